@@ -1,0 +1,193 @@
+// The cuckoo filter: a set of keys that answers "maybe" or "certainly not", and forgets on request.
+//
+// One 64-byte block holds a key's whole nest, so a question touches one cache line almost always.
+// Keys can be inserted, erased and counted; a key that was inserted and not erased is always found.
+// A key that was never inserted is found with the small probability expected_fpr().
+//
+//   nestline::Filter filter({.capacity = 1'000'000, .fpr = 0.01});
+//   filter.insert(std::uint64_t{42});
+//   if (filter.may_contain("some string")) { ... look in the slow place ... }
+//
+// What this class does not do: it does not lock (one writer at a time, and no reader beside it), it
+// does not store keys, and it cannot list what it holds.
+#ifndef NESTLINE_FILTER_H_
+#define NESTLINE_FILTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "nestline/export.h"
+#include "nestline/keys.h"
+
+namespace nestline {
+
+/// What a filter is made for.
+struct Options {
+  /// Keys it must hold; required, at least 1, at most what 2^40 blocks hold. So many distinct keys
+  /// with well mixed hashes are all stored with a probability above 1 - 1e-6.
+  std::uint64_t capacity = 0;
+  /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1.
+  /// 0 with `bits` 0: 0.01. 0 with `bits` given: whatever that width has when full. The lowest
+  /// possible is about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits.
+  double fpr = 0;
+  /// Fingerprint width: 8, 12 or 16 bits. 0: the width that meets `fpr` with the fewest bits a key,
+  /// the smaller one when two need the same: 8 bits down to a rate of 0.0102, then 12 down to about
+  /// 0.0007, then 16.
+  int bits = 0;
+  /// Above `capacity`: the filter grows by itself up to here. Growing is not in this version yet:
+  /// a value above `capacity` is refused with std::invalid_argument.
+  std::uint64_t max_capacity = 0;
+  /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
+  /// Keep it secret where strangers choose the keys. It is stored with the filter.
+  std::uint64_t seed = 0;
+};
+
+/// How an insert ended.
+enum class Outcome : std::uint8_t {
+  stored,   ///< The key is in the filter.
+  present,  ///< insert_unique only: may_contain was already true, nothing was stored.
+  full,     ///< No room can be made. The filter is unchanged, byte for byte.
+  copies,   ///< Every slot that this key may use holds a copy of it already: 2k copies (10 at 16
+            ///< bits, else 8), or k for one key in n of a filter of n blocks. The filter is
+            ///< unchanged, byte for byte; other keys are not concerned.
+};
+
+/// What insert, insert_unique and update return.
+struct Inserted {
+  Outcome outcome;
+  /// Whether the key was stored by this call.
+  explicit operator bool() const noexcept { return outcome == Outcome::stored; }
+};
+
+/// A cuckoo filter in memory.
+///
+/// Sizing. A filter of n blocks has S = 60, 40 or 30 slots a block at 8, 12 or 16 bits. It promises
+/// n * S * L keys, L = 0.95 from 8 blocks on and 0.75 to 0.94 below, and it gets more blocks where
+/// `fpr` asks for it: at load l (keys / slots) the false-positive rate is
+///
+///     1 - (1 - 1/F)^(k * l * (1 + s + min(s / 2, 0.03)))
+///
+/// with F = 255, 4080 or 65535 fingerprints, k = 4, 4 or 5 slots looked at in a block, and s the
+/// share of absent keys that need a second block. After inserts alone s is a * e^(b * (l - 0.95)),
+/// a = 0.068, 0.090, 0.092 and b = 19, 16.3, 14.5; when a filter is kept at 95 % while its content
+/// is replaced 16 times, s rises to 0.34, 0.44, 0.49. Options::fpr is kept for filters filled by
+/// inserts; expected_fpr() tells the present rate in any case.
+///
+/// Thread safety: const members may run in any number of threads while no other member runs.
+/// Moving leaves a filter that can only be destroyed or assigned to.
+///
+/// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
+/// nearly full filter, which looks at no more than a fixed number of blocks before it says `full`.
+/// A batch does the same work as its keys one by one in the order given, with the memory latency
+/// hidden; it is the fast form from about 16 keys on. No member but the constructor allocates.
+class NESTLINE_EXPORT Filter {
+ public:
+  struct State;  // private to the library
+
+  /// An empty filter. Throws std::invalid_argument, with a sentence that names the option and its
+  /// bounds, and std::bad_alloc.
+  explicit Filter(const Options& options);
+  Filter(Filter&& other) noexcept;
+  Filter& operator=(Filter&& other) noexcept;
+  ~Filter();
+
+  /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
+  /// Fails with Outcome::full or Outcome::copies, the filter then being unchanged.
+  Inserted insert(std::uint64_t key) noexcept;
+  Inserted insert(std::string_view key) noexcept;
+  Inserted insert(Hash key) noexcept;
+
+  /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A key that is
+  /// only taken for present (a false positive) is not stored either, so do not erase a key after
+  /// `present` unless you know that it was inserted.
+  Inserted insert_unique(std::uint64_t key) noexcept;
+  Inserted insert_unique(std::string_view key) noexcept;
+  Inserted insert_unique(Hash key) noexcept;
+
+  /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. The new one goes
+  /// in before the old one comes out: on Outcome::full or Outcome::copies `old_key` is still there
+  /// and nothing has changed.
+  Inserted update(std::uint64_t old_key, std::uint64_t new_key) noexcept;
+  Inserted update(std::string_view old_key, std::string_view new_key) noexcept;
+  Inserted update(Hash old_key, Hash new_key) noexcept;
+
+  /// False: `key` is certainly not in the filter. True: it is, or it is one of the few that look
+  /// the same (expected_fpr()).
+  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept;
+  [[nodiscard]] bool may_contain(std::string_view key) const noexcept;
+  [[nodiscard]] bool may_contain(Hash key) const noexcept;
+
+  /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
+  [[nodiscard]] unsigned count(std::uint64_t key) const noexcept;
+  [[nodiscard]] unsigned count(std::string_view key) const noexcept;
+  [[nodiscard]] unsigned count(Hash key) const noexcept;
+
+  /// Removes one copy of `key`; false when none was found. Only for keys that were inserted:
+  /// erasing a stranger may remove a key that looks the same, which is then missed.
+  bool erase(std::uint64_t key) noexcept;
+  bool erase(std::string_view key) noexcept;
+  bool erase(Hash key) noexcept;
+
+  /// Removes everything and keeps the memory.
+  void clear() noexcept;
+
+  // Batches. Every span that goes with `keys` must have as many elements as `keys`, except where
+  // said; otherwise std::invalid_argument is thrown before anything is touched. Optional spans may
+  // be left out. Spans must not overlap unless said.
+
+  /// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key.
+  std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
+
+  /// Asks for every key; returns how many answers are true. `out`: 1 or 0 for each key.
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
+
+  /// The same with the answers as bits, least significant bit first: key i is bit i % 64 of word
+  /// i / 64. `bitmap` has ceil(keys / 64) words; the unused bits of the last one are set to 0.
+  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
+
+  /// Writes the positions of the keys whose answer is true, in ascending order, to the front of
+  /// `positions`; returns how many. Elements behind them are left as they were. At most 2^32 keys.
+  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const;
+
+  /// The same for the keys at the positions in `selection` only, in the order of `selection`.
+  /// `positions` has as many elements as `selection` and may be the same memory. Throws
+  /// std::invalid_argument when a position lies outside `keys`.
+  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                     std::span<std::uint32_t> positions) const;
+
+  /// Erases one copy of every key; returns how many were found. `erased`: 1 or 0 for each key.
+  std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
+
+  /// Copies of each key, as count does.
+  void count(KeySpan keys, std::span<std::uint8_t> out) const;
+
+  /// Keys in the filter, every copy counted.
+  [[nodiscard]] std::uint64_t size() const noexcept;
+  /// Keys it is promised to hold, with the false-positive rate it was made for; at least
+  /// Options::capacity. Inserts beyond it usually succeed for a while.
+  [[nodiscard]] std::uint64_t capacity() const noexcept;
+  /// size() divided by the number of slots, 0 to 1.
+  [[nodiscard]] double load_factor() const noexcept;
+  /// The false-positive rate at the present load, from the formula above with s measured on the
+  /// blocks (on 4096 of them, evenly spaced, when there are more).
+  [[nodiscard]] double expected_fpr() const noexcept;
+  /// Fingerprint width: 8, 12 or 16.
+  [[nodiscard]] int bits() const noexcept;
+  /// The seed given in Options.
+  [[nodiscard]] std::uint64_t seed() const noexcept;
+  /// Bytes of memory, or of the mapped file, that the filter occupies.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  friend struct FilterAccess;  // lib/filter_state.h
+  explicit Filter(std::unique_ptr<State> state) noexcept;
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_FILTER_H_
