@@ -1,0 +1,88 @@
+// The vectorized work, behind one table of function pointers per target and width.
+//
+// kernels.cc and the *-inl.h files it includes are compiled once for every instruction set that
+// Highway offers; kernels_for picks the table of the best one that this processor has. Whoever
+// works on blocks keeps the pointer, so dispatch costs one indirect call per operation or batch.
+//
+// Everything here has a plain meaning, written in layout.h and geometry.h; tests/kernels_test.cc
+// compares every function on every target with it. No function allocates, throws or locks.
+#ifndef NESTLINE_LIB_KERNELS_H_
+#define NESTLINE_LIB_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "geometry.h"
+#include "hash.h"
+#include "layout.h"
+
+namespace nestline {
+
+// What a lookup needs to know of a filter.
+struct BlocksView {
+  const Block* blocks;
+  Geometry geometry;
+  MixSecrets secrets;  // for integer keys
+};
+
+// Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
+enum class Input : std::uint8_t { integers, hashes };
+
+// For each slot s of a block: the phase, spill class and bucket of the fingerprint in it. The
+// values of free slots mean nothing.
+struct alignas(64) Residents {
+  std::uint8_t phase[64];
+  std::uint8_t spill_class[64];
+  std::uint8_t slot_in_lane[5][64];  // [lane][s]: the candidate slot in that lane
+};
+
+// A displacement inside one block: the resident of step[i] moves to step[i + 1]. The last step is
+// a free slot (or one about to be), the first is then open for the newcomer.
+struct Displacement {
+  std::uint32_t steps;  // slots in `step`; 0: there is no such path
+  std::uint8_t step[64];
+};
+
+struct Kernels {
+  std::int64_t target;  // Highway's number of the instruction set
+
+  // Slots that hold `fingerprint`, as bits. Only fingerprints other than 0.
+  std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
+
+  // Slots that hold nothing, as bits.
+  std::uint64_t (*free_slots)(const Block& block) noexcept;
+
+  // Fills in `residents`.
+  void (*residents)(const Block& block, Residents& residents) noexcept;
+
+  // The shortest displacement from a slot of `bucket` to a slot of `goals`, found by a
+  // breadth-first search backwards from the goals; among the shortest the one through the lowest
+  // slots. Residents of goal slots do not move. `residents` must be of a block whose other slots
+  // are all taken.
+  void (*displace)(const Residents& residents, std::uint64_t bucket, std::uint64_t goals,
+                   Displacement& path) noexcept;
+
+  // Whether the key with this hash may be in the filter.
+  bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;
+
+  // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
+  void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                         Input input, std::uint64_t* bitmap) noexcept;
+
+  // The homes of up to kLocateMost keys, and a prefetch of each for writing.
+  void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                       Input input, Place* places) noexcept;
+};
+
+inline constexpr std::size_t kLocateMost = 64;
+
+// Asks for a block that is about to be changed.
+inline void prefetch_block(const Block& block) { __builtin_prefetch(block.bytes.data(), 1); }
+
+// The table for this processor; bits is 8, 12 or 16. Not cached here, so that a test can switch
+// targets: keep the result.
+const Kernels& kernels_for(int bits);
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_KERNELS_H_
