@@ -1,0 +1,74 @@
+// Measures how full filters of few blocks get: the figures behind safe_keys in lib/sizing.cc.
+//
+//   fill_limits BITS BLOCKS FILLINGS [SEED]
+//
+// Fills that many filters with random hashes until the first insert fails and prints the keys
+// stored by then: the lowest, and the count that all but one in 10, 100, ... fillings passed. Where
+// a promise for one filter in a million is wanted, take at least ten million fillings, or extend
+// the printed tail. Counts, not times: any machine will do.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "geometry.h"
+#include "hash.h"
+#include "kernels.h"
+#include "layout.h"
+#include "table.h"
+
+namespace {
+
+template <class L>
+void measure(std::uint64_t blocks, std::uint64_t fillings, std::uint64_t seed) {
+  const nestline::Geometry geometry{blocks, 0};
+  std::vector<nestline::Block> storage(blocks);
+  nestline::Table<L> table(storage.data(), geometry, nestline::kernels_for(L::kBits));
+  const nestline::MixSecrets secrets = nestline::derive_secrets(seed);
+  std::vector<std::uint64_t> stored_at_failure(blocks * L::kSlots + 1);
+  std::uint64_t counter = 0;
+  for (std::uint64_t i = 0; i < fillings; ++i) {
+    std::fill(storage.begin(), storage.end(), nestline::Block{});
+    std::uint64_t stored = 0;
+    while (table.insert(table.home(nestline::mix_integer(counter++, secrets))) ==
+           nestline::Outcome::stored) {
+      ++stored;
+    }
+    ++stored_at_failure[stored];
+  }
+  const double slots = static_cast<double>(blocks * L::kSlots);
+  std::printf("%d bits, %llu blocks, %llu fillings, seed %llu:", L::kBits,
+              static_cast<unsigned long long>(blocks), static_cast<unsigned long long>(fillings),
+              static_cast<unsigned long long>(seed));
+  std::uint64_t below = 0;
+  std::uint64_t rank = 1;
+  for (std::uint64_t stored = 0; stored < stored_at_failure.size(); ++stored) {
+    below += stored_at_failure[stored];
+    while (below >= rank && rank <= fillings) {
+      std::printf("  %.0e: %llu (%.3f)", static_cast<double>(rank) / static_cast<double>(fillings),
+                  static_cast<unsigned long long>(stored), static_cast<double>(stored) / slots);
+      rank *= 10;
+    }
+  }
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: fill_limits BITS BLOCKS FILLINGS [SEED]\n");
+    return 2;
+  }
+  const int bits = std::atoi(argv[1]);
+  if (bits != 8 && bits != 12 && bits != 16) {
+    std::fprintf(stderr, "fill_limits: BITS is 8, 12 or 16\n");
+    return 2;
+  }
+  const std::uint64_t seed = argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1;
+  nestline::visit_layout(bits, [&](auto layout) {
+    measure<decltype(layout)>(std::strtoull(argv[2], nullptr, 10),
+                              std::strtoull(argv[3], nullptr, 10), seed);
+  });
+}

@@ -1,0 +1,148 @@
+// Filter's single-key contract for the three kinds of key, at each width.
+#include "nestline/filter.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace nestline::test {
+namespace {
+
+static_assert(std::is_nothrow_move_constructible_v<Filter>);
+static_assert(std::is_nothrow_move_assignable_v<Filter>);
+static_assert(!std::is_copy_constructible_v<Filter>);
+static_assert(noexcept(std::declval<const Filter&>().may_contain(std::uint64_t{1})));
+
+class FilterTest : public testing::TestWithParam<int> {
+ protected:
+  Filter filter_{{.capacity = 10000, .bits = GetParam(), .seed = 1}};
+};
+
+TEST_P(FilterTest, InsertFindCountErase) {
+  EXPECT_FALSE(filter_.may_contain(std::uint64_t{42}));
+  EXPECT_EQ(filter_.count(std::uint64_t{42}), 0u);
+  EXPECT_FALSE(filter_.erase(std::uint64_t{42}));
+  EXPECT_EQ(filter_.insert(std::uint64_t{42}).outcome, Outcome::stored);
+  EXPECT_EQ(filter_.insert(std::uint64_t{42}).outcome, Outcome::stored);
+  EXPECT_TRUE(filter_.may_contain(std::uint64_t{42}));
+  EXPECT_EQ(filter_.count(std::uint64_t{42}), 2u);
+  EXPECT_EQ(filter_.size(), 2u);
+  EXPECT_TRUE(filter_.erase(std::uint64_t{42}));
+  EXPECT_TRUE(filter_.may_contain(std::uint64_t{42}));
+  EXPECT_TRUE(filter_.erase(std::uint64_t{42}));
+  EXPECT_FALSE(filter_.may_contain(std::uint64_t{42}));
+  EXPECT_EQ(filter_.size(), 0u);
+}
+
+TEST_P(FilterTest, InsertUnique) {
+  EXPECT_EQ(filter_.insert_unique("key").outcome, Outcome::stored);
+  const Inserted again = filter_.insert_unique("key");
+  EXPECT_EQ(again.outcome, Outcome::present);
+  EXPECT_FALSE(again);
+  EXPECT_EQ(filter_.count("key"), 1u);
+  EXPECT_EQ(filter_.size(), 1u);
+}
+
+TEST_P(FilterTest, Update) {
+  filter_.insert("old");
+  EXPECT_EQ(filter_.update("old", "new").outcome, Outcome::stored);
+  EXPECT_FALSE(filter_.may_contain("old"));
+  EXPECT_TRUE(filter_.may_contain("new"));
+  EXPECT_EQ(filter_.size(), 1u);
+  EXPECT_EQ(filter_.update("new", "new").outcome, Outcome::stored);
+  EXPECT_EQ(filter_.count("new"), 1u);
+  EXPECT_EQ(filter_.size(), 1u);
+}
+
+TEST_P(FilterTest, UpdateOfAFullFilterKeepsTheOldKey) {
+  std::uint64_t stored = 0;
+  while (filter_.insert(stored)) ++stored;
+  for (std::uint64_t key = 0; key < 200; ++key) {
+    const Outcome outcome = filter_.update(key, key + (std::uint64_t{1} << 40)).outcome;
+    ASSERT_TRUE(outcome == Outcome::stored || outcome == Outcome::full);
+    ASSERT_TRUE(
+        filter_.may_contain(outcome == Outcome::full ? key : key + (std::uint64_t{1} << 40)));
+    ASSERT_EQ(filter_.size(), stored);
+  }
+  for (std::uint64_t key = 200; key < stored; ++key) ASSERT_TRUE(filter_.may_contain(key));
+}
+
+TEST_P(FilterTest, KindsOfKeyAreSeparateWorlds) {
+  const std::string_view seven("\7\0\0\0\0\0\0\0", 8);
+  filter_.insert(std::uint64_t{7});
+  EXPECT_FALSE(filter_.may_contain("7"));
+  EXPECT_FALSE(filter_.may_contain(seven));
+  EXPECT_FALSE(filter_.may_contain(Hash{7}));
+  filter_.insert(Hash{0x123456789abcdef0u});
+  EXPECT_TRUE(filter_.may_contain(Hash{0x123456789abcdef0u}));
+  EXPECT_FALSE(filter_.may_contain(std::uint64_t{0x123456789abcdef0u}));
+}
+
+TEST_P(FilterTest, HashKeyIsWhatTheFilterUses) {
+  filter_.insert(std::uint64_t{99});
+  filter_.insert("ninety-nine");
+  EXPECT_TRUE(filter_.may_contain(hash_key(std::uint64_t{99}, filter_.seed())));
+  EXPECT_TRUE(filter_.may_contain(hash_key("ninety-nine", filter_.seed())));
+  EXPECT_EQ(filter_.size(), 2u);
+}
+
+TEST_P(FilterTest, StringsMayHoldAnyBytes) {
+  const std::string nul(1, '\0');
+  const std::string two(2, '\0');
+  const std::string high = "\xff\xfe\n\r";
+  const std::string large(1 << 20, 'x');
+  for (const std::string& key : {std::string(), nul, two, high, large}) {
+    EXPECT_FALSE(filter_.may_contain(key)) << key.size();
+    EXPECT_TRUE(filter_.insert(key));
+    EXPECT_TRUE(filter_.may_contain(key));
+  }
+  EXPECT_FALSE(filter_.may_contain(std::string(3, '\0')));
+}
+
+TEST_P(FilterTest, MovesKeepTheContent) {
+  filter_.insert("key");
+  Filter moved(std::move(filter_));
+  EXPECT_TRUE(moved.may_contain("key"));
+  Filter other({.capacity = 1});
+  other = std::move(moved);
+  EXPECT_TRUE(other.may_contain("key"));
+  EXPECT_EQ(other.size(), 1u);
+  EXPECT_EQ(other.bits(), GetParam());
+}
+
+// Copies of one key: no more than the slots it may use, and the filter stays usable.
+TEST_P(FilterTest, FloodOfOneKey) {
+  const unsigned lanes = GetParam() == 16 ? 5 : 4;
+  for (int i = 0; i < 100000; ++i) {
+    const Outcome outcome = filter_.insert("the same").outcome;
+    ASSERT_EQ(outcome, i < static_cast<int>(2 * lanes) ? Outcome::stored : Outcome::copies);
+  }
+  EXPECT_EQ(filter_.size(), 2 * lanes);
+  for (std::uint64_t key = 0; key < 9990; ++key) ASSERT_TRUE(filter_.insert(key));
+  for (std::uint64_t key = 0; key < 9990; ++key) ASSERT_TRUE(filter_.may_contain(key));
+}
+
+// Filters larger than 2^32 bytes of blocks address them with 64 bits. The memory is asked for but
+// only the touched pages are there.
+TEST_P(FilterTest, SparseFilterBeyondFourGigabytes) {
+  Filter filter({.capacity = std::uint64_t{1} << 33, .bits = GetParam()});
+  ASSERT_GT(filter.memory_bytes(), std::size_t{1} << 33);
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    ASSERT_TRUE(filter.insert(Hash{i << 58 | i * 0x1234567}));
+  }
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    ASSERT_EQ(filter.count(Hash{i << 58 | i * 0x1234567}), 1u);
+    ASSERT_FALSE(filter.may_contain(Hash{(i << 58 | i * 0x1234567) + (std::uint64_t{1} << 50)}));
+    ASSERT_TRUE(filter.erase(Hash{i << 58 | i * 0x1234567}));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, FilterTest, testing::Values(8, 12, 16));
+
+}  // namespace
+}  // namespace nestline::test
