@@ -105,7 +105,7 @@ Inserted Filter::update(Hash old_key, Hash new_key) noexcept {
 }
 
 bool Filter::may_contain(std::uint64_t key) const noexcept {
-  return may_contain_hash(*state_, hash_of(*state_, key));
+  return state_->kernels->contains_integer(state_->view, key);
 }
 bool Filter::may_contain(std::string_view key) const noexcept {
   return may_contain_hash(*state_, hash_of(*state_, key));
@@ -155,7 +155,7 @@ double Filter::expected_fpr() const noexcept {
   }
   // A class is one of 255, evenly: a key's home sends it on with a probability of mark / 255.
   const double second_probes =
-      static_cast<double>(marks) / (static_cast<double>(sample) * (kMaxSpillClass + 1));
+      static_cast<double>(marks) / (static_cast<double>(sample) * (kSpillClasses));
   return false_positive_rate(state_->bits, load_factor(), second_probes, geometry.growth);
 }
 

@@ -36,19 +36,15 @@ struct Place {
 };
 
 template <class L>
-NESTLINE_INLINE std::uint64_t home_block(const Geometry& geometry, std::uint64_t hash,
-                                         std::uint32_t fingerprint) {
-  const std::uint64_t base = multiply_high(hash, geometry.base_blocks);
-  const auto unused_bits = static_cast<std::uint32_t>(L::kBits) - geometry.growth;
-  return base << geometry.growth | fingerprint >> unused_bits;
-}
-
-template <class L>
 NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
   const std::uint32_t fingerprint = L::fingerprint_of(hash);
   const std::uint32_t phase = L::phase_of(hash);
-  return {home_block<L>(geometry, hash, fingerprint), L::bucket(fingerprint, phase), fingerprint,
-          phase};
+  std::uint64_t block = multiply_high(hash, geometry.base_blocks);
+  if (geometry.growth != 0) {
+    const auto unused_bits = static_cast<std::uint32_t>(L::kBits) - geometry.growth;
+    block = block << geometry.growth | fingerprint >> unused_bits;
+  }
+  return {block, L::bucket(fingerprint, phase), fingerprint, phase};
 }
 
 // The other block of a fingerprint that is in, or belongs to, `place.block`; that itself if none.

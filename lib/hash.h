@@ -24,7 +24,6 @@
 #ifndef NESTLINE_LIB_HASH_H_
 #define NESTLINE_LIB_HASH_H_
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -91,16 +90,16 @@ NESTLINE_INLINE constexpr std::uint32_t rotation(std::uint32_t fingerprint, std:
   return scale16((fingerprint * kRotationMultiplier[lane]) & 0xffff, slots_per_lane);
 }
 
-// Spill class, 0 to 254: the high byte of a 16-bit mix of fingerprint and phase, 255 taken as 254.
+// Spill class, 0 to 254: a 16-bit mix of fingerprint and phase, scaled.
 inline constexpr std::uint16_t kClassFingerprintMultiplier = 0xb54d;
 inline constexpr std::uint16_t kClassPhaseMultiplier = 0x9e37;
-inline constexpr std::uint32_t kMaxSpillClass = 254;
+inline constexpr std::uint32_t kSpillClasses = 255;
 
 NESTLINE_INLINE constexpr std::uint32_t spill_class(std::uint32_t fingerprint,
                                                     std::uint32_t phase) {
   const std::uint32_t mixed =
       fingerprint * kClassFingerprintMultiplier + phase * kClassPhaseMultiplier;
-  return std::min((mixed & 0xffff) >> 8, kMaxSpillClass);
+  return scale16(mixed & 0xffff, kSpillClasses);
 }
 
 // A 64-bit hash of (fingerprint, phase): home and alternate add up to it, scaled onto the bases.

@@ -16,8 +16,9 @@ namespace HWY_NAMESPACE {
 template <class L>
 const Kernels* table() {
   static constexpr Kernels kTable = {
-      HWY_TARGET,  match<L>,    free_slots<L>,     find_residents<L>,
-      displace<L>, contains<L>, contains_batch<L>, locate_batch<L>,
+      HWY_TARGET,          match<L>,          free_slots<L>,
+      find_residents<L>,   displace<L>,       contains<L>,
+      contains_integer<L>, contains_batch<L>, locate_batch<L>,
   };
   return &kTable;
 }

@@ -62,8 +62,9 @@ struct Kernels {
   void (*displace)(const Residents& residents, std::uint64_t bucket, std::uint64_t goals,
                    Displacement& path) noexcept;
 
-  // Whether the key with this hash may be in the filter.
+  // Whether the key with this hash, or this integer key, may be in the filter.
   bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;
+  bool (*contains_integer)(const BlocksView& view, std::uint64_t key) noexcept;
 
   // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,

@@ -42,7 +42,7 @@ struct alignas(kBlockBytes) Block {
     if (mark() <= spill_class) bytes[kMarkByte] = static_cast<std::uint8_t>(spill_class + 1);
   }
 };
-static_assert(sizeof(Block) == kBlockBytes && kMaxSpillClass + 1 <= 255,
+static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
               "a mark above the highest class must fit its byte");
 
 // What differs between the widths: how many lanes and slots, where a slot's bits are, and how a
@@ -92,9 +92,10 @@ struct LayoutShape {
     std::uint64_t q = (rotations(1, 3) | rotations(2, 4) << 16) + phase * kOnes;
     const std::uint64_t over = (q + (0x8000 - kR) * kOnes) >> 15 & kOnes;  // 1 where q >= R
     q -= over * kR;
+    q += kR | (2 * kR) << 16 | (3 * kR) << 32 | (4 * kR) << 48;  // where the lanes begin
     std::uint64_t slots = std::uint64_t{1} << phase;
     for (std::uint32_t lane = 1; lane < kLanes; ++lane, q >>= 16) {
-      slots |= (std::uint64_t{1} << lane * kR) << (q & 63);
+      slots |= std::uint64_t{1} << (q & 63);
     }
     return slots;
   }
@@ -102,6 +103,14 @@ struct LayoutShape {
 
 template <>
 struct Layout<8> : LayoutShape<8, 4, 15, 255> {
+  // With so few fingerprints the bucket at phase 0 comes from a table of 2 KiB, and the phase turns
+  // each lane's bit around in the lane: a third of the instructions of the general form.
+  NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
+                                                        std::uint32_t phase) {
+    const std::uint64_t unturned = kUnturned[fingerprint];
+    const std::uint64_t stay = kStay[phase];  // the bits that do not leave their lane
+    return (unturned & stay) << phase | (unturned & ~stay) >> (kSlotsPerLane - phase);
+  }
   static constexpr std::uint32_t fingerprint_of(std::uint64_t hash) {
     return scale16(static_cast<std::uint32_t>(hash) & 0xffff, 255) + 1;
   }
@@ -109,6 +118,22 @@ struct Layout<8> : LayoutShape<8, 4, 15, 255> {
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
     block.bytes[slot] = static_cast<std::uint8_t>(fingerprint);
   }
+
+ private:
+  static constexpr std::array<std::uint64_t, kFingerprints + 1> kUnturned = [] {
+    std::array<std::uint64_t, kFingerprints + 1> buckets{};
+    for (std::uint32_t f = 0; f < buckets.size(); ++f) buckets[f] = LayoutShape::bucket(f, 0);
+    return buckets;
+  }();
+  static constexpr std::array<std::uint64_t, kSlotsPerLane> kStay = [] {
+    std::array<std::uint64_t, kSlotsPerLane> stay{};
+    for (std::uint32_t s = 0; s < kSlots; ++s) {
+      for (std::uint32_t phase = 0; s % kSlotsPerLane + phase < kSlotsPerLane; ++phase) {
+        stay[phase] |= std::uint64_t{1} << s;
+      }
+    }
+    return stay;
+  }();
 };
 
 template <>

@@ -158,7 +158,7 @@ struct BlockLocator {
     const auto product02 = hn::Mul(f, pair(kClassFingerprintMultiplier, kRotationMultiplier[2]));
     const auto product13 = hn::Mul(f, pair(kRotationMultiplier[1], kRotationMultiplier[3]));
     const auto mixed = hn::Add(product02, hn::Mul(p, pair(kClassPhaseMultiplier, 0)));
-    store_classes(hn::BitCast(D32(), mixed), group.spill_class + i);
+    store_classes(mixed, group.spill_class + i);
 
     const auto at02 = rotate(p, hn::MulHigh(product02, pair(0, L::kSlotsPerLane)));
     const auto at13 = rotate(p, hn::MulHigh(product13, both(L::kSlotsPerLane)));
@@ -179,10 +179,9 @@ struct BlockLocator {
     return hn::Min(q, hn::Sub(q, both(L::kSlotsPerLane)));
   }
 
-  // The class is the high byte of the even half; 255 is taken as 254 where it is compared.
-  static HWY_INLINE void store_classes(V32 mixed, std::uint8_t* to) {
+  static HWY_INLINE void store_classes(V16 mixed, std::uint8_t* to) {
     const hn::Rebind<std::uint8_t, D32> d_class;
-    const auto classes = hn::And(hn::ShiftRight<8>(mixed), hn::BitCast(D32(), pair(0xff, 0)));
+    const auto classes = hn::BitCast(D32(), hn::MulHigh(mixed, pair(kSpillClasses, 0)));
     hn::StoreU(hn::TruncateTo(d_class, classes), d_class, to);
   }
 
@@ -290,17 +289,16 @@ HWY_INLINE std::uint64_t classes_below(const std::uint8_t* classes, const std::u
 #if NESTLINE_ONE_LANE
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < kGroup; ++i) {
-    bits |= std::uint64_t{std::min<std::uint32_t>(classes[i], kMaxSpillClass) < marks[i]} << i;
+    bits |= std::uint64_t{classes[i] < marks[i]} << i;
   }
   return bits;
 #else
   const BlockTag<std::uint8_t> d;
   const std::size_t step = hn::Lanes(d);
-  const auto highest = hn::Set(d, static_cast<std::uint8_t>(kMaxSpillClass));
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < kGroup; i += step) {
     // c >= m exactly when max(c, m) == c.
-    const auto c = hn::Min(hn::Load(d, classes + i), highest);
+    const auto c = hn::Load(d, classes + i);
     const auto not_below = hn::Eq(hn::Max(c, hn::Load(d, marks + i)), c);
     bits |= bits_of(d, not_below) << i;
   }
@@ -414,12 +412,22 @@ HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noex
 
 // One key: in scalars but for the compare, since no other key is there to share vectors with.
 template <class L>
-bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
+HWY_INLINE bool contains_inline(const BlocksView& view, std::uint64_t hash) {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   if (match_among<L>(home, place.fingerprint, place.bucket) != 0) return true;
   if (HWY_LIKELY(spill_class(place.fingerprint, place.phase) >= home.mark())) return false;
   return contains_away<L>(view, hash);
+}
+
+template <class L>
+bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
+  return contains_inline<L>(view, hash);
+}
+
+template <class L>
+bool contains_integer(const BlocksView& view, std::uint64_t key) noexcept {
+  return contains_inline<L>(view, mix_integer(key, view.secrets));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -180,7 +180,7 @@ void find_residents(const Block& block, Residents& residents) noexcept {
     store(phase, residents.phase + s);
     const auto mixed = hn::Add(hn::Mul(f, hn::Set(d, kClassFingerprintMultiplier)),
                                hn::Mul(phase, hn::Set(d, kClassPhaseMultiplier)));
-    store(hn::Min(hn::ShiftRight<8>(mixed), hn::Set(d, static_cast<std::uint16_t>(kMaxSpillClass))),
+    store(hn::MulHigh(mixed, hn::Set(d, static_cast<std::uint16_t>(kSpillClasses))),
           residents.spill_class + s);
     for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
       const auto multiplier = hn::Set(d, kRotationMultiplier[lane]);

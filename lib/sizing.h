@@ -31,10 +31,10 @@ std::uint64_t safe_keys(int bits, std::uint64_t blocks);
 double second_probe_share(int bits, double load);
 
 // The false-positive rate at a load, `second_probes` being that share, after `growth` doublings.
-// Beyond the blocks looked at, a bound of 0.03 for the keys that are away: a key whose home has sent
-// keys of its class away meets them in the alternate. Measured on 3500 to 7000 blocks, in multiples
-// of the rate without second probes: 1.10, 1.14, 1.14 at 8, 12, 16 bits after inserts to 95 %, 1.33,
-// 1.43, 1.53 after the content was replaced 16 times.
+// Beyond the blocks looked at, a bound of 0.03 for the keys that are away: a key whose home has
+// sent keys of its class away meets them in the alternate. Measured on 3500 to 7000 blocks, in
+// multiples of the rate without second probes: 1.10, 1.14, 1.14 at 8, 12, 16 bits after inserts to
+// 95 %, 1.33, 1.43, 1.53 after the content was replaced 16 times.
 double false_positive_rate(int bits, double load, double second_probes, unsigned growth);
 
 }  // namespace nestline

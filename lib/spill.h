@@ -135,7 +135,7 @@ class SpillPlan {
     static std::int16_t rank(std::uint32_t spill_class, std::uint32_t index) {
       return static_cast<std::int16_t>(spill_class * 64 + index);
     }
-    static_assert((kMaxSpillClass + 1) * 64 <= std::numeric_limits<std::int16_t>::max());
+    static_assert(kSpillClasses * 64 <= std::numeric_limits<std::int16_t>::max());
     std::array<std::int16_t, 64> order_;
   };
 

@@ -258,6 +258,9 @@ TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
                       input == Input::hashes ? key : mix_integer(key, secrets);
                   expected = plain(hash);
                   EXPECT_EQ(kernels.contains(view, hash), expected);
+                  if (input == Input::integers) {
+                    EXPECT_EQ(kernels.contains_integer(view, key), expected);
+                  }
                 }
                 ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, std::uint64_t{expected}) << i;
               }

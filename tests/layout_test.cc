@@ -81,7 +81,7 @@ TYPED_TEST(LayoutTest, MarkRisesAndNeverFalls) {
   EXPECT_EQ(block.mark(), 8u);
   block.raise_mark(3);
   EXPECT_EQ(block.mark(), 8u);
-  block.raise_mark(kMaxSpillClass);
+  block.raise_mark(kSpillClasses - 1);
   EXPECT_EQ(block.mark(), 255u);
   EXPECT_EQ(block.bytes[60], 255);
 }
