@@ -1,0 +1,261 @@
+// The command line in terms of CLI11, which is used here only; see arguments.h.
+#include "arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "errors.h"
+
+#ifndef NESTLINE_VERSION
+#error "NESTLINE_VERSION must be the version as a string"
+#endif
+
+namespace nestline::command {
+namespace {
+
+constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
+
+template <typename Number>
+std::optional<Number> parse_whole(std::string_view text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::uint64_t parse_count(const CLI::Option* option, std::uint64_t least, std::uint64_t most) {
+  const std::string& text = option->results().front();
+  const auto value = parse_whole<std::uint64_t>(text);
+  if (!value || *value < least || *value > most) {
+    throw UsageError(option->get_name() + " takes a whole number from " + std::to_string(least) +
+                     " to " + std::to_string(most) + ", not '" + text + "'");
+  }
+  return *value;
+}
+
+double parse_rate(const CLI::Option* option) {
+  const std::string& text = option->results().front();
+  const auto value = parse_whole<double>(text);
+  if (!value || !(*value > 0) || !(*value < 1)) {
+    throw UsageError(option->get_name() + " takes a number above 0 and below 1, not '" + text +
+                     "'");
+  }
+  return *value;
+}
+
+int parse_bits(const CLI::Option* option) {
+  const std::string& text = option->results().front();
+  const auto value = parse_whole<int>(text);
+  if (!value || (*value != 8 && *value != 12 && *value != 16)) {
+    throw UsageError(option->get_name() + " takes 8, 12 or 16, not '" + text + "'");
+  }
+  return *value;
+}
+
+// The options of build whose values are checked after CLI11 is through.
+struct BuildOptions {
+  CLI::Option* capacity;
+  CLI::Option* fpr;
+  CLI::Option* bits;
+  CLI::Option* max_capacity;
+  CLI::Option* seed;
+
+  [[nodiscard]] Options parse() const {
+    Options options;
+    if (*capacity) options.capacity = parse_count(capacity, 1, kMaxCapacity);
+    if (*fpr) options.fpr = parse_rate(fpr);
+    if (*bits) options.bits = parse_bits(bits);
+    if (*max_capacity) options.max_capacity = parse_count(max_capacity, 1, kMaxCapacity);
+    if (*seed) {
+      options.seed = parse_count(seed, 0, std::numeric_limits<std::uint64_t>::max());
+    }
+    return options;
+  }
+};
+
+// CLI11 takes `[a,b]` for a list and `++` for the end of a command; here both are file names.
+std::string protect(std::string word) {
+  const bool list = word.size() > 1 && word.front() == '[' && word.back() == ']';
+  return list || word == "++" ? "./" + word : word;
+}
+
+void define_file(CLI::App& command, std::string& file) {
+  command.add_option("FILE", file, "The filter file")->required()->type_name("");
+}
+
+void define_inputs(CLI::App& command, std::vector<std::string>& inputs, const char* when_absent) {
+  command
+      .add_option("INPUT", inputs,
+                  std::string("Files of one key a line; - is standard input; ") + when_absent)
+      ->type_name("");
+}
+
+constexpr const char* kAbsentIsInput = "none: standard input";
+
+constexpr const char* kBuildFooter =
+    "Without --capacity the lines are counted first, which takes 8 bytes of memory a line.\n"
+    "A line that comes n times is n copies of its key; a filter holds 8 copies of a key at\n"
+    "most (10 at 16 bits) and leaves out further ones, which are found all the same. To have\n"
+    "every key once, and a smaller filter, build it from the output of sort -u.\n"
+    "Exit status: 0 done, 2 error; FILE is written on success only.";
+
+constexpr const char* kQueryFooter =
+    "Lines that were added are always printed; of the others a few are too, at the rate that\n"
+    "nestline info tells. An input that cannot be read is reported and passed over.\n"
+    "Exit status: 0 a line was printed, 1 none was, 2 error.";
+
+constexpr const char* kAddFooter =
+    "FILE is replaced in one step, or left as it is when the keys do not fit. Commands that\n"
+    "change the same file wait for each other.\n"
+    "Exit status: 0 done, 2 error.";
+
+constexpr const char* kRemoveFooter =
+    "Only remove keys that were added: another key may look the same as one that was, and\n"
+    "removing it takes that one away, which is then missed. Each line removes one copy.\n"
+    "FILE is replaced in one step. Commands that change the same file wait for each other.\n"
+    "Exit status: 0 done, 1 some lines were not in the filter (the others are removed), 2 error.";
+
+constexpr const char* kVerifyFooter =
+    "Prints nothing when all is well. Missing keys go to standard error, one a line.\n"
+    "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error.";
+
+// The command line with the places its values go to.
+class Parser {
+ public:
+  Parser() {
+    app_.name("nestline");
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", "nestline " NESTLINE_VERSION, "Print the version and exit");
+    app_.footer(
+        "A key is a line without its line end. nestline COMMAND --help tells more.\n"
+        "Exit status: 0 yes or done, 1 no, 2 error.");
+    define_build();
+    define_query();
+    define_keys_command(add_, "add", "Add keys to a filter", kAbsentIsInput, kAddFooter);
+    define_keys_command(remove_, "remove", "Remove keys from a filter", kAbsentIsInput,
+                        kRemoveFooter);
+    define_info();
+    define_keys_command(verify_, "verify",
+                        "Check that a filter file is whole, and that it has the keys of the inputs",
+                        "none: no keys are asked for", kVerifyFooter);
+  }
+
+  Command parse(int argc, const char* const* argv) {
+    try {
+      // Last first, which is how CLI11 takes them.
+      std::vector<std::string> words;
+      while (argc > 1) words.push_back(protect(argv[--argc]));
+      app_.parse(std::move(words));
+      return selected();
+    } catch (const CLI::CallForHelp&) {
+      return ShowText{app_.help()};
+    } catch (const CLI::CallForVersion&) {
+      return ShowText{app_.version() + "\n"};
+    } catch (const CLI::RequiredError& error) {
+      const auto unknown = app_.remaining();
+      if (selected_name().empty() && !unknown.empty()) {
+        throw UsageError("there is no command '" + unknown.front() + "'" + hint());
+      }
+      throw UsageError(error.what() + hint());
+    } catch (const CLI::ParseError& error) {
+      throw UsageError(error.what() + hint());
+    } catch (const UsageError& error) {
+      throw UsageError(error.what() + hint());
+    }
+  }
+
+ private:
+  void define_build() {
+    CLI::App* command = app_.add_subcommand("build", "Make a filter of keys");
+    command->add_option("-o", build_.file, "The filter file to write or replace")
+        ->required()
+        ->type_name("FILE");
+    // Texts at first: parse() gives the messages for bad values.
+    options_.capacity = text_option(command, "--capacity", "N",
+                                    "Keys it must hold; not given: as many as the inputs have");
+    options_.fpr =
+        text_option(command, "--fpr", "P", "Wanted false-positive rate; not given: 0.01");
+    options_.bits = text_option(command, "--bits", "B", "Fingerprint width: 8, 12 or 16");
+    options_.fpr->excludes(options_.bits);
+    options_.max_capacity =
+        text_option(command, "--max-capacity", "N", "Keys up to which it grows by itself");
+    options_.seed =
+        text_option(command, "--seed", "S",
+                    "Keys the hash; filters with different seeds err on different keys");
+    define_inputs(*command, build_.inputs, kAbsentIsInput);
+    command->footer(kBuildFooter);
+  }
+
+  void define_query() {
+    CLI::App* command = app_.add_subcommand("query", "Print the lines that may be in a filter");
+    define_file(*command, query_.file);
+    command->add_flag("-v", query_.invert, "Print the other lines, those certainly not in it");
+    command->add_flag("-c", query_.count_only, "Print only the number of lines");
+    define_inputs(*command, query_.inputs, kAbsentIsInput);
+    command->footer(kQueryFooter);
+  }
+
+  void define_info() {
+    CLI::App* command = app_.add_subcommand("info", "Tell what is in a filter file");
+    define_file(*command, info_.file);
+    command->add_flag("--json", info_.json, "As one JSON object");
+    command->footer(
+        "Reads the header of the file only; nestline verify checks the whole file.\n"
+        "Exit status: 0 done, 2 error.");
+  }
+
+  void define_keys_command(KeysArguments& arguments, const char* name, const char* description,
+                           const char* when_absent, const char* footer) {
+    CLI::App* command = app_.add_subcommand(name, description);
+    define_file(*command, arguments.file);
+    define_inputs(*command, arguments.inputs, when_absent);
+    command->footer(footer);
+  }
+
+  static CLI::Option* text_option(CLI::App* command, const char* name, const char* value,
+                                  const char* description) {
+    return command->add_option(name)->type_size(1)->expected(1)->type_name(value)->description(
+        description);
+  }
+
+  [[nodiscard]] std::string selected_name() const {
+    const auto commands = app_.get_subcommands();
+    return commands.empty() ? "" : commands.front()->get_name();
+  }
+
+  Command selected() {
+    const std::string name = selected_name();
+    if (name == "query") return query_;
+    if (name == "add") return add_;
+    if (name == "remove") return remove_;
+    if (name == "info") return info_;
+    if (name == "verify") return verify_;
+    build_.options = options_.parse();
+    return build_;
+  }
+
+  [[nodiscard]] std::string hint() const {
+    const std::string name = selected_name();
+    return "; see nestline " + (name.empty() ? "" : name + " ") + "--help";
+  }
+
+  CLI::App app_{"Approximate sets of keys in files: never a miss, few false alarms."};
+  BuildOptions options_{};
+  BuildArguments build_;
+  QueryArguments query_;
+  AddCommand add_;
+  RemoveCommand remove_;
+  InfoArguments info_;
+  VerifyCommand verify_;
+};
+
+}  // namespace
+
+Command parse_arguments(int argc, const char* const* argv) { return Parser().parse(argc, argv); }
+
+}  // namespace nestline::command

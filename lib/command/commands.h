@@ -1,0 +1,54 @@
+// The commands: what each is told, and what each does. The command line itself is main.cc's matter.
+//
+// Each function returns the exit status and throws what went wrong: CommandError, UsageError and
+// what the library throws. None prints an error that ends it; main.cc does.
+#ifndef NESTLINE_COMMAND_COMMANDS_H_
+#define NESTLINE_COMMAND_COMMANDS_H_
+
+#include <string>
+#include <vector>
+
+#include "nestline/filter.h"
+
+namespace nestline::command {
+
+struct BuildArguments {
+  std::string file;
+  Options options;  // capacity 0: not given, count the keys
+  std::vector<std::string> inputs;
+};
+
+struct QueryArguments {
+  std::string file;
+  std::vector<std::string> inputs;
+  bool invert = false;      // -v
+  bool count_only = false;  // -c
+};
+
+/// For add, remove and verify.
+struct KeysArguments {
+  std::string file;
+  std::vector<std::string> inputs;  // verify: empty means no keys, not standard input
+};
+
+struct InfoArguments {
+  std::string file;
+  bool json = false;
+};
+
+/// Makes a filter of the keys and saves it; on an error no file is written.
+int build(const BuildArguments& arguments);
+/// Prints the lines that may be in the filter.
+int query(const QueryArguments& arguments);
+/// Adds the keys to the filter in the file; on an error the file is unchanged.
+int add(const KeysArguments& arguments);
+/// Removes one copy of each key.
+int remove(const KeysArguments& arguments);
+/// Tells what is in the file.
+int info(const InfoArguments& arguments);
+/// Checks the file, and that every key is found.
+int verify(const KeysArguments& arguments);
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_COMMAND_COMMANDS_H_

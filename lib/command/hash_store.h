@@ -1,0 +1,39 @@
+// The hashes of all lines, for a build that must count its keys before it can make the filter.
+//
+// Eight bytes a key, whatever its length, in chunks: a growing vector would need room for the old
+// and the new copy at once.
+#ifndef NESTLINE_COMMAND_HASH_STORE_H_
+#define NESTLINE_COMMAND_HASH_STORE_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "inserter.h"
+#include "nestline/keys.h"
+#include "progress.h"
+
+namespace nestline::command {
+
+class HashStore {
+ public:
+  void append(std::span<const std::string_view> keys, std::uint64_t seed);
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  /// Inserts every hash in order; false when the filter is full.
+  [[nodiscard]] bool insert_in_order(Inserter& inserter, Progress& progress) const;
+
+  /// Inserts every key once and then the further copies, as many as there is room for. Slower, but
+  /// copies of one key cannot take the place of another: false only when there are too many keys.
+  [[nodiscard]] bool insert_copies_last(Inserter& inserter, Progress& progress) const;
+
+ private:
+  std::vector<std::vector<Hash>> chunks_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_COMMAND_HASH_STORE_H_

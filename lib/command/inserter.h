@@ -1,0 +1,56 @@
+// Inserts batches of keys and tells apart why some were not stored.
+//
+// A key has a limited number of slots, and less when copies of other keys lie in them too. A copy
+// that finds no room is no error as long as its key is found: it is counted, and the work goes on.
+// A key that finds no room and is not found means that the filter is full, which ends the work.
+//
+// To learn that there is no room a filter looks at many blocks. Where lines repeat a lot that would
+// be most of the work, so a key that was left out once is remembered: nothing is erased here, so it
+// stays without room, and the lines that repeat it are only counted.
+#ifndef NESTLINE_COMMAND_INSERTER_H_
+#define NESTLINE_COMMAND_INSERTER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "nestline/filter.h"
+
+namespace nestline::command {
+
+class Inserter {
+ public:
+  /// The filter must outlive the inserter.
+  explicit Inserter(Filter& filter) : filter_(filter) {}
+
+  /// Inserts every key; false when the filter is full, some keys of the batch being left out then.
+  [[nodiscard]] bool insert(KeySpan keys);
+
+  /// Inserts the keys that are not found yet and appends the others to `found`; false when full.
+  [[nodiscard]] bool insert_new(std::span<const Hash> keys, std::vector<Hash>& found);
+
+  /// Keys stored, and copies left out.
+  [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
+  [[nodiscard]] std::uint64_t refused_copies() const noexcept { return refused_copies_; }
+
+  /// Tells the user on standard error about refused copies, if there were any.
+  void report_copies(const std::string& file) const;
+
+ private:
+  bool insert_batch(KeySpan keys);
+  // Hashes of the keys that were not left out before; counts the others.
+  std::span<const Hash> not_refused(KeySpan keys);
+
+  Filter& filter_;
+  std::vector<std::uint8_t> flags_;
+  std::vector<Hash> hashes_;
+  std::unordered_set<std::uint64_t> refused_;  // hashes of keys that were left out
+  std::uint64_t stored_ = 0;
+  std::uint64_t refused_copies_ = 0;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_COMMAND_INSERTER_H_

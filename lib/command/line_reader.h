@@ -1,0 +1,89 @@
+// Reads keys, one a line, from files and standard input.
+//
+// A large buffer is filled with read(2); the lines in it are handed out in batches of views, so no
+// line is copied and no memory is allocated per line. What is left of an unfinished line moves to
+// the front of the buffer before the next read; only a line longer than the buffer makes it grow.
+//
+//   buffer:  | lines handed out | lines not yet handed out | unfinished line | room |
+//            data              begin                                        end     size
+//
+// A key is the line's bytes without its end, `\n` or `\r\n`; every other byte is part of the key,
+// NUL and a lone `\r` too. The last line of an input need not have an end. Lines of two inputs are
+// never joined. What this does not do: it does not seek, and it does not interpret an encoding.
+#ifndef NESTLINE_COMMAND_LINE_READER_H_
+#define NESTLINE_COMMAND_LINE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nestline::command {
+
+/// Some lines that lie one behind the other in the reader's buffer, valid until the next call.
+struct LineBatch {
+  std::span<const std::string_view> keys;
+  const char* end = nullptr;  ///< Behind the last line, its line end included.
+  bool unterminated = false;  ///< The last line has no line end.
+  bool drained = false;       ///< No whole line is left: the next batch waits for the input.
+
+  /// The bytes of the lines from `first` up to and without `last`, with their line ends.
+  [[nodiscard]] std::string_view lines(std::size_t first, std::size_t last) const {
+    if (first == last) return {};
+    const char* begin = keys[first].data();
+    const char* behind = last < keys.size() ? keys[last].data() : end;
+    return {begin, static_cast<std::size_t>(behind - begin)};
+  }
+};
+
+/// The lines of several inputs, in order. `-` is standard input, and so is an empty list.
+class LineReader {
+ public:
+  explicit LineReader(std::vector<std::string> inputs);
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  /// The next batch, never an empty one; false at the end of the last input. Throws CommandError
+  /// for an input that cannot be read; the next call goes on with the input behind it.
+  bool next(LineBatch& batch);
+
+  /// Bytes read and lines handed out so far.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
+  /// Bytes of all inputs together, when all are regular files.
+  [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_bytes_; }
+
+ private:
+  void open_input();
+  void close_input() noexcept;
+  void skip_input() noexcept;
+  /// Reads once; false at the end of the input.
+  bool fill();
+  void make_room();
+  /// Fills `batch` with whole lines of the buffer; false when there is none.
+  bool take_lines(LineBatch& batch);
+  void take_last_line(LineBatch& batch);
+  [[nodiscard]] const std::string& name() const { return inputs_[current_]; }
+
+  std::vector<std::string> inputs_;
+  std::size_t current_ = 0;  // position in inputs_
+  int descriptor_ = -1;      // of the current input; -1: not open
+  std::unique_ptr<char[]> buffer_;
+  std::size_t size_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t searched_ = 0;  // no line end lies between begin_ and here
+  std::vector<std::string_view> keys_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t lines_ = 0;
+  std::optional<std::uint64_t> total_bytes_;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_COMMAND_LINE_READER_H_

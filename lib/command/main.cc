@@ -1,0 +1,89 @@
+// nestline: the filter from the command line. Parses, dispatches, and turns every error into one
+// message and exit status 2. The commands are in files of their own; see commands.h.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+#include <variant>
+
+#include "arguments.h"
+#include "commands.h"
+#include "errors.h"
+#include "nestline/io.h"
+#include "output.h"
+
+namespace nestline::command {
+namespace {
+
+int show(const ShowText& shown) {
+  Output output(STDOUT_FILENO, "standard output");
+  output.write(shown.text);
+  output.flush();
+  return kExitYes;
+}
+
+int dispatch(const ShowText& shown) { return show(shown); }
+int dispatch(const BuildArguments& arguments) { return build(arguments); }
+int dispatch(const QueryArguments& arguments) { return query(arguments); }
+int dispatch(const AddCommand& arguments) { return add(arguments); }
+int dispatch(const RemoveCommand& arguments) { return remove(arguments); }
+int dispatch(const InfoArguments& arguments) { return info(arguments); }
+int dispatch(const VerifyCommand& arguments) { return verify(arguments); }
+
+std::string file_of(const ShowText& /*shown*/) { return {}; }
+template <typename Arguments>
+std::string file_of(const Arguments& arguments) {
+  return arguments.file;
+}
+
+// Errors of the library concern the filter file, unless they name another.
+int run(const Command& command) {
+  const std::string file = std::visit([](const auto& told) { return file_of(told); }, command);
+  try {
+    return std::visit([](const auto& told) { return dispatch(told); }, command);
+  } catch (const CommandError& error) {
+    complain(error.file, error.what());
+  } catch (const FormatError& error) {
+    complain(error.file, "at byte " + std::to_string(error.offset) + ": " + error.cause);
+  } catch (const std::system_error& error) {
+    complain(file, error.code().message());
+  } catch (const std::bad_alloc&) {
+    complain(file, "not enough memory for this filter");
+  } catch (const UsageError& error) {
+    complain({}, error.what());
+  } catch (const std::exception& error) {
+    complain(file, error.what());
+  }
+  return kExitError;
+}
+
+// A standard stream that is closed gets a descriptor that fails in the same way; otherwise the next
+// file that is opened would take its number, and messages would be written into it.
+void occupy_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (::open("/dev/null", mode) < 0) std::_Exit(kExitError);
+  }
+}
+
+int main(int argc, const char* const* argv) {
+  // `nestline query FILE | head` ends quietly, also where the caller ignores the signal.
+  std::signal(SIGPIPE, SIG_DFL);
+  occupy_standard_descriptors();
+  try {
+    return run(parse_arguments(argc, argv));
+  } catch (const std::exception& error) {
+    complain({}, error.what());
+    return kExitError;
+  }
+}
+
+}  // namespace
+}  // namespace nestline::command
+
+int main(int argc, char** argv) { return nestline::command::main(argc, argv); }

@@ -1,0 +1,53 @@
+// nestline verify: compares every checksum of a filter file, then asks for the keys, if any.
+//
+// Silent when all is well. Keys that are missing go to standard error, one a line and nothing else,
+// so that they can be kept: nestline verify FILE keys 2>missing.
+#include <unistd.h>
+
+#include <span>
+
+#include "commands.h"
+#include "errors.h"
+#include "line_reader.h"
+#include "nestline/io.h"
+#include "output.h"
+#include "progress.h"
+
+namespace nestline::command {
+namespace {
+
+int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
+  LineReader reader(arguments.inputs);
+  Progress progress("verify");
+  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  Output output(STDERR_FILENO, "standard error");
+  std::vector<std::uint8_t> found;
+  LineBatch batch;
+  bool complete = true;
+  while (reader.next(batch)) {
+    if (found.size() < batch.keys.size()) found.resize(batch.keys.size());
+    const std::span flags = std::span(found).first(batch.keys.size());
+    if (filter.may_contain(batch.keys, flags) < batch.keys.size()) {
+      complete = false;
+      progress.erase();
+      for (std::size_t i = 0; i < flags.size(); ++i) {
+        if (flags[i] != 0) continue;
+        output.write(batch.lines(i, i + 1));
+        if (batch.unterminated) output.write("\n");
+      }
+      output.flush();
+    }
+    progress.update(reader.bytes(), reader.lines());
+  }
+  return complete ? kExitYes : kExitNo;
+}
+
+}  // namespace
+
+int verify(const KeysArguments& arguments) {
+  const MappedFilter filter = MappedFilter::open(arguments.file);
+  filter.verify();
+  return arguments.inputs.empty() ? kExitYes : verify_keys(filter, arguments);
+}
+
+}  // namespace nestline::command

@@ -1,0 +1,66 @@
+"""What the end-to-end tests of the nestline command share: a folder, and running the program.
+
+The program is the one that the environment variable NESTLINE names.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+NESTLINE = os.path.abspath(os.environ["NESTLINE"])
+
+
+def lines(prefix, count):
+    return b"".join(b"%s-%d\n" % (prefix, i) for i in range(count))
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="nestline_command_test.")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def run_command(self, *arguments, stdin=b"", **options):
+        """Runs nestline in the folder; returns status, standard output and standard error."""
+        if not isinstance(stdin, int):
+            options["input"] = stdin
+        else:
+            options["stdin"] = stdin
+        options.setdefault("stdout", subprocess.PIPE)
+        done = subprocess.run(
+            [NESTLINE, *arguments], cwd=self.folder, stderr=subprocess.PIPE, timeout=60, **options
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def expect(self, arguments, status=0, out=b"", err=b"", **options):
+        """Checks the exact outcome and returns nothing, so a test reads as a table."""
+        self.assertEqual(self.run_command(*arguments, **options), (status, out, err))
+
+    def expect_error(self, arguments, *parts, **options):
+        """Status 2, nothing printed, and one message that has all the parts in it."""
+        status, out, err = self.run_command(*arguments, **options)
+        self.assertEqual((status, out), (2, b""), err)
+        self.assertRegex(err, rb"\Anestline: [^\n]*\n\Z")
+        for part in parts:
+            self.assertIn(part, err)
+
+    def info(self, name):
+        status, out, err = self.run_command("info", "--json", name)
+        self.assertEqual((status, err), (0, b""))
+        return json.loads(out)
+
+    def build(self, name, keys, *options):
+        self.expect(["build", "-o", name, *options], stdin=keys)

@@ -1,0 +1,299 @@
+"""End-to-end tests of the nestline command: NESTLINE=path/to/nestline python3 command_test.py
+
+Looks at what a user sees: output, messages, exit status and the files left behind. Here are the
+command line, the reading of lines, and build; command_use_test.py has what is done with a filter,
+and is run from here too. What the filter itself does is tested by the C++ tests.
+"""
+
+import os
+import resource
+import stat
+import subprocess
+import time
+import unittest
+
+from command_harness import NESTLINE, CommandTest, lines
+from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
+
+__all__ = ["Damage", "Edit", "Info", "Query", "Terminal", "Verify"]
+
+
+class CommandLine(CommandTest):
+    def test_version_and_help(self):
+        status, out, err = self.run_command("--version")
+        self.assertEqual((status, err), (0, b""))
+        self.assertRegex(out, rb"\Anestline \d+\.\d+\.\d+\n\Z")
+        for command in ([], ["build"], ["query"], ["add"], ["remove"], ["info"], ["verify"]):
+            status, out, err = self.run_command(*command, "--help")
+            self.assertEqual((status, err), (0, b""))
+            self.assertIn(b"Exit status", out)
+            self.assertIn(" ".join(["nestline", *command]).encode(), out)
+        self.assertIn(b"Only remove keys that were added", self.run_command("remove", "--help")[1])
+
+    def test_usage_errors(self):
+        self.write("keys", b"a\n")
+        whole = b"a whole number from "
+        for arguments, part in [
+            ([], b"nestline --help"),
+            (["frobnicate"], b"frobnicate"),
+            (["build"], b"-o is required; see nestline build --help"),
+            (["build", "-o"], b"-o"),
+            (["query"], b"FILE is required; see nestline query --help"),
+            (["info", "f", "extra"], b"extra"),
+            (["query", "f", "--wrong"], b"--wrong"),
+            (["build", "-o", "f", "--capacity", "many"], b"--capacity takes " + whole),
+            (["build", "-o", "f", "--capacity", "0"], b"--capacity takes " + whole),
+            (["build", "-o", "f", "--capacity", "-5"], b"not '-5'"),
+            (["build", "-o", "f", "--capacity", "1e6"], b"not '1e6'"),
+            (["build", "-o", "f", "--capacity", "9007199254740993"], b"to 9007199254740992, not"),
+            (["build", "-o", "f", "--capacity", "1", "--capacity", "2"], b"--capacity"),
+            (["build", "-o", "f", "--fpr", "0"], b"--fpr takes a number above 0 and below 1"),
+            (["build", "-o", "f", "--fpr", "1"], b"not '1'"),
+            (["build", "-o", "f", "--fpr", "nan"], b"not 'nan'"),
+            (["build", "-o", "f", "--fpr", "1%"], b"not '1%'"),
+            (["build", "-o", "f", "--bits", "9"], b"--bits takes 8, 12 or 16, not '9'"),
+            (["build", "-o", "f", "--bits", "0"], b"--bits takes 8, 12 or 16, not '0'"),
+            (["build", "-o", "f", "--bits", "8", "--fpr", "0.1"], b"--fpr excludes --bits"),
+            (["build", "-o", "f", "--seed", "18446744073709551616"], b"--seed takes " + whole),
+            (["build", "-o", "f", "--seed", ""], b"--seed takes " + whole),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.expect_error(arguments, part, stdin=b"a\n")
+        self.assertEqual(os.listdir(self.folder), ["keys"])
+
+    def test_growth_is_refused_before_the_keys_are_read(self):
+        with subprocess.Popen(
+            [NESTLINE, "build", "-o", self.path("f"), "--max-capacity", "100"],
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:
+            self.assertEqual(process.wait(timeout=20), 2)  # standard input is still open
+            self.assertRegex(process.stderr.read(), rb"\Anestline: [^\n]*max_capacity[^\n]*\n\Z")
+
+    def test_odd_names_are_names(self):
+        for name in ["[a,b]", "build", "a b", "{}", "-x", "\xe4"]:
+            self.write(name, b"key in %s\n" % name.encode())
+        self.expect(["build", "-o", "f", "--", "[a,b]", "build", "a b", "{}", "-x", "\xe4"])
+        self.assertEqual(self.info("f")["keys"], 6)
+        self.expect(["query", "f", "build", "[a,b]"], out=b"key in build\nkey in [a,b]\n")
+        self.expect_error(["query", ""], b"No such file")
+        self.expect_error(["query", "f", ""], b"No such file")
+
+
+class Lines(CommandTest):
+    def test_every_kind_of_line(self):
+        keys = b"plain\nwindows\r\n\nnul\0inside\n\r\r\n\xff\xfe not text\ntail\r"
+        self.build("f", keys)
+        self.assertEqual(self.info("f")["keys"], 7)
+        self.expect(["query", "f"], stdin=keys, out=keys + b"\n")
+        # The line end is no part of the key; a carriage return anywhere else is.
+        self.expect(["query", "f"], stdin=b"plain\r\nwindows\n\r\n\r\r\n",
+                    out=b"plain\r\nwindows\n\r\n\r\r\n")
+        self.expect(["query", "f"], stdin=b"tail\r\r\n", out=b"tail\r\r\n")
+        self.expect(["query", "f", "-v"], stdin=b"tail\r\n\0\nplain\r",
+                    out=b"tail\r\n\0\nplain\r\n")
+
+    def test_long_lines_and_buffer_ends(self):
+        long_line = bytes(range(32, 127)) * 58000  # 5.5 MB
+        # Lengths around the buffer's, so that a line end falls on each side of a buffer's end.
+        keys = [long_line, b"", long_line[:-1]] + [b"x" * n for n in range(2**20 - 3, 2**20 + 3)]
+        text = b"\r\n".join(keys) + b"\r\n" + lines(b"short", 40000)
+        self.write("keys", text)
+        self.expect(["build", "-o", "f", "keys"])
+        self.assertEqual(self.info("f")["keys"], len(keys) + 40000)
+        self.expect(["query", "f", "keys"], out=text)
+        self.expect(["query", "f", "-v"], 0, long_line + b"!\n", stdin=long_line + b"!")
+
+    def test_slow_pipe_is_answered_at_once(self):
+        self.build("f", b"abc\n")
+        with subprocess.Popen([NESTLINE, "query", self.path("f")], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            for piece in [b"abc\nab", b"c\nabc\r\n"]:  # the second line comes in two pieces
+                process.stdin.write(piece)
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), b"abc\n")
+                time.sleep(0.6)
+            process.stdin.close()
+            self.assertEqual(process.stdout.read(), b"abc\r\n")
+            self.assertEqual(process.wait(timeout=20), 0)
+            self.assertEqual(process.stderr.read(), b"")  # no terminal, no progress bar
+
+    def test_inputs(self):
+        self.write("one", b"1\n2")  # not joined with what follows
+        self.write("two", b"3\n")
+        self.expect(["build", "-o", "f", "one", "-", "two"], stdin=b"4\n")
+        self.assertEqual(self.info("f")["keys"], 4)
+        self.expect(["query", "f", "two", "-", "one"], stdin=b"4", out=b"3\n4\n1\n2\n")
+        with open(self.path("one"), "rb") as file:
+            self.expect(["query", "f"], stdin=file.fileno(), out=b"1\n2\n")
+
+    def test_bad_inputs(self):
+        self.build("f", b"a\n")
+        before = self.read("f")
+        os.mkdir(self.path("folder"))
+        for bad, text in [("missing", b"No such file"), ("folder", b"Is a directory")]:
+            message = b"nestline: %s: %s" % (bad.encode(), text)
+            self.expect_error(["build", "-o", "new", bad], message)
+            self.expect_error(["add", "f", "-", bad], message, stdin=b"b\n")
+            self.expect_error(["remove", "f", "-", bad], message, stdin=b"a\n")
+            self.expect_error(["verify", "f", bad], message)
+            # query goes on with the next input, as grep does.
+            status, out, err = self.run_command("query", "f", bad, "-", stdin=b"a\n")
+            self.assertEqual((status, out), (2, b"a\n"))
+            self.assertIn(message, err)
+        self.assertEqual(self.read("f"), before)
+        self.assertFalse(os.path.exists(self.path("new")))
+        # Standard input that is closed is an error, not whatever file gets its number.
+        for command in ("query", "add"):
+            status, _, err = self.run_command(command, "f", stdin=subprocess.DEVNULL,
+                                              preexec_fn=lambda: os.close(0))
+            self.assertEqual((status, err), (2, b"nestline: standard input: Bad file descriptor\n"))
+
+
+class Build(CommandTest):
+    def test_options_reach_the_filter(self):
+        keys = lines(b"key", 1000)
+        for bits in (8, 12, 16):
+            self.build("f", keys, "--bits", str(bits))
+            self.assertEqual(self.info("f")["bits"], bits)
+        self.build("f", keys, "--seed", "18446744073709551615", "--fpr", "1e-4")
+        told = self.info("f")
+        self.assertEqual(told["seed"], 2**64 - 1)
+        self.assertLessEqual(told["expected_fpr"], 1e-4)
+        self.build("g", keys, "--fpr", "1e-4")
+        self.assertNotEqual(self.read("f"), self.read("g"))  # the seed matters
+        self.expect(["query", "f"], stdin=keys, out=keys)
+
+    def test_counted_and_given_capacity_find_the_same(self):
+        self.write("keys", lines(b"key", 50000))
+        self.expect(["build", "-o", "counted", "keys"])
+        self.expect(["build", "-o", "given", "--capacity", "50000", "keys"])
+        self.build("piped", self.read("keys"))
+        self.assertEqual(self.read("counted"), self.read("given"))
+        self.assertEqual(self.read("counted"), self.read("piped"))
+        told = self.info("counted")
+        self.assertEqual(told["keys"], 50000)
+        self.assertGreaterEqual(told["capacity"], 50000)
+        self.assertLessEqual(told["expected_fpr"], 0.01)
+
+    def test_no_keys(self):
+        self.build("f", b"")
+        told = self.info("f")
+        self.assertEqual((told["keys"], told["bits_per_key"], told["expected_fpr"]), (0, None, 0))
+        self.expect(["query", "f"], 1, stdin=b"a\n\n")
+        self.expect(["query", "f"], 1)
+
+    def test_copies(self):
+        for bits, most in ((8, 8), (12, 8), (16, 10)):
+            options = ["-o", "f", "--bits", str(bits), "--capacity", "9999"]
+            status, out, err = self.run_command("build", *options,
+                                                stdin=b"again\n" * 30 + b"once\n")
+            self.assertEqual((status, out), (0, b""))
+            self.assertEqual(err, b"nestline: f: %d lines were further copies of keys that have "
+                             b"the most copies already; they are found all the same\n"
+                             % (30 - most))
+            self.assertEqual(self.info("f")["keys"], most + 1)
+            self.expect(["query", "f"], stdin=b"again\nonce\n", out=b"again\nonce\n")
+
+    def test_copies_leave_room_for_other_keys(self):
+        # Eight copies of each key take all the slots that it shares with others, so not all copies
+        # can be held. Every key must be, whatever comes first.
+        grouped = b"".join(line * 8 for line in lines(b"k", 1000).splitlines(keepends=True))
+        for keys in (grouped, lines(b"k", 1000) * 8):
+            status, out, err = self.run_command("build", "-o", "f", stdin=keys)
+            self.assertEqual((status, out), (0, b""))
+            self.assertIn(b"further copies", err)
+            self.assertGreater(self.info("f")["keys"], 2000)
+            self.expect(["verify", "f", "-"], stdin=lines(b"k", 1000))
+            status, _, err = self.run_command("add", "f", stdin=b"k-1\n" * 8)
+            self.assertEqual(status, 0, err)
+
+    def test_repeated_lines_are_counted_only(self):
+        # The copies fill the filter at once, and each further one would be a long search for room.
+        keys = lines(b"k", 600)
+        seconds = []
+        for repeats in (12, 120):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            status, _, err = self.run_command("build", "-o", "f", "--capacity", "5000",
+                                              stdin=keys * repeats)
+            seconds.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+            self.assertEqual(status, 0, err)
+            left_out = 600 * repeats - self.info("f")["keys"]
+            self.assertGreater(left_out, 600 * (repeats - 8))
+            self.assertIn(b"nestline: f: %d lines were further copies of keys that have the most "
+                          b"copies already; they are found all the same" % left_out, err)
+            self.expect(["verify", "f", "-"], stdin=keys)
+        self.assertLess(seconds[1], 4 * seconds[0] + 0.5)
+
+    def test_full(self):
+        self.write("f", b"precious")
+        self.write("keys", lines(b"key", 1000))
+        self.expect_error(["build", "-o", "f", "--capacity", "10", "keys"],
+                          b"nestline: f: full after ",
+                          b" keys; build it again with --capacity of at least 1000\n")
+        self.expect_error(["build", "-o", "f", "--capacity", "10"], b"nestline: f: full after ",
+                          b"larger --capacity", stdin=lines(b"key", 1000))
+        self.assertEqual(self.read("f"), b"precious")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["f", "keys"])
+        self.expect(["build", "-o", "f", "--capacity", "1000", "keys"])
+
+    def test_targets(self):
+        self.write("f", b"anything\n")
+        self.expect(["build", "-o", "f", "f"])  # its own input
+        self.expect(["query", "f"], stdin=b"anything\n", out=b"anything\n")
+        os.mkdir(self.path("folder"))
+        self.expect_error(["build", "-o", "folder"], b"nestline: folder: Is a directory")
+        # A pipe gets the same bytes, and a device stays one.
+        status, out, err = self.run_command("build", "-o", "/dev/stdout", stdin=b"anything\n")
+        self.assertEqual((status, out, err), (0, self.read("f"), b""))
+        self.expect(["build", "-o", "/dev/null"], stdin=b"a\n")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+        self.expect_error(["build", "-o", "/dev/full"], b"nestline: /dev/full: No space left")
+        os.symlink("f", self.path("link"))
+        self.build("link", b"through\n")
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.expect(["query", "f"], stdin=b"through\n", out=b"through\n")
+        self.expect_error(["build", "-o", "none/f"], b"nestline: none/f: ", b"No such file")
+
+    def test_not_enough_memory(self):
+        # 54 TiB, with a limit below that: the system might give it otherwise, on paper. A sanitizer
+        # needs some 20 TiB of address space for itself.
+        limit = 40 * 2**40
+        self.expect_error(
+            ["build", "-o", "f", "--capacity", str(2**45), "--bits", "12"],
+            b"nestline: f: not enough memory for a filter of 35184372088832 keys; give a smaller ",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.expect_error(["build", "-o", "f", "--capacity", str(2**53)], b"nestline: capacity ",
+                          b"see nestline build --help\n")
+
+    def test_forbidden(self):
+        # Root may do everything, so it becomes somebody else, if that one may run the program.
+        options = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        try:
+            runs = self.run_command("--version", **options)[0] == 0
+        except PermissionError:
+            runs = False
+        if not runs:
+            self.skipTest("the program lies where only root may run it")
+        self.build("f", b"a\n")
+        self.build("secret", b"a\n")
+        os.chmod(self.path("f"), 0o444)
+        os.chmod(self.path("secret"), 0)
+        os.chmod(self.folder, 0o555)
+        self.addCleanup(os.chmod, self.folder, 0o755)
+        before = self.read("f")
+        for arguments, name in [
+            (["query", "secret"], b"secret"),
+            (["query", "f", "secret"], b"secret"),
+            (["build", "-o", "f"], b"f"),
+            (["build", "-o", "new"], b"new: cannot write in ."),
+            (["add", "f"], b"f"),
+            (["remove", "f"], b"f"),
+        ]:
+            self.expect_error(arguments, b"nestline: %s: Permission denied\n" % name,
+                              stdin=b"a\n", **options)
+        self.assertEqual(self.read("f"), before)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["f", "secret"])
+
+
+if __name__ == "__main__":
+    unittest.main()

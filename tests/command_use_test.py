@@ -1,0 +1,307 @@
+"""End-to-end tests of the nestline command: query, add, remove, info, verify, and the terminal.
+
+Run by command_test.py.
+"""
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+from command_harness import NESTLINE, CommandTest, lines
+
+
+class Query(CommandTest):
+    def test_agrees_with_grep(self):
+        # Every third of 30000 lines is in the filter; grep -Fx knows which these are.
+        text = lines(b"line", 30000)
+        held = b"".join(text.splitlines(keepends=True)[::3])
+        self.write("held", held)
+        self.write("text", text)
+        self.build("f", held, "--fpr", "0.001")
+
+        def grep(*options):
+            done = subprocess.run(["grep", *options, "-Fxf", "held", "text"], cwd=self.folder,
+                                  env={**os.environ, "LC_ALL": "C"}, capture_output=True)
+            return done.stdout.splitlines()
+
+        found, not_found = grep(), set(grep("-v"))
+        status, out, err = self.run_command("query", "f", "text")
+        printed = out.splitlines()
+        self.assertEqual((status, err), (0, b""))
+        # In order, every line that grep finds, and few others: 20 are expected, 60 never come.
+        self.assertEqual([line for line in printed if line not in not_found], found)
+        self.assertLessEqual(len(printed) - len(found), 60)
+
+        status, out, err = self.run_command("query", "-v", "f", "text")
+        others = out.splitlines()
+        self.assertEqual((status, err), (0, b""))
+        self.assertEqual(set(others) - not_found, set())  # no false negative
+        self.assertEqual(len(others) + len(printed), 30000)
+        self.assertEqual(others, sorted(others, key=lambda line: int(line[5:])))
+
+        self.expect(["query", "f", "-c", "text"], out=b"%d\n" % len(printed))
+        self.expect(["query", "-vc", "f", "text", "text"], out=b"%d\n" % (2 * len(others)))
+
+    def test_status(self):
+        self.build("f", b"a\nb\n", "--bits", "16")
+        self.expect(["query", "f"], 0, b"b\n", stdin=b"b")
+        self.expect(["query", "f"], 1, stdin=b"c\n")
+        self.expect(["query", "f", "-v"], 1, stdin=b"a\nb\n")
+        self.expect(["query", "f", "-v"], 0, b"c\nd\n", stdin=b"a\nc\nb\nd")
+        self.expect(["query", "f", "-c"], 0, b"2\n", stdin=b"a\nb\nc")
+        self.expect(["query", "f", "-c"], 1, b"0\n", stdin=b"c\n")
+        self.expect(["query", "f", "-v", "-c"], 1, b"0\n", stdin=b"a\n")
+        self.expect_error(["query", "missing"], b"nestline: missing: No such file")
+
+    def test_output_that_cannot_be_written(self):
+        self.build("f", b"a\n")
+        message = b"nestline: standard output: No space left on device\n"
+        with open("/dev/full", "wb") as full:
+            for arguments in (["query", "f"], ["query", "f", "-c"], ["info", "f"], ["--help"]):
+                status, _, err = self.run_command(*arguments, stdin=b"a\n" * 99999, stdout=full)
+                self.assertEqual((status, err), (2, message))
+        status, _, err = self.run_command("query", "f", stdin=b"a\n", stdout=subprocess.DEVNULL,
+                                          preexec_fn=lambda: os.close(1))
+        self.assertEqual((status, err), (2, b"nestline: standard output: Bad file descriptor\n"))
+
+    def test_reader_that_leaves(self):
+        self.write("keys", lines(b"key", 200000))
+        self.expect(["build", "-o", "f", "keys"])
+        for ignore in (False, True):  # a caller that ignores SIGPIPE changes nothing
+            with subprocess.Popen(
+                [NESTLINE, "query", "f", "keys"], cwd=self.folder, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, restore_signals=False,
+                preexec_fn=lambda: signal.signal(
+                    signal.SIGPIPE, signal.SIG_IGN if ignore else signal.SIG_DFL),
+            ) as process:
+                self.assertEqual(process.stdout.readline(), b"key-0\n")
+                process.stdout.close()
+                self.assertEqual(process.wait(timeout=20), -signal.SIGPIPE)
+                self.assertEqual(process.stderr.read(), b"")
+
+
+class Edit(CommandTest):
+    def test_add_then_remove(self):
+        first, second = lines(b"first", 2000), lines(b"second", 1500)
+        self.build("f", first, "--capacity", "4000", "--bits", "16")
+        self.expect(["add", "f"], stdin=second)
+        self.assertEqual(self.info("f")["keys"], 3500)
+        self.expect(["query", "f"], stdin=first + second, out=first + second)
+        self.write("first", first)
+        self.expect(["remove", "f", "first"])
+        self.assertEqual(self.info("f")["keys"], 1500)
+        self.expect(["query", "f"], stdin=second, out=second)
+        self.expect(["query", "f", "-c"], 1, b"0\n", stdin=first[: len(first) // 50])
+        self.expect(["remove", "f"], stdin=second)
+        self.assertEqual(self.info("f")["keys"], 0)
+        # Nothing to do leaves the file alone.
+        before = os.stat(self.path("f"))
+        self.expect(["add", "f"])
+        self.expect(["remove", "f"])
+        self.assertEqual(os.stat(self.path("f")).st_ino, before.st_ino)
+
+    def test_copies(self):
+        self.build("f", b"a\n" * 3, "--capacity", "9999", "--bits", "16")
+        status, _, err = self.run_command("add", "f", stdin=b"a\n" * 8)
+        self.assertEqual(status, 0)
+        self.assertEqual(err, b"nestline: f: 1 line was a further copy of a key that has the most "
+                         b"copies already; it is found all the same\n")
+        self.assertEqual(self.info("f")["keys"], 10)
+        self.expect(["remove", "f"], stdin=b"a\n" * 9)
+        self.expect(["query", "f"], stdin=b"a\n", out=b"a\n")
+        self.expect(["remove", "f"], 1, b"", b"nestline: f: 1 of 2 lines were not in the filter; "
+                    b"nothing was removed for them\n", stdin=b"a\na\n")
+        self.expect(["query", "f"], 1, stdin=b"a\n")
+
+    def test_full_leaves_the_file_alone(self):
+        self.build("f", lines(b"key", 40), "--capacity", "40")
+        self.write("more", lines(b"more", 2000))
+        before = self.read("f")
+        self.expect_error(["add", "f", "more"], b"nestline: f: full after ", b" of the new keys; "
+                          b"the file is unchanged", b"--capacity of at least 2040\n")
+        self.expect_error(["add", "f"], b"larger --capacity", stdin=lines(b"more", 2000))
+        self.assertEqual(self.read("f"), before)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["f", "more"])
+
+    def test_changes_at_the_same_time_are_all_kept(self):
+        self.build("f", b"", "--capacity", "1000")
+        keys = [lines(b"editor%d" % i, 50) for i in range(8)]
+        for command, count in (("add", 400), ("remove", 0)):
+            editors = [
+                subprocess.Popen([NESTLINE, command, self.path("f")], stdin=subprocess.PIPE)
+                for _ in keys
+            ]
+            for editor, own in zip(editors, keys):
+                editor.stdin.write(own)
+                editor.stdin.close()
+            for editor in editors:
+                self.assertEqual(editor.wait(timeout=30), 0)
+            self.assertEqual(self.info("f")["keys"], count)
+            if command == "add":
+                self.expect(["query", "f"], stdin=b"".join(keys), out=b"".join(keys))
+
+    def test_missing_file(self):
+        for command in ("add", "remove"):
+            self.expect_error([command, "missing"], b"nestline: missing: No such file")
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class Info(CommandTest):
+    def test_json_and_table(self):
+        self.build("f", lines(b"key", 5000), "--capacity", "6000", "--bits", "12", "--seed", "7")
+        told = self.info("f")
+        self.assertEqual(list(told), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
+                                      "bits_per_key", "expected_fpr", "seed", "file_bytes"])
+        self.assertEqual((told["keys"], told["bits"], told["seed"]), (5000, 12, 7))
+        self.assertEqual(told["file_bytes"], os.path.getsize(self.path("f")))
+        self.assertTrue(6000 <= told["capacity"] < 7000)
+        self.assertTrue(0.7 < told["load_factor"] < 0.9)
+        self.assertTrue(told["file_bytes"] - 8192 <= told["memory_bytes"] <= told["file_bytes"])
+        self.assertAlmostEqual(told["bits_per_key"], 8 * told["memory_bytes"] / 5000)
+        self.assertTrue(0.0005 < told["expected_fpr"] < 0.002)
+        status, out, err = self.run_command("info", "f")
+        self.assertEqual((status, err), (0, b""))
+        table = dict(line.split(b"  ", 1) for line in out.splitlines())
+        self.assertEqual(table[b"keys"].strip(), b"5000")
+        self.assertEqual(table[b"seed"].strip(), b"7")
+        self.assertEqual(table[b"load"].strip(), b"%.1f %%" % (100 * told["load_factor"]))
+        self.expect_error(["info", "missing"], b"nestline: missing: No such file")
+
+
+class Verify(CommandTest):
+    def test_keys(self):
+        keys = lines(b"key", 3000)
+        self.build("f", keys, "--bits", "16")
+        self.write("keys", keys)
+        self.expect(["verify", "f"])
+        self.expect(["verify", "f", "keys"])
+        self.expect(["verify", "f", "keys", "-"], 1, b"", b"missing\r\n\nlost\n",
+                    stdin=b"missing\r\nkey-7\n\nlost")
+        self.expect_error(["verify", "missing"], b"nestline: missing: No such file")
+
+
+class Damage(CommandTest):
+    def test_every_command_refuses_what_is_no_filter(self):
+        self.build("good", lines(b"key", 1000))
+        good = self.read("good")
+        os.mkdir(self.path("folder"))
+        for name, content in [
+            ("empty", b""),
+            ("text", b"this is a list of words\n" * 1000),
+            ("truncated", good[:-1]),
+            ("short", good[:20]),
+            ("longer", good + b"\0"),
+            ("header", bytes([good[0] ^ 1]) + good[1:]),
+        ]:
+            self.write(name, content)
+            for command in ("query", "add", "remove", "info", "verify"):
+                with self.subTest(name=name, command=command):
+                    self.expect_error([command, name], b"nestline: %s: at byte " % name.encode(),
+                                      stdin=b"key-1\n")
+                    self.assertEqual(self.read(name), content)
+        for command in ("query", "add", "remove", "info", "verify"):
+            self.expect_error([command, "folder"], b"nestline: folder: ")
+
+    def test_blocks_are_checked_by_all_that_read_them_whole(self):
+        self.build("good", lines(b"key", 50000))
+        good = self.read("good")
+        place = len(good) // 2  # far behind the header
+        self.write("f", good[:place] + bytes([good[place] ^ 0x10]) + good[place + 1:])
+        before = self.read("f")
+        self.assertEqual(self.run_command("info", "f")[0], 0)
+        for command in ("verify", "add", "remove"):
+            self.expect_error([command, "f"], b"nestline: f: at byte ", stdin=b"key-1\n")
+        self.assertEqual(self.read("f"), before)
+
+
+class Terminal(CommandTest):
+    def run_on_terminal(self, arguments, work, columns=100, output_too=False):
+        """Runs with a terminal as standard error; returns status and what was written there."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with subprocess.Popen([NESTLINE, *arguments], cwd=self.folder, stdin=subprocess.PIPE,
+                              stdout=slave if output_too else subprocess.PIPE,
+                              stderr=slave) as process:
+            work(process)
+            process.stdin.close()
+            if not output_too:
+                process.stdout.read()
+            status = process.wait(timeout=20)
+        os.close(slave)
+        seen = b""
+        try:
+            while piece := os.read(master, 65536):
+                seen += piece
+        except OSError:  # how Linux ends a terminal that nobody has open any more
+            pass
+        return status, seen
+
+    def screens(self, seen, columns):
+        """The states of the terminal's only line; none may be longer than the terminal is wide."""
+        states = [state.rstrip() for state in seen.split(b"\r")]
+        self.assertLess(max(len(state) for state in states), columns)
+        return [state.decode() for state in states if state]
+
+    def slowly(self, process):
+        """Reads the output only after a while: the command has to wait, its pipe being full."""
+        time.sleep(0.7)
+        self.assertEqual(len(process.stdout.read()), os.path.getsize(self.path("keys")))
+
+    def test_bar_over_files(self):
+        self.write("keys", lines(b"key", 300000))
+        self.expect(["build", "-o", "f", "keys"])
+        for columns, bar in ((100, "[#"), (60, ""), (20, "")):
+            status, seen = self.run_on_terminal(["query", "f", "keys"], self.slowly, columns)
+            self.assertEqual(status, 0)
+            states = self.screens(seen, columns)
+            self.assertRegex(states[0], r"^query +\d+% ")
+            self.assertIn(bar, states[0])
+            if columns == 100:
+                self.assertRegex(states[0], r"% \[#+-*\] [\d.]+ MB of [\d.]+ MB, "
+                                 r"[\d.]+ [kM]? ?lines/s, \d+:\d\d left$")
+            # Erased at the end: spaces over all that was written, and back to the left margin.
+            self.assertRegex(seen, rb"\r {%d}\r\Z" % len(states[-1]))
+
+    def test_no_size_and_then_a_summary(self):
+        def work(process):
+            for _ in range(2):
+                process.stdin.write(lines(b"key", 500))
+                process.stdin.flush()
+                time.sleep(0.55)
+            process.stdin.write(b"last\n")
+
+        status, seen = self.run_on_terminal(["build", "-o", "f"], work, 300)
+        self.assertEqual(status, 0)
+        states = self.screens(seen, 300)
+        self.assertRegex(states[0], r"^build +[\d.]+ kB, [\d.]+ k? ?lines/s$")
+        self.assertRegex(states[-1], r"^nestline: f: 1\.0 k keys, [\d.]+ kB, [\d.]+ bits per "
+                         r"key, expected false-positive rate 0?\.?\d")
+
+    def test_no_bar_between_printed_lines(self):
+        def work(process):
+            for _ in range(2):
+                time.sleep(0.55)
+                process.stdin.write(b"a\n")
+                process.stdin.flush()
+
+        self.build("f", b"a\n")
+        status, seen = self.run_on_terminal(["query", "f"], work, output_too=True)
+        self.assertEqual((status, seen), (0, b"a\r\na\r\n"))
+        status, seen = self.run_on_terminal(["query", "f", "-c"], work, output_too=True)
+        self.assertRegex(seen, rb"\A\rquery  [^\n]*\r {20,}\r2\r\n\Z")
+
+    def test_short_work_shows_no_bar(self):
+        self.build("f", b"a\n", "--bits", "16")
+        status, seen = self.run_on_terminal(["query", "f"],
+                                            lambda process: process.stdin.write(b"a\n"))
+        self.assertEqual((status, seen), (0, b""))
+        # A message comes after the bar was erased, and nothing hides it.
+        self.write("keys", b"a\n")
+        status, seen = self.run_on_terminal(["query", "f", "keys", "gone"], lambda process: None)
+        self.assertEqual((status, seen), (2, b"nestline: gone: No such file or directory\r\n"))
