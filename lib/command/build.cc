@@ -11,11 +11,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <new>
-#include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "commands.h"

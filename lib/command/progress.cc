@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace nestline::command {
@@ -31,12 +32,12 @@ void write_error_output(std::string_view text) {
 }
 
 std::string time_left(double seconds) {
-  const auto total = static_cast<unsigned long long>(seconds + 0.5);
+  const long long total = std::llround(seconds);
   std::array<char, 48> text{};
   if (total < 3600) {
-    std::snprintf(text.data(), text.size(), "%llu:%02llu left", total / 60, total % 60);
+    std::snprintf(text.data(), text.size(), "%lld:%02lld left", total / 60, total % 60);
   } else {
-    std::snprintf(text.data(), text.size(), "%llu:%02llu:%02llu left", total / 3600,
+    std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld left", total / 3600,
                   total / 60 % 60, total % 60);
   }
   return text.data();
