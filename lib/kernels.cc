@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "locate-inl.h"
 #include "lookup-inl.h"
 #include "match-inl.h"
 
