@@ -10,6 +10,7 @@
 #define NESTLINE_LIB_LOCATE_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -42,6 +43,11 @@ struct alignas(64) Group {
 
 HWY_INLINE const Block& block_at(const Block* blocks, std::uint64_t offset) {
   return *reinterpret_cast<const Block*>(reinterpret_cast<const std::uint8_t*>(blocks) + offset);
+}
+
+// Any number is an address to prefetch: nothing is read.
+HWY_INLINE void prefetch_at(const Block* blocks, std::uint64_t offset) {
+  hwy::Prefetch(reinterpret_cast<const Block*>(reinterpret_cast<std::uintptr_t>(blocks) + offset));
 }
 
 HWY_INLINE std::uint64_t hash_of(const BlocksView& view, std::uint64_t key, Input input) {

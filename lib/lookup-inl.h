@@ -13,7 +13,6 @@
 #define NESTLINE_LIB_LOOKUP_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -66,9 +65,8 @@ HWY_INLINE std::uint64_t second_probe(const BlocksView& view, const Group& group
 HWY_INLINE void seek_alternates(const BlocksView& view, Group& group, std::uint64_t waiting) {
   for (; waiting != 0; waiting &= waiting - 1) {
     const std::uint32_t i = first_slot(waiting);
-    const std::uint64_t alternate = alternate_of(view.geometry, group.place(i));
-    group.offset[i] = alternate * kBlockBytes;
-    hwy::Prefetch(view.blocks + alternate);
+    group.offset[i] = alternate_of(view.geometry, group.place(i)) * kBlockBytes;
+    prefetch_at(view.blocks, group.offset[i]);
   }
 }
 
@@ -81,7 +79,7 @@ HWY_INLINE std::uint64_t probe_homes(const BlocksView& view, const Group& group,
   const Block* const blocks = view.blocks;
   HWY_UNROLL(8)
   for (std::size_t i = 0; i < count; ++i) {
-    hwy::Prefetch(&block_at(blocks, ahead[i]));
+    prefetch_at(blocks, ahead[i]);
     const Block& block = block_at(blocks, group.offset[i]);
     found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
     marks[i] = block.bytes[kMarkByte];
@@ -93,7 +91,7 @@ HWY_INLINE std::uint64_t probe_homes(const BlocksView& view, const Group& group,
 }
 
 HWY_INLINE void prefetch_homes(const BlocksView& view, const Group& group, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) hwy::Prefetch(&block_at(view.blocks, group.offset[i]));
+  for (std::size_t i = 0; i < count; ++i) prefetch_at(view.blocks, group.offset[i]);
 }
 
 template <class L>
