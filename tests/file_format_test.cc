@@ -181,10 +181,10 @@ TEST(Damage, WhatIsNoFilterIsNamed) {
                  "reverse order");
   // A machine that writes its numbers big-endian.
   const Bytes swapped = changed(good, [](Bytes& f) {
-    for (const std::size_t at : {8u, 12u, 16u, 20u, 32u, 36u}) {
+    for (const int at : {8, 12, 16, 20, 32, 36}) {
       std::reverse(f.begin() + at, f.begin() + at + 4);
     }
-    for (const std::size_t at : {24u, 40u, 48u, 56u, 64u, 72u}) {
+    for (const int at : {24, 40, 48, 56, 64, 72}) {
       std::reverse(f.begin() + at, f.begin() + at + 8);
     }
     seal(f);

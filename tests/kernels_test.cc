@@ -242,7 +242,7 @@ TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
                  (spill_class(home.fingerprint, home.phase) < blocks[home.block].mark() &&
                   probe(moved(view.geometry, home)));
         };
-        for (const std::size_t count : {0, 1, 7, 63, 64, 65, 127, 128, 129, 192, 1000}) {
+        for (const std::size_t count : {0u, 1u, 7u, 63u, 64u, 65u, 127u, 128u, 129u, 192u, 1000u}) {
           std::vector<std::uint64_t> keys(count + 1);
           for (std::uint64_t& key : keys) key = random();
           for (const std::size_t shift : {0u, 1u}) {

@@ -29,7 +29,8 @@ std::vector<std::uint32_t> marks_of(const Filter& filter) {
 }
 
 TEST_P(ModelTest, RandomOperations) {
-  const std::uint64_t seed = std::get<1>(GetParam()) * 100 + std::get<0>(GetParam());
+  const std::uint64_t seed =
+      std::get<1>(GetParam()) * 100 + static_cast<std::uint64_t>(std::get<0>(GetParam()));
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   CheckedFilter checked(options());
