@@ -24,7 +24,7 @@ template <class L>
 void measure(std::uint64_t blocks, std::uint64_t fillings, std::uint64_t seed) {
   const nestline::Geometry geometry{blocks, 0};
   std::vector<nestline::Block> storage(blocks);
-  nestline::Table<L> table(storage.data(), geometry, nestline::kernels_for(L::kBits));
+  nestline::Table<L, nestline::NoLocks> table(storage.data(), geometry, nestline::kernels_for(L::kBits));
   const nestline::MixSecrets secrets = nestline::derive_secrets(seed);
   std::vector<std::uint64_t> stored_at_failure(blocks * L::kSlots + 1);
   std::uint64_t counter = 0;

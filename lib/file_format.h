@@ -59,9 +59,6 @@ struct FileHeader {
   [[nodiscard]] std::uint64_t file_bytes() const { return checksums_offset() + checksums_bytes(); }
 };
 
-// The highest growth that is answered right: at least 16 fingerprints are left to tell keys apart.
-constexpr std::uint32_t max_growth(int bits) { return static_cast<std::uint32_t>(bits) - 4; }
-
 // What is wrong, and at which byte of the file: FormatError without the name of the file.
 struct Flaw {
   std::uint64_t offset;

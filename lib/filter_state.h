@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "geometry.h"
@@ -12,6 +13,7 @@
 #include "kernels.h"
 #include "nestline/filter.h"
 #include "storage.h"
+#include "table.h"
 
 namespace nestline {
 
@@ -29,20 +31,44 @@ struct Filter::State {
   // Only of a filter that is not a read-only mapping.
   Block* blocks() const { return const_cast<Block*>(view.blocks); }
 
+  [[nodiscard]] std::uint64_t hash(std::uint64_t key) const {
+    return mix_integer(key, view.secrets);
+  }
+  [[nodiscard]] std::uint64_t hash(std::string_view key) const { return hash_bytes(key, seed); }
+  [[nodiscard]] static std::uint64_t hash(Hash key) { return key.value; }
+
+  // Whether it still grows by itself, and whether it has to before the next key comes.
+  [[nodiscard]] bool grows_by_itself() const { return max_capacity > capacity; }
+  [[nodiscard]] bool is_due_to_grow() const { return grows_by_itself() && size >= capacity; }
+
   BlocksView view;  // with the three that every lookup needs first
   const Kernels* kernels;
   int bits;
   std::uint64_t seed;
-  std::uint64_t size = 0;          // keys
+  std::uint64_t size = 0;          // keys; kept elsewhere while a ConcurrentFilter has the state
   std::uint64_t capacity;          // promised
-  std::uint64_t max_capacity = 0;  // up to where it grows by itself; kept for files, unused as yet
+  std::uint64_t max_capacity = 0;  // up to where it grows by itself
   Storage storage;
   std::filesystem::path path;  // of a mapped file
 };
 
+// Calls `work` with the table of the filter's width.
+template <class Locks, typename Work>
+decltype(auto) with_table(const Filter::State& state, Work&& work) {
+  return visit_layout(state.bits, [&](auto layout) -> decltype(auto) {
+    Table<decltype(layout), Locks> table(state.blocks(), state.view.geometry, *state.kernels);
+    return work(table);
+  });
+}
+
+// Keys / slots, and the false-positive rate that is to be expected, with so many keys.
+double load_factor(const Filter::State& state, std::uint64_t keys);
+double expected_fpr(const Filter::State& state, std::uint64_t keys);
+
 // The way to a filter's state for the files that make filters or write them out.
 struct FilterAccess {
   static const Filter::State& state(const Filter& filter) { return *filter.state_; }
+  static std::unique_ptr<Filter::State> take(Filter&& filter) { return std::move(filter.state_); }
   static Filter make(std::unique_ptr<Filter::State> state) { return Filter(std::move(state)); }
 };
 

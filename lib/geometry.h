@@ -20,6 +20,9 @@ namespace nestline {
 // 64 TiB of blocks: the bases are uniform up to here (hash.h), and sizes in bytes fit 64 bits.
 inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
 
+// How often a filter may double: 4 bits of each fingerprint are left to tell keys apart.
+constexpr std::uint32_t max_growth(int bits) { return static_cast<std::uint32_t>(bits) - 4; }
+
 struct Geometry {
   std::uint64_t base_blocks = 1;
   std::uint32_t growth = 0;

@@ -9,6 +9,7 @@
 #include "locate-inl.h"
 #include "lookup-inl.h"
 #include "match-inl.h"
+#include "split-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
@@ -17,9 +18,10 @@ namespace HWY_NAMESPACE {
 template <class L>
 const Kernels* table() {
   static constexpr Kernels kTable = {
-      HWY_TARGET,          match<L>,          free_slots<L>,
-      find_residents<L>,   displace<L>,       contains<L>,
-      contains_integer<L>, contains_batch<L>, locate_batch<L>,
+      HWY_TARGET,  match<L>,       free_slots<L>,       find_residents<L>,
+      displace<L>, contains<L>,    contains_integer<L>, contains_batch<L>,
+      ask<L>,      ask_integer<L>, ask_batch<L>,        locate_batch<L>,
+      split<L>,
   };
   return &kTable;
 }

@@ -25,6 +25,10 @@ struct BlocksView {
   MixSecrets secrets;  // for integer keys
 };
 
+// What a reader beside writers learns: a match, certainly none, or that it must look again because
+// a writer was there.
+enum class Answer : std::uint8_t { no, yes, undecided };
+
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
 enum class Input : std::uint8_t { integers, hashes };
 
@@ -70,9 +74,23 @@ struct Kernels {
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                          Input input, std::uint64_t* bitmap) noexcept;
 
+  // The same three beside writers, by steps R1 to R3 of locking.h.
+  Answer (*ask)(const BlocksView& view, std::uint64_t hash) noexcept;
+  Answer (*ask_integer)(const BlocksView& view, std::uint64_t key) noexcept;
+  // A key whose bit is set in `undecided` has none in `bitmap`. True if there are such keys.
+  bool (*ask_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                    Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept;
+
   // The homes of up to kLocateMost keys, and a prefetch of each for writing.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, Place* places) noexcept;
+
+  // Doubles `count` blocks of a filter that has grown `growth` times, less than max_growth: block i
+  // of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at the
+  // same slots of 2i, the others at the same slots of 2i + 1; both blocks inherit the mark. Every
+  // byte of `to` is written: free slots are all 0, and so are lock and version, whatever they are
+  // in `from`.
+  void (*split)(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept;
 };
 
 inline constexpr std::size_t kLocateMost = 64;

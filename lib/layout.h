@@ -9,8 +9,11 @@
 // for s < 20 and the high half for the others: so each half of the nibble bytes is a run of slots
 // in order, and a vector compare of either half gives the bits of 20 slots in order.
 //
-// Bytes 60..63 are one little-endian 32-bit word: spill mark (bits 0..7), writer lock (bit 8),
-// version (bits 9..31). The filter without locks keeps lock and version at 0.
+// Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
+// (bit 8), version (bits 9..31). The filter without locks keeps lock and version at 0.
+//
+// Everything is stored by single stores that others may see at once (memory_order.h), a slot's
+// fingerprint by one store at 8 and 16 bits and by two at 12.
 //
 // A fingerprint is never 0, a 12-bit one has a low byte that is not 0; so a slot is free when its
 // first byte (8, 12 bit) or halfword (16 bit) is 0.
@@ -26,20 +29,40 @@
 #include <cstdint>
 
 #include "hash.h"
+#include "memory_order.h"
 
 namespace nestline {
 
 inline constexpr std::size_t kBlockBytes = 64;
 inline constexpr std::size_t kMarkByte = 60;
 
+// The header word's parts, in a header as Block gives it.
+inline constexpr std::uint32_t kHeaderMark = 0xff;
+inline constexpr std::uint32_t kHeaderLock = 1u << 8;
+inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
+
 struct alignas(kBlockBytes) Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
 
   // Classes below the mark may be away in their alternates; 0: nobody is.
-  [[nodiscard]] std::uint32_t mark() const { return bytes[kMarkByte]; }
+  [[nodiscard]] std::uint32_t mark() const { return load_shared(bytes[kMarkByte]); }
   // Makes the mark cover `spill_class`. A mark never falls.
   void raise_mark(std::uint32_t spill_class) {
-    if (mark() <= spill_class) bytes[kMarkByte] = static_cast<std::uint8_t>(spill_class + 1);
+    if (mark() <= spill_class) {
+      store_shared(bytes[kMarkByte], static_cast<std::uint8_t>(spill_class + 1));
+    }
+  }
+
+  // The header word, to be loaded and stored by the functions of memory_order.h; to_header turns
+  // what they give into the numbers above, and back.
+  [[nodiscard]] const SharedWord& header_word() const {
+    return *reinterpret_cast<const SharedWord*>(bytes.data() + kMarkByte);
+  }
+  [[nodiscard]] SharedWord& header_word() {
+    return *reinterpret_cast<SharedWord*>(bytes.data() + kMarkByte);
+  }
+  static constexpr std::uint32_t to_header(std::uint32_t word) {
+    return std::endian::native == std::endian::little ? word : __builtin_bswap32(word);
   }
 };
 static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
@@ -116,7 +139,7 @@ struct Layout<8> : LayoutShape<8, 4, 15, 255> {
   }
   static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
-    block.bytes[slot] = static_cast<std::uint8_t>(fingerprint);
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
 
  private:
@@ -152,9 +175,10 @@ struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
     std::uint8_t& nibbles = block.bytes[kNibbleByte + slot % kNibbleRun];
     const std::uint32_t high = fingerprint >> 8;
-    nibbles = static_cast<std::uint8_t>(slot < kNibbleRun ? (nibbles & 0xf0) | high
-                                                          : (nibbles & 0x0f) | high << 4);
-    block.bytes[slot] = static_cast<std::uint8_t>(fingerprint);
+    store_shared(nibbles,
+                 static_cast<std::uint8_t>(slot < kNibbleRun ? (nibbles & 0xf0) | high
+                                                             : (nibbles & 0x0f) | high << 4));
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
 };
 
@@ -167,8 +191,12 @@ struct Layout<16> : LayoutShape<16, 5, 6, 65535> {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
-    block.bytes[2 * slot] = static_cast<std::uint8_t>(fingerprint);
-    block.bytes[2 * slot + 1] = static_cast<std::uint8_t>(fingerprint >> 8);
+    std::uint32_t halfword = fingerprint;
+    if constexpr (std::endian::native == std::endian::big) {
+      halfword = (fingerprint & 0xff) << 8 | fingerprint >> 8;
+    }
+    store_shared(*reinterpret_cast<SharedHalfword*>(block.bytes.data() + 2 * std::size_t{slot}),
+                 static_cast<std::uint16_t>(halfword));
   }
 };
 

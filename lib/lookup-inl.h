@@ -6,6 +6,9 @@
 //                 memory does not idle while a group is computed
 //   group i - 1   second probe: the few keys whose home's mark says that they may be away; their
 //                 alternates were prefetched when group i - 1 was probed
+//
+// Beside writers the same is done by steps R1 to R3 of locking.h; keys that need R4 are left
+// undecided.
 #if defined(NESTLINE_LIB_LOOKUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_LOOKUP_INL_H_
 #undef NESTLINE_LIB_LOOKUP_INL_H_
@@ -20,6 +23,8 @@
 #include "kernels.h"
 #include "locate-inl.h"
 #include "match-inl.h"
+#include "memory_order.h"
+#include "test_hooks.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
@@ -48,58 +53,113 @@ HWY_INLINE std::uint64_t classes_below(const std::uint8_t* classes, const std::u
 #endif
 }
 
-// The second probe of the keys in `waiting`, whose `offset` is the alternate's by now.
-template <class L>
-HWY_INLINE std::uint64_t second_probe(const BlocksView& view, const Group& group,
-                                      std::uint64_t waiting) {
+// What is known of a group's keys, a bit for each. None is in two of them.
+struct Verdict {
   std::uint64_t hits = 0;
-  for (; waiting != 0; waiting &= waiting - 1) {
+  std::uint64_t waiting = 0;    // for the second probe
+  std::uint64_t undecided = 0;  // only beside writers
+};
+
+// The parts of a lookup that differ when writers may be at work: kBeside. There each block is read
+// between two loads of its header, and a key's home is checked once more after its alternate.
+template <bool kBeside>
+struct ProbeGroup : Group {};
+template <>
+struct ProbeGroup<true> : Group {
+  std::uint32_t header[kGroup];  // of home, when it was read
+  std::uint64_t home[kGroup];    // its offset, of waiting keys
+};
+
+// Not 0: the block was locked before, or has changed since.
+HWY_INLINE std::uint32_t changes(const Block& block, std::uint32_t header) {
+  if (NESTLINE_SKIP_VALIDATION) return 0;
+  return (Block::to_header(load_again(block.header_word())) ^ header) | (header & kHeaderLock);
+}
+
+// The second probe of the keys that wait, whose `offset` is the alternate's by now.
+template <class L, bool kBeside>
+HWY_INLINE void second_probe(const BlocksView& view, const ProbeGroup<kBeside>& group,
+                             Verdict& verdict) {
+  for (std::uint64_t waiting = verdict.waiting; waiting != 0; waiting &= waiting - 1) {
     const std::uint32_t i = first_slot(waiting);
     const Block& block = block_at(view.blocks, group.offset[i]);
-    hits |= std::uint64_t{match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0} << i;
+    if constexpr (!kBeside) {
+      const bool found = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
+      verdict.hits |= std::uint64_t{found} << i;
+    } else {
+      NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+      const std::uint32_t header = Block::to_header(load_acquire(block.header_word()));
+      const bool found = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+      bool stable = changes(block, header) == 0;
+      if (!found) stable &= changes(block_at(view.blocks, group.home[i]), group.header[i]) == 0;
+      const bool hit = found && (stable || L::kBits != 12);
+      verdict.hits |= std::uint64_t{hit} << i;
+      verdict.undecided |= std::uint64_t{!hit && !stable} << i;
+    }
   }
-  return hits;
 }
 
 // Turns the waiting keys' homes into their alternates and prefetches those.
-HWY_INLINE void seek_alternates(const BlocksView& view, Group& group, std::uint64_t waiting) {
+template <bool kBeside>
+HWY_INLINE void seek_alternates(const BlocksView& view, ProbeGroup<kBeside>& group,
+                                std::uint64_t waiting) {
   for (; waiting != 0; waiting &= waiting - 1) {
     const std::uint32_t i = first_slot(waiting);
+    if constexpr (kBeside) group.home[i] = group.offset[i];
     group.offset[i] = alternate_of(view.geometry, group.place(i)) * kBlockBytes;
     prefetch_at(view.blocks, group.offset[i]);
   }
 }
 
 // Probes `count` homes, of kGroup at most. `ahead`: blocks to prefetch meanwhile, as many.
-template <class L>
-HWY_INLINE std::uint64_t probe_homes(const BlocksView& view, const Group& group, std::size_t count,
-                                     const std::uint64_t* ahead, std::uint64_t& waiting) {
+template <class L, bool kBeside>
+HWY_INLINE Verdict probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group,
+                               std::size_t count, const std::uint64_t* ahead) {
   alignas(64) std::uint8_t found[kGroup];
   alignas(64) std::uint8_t marks[kGroup];
+  alignas(64) std::uint8_t steady[kGroup];
   const Block* const blocks = view.blocks;
   HWY_UNROLL(8)
   for (std::size_t i = 0; i < count; ++i) {
     prefetch_at(blocks, ahead[i]);
     const Block& block = block_at(blocks, group.offset[i]);
-    found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
-    marks[i] = block.bytes[kMarkByte];
+    if constexpr (!kBeside) {
+      found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
+      marks[i] = block.bytes[kMarkByte];
+    } else {
+      const std::uint32_t header = Block::to_header(load_acquire(block.header_word()));
+      found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+      marks[i] = static_cast<std::uint8_t>(header & kHeaderMark);
+      steady[i] = changes(block, header) == 0;
+      group.header[i] = header;
+    }
   }
   const std::uint64_t all = count == kGroup ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-  const std::uint64_t hits = ~equal_bytes(found, 0) & all;
-  waiting = classes_below(group.spill_class, marks) & ~hits & all;
-  return hits;
+  Verdict verdict;
+  verdict.hits = ~equal_bytes(found, 0) & all;
+  if constexpr (kBeside) {
+    const std::uint64_t unsteady = equal_bytes(steady, 0) & all;
+    if constexpr (L::kBits == 12) verdict.hits &= ~unsteady;
+    verdict.undecided = unsteady & ~verdict.hits;
+  }
+  verdict.waiting =
+      classes_below(group.spill_class, marks) & ~(verdict.hits | verdict.undecided) & all;
+  return verdict;
 }
 
 HWY_INLINE void prefetch_homes(const BlocksView& view, const Group& group, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) prefetch_at(view.blocks, group.offset[i]);
 }
 
-template <class L>
-void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                    Input input, std::uint64_t* bitmap) noexcept {
+// The pipeline. Calls done(g, verdict) for each group in order.
+template <class L, bool kBeside, class Done>
+HWY_INLINE void look_up(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                        Input input, const Done& done) {
   constexpr std::size_t kAhead = 2;  // groups between locating and probing
   constexpr std::size_t kRing = 4;   // those, the probed one and the one in second probe
-  Group ring[kRing];
+  ProbeGroup<kBeside> ring[kRing];
   const std::size_t groups = (count + kGroup - 1) / kGroup;
   const auto size_of = [&](std::size_t g) {
     return g < groups ? std::min(kGroup, count - g * kGroup) : 0;
@@ -111,27 +171,51 @@ void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size
     locate_group(g);
     prefetch_homes(view, ring[g], size_of(g));
   }
-  std::uint64_t waiting = 0;
+  Verdict before;
   for (std::size_t g = 0; g < groups; ++g) {
-    Group& group = ring[g % kRing];
+    ProbeGroup<kBeside>& group = ring[g % kRing];
     const Group& ahead = ring[(g + kAhead) % kRing];
     const std::size_t ahead_size = size_of(g + kAhead);
-    std::uint64_t now_waiting = 0;
+    Verdict now;
     locate_group(g + kAhead);
     if (ahead_size == kGroup) {
-      bitmap[g] = probe_homes<L>(view, group, kGroup, ahead.offset, now_waiting);
+      now = probe_homes<L, kBeside>(view, group, kGroup, ahead.offset);
     } else {
       // The end of the batch: nothing, or less than a group, is left to prefetch.
       prefetch_homes(view, ahead, ahead_size);
-      bitmap[g] = probe_homes<L>(view, group, size_of(g), group.offset, now_waiting);
+      now = probe_homes<L, kBeside>(view, group, size_of(g), group.offset);
     }
-    seek_alternates(view, group, now_waiting);
-    if (g > 0) bitmap[g - 1] |= second_probe<L>(view, ring[(g - 1) % kRing], waiting);
-    waiting = now_waiting;
+    seek_alternates<kBeside>(view, group, now.waiting);
+    if (g > 0) {
+      second_probe<L, kBeside>(view, ring[(g - 1) % kRing], before);
+      done(g - 1, before);
+    }
+    before = now;
   }
   if (groups > 0) {
-    bitmap[groups - 1] |= second_probe<L>(view, ring[(groups - 1) % kRing], waiting);
+    second_probe<L, kBeside>(view, ring[(groups - 1) % kRing], before);
+    done(groups - 1, before);
   }
+}
+
+template <class L>
+void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                    Input input, std::uint64_t* bitmap) noexcept {
+  look_up<L, false>(view, keys, count, input, [&](std::size_t g, const Verdict& verdict) HWY_ATTR {
+    bitmap[g] = verdict.hits;
+  });
+}
+
+template <class L>
+bool ask_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
+               std::uint64_t* bitmap, std::uint64_t* undecided) noexcept {
+  std::uint64_t any = 0;
+  look_up<L, true>(view, keys, count, input, [&](std::size_t g, const Verdict& verdict) HWY_ATTR {
+    bitmap[g] = verdict.hits;
+    undecided[g] = verdict.undecided;
+    any |= verdict.undecided;
+  });
+  return any != 0;
 }
 
 template <class L>
@@ -169,6 +253,49 @@ bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
 template <class L>
 bool contains_integer(const BlocksView& view, std::uint64_t key) noexcept {
   return contains_inline<L>(view, mix_integer(key, view.secrets));
+}
+
+// The same beside writers.
+template <class L>
+HWY_NOINLINE Answer ask_away(const BlocksView& view, std::uint64_t hash,
+                             std::uint32_t home_header) noexcept {
+  const Place home = home_of<L>(view.geometry, hash);
+  const Place away = moved(view.geometry, home);
+  const Block& block = view.blocks[away.block];
+  NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+  const std::uint32_t header = Block::to_header(load_acquire(block.header_word()));
+  const bool found = match_among<L>(block, away.fingerprint, away.bucket) != 0;
+  if (found && L::kBits != 12) return Answer::yes;
+  NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+  if (changes(block, header) != 0) return Answer::undecided;
+  if (found) return Answer::yes;
+  return changes(view.blocks[home.block], home_header) == 0 ? Answer::no : Answer::undecided;
+}
+
+template <class L>
+HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
+  const Place place = home_of<L>(view.geometry, hash);
+  const Block& home = view.blocks[place.block];
+  const std::uint32_t header = Block::to_header(load_acquire(home.header_word()));
+  const bool found = match_among<L>(home, place.fingerprint, place.bucket) != 0;
+  if (found && L::kBits != 12) return Answer::yes;
+  NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+  if (HWY_UNLIKELY(changes(home, header) != 0)) return Answer::undecided;
+  if (found) return Answer::yes;
+  if (HWY_LIKELY(spill_class(place.fingerprint, place.phase) >= (header & kHeaderMark))) {
+    return Answer::no;
+  }
+  return ask_away<L>(view, hash, header);
+}
+
+template <class L>
+Answer ask(const BlocksView& view, std::uint64_t hash) noexcept {
+  return ask_inline<L>(view, hash);
+}
+
+template <class L>
+Answer ask_integer(const BlocksView& view, std::uint64_t key) noexcept {
+  return ask_inline<L>(view, mix_integer(key, view.secrets));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "kernels.h"
+#include "memory_order.h"
 
 // The vector bodies take little-endian lanes and at least 16 bytes; anything else takes the scalar
 // bodies.
@@ -30,6 +31,17 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// A block that a writer may be changing, to be read with plain vector loads: see memory_order.h.
+HWY_INLINE const Block& readable_block(const Block& block, Block& copy) {
+#if NESTLINE_TSAN
+  copy_shared<kBlockBytes>(block.bytes.data(), copy.bytes.data());
+  return copy;
+#else
+  (void)copy;
+  return block;
+#endif
+}
+
 #if NESTLINE_ONE_LANE
 
 template <class L>
@@ -43,7 +55,9 @@ HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fin
 }
 
 template <class L>
-void find_residents(const Block& block, Residents& residents) noexcept {
+void find_residents(const Block& shared, Residents& residents) noexcept {
+  Block copy;
+  const Block& block = readable_block(shared, copy);
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
     const std::uint32_t fingerprint = L::get(block, s);
     const std::uint32_t phase = L::phase_at(fingerprint, s);
@@ -191,7 +205,9 @@ struct SlotTables {
 };
 
 template <class L>
-void find_residents(const Block& block, Residents& residents) noexcept {
+void find_residents(const Block& shared, Residents& residents) noexcept {
+  Block copy;
+  const Block& block = readable_block(shared, copy);
   static constexpr SlotTables<L> kTables;
   const hn::CappedTag<std::uint16_t, 32> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -228,8 +244,10 @@ void find_residents(const Block& block, Residents& residents) noexcept {
 
 // Slots of `among` that hold the fingerprint.
 template <class L>
-HWY_INLINE std::uint64_t match_among(const Block& block, std::uint32_t fingerprint,
+HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerprint,
                                      std::uint64_t among) {
+  Block copy;
+  const Block& block = readable_block(shared, copy);
   std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   if constexpr (L::kBits == 12) {
     // Of absent keys one in 70 gets here, of present ones all: a branch that predicts well.
@@ -244,7 +262,9 @@ std::uint64_t match(const Block& block, std::uint32_t fingerprint) noexcept {
 }
 
 template <class L>
-std::uint64_t free_slots(const Block& block) noexcept {
+std::uint64_t free_slots(const Block& shared) noexcept {
+  Block copy;
+  const Block& block = readable_block(shared, copy);
   return match_first_bytes<L>(block, 0) & L::kAllSlots;
 }
 

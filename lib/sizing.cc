@@ -93,9 +93,14 @@ void check(const Options& options) {
 
 }  // namespace
 
-std::uint64_t safe_keys(int bits, std::uint64_t blocks) {
+std::uint64_t safe_keys(int bits, const Geometry& geometry) {
+  const std::uint64_t blocks = geometry.blocks();
   const double load = blocks <= kSmallLoad.size() ? kSmallLoad[blocks - 1] : kFullLoad;
   return static_cast<std::uint64_t>(load * static_cast<double>(blocks) * slots_of(bits));
+}
+
+std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity) {
+  return std::max(capacity, std::min(2 * capacity, safe_keys(bits, geometry)));
 }
 
 double second_probe_share(int bits, double load) {
@@ -130,7 +135,7 @@ Size decide_size(const Options& options) {
   const double keys_a_block = *load * slots_of(bits);
   const auto holds = [&](std::uint64_t blocks) {
     const auto at_load = static_cast<std::uint64_t>(keys_a_block * static_cast<double>(blocks));
-    return std::min(safe_keys(bits, blocks), at_load);
+    return std::min(safe_keys(bits, Geometry{blocks, 0}), at_load);
   };
   std::uint64_t blocks = std::max<std::uint64_t>(
       1, static_cast<std::uint64_t>(static_cast<double>(options.capacity) / keys_a_block));

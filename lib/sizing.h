@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "geometry.h"
 #include "nestline/filter.h"
 
 namespace nestline {
@@ -25,7 +26,11 @@ struct Size {
 Size decide_size(const Options& options);
 
 // Keys that so many blocks hold without failing, in all but one of a million filters.
-std::uint64_t safe_keys(int bits, std::uint64_t blocks);
+std::uint64_t safe_keys(int bits, const Geometry& geometry);
+
+// What a filter that has just doubled promises, `geometry` being the new one: twice what it
+// promised before as far as that is safe, and never less than before.
+std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity);
 
 // Share of absent keys that need a second block in a filter that inserts alone filled to `load`.
 double second_probe_share(int bits, double load);

@@ -1,21 +1,21 @@
-// Where a newcomer goes when its home has no free slot in its bucket: the plan, and carrying it
-// out.
+// How room is made for a newcomer when its home has no free slot that its bucket reaches: a chain
+// of moves to alternates, searched first and then carried out.
 //
-// A plan is a chain of blocks. In the last one the fingerprint that arrives finds a slot, free or
-// made free by a displacement inside that block; in every other one a resident, the victim, leaves
-// for its alternate, the next block of the chain, and its slot is reached from the bucket of the
-// fingerprint that arrives. In the first block the newcomer may itself be the one that leaves.
-//
-//   home: newcomer -> (displacement) -> slot of victim 1
+//   home: (displacement) -> slot of victim 1 becomes free
 //   alternate of victim 1: victim 1 -> (displacement) -> slot of victim 2
 //   alternate of victim 2: victim 2 -> (displacement) -> free slot
+//
+// In the first block the newcomer itself may be the one that leaves: then room is made in its
+// alternate, and home's mark is raised for it. The newcomer is placed by the caller, as any other,
+// when room has been made.
 //
 // The search is breadth first over blocks. In each block the candidates are tried by ascending
 // spill class, so that marks stay as low as they can, kTries of them at most (of those that have
 // another block and whose slot can be reached), and the newcomer's own alternate in any case. A
-// block is used once in a chain, so its blocks can be planned one by one. Nothing is written while
-// planning: an insert that fails has changed nothing. A plan is carried out from its far end, each
-// fingerprint copied before it is cleared, marks raised before their fingerprints leave.
+// block is used once in a chain, so its blocks can be searched one by one. Nothing is written while
+// searching: an insert that fails has changed nothing. Moves are carried out from the far end, each
+// by itself under the locks of its two blocks; with threads beside, what was found is a hint only,
+// and each move is done if it is still possible (locking.h, W5).
 #ifndef NESTLINE_LIB_SPILL_H_
 #define NESTLINE_LIB_SPILL_H_
 
@@ -28,6 +28,7 @@
 #include "geometry.h"
 #include "kernels.h"
 #include "layout.h"
+#include "locking.h"
 
 namespace nestline {
 
@@ -65,15 +66,15 @@ void walk(Block& block, const Displacement& way, std::uint32_t fingerprint) {
   L::set(block, way.step[0], fingerprint);
 }
 
-template <class L>
+template <class L, class Locks>
 class SpillPlan {
  public:
   SpillPlan(Block* blocks, const Geometry& geometry, const Kernels& kernels)
       : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
-  // Looks for a plan for a newcomer that finds no way to a free slot at home. Changes nothing.
+  // Looks for moves that make room for a newcomer. Changes nothing.
   bool search(const Place& newcomer) {
-    nodes_[0] = {newcomer, 0, kNobody, {}};
+    nodes_[0] = {newcomer, 0, kNobody};
     node_count_ = 1;
     for (std::uint32_t i = 0; i < node_count_ && i < kMaxExpanded; ++i) {
       if (expand(i)) return true;
@@ -81,22 +82,19 @@ class SpillPlan {
     return false;
   }
 
-  // Carries the found plan out.
-  void carry_out() {
-    // The last block of the chain takes its newcomer; then each block before it loses its victim.
-    const Node* node = &nodes_[node_count_ - 1];
-    walk<L>(blocks_[node->arrival.block], last_way_, node->arrival.fingerprint);
-    while (node != &nodes_[0]) {
+  // Carries the moves out. False when somebody else has changed the blocks too much meanwhile.
+  bool carry_out() {
+    for (const Node* node = &nodes_[node_count_ - 1]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
-      Block& block = blocks_[before.arrival.block];
-      block.raise_mark(spill_class(node->arrival.fingerprint, node->arrival.phase));
-      if (node->victim != kNobody) {
-        L::set(block, node->victim, 0);
-        walk<L>(block, node->way, before.arrival.fingerprint);
-      }
+      if (!move(before.arrival.block, *node)) return false;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
       node = &before;
     }
+    return true;
   }
+
+  // Whether room was made in the newcomer's alternate instead of at home.
+  [[nodiscard]] bool newcomer_leaves() const { return newcomer_leaves_; }
 
  private:
   static constexpr std::uint32_t kNobody = 64;  // the newcomer itself leaves: no slot is vacated
@@ -106,7 +104,6 @@ class SpillPlan {
     Place arrival;
     std::uint32_t parent;  // the node whose block it would leave
     std::uint32_t victim;  // the slot that it would leave there, or kNobody
-    Displacement way;      // in the parent's block: from its arrival's bucket to that slot
   };
 
   // Candidates of a block by ascending class; among equals the newcomer first, then by slot.
@@ -139,10 +136,11 @@ class SpillPlan {
     std::array<std::int16_t, 64> order_;
   };
 
-  // Tries the candidates of node i's block. True: the last node is the end of a plan.
+  // Tries the candidates of node i's block. True: the last node is the end of a chain.
   bool expand(std::uint32_t i) {
     const Place arrival = nodes_[i].arrival;
-    const Block& block = blocks_[arrival.block];
+    Block copy;
+    const Block& block = Locks::look(blocks_[arrival.block], copy);
     const std::uint64_t free = kernels_.free_slots(block);
     Residents residents;
     kernels_.residents(block, residents);
@@ -160,33 +158,60 @@ class SpillPlan {
       }
       Place target = moved(geometry_, leaver);
       if (in_chain(i, target.block)) continue;  // also where there is no alternate
-      Displacement way{};
       if (slot == kNobody) {
         newcomer_tried = true;
       } else {
         target.bucket = L::bucket(target.fingerprint, target.phase);
-        const std::uint64_t goals = free | std::uint64_t{1} << slot;
-        if (!step_in(arrival.bucket, goals, way)) {
-          kernels_.displace(residents, arrival.bucket, goals, way);
-        }
-        if (way.steps == 0) continue;  // out of the arrival's reach
+        if (!reaches(residents, arrival.bucket, free | std::uint64_t{1} << slot)) continue;
       }
       ++tries;
-      if (try_block(i, target, slot, way)) return true;
+      if (try_block(i, target, slot)) return true;
     }
     if (newcomer_tried) return false;
     const Place target = moved(geometry_, arrival);
-    return !in_chain(i, target.block) && try_block(i, target, kNobody, {});
+    return !in_chain(i, target.block) && try_block(i, target, kNobody);
+  }
+
+  bool reaches(const Residents& residents, std::uint64_t bucket, std::uint64_t goals) const {
+    if ((goals & bucket) != 0) return true;
+    Displacement way;
+    kernels_.displace(residents, bucket, goals, way);
+    return way.steps != 0;
   }
 
   // Whether the fingerprint that leaves node i's block for `arrival` finds a way to a free slot
   // there. If not, that block is remembered for a longer chain.
-  bool try_block(std::uint32_t i, const Place& arrival, std::uint32_t slot,
-                 const Displacement& way) {
-    const bool found = find_free_way(kernels_, blocks_[arrival.block], arrival.bucket, last_way_);
+  bool try_block(std::uint32_t i, const Place& arrival, std::uint32_t slot) {
+    Block copy;
+    Displacement way;
+    const bool found =
+        find_free_way(kernels_, Locks::look(blocks_[arrival.block], copy), arrival.bucket, way);
     if (!found && (node_count_ >= kMaxExpanded || is_node(arrival.block))) return false;
-    nodes_[node_count_++] = {arrival, i, slot, way};
+    nodes_[node_count_++] = {arrival, i, slot};
     return found;
+  }
+
+  // Moves what leaves block `from` to where it arrives.
+  bool move(std::uint64_t from, const Node& node) {
+    const Place& arrival = node.arrival;
+    if (node.victim == kNobody) {
+      const typename Locks::Hold hold(blocks_, from);
+      blocks_[from].raise_mark(spill_class(arrival.fingerprint, arrival.phase));
+      newcomer_leaves_ = true;
+      return true;
+    }
+    const typename Locks::Hold hold(blocks_, from, arrival.block);
+    Block& source = blocks_[from];
+    Block& target = blocks_[arrival.block];
+    Displacement way;
+    // The slot and the fingerprint give the phase, so this is the same fingerprint or as good.
+    if (L::get(source, node.victim) != arrival.fingerprint) return false;
+    if (!find_free_way(kernels_, target, arrival.bucket, way)) return false;
+    source.raise_mark(spill_class(arrival.fingerprint, arrival.phase));
+    walk<L>(target, way, arrival.fingerprint);
+    NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+    L::set(source, node.victim, 0);
+    return true;
   }
 
   // Whether `block` is node i's or one of those before it.
@@ -203,8 +228,8 @@ class SpillPlan {
   Block* blocks_;
   Geometry geometry_;
   const Kernels& kernels_;
+  bool newcomer_leaves_ = false;
   std::uint32_t node_count_ = 0;
-  Displacement last_way_{};
   std::array<Node, kMaxExpanded + 1> nodes_;
 };
 

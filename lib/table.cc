@@ -6,55 +6,183 @@
 
 namespace nestline {
 
-template <class L>
-Outcome Table<L>::insert(const Place& home) {
-  Block& block = blocks_[home.block];
+template <class L, class Locks>
+bool Table<L, Locks>::store(const Place& place) {
   Displacement way;
-  if (!find_free_way(kernels_, block, home.bucket, way)) return spill(home);
-  walk<L>(block, way, home.fingerprint);
-  return Outcome::stored;
+  if (!find_free_way(kernels_, blocks_[place.block], place.bucket, way)) return false;
+  walk<L>(blocks_[place.block], way, place.fingerprint);
+  return true;
 }
 
-template <class L>
-Outcome Table<L>::spill(const Place& home) {
-  // Copies of one fingerprint cannot make room for each other; say so before searching.
-  if (only_copies(home)) {
-    const Place away = moved(geometry_, home);
-    if (away.block == home.block || only_copies(away)) return Outcome::copies;
+template <class L, class Locks>
+template <typename Table<L, Locks>::Copies kCopies>
+auto Table<L, Locks>::place(const Place& home) -> Result {
+  bool may_leave = false;
+  for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
+    {
+      Hold hold(blocks_, home.block);
+      if constexpr (kCopies == Copies::refused) {
+        Place away;
+        const bool both = may_be_away(blocks_[home.block], home, away);
+        if (both) hold.add(away.block);
+        if (copies(home) != 0 || (both && copies(away) != 0)) return Outcome::present;
+      }
+      if (store(home)) return Outcome::stored;
+      if (may_leave) {
+        // Home's mark covers the class by now, so home need not be as it was a moment ago.
+        const Place away = moved(geometry_, home);
+        hold.add(away.block);
+        if (store(away)) return Outcome::stored;
+      }
+    }
+    if (const auto failed = make_room(home, may_leave)) return failed;
   }
-  SpillPlan<L> plan(blocks_, geometry_, kernels_);
-  if (!plan.search(home)) return Outcome::full;
-  plan.carry_out();
-  return Outcome::stored;
+  return std::nullopt;
 }
 
-template <class L>
-bool Table<L>::may_be_away(const Place& home, Place& away) const {
-  if (spill_class(home.fingerprint, home.phase) >= blocks_[home.block].mark()) return false;
+template <class L, class Locks>
+std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, bool& may_leave) {
+  NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+  {
+    // Copies of one fingerprint cannot make room for each other; say so before searching.
+    Hold hold(blocks_, home.block);
+    if (copies(home) == home.bucket) {
+      const Place away = moved(geometry_, home);
+      hold.add(away.block);
+      if (copies(home) == home.bucket && copies(away) == away.bucket) return Outcome::copies;
+    }
+  }
+  SpillPlan<L, Locks> plan(blocks_, geometry_, kernels_);
+  if (!plan.search(home)) return Outcome::full;
+  NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+  may_leave = plan.carry_out() && plan.newcomer_leaves();
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+auto Table<L, Locks>::insert(const Place& home) -> Result {
+  return place<Copies::allowed>(home);
+}
+
+template <class L, class Locks>
+auto Table<L, Locks>::insert_unique(const Place& home) -> Result {
+  return place<Copies::refused>(home);
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::insert_at_home(const Place& home) {
+  const Hold hold(blocks_, home.block);
+  return store(home);
+}
+
+template <class L, class Locks>
+auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced)
+    -> Result {
+  bool may_leave = false;
+  for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
+    const auto old = read(old_home, [&](auto& view) { return find(view, old_home); });
+    const Place target = may_leave ? moved(geometry_, new_home) : new_home;
+    {
+      Hold hold(blocks_, target.block);
+      if (old) {
+        hold.add(old->block);
+        if (copies(*old) == 0) continue;
+        // A copy may be taken from the alternate only while there is none at home (table.h).
+        if (old->block != old_home.block && !absent(old_home, target.block)) continue;
+      }
+      Displacement way;
+      if (find_free_way(kernels_, blocks_[target.block], target.bucket, way)) {
+        if (old) L::set(blocks_[old->block], first_slot(copies(*old)), 0);
+        NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+        walk<L>(blocks_[target.block], way, target.fingerprint);
+        replaced = old.has_value();
+        return Outcome::stored;
+      }
+    }
+    if (may_leave) {
+      may_leave = false;
+    } else if (const auto failed = make_room(new_home, may_leave)) {
+      return failed;
+    }
+  }
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::absent(const Place& place, std::uint64_t held) const {
+  if (place.block == held) return copies(place) == 0;
+  View view(blocks_);
+  return copies(view.at(place.block), place) == 0 && view.valid();
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::may_be_away(const Block& block, const Place& home, Place& away) const {
+  if (spill_class(home.fingerprint, home.phase) >= block.mark()) return false;
   away = moved(geometry_, home);
   return away.block != home.block;
 }
 
-template <class L>
-bool Table<L>::erase(const Place& home) {
+template <class L, class Locks>
+bool Table<L, Locks>::erase(const Place& home) {
+  Hold hold(blocks_, home.block);
   Place place = home;
   std::uint64_t found = copies(home);
-  if (found == 0 && may_be_away(home, place)) found = copies(place);
+  if (found == 0 && may_be_away(blocks_[home.block], home, place)) {
+    if (!hold.add(place.block)) found = copies(home);
+    if (found == 0) {
+      found = copies(place);
+    } else {
+      place = home;
+    }
+  }
   if (found == 0) return false;
   L::set(blocks_[place.block], first_slot(found), 0);
   return true;
 }
 
-template <class L>
-unsigned Table<L>::count(const Place& home) const {
-  Place away;
-  int copies_found = std::popcount(copies(home));
-  if (may_be_away(home, away)) copies_found += std::popcount(copies(away));
-  return static_cast<unsigned>(copies_found);
+template <class L, class Locks>
+template <typename Work>
+auto Table<L, Locks>::read(const Place& home, Work&& work) const {
+  Backoff backoff;
+  for (std::uint32_t tries = 0; tries < Locks::kReadTries; ++tries) {
+    View view(blocks_);
+    auto result = work(view);
+    if (view.valid()) return result;
+    backoff.pause();
+  }
+  const Hold hold(blocks_, home.block, moved(geometry_, home).block);
+  NoLocks::View view(blocks_);
+  return work(view);
 }
 
-template class Table<Layout<8>>;
-template class Table<Layout<12>>;
-template class Table<Layout<16>>;
+template <class L, class Locks>
+template <class AnyView>
+std::optional<Place> Table<L, Locks>::find(AnyView& view, const Place& home) const {
+  const Block& block = view.at(home.block);
+  if (copies(block, home) != 0) return home;
+  Place away;
+  if (may_be_away(block, home, away) && copies(view.at(away.block), away) != 0) return away;
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+unsigned Table<L, Locks>::count(const Place& home) const {
+  return read(home, [&](auto& view) {
+    const Block& block = view.at(home.block);
+    int found = std::popcount(copies(block, home));
+    Place away;
+    if (may_be_away(block, home, away)) {
+      found += std::popcount(copies(view.at(away.block), away));
+    }
+    return static_cast<unsigned>(found);
+  });
+}
+
+template class Table<Layout<8>, NoLocks>;
+template class Table<Layout<12>, NoLocks>;
+template class Table<Layout<16>, NoLocks>;
+template class Table<Layout<8>, BlockLocks>;
+template class Table<Layout<12>, BlockLocks>;
+template class Table<Layout<16>, BlockLocks>;
 
 }  // namespace nestline

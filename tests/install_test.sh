@@ -31,7 +31,8 @@ configure() {
 # check_program WHAT PROGRAM: runs a linked program and compares what it prints.
 check_program() {
   local expected printed
-  expected=$'inserted 1000\nstring 1\nfound 1000\nsize 1001\nrefused at 0'
+  expected=$'inserted 100000\nstring 1\nfound 100000\n'
+  expected+=$'on all cores 100000\nerased 100000\nsize 1\nrefused at 0'
   printed=$("$2" "$work/filter") || fail "$1: the program failed"
   [[ $printed == "$expected" ]] || fail "$1: the program printed: $printed"
   echo "$1: works"

@@ -37,8 +37,10 @@ struct Options {
   /// the smaller one when two need the same: 8 bits down to a rate of 0.0102, then 12 down to about
   /// 0.0007, then 16.
   int bits = 0;
-  /// Above `capacity`: the filter grows by itself up to here. Growing is not in this version yet:
-  /// a value above `capacity` is refused with std::invalid_argument.
+  /// Above `capacity`: before an insert goes beyond capacity(), or when it finds no room, the
+  /// filter doubles by itself (grow), until capacity() is at least this. `fpr` then holds up to
+  /// here, which takes a wider fingerprint or a lower load from the beginning: each doubling costs
+  /// one bit of fingerprint.
   std::uint64_t max_capacity = 0;
   /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
   /// Keep it secret where strangers choose the keys. It is stored with the filter.
@@ -82,7 +84,9 @@ struct Inserted {
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
 /// nearly full filter, which looks at no more than a fixed number of blocks before it says `full`.
 /// A batch does the same work as its keys one by one in the order given, with the memory latency
-/// hidden; it is the fast form from about 16 keys on. No member but the constructor allocates.
+/// hidden; it is the fast form from about 16 keys on. Only the constructor, grow, merge and an
+/// insert that makes the filter grow allocate; when such an insert cannot have memory, the filter
+/// stays as it is and takes keys until it answers `full`.
 class NESTLINE_EXPORT Filter {
  public:
   struct State;  // private to the library
@@ -171,8 +175,8 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   /// size() divided by the number of slots, 0 to 1.
   [[nodiscard]] double load_factor() const noexcept;
-  /// The false-positive rate at the present load, from the formula above with s measured on the
-  /// blocks (on 4096 of them, evenly spaced, when there are more).
+  /// The false-positive rate at the present load and growth, from the formula above with s measured
+  /// on the blocks (on 4096 of them, evenly spaced, when there are more).
   [[nodiscard]] double expected_fpr() const noexcept;
   /// Fingerprint width: 8, 12 or 16.
   [[nodiscard]] int bits() const noexcept;
@@ -180,6 +184,20 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::uint64_t seed() const noexcept;
   /// Bytes of memory, or of the mapped file, that the filter occupies.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+  /// Doubles the filter in one streaming pass, without the keys: each block splits into two by the
+  /// next bit of its fingerprints, and nobody else moves. Questions still look at one block, almost
+  /// always, and are wrong about twice as often at the same load. False, nothing being changed,
+  /// when a bit too few is left: after 4, 8 or 12 doublings at 8, 12 or 16 bits. Needs the old
+  /// memory and the new at once. Throws std::bad_alloc, the filter being as it was.
+  bool grow();
+
+  /// Adds everything that is in `other`, copies included, without the keys. Both must have been
+  /// made with the same width, seed and number of blocks and have grown as often, as filters of
+  /// equal Options that have not grown do: otherwise std::invalid_argument. All or nothing: when
+  /// something finds no room, std::length_error; and std::bad_alloc, since the union is made in new
+  /// memory; the filter is then as it was. `other` may be this filter.
+  void merge(const Filter& other);
 
  private:
   friend struct FilterAccess;  // lib/filter_state.h

@@ -1,12 +1,16 @@
-// Uses every part of the public interface that needs the compiled library: filter, files, errors.
+// Uses every part of the public interface that needs the compiled library: filters, files, errors,
+// and what our library needs of others'.
+#include <nestline/concurrent_filter.h>
 #include <nestline/filter.h>
 #include <nestline/io.h>
+#include <nestline/parallel.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 int main(int argc, char** argv) {
@@ -16,9 +20,9 @@ int main(int argc, char** argv) {
   }
   const std::filesystem::path path = argv[1];
   std::vector<std::uint64_t> keys;
-  for (std::uint64_t key = 0; key < 1000; ++key) keys.push_back(key * key);
+  for (std::uint64_t key = 0; key < 100'000; ++key) keys.push_back(key * key);
 
-  nestline::Filter filter({.capacity = 2000, .fpr = 0.001});
+  nestline::Filter filter({.capacity = 200'000, .fpr = 0.001});
   std::cout << "inserted " << filter.insert(keys) << '\n';
   std::cout << "string " << static_cast<bool>(filter.insert(std::string_view("a string"))) << '\n';
 
@@ -27,7 +31,10 @@ int main(int argc, char** argv) {
   mapped.verify();
   std::vector<std::uint8_t> found(keys.size());
   std::cout << "found " << mapped.may_contain(keys, found) << '\n';
-  std::cout << "size " << nestline::load(path).size() << '\n';
+  std::cout << "on all cores " << nestline::parallel::may_contain(mapped, keys, found) << '\n';
+  nestline::ConcurrentFilter shared(nestline::load(path));
+  std::cout << "erased " << nestline::parallel::erase(shared, keys) << '\n';
+  std::cout << "size " << std::move(shared).freeze().size() << '\n';
 
   // An exception must be recognized on both sides of a shared library.
   std::vector<std::byte> bytes = nestline::to_bytes(filter);

@@ -1,0 +1,133 @@
+// The cuckoo filter that any number of threads read and change at the same time.
+//
+// Readers take no lock and write no shared memory; a writer locks one or two blocks of 64 bytes.
+//
+//   nestline::ConcurrentFilter filter({.capacity = 1'000'000, .max_capacity = 4'000'000});
+//   // from any thread, at any time:
+//   filter.insert("user:17");
+//   if (filter.may_contain("user:17")) { ... look in the slow place ... }
+//
+// The same operations in the same order leave the same content as in Filter; the two turn into each
+// other without copying. Where only one thread writes and nobody reads meanwhile, Filter is faster.
+#ifndef NESTLINE_CONCURRENT_FILTER_H_
+#define NESTLINE_CONCURRENT_FILTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "nestline/export.h"
+#include "nestline/filter.h"
+#include "nestline/keys.h"
+
+namespace nestline {
+
+/// A Filter for many threads. The members mean what Filter's mean; here stands what differs.
+///
+/// Thread safety: every member may be called from any thread at any time, except construction,
+/// destruction, move and freeze.
+///
+/// Order: each single-key operation is linearizable: it takes effect at one instant between its
+/// call and its return, so a key that was inserted and not erased is found by every later question
+/// of every thread. insert_unique and update check and change at one instant. A batch is many
+/// single-key operations, in order, each at an instant of its own. size() and what is computed from
+/// it are exact while no writer runs.
+///
+/// Progress: a question retries a bounded number of times when writers change its blocks, then it
+/// takes their locks; an insert that is overtaken again and again makes the other writers wait for
+/// it. So no call goes on for ever, and a full filter answers `full` however many writers there
+/// are. A failed insert has changed nothing that can be asked for, but it may have moved other
+/// keys' fingerprints.
+///
+/// While the filter grows, or merge, clear or snapshot runs, questions go on undisturbed and
+/// writers wait. Memory that is no longer used is freed when no question can be in it, by userspace
+/// RCU (liburcu): the thread that grows waits for the questions that are running, which are short,
+/// batches being cut into chunks. After fork() the child may use the filter if the process had one
+/// thread, or was quiet, at that moment.
+class NESTLINE_EXPORT ConcurrentFilter {
+ public:
+  struct State;  // private to the library
+
+  /// An empty filter. Throws as Filter's constructor does.
+  explicit ConcurrentFilter(const Options& options);
+  /// Takes over the filter's memory, in O(1). Throws std::bad_alloc, `filter` being as it was.
+  explicit ConcurrentFilter(Filter&& filter);
+  ConcurrentFilter(ConcurrentFilter&& other) noexcept;
+  ConcurrentFilter& operator=(ConcurrentFilter&& other) noexcept;
+  ~ConcurrentFilter();
+
+  /// The filter without locks, in the same memory; this one can then only be destroyed or assigned
+  /// to. Nobody else may use it meanwhile. One pass over the memory, which clears the versions.
+  [[nodiscard]] Filter freeze() &&;
+
+  /// A copy of the present content, for saving or shipping: no operation is half in it. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] Filter snapshot() const;
+
+  Inserted insert(std::uint64_t key) noexcept;
+  Inserted insert(std::string_view key) noexcept;
+  Inserted insert(Hash key) noexcept;
+
+  /// Of several threads that call this with the same key one stores it, the others get `present`.
+  Inserted insert_unique(std::uint64_t key) noexcept;
+  Inserted insert_unique(std::string_view key) noexcept;
+  Inserted insert_unique(Hash key) noexcept;
+
+  /// No instant lies between the coming of `new_key` and the going of `old_key`.
+  Inserted update(std::uint64_t old_key, std::uint64_t new_key) noexcept;
+  Inserted update(std::string_view old_key, std::string_view new_key) noexcept;
+  Inserted update(Hash old_key, Hash new_key) noexcept;
+
+  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept;
+  [[nodiscard]] bool may_contain(std::string_view key) const noexcept;
+  [[nodiscard]] bool may_contain(Hash key) const noexcept;
+
+  [[nodiscard]] unsigned count(std::uint64_t key) const noexcept;
+  [[nodiscard]] unsigned count(std::string_view key) const noexcept;
+  [[nodiscard]] unsigned count(Hash key) const noexcept;
+
+  bool erase(std::uint64_t key) noexcept;
+  bool erase(std::string_view key) noexcept;
+  bool erase(Hash key) noexcept;
+
+  /// Removes everything, at one instant. Takes fresh memory of the same size for it and frees the
+  /// old. Throws std::bad_alloc, the filter being as it was.
+  void clear();
+
+  // Batches, as Filter's. No span may be written by another thread meanwhile.
+
+  std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
+  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
+  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const;
+  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                     std::span<std::uint32_t> positions) const;
+  std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
+  void count(KeySpan keys, std::span<std::uint8_t> out) const;
+
+  [[nodiscard]] std::uint64_t size() const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept;
+  [[nodiscard]] double load_factor() const noexcept;
+  [[nodiscard]] double expected_fpr() const noexcept;
+  [[nodiscard]] int bits() const noexcept;
+  [[nodiscard]] std::uint64_t seed() const noexcept;
+  /// Bytes of the blocks, as Filter's; while the filter grows the new ones are not counted yet.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+  /// As Filter's; questions go on meanwhile.
+  bool grow();
+
+  /// As Filter's, at one instant. From a ConcurrentFilter, a snapshot of it is merged; `other` may
+  /// be this filter. Needs memory for the result beside the present filter, and for the snapshot.
+  void merge(const Filter& other);
+  void merge(const ConcurrentFilter& other);
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_CONCURRENT_FILTER_H_

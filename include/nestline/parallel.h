@@ -1,0 +1,72 @@
+// Batches on all cores, through oneTBB.
+//
+// The number of threads is oneTBB's: all cores, or those of the tbb::task_arena or the
+// tbb::global_control that the caller runs in. Small batches stay on the calling thread.
+//
+//   nestline::Filter filter = nestline::parallel::build({.capacity = keys.size()}, keys);
+//   std::size_t hits = nestline::parallel::may_contain(filter, keys, answers);
+#ifndef NESTLINE_PARALLEL_H_
+#define NESTLINE_PARALLEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
+#include "nestline/concurrent_filter.h"
+#include "nestline/export.h"
+#include "nestline/filter.h"
+#include "nestline/io.h"
+#include "nestline/keys.h"
+
+namespace nestline::parallel {
+
+/// Thrown when the caller's task group was cancelled before all keys had their turn: no function
+/// here returns a part as if it were the whole.
+struct NESTLINE_EXPORT Cancelled : std::runtime_error {
+  Cancelled();
+};
+
+/// A filter of all `keys`, equal ones being copies: what inserting them into Filter(options) gives,
+/// up to where fingerprints lie. More keys than options.capacity make it grow first, as far as
+/// options.max_capacity allows.
+///
+/// Keys are sorted by where they go and each range of blocks is filled while it is in the cache of
+/// one core. Beside the filter that takes 8 bytes a key for up to 16 million keys at a time.
+/// Throws std::length_error when a key finds no room, Cancelled, and what Filter's constructor
+/// throws.
+[[nodiscard]] NESTLINE_EXPORT Filter build(const Options& options, KeySpan keys);
+
+/// ConcurrentFilter::insert with the keys split among threads; so the order in which they are
+/// inserted is open. Throws std::invalid_argument before anything is touched, and Cancelled: the
+/// filter then has some of the keys, those whose `stored` is 1.
+NESTLINE_EXPORT std::size_t insert(ConcurrentFilter& filter, KeySpan keys,
+                                   std::span<std::uint8_t> stored = {});
+
+/// The filter's own may_contain, split among threads. Throws std::invalid_argument and Cancelled;
+/// after that `out` is of no use.
+NESTLINE_EXPORT std::size_t may_contain(const Filter& filter, KeySpan keys,
+                                        std::span<std::uint8_t> out);
+NESTLINE_EXPORT std::size_t may_contain(const ConcurrentFilter& filter, KeySpan keys,
+                                        std::span<std::uint8_t> out);
+NESTLINE_EXPORT std::size_t may_contain(const MappedFilter& filter, KeySpan keys,
+                                        std::span<std::uint8_t> out);
+
+/// The filter's own select, split among threads: positions in ascending order. Takes a bit a key of
+/// memory beside. Throws std::invalid_argument, std::bad_alloc and Cancelled; after that
+/// `positions` is of no use.
+NESTLINE_EXPORT std::size_t select(const Filter& filter, KeySpan keys,
+                                   std::span<std::uint32_t> positions);
+NESTLINE_EXPORT std::size_t select(const ConcurrentFilter& filter, KeySpan keys,
+                                   std::span<std::uint32_t> positions);
+NESTLINE_EXPORT std::size_t select(const MappedFilter& filter, KeySpan keys,
+                                   std::span<std::uint32_t> positions);
+
+/// ConcurrentFilter::erase with the keys split among threads. Throws as insert does; after
+/// Cancelled those keys are erased whose `erased` is 1.
+NESTLINE_EXPORT std::size_t erase(ConcurrentFilter& filter, KeySpan keys,
+                                  std::span<std::uint8_t> erased = {});
+
+}  // namespace nestline::parallel
+
+#endif  // NESTLINE_PARALLEL_H_
