@@ -111,15 +111,19 @@ class SpillPlan {
    public:
     Candidates(const Residents& residents, std::uint64_t taken) {
       order_.fill(kDone);
-      for (std::uint64_t rest = taken; rest != 0; rest &= rest - 1) {
-        const std::uint32_t s = first_slot(rest);
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
         order_[s + 1] = rank(residents.spill_class[s], s + 1);
+      }
+      for (std::uint64_t free = L::kAllSlots & ~taken; free != 0; free &= free - 1) {
+        order_[first_slot(free) + 1] = kDone;
       }
     }
     void add_newcomer(std::uint32_t spill_class) { order_[0] = rank(spill_class, 0); }
     // The next candidate's slot, kNobody for the newcomer; false when all are done.
     bool next(std::uint32_t& slot) {
-      const std::int16_t least = *std::min_element(order_.begin(), order_.end());
+      // A rank tells its index; and this loop becomes vectors, std::min_element does not.
+      std::int16_t least = kDone;
+      for (const std::int16_t rank : order_) least = std::min(least, rank);
       if (least == kDone) return false;
       const std::uint32_t index = static_cast<std::uint32_t>(least) % 64;
       order_[index] = kDone;
@@ -133,7 +137,7 @@ class SpillPlan {
       return static_cast<std::int16_t>(spill_class * 64 + index);
     }
     static_assert(kSpillClasses * 64 <= std::numeric_limits<std::int16_t>::max());
-    std::array<std::int16_t, 64> order_;
+    alignas(64) std::array<std::int16_t, 64> order_;
   };
 
   // Tries the candidates of node i's block. True: the last node is the end of a chain.
@@ -149,6 +153,7 @@ class SpillPlan {
     bool newcomer_tried = i != 0;
     if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint, arrival.phase));
 
+    const std::uint64_t reached = reach(residents, arrival.bucket, free);
     std::uint32_t slot = kNobody;
     for (std::uint32_t tries = 0; tries < kTries && candidates.next(slot);) {
       Place leaver = arrival;
@@ -162,7 +167,7 @@ class SpillPlan {
         newcomer_tried = true;
       } else {
         target.bucket = L::bucket(target.fingerprint, target.phase);
-        if (!reaches(residents, arrival.bucket, free | std::uint64_t{1} << slot)) continue;
+        if ((reached & (free | std::uint64_t{1} << slot)) == 0) continue;
       }
       ++tries;
       if (try_block(i, target, slot)) return true;
@@ -172,11 +177,20 @@ class SpillPlan {
     return !in_chain(i, target.block) && try_block(i, target, kNobody);
   }
 
-  bool reaches(const Residents& residents, std::uint64_t bucket, std::uint64_t goals) const {
-    if ((goals & bucket) != 0) return true;
-    Displacement way;
-    kernels_.displace(residents, bucket, goals, way);
-    return way.steps != 0;
+  // Every slot that some displacement from the bucket ends in. One pass over the block for all its
+  // candidates: a quarter of the time of a search by `displace` for each.
+  static std::uint64_t reach(const Residents& residents, std::uint64_t bucket, std::uint64_t free) {
+    std::uint64_t reached = bucket;
+    for (std::uint64_t todo = bucket & ~free; todo != 0;) {
+      const std::uint32_t s = first_slot(todo);
+      std::uint64_t steps = 0;
+      for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
+        steps |= std::uint64_t{1} << residents.slot_in_lane[lane][s];
+      }
+      todo = (todo & (todo - 1)) | (steps & ~reached & ~free);
+      reached |= steps;
+    }
+    return reached;
   }
 
   // Whether the fingerprint that leaves node i's block for `arrival` finds a way to a free slot
