@@ -54,6 +54,7 @@ Inserted update_hash(State& state, std::uint64_t old_hash, std::uint64_t new_has
     bool replaced = false;
     const auto outcome = blocks.update(blocks.home(old_hash), blocks.home(new_hash), replaced);
     if (outcome == Outcome::stored && !replaced) state.keys.add(1);
+    store_before_load();
     return outcome;
   })};
 }
@@ -107,20 +108,24 @@ bool make_way(State& state, const Tried& tried) noexcept {
     return table.view.geometry.growth == tried.growth && table.grows_by_itself() &&
            (tried.full || keys >= table.capacity);
   };
-  const bool due = state.read([&](const Filter::State& table) {
+  // As a writer, so that no exchange resets the count meanwhile.
+  const bool due = state.write([&](const Filter::State& table, auto&) {
     const std::uint64_t keys = state.keys.total();
     if (keys < table.capacity) state.keys.allow(table.capacity - keys);
-    return is_due(table, keys);
+    return std::optional(is_due(table, keys));
   });
   if (!due) return true;
   bool possible = true;
+  // Not for a table that another thread has exchanged by now.
+  const auto wanted = [&](const Filter::State& table) { return is_due(table, state.keys.total()); };
   try {
-    state.exchange([&](const Filter::State& table) -> std::unique_ptr<Filter::State> {
-      if (!is_due(table, table.size)) return nullptr;  // another thread was faster
-      auto doubled = grown(table);
-      possible = doubled != nullptr;
-      return doubled;
-    });
+    state.exchange(
+        [&](const Filter::State& table) {
+          auto doubled = grown(table);
+          possible = doubled != nullptr;
+          return doubled;
+        },
+        wanted);
   } catch (const std::bad_alloc&) {
     possible = false;
   }

@@ -4,7 +4,8 @@
 //   S1  Whoever works on the table is in a ReadSection and got the pointer inside it.
 //   S2  A writer that finds `paused_` set inside its section leaves it and waits. So when Pause has
 //       set it and waited for the sections that had begun before, no writer is at work, and none
-//       begins until the Pause ends; readers do not look at `paused_`.
+//       begins until the Pause ends; readers do not look at `paused_`. A writer that meets one
+//       Pause after the other makes one itself and works in it.
 //   S3  Only the thread that holds a Pause exchanges the table. What the old one holds is all there
 //       is, since no writer is at work; a reader that still has the old one gives an answer that
 //       was right when the exchange had not happened, which is after its question began.
@@ -51,7 +52,7 @@ struct ConcurrentFilter::State {
   // optional; while it is empty, the work was overtaken and is done again, alone then.
   template <typename Work>
   auto write(Work&& work) {
-    for (;;) {
+    for (int waits = 0;; ++waits) {
       bool paused = false;
       {
         const ReadSection section;
@@ -60,7 +61,7 @@ struct ConcurrentFilter::State {
           if (auto result = run(work)) return *result;
         }
       }
-      if (!paused) {
+      if (!paused || waits >= kMostWaits) {
         const Pause pause(*this);
         if (auto result = run(work)) return *result;
       }
@@ -71,7 +72,9 @@ struct ConcurrentFilter::State {
   // Makes the writers wait while it lives. Not to be made inside a section.
   class Pause {
    public:
-    explicit Pause(const State& state) : state_(state), lock_(state.pausing_) {
+    explicit Pause(const State& state) : Pause(state, std::unique_lock(state.pausing_)) {}
+    Pause(const State& state, std::unique_lock<std::mutex> lock)
+        : state_(state), lock_(std::move(lock)) {
       state_.paused_.store(true);
       wait_for_readers();
       state_.table_.load()->size = state_.keys.total();
@@ -90,13 +93,15 @@ struct ConcurrentFilter::State {
     std::unique_lock<std::mutex> lock_;
   };
 
-  // Puts make(table) in the place of the table, unless it is null; whether it did. What make throws
-  // leaves everything as it was.
-  template <typename Make>
-  bool exchange(Make&& make) {
+  // Puts make(table) in the place of the table, unless it is null or wanted(table) says no; whether
+  // it did. What make throws leaves everything as it was.
+  template <typename Make, typename Wanted>
+  bool exchange(Make&& make, Wanted&& wanted) {
     std::unique_ptr<Filter::State> old;
     {
-      const Pause pause(*this);
+      std::unique_lock lock(pausing_);
+      if (!wanted(std::as_const(*table_.load()))) return false;
+      const Pause pause(*this, std::move(lock));
       std::unique_ptr<Filter::State> next = make(std::as_const(pause.table()));
       if (!next) return false;
       keys.reset(next->size);
@@ -104,6 +109,11 @@ struct ConcurrentFilter::State {
     }
     wait_for_readers();
     return true;
+  }
+
+  template <typename Make>
+  bool exchange(Make&& make) {
+    return exchange(make, [](const Filter::State&) { return true; });
   }
 
   // The table, for the last owner.
@@ -119,6 +129,9 @@ struct ConcurrentFilter::State {
   KeyCount keys;
 
  private:
+  // Pauses of others that a writer waits for before it makes one of its own.
+  static constexpr int kMostWaits = 16;
+
   explicit State(std::unique_ptr<Filter::State> table)
       : secrets(table->view.secrets),
         seed(table->seed),

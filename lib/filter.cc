@@ -30,17 +30,22 @@ Inserted with_room(std::unique_ptr<State>& state, Work&& work) {
   }
 }
 
-Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
+// An insert that adds a key: work(table).
+template <typename Work>
+Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
   while (state->is_due_to_grow() && try_to_grow(state)) continue;
-  const Inserted inserted =
-      with_room(state, [&](auto& table) { return table.insert(table.home(hash)); });
+  const Inserted inserted = with_room(state, work);
   state->size += inserted.outcome == Outcome::stored;
   return inserted;
 }
 
+Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
+  return add_key(state, [&](auto& table) { return table.insert(table.home(hash)); });
+}
+
 Inserted insert_unique_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
   if (may_contain_hash(*state, hash)) return {Outcome::present};
-  return insert_hash(state, hash);
+  return add_key(state, [&](auto& table) { return table.insert_unique(table.home(hash)); });
 }
 
 Inserted update_hash(std::unique_ptr<State>& state, std::uint64_t old_hash,

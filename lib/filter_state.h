@@ -38,7 +38,9 @@ struct Filter::State {
   [[nodiscard]] static std::uint64_t hash(Hash key) { return key.value; }
 
   // Whether it still grows by itself, and whether it has to before the next key comes.
-  [[nodiscard]] bool grows_by_itself() const { return max_capacity > capacity; }
+  [[nodiscard]] bool grows_by_itself() const {
+    return max_capacity > capacity && view.geometry.growth < max_growth(bits);
+  }
   [[nodiscard]] bool is_due_to_grow() const { return grows_by_itself() && size >= capacity; }
 
   BlocksView view;  // with the three that every lookup needs first

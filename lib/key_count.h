@@ -20,6 +20,7 @@ class KeyCount {
  public:
   explicit KeyCount(std::uint64_t keys) { stripes_[0].keys = static_cast<std::int64_t>(keys); }
 
+  // Also makes everything stored before visible to all (locking.h, W7).
   void add(std::int64_t keys) noexcept { mine().keys += keys; }
 
   // A key that is erased by a thread which has not seen its insert may be subtracted first.
@@ -39,19 +40,21 @@ class KeyCount {
   void allow(std::uint64_t room) noexcept {
     Stripe& stripe = mine();
     stripe.look_at =
-        stripe.keys + static_cast<std::int64_t>(std::max<std::uint64_t>(1, room / (2 * kStripes)));
+        stripe.keys + static_cast<std::int64_t>(std::max<std::uint64_t>(1, room / kShares));
   }
 
+  // Sets the sum and takes back what was allowed, while nobody adds.
   void reset(std::uint64_t keys) noexcept {
-    for (Stripe& stripe : stripes_) {
-      stripe.keys = 0;
-      stripe.look_at = 0;
-    }
-    mine().keys = static_cast<std::int64_t>(keys);
+    std::int64_t sum = 0;
+    for (const Stripe& stripe : stripes_) sum += stripe.keys;
+    mine().keys += static_cast<std::int64_t>(keys) - sum;
+    for (Stripe& stripe : stripes_) stripe.look_at = stripe.keys.load();
   }
 
  private:
   static constexpr std::size_t kStripes = 32;
+  // So all stripes together never have more than an eighth of the room that there was.
+  static constexpr std::size_t kShares = 8 * kStripes;
   struct alignas(64) Stripe {
     std::atomic<std::int64_t> keys{0};
     std::atomic<std::int64_t> look_at{0};  // the value of `keys` that ends what was allowed

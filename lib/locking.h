@@ -12,24 +12,30 @@
 //       first one back and takes both in order, and looks again.
 //   W3  What an operation decides on (is there a copy, is there room) it looks at under the locks
 //       of the blocks in question, and it keeps them until what it decided is done. So every
-//       operation takes effect while it holds all the locks it depends on.
+//       operation takes effect while it holds all the locks it depends on. Only update, whose keys
+//       have four blocks, may look at the old key's home or, where it found none, at both its
+//       blocks as a reader does (R3) while it holds the block it stores in: the absence was true
+//       then, and nobody can tell the new key's absence from that instant on.
 //   W4  Inside a displacement a fingerprint is copied first and cleared after. A move to the
 //       alternate holds both blocks; home's mark is raised first, then the fingerprint is copied,
 //       then cleared. update clears the old key before it stores the new one.
 //   W5  Room is made before the newcomer is placed: spill.h searches a chain of moves without
-//   locks,
-//       on copies of the blocks, and carries them out from the far end, each under its two locks,
-//       if the victim is still where it was and there still is room for it. Each move by itself
-//       leaves the same keys in the filter, so it does no harm when the rest is given up.
+//       locks, on copies of the blocks, and carries them out from the far end, each under its two
+//       locks, if the victim is still where it was and there still is room for it. Each move by
+//       itself leaves the same keys in the filter: no harm when the rest is given up.
 //   W6  Who is overtaken kMostTries times tells its caller, which makes the other writers wait
-//       (concurrent_state.h) and then cannot be overtaken.
+//       (concurrent_state.h) and is then not overtaken again and again: only readers lock then.
+//   W7  A writer returns when all others can see what it stored: counting the key does that, which
+//       is a read-modify-write, and where none is counted store_before_load(). Otherwise it might
+//       see the past of another block in its next question, and the other writer of this one.
 //
 // Readers
 //   R1  A reader looks at home, and at the alternate if home's mark as it was then covers the
-//   class. R2  A match says yes at once. (At 12 bits, where a fingerprint is two bytes, only under
-//   R3.) R3  No, or a number, counts only if every block that was looked at was unlocked, and its
-//   header
-//       is the same when all of them have been read.
+//       class.
+//   R2  A match says yes at once; read_before() keeps the thread's next question from overtaking
+//       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
+//   R3  No, or a number, counts only if every block that was looked at was unlocked, and its
+//       header is the same when all of them have been read.
 //   R4  After kReadTries it takes the locks, as a writer does.
 //
 // Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A

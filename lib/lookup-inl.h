@@ -255,6 +255,11 @@ bool contains_integer(const BlocksView& view, std::uint64_t key) noexcept {
   return contains_inline<L>(view, mix_integer(key, view.secrets));
 }
 
+HWY_INLINE Answer match_at_once() {
+  read_before();
+  return Answer::yes;
+}
+
 // The same beside writers.
 template <class L>
 HWY_NOINLINE Answer ask_away(const BlocksView& view, std::uint64_t hash,
@@ -265,7 +270,7 @@ HWY_NOINLINE Answer ask_away(const BlocksView& view, std::uint64_t hash,
   NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
   const std::uint32_t header = Block::to_header(load_acquire(block.header_word()));
   const bool found = match_among<L>(block, away.fingerprint, away.bucket) != 0;
-  if (found && L::kBits != 12) return Answer::yes;
+  if (found && L::kBits != 12) return match_at_once();
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   if (changes(block, header) != 0) return Answer::undecided;
   if (found) return Answer::yes;
@@ -278,7 +283,7 @@ HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = Block::to_header(load_acquire(home.header_word()));
   const bool found = match_among<L>(home, place.fingerprint, place.bucket) != 0;
-  if (found && L::kBits != 12) return Answer::yes;
+  if (found && L::kBits != 12) return match_at_once();
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   if (HWY_UNLIKELY(changes(home, header) != 0)) return Answer::undecided;
   if (found) return Answer::yes;

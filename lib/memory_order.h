@@ -13,6 +13,9 @@
 // the acquire load before or the fence behind, and no processor tears an aligned halfword. Under
 // ThreadSanitizer, which knows no fences and reports the race, readable_block() (match-inl.h)
 // copies the block by atomic words first: the same protocol without the race, and slower.
+//
+// That two readers see the inserts of two writers in the same order needs a processor on which a
+// store becomes visible to all others at once, as x86, ARMv8 and RISC-V are.
 #ifndef NESTLINE_LIB_MEMORY_ORDER_H_
 #define NESTLINE_LIB_MEMORY_ORDER_H_
 
@@ -62,6 +65,21 @@ inline std::uint32_t load_again(const SharedWord& from) {
   std::atomic_thread_fence(std::memory_order_acquire);
 #endif
   return __atomic_load_n(&from, __ATOMIC_RELAXED);
+}
+
+// What was read before, as by a match that needs no second look at its header, is not read later
+// than anything behind. Nothing on x86.
+inline void read_before() {
+#if !NESTLINE_TSAN
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+}
+
+// What this thread has stored is seen by all before it loads anything behind.
+inline void store_before_load() {
+#if !NESTLINE_TSAN
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
 }
 
 // A header nobody depends on yet.

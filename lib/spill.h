@@ -72,7 +72,7 @@ class SpillPlan {
   SpillPlan(Block* blocks, const Geometry& geometry, const Kernels& kernels)
       : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
-  // Looks for moves that make room for a newcomer. Changes nothing.
+  // Looks for moves that make room for a newcomer; none, if there is room by now. Changes nothing.
   bool search(const Place& newcomer) {
     nodes_[0] = {newcomer, 0, kNobody};
     node_count_ = 1;
@@ -154,6 +154,8 @@ class SpillPlan {
     if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint, arrival.phase));
 
     const std::uint64_t reached = reach(residents, arrival.bucket, free);
+    // Somebody has just left home: no move is needed any more.
+    if (i == 0 && (reached & free) != 0) return true;
     std::uint32_t slot = kNobody;
     for (std::uint32_t tries = 0; tries < kTries && candidates.next(slot);) {
       Place leaver = arrival;

@@ -35,7 +35,11 @@ auto Table<L, Locks>::place(const Place& home) -> Result {
         if (store(away)) return Outcome::stored;
       }
     }
-    if (const auto failed = make_room(home, may_leave)) return failed;
+    if (const auto failed = make_room(home, may_leave)) {
+      // Copies that others have stored since.
+      const bool present = kCopies == Copies::refused && failed == Outcome::copies;
+      return present ? Outcome::present : failed;
+    }
   }
   return std::nullopt;
 }
@@ -89,6 +93,8 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
         if (copies(*old) == 0) continue;
         // A copy may be taken from the alternate only while there is none at home (table.h).
         if (old->block != old_home.block && !absent(old_home, target.block)) continue;
+      } else if (!absent_everywhere(old_home, target.block)) {
+        continue;
       }
       Displacement way;
       if (find_free_way(kernels_, blocks_[target.block], target.bucket, way)) {
@@ -113,6 +119,19 @@ bool Table<L, Locks>::absent(const Place& place, std::uint64_t held) const {
   if (place.block == held) return copies(place) == 0;
   View view(blocks_);
   return copies(view.at(place.block), place) == 0 && view.valid();
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::absent_everywhere(const Place& home, std::uint64_t held) const {
+  View view(blocks_);
+  const auto look_at = [&](std::uint64_t block) -> const Block& {
+    return block == held ? blocks_[block] : view.at(block);
+  };
+  const Block& block = look_at(home.block);
+  if (copies(block, home) != 0) return false;
+  Place away;
+  if (may_be_away(block, home, away) && copies(look_at(away.block), away) != 0) return false;
+  return view.valid();
 }
 
 template <class L, class Locks>

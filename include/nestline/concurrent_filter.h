@@ -32,8 +32,9 @@ namespace nestline {
 /// Order: each single-key operation is linearizable: it takes effect at one instant between its
 /// call and its return, so a key that was inserted and not erased is found by every later question
 /// of every thread. insert_unique and update check and change at one instant. A batch is many
-/// single-key operations, in order, each at an instant of its own. size() and what is computed from
-/// it are exact while no writer runs.
+/// single-key operations, each at an instant of its own during the call; those that change the
+/// filter come in the order of the keys, questions in any. size() and what is computed from it are
+/// exact while no writer runs.
 ///
 /// Progress: a question retries a bounded number of times when writers change its blocks, then it
 /// takes their locks; an insert that is overtaken again and again makes the other writers wait for
@@ -44,8 +45,9 @@ namespace nestline {
 /// While the filter grows, or merge, clear or snapshot runs, questions go on undisturbed and
 /// writers wait. Memory that is no longer used is freed when no question can be in it, by userspace
 /// RCU (liburcu): the thread that grows waits for the questions that are running, which are short,
-/// batches being cut into chunks. After fork() the child may use the filter if the process had one
-/// thread, or was quiet, at that moment.
+/// batches being cut into chunks. So no member that changes the filter may be called inside an
+/// urcu_bp_read_lock() of the program's own. After fork() the child may use the filter if the
+/// process had one thread, or was quiet, at that moment.
 class NESTLINE_EXPORT ConcurrentFilter {
  public:
   struct State;  // private to the library
