@@ -73,7 +73,7 @@ std::unique_ptr<State> make_state(const Options& options) {
   const Size size = decide_size(options);
   auto state = std::make_unique<State>(size.bits, Geometry{size.blocks, 0}, options.seed,
                                        size.capacity, Storage::allocate(size.blocks), 0);
-  state->max_capacity = options.max_capacity;
+  state->max_capacity = size.max_capacity;
   return state;
 }
 

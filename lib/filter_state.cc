@@ -22,9 +22,11 @@ double expected_fpr(const Filter::State& state, std::uint64_t keys) {
     const std::uint64_t whole = geometry.blocks() / sample * i;
     marks += state.view.blocks[whole + geometry.blocks() % sample * i / sample].mark();
   }
-  // A class is one of 255, evenly: a key's home sends it on with a probability of mark / 255.
-  const double second_probes =
-      static_cast<double>(marks) / (static_cast<double>(sample) * (kSpillClasses));
+  // A class is one of 255, evenly: a key's home sends it on with a probability of mark / 255, if it
+  // has another block: one key in base_blocks has not.
+  const double second_probes = static_cast<double>(marks) /
+                               (static_cast<double>(sample) * (kSpillClasses)) *
+                               (1 - 1 / static_cast<double>(geometry.base_blocks));
   return false_positive_rate(state.bits, load_factor(state, keys), second_probes, geometry.growth);
 }
 

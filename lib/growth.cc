@@ -55,14 +55,59 @@ void check_alike(const State& into, const State& other) {
   }
 }
 
-[[noreturn]] void no_room(Outcome outcome) {
+[[noreturn]] void refuse_room(Outcome outcome) {
   throw std::length_error(
       outcome == Outcome::copies
-          ? "the filters cannot be merged: together they hold more copies of a key, or of keys "
-            "that "
-            "look the same, than a filter can hold; neither is changed"
-          : "the filters cannot be merged: together they hold more keys than find room; neither is "
-            "changed, grow both and merge them then");
+          ? "the filters cannot be merged: together they hold more copies of one key, or of keys "
+            "that look the same, than find place"
+          : "the filters cannot be merged: together they hold more keys than find room; they can "
+            "be when both have grown once more");
+}
+
+// Overwrites all blocks of `to` with those of `from`, lock and version being 0.
+void copy_blocks(const State& from, State& to) {
+  Block* block = to.blocks();
+  for (const Block& source : blocks_of(from)) {
+    copy_shared<kBlockBytes>(source.bytes.data(), block->bytes.data());  // a reader may lock it
+    std::fill(block->bytes.begin() + kMarkByte + 1, block->bytes.end(), std::uint8_t{0});
+    ++block;
+  }
+}
+
+// In which order fingerprints are added. By block is one pass over the memory. It fills the first
+// blocks before the last ones have got theirs, so that the last ones are then full of others' keys:
+// unions up to 97.5 % of the slots have always fitted, from 98.5 % on few. The first slots of all
+// blocks, then the second ones and so on, fits as much as single inserts do, but reads all blocks
+// once for each slot.
+enum class Order : std::uint8_t { by_block, by_slot };
+
+// Makes the union in the blocks of `made`. Not Outcome::stored: some fingerprint finds no room, and
+// the blocks are of no use.
+Outcome unite(const State& into, const State& other, Order order, State& made) {
+  copy_blocks(into, made);
+  const auto from = blocks_of(other);
+  // All marks first: whoever is away in `other` stays away where its home's mark covers it.
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::uint8_t& mark = made.blocks()[i].bytes[kMarkByte];
+    mark = std::max(mark, from[i].bytes[kMarkByte]);
+  }
+  return visit_layout(made.bits, [&](auto layout) {
+    using L = decltype(layout);
+    Table<L, NoLocks> table(made.blocks(), made.view.geometry, *made.kernels);
+    const std::size_t all = from.size() * L::kSlots;
+    for (std::size_t i = 0; i < all; ++i) {
+      const std::size_t block = order == Order::by_block ? i / L::kSlots : i % from.size();
+      const auto slot =
+          static_cast<std::uint32_t>(order == Order::by_block ? i % L::kSlots : i / from.size());
+      const std::uint32_t fingerprint = L::get(from[block], slot);
+      if (fingerprint == 0) continue;
+      const std::uint32_t phase = L::phase_at(fingerprint, slot);
+      const Place place{block, L::bucket(fingerprint, phase), fingerprint, phase};
+      const Outcome outcome = *table.insert(place);
+      if (outcome != Outcome::stored) return outcome;
+    }
+    return Outcome::stored;
+  });
 }
 
 }  // namespace
@@ -93,28 +138,15 @@ bool try_to_grow(std::unique_ptr<State>& state) noexcept {
 
 std::unique_ptr<State> merged(const State& into, const State& other) {
   check_alike(into, other);
-  auto made = full_copy(into);
-  const auto from = blocks_of(other);
-  // All marks first: whoever is away in `other` stays away where its home's mark covers it.
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::uint8_t& mark = made->blocks()[i].bytes[kMarkByte];
-    mark = std::max(mark, from[i].bytes[kMarkByte]);
-  }
-  visit_layout(made->bits, [&](auto layout) {
-    using L = decltype(layout);
-    Table<L, NoLocks> table(made->blocks(), made->view.geometry, *made->kernels);
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-        const std::uint32_t fingerprint = L::get(from[i], s);
-        if (fingerprint == 0) continue;
-        const std::uint32_t phase = L::phase_at(fingerprint, s);
-        const Place place{i, L::bucket(fingerprint, phase), fingerprint, phase};
-        const Outcome outcome = *table.insert(place);
-        if (outcome != Outcome::stored) no_room(outcome);
-      }
-    }
-  });
-  made->size += other.size;
+  const std::uint64_t slots = into.view.geometry.blocks() *
+                              visit_layout(into.bits, [](auto layout) { return layout.kSlots; });
+  if (into.size + other.size > slots) refuse_room(Outcome::full);
+  auto made = empty_copy(into);
+  Outcome outcome = unite(into, other, Order::by_block, *made);
+  // Copies that are too many are so in any order.
+  if (outcome == Outcome::full) outcome = unite(into, other, Order::by_slot, *made);
+  if (outcome != Outcome::stored) refuse_room(outcome);
+  made->size = into.size + other.size;
   return made;
 }
 
@@ -124,12 +156,7 @@ std::unique_ptr<State> empty_copy(const State& state) {
 
 std::unique_ptr<State> full_copy(const State& state) {
   auto made = empty_copy(state);
-  Block* to = made->blocks();
-  for (const Block& block : blocks_of(state)) {
-    *to = block;
-    std::fill(to->bytes.begin() + kMarkByte + 1, to->bytes.end(), std::uint8_t{0});
-    ++to;
-  }
+  copy_blocks(state, *made);
   made->size = state.size;
   return made;
 }

@@ -64,7 +64,7 @@ TEST_P(FprTest, FollowsTheFormulaAtEveryLoad) {
           static_cast<double>(false_positives(filter, probes)) / static_cast<double>(probes);
       EXPECT_NEAR(measured, expected, expected * 0.10);
       // And with the share of second probes that sizes are decided by.
-      const double planned = false_positive_rate(bits, load, second_probe_share(bits, load), 0);
+      const double planned = false_positive_rate(bits, load, second_probe_share(bits, load, 0), 0);
       EXPECT_NEAR(measured, planned, planned * 0.10);
     }
     // design: at 95 % of the slots.

@@ -61,6 +61,50 @@ TEST_F(IoTest, WhatIsLoadedGoesOnAsTheOriginalWould) {
   EXPECT_EQ(to_bytes(filter), to_bytes(copy));
 }
 
+// Through every doubling, as a file, as bytes and mapped; the file goes on growing as the original.
+TEST_F(IoTest, GrownFiltersAreKept) {
+  for (const int bits : {8, 12, 16}) {
+    Filter filter({.capacity = 300, .bits = bits, .max_capacity = 2000, .seed = 6});
+    const fs::path file = path("grown");
+    std::uint64_t next = 0;
+    std::size_t last = 0;
+    do {
+      SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(filter.memory_bytes()) +
+                   " bytes");
+      EXPECT_GT(filter.memory_bytes(), last);
+      last = filter.memory_bytes();
+      while (filter.size() < std::min<std::uint64_t>(filter.capacity(), 4000)) {
+        filter.insert(next++);
+      }
+      save(filter, file);
+      EXPECT_EQ(read(file), to_bytes(filter));
+      const MappedFilter mapped = MappedFilter::open(file);
+      EXPECT_NO_THROW(mapped.verify());
+      expect_same(filter, mapped);
+      Filter loaded = load(file);
+      expect_same(filter, loaded);
+      EXPECT_EQ(to_bytes(loaded), read(file));
+      EXPECT_EQ(format_tools::get64(read(file), format_tools::kMaxCapacityAt), 2000u);
+      Filter copy = from_bytes(read(file));
+      const bool grows = copy.grow();
+      EXPECT_EQ(loaded.grow(), grows);
+      EXPECT_EQ(to_bytes(loaded), to_bytes(copy));
+    } while (filter.grow());
+    EXPECT_EQ(filter.memory_bytes() >> (bits - 4) << (bits - 4), filter.memory_bytes());
+    EXPECT_FALSE(load(file).grow());
+  }
+}
+
+TEST_F(IoTest, MergedFiltersAreKept) {
+  Filter one = filled(8, 2000, 900);
+  Filter other({.capacity = 2000, .bits = 8, .seed = 2024});
+  EXPECT_EQ(other.insert(sequence(900, 900)), 900u);
+  one.merge(from_bytes(to_bytes(other)));
+  const Filter loaded = from_bytes(to_bytes(one));
+  expect_same(one, loaded);
+  EXPECT_EQ(loaded.size(), 1800u);
+}
+
 TEST_F(IoTest, MaxCapacityIsKept) {
   const Bytes bytes = format_tools::make_empty_file({16, 4, 0, 1, 0, 100, 12345});
   EXPECT_EQ(to_bytes(from_bytes(bytes)), bytes);

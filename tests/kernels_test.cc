@@ -272,5 +272,45 @@ TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
   });
 }
 
+// Few blocks, and as many as are written past the caches; `to` is dirty before.
+TYPED_TEST(KernelsTest, Split) {
+  using L = TypeParam;
+  const std::vector<Block> sample = sample_blocks<L>();
+  const auto expected = [](const Block& from, std::uint32_t next_bit, std::uint32_t child) {
+    Block block{};
+    block.bytes[kMarkByte] = from.bytes[kMarkByte];
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      const std::uint32_t f = L::get(from, s);
+      if ((f >> next_bit & 1) == child) L::set(block, s, f);
+    }
+    return block;
+  };
+  for_each_target([&](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    for (std::uint32_t growth = 0; growth < max_growth(L::kBits); ++growth) {
+      const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, sample.size(),
+                                      growth == 1 ? std::size_t{40000} : std::size_t{3}}) {
+        std::vector<Block> from(count);
+        for (std::size_t i = 0; i < count; ++i) from[i] = sample[i % sample.size()];
+        const std::vector<Block> before = from;
+        std::vector<Block> to(2 * count + 2);
+        std::memset(static_cast<void*>(to.data()), 0xaa, to.size() * kBlockBytes);
+        const Block dirty = to[0];
+        kernels.split(from.data(), count, growth, to.data() + 1);
+        EXPECT_EQ(to.front().bytes, dirty.bytes);
+        EXPECT_EQ(to.back().bytes, dirty.bytes);
+        for (std::size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(from[i].bytes, before[i].bytes);
+          for (std::uint32_t child = 0; child < 2; ++child) {
+            ASSERT_EQ(to[1 + 2 * i + child].bytes, expected(from[i], next_bit, child).bytes)
+                << "growth " << growth << ", block " << i << ", child " << child;
+          }
+        }
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace nestline::test

@@ -31,7 +31,8 @@ struct Options {
   std::uint64_t capacity = 0;
   /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1.
   /// 0 with `bits` 0: 0.01. 0 with `bits` given: whatever that width has when full. The lowest
-  /// possible is about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits.
+  /// possible is about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, twice that after a
+  /// doubling, four times after two and so on.
   double fpr = 0;
   /// Fingerprint width: 8, 12 or 16 bits. 0: the width that meets `fpr` with the fewest bits a key,
   /// the smaller one when two need the same: 8 bits down to a rate of 0.0102, then 12 down to about
@@ -40,7 +41,10 @@ struct Options {
   /// Above `capacity`: before an insert goes beyond capacity(), or when it finds no room, the
   /// filter doubles by itself (grow), until capacity() is at least this. `fpr` then holds up to
   /// here, which takes a wider fingerprint or a lower load from the beginning: each doubling costs
-  /// one bit of fingerprint.
+  /// one bit of fingerprint. So it may begin with more room than `capacity` takes, but no more than
+  /// twice as much, at a load of at least one half. Where that does not suffice it is refused: the
+  /// default rate of 0.01 can be had up to 256 times `capacity`, a rate of 0.001 up to 32 times,
+  /// and with `bits` and no rate 32, 512 and 8192 times at 8, 12 and 16 bits.
   std::uint64_t max_capacity = 0;
   /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
   /// Keep it secret where strangers choose the keys. It is stored with the filter.
@@ -52,9 +56,10 @@ enum class Outcome : std::uint8_t {
   stored,   ///< The key is in the filter.
   present,  ///< insert_unique only: may_contain was already true, nothing was stored.
   full,     ///< No room can be made. The filter is unchanged, byte for byte.
-  copies,   ///< Every slot that this key may use holds a copy of it already: 2k copies (10 at 16
-            ///< bits, else 8), or k for one key in n of a filter of n blocks. The filter is
-            ///< unchanged, byte for byte; other keys are not concerned.
+  copies,   ///< Every slot that this key may use holds a copy of it already, or of a key that looks
+            ///< the same: 2k copies (10 at 16 bits, else 8), or k for one key in n of a filter that
+            ///< began with n blocks. The filter is unchanged, byte for byte; other keys are not
+            ///< concerned. Growing does not help.
 };
 
 /// What insert, insert_unique and update return.
@@ -68,15 +73,29 @@ struct Inserted {
 ///
 /// Sizing. A filter of n blocks has S = 60, 40 or 30 slots a block at 8, 12 or 16 bits. It promises
 /// n * S * L keys, L = 0.95 from 8 blocks on and 0.75 to 0.94 below, and it gets more blocks where
-/// `fpr` asks for it: at load l (keys / slots) the false-positive rate is
+/// `fpr` asks for it: at load l (keys / slots), after g doublings, the false-positive rate is
 ///
-///     1 - (1 - 1/F)^(k * l * (1 + s + min(s / 2, 0.03)))
+///     1 - exp(-(2^g / F) * k * l * (1 + s + min(s / 2, 0.03)))
 ///
 /// with F = 255, 4080 or 65535 fingerprints, k = 4, 4 or 5 slots looked at in a block, and s the
 /// share of absent keys that need a second block. After inserts alone s is a * e^(b * (l - 0.95)),
 /// a = 0.068, 0.090, 0.092 and b = 19, 16.3, 14.5; when a filter is kept at 95 % while its content
-/// is replaced 16 times, s rises to 0.34, 0.44, 0.49. Options::fpr is kept for filters filled by
-/// inserts; expected_fpr() tells the present rate in any case.
+/// is replaced 16 times, s rises to 0.34, 0.44, 0.49. Filled to 95 % again after each of 1, 4 and 8
+/// doublings it is 1.5, 2.5 and 3.2 times what it is after inserts alone, since blocks inherit it.
+/// Options::fpr is kept for filters filled by inserts; expected_fpr() tells the present rate in any
+/// case (of distinct keys: copies of a key add nothing to it).
+///
+/// Growth. A filter that has doubled g times is 2^g filters side by side, on which keys fall a
+/// little unevenly. So capacity() doubles as long as the fullest of them still has room for its
+/// part; from 800 blocks before the first doubling on that is always, a filter of 64 blocks
+/// promises 90, 88 and 87 % of its slots after 4 doublings at 8, 12 and 16 bits, and one of 8
+/// blocks 77, 72 and 69 %. And with each bit that is taken from them, more keys look the same,
+/// until a few have more copies than slots: Outcome::copies. At full load this is rarer than one
+/// filter in a million up to 1, 4 and 8 doublings at 8, 12 and 16 bits; with each further doubling
+/// it is about 32, 32 and 64 times as frequent, so that after all 4, 8 and 12 doublings one filter
+/// in 50, 5 and 4 cannot store some key (of filters that began with up to 1000 blocks; in large
+/// ones of 8 bits it is one key in 200 million). Where `bits` is left to be chosen, the width for
+/// max_capacity is one that stays below one in a million.
 ///
 /// Thread safety: const members may run in any number of threads while no other member runs.
 /// Moving leaves a filter that can only be destroyed or assigned to.
@@ -170,8 +189,9 @@ class NESTLINE_EXPORT Filter {
 
   /// Keys in the filter, every copy counted.
   [[nodiscard]] std::uint64_t size() const noexcept;
-  /// Keys it is promised to hold, with the false-positive rate it was made for; at least
-  /// Options::capacity. Inserts beyond it usually succeed for a while.
+  /// Keys it is promised to hold; at least Options::capacity. Up to max(capacity, max_capacity) of
+  /// the Options with the false-positive rate it was made for. Inserts beyond it usually succeed
+  /// for a while.
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   /// size() divided by the number of slots, 0 to 1.
   [[nodiscard]] double load_factor() const noexcept;
@@ -187,16 +207,19 @@ class NESTLINE_EXPORT Filter {
 
   /// Doubles the filter in one streaming pass, without the keys: each block splits into two by the
   /// next bit of its fingerprints, and nobody else moves. Questions still look at one block, almost
-  /// always, and are wrong about twice as often at the same load. False, nothing being changed,
-  /// when a bit too few is left: after 4, 8 or 12 doublings at 8, 12 or 16 bits. Needs the old
-  /// memory and the new at once. Throws std::bad_alloc, the filter being as it was.
+  /// always, and are wrong about twice as often at the same load. capacity() doubles, or nearly in
+  /// small filters (see above). False, nothing being changed, when a bit too few is left: after 4,
+  /// 8 or 12 doublings at 8, 12 or 16 bits; or when there would be more than 2^40 blocks. Needs the
+  /// old memory and the new at once. Throws std::bad_alloc, the filter being as it was.
   bool grow();
 
   /// Adds everything that is in `other`, copies included, without the keys. Both must have been
   /// made with the same width, seed and number of blocks and have grown as often, as filters of
   /// equal Options that have not grown do: otherwise std::invalid_argument. All or nothing: when
   /// something finds no room, std::length_error; and std::bad_alloc, since the union is made in new
-  /// memory; the filter is then as it was. `other` may be this filter.
+  /// memory; the filter is then as it was. A union finds room as far as its keys would by insert,
+  /// so also beyond capacity(); one that does not may when both filters have grown. `other` may be
+  /// this filter.
   void merge(const Filter& other);
 
  private:
