@@ -66,14 +66,23 @@ template <bool kBeside>
 struct ProbeGroup : Group {};
 template <>
 struct ProbeGroup<true> : Group {
-  std::uint32_t header[kGroup];  // of home, when it was read
-  std::uint64_t home[kGroup];    // its offset, of waiting keys
+  alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
+  std::uint64_t home[kGroup];                // its offset, of waiting keys
 };
 
 // Not 0: the block was locked before, or has changed since.
 HWY_INLINE std::uint32_t changes(const Block& block, std::uint32_t header) {
   if (NESTLINE_SKIP_VALIDATION) return 0;
   return (Block::to_header(load_again(block.header_word())) ^ header) | (header & kHeaderLock);
+}
+
+// Whether one of a group's headers has the lock bit.
+HWY_INLINE bool any_locked(const std::uint32_t* headers) {
+  const hn::CappedTag<std::uint32_t, kGroup> d;
+  auto all = hn::Zero(d);
+  for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d))
+    all = hn::Or(all, hn::Load(d, headers + i));
+  return !hn::AllFalse(d, hn::TestBit(all, hn::Set(d, kHeaderLock)));
 }
 
 // The second probe of the keys that wait, whose `offset` is the alternate's by now.
@@ -118,7 +127,7 @@ HWY_INLINE Verdict probe_homes(const BlocksView& view, ProbeGroup<kBeside>& grou
                                std::size_t count, const std::uint64_t* ahead) {
   alignas(64) std::uint8_t found[kGroup];
   alignas(64) std::uint8_t marks[kGroup];
-  alignas(64) std::uint8_t steady[kGroup];
+  std::uint32_t drift = 0;  // what differed between the two loads of a header, of all keys
   const Block* const blocks = view.blocks;
   HWY_UNROLL(8)
   for (std::size_t i = 0; i < count; ++i) {
@@ -132,15 +141,22 @@ HWY_INLINE Verdict probe_homes(const BlocksView& view, ProbeGroup<kBeside>& grou
       found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
       marks[i] = static_cast<std::uint8_t>(header & kHeaderMark);
-      steady[i] = changes(block, header) == 0;
       group.header[i] = header;
+      drift |= Block::to_header(load_again(block.header_word())) ^ header;
     }
   }
   const std::uint64_t all = count == kGroup ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   Verdict verdict;
   verdict.hits = ~equal_bytes(found, 0) & all;
   if constexpr (kBeside) {
-    const std::uint64_t unsteady = equal_bytes(steady, 0) & all;
+    std::uint64_t unsteady = 0;
+    if (HWY_UNLIKELY(drift != 0 || count != kGroup || any_locked(group.header))) {
+      // Which ones: a header that has changed stays changed, so it can be told now as well.
+      for (std::size_t i = 0; i < count; ++i) {
+        const Block& block = block_at(blocks, group.offset[i]);
+        unsteady |= std::uint64_t{changes(block, group.header[i]) != 0} << i;
+      }
+    }
     if constexpr (L::kBits == 12) verdict.hits &= ~unsteady;
     verdict.undecided = unsteady & ~verdict.hits;
   }

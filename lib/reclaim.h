@@ -15,6 +15,11 @@
 #if !NESTLINE_TSAN
 #define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
 #endif
+// C++ code asks of a thread_local of another file whether it has a constructor to run, each time it
+// uses it. liburcu's, in C, has none: __thread says so.
+#include <urcu/tls-compat.h>
+#undef DECLARE_URCU_TLS
+#define DECLARE_URCU_TLS(type, name) __thread type name
 #include <urcu/urcu-bp.h>
 
 #if NESTLINE_TSAN

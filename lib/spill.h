@@ -156,23 +156,39 @@ class SpillPlan {
     const std::uint64_t reached = reach(residents, arrival.bucket, free);
     // Somebody has just left home: no move is needed any more.
     if (i == 0 && (reached & free) != 0) return true;
-    std::uint32_t slot = kNobody;
-    for (std::uint32_t tries = 0; tries < kTries && candidates.next(slot);) {
-      Place leaver = arrival;
-      if (slot != kNobody) {
-        leaver.fingerprint = L::get(block, slot);
-        leaver.phase = residents.phase[slot];
+    // The next few that may leave, with their other blocks on the way from memory already.
+    constexpr std::uint32_t kAhead = 4;
+    struct Leaver {
+      Place target;
+      std::uint32_t slot;
+    };
+    std::array<Leaver, kAhead> ahead;
+    std::uint32_t known = 0;
+    const auto find_next = [&] {
+      for (std::uint32_t slot = kNobody; candidates.next(slot);) {
+        Place leaver = arrival;
+        if (slot != kNobody) {
+          leaver.fingerprint = L::get(block, slot);
+          leaver.phase = residents.phase[slot];
+        }
+        Place target = moved(geometry_, leaver);
+        if (in_chain(i, target.block)) continue;  // also where there is no alternate
+        if (slot != kNobody) {
+          if ((reached & (free | std::uint64_t{1} << slot)) == 0) continue;
+          target.bucket = L::bucket(target.fingerprint, target.phase);
+        }
+        prefetch_block(blocks_[target.block]);
+        ahead[known++ % kAhead] = {target, slot};
+        return true;
       }
-      Place target = moved(geometry_, leaver);
-      if (in_chain(i, target.block)) continue;  // also where there is no alternate
-      if (slot == kNobody) {
-        newcomer_tried = true;
-      } else {
-        target.bucket = L::bucket(target.fingerprint, target.phase);
-        if ((reached & (free | std::uint64_t{1} << slot)) == 0) continue;
-      }
-      ++tries;
-      if (try_block(i, target, slot)) return true;
+      return false;
+    };
+    while (known < kAhead && find_next()) continue;
+    for (std::uint32_t tries = 0; tries < kTries && tries < known; ++tries) {
+      const Leaver leaver = ahead[tries % kAhead];
+      if (leaver.slot == kNobody) newcomer_tried = true;
+      if (try_block(i, leaver.target, leaver.slot)) return true;
+      find_next();
     }
     if (newcomer_tried) return false;
     const Place target = moved(geometry_, arrival);
