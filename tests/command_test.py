@@ -1,8 +1,8 @@
 """End-to-end tests of the nestline command: NESTLINE=path/to/nestline python3 command_test.py
 
 Looks at what a user sees: output, messages, exit status and the files left behind. Here are the
-command line, the reading of lines, and build; command_use_test.py has what is done with a filter,
-and is run from here too. What the filter itself does is tested by the C++ tests.
+command line, the reading of lines, and build; command_use_test.py has what is done with a filter
+and command_growth_test.py threads, growth and merge: both are run from here too. What the filter itself does is tested by the C++ tests.
 """
 
 import os
@@ -12,10 +12,11 @@ import subprocess
 import time
 import unittest
 
+from command_growth_test import Growth, Merge, Threads
 from command_harness import NESTLINE, CommandTest, lines
 from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
 
-__all__ = ["Damage", "Edit", "Info", "Query", "Terminal", "Verify"]
+__all__ = ["Damage", "Edit", "Growth", "Info", "Merge", "Query", "Terminal", "Threads", "Verify"]
 
 
 class CommandLine(CommandTest):
@@ -23,7 +24,8 @@ class CommandLine(CommandTest):
         status, out, err = self.run_command("--version")
         self.assertEqual((status, err), (0, b""))
         self.assertRegex(out, rb"\Anestline \d+\.\d+\.\d+\n\Z")
-        for command in ([], ["build"], ["query"], ["add"], ["remove"], ["info"], ["verify"]):
+        for command in ([], ["build"], ["query"], ["add"], ["remove"], ["info"], ["verify"],
+                        ["merge"]):
             status, out, err = self.run_command(*command, "--help")
             self.assertEqual((status, err), (0, b""))
             self.assertIn(b"Exit status", out)
@@ -56,18 +58,15 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--bits", "8", "--fpr", "0.1"], b"--fpr excludes --bits"),
             (["build", "-o", "f", "--seed", "18446744073709551616"], b"--seed takes " + whole),
             (["build", "-o", "f", "--seed", ""], b"--seed takes " + whole),
+            (["build", "-o", "f", "--threads", "0"], b"--threads takes " + whole),
+            (["build", "-o", "f", "--threads", "all"], b"not 'all'"),
+            (["merge", "f", "g"], b"-o is required; see nestline merge --help"),
+            (["merge", "-o", "f"], b"INPUT is required"),
+            (["merge", "-o", "f", "g"], b"merge takes two filter files or more; see nestline merge"),
         ]:
             with self.subTest(arguments=arguments):
                 self.expect_error(arguments, part, stdin=b"a\n")
         self.assertEqual(os.listdir(self.folder), ["keys"])
-
-    def test_growth_is_refused_before_the_keys_are_read(self):
-        with subprocess.Popen(
-            [NESTLINE, "build", "-o", self.path("f"), "--max-capacity", "100"],
-            stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:
-            self.assertEqual(process.wait(timeout=20), 2)  # standard input is still open
-            self.assertRegex(process.stderr.read(), rb"\Anestline: [^\n]*max_capacity[^\n]*\n\Z")
 
     def test_odd_names_are_names(self):
         for name in ["[a,b]", "build", "a b", "{}", "-x", "\xe4"]:

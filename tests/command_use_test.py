@@ -156,7 +156,8 @@ class Info(CommandTest):
         self.build("f", lines(b"key", 5000), "--capacity", "6000", "--bits", "12", "--seed", "7")
         told = self.info("f")
         self.assertEqual(list(told), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
-                                      "bits_per_key", "expected_fpr", "seed", "file_bytes"])
+                                      "bits_per_key", "expected_fpr", "seed", "file_bytes", "doublings",
+                                      "max_capacity"])
         self.assertEqual((told["keys"], told["bits"], told["seed"]), (5000, 12, 7))
         self.assertEqual(told["file_bytes"], os.path.getsize(self.path("f")))
         self.assertTrue(6000 <= told["capacity"] < 7000)
@@ -169,6 +170,7 @@ class Info(CommandTest):
         table = dict(line.split(b"  ", 1) for line in out.splitlines())
         self.assertEqual(table[b"keys"].strip(), b"5000")
         self.assertEqual(table[b"seed"].strip(), b"7")
+        self.assertEqual(table[b"grows by itself up to"].strip(), b"-")
         self.assertEqual(table[b"load"].strip(), b"%.1f %%" % (100 * told["load_factor"]))
         self.expect_error(["info", "missing"], b"nestline: missing: No such file")
 

@@ -18,6 +18,7 @@ namespace nestline::command {
 namespace {
 
 constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
+constexpr std::uint64_t kMaxThreads = 1024;
 
 template <typename Number>
 std::optional<Number> parse_whole(std::string_view text) {
@@ -99,6 +100,10 @@ constexpr const char* kAbsentIsInput = "none: standard input";
 
 constexpr const char* kBuildFooter =
     "Without --capacity the lines are counted first, which takes 8 bytes of memory a line.\n"
+    "So does --threads above 1; FILE then answers the same for the keys, but its bytes may differ\n"
+    "from one time to the next.\n"
+    "With --max-capacity nestline add and merge go on beyond --capacity: the filter doubles by\n"
+    "itself, and has the wanted false-positive rate even when it has grown so far.\n"
     "A line that comes n times is n copies of its key; a filter holds 8 copies of a key at\n"
     "most (10 at 16 bits) and leaves out further ones, which are found all the same. To have\n"
     "every key once, and a smaller filter, build it from the output of sort -u.\n"
@@ -110,8 +115,9 @@ constexpr const char* kQueryFooter =
     "Exit status: 0 a line was printed, 1 none was, 2 error.";
 
 constexpr const char* kAddFooter =
-    "FILE is replaced in one step, or left as it is when the keys do not fit. Commands that\n"
-    "change the same file wait for each other.\n"
+    "FILE is replaced in one step, or left as it is when the keys do not fit. A filter that was\n"
+    "built with --max-capacity grows so far. Commands that change the same file wait for each\n"
+    "other.\n"
     "Exit status: 0 done, 2 error.";
 
 constexpr const char* kRemoveFooter =
@@ -123,6 +129,13 @@ constexpr const char* kRemoveFooter =
 constexpr const char* kVerifyFooter =
     "Prints nothing when all is well. Missing keys go to standard error, one a line.\n"
     "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error.";
+
+constexpr const char* kMergeFooter =
+    "The filters must have been made with the same --bits or --fpr, --seed, --capacity and\n"
+    "--max-capacity; the keys are not needed. Those that have grown less are grown to match. When\n"
+    "the keys do not fit and the first filter was built with --max-capacity, the result grows.\n"
+    "Copies add up. FILE may be one of the inputs; it is replaced in one step.\n"
+    "Exit status: 0 done, 2 error; FILE is written on success only.";
 
 // The command line with the places its values go to.
 class Parser {
@@ -143,6 +156,7 @@ class Parser {
     define_keys_command(verify_, "verify",
                         "Check that a filter file is whole, and that it has the keys of the inputs",
                         "none: no keys are asked for", kVerifyFooter);
+    define_merge();
   }
 
   Command parse(int argc, const char* const* argv) {
@@ -187,6 +201,9 @@ class Parser {
     options_.seed =
         text_option(command, "--seed", "S",
                     "Keys the hash; filters with different seeds err on different keys");
+    threads_ = text_option(command, "--threads", "T",
+                           "Threads that fill the filter, as many as there are cores at most; not "
+                           "given: 1");
     define_inputs(*command, build_.inputs, kAbsentIsInput);
     command->footer(kBuildFooter);
   }
@@ -207,6 +224,17 @@ class Parser {
     command->footer(
         "Reads the header of the file only; nestline verify checks the whole file.\n"
         "Exit status: 0 done, 2 error.");
+  }
+
+  void define_merge() {
+    CLI::App* command = app_.add_subcommand("merge", "Make a filter of all that is in filters");
+    command->add_option("-o", merge_.file, "The filter file to write or replace")
+        ->required()
+        ->type_name("FILE");
+    command->add_option("INPUT", merge_.inputs, "Filter files, two or more")
+        ->required()
+        ->type_name("");
+    command->footer(kMergeFooter);
   }
 
   void define_keys_command(KeysArguments& arguments, const char* name, const char* description,
@@ -235,7 +263,12 @@ class Parser {
     if (name == "remove") return remove_;
     if (name == "info") return info_;
     if (name == "verify") return verify_;
+    if (name == "merge") {
+      if (merge_.inputs.size() < 2) throw UsageError("merge takes two filter files or more");
+      return merge_;
+    }
     build_.options = options_.parse();
+    if (*threads_) build_.threads = parse_count(threads_, 1, kMaxThreads);
     return build_;
   }
 
@@ -246,12 +279,14 @@ class Parser {
 
   CLI::App app_{"Approximate sets of keys in files: never a miss, few false alarms."};
   BuildOptions options_{};
+  CLI::Option* threads_ = nullptr;
   BuildArguments build_;
   QueryArguments query_;
   AddCommand add_;
   RemoveCommand remove_;
   InfoArguments info_;
   VerifyCommand verify_;
+  MergeArguments merge_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct ShowText {
 };
 
 using Command = std::variant<ShowText, BuildArguments, QueryArguments, AddCommand, RemoveCommand,
-                             InfoArguments, VerifyCommand>;
+                             InfoArguments, VerifyCommand, MergeArguments>;
 
 /// Throws UsageError, with the hint to --help in it.
 Command parse_arguments(int argc, const char* const* argv);

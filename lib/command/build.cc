@@ -2,20 +2,15 @@
 //
 // With --capacity the lines stream through the filter. Without it the keys must be counted first,
 // and a pipe can be read only once, so their hashes are kept: eight bytes a key, whatever its
-// length. A line that comes n times is n copies of its key.
+// length. With --threads they are kept too, since parallel::build sorts them. A line that comes n
+// times is n copies of its key.
 //
 // What can be known to fail is tried before the inputs are read: the options, and whether the file
 // may be written. It is written at the very end, in one step.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <tbb/global_control.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -28,30 +23,12 @@
 #include "inserter.h"
 #include "line_reader.h"
 #include "nestline/io.h"
+#include "nestline/parallel.h"
 #include "progress.h"
+#include "result_file.h"
 
 namespace nestline::command {
 namespace {
-
-// Finds what would make save() fail. It writes into pipes and devices, and replaces other files,
-// which takes a folder that may be written.
-void check_target(const std::string& file) {
-  struct stat status {};
-  const bool exists = ::stat(file.c_str(), &status) == 0;
-  if (!exists && errno != ENOENT) throw CommandError(file, error_text(errno));
-  if (exists && S_ISDIR(status.st_mode)) throw CommandError(file, error_text(EISDIR));
-  if (exists && ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) != 0) {
-    throw CommandError(file, error_text(errno));
-  }
-  const bool replaced = !exists || S_ISREG(status.st_mode);
-  // What a link leads to may lie in another folder.
-  if (!replaced || std::filesystem::is_symlink(file)) return;
-  std::filesystem::path folder = std::filesystem::path(file).parent_path();
-  if (folder.empty()) folder = ".";
-  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) != 0) {
-    throw CommandError(file, "cannot write in " + folder.string() + ": " + error_text(errno));
-  }
-}
 
 Filter make_filter(const std::string& file, const Options& options) {
   try {
@@ -116,71 +93,78 @@ HashStore read_hashes(const BuildArguments& arguments, LineReader& reader, Progr
       progress.update(reader.bytes(), reader.lines());
     }
   } catch (const std::bad_alloc&) {
-    throw CommandError(arguments.file, "not enough memory to count the keys after " +
-                                           std::to_string(hashes.size()) +
-                                           "; give --capacity, which needs no counting");
+    throw CommandError(arguments.file,
+                       "not enough memory for the hashes of the keys after " +
+                           std::to_string(hashes.size()) +
+                           (arguments.threads > 1 ? "; leave out --threads and give --capacity"
+                                                  : "; give --capacity, which needs no counting"));
   }
   return hashes;
 }
 
-std::unique_ptr<Built> build_counting(const BuildArguments& arguments, LineReader& reader,
-                                      Progress& progress) {
-  const HashStore hashes = read_hashes(arguments, reader, progress);
-  const std::uint64_t count = std::max<std::uint64_t>(hashes.size(), 1);
-  const auto fill = [&](std::uint64_t capacity, auto insert) -> std::unique_ptr<Built> {
-    Options options = arguments.options;
-    options.capacity = capacity;
-    auto built = make_built(arguments.file, options);
-    const bool filled = (hashes.*insert)(built->inserter, progress);
-    return filled ? std::move(built) : nullptr;
-  };
-
-  auto built = fill(count, &HashStore::insert_in_order);
-  // Many copies of one key can leave another without room, however large the filter is.
-  if (built == nullptr) built = fill(count, &HashStore::insert_copies_last);
-  // One filter in a million, or keys that somebody chose to make this happen.
-  if (built == nullptr) built = fill(count + count / 4 + 1, &HashStore::insert_copies_last);
-  if (built == nullptr) {
-    throw CommandError(arguments.file,
-                       "full although there is room for all keys, too many have "
-                       "the same hash; build it again with another --seed");
+// All keys at once, on several threads. Nothing when some find no room, which can be because they
+// come too often: then they have to go in one by one, and those that are too many be left out.
+std::unique_ptr<Built> build_in_parallel(const BuildArguments& arguments, const Options& options,
+                                         HashStore& hashes) {
+  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, arguments.threads);
+  try {
+    return std::make_unique<Built>(parallel::build(options, hashes.joined()));
+  } catch (const std::length_error&) {
+    return nullptr;
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // one by one takes less
   }
-  return built;
 }
 
-void print_summary(const std::string& file, const Filter& filter) {
-  if (::isatty(STDERR_FILENO) != 1) return;
-  std::string text = short_number(static_cast<double>(filter.size()), "keys") + ", " +
-                     short_number(static_cast<double>(filter.memory_bytes()), "B") + ", ";
-  std::array<char, 96> numbers{};
-  if (filter.size() > 0) {
-    std::snprintf(
-        numbers.data(), numbers.size(), "%.2f bits per key, ",
-        8.0 * static_cast<double>(filter.memory_bytes()) / static_cast<double>(filter.size()));
-    text += numbers.data();
+std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, LineReader& reader,
+                                       Progress& progress) {
+  HashStore hashes = read_hashes(arguments, reader, progress);
+  const bool counting = arguments.options.capacity == 0;
+  const std::uint64_t count = std::max<std::uint64_t>(hashes.size(), 1);
+  const auto options_for = [&](std::uint64_t capacity) {
+    Options options = arguments.options;
+    options.capacity = counting ? capacity : options.capacity;
+    return options;
+  };
+  std::unique_ptr<Built> built;
+  if (arguments.threads > 1) {
+    built = build_in_parallel(arguments, options_for(count), hashes);
+    if (built != nullptr) return built;
   }
-  std::snprintf(numbers.data(), numbers.size(), "expected false-positive rate %.3g",
-                filter.expected_fpr());
-  complain(file, text + numbers.data());
+  const auto fill = [&](std::uint64_t capacity, auto insert) {
+    built = make_built(arguments.file, options_for(capacity));
+    return (hashes.*insert)(built->inserter, progress);
+  };
+  if (fill(count, &HashStore::insert_in_order)) return built;
+  if (!counting) fail_full(arguments, *built, reader, progress);
+  // Many copies of one key can leave another without room, however large the filter is.
+  if (fill(count, &HashStore::insert_copies_last)) return built;
+  // One filter in a million, or keys that somebody chose to make this happen.
+  if (fill(count + count / 4 + 1, &HashStore::insert_copies_last)) return built;
+  throw CommandError(arguments.file,
+                     "full although there is room for all keys, too many have "
+                     "the same hash; build it again with another --seed");
 }
 
 }  // namespace
 
 int build(const BuildArguments& arguments) {
   check_target(arguments.file);
-  const bool counting = arguments.options.capacity == 0;
-  if (counting) {
-    // Tells of options that no filter can have before the inputs are read.
-    Options options = arguments.options;
+  // Tells of options that no filter can have before the inputs are read. How far a filter of so
+  // many keys can grow is known when they are counted.
+  Options options = arguments.options;
+  if (options.capacity == 0) {
     options.capacity = 1;
-    make_filter(arguments.file, options);
+    options.max_capacity = 0;
   }
+  make_filter(arguments.file, options);
 
   LineReader reader(arguments.inputs);
   Progress progress("build");
   progress.begin(Progress::Unit::bytes, reader.total_bytes());
-  const auto built = counting ? build_counting(arguments, reader, progress)
-                              : build_streaming(arguments, reader, progress);
+  const bool streaming = arguments.options.capacity != 0 && arguments.threads == 1;
+  const auto built = streaming ? build_streaming(arguments, reader, progress)
+                               : build_of_hashes(arguments, reader, progress);
   save(built->filter, arguments.file);
   progress.erase();
   built->inserter.report_copies(arguments.file);

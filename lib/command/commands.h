@@ -5,6 +5,7 @@
 #ifndef NESTLINE_COMMAND_COMMANDS_H_
 #define NESTLINE_COMMAND_COMMANDS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace nestline::command {
 struct BuildArguments {
   std::string file;
   Options options;  // capacity 0: not given, count the keys
+  std::uint64_t threads = 1;
   std::vector<std::string> inputs;
 };
 
@@ -36,6 +38,11 @@ struct InfoArguments {
   bool json = false;
 };
 
+struct MergeArguments {
+  std::string file;
+  std::vector<std::string> inputs;  // two or more
+};
+
 /// Makes a filter of the keys and saves it; on an error no file is written.
 int build(const BuildArguments& arguments);
 /// Prints the lines that may be in the filter.
@@ -48,6 +55,8 @@ int remove(const KeysArguments& arguments);
 int info(const InfoArguments& arguments);
 /// Checks the file, and that every key is found.
 int verify(const KeysArguments& arguments);
+/// Makes a filter of all that is in the filters; on an error no file is written.
+int merge(const MergeArguments& arguments);
 
 }  // namespace nestline::command
 

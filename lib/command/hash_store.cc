@@ -1,6 +1,10 @@
 // See hash_store.h.
 #include "hash_store.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
 namespace nestline::command {
 namespace {
 
@@ -18,29 +22,57 @@ void HashStore::append(std::span<const std::string_view> keys, std::uint64_t see
   }
 }
 
+std::span<const Hash> HashStore::joined() {
+  if (chunks_.size() > 1) {
+    // Memory that is reserved but not written is not there yet; each chunk is freed when it is
+    // copied.
+    std::vector<Hash> all;
+    all.reserve(size_);
+    for (std::vector<Hash>& chunk : chunks_) {
+      all.insert(all.end(), chunk.begin(), chunk.end());
+      std::vector<Hash>().swap(chunk);
+    }
+    chunks_.clear();
+    chunks_.push_back(std::move(all));
+  }
+  return chunks_.empty() ? std::span<const Hash>() : std::span<const Hash>(chunks_.front());
+}
+
+template <typename Visit>
+bool HashStore::for_each_part(Visit&& visit) const {
+  for (const std::span<const Hash> chunk : chunks_) {
+    for (std::size_t at = 0; at < chunk.size(); at += kChunkHashes) {
+      if (!visit(chunk.subspan(at, std::min(kChunkHashes, chunk.size() - at)))) return false;
+    }
+  }
+  return true;
+}
+
 bool HashStore::insert_in_order(Inserter& inserter, Progress& progress) const {
   progress.begin(Progress::Unit::keys, size_);
   std::uint64_t done = 0;
-  for (const std::vector<Hash>& chunk : chunks_) {
-    if (!inserter.insert(chunk)) return false;
-    done += chunk.size();
+  return for_each_part([&](std::span<const Hash> part) {
+    if (!inserter.insert(part)) return false;
+    done += part.size();
     progress.update(done, done);
-  }
-  return true;
+    return true;
+  });
 }
 
 bool HashStore::insert_copies_last(Inserter& inserter, Progress& progress) const {
   progress.begin(Progress::Unit::keys, size_);
   std::uint64_t done = 0;
   std::vector<std::vector<Hash>> copies;
-  for (const std::vector<Hash>& chunk : chunks_) {
-    if (!inserter.insert_new(chunk, copies.emplace_back())) return false;
-    done += chunk.size() - copies.back().size();
+  const bool all_once = for_each_part([&](std::span<const Hash> part) {
+    if (!inserter.insert_new(part, copies.emplace_back())) return false;
+    done += part.size() - copies.back().size();
     progress.update(done, done);
-  }
-  for (const std::vector<Hash>& chunk : copies) {
-    if (!inserter.insert(chunk)) return false;
-    done += chunk.size();
+    return true;
+  });
+  if (!all_once) return false;
+  for (const std::vector<Hash>& part : copies) {
+    if (!inserter.insert(part)) return false;
+    done += part.size();
     progress.update(done, done);
   }
   return true;

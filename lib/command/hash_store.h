@@ -22,6 +22,9 @@ class HashStore {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
+  /// All hashes in order, side by side. Takes no more memory than one chunk beside them.
+  std::span<const Hash> joined();
+
   /// Inserts every hash in order; false when the filter is full.
   [[nodiscard]] bool insert_in_order(Inserter& inserter, Progress& progress) const;
 
@@ -30,6 +33,10 @@ class HashStore {
   [[nodiscard]] bool insert_copies_last(Inserter& inserter, Progress& progress) const;
 
  private:
+  // Calls visit(part) for all hashes in order, until it returns false.
+  template <typename Visit>
+  bool for_each_part(Visit&& visit) const;
+
   std::vector<std::vector<Hash>> chunks_;
   std::uint64_t size_ = 0;
 };

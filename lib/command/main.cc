@@ -33,6 +33,7 @@ int dispatch(const AddCommand& arguments) { return add(arguments); }
 int dispatch(const RemoveCommand& arguments) { return remove(arguments); }
 int dispatch(const InfoArguments& arguments) { return info(arguments); }
 int dispatch(const VerifyCommand& arguments) { return verify(arguments); }
+int dispatch(const MergeArguments& arguments) { return merge(arguments); }
 
 std::string file_of(const ShowText& /*shown*/) { return {}; }
 template <typename Arguments>

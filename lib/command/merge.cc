@@ -1,0 +1,130 @@
+// nestline merge: one filter of all that is in several, without their keys.
+//
+// Each further filter is merged into the first one. Filters of the same origin may have grown
+// differently; the smaller one is grown first, and both when their keys do not fit together and the
+// first was built to grow. What cannot be merged is found before anything is written, and the
+// result is written in one step, so it may replace one of the inputs.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "commands.h"
+#include "errors.h"
+#include "file_header.h"
+#include "file_lock.h"
+#include "nestline/io.h"
+#include "progress.h"
+#include "result_file.h"
+
+namespace nestline::command {
+namespace {
+
+// A filter with the file that it comes from.
+struct Source {
+  std::string file;
+  Filter filter;
+  FileHeader header;
+};
+
+Source load_source(const std::string& file) {
+  try {
+    Filter filter = load(file);
+    return {file, std::move(filter), read_header(file)};
+  } catch (const std::system_error& error) {
+    throw CommandError(file, error.code().message());
+  }
+}
+
+// Refuses what no growing can make alike.
+void check_alike(const Source& one, const Source& other) {
+  const auto refuse = [&](const std::string& difference) {
+    throw CommandError(other.file, "cannot be merged into " + one.file + ": " + difference);
+  };
+  const auto but = [](std::uint64_t its, const char* unit, std::uint64_t wanted) {
+    return std::to_string(its) + unit + ", not " + std::to_string(wanted);
+  };
+  if (one.filter.bits() != other.filter.bits()) {
+    refuse("its fingerprints have " + std::to_string(other.filter.bits()) + " bits, not " +
+           std::to_string(one.filter.bits()));
+  }
+  if (one.filter.seed() != other.filter.seed()) {
+    refuse("its seed is " + but(other.filter.seed(), "", one.filter.seed()));
+  }
+  if (one.header.base_blocks != other.header.base_blocks) {
+    refuse("it was made with " + but(other.header.base_blocks, " blocks", one.header.base_blocks) +
+           "; build both with the same --capacity and --max-capacity");
+  }
+}
+
+void grow(Source& source) {
+  if (!source.filter.grow()) throw CommandError(source.file, "cannot grow any further");
+}
+
+// Merges `other` into `one`, growing them as far as it takes and as one was built for.
+void merge_into(Source& one, Source& other) {
+  check_alike(one, other);
+  while (other.filter.memory_bytes() < one.filter.memory_bytes()) grow(other);
+  while (one.filter.memory_bytes() < other.filter.memory_bytes()) grow(one);
+  const std::uint64_t keys = one.filter.size() + other.filter.size();
+  const auto may_grow = [&] { return one.filter.capacity() < one.header.max_capacity; };
+  const auto grow_both = [&] { return one.filter.grow() && other.filter.grow(); };
+  while (keys > one.filter.capacity() && may_grow() && grow_both()) continue;
+  while (true) {
+    try {
+      one.filter.merge(other.filter);
+      return;
+    } catch (const std::length_error&) {
+      if (may_grow() && grow_both()) continue;
+      throw CommandError(
+          other.file, "no room for its " + std::to_string(other.filter.size()) + " keys beside " +
+                          std::to_string(one.filter.size()) + " others in a filter for " +
+                          std::to_string(one.filter.capacity()) +
+                          "; build the filters with a larger --capacity or --max-capacity");
+    }
+  }
+}
+
+// Bytes of the inputs, or nothing when one of them cannot tell.
+std::optional<std::uint64_t> total_bytes(const std::vector<std::string>& files) {
+  std::uint64_t total = 0;
+  for (const std::string& file : files) {
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+    if (error) return std::nullopt;
+    total += bytes;
+  }
+  return total;
+}
+
+}  // namespace
+
+int merge(const MergeArguments& arguments) {
+  check_target(arguments.file);
+  // The file may be one of the inputs, and somebody may be adding to it.
+  const FileLock lock(arguments.file);
+  Progress progress("merge");
+  progress.begin(Progress::Unit::bytes, total_bytes(arguments.inputs));
+  Source result = load_source(arguments.inputs.front());
+  std::uint64_t done = result.filter.memory_bytes();
+  std::uint64_t keys = result.filter.size();
+  for (std::size_t i = 1; i < arguments.inputs.size(); ++i) {
+    progress.update(done, keys);
+    Source next = load_source(arguments.inputs[i]);
+    done += next.filter.memory_bytes();
+    keys += next.filter.size();
+    merge_into(result, next);
+  }
+  progress.update(done, keys);
+  save(result.filter, arguments.file);
+  progress.erase();
+  print_summary(arguments.file, result.filter);
+  return kExitYes;
+}
+
+}  // namespace nestline::command

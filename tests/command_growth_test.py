@@ -1,0 +1,194 @@
+"""End-to-end tests of the nestline command: threads, filters that grow, and merge.
+
+Run by command_test.py.
+"""
+
+import os
+import shutil
+import subprocess
+
+from command_harness import NESTLINE, CommandTest, lines
+
+
+class Threads(CommandTest):
+    def test_the_same_keys_are_found(self):
+        keys = lines(b"key", 150000)
+        self.write("keys", keys)
+        self.expect(["build", "-o", "one", "keys"])
+        one = self.info("one")
+        for options in (["--threads", "2"], ["--threads", "9"],
+                        ["--threads", "3", "--capacity", "150000"]):
+            self.expect(["build", "-o", "f", *options, "keys"])
+            told = self.info("f")
+            for name in ("keys", "capacity", "bits", "memory_bytes", "doublings", "max_capacity"):
+                self.assertEqual(told[name], one[name])
+            self.assertAlmostEqual(told["expected_fpr"], one["expected_fpr"], delta=0.0005)
+            self.expect(["verify", "f", "keys"])
+            self.expect(["query", "f", "-c", "keys"], out=b"150000\n")
+        self.expect(["build", "-o", "f", "--threads", "1", "keys"])
+        self.assertEqual(self.read("f"), self.read("one"))
+
+    def test_options_reach_the_filter(self):
+        self.build("f", lines(b"key", 3000), "--threads", "2", "--seed", "5", "--bits", "12",
+                   "--capacity", "5000", "--max-capacity", "9000")
+        told = self.info("f")
+        self.assertEqual((told["seed"], told["bits"], told["max_capacity"]), (5, 12, 9000))
+        self.assertGreaterEqual(told["capacity"], 5000)
+        self.build("empty", b"", "--threads", "2")
+        self.assertEqual(self.info("empty")["keys"], 0)
+
+    def test_copies_are_left_out_all_the_same(self):
+        keys = lines(b"k", 1000) * 12
+        for options in ([], ["--capacity", "20000"]):
+            status, out, err = self.run_command("build", "-o", "f", "--threads", "2", *options,
+                                                stdin=keys)
+            self.assertEqual((status, out), (0, b""))
+            left_out = 12000 - self.info("f")["keys"]
+            self.assertGreaterEqual(left_out, 4000)
+            self.assertIn(b"nestline: f: %d lines were further copies" % left_out, err)
+            self.expect(["verify", "f", "-"], stdin=lines(b"k", 1000))
+
+    def test_full(self):
+        self.write("keys", lines(b"key", 1000))
+        self.expect_error(["build", "-o", "f", "--threads", "2", "--capacity", "10", "keys"],
+                          b"nestline: f: full after ", b"--capacity of at least 1000\n")
+        self.assertEqual(os.listdir(self.folder), ["keys"])
+
+
+class Growth(CommandTest):
+    def test_a_filter_grows_up_to_its_maximum(self):
+        keys = lines(b"key", 16000)
+        parts = [lines(b"%d" % i, 4000) for i in range(4)]
+        options = ["--capacity", "2000", "--max-capacity", "16000", "--fpr", "0.001"]
+        self.build("f", b"", *options)
+        told = self.info("f")
+        self.assertEqual((told["doublings"], told["max_capacity"]), (0, 16000))
+        for part in parts:
+            self.expect(["add", "f"], stdin=part)
+        told = self.info("f")
+        self.assertEqual((told["keys"], told["doublings"]), (16000, 3))
+        self.assertGreaterEqual(told["capacity"], 16000)
+        self.assertLessEqual(told["expected_fpr"], 0.001)
+        for part in parts:
+            self.expect(["verify", "f", "-"], stdin=part)
+        table = self.run_command("info", "f")[1]
+        self.assertRegex(table, rb"(?m)^doublings so far +3$")
+        self.assertRegex(table, rb"(?m)^grows by itself up to +16000$")
+        before = self.read("f")
+        self.write("more", lines(b"more", 9000))
+        self.expect_error(["add", "f", "more"], b"full after ", b"the file is unchanged",
+                          b"--capacity of at least 25000\n")
+        self.assertEqual(self.read("f"), before)
+        # While it is built, whether by one thread or by several.
+        for threads in ("1", "2"):
+            self.build("g", keys, *options, "--threads", threads)
+            self.assertEqual(self.info("g")["doublings"], 3)
+            self.expect(["verify", "g", "-"], stdin=keys)
+
+    def test_counted_keys_and_a_maximum(self):
+        self.build("f", lines(b"key", 1000), "--max-capacity", "4000", "--fpr", "0.001")
+        self.expect(["add", "f"], stdin=lines(b"more", 3000))
+        told = self.info("f")
+        self.assertEqual((told["keys"], told["doublings"]), (4000, 2))
+        self.assertLessEqual(told["expected_fpr"], 0.001)
+        # Below what is there it says nothing.
+        self.build("f", lines(b"key", 1000), "--max-capacity", "10")
+        self.assertEqual(self.info("f")["keys"], 1000)
+        self.assertRegex(self.run_command("info", "f")[1], rb"(?m)^doublings so far +0$")
+
+    def test_impossible_growth_is_refused_before_the_keys_are_read(self):
+        with subprocess.Popen(
+            [NESTLINE, "build", "-o", self.path("f"), "--bits", "8", "--capacity", "10",
+             "--max-capacity", "10000"],
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:
+            self.assertEqual(process.wait(timeout=20), 2)  # standard input is still open
+            self.assertRegex(process.stderr.read(), rb"\Anestline: [^\n]*max_capacity[^\n]*\n\Z")
+        self.expect_error(["build", "-o", "f", "--bits", "8", "--max-capacity", "10000"],
+                          b"nestline: max_capacity ", stdin=b"a\n")
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class Merge(CommandTest):
+    def test_union(self):
+        parts = [lines(b"%d" % i, 3000) for i in range(3)]
+        for i, part in enumerate(parts):
+            self.build(str(i), part, "--capacity", "10000", "--seed", "9")
+        self.expect(["merge", "-o", "all", "0", "1", "2"])
+        told = self.info("all")
+        self.assertEqual((told["keys"], told["seed"]), (9000, 9))
+        self.assertEqual(told["memory_bytes"], self.info("0")["memory_bytes"])
+        self.assertLessEqual(told["expected_fpr"], 0.01)
+        self.expect(["verify", "all", "-"], stdin=b"".join(parts))
+        self.expect(["verify", "all"])
+        # Copies add up, also those of a file that is named twice; the result may replace an input.
+        self.expect(["merge", "-o", "0", "0", "0", "0"])
+        self.assertEqual(self.info("0")["keys"], 9000)
+        for _ in range(3):
+            self.expect(["query", "0", "-c"], out=b"1\n", stdin=b"0-77\n")
+            self.expect(["remove", "0"], stdin=b"0-77\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["0", "1", "2", "all"])
+
+    def test_what_has_grown_differently(self):
+        options = ["--capacity", "1000", "--max-capacity", "16000", "--fpr", "0.001"]
+        small, large = lines(b"small", 900), lines(b"large", 7000)
+        self.build("small", small, *options)
+        self.build("large", large, *options)
+        self.assertEqual((self.info("small")["doublings"], self.info("large")["doublings"]), (0, 3))
+        for order in (["small", "large"], ["large", "small"]):
+            self.expect(["merge", "-o", "all", *order])
+            told = self.info("all")
+            self.assertEqual((told["keys"], told["doublings"]), (7900, 3))
+            self.expect(["verify", "all", "-"], stdin=small + large)
+        # And both grow where the keys take it.
+        self.build("other", lines(b"other", 7500), *options)
+        self.expect(["merge", "-o", "all", "large", "small", "other"])
+        told = self.info("all")
+        self.assertEqual((told["keys"], told["doublings"], told["max_capacity"]), (15400, 4, 16000))
+        self.assertLessEqual(told["expected_fpr"], 0.001)
+        self.expect(["verify", "all", "-"], stdin=small + large + lines(b"other", 7500))
+
+    def test_what_cannot_be_merged(self):
+        self.build("a", lines(b"a", 1000), "--bits", "12", "--seed", "1")
+        self.build("width", lines(b"a", 1000), "--bits", "16", "--seed", "1")
+        self.build("seed", lines(b"a", 1000), "--bits", "12", "--seed", "2")
+        self.build("size", lines(b"a", 2000), "--bits", "12", "--seed", "1")
+        self.build("fits", b"", "--bits", "12", "--seed", "1", "--capacity", "1000")
+        self.write("damaged", self.read("a")[:-1])
+        os.mkdir(self.path("folder"))
+        before = self.read("a")
+        for other, *parts in [
+            ("width", b"nestline: width: cannot be merged into a: ", b"16 bits, not 12"),
+            ("seed", b"nestline: seed: cannot be merged into a: its seed is 2, not 1"),
+            ("size", b"nestline: size: cannot be merged into a: ", b" blocks, not "),
+            ("missing", b"nestline: missing: No such file"),
+            ("damaged", b"nestline: damaged: at byte "),
+            ("folder", b"nestline: folder: "),
+        ]:
+            for result in ("a", "new"):
+                self.expect_error(["merge", "-o", result, "a", "fits", other], *parts)
+        self.expect_error(["merge", "-o", "new", "missing", "a"], b"nestline: missing: No such")
+        self.expect_error(["merge", "-o", "folder", "a", "fits"], b"nestline: folder: Is a dir")
+        # Twice as many keys as there is room for, and no growing was allowed for.
+        self.expect_error(["merge", "-o", "a", "a", "a"], b"nestline: a: no room for its 1000 keys "
+                          b"beside 1000 others", b"larger --capacity")
+        self.assertEqual(self.read("a"), before)
+        self.assertFalse(os.path.exists(self.path("new")))
+
+    def test_merge_waits_for_those_who_add(self):
+        self.build("f", b"", "--capacity", "1000")
+        shutil.copy(self.path("f"), self.path("g"))
+        self.expect(["add", "g"], stdin=lines(b"g", 300))
+        keys = lines(b"added", 300)
+        with subprocess.Popen([NESTLINE, "add", "f"], cwd=self.folder,
+                              stdin=subprocess.PIPE) as adder:
+            adder.stdin.write(keys)
+            adder.stdin.flush()
+            with subprocess.Popen([NESTLINE, "merge", "-o", "f", "f", "g"],
+                                  cwd=self.folder) as merger:
+                adder.stdin.close()
+                self.assertEqual(adder.wait(timeout=30), 0)
+                self.assertEqual(merger.wait(timeout=30), 0)
+        # Whoever came first, nothing is lost.
+        self.assertEqual(self.info("f")["keys"], 600)
+        self.expect(["verify", "f", "-"], stdin=keys + lines(b"g", 300))
