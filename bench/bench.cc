@@ -12,10 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <map>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <span>
 #include <string>
@@ -24,61 +21,21 @@
 
 #include "ceiling.h"
 #include "nestline/filter.h"
+#include "workload.h"
 
 namespace nestline::bench {
 namespace {
 
-constexpr double kLoad = 0.95;
-constexpr std::uint64_t kAbsent = std::uint64_t{1} << 50;
-constexpr std::size_t kKib = 1024;
-constexpr std::size_t kMib = 1024 * kKib;
-
-std::uint64_t slots_of(int bits, std::size_t bytes) {
-  return bytes / 64 * (bits == 8 ? 60 : bits == 12 ? 40 : 30);
-}
-
-Filter empty_filter(int bits, std::size_t bytes) {
-  const auto capacity =
-      static_cast<std::uint64_t>(kLoad * static_cast<double>(slots_of(bits, bytes)));
-  return Filter({.capacity = capacity, .bits = bits, .seed = 1});
-}
-
-// Keys 0, 1, 2, ...: the filter hashes them.
-std::vector<std::uint64_t> counter_keys(std::uint64_t count, std::uint64_t first = 0) {
-  std::vector<std::uint64_t> keys(count);
-  std::iota(keys.begin(), keys.end(), first);
-  return keys;
-}
-
-// Filled filters and ceilings are made once and kept for the next benchmark of the same size.
+// A filled filter is kept for the next benchmark of the same size.
 const Filter& full_filter(int bits, std::size_t bytes) {
   static std::pair<int, std::size_t> kept;
   static std::unique_ptr<Filter> filter;
   if (!filter || kept != std::pair(bits, bytes)) {
     filter.reset();
-    filter = std::make_unique<Filter>(empty_filter(bits, bytes));
-    filter->insert(counter_keys(filter->capacity()));
+    filter = std::make_unique<Filter>(filled_filter(bits, bytes, kLoad));
     kept = {bits, bytes};
   }
   return *filter;
-}
-
-const Ceiling& ceiling_of(std::size_t bytes) {
-  static std::map<std::size_t, std::unique_ptr<Ceiling>> ceilings;
-  auto& ceiling = ceilings[bytes];
-  if (!ceiling) ceiling = std::make_unique<Ceiling>(bytes);
-  return *ceiling;
-}
-
-// Well mixed numbers for the ceiling, which does not hash.
-const std::vector<std::uint64_t>& random_numbers() {
-  static const std::vector<std::uint64_t> numbers = [] {
-    std::mt19937_64 random(7);
-    std::vector<std::uint64_t> made(std::size_t{1} << 20);
-    std::generate(made.begin(), made.end(), std::ref(random));
-    return made;
-  }();
-  return numbers;
 }
 
 // Adds up the time of the work and of the ceiling beside it.
@@ -91,7 +48,7 @@ class BesideCeiling {
   // on as many.
   template <typename Work>
   void iteration(std::span<const std::uint64_t> keys, Work&& work) {
-    const std::span<const std::uint64_t> numbers(random_numbers());
+    const std::span<const std::uint64_t> numbers = random_numbers();
     double taken = 0;
     for (std::size_t at = 0; at < keys.size(); at += numbers.size()) {
       const auto piece = keys.subspan(at, std::min(numbers.size(), keys.size() - at));
@@ -118,21 +75,9 @@ class BesideCeiling {
   std::size_t keys_ = 0;
 };
 
-enum class Keys { absent, present };
-
-// A million keys; fewer for a filter in the second-level cache, which they would push out of it.
-std::vector<std::uint64_t> questions(const Filter& filter, Keys kind) {
-  std::vector<std::uint64_t> keys(std::size_t{1} << (filter.memory_bytes() < kMib ? 16 : 20));
-  std::mt19937_64 random(3);
-  for (std::uint64_t& key : keys) {
-    key = kind == Keys::absent ? kAbsent + random() % kAbsent : random() % filter.capacity();
-  }
-  return keys;
-}
-
 void lookup_batch(benchmark::State& state, int bits, std::size_t bytes, Keys kind) {
   const Filter& filter = full_filter(bits, bytes);
-  const std::vector<std::uint64_t> keys = questions(filter, kind);
+  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), kind);
   std::vector<std::uint8_t> answers(keys.size());
   BesideCeiling beside(state, bytes);
   std::size_t hits = 0;
@@ -148,7 +93,7 @@ void lookup_batch(benchmark::State& state, int bits, std::size_t bytes, Keys kin
 
 void lookup_single(benchmark::State& state, int bits, std::size_t bytes, Keys kind) {
   const Filter& filter = full_filter(bits, bytes);
-  const std::vector<std::uint64_t> keys = questions(filter, kind);
+  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), kind);
   std::vector<std::uint8_t> answers(keys.size());
   // Beside the batch form on the same keys, not beside the ceiling.
   double single_seconds = 0;
@@ -169,7 +114,7 @@ void lookup_single(benchmark::State& state, int bits, std::size_t bytes, Keys ki
 }
 
 void insert_batch(benchmark::State& state, int bits, std::size_t bytes) {
-  Filter filter = empty_filter(bits, bytes);
+  Filter filter(options_of(bits, bytes));
   const std::vector<std::uint64_t> keys = counter_keys(filter.capacity());
   // The first touch of the memory is the system's time.
   filter.insert(std::span(keys).first(keys.size() / 2));
@@ -183,7 +128,7 @@ void insert_batch(benchmark::State& state, int bits, std::size_t bytes) {
 }
 
 void erase_batch(benchmark::State& state, int bits, std::size_t bytes) {
-  Filter filter = empty_filter(bits, bytes);
+  Filter filter(options_of(bits, bytes));
   const std::vector<std::uint64_t> keys = counter_keys(filter.capacity());
   const std::span<const std::uint64_t> some =
       std::span(keys).first(std::min<std::size_t>(keys.size(), std::size_t{1} << 20));
@@ -196,34 +141,25 @@ void erase_batch(benchmark::State& state, int bits, std::size_t bytes) {
   beside.report();
 }
 
-struct Size {
-  std::size_t bytes;
-  const char* name;
-};
-constexpr Size kSizes[] = {{256 * kKib, "256KiB"}, {16 * kMib, "16MiB"}, {256 * kMib, "256MiB"}};
-
 void add_benchmarks() {
   const auto add = [](const std::string& name, auto body) {
     benchmark::RegisterBenchmark(name.c_str(), body)
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
   };
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kWidths) {
     for (const Size& size : kSizes) {
-      const std::string suffix = "/bits:" + std::to_string(bits) + "/" + size.name;
+      const std::string end = suffix(bits, size);
       const std::size_t bytes = size.bytes;
-      for (const auto& [kind, kind_name] :
-           {std::pair(Keys::absent, "absent"), std::pair(Keys::present, "present")}) {
-        const Keys k = kind;
-        add(std::string("may_contain/batch/") + kind_name + suffix,
-            [=](benchmark::State& state) { lookup_batch(state, bits, bytes, k); });
-        add(std::string("may_contain/single/") + kind_name + suffix,
-            [=](benchmark::State& state) { lookup_single(state, bits, bytes, k); });
+      for (const Keys kind : kKinds) {
+        add(std::string("may_contain/batch/") + name_of(kind) + end,
+            [=](benchmark::State& state) { lookup_batch(state, bits, bytes, kind); });
+        add(std::string("may_contain/single/") + name_of(kind) + end,
+            [=](benchmark::State& state) { lookup_single(state, bits, bytes, kind); });
       }
-      add("insert/batch/empty_to_95" + suffix,
+      add("insert/batch/empty_to_95" + end,
           [=](benchmark::State& state) { insert_batch(state, bits, bytes); });
-      add("erase/batch" + suffix,
-          [=](benchmark::State& state) { erase_batch(state, bits, bytes); });
+      add("erase/batch" + end, [=](benchmark::State& state) { erase_batch(state, bits, bytes); });
     }
   }
 }
@@ -232,14 +168,5 @@ void add_benchmarks() {
 }  // namespace nestline::bench
 
 int main(int argc, char** argv) {
-#ifndef NDEBUG
-  std::fprintf(stderr, "nestline_bench: built with assertions; measure a Release build\n");
-  return 2;
-#endif
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  nestline::bench::add_benchmarks();
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+  return nestline::bench::run_program({}, argc, argv, nestline::bench::add_benchmarks);
 }

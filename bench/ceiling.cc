@@ -1,13 +1,14 @@
 #include "ceiling.h"
 
 #include <benchmark/benchmark.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <limits>
-#include <new>
+#include <map>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -15,7 +16,6 @@ namespace nestline::bench {
 namespace {
 
 constexpr std::size_t kBlock = 64;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -23,24 +23,12 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Ceiling::Ceiling(std::size_t bytes)
-    : blocks_(bytes / kBlock),
-      mapped_(bytes + kHugePage),
-      mapping_(
-          ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-  if (mapping_ == MAP_FAILED) throw std::bad_alloc();
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
-  data_ = static_cast<std::uint8_t*>(mapping_) + (kHugePage - address % kHugePage) % kHugePage;
-  (void)::madvise(data_, bytes, MADV_HUGEPAGE);
-  std::memset(data_, 1, bytes);
-
-  std::mt19937_64 random(1);
-  std::vector<std::uint64_t> keys(std::size_t{1} << 20);
-  for (std::uint64_t& key : keys) key = random();
+Ceiling::Ceiling(std::size_t bytes) : blocks_(bytes / kBlock), memory_(bytes) {
+  std::memset(memory_.data(), 1, bytes);
   double best = std::numeric_limits<double>::max();
   for (const std::size_t ahead : {64u, 128u, 256u}) {
     for (int round = 0; round < 3; ++round) {
-      const double seconds = visit_at(ahead, keys);
+      const double seconds = visit_at(ahead, random_numbers());
       if (seconds < best) {
         best = seconds;
         ahead_ = ahead;
@@ -49,12 +37,10 @@ Ceiling::Ceiling(std::size_t bytes)
   }
 }
 
-Ceiling::~Ceiling() { ::munmap(mapping_, mapped_); }
-
 template <std::size_t kAhead>
 double Ceiling::visit(std::span<const std::uint64_t> keys) const {
   const auto block = [&](std::uint64_t key) {
-    return data_ + ((key >> 32) * blocks_ >> 32) * kBlock;
+    return memory_.data() + ((key >> 32) * blocks_ >> 32) * kBlock;
   };
   const double start = now();
   std::uint64_t sum = 0;
@@ -75,6 +61,23 @@ double Ceiling::visit_at(std::size_t ahead, std::span<const std::uint64_t> keys)
 
 double Ceiling::seconds(std::span<const std::uint64_t> keys) const {
   return visit_at(ahead_, keys);
+}
+
+const Ceiling& ceiling_of(std::size_t bytes) {
+  static std::map<std::size_t, std::unique_ptr<Ceiling>> ceilings;
+  auto& ceiling = ceilings[bytes];
+  if (!ceiling) ceiling = std::make_unique<Ceiling>(bytes);
+  return *ceiling;
+}
+
+std::span<const std::uint64_t> random_numbers() {
+  static const std::vector<std::uint64_t> numbers = [] {
+    std::mt19937_64 random(7);
+    std::vector<std::uint64_t> made(std::size_t{1} << 20);
+    std::generate(made.begin(), made.end(), std::ref(random));
+    return made;
+  }();
+  return numbers;
 }
 
 }  // namespace nestline::bench

@@ -8,15 +8,14 @@
 #include <cstdint>
 #include <span>
 
+#include "huge_pages.h"
+
 namespace nestline::bench {
 
 // Memory for the loop, huge pages asked for as the filter does.
 class Ceiling {
  public:
   explicit Ceiling(std::size_t bytes);
-  ~Ceiling();
-  Ceiling(const Ceiling&) = delete;
-  Ceiling& operator=(const Ceiling&) = delete;
 
   // Seconds for one visit a key; the keys are well mixed 64-bit numbers. The prefetch distance is
   // the best of 64, 128 and 256, found when the memory was made.
@@ -28,11 +27,15 @@ class Ceiling {
   [[nodiscard]] double visit_at(std::size_t ahead, std::span<const std::uint64_t> keys) const;
 
   std::uint64_t blocks_;
-  std::size_t mapped_;
-  void* mapping_;
-  std::uint8_t* data_;
+  FreshMemory memory_;
   std::size_t ahead_ = 64;
 };
+
+// Made once for each size and kept.
+const Ceiling& ceiling_of(std::size_t bytes);
+
+// A million well mixed numbers for the ceiling, which does not hash.
+std::span<const std::uint64_t> random_numbers();
 
 // Seconds since some moment.
 double now();

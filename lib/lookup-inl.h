@@ -251,14 +251,19 @@ HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noex
   return match_among<L>(view.blocks[away.block], away.fingerprint, away.bucket) != 0;
 }
 
-// One key: in scalars but for the compare, since no other key is there to share vectors with.
+// One key: in scalars but for the compare, since no other key is there to share vectors with. The
+// only branch is the one to the alternate: yes and no are as likely as each other, and a branch on
+// them that is guessed wrong throws away the next questions, whose blocks are being fetched.
 template <class L>
 HWY_INLINE bool contains_inline(const BlocksView& view, std::uint64_t hash) {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
-  if (match_among<L>(home, place.fingerprint, place.bucket) != 0) return true;
-  if (HWY_LIKELY(spill_class(place.fingerprint, place.phase) >= home.mark())) return false;
-  return contains_away<L>(view, hash);
+  const bool found = match_among<L>(home, place.fingerprint, place.bucket) != 0;
+  const bool away = spill_class(place.fingerprint, place.phase) < home.mark();
+  if (HWY_UNLIKELY(static_cast<int>(!found) & static_cast<int>(away))) {
+    return contains_away<L>(view, hash);
+  }
+  return found;
 }
 
 template <class L>
@@ -299,14 +304,16 @@ HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = Block::to_header(load_acquire(home.header_word()));
   const bool found = match_among<L>(home, place.fingerprint, place.bucket) != 0;
-  if (found && L::kBits != 12) return match_at_once();
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-  if (HWY_UNLIKELY(changes(home, header) != 0)) return Answer::undecided;
-  if (found) return Answer::yes;
-  if (HWY_LIKELY(spill_class(place.fingerprint, place.phase) >= (header & kHeaderMark))) {
-    return Answer::no;
+  const bool unsteady = changes(home, header) != 0;
+  const bool away = spill_class(place.fingerprint, place.phase) < (header & kHeaderMark);
+  // Without a match, whatever forbids a no; at 12 bits a match has to be steady too.
+  const int doubt = static_cast<int>(unsteady) & static_cast<int>(L::kBits == 12 || !found);
+  const int elsewhere = static_cast<int>(away) & static_cast<int>(!found);
+  if (HWY_UNLIKELY(doubt | elsewhere)) {
+    return unsteady ? Answer::undecided : ask_away<L>(view, hash, header);
   }
-  return ask_away<L>(view, hash, header);
+  return found ? Answer::yes : Answer::no;
 }
 
 template <class L>

@@ -1,0 +1,71 @@
+// The parts of the program concurrent_bench; what it measures stands in concurrent_bench.cc.
+#ifndef NESTLINE_BENCH_CONCURRENT_BENCH_H_
+#define NESTLINE_BENCH_CONCURRENT_BENCH_H_
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nestline::bench {
+
+// Each registers its benchmarks.
+void add_reading();   // lookups: against Filter, with more threads, beside a writer
+void add_changing();  // inserts with more threads; a mix of everything against libcuckoo
+void add_building();  // parallel::build
+void add_growing();   // growth, and lookups meanwhile
+
+// One side of a comparison: the pieces of work that it did and the time they took.
+class Side {
+ public:
+  void add(std::size_t operations, double seconds) {
+    rates_.push_back(static_cast<double>(operations) / seconds);
+    operations_ += static_cast<double>(operations);
+    seconds_ += seconds;
+  }
+  [[nodiscard]] double seconds() const { return seconds_; }
+  // Operations a second over all pieces: where each piece is another stage of one task.
+  [[nodiscard]] double mean_rate() const { return operations_ / seconds_; }
+  // The median of the pieces: where they are alike, and some of them were disturbed.
+  [[nodiscard]] double rate() const {
+    if (rates_.empty()) return 0;
+    std::vector<double> sorted = rates_;
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    return *middle;
+  }
+
+ private:
+  std::vector<double> rates_;
+  double operations_ = 0;
+  double seconds_ = 0;
+};
+
+// Registers a benchmark whose body takes the time itself and runs `iterations` times for each
+// repetition; with the extremes of the repetitions beside Google Benchmark's own statistics.
+template <typename Body>
+benchmark::internal::Benchmark* add_timed(const std::string& name, int iterations, Body&& body) {
+  return benchmark::RegisterBenchmark(name.c_str(), std::forward<Body>(body))
+      ->UseManualTime()
+      ->Iterations(iterations)
+      ->ComputeStatistics(
+          "min", [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); })
+      ->ComputeStatistics(
+          "max", [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); })
+      ->Unit(benchmark::kMillisecond);
+}
+
+// What a benchmark of this program reports: the two rates and, under `name`, their ratio.
+inline void report(benchmark::State& state, const std::string& name, double rate, double other) {
+  state.counters[name] = rate / other;
+  state.counters["rate"] = rate;
+  state.counters["other_rate"] = other;
+}
+
+}  // namespace nestline::bench
+
+#endif  // NESTLINE_BENCH_CONCURRENT_BENCH_H_
