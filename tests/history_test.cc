@@ -188,9 +188,10 @@ TEST_P(BrokenProtocol, AKeyThatChangesPlacesBehindTheReader) {
          return answer != 0;
        }},
   }};
-  for (const auto& [name, question] : questions) {
+  for (const auto& form : questions) {
+    const Question& question = form.second;
     for (const bool validate : {true, false}) {
-      SCOPED_TRACE(std::string(name) + (validate ? ", validated" : ", not validated"));
+      SCOPED_TRACE(std::string(form.first) + (validate ? ", validated" : ", not validated"));
       Construct construct(GetParam());
       const Hash x{construct.x};
       const Hash y{construct.y};
