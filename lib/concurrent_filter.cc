@@ -237,6 +237,14 @@ std::uint64_t ConcurrentFilter::capacity() const noexcept {
   return state_->read([](const Filter::State& table) { return table.capacity; });
 }
 
+std::uint64_t ConcurrentFilter::max_capacity() const noexcept {
+  return state_->read([](const Filter::State& table) { return table.max_capacity; });
+}
+
+unsigned ConcurrentFilter::growth() const noexcept {
+  return state_->read([](const Filter::State& table) { return table.view.geometry.growth; });
+}
+
 double ConcurrentFilter::load_factor() const noexcept {
   return state_->read(
       [&](const Filter::State& table) { return nestline::load_factor(table, size()); });

@@ -147,6 +147,8 @@ void Filter::merge(const Filter& other) { state_ = merged(*state_, *other.state_
 
 std::uint64_t Filter::size() const noexcept { return state_->size; }
 std::uint64_t Filter::capacity() const noexcept { return state_->capacity; }
+std::uint64_t Filter::max_capacity() const noexcept { return state_->max_capacity; }
+unsigned Filter::growth() const noexcept { return state_->view.geometry.growth; }
 double Filter::load_factor() const noexcept { return nestline::load_factor(*state_, state_->size); }
 double Filter::expected_fpr() const noexcept {
   return nestline::expected_fpr(*state_, state_->size);

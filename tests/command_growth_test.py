@@ -160,7 +160,7 @@ class Merge(CommandTest):
         for other, *parts in [
             ("width", b"nestline: width: cannot be merged into a: ", b"16 bits, not 12"),
             ("seed", b"nestline: seed: cannot be merged into a: its seed is 2, not 1"),
-            ("size", b"nestline: size: cannot be merged into a: ", b" blocks, not "),
+            ("size", b"nestline: size: cannot be merged into a: ", b" bytes, not "),
             ("missing", b"nestline: missing: No such file"),
             ("damaged", b"nestline: damaged: at byte "),
             ("folder", b"nestline: folder: "),

@@ -111,6 +111,8 @@ class NESTLINE_EXPORT ConcurrentFilter {
 
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
+  [[nodiscard]] std::uint64_t max_capacity() const noexcept;
+  [[nodiscard]] unsigned growth() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] int bits() const noexcept;

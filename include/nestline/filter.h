@@ -193,6 +193,11 @@ class NESTLINE_EXPORT Filter {
   /// the Options with the false-positive rate it was made for. Inserts beyond it usually succeed
   /// for a while.
   [[nodiscard]] std::uint64_t capacity() const noexcept;
+  /// Options::max_capacity: until capacity() is at least this, the filter doubles by itself. 0:
+  /// never.
+  [[nodiscard]] std::uint64_t max_capacity() const noexcept;
+  /// How often the filter has doubled.
+  [[nodiscard]] unsigned growth() const noexcept;
   /// size() divided by the number of slots, 0 to 1.
   [[nodiscard]] double load_factor() const noexcept;
   /// The false-positive rate at the present load and growth, from the formula above with s measured

@@ -71,7 +71,9 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   using Filter::bits;
   using Filter::capacity;
   using Filter::expected_fpr;
+  using Filter::growth;
   using Filter::load_factor;
+  using Filter::max_capacity;
   using Filter::may_contain_bits;
   using Filter::memory_bytes;
   using Filter::seed;

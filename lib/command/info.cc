@@ -11,7 +11,6 @@
 
 #include "commands.h"
 #include "errors.h"
-#include "file_header.h"
 #include "nestline/io.h"
 #include "output.h"
 #include "progress.h"
@@ -23,8 +22,7 @@ double bits_per_key(const MappedFilter& filter) {
   return 8.0 * static_cast<double>(filter.memory_bytes()) / static_cast<double>(filter.size());
 }
 
-std::string json_text(const MappedFilter& filter, const FileHeader& header,
-                      std::uintmax_t file_bytes) {
+std::string json_text(const MappedFilter& filter, std::uintmax_t file_bytes) {
   nlohmann::ordered_json object;
   object["keys"] = filter.size();
   object["capacity"] = filter.capacity();
@@ -36,8 +34,8 @@ std::string json_text(const MappedFilter& filter, const FileHeader& header,
   object["expected_fpr"] = filter.expected_fpr();
   object["seed"] = filter.seed();
   object["file_bytes"] = file_bytes;
-  object["doublings"] = header.doublings;
-  object["max_capacity"] = header.max_capacity;
+  object["doublings"] = filter.growth();
+  object["max_capacity"] = filter.max_capacity();
   return object.dump(2) + "\n";
 }
 
@@ -53,8 +51,7 @@ std::string bytes_text(std::uintmax_t bytes) {
   return text;
 }
 
-std::string table_text(const MappedFilter& filter, const FileHeader& header,
-                       std::uintmax_t file_bytes) {
+std::string table_text(const MappedFilter& filter, std::uintmax_t file_bytes) {
   std::string text;
   const auto line = [&text](std::string name, const std::string& value) {
     name.resize(30, ' ');
@@ -63,8 +60,8 @@ std::string table_text(const MappedFilter& filter, const FileHeader& header,
   line("keys", std::to_string(filter.size()));
   line("capacity", std::to_string(filter.capacity()));
   line("grows by itself up to",
-       header.max_capacity > 0 ? std::to_string(header.max_capacity) : "-");
-  line("doublings so far", std::to_string(header.doublings));
+       filter.max_capacity() > 0 ? std::to_string(filter.max_capacity()) : "-");
+  line("doublings so far", std::to_string(filter.growth()));
   line("load", format("%.1f %%", 100 * filter.load_factor()));
   line("bits", std::to_string(filter.bits()));
   line("memory bytes", bytes_text(filter.memory_bytes()));
@@ -79,11 +76,9 @@ std::string table_text(const MappedFilter& filter, const FileHeader& header,
 
 int info(const InfoArguments& arguments) {
   const MappedFilter filter = MappedFilter::open(arguments.file);
-  const FileHeader header = read_header(arguments.file);
   const std::uintmax_t file_bytes = std::filesystem::file_size(arguments.file);
   Output output(STDOUT_FILENO, "standard output");
-  output.write(arguments.json ? json_text(filter, header, file_bytes)
-                              : table_text(filter, header, file_bytes));
+  output.write(arguments.json ? json_text(filter, file_bytes) : table_text(filter, file_bytes));
   output.flush();
   return kExitYes;
 }

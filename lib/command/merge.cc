@@ -16,7 +16,6 @@
 
 #include "commands.h"
 #include "errors.h"
-#include "file_header.h"
 #include "file_lock.h"
 #include "nestline/io.h"
 #include "progress.h"
@@ -29,13 +28,16 @@ namespace {
 struct Source {
   std::string file;
   Filter filter;
-  FileHeader header;
+
+  // Bytes before it doubled for the first time.
+  [[nodiscard]] std::uint64_t first_bytes() const {
+    return std::uint64_t{filter.memory_bytes()} >> filter.growth();
+  }
 };
 
 Source load_source(const std::string& file) {
   try {
-    Filter filter = load(file);
-    return {file, std::move(filter), read_header(file)};
+    return {file, load(file)};
   } catch (const std::system_error& error) {
     throw CommandError(file, error.code().message());
   }
@@ -56,8 +58,8 @@ void check_alike(const Source& one, const Source& other) {
   if (one.filter.seed() != other.filter.seed()) {
     refuse("its seed is " + but(other.filter.seed(), "", one.filter.seed()));
   }
-  if (one.header.base_blocks != other.header.base_blocks) {
-    refuse("it was made with " + but(other.header.base_blocks, " blocks", one.header.base_blocks) +
+  if (one.first_bytes() != other.first_bytes()) {
+    refuse("it was made with " + but(other.first_bytes(), " bytes", one.first_bytes()) +
            "; build both with the same --capacity and --max-capacity");
   }
 }
@@ -72,7 +74,7 @@ void merge_into(Source& one, Source& other) {
   while (other.filter.memory_bytes() < one.filter.memory_bytes()) grow(other);
   while (one.filter.memory_bytes() < other.filter.memory_bytes()) grow(one);
   const std::uint64_t keys = one.filter.size() + other.filter.size();
-  const auto may_grow = [&] { return one.filter.capacity() < one.header.max_capacity; };
+  const auto may_grow = [&] { return one.filter.capacity() < one.filter.max_capacity(); };
   const auto grow_both = [&] { return one.filter.grow() && other.filter.grow(); };
   while (keys > one.filter.capacity() && may_grow() && grow_both()) continue;
   while (true) {
