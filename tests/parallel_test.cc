@@ -220,7 +220,8 @@ TEST(Parallel, CancelledBeforeItBegins) {
       std::vector<std::uint8_t> bytes(kMost, 9);
       std::vector<std::uint32_t> positions(kMost);
       inside_cancelled([&] {
-        EXPECT_THROW(parallel::build({.capacity = 10 * kMost}, keys.all()), parallel::Cancelled);
+        EXPECT_THROW((void)parallel::build({.capacity = 10 * kMost}, keys.all()),
+                     parallel::Cancelled);
         EXPECT_THROW(parallel::may_contain(filter, keys.all(), bytes), parallel::Cancelled);
         EXPECT_THROW(parallel::select(shared, keys.all(), positions), parallel::Cancelled);
         bytes.assign(kMost, 9);
