@@ -23,7 +23,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -45,8 +44,18 @@ namespace nestline::parallel {
 namespace {
 using State = Filter::State;
 
-// Keys of a slice: 128 MiB of hashes.
-constexpr std::size_t kSliceKeys = std::size_t{1} << 24;
+// Keys of a slice at most: 128 MiB of hashes. In smaller filters a tenth of their slots: when more
+// keys go home before any is spilled, those that spill have to search longer; when fewer do, the
+// blocks are gone through more often. But enough for some chunks for each thread.
+constexpr std::size_t kMostSliceKeys = std::size_t{1} << 24;
+constexpr std::size_t kLeastSliceKeys = 8 * RangeSort::kChunkKeys;
+
+template <class L>
+std::size_t slice_keys(const State& state) {
+  const std::uint64_t slots = state.view.geometry.blocks() * L::kSlots;
+  return static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(slots / 10, kLeastSliceKeys, kMostSliceKeys));
+}
 
 // Fewer than so many keys are spilled by one thread, without locks.
 constexpr std::size_t kFewKeys = 4096;
@@ -54,7 +63,8 @@ constexpr std::size_t kFewKeys = 4096;
 [[noreturn]] void refuse(const State& state, Outcome outcome, std::size_t keys) {
   std::ostringstream sentence;
   if (outcome == Outcome::copies) {
-    sentence << "one of the " << keys << " keys occurs more often than the "
+    sentence << "one of the " << keys
+             << " keys, with those that look the same, occurs more often than the "
              << visit_layout(state.bits, [](auto layout) { return layout.kMaxCopies; })
              << " copies that a filter of " << state.bits << " bits holds";
   } else {
@@ -74,7 +84,7 @@ template <class L>
 class Builder {
  public:
   Builder(std::unique_ptr<State>& state, std::size_t keys)
-      : state_(state), keys_(keys), sort_(std::min(keys, kSliceKeys)) {}
+      : state_(state), keys_(keys), sort_(std::min(keys, kMostSliceKeys)) {}
 
   // Inserts a slice of the keys.
   void add(KeySpan slice) {
@@ -176,10 +186,7 @@ class Builder {
       for (std::size_t i = 0; i < size; ++i) {
         prefetch_block(state_->view.blocks[blocks.home(hashes[i]).block]);
       }
-      for (std::size_t i = 0, ahead = 0; i < size; ++i) {
-        for (; ahead < std::min(size, i + kAhead); ++ahead) {
-          prefetch_alternates<Locks>(blocks.home(hashes[ahead]));
-        }
+      for (std::size_t i = 0; i < size; ++i) {
         std::optional<Outcome> outcome;
         if (!must_grow_) outcome = blocks.insert(blocks.home(hashes[i]));
         if (outcome == Outcome::stored) continue;
@@ -194,32 +201,6 @@ class Builder {
     }
   }
 
-  // Asks for the blocks that a search for room is going to look at: the alternates of the residents
-  // of the lowest classes.
-  template <class Locks>
-  void prefetch_alternates(const Place& home) const {
-    Residents residents;
-    Block copy;
-    const Block& block = Locks::look(state_->view.blocks[home.block], copy);
-    state_->kernels->residents(block, residents);
-    // Eight runs of slots side by side, so that the lowest of each are found in vectors.
-    alignas(64) std::array<std::int16_t, 64> ranks;
-    ranks.fill(std::numeric_limits<std::int16_t>::max());
-    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-      ranks[s] = static_cast<std::int16_t>(residents.spill_class[s] * 64 + s);
-    }
-    alignas(16) std::array<std::int16_t, 8> lowest;
-    std::copy_n(ranks.begin(), 8, lowest.begin());
-    for (std::size_t i = 8; i < 64; i += 8) {
-      for (std::size_t j = 0; j < 8; ++j) lowest[j] = std::min(lowest[j], ranks[i + j]);
-    }
-    for (const std::int16_t rank : lowest) {
-      const std::uint32_t s = static_cast<std::uint32_t>(rank) % 64;
-      const Place resident{home.block, 0, L::get(block, s), residents.phase[s]};
-      prefetch_block(state_->view.blocks[alternate_of(state_->view.geometry, resident)]);
-    }
-  }
-
   // Inserts one key when nobody else is at work, growing the filter for it if need be.
   void insert_alone(std::uint64_t hash) {
     for (;;) {
@@ -231,8 +212,6 @@ class Builder {
       }
     }
   }
-
-  static constexpr std::size_t kAhead = 8;
 
   std::unique_ptr<State>& state_;
   std::size_t keys_;
@@ -258,9 +237,12 @@ Filter build(const Options& options, KeySpan keys) {
     if (keys.size() > state->view.geometry.blocks() * layout.kSlots) {
       refuse(*state, Outcome::full, keys.size());
     }
-    Builder<decltype(layout)> builder(state, keys.size());
-    for (std::size_t at = 0; at < keys.size(); at += kSliceKeys) {
-      builder.add(keys.subspan(at, std::min(kSliceKeys, keys.size() - at)));
+    using L = decltype(layout);
+    Builder<L> builder(state, keys.size());
+    for (std::size_t at = 0; at < keys.size();) {
+      const std::size_t count = std::min(slice_keys<L>(*state), keys.size() - at);
+      builder.add(keys.subspan(at, count));
+      at += count;
     }
     builder.finish();
   });
