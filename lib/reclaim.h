@@ -12,7 +12,9 @@
 
 #include "memory_order.h"
 
-#if !NESTLINE_TSAN
+// Sanitizers see what is compiled here: the thread sanitizer does not know liburcu's orders, and the
+// undefined one that liburcu puts its readers at smaller alignments than their type has.
+#ifndef NESTLINE_SANITIZED
 #define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
 #endif
 // C++ code asks of a thread_local of another file whether it has a constructor to run, each time it
