@@ -12,8 +12,8 @@
 
 #include "memory_order.h"
 
-// Sanitizers see what is compiled here: the thread sanitizer does not know liburcu's orders, and the
-// undefined one that liburcu puts its readers at smaller alignments than their type has.
+// Sanitizers see what is compiled here: the thread sanitizer does not know liburcu's orders, and
+// the undefined one that liburcu puts its readers at smaller alignments than their type has.
 #ifndef NESTLINE_SANITIZED
 #define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
 #endif
