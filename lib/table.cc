@@ -88,14 +88,9 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
     const Place target = may_leave ? moved(geometry_, new_home) : new_home;
     {
       Hold hold(blocks_, target.block);
-      if (old) {
-        hold.add(old->block);
-        if (copies(*old) == 0) continue;
-        // A copy may be taken from the alternate only while there is none at home (table.h).
-        if (old->block != old_home.block && !absent(old_home, target.block)) continue;
-      } else if (!absent_everywhere(old_home, target.block)) {
-        continue;
-      }
+      if (old) hold.add(old->block);
+      // A copy may be taken from the alternate only while there is none at home (table.h).
+      if (!still(old, old_home, hold)) continue;
       Displacement way;
       if (find_free_way(kernels_, blocks_[target.block], target.bucket, way)) {
         if (old) L::set(blocks_[old->block], first_slot(copies(*old)), 0);
@@ -115,23 +110,12 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
 }
 
 template <class L, class Locks>
-bool Table<L, Locks>::absent(const Place& place, std::uint64_t held) const {
-  if (place.block == held) return copies(place) == 0;
-  View view(blocks_);
-  return copies(view.at(place.block), place) == 0 && view.valid();
-}
-
-template <class L, class Locks>
-bool Table<L, Locks>::absent_everywhere(const Place& home, std::uint64_t held) const {
-  View view(blocks_);
-  const auto look_at = [&](std::uint64_t block) -> const Block& {
-    return block == held ? blocks_[block] : view.at(block);
-  };
-  const Block& block = look_at(home.block);
-  if (copies(block, home) != 0) return false;
-  Place away;
-  if (may_be_away(block, home, away) && copies(look_at(away.block), away) != 0) return false;
-  return view.valid();
+bool Table<L, Locks>::still(const std::optional<Place>& found, const Place& home,
+                            const Hold& hold) const {
+  View view(blocks_, &hold);
+  const std::optional<Place> now = find(view, home);
+  const bool same = now.has_value() == found.has_value() && (!now || now->block == found->block);
+  return same && view.valid();
 }
 
 template <class L, class Locks>

@@ -74,10 +74,10 @@ class Table {
   // Makes room for a newcomer, at home or, with may_leave then, in its alternate; or tells why
   // there is none. Holds nothing before and after.
   std::optional<Outcome> make_room(const Place& home, bool& may_leave);
-  // Whether no copy is in this block, or in any of the key's two blocks, while `held` is held;
-  // false as well if that cannot be told now.
-  [[nodiscard]] bool absent(const Place& place, std::uint64_t held) const;
-  [[nodiscard]] bool absent_everywhere(const Place& home, std::uint64_t held) const;
+  // Whether find() would still give a copy in the same block, or none, while `hold` is held; false
+  // as well if that cannot be told now.
+  [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
+                           const Hold& hold) const;
 
   // Calls work(view) on the home, or both blocks, of a key as they stood at one instant.
   template <typename Work>
