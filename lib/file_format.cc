@@ -127,8 +127,7 @@ std::optional<Flaw> judge_fields(const FileHeader& header) {
     return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
                                    ", is not in 1 to " + to_string(kMaxBlocks >> geometry.growth)};
   }
-  const std::uint64_t slots =
-      geometry.blocks() * visit_layout(header.bits, [](auto layout) { return layout.kSlots; });
+  const std::uint64_t slots = geometry.blocks() * slots_of(header.bits);
   if (header.keys > slots) {
     return Flaw{kKeysAt, "it says it holds " + to_string(header.keys) + " keys, but has only " +
                              to_string(slots) + " slots"};

@@ -7,8 +7,7 @@
 namespace nestline {
 
 double load_factor(const Filter::State& state, std::uint64_t keys) {
-  const auto slots = static_cast<double>(state.view.geometry.blocks()) *
-                     visit_layout(state.bits, [](auto layout) { return layout.kSlots; });
+  const auto slots = static_cast<double>(state.view.geometry.blocks()) * slots_of(state.bits);
   return static_cast<double>(keys) / slots;
 }
 

@@ -138,8 +138,7 @@ bool try_to_grow(std::unique_ptr<State>& state) noexcept {
 
 std::unique_ptr<State> merged(const State& into, const State& other) {
   check_alike(into, other);
-  const std::uint64_t slots = into.view.geometry.blocks() *
-                              visit_layout(into.bits, [](auto layout) { return layout.kSlots; });
+  const std::uint64_t slots = into.view.geometry.blocks() * slots_of(into.bits);
   if (into.size + other.size > slots) refuse_room(Outcome::full);
   auto made = empty_copy(into);
   Outcome outcome = unite(into, other, Order::by_block, *made);

@@ -53,6 +53,11 @@ struct alignas(kBlockBytes) Block {
     }
   }
 
+  // The header as a reader beside writers loads it: before it reads the rest of the block, and
+  // again after.
+  [[nodiscard]] std::uint32_t header() const { return to_header(load_acquire(header_word())); }
+  [[nodiscard]] std::uint32_t header_again() const { return to_header(load_again(header_word())); }
+
   // The header word, to be loaded and stored by the functions of memory_order.h; to_header turns
   // what they give into the numbers above, and back.
   [[nodiscard]] const SharedWord& header_word() const {
@@ -211,6 +216,11 @@ constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
     default:
       return visitor(Layout<16>{});
   }
+}
+
+// Slots of a block.
+constexpr std::uint32_t slots_of(int bits) {
+  return visit_layout(bits, [](auto layout) { return layout.kSlots; });
 }
 
 // The lowest slot of a set that is not empty.

@@ -89,7 +89,7 @@ struct NoLocks {
   // Blocks as they stood at one instant.
   class View {
    public:
-    explicit View(const Block* blocks) : blocks_(blocks) {}
+    explicit View(const Block* blocks, const Hold* = nullptr) : blocks_(blocks) {}
     const Block& at(std::uint64_t block) { return blocks_[block]; }
     [[nodiscard]] bool valid() const { return true; }
 
@@ -130,13 +130,6 @@ struct BlockLocks {
   static constexpr std::uint32_t kMostTries = 16;
   static constexpr std::uint32_t kReadTries = 16;
 
-  static std::uint32_t header(const Block& block) {
-    return Block::to_header(load_acquire(block.header_word()));
-  }
-  static std::uint32_t header_again(const Block& block) {
-    return Block::to_header(load_again(block.header_word()));
-  }
-
   static bool try_lock(Block& block) {
     const std::uint32_t old = load_relaxed(block.header_word());
     const std::uint32_t header = Block::to_header(old);
@@ -175,10 +168,14 @@ struct BlockLocks {
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
+    [[nodiscard]] bool holds(std::uint64_t block) const {
+      return block == first_ || block == second_;
+    }
+
     // Holds this block too. False when the first one was given back and taken again for it, so that
     // it may have changed.
     bool add(std::uint64_t other) {
-      if (other == first_ || other == second_) return true;
+      if (holds(other)) return true;
       second_ = other;
       if (second_ > first_) {
         lock(blocks_[second_]);
@@ -202,15 +199,17 @@ struct BlockLocks {
     std::uint64_t second_;  // the same: only one
   };
 
-  // Copies of up to two blocks. valid() tells whether they stood like this at one instant.
+  // Copies of up to two blocks, but those that `hold` holds as they are. valid() tells whether they
+  // stood like this at one instant.
   class View {
    public:
-    explicit View(const Block* blocks) : blocks_(blocks) {}
+    explicit View(const Block* blocks, const Hold* hold = nullptr) : blocks_(blocks), hold_(hold) {}
 
     const Block& at(std::uint64_t block) {
+      if (hold_ != nullptr && hold_->holds(block)) return blocks_[block];
       if (count_ != 0) NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
       number_[count_] = block;
-      header_[count_] = header(blocks_[block]);
+      header_[count_] = blocks_[block].header();
       copy_shared<kBlockBytes>(blocks_[block].bytes.data(), copy_[count_].bytes.data());
       return copy_[count_++];
     }
@@ -219,13 +218,14 @@ struct BlockLocks {
       if (NESTLINE_SKIP_VALIDATION) return true;
       for (std::uint32_t i = 0; i < count_; ++i) {
         if ((header_[i] & kHeaderLock) != 0) return false;
-        if (header_again(blocks_[number_[i]]) != header_[i]) return false;
+        if (blocks_[number_[i]].header_again() != header_[i]) return false;
       }
       return true;
     }
 
    private:
     const Block* blocks_;
+    const Hold* hold_;
     std::uint32_t count_ = 0;
     std::array<std::uint64_t, 2> number_{};
     std::array<std::uint32_t, 2> header_{};
@@ -236,9 +236,9 @@ struct BlockLocks {
   static const Block& look(const Block& block, Block& copy) {
     Backoff backoff;
     for (std::uint32_t tries = 0; tries < kReadTries; ++tries) {
-      const std::uint32_t before = header(block);
+      const std::uint32_t before = block.header();
       copy_shared<kBlockBytes>(block.bytes.data(), copy.bytes.data());
-      if ((before & kHeaderLock) == 0 && header_again(block) == before) break;
+      if ((before & kHeaderLock) == 0 && block.header_again() == before) break;
       backoff.pause();
     }
     return copy;

@@ -73,7 +73,7 @@ struct ProbeGroup<true> : Group {
 // Not 0: the block was locked before, or has changed since.
 HWY_INLINE std::uint32_t changes(const Block& block, std::uint32_t header) {
   if (NESTLINE_SKIP_VALIDATION) return 0;
-  return (Block::to_header(load_again(block.header_word())) ^ header) | (header & kHeaderLock);
+  return (block.header_again() ^ header) | (header & kHeaderLock);
 }
 
 // Whether one of a group's headers has the lock bit.
@@ -97,7 +97,7 @@ HWY_INLINE void second_probe(const BlocksView& view, const ProbeGroup<kBeside>& 
       verdict.hits |= std::uint64_t{found} << i;
     } else {
       NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
-      const std::uint32_t header = Block::to_header(load_acquire(block.header_word()));
+      const std::uint32_t header = block.header();
       const bool found = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
       bool stable = changes(block, header) == 0;
@@ -137,12 +137,12 @@ HWY_INLINE Verdict probe_homes(const BlocksView& view, ProbeGroup<kBeside>& grou
       found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
       marks[i] = block.bytes[kMarkByte];
     } else {
-      const std::uint32_t header = Block::to_header(load_acquire(block.header_word()));
+      const std::uint32_t header = block.header();
       found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
       marks[i] = static_cast<std::uint8_t>(header & kHeaderMark);
       group.header[i] = header;
-      drift |= Block::to_header(load_again(block.header_word())) ^ header;
+      drift |= block.header_again() ^ header;
     }
   }
   const std::uint64_t all = count == kGroup ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
@@ -289,7 +289,7 @@ HWY_NOINLINE Answer ask_away(const BlocksView& view, std::uint64_t hash,
   const Place away = moved(view.geometry, home);
   const Block& block = view.blocks[away.block];
   NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
-  const std::uint32_t header = Block::to_header(load_acquire(block.header_word()));
+  const std::uint32_t header = block.header();
   const bool found = match_among<L>(block, away.fingerprint, away.bucket) != 0;
   if (found && L::kBits != 12) return match_at_once();
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
@@ -302,7 +302,7 @@ template <class L>
 HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
-  const std::uint32_t header = Block::to_header(load_acquire(home.header_word()));
+  const std::uint32_t header = home.header();
   const bool found = match_among<L>(home, place.fingerprint, place.bucket) != 0;
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   const bool unsteady = changes(home, header) != 0;

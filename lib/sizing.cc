@@ -45,10 +45,6 @@ template <typename... Parts>
   throw std::invalid_argument(sentence.str());
 }
 
-double slots_of(int bits) {
-  return visit_layout(bits, [](auto layout) { return layout.kSlots; });
-}
-
 // What is asked of a filter's size: of its options, and of each width that is tried.
 struct Wish {
   double capacity;
