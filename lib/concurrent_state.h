@@ -37,9 +37,10 @@ struct ConcurrentFilter::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  [[nodiscard]] std::uint64_t hash(std::uint64_t key) const { return mix_integer(key, secrets); }
-  [[nodiscard]] std::uint64_t hash(std::string_view key) const { return hash_bytes(key, seed); }
-  [[nodiscard]] static std::uint64_t hash(Hash key) { return key.value; }
+  template <typename Key>
+  [[nodiscard]] std::uint64_t hash(Key key) const {
+    return hash_key(key, secrets, seed);
+  }
 
   // Calls work(table) for a reader: table is a const Filter::State&.
   template <typename Work>

@@ -31,11 +31,10 @@ struct Filter::State {
   // Only of a filter that is not a read-only mapping.
   Block* blocks() const { return const_cast<Block*>(view.blocks); }
 
-  [[nodiscard]] std::uint64_t hash(std::uint64_t key) const {
-    return mix_integer(key, view.secrets);
+  template <typename Key>
+  [[nodiscard]] std::uint64_t hash(Key key) const {
+    return hash_key(key, view.secrets, seed);
   }
-  [[nodiscard]] std::uint64_t hash(std::string_view key) const { return hash_bytes(key, seed); }
-  [[nodiscard]] static std::uint64_t hash(Hash key) { return key.value; }
 
   // Whether it still grows by itself, and whether it has to before the next key comes.
   [[nodiscard]] bool grows_by_itself() const {

@@ -29,6 +29,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "nestline/keys.h"
+
 namespace nestline {
 
 inline constexpr std::uint32_t kHashVersion = 1;
@@ -71,6 +73,19 @@ inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {
 
 // XXH3-64 of the bytes under the seed.
 std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed) noexcept;
+
+// The hash of a key of any kind, under a seed and the secrets derived from it.
+NESTLINE_INLINE constexpr std::uint64_t hash_key(std::uint64_t key, const MixSecrets& secrets,
+                                                 std::uint64_t) {
+  return mix_integer(key, secrets);
+}
+inline std::uint64_t hash_key(std::string_view key, const MixSecrets&,
+                              std::uint64_t seed) noexcept {
+  return hash_bytes(key, seed);
+}
+inline std::uint64_t hash_key(Hash key, const MixSecrets&, std::uint64_t) noexcept {
+  return key.value;
+}
 
 // XXH3-64 without a seed, for the checksums of files.
 std::uint64_t checksum_bytes(const void* bytes, std::size_t size) noexcept;
