@@ -24,7 +24,7 @@ template <typename Visit>
 std::size_t visit_places(const Filter::State& state, const batch::Inputs& inputs, Visit&& visit) {
   return with_table<NoLocks>(state, [&](auto& table) {
     return batch::for_each_place(
-        *state.kernels, state.view, inputs.keys, inputs.count, inputs.kind,
+        *state.kernels, state.view, inputs,
         [&](std::size_t i, const Place& place) { return visit(table, i, place); });
   });
 }

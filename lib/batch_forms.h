@@ -1,8 +1,8 @@
 // The batch forms of all filters: the spans are checked before anything is touched, then the keys
 // go through chunk by chunk. What differs between the filters is a parameter:
 //
-//   ask(inputs, count, input, bitmap)   answers a chunk of questions, as Kernels::contains_batch
-//   does change(inputs, record)              changes the filter by some keys: see change_all
+//   ask(inputs, count, input, bitmap)  answers a chunk of questions, as Kernels::contains_batch
+//   change(inputs, record)             changes the filter by some keys: see change_all
 //
 // Chunks are those of KeyStream.
 #ifndef NESTLINE_LIB_BATCH_FORMS_H_
@@ -109,29 +109,6 @@ std::size_t select(const Ask& ask, KeySpan keys, std::uint64_t seed,
   return total;
 }
 
-// Calls visit(i, place) for the inputs in order until it returns false; returns how many it took.
-// Their homes have been prefetched a group earlier.
-template <typename Visit>
-std::size_t for_each_place(const Kernels& kernels, const BlocksView& view,
-                           const std::uint64_t* inputs, std::size_t count, Input input,
-                           Visit&& visit) {
-  std::array<std::array<Place, kLocateMost>, 2> groups;
-  const auto size_of = [&](std::size_t g) {
-    return g * kLocateMost >= count ? 0 : std::min(kLocateMost, count - g * kLocateMost);
-  };
-  const auto locate = [&](std::size_t g) {
-    kernels.locate_batch(view, inputs + g * kLocateMost, size_of(g), input, groups[g % 2].data());
-  };
-  if (count != 0) locate(0);
-  for (std::size_t g = 0; size_of(g) != 0; ++g) {
-    if (size_of(g + 1) != 0) locate(g + 1);
-    for (std::size_t i = 0; i < size_of(g); ++i) {
-      if (!visit(g * kLocateMost + i, groups[g % 2][i])) return g * kLocateMost + i;
-    }
-  }
-  return count;
-}
-
 // A chunk of keys, or what is left of it.
 struct Inputs {
   const std::uint64_t* keys;
@@ -143,6 +120,30 @@ struct Inputs {
     return {keys, static_cast<std::size_t>(std::min<std::uint64_t>(most, count)), kind};
   }
 };
+
+// Calls visit(i, place) for the inputs in order until it returns false; returns how many it took.
+// Their homes have been prefetched a group earlier.
+template <typename Visit>
+std::size_t for_each_place(const Kernels& kernels, const BlocksView& view, const Inputs& inputs,
+                           Visit&& visit) {
+  std::array<std::array<Place, kLocateMost>, 2> groups;
+  const auto size_of = [&](std::size_t g) {
+    return g * kLocateMost >= inputs.count ? 0
+                                           : std::min(kLocateMost, inputs.count - g * kLocateMost);
+  };
+  const auto locate = [&](std::size_t g) {
+    kernels.locate_batch(view, inputs.keys + g * kLocateMost, size_of(g), inputs.kind,
+                         groups[g % 2].data());
+  };
+  if (inputs.count != 0) locate(0);
+  for (std::size_t g = 0; size_of(g) != 0; ++g) {
+    if (size_of(g + 1) != 0) locate(g + 1);
+    for (std::size_t i = 0; i < size_of(g); ++i) {
+      if (!visit(g * kLocateMost + i, groups[g % 2][i])) return g * kLocateMost + i;
+    }
+  }
+  return inputs.count;
+}
 
 // Runs a changing batch. change(inputs, record) takes some inputs from the front, calls
 // record(i, done) for each and returns how many it took; it is called until all are taken. Returns

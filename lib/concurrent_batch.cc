@@ -37,12 +37,6 @@ auto asker(const State& state) {
   };
 }
 
-template <typename Visit>
-std::size_t visit_places(const Filter::State& table, const batch::Inputs& inputs, Visit&& visit) {
-  return batch::for_each_place(*table.kernels, table.view, inputs.keys, inputs.count, inputs.kind,
-                               visit);
-}
-
 }  // namespace
 
 std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
@@ -60,15 +54,16 @@ std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> store
           if (run.due) return std::optional(run);
           const auto part = growing ? inputs.first(static_cast<std::uint64_t>(allowed)) : inputs;
           std::int64_t done = 0;
-          taken = visit_places(table, part, [&](std::size_t i, const Place& place) {
-            const std::optional<Outcome> outcome = blocks.insert(place);
-            overtaken = !outcome;
-            run.full = growing && outcome == Outcome::full;
-            if (overtaken || run.full) return false;
-            record(i, outcome == Outcome::stored);
-            done += outcome == Outcome::stored;
-            return true;
-          });
+          taken = batch::for_each_place(
+              *table.kernels, table.view, part, [&](std::size_t i, const Place& place) {
+                const std::optional<Outcome> outcome = blocks.insert(place);
+                overtaken = !outcome;
+                run.full = growing && outcome == Outcome::full;
+                if (overtaken || run.full) return false;
+                record(i, outcome == Outcome::stored);
+                done += outcome == Outcome::stored;
+                return true;
+              });
           state.keys.add(done);
           run.due = run.full;
           return std::optional(run);
@@ -89,13 +84,13 @@ std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased
       keys, state.seed, "erased", erased, [&](const batch::Inputs& inputs, auto&& record) {
         return state.write([&](Filter::State& table, auto& blocks) {
           std::int64_t done = 0;
-          const std::size_t taken =
-              visit_places(table, inputs, [&](std::size_t i, const Place& place) {
-                const bool found = blocks.erase(place);
-                record(i, found);
-                done += found;
-                return true;
-              });
+          const std::size_t taken = batch::for_each_place(*table.kernels, table.view, inputs,
+                                                          [&](std::size_t i, const Place& place) {
+                                                            const bool found = blocks.erase(place);
+                                                            record(i, found);
+                                                            done += found;
+                                                            return true;
+                                                          });
           state.keys.add(-done);
           return std::optional(taken);
         });
@@ -104,17 +99,18 @@ std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased
 
 void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   const State& state = *state_;
-  batch::count_all(keys, state.seed, out,
-                   [&](const batch::Inputs& inputs, std::span<std::uint8_t> counts) {
-                     state.read([&](const Filter::State& table) {
-                       with_table<BlockLocks>(table, [&](const auto& blocks) {
-                         visit_places(table, inputs, [&](std::size_t i, const Place& place) {
-                           counts[i] = static_cast<std::uint8_t>(blocks.count(place));
-                           return true;
-                         });
-                       });
-                     });
-                   });
+  batch::count_all(
+      keys, state.seed, out, [&](const batch::Inputs& inputs, std::span<std::uint8_t> counts) {
+        state.read([&](const Filter::State& table) {
+          with_table<BlockLocks>(table, [&](const auto& blocks) {
+            batch::for_each_place(*table.kernels, table.view, inputs,
+                                  [&](std::size_t i, const Place& place) {
+                                    counts[i] = static_cast<std::uint8_t>(blocks.count(place));
+                                    return true;
+                                  });
+          });
+        });
+      });
 }
 
 std::size_t ConcurrentFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {

@@ -18,8 +18,9 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
   return state.read([&](const Filter::State& table) { return contains(table, hash); });
 }
 
-// Runs an insert or update, work(blocks, table), until it comes to an outcome; the filter grows for
-// it where it may. `adds`: a key more will be in the filter.
+// Runs an insert or update, work(blocks, added), until it comes to an outcome; the filter grows for
+// it where it may. Counts the key when it was stored, unless the work has made `added` false.
+// `adds`: whether it surely adds a key, and so has to wait where the filter has to grow first.
 template <typename Work>
 Outcome with_room(State& state, bool adds, Work&& work) {
   bool may_grow = true;
@@ -30,8 +31,10 @@ Outcome with_room(State& state, bool adds, Work&& work) {
       if (growing && adds && state.keys.allowed() <= 0) {
         return std::optional(Tried{.due = true, .growth = growth});
       }
-      const std::optional<Outcome> outcome = work(blocks);
+      bool added = true;
+      const std::optional<Outcome> outcome = work(blocks, added);
       if (!outcome) return std::optional<Tried>();
+      if (outcome == Outcome::stored && added) state.keys.add(1);
       const bool full = growing && *outcome == Outcome::full;
       return std::optional(Tried{*outcome, full, full, growth});
     });
@@ -42,18 +45,15 @@ Outcome with_room(State& state, bool adds, Work&& work) {
 
 Inserted insert_unique_hash(State& state, std::uint64_t hash) {
   if (may_contain_hash(state, hash)) return {Outcome::present};
-  return {with_room(state, true, [&](auto& blocks) {
-    const auto outcome = blocks.insert_unique(blocks.home(hash));
-    if (outcome == Outcome::stored) state.keys.add(1);
-    return outcome;
-  })};
+  return {with_room(state, true,
+                    [&](auto& blocks, bool&) { return blocks.insert_unique(blocks.home(hash)); })};
 }
 
 Inserted update_hash(State& state, std::uint64_t old_hash, std::uint64_t new_hash) {
-  return {with_room(state, false, [&](auto& blocks) {
+  return {with_room(state, false, [&](auto& blocks, bool& added) {
     bool replaced = false;
     const auto outcome = blocks.update(blocks.home(old_hash), blocks.home(new_hash), replaced);
-    if (outcome == Outcome::stored && !replaced) state.keys.add(1);
+    added = !replaced;
     store_before_load();
     return outcome;
   })};
@@ -77,12 +77,7 @@ unsigned count_hash(const State& state, std::uint64_t hash) {
 }  // namespace
 
 bool contains_after_all(const Filter::State& table, std::uint64_t hash) {
-  Backoff backoff;
-  for (std::uint32_t tries = 0; tries < BlockLocks::kReadTries; ++tries) {
-    backoff.pause();
-    const Answer answer = table.kernels->ask(table.view, hash);
-    if (answer != Answer::undecided) return answer == Answer::yes;
-  }
+  // Counting does all of R4: it tries again, then locks.
   return with_table<BlockLocks>(
       table, [&](const auto& blocks) { return blocks.count(blocks.home(hash)) != 0; });
 }
@@ -102,7 +97,8 @@ bool contains_integer(const Filter::State& table, std::uint64_t key) {
 }
 
 bool make_way(State& state, const Tried& tried) noexcept {
-  // Keys to be inserted before a filter that cannot grow is tried again.
+  // Room for so many keys is pretended before a filter that cannot grow is tried again: each thread
+  // gets its share of it (key_count.h).
   constexpr std::uint64_t kPatience = std::uint64_t{1} << 16;
   const auto is_due = [&](const Filter::State& table, std::uint64_t keys) {
     return table.view.geometry.growth == tried.growth && table.grows_by_itself() &&
@@ -134,11 +130,8 @@ bool make_way(State& state, const Tried& tried) noexcept {
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
-  return {with_room(state, true, [&](auto& blocks) {
-    const auto outcome = blocks.insert(blocks.home(hash));
-    if (outcome == Outcome::stored) state.keys.add(1);
-    return outcome;
-  })};
+  return {with_room(state, true,
+                    [&](auto& blocks, bool&) { return blocks.insert(blocks.home(hash)); })};
 }
 
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}

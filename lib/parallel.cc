@@ -32,7 +32,7 @@ std::size_t sum_of_pieces(std::size_t keys, const Work& work) {
   std::atomic<std::size_t> sum = 0;
   for_each_task(piece_count(keys), [&](std::size_t piece) {
     const std::size_t first = piece * kPiece;
-    sum.fetch_add(work(piece, first, std::min(kPiece, keys - first)), std::memory_order_relaxed);
+    sum += work(piece, first, std::min(kPiece, keys - first));
   });
   return sum;
 }

@@ -7,9 +7,8 @@
 //   1  sort    Chunks of keys, in parallel: they are hashed, and sorted by the range of blocks that
 //              they belong to (range_sort.h).
 //   2  place   Ranges, in parallel: one task has a range of blocks to itself and never leaves it,
-//   so
-//              it takes no locks. It gives each hash of the range a slot at home. Those that find
-//              no way to a free slot are written back to the front of the range's hashes.
+//              so it takes no locks. It gives each hash of the range a slot at home. Those that
+//              find no way to a free slot are written back to the front of the range's hashes.
 //   3  spill   What was written back, in parallel over the ranges, by the general insert with its
 //              locks.
 //

@@ -24,7 +24,7 @@ void for_each_task(std::size_t count, const Work& work) {
   std::atomic<std::size_t> finished = 0;
   tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
     work(i);
-    finished.fetch_add(1, std::memory_order_relaxed);
+    ++finished;
   });
   if (finished != count) throw Cancelled();
 }
