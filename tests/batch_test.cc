@@ -6,42 +6,19 @@
 #include <array>
 #include <cstdint>
 #include <random>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "keys_of_kinds.h"
 #include "model.h"
 #include "nestline/filter.h"
+#include "wrong_lengths.h"
 
 namespace nestline::test {
 namespace {
 
 constexpr std::size_t kLengths[] = {0, 1, 7, 63, 64, 65, 127, 128, 129, 1000, 5000};
-
-// Keys of each kind from a number; strings of many lengths, NUL bytes among them.
-template <typename Key>
-class Keys {
- public:
-  explicit Keys(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (std::is_same_v<Key, std::string_view>) {
-        texts_.push_back(std::string(i % 40, static_cast<char>(i % 3)) + std::to_string(i));
-      } else if constexpr (std::is_same_v<Key, Hash>) {
-        keys_.push_back({mix_integer(i, {1, 2})});
-      } else {
-        keys_.push_back(i);
-      }
-    }
-    if constexpr (std::is_same_v<Key, std::string_view>) keys_.assign(texts_.begin(), texts_.end());
-  }
-  [[nodiscard]] std::span<const Key> all() const { return keys_; }
-
- private:
-  std::vector<std::string> texts_;
-  std::vector<Key> keys_;
-};
 
 template <typename Key>
 class BatchTest : public testing::Test {};
@@ -172,34 +149,7 @@ TYPED_TEST(BatchTest, InsertIntoAFullFilter) {
 }
 
 TYPED_TEST(BatchTest, SpansOfWrongLengthChangeNothing) {
-  const Keys<TypeParam> keys(100);
-  const auto batch = keys.all();
-  Filter filter({.capacity = 100});
-  filter.insert(batch.first(50));
-  const auto before = block_bytes(filter);
-  for (const std::size_t length : {1u, 99u, 101u}) {
-    std::vector<std::uint8_t> bytes(length, 7);
-    EXPECT_THROW(filter.insert(batch, bytes), std::invalid_argument);
-    EXPECT_THROW(filter.erase(batch, bytes), std::invalid_argument);
-    EXPECT_THROW((void)filter.may_contain(batch, bytes), std::invalid_argument);
-    EXPECT_THROW(filter.count(batch, bytes), std::invalid_argument);
-    std::vector<std::uint32_t> positions(length, 7);
-    EXPECT_THROW((void)filter.select(batch, positions), std::invalid_argument);
-    std::vector<std::uint32_t> selection(100, 0);
-    EXPECT_THROW((void)filter.select(batch, selection, positions), std::invalid_argument);
-    EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end(), [](auto b) { return b == 7; }));
-    EXPECT_TRUE(std::all_of(positions.begin(), positions.end(), [](auto p) { return p == 7; }));
-  }
-  for (const std::size_t words : {0u, 1u, 3u}) {
-    std::vector<std::uint64_t> bitmap(words);
-    EXPECT_THROW((void)filter.may_contain_bits(batch, bitmap), std::invalid_argument);
-  }
-  EXPECT_THROW((void)filter.may_contain(batch, std::span<std::uint8_t>()), std::invalid_argument);
-  std::vector<std::uint32_t> selection = {0, 99, 100};
-  std::vector<std::uint32_t> positions(3);
-  EXPECT_THROW((void)filter.select(batch, selection, positions), std::invalid_argument);
-  EXPECT_EQ(block_bytes(filter), before);
-  EXPECT_EQ(filter.size(), 50u);
+  expect_wrong_lengths_refused<Filter, TypeParam>();
 }
 
 TEST(KeySpan, IsMadeFromEveryContiguousRange) {

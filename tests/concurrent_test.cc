@@ -21,11 +21,12 @@
 #include <vector>
 
 #include "filter_pair.h"
-#include "key_ring.h"
+#include "keys_of_kinds.h"
 #include "model.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 #include "nestline/io.h"
+#include "wrong_lengths.h"
 
 namespace nestline::test {
 namespace {
@@ -61,7 +62,7 @@ TYPED_TEST(ConcurrentTest, DoesWhatFilterDoes) {
                                  .bits = bits,
                                  .max_capacity = grows ? 4 * capacity : 0,
                                  .seed = capacity};
-        const KeyRing<TypeParam> keys(0, capacity * (grows ? 4 : 1) * 5 / 4 + 210);
+        const Keys<TypeParam> keys(capacity * (grows ? 4 : 1) * 5 / 4 + 210);
         FilterPair<TypeParam> pair(options, keys.all(),
                                    capacity * 16 + static_cast<unsigned>(bits));
         for (std::uint64_t step = 0; step < 500 + 5 * capacity; ++step) {
@@ -81,7 +82,7 @@ TYPED_TEST(ConcurrentTest, DoesWhatFilterDoes) {
 TYPED_TEST(ConcurrentTest, GrowsClearsAndMergesAsFilterDoes) {
   for (const int bits : {8, 12, 16}) {
     SCOPED_TRACE(std::to_string(bits) + " bits");
-    const KeyRing<TypeParam> keys(0, 3000);
+    const Keys<TypeParam> keys(3000);
     FilterPair<TypeParam> pair({.capacity = 100, .bits = bits, .seed = 3}, keys.all(),
                                static_cast<unsigned>(bits));
     for (int round = 0; round < 12; ++round) {
@@ -101,7 +102,7 @@ TYPED_TEST(ConcurrentTest, GrowsClearsAndMergesAsFilterDoes) {
 
 // Long batches: several chunks, growth in the middle of one.
 TYPED_TEST(ConcurrentTest, LongBatches) {
-  const KeyRing<TypeParam> keys(0, 10'011);
+  const Keys<TypeParam> keys(10'011);
   for (const int bits : {8, 12, 16}) {
     for (const bool grows : {false, true}) {
       SCOPED_TRACE(std::to_string(bits) + " bits" + (grows ? ", growing" : ""));
@@ -125,34 +126,7 @@ TYPED_TEST(ConcurrentTest, LongBatches) {
 }
 
 TYPED_TEST(ConcurrentTest, SpansOfWrongLengthChangeNothing) {
-  const KeyRing<TypeParam> keys(0, 100);
-  const auto batch = keys.all();
-  ConcurrentFilter filter({.capacity = 100});
-  filter.insert(batch.first(50));
-  const auto before = block_bytes(filter.snapshot());
-  for (const std::size_t length : {1u, 99u, 101u}) {
-    std::vector<std::uint8_t> bytes(length, 7);
-    EXPECT_THROW(filter.insert(batch, bytes), std::invalid_argument);
-    EXPECT_THROW(filter.erase(batch, bytes), std::invalid_argument);
-    EXPECT_THROW((void)filter.may_contain(batch, bytes), std::invalid_argument);
-    EXPECT_THROW(filter.count(batch, bytes), std::invalid_argument);
-    std::vector<std::uint32_t> positions(length, 7);
-    EXPECT_THROW((void)filter.select(batch, positions), std::invalid_argument);
-    std::vector<std::uint32_t> selection(100, 0);
-    EXPECT_THROW((void)filter.select(batch, selection, positions), std::invalid_argument);
-    EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end(), [](auto b) { return b == 7; }));
-    EXPECT_TRUE(std::all_of(positions.begin(), positions.end(), [](auto p) { return p == 7; }));
-  }
-  for (const std::size_t words : {0u, 1u, 3u}) {
-    std::vector<std::uint64_t> bitmap(words);
-    EXPECT_THROW((void)filter.may_contain_bits(batch, bitmap), std::invalid_argument);
-  }
-  EXPECT_THROW((void)filter.may_contain(batch, std::span<std::uint8_t>()), std::invalid_argument);
-  std::vector<std::uint32_t> selection = {0, 99, 100};
-  std::vector<std::uint32_t> positions(3);
-  EXPECT_THROW((void)filter.select(batch, selection, positions), std::invalid_argument);
-  EXPECT_EQ(block_bytes(filter.snapshot()), before);
-  EXPECT_EQ(filter.size(), 50u);
+  expect_wrong_lengths_refused<ConcurrentFilter, TypeParam>();
 }
 
 const Block* blocks_of(const Filter& filter) { return FilterAccess::state(filter).view.blocks; }

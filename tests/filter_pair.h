@@ -121,26 +121,10 @@ class FilterPair {
     const std::uint32_t growth = FilterAccess::state(one_).view.geometry.growth;
     while (FilterAccess::state(other).view.geometry.growth < growth) ASSERT_TRUE(other.grow());
     for (int i = 0; i < 5; ++i) other.insert(any());
-    const auto outcome = [&](auto& filter) -> std::string {
-      try {
-        filter.merge(other);
-        return "merged";
-      } catch (const std::length_error& error) {
-        return error.what();
-      }
-    };
-    ASSERT_EQ(outcome(one_), outcome(many_));
+    ASSERT_EQ(outcome_of_merging(one_, other), outcome_of_merging(many_, other));
   }
   void merge_with_itself() {
-    const auto outcome = [&](auto& filter) -> std::string {
-      try {
-        filter.merge(filter);
-        return "merged";
-      } catch (const std::length_error& error) {
-        return error.what();
-      }
-    };
-    ASSERT_EQ(outcome(one_), outcome(many_));
+    ASSERT_EQ(outcome_of_merging(one_, one_), outcome_of_merging(many_, many_));
   }
 
   // Everything that can be compared without changing anything.
@@ -167,6 +151,16 @@ class FilterPair {
   ConcurrentFilter& many() { return many_; }
 
  private:
+  template <class AnyFilter, class Other>
+  static std::string outcome_of_merging(AnyFilter& filter, const Other& other) {
+    try {
+      filter.merge(other);
+      return "merged";
+    } catch (const std::length_error& error) {
+      return error.what();
+    }
+  }
+
   Key any() { return keys_[random_() % keys_.size()]; }
 
   Options options_;

@@ -9,43 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "hash.h"
+#include "keys_of_kinds.h"
 #include "nestline/keys.h"
 
 namespace nestline::test {
 
 using KeyTypes = testing::Types<std::uint64_t, Hash, std::string_view>;
-
-// Distinct keys of a kind, made of the numbers from `first` on.
-template <typename Key>
-class Keys {
- public:
-  explicit Keys(std::size_t count, std::uint64_t first = 0) {
-    if constexpr (std::is_same_v<Key, std::string_view>) texts_.reserve(count);
-    keys_.reserve(count);
-    for (std::uint64_t number = first; number < first + count; ++number) {
-      if constexpr (std::is_same_v<Key, std::string_view>) {
-        keys_.push_back(texts_.emplace_back("key " + std::to_string(number)));
-      } else if constexpr (std::is_same_v<Key, Hash>) {
-        keys_.push_back({mix_integer(number, {1, 2})});
-      } else {
-        keys_.push_back(number);
-      }
-    }
-  }
-  [[nodiscard]] std::span<const Key> all() const { return keys_; }
-  [[nodiscard]] std::span<const Key> first(std::size_t count) const { return all().first(count); }
-
- private:
-  std::vector<std::string> texts_;
-  std::vector<Key> keys_;
-};
 
 // Calls `work` in an arena of so many threads, which may be more than there are cores.
 template <typename Work>

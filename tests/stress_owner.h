@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "key_ring.h"
+#include "keys_of_kinds.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline::test {
@@ -43,7 +43,7 @@ class Owner {
 
   Owner(ConcurrentFilter& filter, std::uint64_t number, std::size_t keys)
       : filter_(&filter),
-        ring_(number << 32, keys),
+        ring_(keys, number << 32),
         copies_(keys),
         stamps_(std::make_unique<std::atomic<std::uint32_t>[]>(keys)),
         random_(number) {}
@@ -255,7 +255,7 @@ class Owner {
   }
 
   ConcurrentFilter* filter_;
-  KeyRing<Key> ring_;
+  Keys<Key> ring_;
   std::vector<unsigned> copies_;
   std::unique_ptr<std::atomic<std::uint32_t>[]> stamps_;
   std::mt19937_64 random_;

@@ -79,7 +79,7 @@ void stress(const Options& options, double load, Beside beside,
     owners.push_back(std::make_unique<Owner<Key>>(filter, i + 1, target(1.2) + 40));
   }
   // Stored from the beginning to the end by nobody's owner.
-  const KeyRing<Key> standing(std::uint64_t{99} << 32, target(0.2) + 2);
+  const Keys<Key> standing(target(0.2) + 2, std::uint64_t{99} << 32);
   std::uint64_t others = filter.insert(standing.all());
   ASSERT_EQ(others, standing.all().size());
 
