@@ -17,6 +17,8 @@ class Ceiling {
  public:
   explicit Ceiling(std::size_t bytes);
 
+  [[nodiscard]] std::size_t bytes() const { return blocks_ * 64; }
+
   // Seconds for one visit a key; the keys are well mixed 64-bit numbers. The prefetch distance is
   // the best of 64, 128 and 256, found when the memory was made.
   [[nodiscard]] double seconds(std::span<const std::uint64_t> keys) const;

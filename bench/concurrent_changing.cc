@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <libcuckoo/cuckoohash_map.hh>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -13,9 +12,10 @@
 #include <vector>
 
 #include "ceiling.h"
-#include "concurrent_bench.h"
+#include "cuckoo_map.h"
 #include "huge_pages.h"
 #include "nestline/concurrent_filter.h"
+#include "parts.h"
 #include "team.h"
 #include "workload.h"
 
@@ -70,36 +70,6 @@ void insert_threads(benchmark::State& state, int bits, std::size_t bytes, unsign
   report(state, "of_one_thread", together.mean_rate(), alone.mean_rate());
   state.counters["rate_per_thread"] = together.mean_rate() / threads;
 }
-
-struct Empty {};
-
-// libcuckoo takes its buckets from the low bits of the hash, and std::hash of an integer is the
-// integer: with that, keys that count up would fill bucket after bucket. So it gets a hash that
-// mixes well and costs no more than the filter's own: the two halves of a product, folded.
-struct FoldedProduct {
-  std::size_t operator()(std::uint64_t key) const noexcept {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = Wide{key ^ 0x7d3c5b1fe2a94867u} * 0xb1e54d87c93a6f2du;
-    return static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product);
-  }
-};
-
-// As a user makes it, with room for the keys asked for, on the allocator that it has by default;
-// and with what else helps it: huge pages, which it does not ask for by itself, and twice the room.
-template <template <typename> class Allocator, unsigned kRoom>
-class CuckooMap {
- public:
-  explicit CuckooMap(std::uint64_t keys) : map_(kRoom * keys) {}
-  bool contains(std::uint64_t key) const { return map_.contains(key); }
-  bool insert(std::uint64_t key) { return map_.insert(key, Empty{}); }
-  bool erase(std::uint64_t key) { return map_.erase(key); }
-  [[nodiscard]] double load() const { return map_.load_factor(); }
-
- private:
-  libcuckoo::cuckoohash_map<std::uint64_t, Empty, FoldedProduct, std::equal_to<>,
-                            Allocator<std::pair<const std::uint64_t, Empty>>>
-      map_;
-};
 
 class FilterSet {
  public:
@@ -224,12 +194,11 @@ void mix(benchmark::State& state, int bits, unsigned threads) {
 void add_changing() {
   const unsigned cores = whole_team().size();
   for (const int bits : kWidths) {
-    for (const Size& size : kSizes) {
+    for (const std::size_t bytes : sizes()) {
       for (unsigned threads = 2; threads <= cores; ++threads) {
-        add_timed("insert/threads:" + std::to_string(threads) + suffix(bits, size),
-                  size.bytes < 16 * kMib ? 8 : 1, [=](benchmark::State& state) {
-                    insert_threads(state, bits, size.bytes, threads);
-                  });
+        add_timed("insert/threads:" + std::to_string(threads) + "/" + suffix(bits, bytes),
+                  bytes < 16 * kMib ? 8 : 1,
+                  [=](benchmark::State& state) { insert_threads(state, bits, bytes, threads); });
       }
     }
   }

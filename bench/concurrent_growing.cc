@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "ceiling.h"
-#include "concurrent_bench.h"
 #include "huge_pages.h"
 #include "nestline/concurrent_filter.h"
+#include "parts.h"
 #include "team.h"
 #include "workload.h"
 
@@ -124,8 +124,8 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
   constexpr std::chrono::milliseconds kQuiet(100);
   constexpr std::size_t kMost = std::size_t{1} << 25;
   const ConcurrentFilter& full = original(bits, bytes);
-  std::vector<std::uint64_t> keys = questions(bytes, full.size(), Keys::present);
-  const std::vector<std::uint64_t> absent = questions(bytes, full.size(), Keys::absent);
+  std::vector<std::uint64_t> keys = questions(bytes, full.size(), 100);
+  const std::vector<std::uint64_t> absent = questions(bytes, full.size(), 0);
   // Every other one absent.
   for (std::size_t i = 0; i < keys.size(); i += 2) keys[i] = absent[i];
   Latencies meanwhile(kMost);
@@ -177,17 +177,17 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
 
 void add_growing() {
   for (const int bits : kWidths) {
-    for (const Size& size : {kSizes[1], kSizes[2]}) {
-      const std::string end = suffix(bits, size);
-      const int iterations = size.bytes > 16 * kMib ? 3 : 20;
+    for (const std::size_t bytes : sizes()) {
+      if (bytes < kMib) continue;  // done before a clock has been read
+      const std::string end = "/" + suffix(bits, bytes);
+      const int iterations = bytes > 16 * kMib ? 3 : 20;
       add_timed("grow/filter" + end, iterations,
-                [=](benchmark::State& state) { growing<Filter>(state, bits, size.bytes); });
-      add_timed("grow/concurrent" + end, iterations, [=](benchmark::State& state) {
-        growing<ConcurrentFilter>(state, bits, size.bytes);
-      });
+                [=](benchmark::State& state) { growing<Filter>(state, bits, bytes); });
+      add_timed("grow/concurrent" + end, iterations,
+                [=](benchmark::State& state) { growing<ConcurrentFilter>(state, bits, bytes); });
       if (whole_team().size() > 1) {
         add_timed("grow/lookups_meanwhile" + end, 1,
-                  [=](benchmark::State& state) { asking_meanwhile(state, bits, size.bytes); });
+                  [=](benchmark::State& state) { asking_meanwhile(state, bits, bytes); });
       }
     }
   }

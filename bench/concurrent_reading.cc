@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "ceiling.h"
-#include "concurrent_bench.h"
 #include "nestline/concurrent_filter.h"
+#include "parts.h"
 #include "team.h"
 #include "workload.h"
 
@@ -55,14 +55,13 @@ void ask_in_pieces(std::span<const std::uint64_t> keys, std::size_t at, bool cac
   side.add(piece.size(), now() - start);
 }
 
-bool is_cached(std::size_t bytes) { return bytes <= 16 * kMib; }
-
 enum class Form { batch, single };
 
 // One thread, nobody writes: against Filter.
-void without_writers(benchmark::State& state, int bits, std::size_t bytes, Keys kind, Form form) {
+void without_writers(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
+                     Form form) {
   const Twins& both = twins(bits, bytes, kLoad);
-  const std::vector<std::uint64_t> keys = questions(bytes, both.plain.size(), kind);
+  const std::vector<std::uint64_t> keys = questions(bytes, both.plain.size(), hit_rate);
   std::vector<std::uint8_t> answers(keys.size());
   const auto ask = [&](const auto& filter, std::span<const std::uint64_t> piece) {
     std::size_t hits = 0;
@@ -93,7 +92,7 @@ void without_writers(benchmark::State& state, int bits, std::size_t bytes, Keys 
 
 // Several threads against each of them alone, and the same for the ceiling of memory as
 // large: what this machine's cores can do together.
-void more_threads(benchmark::State& state, int bits, std::size_t bytes, Keys kind,
+void more_threads(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
                   unsigned threads) {
   constexpr double kPhase = 0.02;
   constexpr std::size_t kPiece = std::size_t{1} << 14;
@@ -106,8 +105,8 @@ void more_threads(benchmark::State& state, int bits, std::size_t bytes, Keys kin
   };
   std::vector<Reader> readers(threads);
   for (unsigned m = 0; m < threads; ++m) {
-    readers[m] = {questions(bytes, filter.size(), kind, 3 + m), std::vector<std::uint8_t>(kPiece),
-                  0};
+    readers[m] = {questions(bytes, filter.size(), hit_rate, 3 + m),
+                  std::vector<std::uint8_t>(kPiece), 0};
   }
   const auto next = [&](unsigned m) {
     Reader& reader = readers[m];
@@ -222,9 +221,9 @@ Churned& churned(int bits, std::size_t bytes) {
   return *made;
 }
 
-void beside_writer(benchmark::State& state, int bits, std::size_t bytes, Keys kind, Form form) {
+void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit_rate, Form form) {
   Churned& content = churned(bits, bytes);
-  const std::vector<std::uint64_t> keys = questions(bytes, content.count / 2, kind);
+  const std::vector<std::uint64_t> keys = questions(bytes, content.count / 2, hit_rate);
   std::vector<std::uint8_t> answers(keys.size());
   Writer writer(content.filter, content.low, content.high, form);
   std::size_t missed = 0;
@@ -236,7 +235,7 @@ void beside_writer(benchmark::State& state, int bits, std::size_t bytes, Keys ki
       const std::size_t hits = content.filter.may_contain(keys, answers);
       // The first round brings the filter back into the cache that the other phase filled.
       if (round != 0) side.add(keys.size(), now() - start);
-      if (kind == Keys::present) missed += keys.size() - hits;
+      if (hit_rate == 100) missed += keys.size() - hits;
     }
   };
   Team& team = whole_team();
@@ -268,32 +267,33 @@ const char* name_of(Form form) { return form == Form::batch ? "batch" : "single"
 void add_reading() {
   const auto each = [](auto&& visit) {
     for (const int bits : kWidths) {
-      for (const Size& size : kSizes) {
-        for (const Keys kind : kKinds) visit(bits, size, kind);
+      for (const std::size_t bytes : sizes()) {
+        for (const int hit_rate : kNoneAndAll) {
+          const std::string end = "/hits:" + std::to_string(hit_rate) + "/" + suffix(bits, bytes);
+          visit(bits, bytes, hit_rate, end);
+        }
       }
     }
   };
   const unsigned cores = whole_team().size();
-  each([cores](int bits, const Size& size, Keys kind) {
-    const std::string end = std::string("/") + name_of(kind) + suffix(bits, size);
+  each([cores](int bits, std::size_t bytes, int hit_rate, const std::string& end) {
     for (const Form form : {Form::batch, Form::single}) {
       add_timed(
-          std::string("read/") + name_of(form) + end, size.bytes < kMib ? 128 : 16,
-          [=](benchmark::State& state) { without_writers(state, bits, size.bytes, kind, form); });
+          std::string("read/") + name_of(form) + end, bytes < kMib ? 128 : 16,
+          [=](benchmark::State& state) { without_writers(state, bits, bytes, hit_rate, form); });
     }
     for (unsigned threads = 2; threads <= cores; ++threads) {
       add_timed("read/threads:" + std::to_string(threads) + end, 10, [=](benchmark::State& state) {
-        more_threads(state, bits, size.bytes, kind, threads);
+        more_threads(state, bits, bytes, hit_rate, threads);
       });
     }
   });
   if (cores < 2) return;
-  each([](int bits, const Size& size, Keys kind) {
+  each([](int bits, std::size_t bytes, int hit_rate, const std::string& end) {
     for (const Form form : {Form::single, Form::batch}) {
       add_timed(
-          std::string("read/beside_writer:") + name_of(form) + "/" + name_of(kind) +
-              suffix(bits, size),
-          16, [=](benchmark::State& state) { beside_writer(state, bits, size.bytes, kind, form); });
+          std::string("read/beside_writer:") + name_of(form) + end, 16,
+          [=](benchmark::State& state) { beside_writer(state, bits, bytes, hit_rate, form); });
     }
   });
 }

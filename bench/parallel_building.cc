@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "ceiling.h"
-#include "concurrent_bench.h"
 #include "nestline/parallel.h"
+#include "parts.h"
 #include "team.h"
 #include "workload.h"
 
@@ -69,11 +69,11 @@ void build(benchmark::State& state, int bits, std::size_t bytes, unsigned thread
 void add_building() {
   const unsigned cores = whole_team().size();
   for (const int bits : kWidths) {
-    for (const Size& size : kSizes) {
-      const int iterations = size.bytes > 16 * kMib ? 1 : size.bytes > kMib ? 4 : 100;
+    for (const std::size_t bytes : sizes()) {
+      const int iterations = bytes > 16 * kMib ? 1 : bytes > kMib ? 4 : 100;
       for (unsigned threads = std::min(2u, cores); threads <= cores; ++threads) {
-        add_timed("build/threads:" + std::to_string(threads) + suffix(bits, size), iterations,
-                  [=](benchmark::State& state) { build(state, bits, size.bytes, threads); });
+        add_timed("build/threads:" + std::to_string(threads) + "/" + suffix(bits, bytes),
+                  iterations, [=](benchmark::State& state) { build(state, bits, bytes, threads); });
       }
     }
   }

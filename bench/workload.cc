@@ -1,17 +1,57 @@
 #include "workload.h"
 
-#include <benchmark/benchmark.h>
-
 #include <algorithm>
-#include <cstdio>
+#include <iterator>
 #include <numeric>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 
 namespace nestline::bench {
 
-std::string suffix(int bits, const Size& size) {
-  return "/bits:" + std::to_string(bits) + "/" + size.name;
+namespace {
+
+std::vector<std::size_t>& chosen_sizes() {
+  static std::vector<std::size_t> sizes = {256 * kKib, 16 * kMib, 256 * kMib};
+  return sizes;
+}
+
+struct Unit {
+  const char* name;
+  std::size_t bytes;
+};
+constexpr Unit kUnits[] = {{"GiB", 1024 * kMib}, {"MiB", kMib}, {"KiB", kKib}};
+
+}  // namespace
+
+const std::vector<std::size_t>& sizes() { return chosen_sizes(); }
+
+bool choose_sizes(const std::string& list) {
+  std::vector<std::size_t> sizes;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    std::istringstream parts(word);
+    std::size_t number = 0;
+    std::string name;
+    if (!(parts >> number >> name)) return false;
+    const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                   [&](const Unit& u) { return u.name == name; });
+    if (unit == std::end(kUnits) || number == 0 || number > 1'000'000) return false;
+    sizes.push_back(number * unit->bytes);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  if (!sizes.empty()) chosen_sizes() = sizes;
+  return !sizes.empty();
+}
+
+std::string suffix(std::size_t bytes) {
+  const auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                 [&](const Unit& u) { return bytes % u.bytes == 0; });
+  return "bytes:" + std::to_string(bytes / unit->bytes) + unit->name;
+}
+
+std::string suffix(int bits, std::size_t bytes) {
+  return "bits:" + std::to_string(bits) + "/" + suffix(bytes);
 }
 
 std::uint64_t slots_of(int bits, std::size_t bytes) {
@@ -32,49 +72,28 @@ std::vector<std::uint64_t> counter_keys(std::uint64_t count, std::uint64_t first
   return keys;
 }
 
-Filter filled_filter(int bits, std::size_t bytes, double load) {
-  Filter filter(options_of(bits, bytes));
-  const std::uint64_t count = keys_at(load, bits, bytes);
-  constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
-  for (std::uint64_t at = 0; at < count; at += kPiece) {
-    filter.insert(counter_keys(std::min(kPiece, count - at), at));
-  }
+void fill(Filter& filter, std::uint64_t count) {
+  fill_from(filter, filter.size(), count);
   if (filter.size() != count) {
     throw std::logic_error("a filter did not take the keys that it promised to take");
   }
+}
+
+Filter filled_filter(int bits, std::size_t bytes, double load) {
+  Filter filter(options_of(bits, bytes));
+  fill(filter, keys_at(load, bits, bytes));
   return filter;
 }
 
-const char* name_of(Keys kind) { return kind == Keys::absent ? "absent" : "present"; }
-
-std::vector<std::uint64_t> questions(std::size_t bytes, std::uint64_t stored, Keys kind,
+std::vector<std::uint64_t> questions(std::size_t bytes, std::uint64_t stored, int hits,
                                      std::uint64_t seed) {
   std::vector<std::uint64_t> keys(std::size_t{1} << (bytes < kMib ? 16 : 20));
   std::mt19937_64 random(seed);
   for (std::uint64_t& key : keys) {
-    key = kind == Keys::absent ? kAbsent + random() % kAbsent : random() % stored;
+    const bool present = static_cast<int>(random() % 100) < hits;
+    key = present ? random() % stored : kAbsent + random() % kAbsent;
   }
   return keys;
-}
-
-int run_program(std::vector<std::string> defaults, int argc, char** argv,
-                const std::function<void()>& add) {
-#ifndef NDEBUG
-  std::fprintf(stderr, "%s: built with assertions; measure a Release build\n", argv[0]);
-  return 2;
-#endif
-  std::vector<char*> arguments{argv[0]};
-  for (std::string& argument : defaults) arguments.push_back(argument.data());
-  // Those of the caller come last, and the last one of a name counts.
-  arguments.insert(arguments.end(), argv + 1, argv + argc);
-  int count = static_cast<int>(arguments.size());
-  arguments.push_back(nullptr);
-  benchmark::Initialize(&count, arguments.data());
-  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
-  add();
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
 }
 
 }  // namespace nestline::bench

@@ -1,6 +1,6 @@
-// The parts of the program concurrent_bench; what it measures stands in concurrent_bench.cc.
-#ifndef NESTLINE_BENCH_CONCURRENT_BENCH_H_
-#define NESTLINE_BENCH_CONCURRENT_BENCH_H_
+// The parts of the program nestline_bench; what it measures stands in bench.cc.
+#ifndef NESTLINE_BENCH_PARTS_H_
+#define NESTLINE_BENCH_PARTS_H_
 
 #include <benchmark/benchmark.h>
 
@@ -14,10 +14,14 @@
 namespace nestline::bench {
 
 // Each registers its benchmarks.
-void add_reading();   // lookups: against Filter, with more threads, beside a writer
-void add_changing();  // inserts with more threads; a mix of everything against libcuckoo
-void add_building();  // parallel::build
-void add_growing();   // growth, and lookups meanwhile
+void add_lookups();     // one thread: widths, loads, sizes, hit rates, lengths of batches, strings
+void add_changes();     // one thread: inserts, erases, both in turn
+void add_files();       // save, load, map
+void add_references();  // the same on other filters and sets, beside nestline
+void add_reading();     // lookups: against Filter, with more threads, beside a writer
+void add_changing();    // inserts with more threads; a mix of everything against libcuckoo
+void add_building();    // parallel::build
+void add_growing();     // growth, and lookups meanwhile
 
 // One side of a comparison: the pieces of work that it did and the time they took.
 class Side {
@@ -45,18 +49,25 @@ class Side {
   double seconds_ = 0;
 };
 
+// Registers a benchmark whose body takes the time itself.
+template <typename Body>
+benchmark::internal::Benchmark* add(const std::string& name, Body&& body) {
+  return benchmark::RegisterBenchmark(name.c_str(), std::forward<Body>(body))
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
 // Registers a benchmark whose body takes the time itself and runs `iterations` times for each
 // repetition; with the extremes of the repetitions beside Google Benchmark's own statistics.
 template <typename Body>
 benchmark::internal::Benchmark* add_timed(const std::string& name, int iterations, Body&& body) {
-  return benchmark::RegisterBenchmark(name.c_str(), std::forward<Body>(body))
-      ->UseManualTime()
+  return add(name, std::forward<Body>(body))
       ->Iterations(iterations)
       ->ComputeStatistics(
           "min", [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); })
-      ->ComputeStatistics(
-          "max", [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); })
-      ->Unit(benchmark::kMillisecond);
+      ->ComputeStatistics("max", [](const std::vector<double>& v) {
+        return *std::max_element(v.begin(), v.end());
+      });
 }
 
 // What a benchmark of this program reports: the two rates and, under `name`, their ratio.
@@ -68,4 +79,4 @@ inline void report(benchmark::State& state, const std::string& name, double rate
 
 }  // namespace nestline::bench
 
-#endif  // NESTLINE_BENCH_CONCURRENT_BENCH_H_
+#endif  // NESTLINE_BENCH_PARTS_H_
