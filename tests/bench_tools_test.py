@@ -7,6 +7,7 @@ sees them, on small programs that print what Google Benchmark, or callgrind, wou
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,7 +36,20 @@ for name, speed in speeds.items():
         speed *= 1 + 0.02 * noise.uniform(-1, 1)
         row = dict(name=name, run_name=name, run_type="iteration", real_time=1e9 / speed)
         rows.append(row if name.startswith("time") else dict(row, items_per_second=speed))
-print(json.dumps(dict(context={{}}, benchmarks=rows)))
+result = json.dumps(dict(context={{}}, benchmarks=rows))
+print(result)
+if "--benchmark_out" in arguments:
+    pathlib.Path(arguments["--benchmark_out"]).write_text(result)
+"""
+
+# "Builds" a file of the source tree that it is started in.
+FAKE_CMAKE = """#!{python} -IS
+import os, pathlib, sys
+if "--build" in sys.argv:
+    made = pathlib.Path("build/bench/bench", sys.argv[-1])
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.write_text(pathlib.Path("program").read_text())
+    made.chmod(0o755)
 """
 
 # Plays valgrind and the program under it: counts, and versions, are in files beside it.
@@ -141,11 +155,13 @@ class Command(unittest.TestCase):
     def program(self, name, **speeds):
         return self.script(name, FAKE_PROGRAM.format(python=sys.executable, speeds=speeds))
 
+    root = ROOT
+
     def bench(self, *arguments):
         """Runs scripts/bench; returns status, standard output and standard error."""
         path = f"{self.folder}{os.pathsep}{os.environ.get('PATH', '')}"
         done = subprocess.run(
-            [sys.executable, str(ROOT / "scripts" / "bench"), *arguments],
+            [sys.executable, str(self.root / "scripts" / "bench"), *arguments],
             cwd=self.folder,
             env={**os.environ, "PATH": path},
             capture_output=True,
@@ -247,6 +263,60 @@ class Compare(Command):
         self.expect_trouble(["compare", good, good, "--rounds", "0"], "--rounds: at least 1")
         self.expect_trouble(["compare", good, good, "--threshold", "100"], "--threshold: a percent")
         self.expect_trouble([], "usage: scripts/bench")
+
+
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class Commits(Command):
+    """In a repository of two commits, of which the second is slower."""
+
+    def git(self, *arguments):
+        identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+        command = ["git", *identity, "-c", "commit.gpgsign=false", *arguments]
+        done = subprocess.run(command, cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def setUp(self):
+        super().setUp()
+        self.script("cmake", FAKE_CMAKE.format(python=sys.executable))
+        self.root = self.folder / "repository"
+        for part in ("scripts/bench", "bench/tools"):
+            (self.root / part).parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, self.root / part)
+        (self.root / "CMakePresets.json").write_text("{}", encoding="utf-8")
+        (self.root / ".gitignore").write_text("/build/\n", encoding="utf-8")
+        self.git("init", "--quiet")
+        for title, speed in [("Be fast", 1e6), ("Be slow, on purpose", 0.8e6)]:
+            self.program("repository/program", one=speed)
+            self.git("add", ".")
+            self.git("commit", "--quiet", "-m", title)
+
+    def test_compare(self):
+        old, new = self.git("rev-parse", "HEAD~1"), self.git("rev-parse", "HEAD")
+        status, out, err = self.bench("compare", "HEAD~1", "HEAD")
+        self.assertEqual((status, err), (1, ""))
+        self.assertIn(f"A: {old[:12]} Be fast\nB: {new[:12]} Be slow, on purpose\n", out)
+        self.assertTrue((self.root / "build" / "compare" / old / "build" / "bench").is_dir())
+        # The work trees are there already, or were removed by hand.
+        shutil.rmtree(self.root / "build" / "compare" / old)
+        self.assertEqual(self.bench("compare", "HEAD", "HEAD~1")[0], 0)
+
+    def test_run(self):
+        out = self.folder / "out.json"
+        status, _, err = self.bench("run", "--out", str(out), "--", "--benchmark_filter=o")
+        self.assertEqual((status, err), (0, ""))
+        result = json.loads(out.read_text(encoding="utf-8"))
+        context = result["context"]
+        self.assertEqual(context["commit"], self.git("rev-parse", "HEAD"))
+        self.assertEqual(context["commit_title"], "Be slow, on purpose")
+        self.assertEqual(context["commit_date"], self.git("show", "-s", "--format=%cI"))
+        self.assertRegex(context["machine"], r", \d+ cores?$")
+        self.assertEqual(result["benchmarks"][0]["name"], "one")
+        self.program("repository/program", one=1e6)
+        self.assertEqual(self.bench("run")[0], 0)
+        (path,) = (self.root / "build" / "bench" / "results").iterdir()
+        result = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual(result["context"]["commit"], self.git("rev-parse", "HEAD") + "-changed")
 
 
 class Count(Command):

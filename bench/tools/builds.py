@@ -46,7 +46,8 @@ def commit_of(name):
 
 def describe(commit):
     """(date in ISO 8601, title)"""
-    return call("git", "show", "--no-patch", "--format=%cI%n%s", commit).split("\n", 1)
+    date, _, title = call("git", "show", "--no-patch", "--format=%cI%n%s", commit).partition("\n")
+    return date, title
 
 
 def build_commit(commit, program):
@@ -60,12 +61,22 @@ def build_commit(commit, program):
 
 
 class Build:
-    """One side of a comparison: what the user called it, what it is, and its program."""
+    """One side of a comparison: what the user called it, what it is, and its program.
 
-    def __init__(self, name, text, path):
+    That of a commit is there after make() only. To find and to make are two steps, so that a name
+    such as HEAD means what it meant when the command was given, and a wrong one is told at once.
+    """
+
+    def __init__(self, name, text, path=None, commit=None):
         self.name = name
         self.text = text
         self.path = path
+        self.commit = commit
+
+    def make(self, program):
+        if self.commit is not None:
+            print(f"building {self.text}", flush=True)
+            self.path = build_commit(self.commit, program)
 
 
 def find(name, program):
@@ -83,9 +94,7 @@ def find(name, program):
     commit = commit_of(name)
     if commit is None:
         raise Trouble(f"{name} is no commit of this repository, no build folder and no program")
-    title = describe(commit)[1]
-    print(f"building {commit[:12]} ({title})", flush=True)
-    return Build(name, f"{commit[:12]} {title}", build_commit(commit, program))
+    return Build(name, f"{commit[:12]} {describe(commit)[1]}", commit=commit)
 
 
 def machine():

@@ -24,6 +24,7 @@ import math
 import re
 import statistics
 import subprocess
+import sys
 
 import signed_rank
 from builds import Trouble, find, machine
@@ -144,6 +145,8 @@ def compare(options):
         except re.error as error:
             raise Trouble(f"--filter: {error}") from None
     builds = [find(options.a, options.program), find(options.b, options.program)]
+    for build in builds:
+        build.make(options.program)
     for letter, build in zip("AB", builds):
         print(f"{letter}: {build.text}")
     # The first round also tells which benchmarks there are.
@@ -158,6 +161,8 @@ def compare(options):
     rounds, note = choose_rounds(options.rounds, len(names))
     print(note, flush=True)
     for number in range(1, rounds):
+        if sys.stderr.isatty():
+            print(f"round {number + 1} of {rounds}", file=sys.stderr)
         for side in (0, 1) if number % 2 == 0 else (1, 0):
             results[side].append(run_once(builds[side], options.filter, options.arguments))
     speeds = {}
