@@ -120,14 +120,13 @@ def choose_rounds(wanted, benchmarks):
     """The number of rounds, and a line on what they can show."""
     needed = signed_rank.rounds_needed(benchmarks)
     rounds = wanted or max(8, needed + 2)
-    tests = f"{benchmarks} benchmark" + ("s" if benchmarks != 1 else "")
     if rounds < 6:
-        note = "fewer than 6 rounds give no interval of 95 %, so there can be no verdict"
+        note = "too few for an interval of 95 % and so for any verdict, which take 6"
     elif rounds < needed:
-        note = f"one benchmark alone among {tests} can only get a verdict from {needed} rounds on"
+        note = f"too few for a verdict on one benchmark alone, which takes {needed}"
     else:
-        note = f"{tests}, of which one alone can get a verdict from {needed} rounds on"
-    return rounds, f"{rounds} rounds; {note}"
+        note = f"enough for a verdict on one benchmark alone, which takes {needed}"
+    return rounds, f"benchmarks: {benchmarks}, rounds: {rounds}, {note}"
 
 
 def list_lonely(first, second, builds):
