@@ -1,0 +1,170 @@
+"""scripts/bench count: instructions of bench/counted_workloads.cc against the recorded ones.
+
+callgrind collects inside the function nestline_workload only and writes a part of its profile each
+time that function returns; the "totals" of part i are the instructions of workload i. They are the
+same in every run and on every x86-64 machine with AVX2, because valgrind shows the program a
+processor of its own; but not for another compiler or other libraries. So the record,
+bench/instruction_counts.json, says what it was made with, and where that differs nothing is
+checked: status 77. A count that fell fails as one that rose does, since a stale record would let
+the next rise pass; then record anew, in the commit that made the difference.
+
+valgrind knows no AVX-512, so the targets are AVX2 and the one-lane fallback, called SCALAR by
+Highway 1.0.3. Instructions are not time; scripts/bench compare measures that.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from builds import ROOT, Trouble, build
+
+TARGETS = ("AVX2", "SCALAR")
+TOLERANCE = 0.01
+FUNCTION = "nestline_workload"
+RECORD = ROOT / "bench" / "instruction_counts.json"
+SKIPPED = 77  # what CTest and Automake take for "could not be tested here"
+NO_SUCH_TARGET = 3  # exit status of the program
+
+
+class Skip(Exception):
+    """Why there is nothing to compare on this machine."""
+
+
+def valgrind(*command):
+    """Runs a command under valgrind. Nothing of the caller's environment can be in a count."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "LD_BIND_NOW": "1"}
+    try:
+        return subprocess.run(
+            ["valgrind", *map(str, command)], env=environment, capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        raise Trouble("valgrind is not installed: scripts/install-dependencies count") from None
+
+
+def toolchain(program):
+    """What the counts depend on besides our sources: {name: version}."""
+    done = valgrind("-q", "--tool=none", program, "--toolchain")
+    if done.returncode:
+        raise Trouble(f"{program} --toolchain failed\n{done.stderr}")
+    versions = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    versions["valgrind"] = valgrind("--version").stdout.strip().removeprefix("valgrind-")
+    return versions
+
+
+def total_of(part):
+    for line in part.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith("totals:"):
+            return int(line.split()[1])
+    raise Trouble(f"{part.name} of callgrind has no totals")
+
+
+def count_target(program, target):
+    """{workload: instructions per key}"""
+    with tempfile.TemporaryDirectory(prefix="nestline_count.") as folder:
+        out = pathlib.Path(folder, "part")
+        done = valgrind(
+            "--tool=callgrind",
+            "--collect-atstart=no",
+            f"--toggle-collect={FUNCTION}",
+            f"--dump-after={FUNCTION}",
+            f"--callgrind-out-file={out}",
+            program,
+            "--target",
+            target,
+        )
+        if done.returncode == NO_SUCH_TARGET:
+            raise Skip(f"this build has no target {target}, or this processor lacks it")
+        if done.returncode:
+            raise Trouble(f"{program} --target {target} failed under callgrind\n{done.stderr}")
+        names = [line.split() for line in done.stdout.splitlines()]
+        parts = [out.with_name(f"part.{number}") for number in range(1, len(names) + 1)]
+        if not names or not all(part.is_file() for part in parts):
+            raise Trouble(f"callgrind did not see {FUNCTION} return {len(names)} times")
+        return {
+            name: round(total_of(part) / int(keys), 3) for (name, keys), part in zip(names, parts)
+        }
+
+
+def judge(recorded, now):
+    """[(workload, recorded, now, change or None, remark)]; no remark where all is well."""
+    lines = []
+    for name in [*now, *(name for name in recorded if name not in now)]:
+        old, new = recorded.get(name), now.get(name)
+        change, remark = None, ""
+        if old is None:
+            remark = "not recorded"
+        elif new is None:
+            remark = "recorded, but gone"
+        else:
+            change = new / old - 1
+            if change > TOLERANCE:
+                remark = "ROSE"
+            elif change < -TOLERANCE:
+                remark = "fell: re-record"
+        lines.append((name, old, new, change, remark))
+    return lines
+
+
+def print_table(findings):
+    """findings: {target: what judge returns}"""
+    width = max(len(line[0]) for lines in findings.values() for line in lines)
+    print(f"{'instructions per key':{width}}  {'target':6}  {'recorded':>10}  {'now':>10}  change")
+    for target, lines in findings.items():
+        for name, old, new, change, remark in lines:
+            old, new = ("-" if value is None else f"{value:.3f}" for value in (old, new))
+            percent = "" if change is None else f"{change:+.2%}"
+            line = f"{name:{width}}  {target:6}  {old:>10}  {new:>10}  {percent:7} {remark}"
+            print(line.rstrip())
+
+
+def load(path):
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return record["toolchain"], record["instructions_per_key"]
+    except FileNotFoundError:
+        raise Trouble(f"{path} is missing; make it with scripts/bench count --record") from None
+    except (ValueError, KeyError, TypeError):
+        raise Trouble(f"{path} is no record of counts") from None
+
+
+def save(path, versions, counts):
+    record = {"toolchain": versions, "instructions_per_key": counts}
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def check(program, path):
+    wanted, recorded = load(path)
+    versions = toolchain(program)
+    for name in {**wanted, **versions}:
+        old, new = wanted.get(name, "unknown"), versions.get(name, "unknown")
+        if old != new:
+            raise Skip(f"the counts were recorded with {name} {old}, here is {new}")
+    findings = {
+        target: judge(recorded.get(target, {}), count_target(program, target))
+        for target in TARGETS
+    }
+    print_table(findings)
+    remarks = [line[4] for lines in findings.values() for line in lines]
+    bad = sum(map(bool, remarks))
+    print(f"count: {len(remarks)} counts, {bad} differ by more than {TOLERANCE:.0%}")
+    if bad:
+        print("Where this is meant: scripts/bench count --record, and commit the new counts with")
+        print("the change that made the difference, and the reason.")
+    return 1 if bad else 0
+
+
+def count(options):
+    """Checks or records; returns the exit status."""
+    program = (options.program or build("counted_workloads")).resolve()
+    path = options.file or RECORD
+    try:
+        if not options.record:
+            return check(program, path)
+        save(path, toolchain(program), {name: count_target(program, name) for name in TARGETS})
+        print(f"recorded in {path}")
+        return 0
+    except Skip as reason:
+        print(f"count: skipped: {reason}")
+        return 2 if options.record else SKIPPED
