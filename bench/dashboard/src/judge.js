@@ -1,0 +1,75 @@
+// Which change points are regressions, and in which order they are shown.
+//
+// A change is a regression when it goes into the worse direction: rates and ratios down, times up.
+// The ratio to the ceiling is the better witness, because what slows the whole machine slows the
+// ceiling too. A change of the absolute figure near one of the ratio (within NEAR points, same
+// direction) is told together with it; one without is told alone, and marked as such.
+import { changePoints, MIN_EFFECT } from "./change_points.js";
+
+const NEAR = 2;
+
+function isWorse(measure, quantity, ratio) {
+  return measure === "figure" && quantity === "time" ? ratio > 1 : ratio < 1;
+}
+
+// The change points of one measure of a series, as indices of its points.
+function changesOf(series, measure) {
+  const present = series.points
+    .map((point, index) => index)
+    .filter((index) => series.points[index][measure]);
+  const changes = changePoints(present.map((index) => series.points[index][measure].mid));
+  return changes.map((change) => ({
+    ...change,
+    at: present[change.at],
+    worse: isWorse(measure, series.quantity, change.ratio),
+  }));
+}
+
+// Whether the newest level is back where it was before a regression, or on its better side.
+function isRecovered(change, changes) {
+  const now = changes.at(-1).after;
+  const lost = change.ratio < 1 ? change.before / now : now / change.before;
+  return change !== changes.at(-1) && lost < 1 + MIN_EFFECT;
+}
+
+// Adds `changes` to a series, { ratio, figure }, and gives its rows for the lists.
+function judge(series, number) {
+  const changes = { ratio: changesOf(series, "ratio"), figure: changesOf(series, "figure") };
+  series.changes = changes;
+  const twinOf = (change, others) =>
+    others.find(({ at, worse }) => worse === change.worse && Math.abs(at - change.at) <= NEAR);
+  const rowsOf = (measure) =>
+    changes[measure].map((change) => ({
+      series: number,
+      measure,
+      at: change.at,
+      ratio: change.ratio,
+      p: change.p,
+      worse: change.worse,
+      recovered: change.worse && isRecovered(change, changes[measure]),
+      twin: measure === "ratio" ? (twinOf(change, changes.figure)?.ratio ?? null) : null,
+      alone: measure === "figure" && series.points.some(({ ratio }) => ratio),
+      change,
+    }));
+  const figures = rowsOf("figure").filter(({ change }) => !twinOf(change, changes.ratio));
+  return [...rowsOf("ratio"), ...figures].map(({ change, ...row }) => row);
+}
+
+// Judges all series: { regressions, improvements }, each in the order: not recovered, newest
+// commit, largest change.
+export function judgeAll(all) {
+  const rows = all.flatMap(judge);
+  const commit = ({ series, at }) => all[series].points[at].commit;
+  const size = ({ ratio }) => Math.abs(Math.log(ratio));
+  rows.sort(
+    (a, b) =>
+      a.recovered - b.recovered ||
+      commit(b) - commit(a) ||
+      size(b) - size(a) ||
+      a.series - b.series,
+  );
+  return {
+    regressions: rows.filter(({ worse }) => worse),
+    improvements: rows.filter(({ worse }) => !worse),
+  };
+}
