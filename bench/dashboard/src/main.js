@@ -1,0 +1,101 @@
+// The program behind scripts/dashboard: reads the folder, judges the series, writes the page.
+//
+// Exit status: 0, also when some files could not be read; 1 when none could, or the page cannot be
+// written; 2 when the arguments are wrong.
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { MIN_EFFECT, MIN_POINTS, SIGNIFICANCE } from "./change_points.js";
+import { judgeAll } from "./judge.js";
+import { compareValues } from "./names.js";
+import { pageOf } from "./page.js";
+import { readFolder } from "./read.js";
+import { seriesOf } from "./series.js";
+
+class UsageError extends Error {}
+
+function parseArguments() {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      allowPositionals: true,
+      options: {
+        out: { type: "string" },
+        title: { type: "string", default: "Benchmarks" },
+        "commit-url": { type: "string" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error.message);
+  }
+  const { values, positionals } = parsed;
+  if (positionals.length !== 1) throw new UsageError("give one folder with JSON files");
+  const [folder] = positionals;
+  const url = values["commit-url"];
+  if (url !== undefined && (!/^https?:\/\/[^/{]/i.test(url) || !url.includes("{commit}"))) {
+    throw new UsageError("--commit-url must start with http:// or https:// and contain {commit}");
+  }
+  return { folder, out: values.out ?? join(folder, "index.html"), title: values.title, url };
+}
+
+// The keys of names that are worth a filter: those with several values.
+function filterKeys(all) {
+  const values = new Map();
+  for (const { keys } of all) {
+    for (const [key, value] of Object.entries(keys)) {
+      if (!values.has(key)) values.set(key, new Set());
+      values.get(key).add(value);
+    }
+  }
+  return [...values]
+    .filter(([, of]) => of.size > 1)
+    .map(([key, of]) => ({ key, values: [...of].sort(compareValues) }));
+}
+
+// What the page shows of a file's context: the plain values.
+function plainContext(context) {
+  return Object.entries(context)
+    .filter(([, value]) => ["string", "number", "boolean"].includes(typeof value))
+    .map(([key, value]) => [key, String(value)]);
+}
+
+async function run() {
+  const { folder, out, title, url } = parseArguments();
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) {
+    throw new UsageError(`${folder} is not a folder`);
+  }
+  const { runs, problems } = readFolder(folder);
+  for (const { file, message } of problems) console.error(`${file}: ${message}`);
+  const { commits, series } = seriesOf(runs);
+  if (!series.length) {
+    throw new Error(`no file of Google Benchmark could be read in ${folder}; no page written`);
+  }
+  const { regressions, improvements } = judgeAll(series);
+  const page = await pageOf({
+    title,
+    commitUrl: url ?? null,
+    method: { minEffect: MIN_EFFECT, minPoints: MIN_POINTS, significance: SIGNIFICANCE },
+    problems,
+    files: runs.map(({ file, context }) => ({ file, context: plainContext(context) })),
+    filters: filterKeys(series),
+    commits,
+    series,
+    regressions,
+    improvements,
+  });
+  writeFileSync(out, page);
+  const counts = [
+    `${series.length} series from ${runs.length} files`,
+    `regressions: ${regressions.length}`,
+    `improvements: ${improvements.length}`,
+  ];
+  console.log(`${resolve(out)}: ${counts.join(", ")}`);
+}
+
+try {
+  await run();
+} catch (error) {
+  console.error(`dashboard: ${error.message}`);
+  if (error instanceof UsageError) console.error("Try: scripts/dashboard --help");
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}

@@ -1,0 +1,57 @@
+// The lists of regressions and of improvements, as tables that fold into blocks on a phone.
+import { commitLink } from "./card.js";
+import { element, fill } from "./dom.js";
+import { breakable, dateText, measureName, pText, percent } from "./format.js";
+
+function remarks({ recovered, twin, alone, measure }) {
+  const texts = [];
+  if (recovered) texts.push("recovered since");
+  if (twin !== null) texts.push(`absolute figure ${percent(twin)}`);
+  if (measure === "ratio" && twin === null) texts.push("absolute figure unchanged");
+  if (alone) texts.push("ratio unchanged: perhaps the machine");
+  return texts.join("; ");
+}
+
+// Fills `place`; open(row) is called when the chart of a row is asked for.
+export function fillList(place, { data, rows, open, none }) {
+  if (!rows.length) {
+    fill(place, element("p", {}, none));
+    return;
+  }
+  const cell = (name, ...content) =>
+    element("td", { "data-name": name }, content.some(Boolean) && element("div", {}, content));
+  const lines = rows.map((row) => {
+    const series = data.series[row.series];
+    const point = series.points[row.at];
+    const href = `#series-${row.series}`;
+    return element(
+      "tr",
+      { class: row.recovered ? "recovered" : null },
+      cell(
+        "Change",
+        element("strong", { class: row.worse ? "worse" : "better" }, percent(row.ratio)),
+      ),
+      cell("Benchmark", element("a", { href, onclick: () => open(row) }, breakable(series.name))),
+      cell("Measure", measureName(series, row.measure)),
+      cell(
+        "Commit",
+        commitLink(data, point),
+        point.title ? ` ${point.title}` : "",
+        element("span", { class: "quiet" }, ` ${dateText(point.time)}`),
+      ),
+      cell("Machine", series.machine),
+      cell("p", pText(row.p)),
+      cell("Remark", remarks(row)),
+    );
+  });
+  const names = ["Change", "Benchmark", "Measure", "Commit", "Machine", "p", "Remark"];
+  const head = element(
+    "tr",
+    {},
+    names.map((name) => element("th", { scope: "col" }, name)),
+  );
+  fill(
+    place,
+    element("table", { class: "list" }, element("thead", {}, head), element("tbody", {}, lines)),
+  );
+}
