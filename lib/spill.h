@@ -37,33 +37,61 @@ namespace nestline {
 inline constexpr std::uint32_t kTries = 16;
 inline constexpr std::uint32_t kMaxExpanded = 1 + kTries + 1;
 
-// The way of a fingerprint into its bucket when a slot of the bucket is a goal itself.
-inline bool step_in(std::uint64_t bucket, std::uint64_t goals, Displacement& way) {
-  if ((goals & bucket) == 0) return false;
-  way.steps = 1;
-  way.step[0] = static_cast<std::uint8_t>(first_slot(goals & bucket));
-  return true;
+// A way into a block: the slots to move along, and who is in them. It can be gone at any time at
+// which it is open: a resident's slot and fingerprint say where else it may be.
+struct Way {
+  Displacement path;
+  std::array<std::uint16_t, 64> mover;  // in path.step[i], but for the last step
+
+  Way() { path.steps = 0; }  // no way
+};
+
+// Whether everybody on the way is still there and its end is free.
+template <class L>
+bool is_open(const Block& block, const Way& way) {
+  if (way.path.steps == 0) return false;
+  const std::uint32_t last = way.path.steps - 1;
+  for (std::uint32_t i = 0; i < last; ++i) {
+    if (L::get(block, way.path.step[i]) != way.mover[i]) return false;
+  }
+  return L::get(block, way.path.step[last]) == 0;
+}
+
+// The way from a bucket to one of `goals`, slots that are free or will be; false when there is
+// none.
+template <class L>
+bool find_way(const Kernels& kernels, const Block& block, const Residents& residents,
+              std::uint64_t bucket, std::uint64_t goals, Way& way) {
+  if ((goals & bucket) != 0) {
+    way.path.steps = 1;
+    way.path.step[0] = static_cast<std::uint8_t>(first_slot(goals & bucket));
+    return true;
+  }
+  kernels.displace(residents, bucket, goals, way.path);
+  for (std::uint32_t i = 0; i + 1 < way.path.steps; ++i) {
+    way.mover[i] = static_cast<std::uint16_t>(L::get(block, way.path.step[i]));
+  }
+  return way.path.steps != 0;
 }
 
 // A way from a bucket to a free slot of a block; false when there is none.
-inline bool find_free_way(const Kernels& kernels, const Block& block, std::uint64_t bucket,
-                          Displacement& way) {
+template <class L>
+bool find_free_way(const Kernels& kernels, const Block& block, std::uint64_t bucket, Way& way) {
   const std::uint64_t free = kernels.free_slots(block);
   if (free == 0) return false;
-  if (step_in(bucket, free, way)) return true;
   Residents residents;
-  kernels.residents(block, residents);
-  kernels.displace(residents, bucket, free, way);
-  return way.steps != 0;
+  if ((free & bucket) == 0) kernels.residents(block, residents);
+  return find_way<L>(kernels, block, residents, bucket, free, way);
 }
 
 // Moves everybody on the way one step on, from its end, and stores the fingerprint at its start.
+// Who is there now, not who was when the way was found: update may have cleared a slot of it since.
 template <class L>
-void walk(Block& block, const Displacement& way, std::uint32_t fingerprint) {
-  for (std::uint32_t i = way.steps - 1; i > 0; --i) {
-    L::set(block, way.step[i], L::get(block, way.step[i - 1]));
+void walk(Block& block, const Way& way, std::uint32_t fingerprint) {
+  for (std::uint32_t i = way.path.steps - 1; i > 0; --i) {
+    L::set(block, way.path.step[i], L::get(block, way.path.step[i - 1]));
   }
-  L::set(block, way.step[0], fingerprint);
+  L::set(block, way.path.step[0], fingerprint);
 }
 
 template <class L, class Locks>
@@ -76,6 +104,7 @@ class SpillPlan {
   bool search(const Place& newcomer) {
     nodes_[0] = {newcomer, 0, kNobody};
     node_count_ = 1;
+    end_ = 0;
     for (std::uint32_t i = 0; i < node_count_ && i < kMaxExpanded; ++i) {
       if (expand(i)) return true;
     }
@@ -84,7 +113,7 @@ class SpillPlan {
 
   // Carries the moves out. False when somebody else has changed the blocks too much meanwhile.
   bool carry_out() {
-    for (const Node* node = &nodes_[node_count_ - 1]; node != &nodes_[0];) {
+    for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
       if (!move(before.arrival.block, *node)) return false;
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
@@ -95,6 +124,11 @@ class SpillPlan {
 
   // Whether room was made in the newcomer's alternate instead of at home.
   [[nodiscard]] bool newcomer_leaves() const { return newcomer_leaves_; }
+  // The newcomer's way in that block when the moves have been made, if it is known.
+  [[nodiscard]] Way newcomer_way() const {
+    if (!newcomer_leaves_) return home_way_;
+    return nodes_[end_].victim == kNobody ? end_way_ : Way();
+  }
 
  private:
   static constexpr std::uint32_t kNobody = 64;  // the newcomer itself leaves: no slot is vacated
@@ -140,7 +174,12 @@ class SpillPlan {
     alignas(64) std::array<std::int16_t, 64> order_;
   };
 
-  // Tries the candidates of node i's block. True: the last node is the end of a chain.
+  // Tries the candidates of node i's block. True: end_ is the end of a chain.
+  //
+  // Whether the arrival can reach a candidate's slot is found out late: almost always it can. So a
+  // candidate whose other block has room is asked for first, and then for the way to its slot,
+  // which is needed anyway. Only when no candidate had both are those that cannot be reached struck
+  // out, and as many others tried.
   bool expand(std::uint32_t i) {
     const Place arrival = nodes_[i].arrival;
     Block copy;
@@ -153,9 +192,6 @@ class SpillPlan {
     bool newcomer_tried = i != 0;
     if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint, arrival.phase));
 
-    const std::uint64_t reached = reach(residents, arrival.bucket, free);
-    // Somebody has just left home: no move is needed any more.
-    if (i == 0 && (reached & free) != 0) return true;
     // The next few that may leave, with their other blocks on the way from memory already.
     constexpr std::uint32_t kAhead = 4;
     struct Leaver {
@@ -173,10 +209,7 @@ class SpillPlan {
         }
         Place target = moved(geometry_, leaver);
         if (in_chain(i, target.block)) continue;  // also where there is no alternate
-        if (slot != kNobody) {
-          if ((reached & (free | std::uint64_t{1} << slot)) == 0) continue;
-          target.bucket = L::bucket(target.fingerprint, target.phase);
-        }
+        if (slot != kNobody) target.bucket = L::bucket(target.fingerprint, target.phase);
         prefetch_block(blocks_[target.block]);
         ahead[known++ % kAhead] = {target, slot};
         return true;
@@ -184,15 +217,58 @@ class SpillPlan {
       return false;
     };
     while (known < kAhead && find_next()) continue;
-    for (std::uint32_t tries = 0; tries < kTries && tries < known; ++tries) {
-      const Leaver leaver = ahead[tries % kAhead];
-      if (leaver.slot == kNobody) newcomer_tried = true;
-      if (try_block(i, leaver.target, leaver.slot)) return true;
-      find_next();
+
+    // Whether the arrival has a way to one of the slots. Where that is a free one, somebody has
+    // left meanwhile, and nobody else has to.
+    const auto arrive = [&](std::uint64_t slots) {
+      Way way;
+      if (!find_way<L>(kernels_, block, residents, arrival.bucket, slots, way)) return false;
+      if ((free >> way.path.step[way.path.steps - 1] & 1) != 0) {
+        end_ = i;
+        end_way_ = way;
+      }
+      if (i == 0) home_way_ = way;
+      return true;
+    };
+
+    std::array<Leaver, kTries> failed;  // whose other blocks have no room
+    std::uint32_t tries = 0;            // of those, as many
+    std::uint64_t out_of_reach = 0;     // slots that the arrival cannot reach, as far as is known
+    const auto is_out_of_reach = [&](const Leaver& leaver) {
+      return leaver.slot != kNobody && (out_of_reach >> leaver.slot & 1) != 0;
+    };
+    std::uint32_t at = 0;
+    for (const bool all_known : {false, true}) {
+      if (all_known) {
+        const std::uint64_t reached = reach(residents, arrival.bucket, free);
+        if ((reached & free) != 0) return arrive(free);
+        out_of_reach = L::kAllSlots & ~reached;
+        const auto end = std::remove_if(failed.begin(), failed.begin() + tries, is_out_of_reach);
+        tries = static_cast<std::uint32_t>(end - failed.begin());
+      }
+      for (; at != known && tries < kTries; ++at) {
+        const Leaver leaver = ahead[at % kAhead];
+        find_next();
+        if (is_out_of_reach(leaver)) continue;
+        if (leaver.slot == kNobody) newcomer_tried = true;
+        if (!has_room(i, leaver.target, leaver.slot)) {
+          failed[tries++] = leaver;
+        } else if (leaver.slot == kNobody || arrive(free | std::uint64_t{1} << leaver.slot)) {
+          return true;
+        } else {
+          out_of_reach |= std::uint64_t{1} << leaver.slot;
+        }
+      }
     }
+    std::for_each_n(failed.begin(), tries, [&](const Leaver& leaver) {
+      remember({leaver.target, i, leaver.slot});
+    });
     if (newcomer_tried) return false;
     const Place target = moved(geometry_, arrival);
-    return !in_chain(i, target.block) && try_block(i, target, kNobody);
+    if (in_chain(i, target.block)) return false;
+    if (has_room(i, target, kNobody)) return true;
+    remember({target, i, kNobody});
+    return false;
   }
 
   // Every slot that some displacement from the bucket ends in. One pass over the block for all its
@@ -212,15 +288,19 @@ class SpillPlan {
   }
 
   // Whether the fingerprint that leaves node i's block for `arrival` finds a way to a free slot
-  // there. If not, that block is remembered for a longer chain.
-  bool try_block(std::uint32_t i, const Place& arrival, std::uint32_t slot) {
+  // there: then that is the end.
+  bool has_room(std::uint32_t i, const Place& arrival, std::uint32_t slot) {
     Block copy;
-    Displacement way;
-    const bool found =
-        find_free_way(kernels_, Locks::look(blocks_[arrival.block], copy), arrival.bucket, way);
-    if (!found && (node_count_ >= kMaxExpanded || is_node(arrival.block))) return false;
-    nodes_[node_count_++] = {arrival, i, slot};
-    return found;
+    const Block& block = Locks::look(blocks_[arrival.block], copy);
+    if (!find_free_way<L>(kernels_, block, arrival.bucket, end_way_)) return false;
+    end_ = node_count_;
+    nodes_[end_] = {arrival, i, slot};
+    return true;
+  }
+
+  // Keeps a block without room for a longer chain.
+  void remember(const Node& node) {
+    if (node_count_ < kMaxExpanded && !is_node(node.arrival.block)) nodes_[node_count_++] = node;
   }
 
   // Moves what leaves block `from` to where it arrives.
@@ -235,12 +315,13 @@ class SpillPlan {
     const typename Locks::Hold hold(blocks_, from, arrival.block);
     Block& source = blocks_[from];
     Block& target = blocks_[arrival.block];
-    Displacement way;
     // The slot and the fingerprint give the phase, so this is the same fingerprint or as good.
     if (L::get(source, node.victim) != arrival.fingerprint) return false;
-    if (!find_free_way(kernels_, target, arrival.bucket, way)) return false;
+    Way way;
+    const bool known = &node == &nodes_[end_] && is_open<L>(target, end_way_);
+    if (!known && !find_free_way<L>(kernels_, target, arrival.bucket, way)) return false;
     source.raise_mark(spill_class(arrival.fingerprint, arrival.phase));
-    walk<L>(target, way, arrival.fingerprint);
+    walk<L>(target, known ? end_way_ : way, arrival.fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
     return true;
@@ -262,6 +343,9 @@ class SpillPlan {
   const Kernels& kernels_;
   bool newcomer_leaves_ = false;
   std::uint32_t node_count_ = 0;
+  std::uint32_t end_ = 0;  // the node that ends the chain
+  Way end_way_;            // of the arrival there, to a free slot
+  Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
   std::array<Node, kMaxExpanded + 1> nodes_;
 };
 

@@ -7,17 +7,22 @@
 namespace nestline {
 
 template <class L, class Locks>
-bool Table<L, Locks>::store(const Place& place) {
-  Displacement way;
-  if (!find_free_way(kernels_, blocks_[place.block], place.bucket, way)) return false;
-  walk<L>(blocks_[place.block], way, place.fingerprint);
+bool Table<L, Locks>::store(const Place& place, const Way& known) {
+  Block& block = blocks_[place.block];
+  if (is_open<L>(block, known)) {
+    walk<L>(block, known, place.fingerprint);
+    return true;
+  }
+  Way way;
+  if (!find_free_way<L>(kernels_, block, place.bucket, way)) return false;
+  walk<L>(block, way, place.fingerprint);
   return true;
 }
 
 template <class L, class Locks>
 template <typename Table<L, Locks>::Copies kCopies>
 auto Table<L, Locks>::place(const Place& home) -> Result {
-  bool may_leave = false;
+  Room room;
   for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
     {
       Hold hold(blocks_, home.block);
@@ -27,15 +32,16 @@ auto Table<L, Locks>::place(const Place& home) -> Result {
         if (both) hold.add(away.block);
         if (copies(home) != 0 || (both && copies(away) != 0)) return Outcome::present;
       }
-      if (store(home)) return Outcome::stored;
-      if (may_leave) {
+      if (room.away) {
         // Home's mark covers the class by now, so home need not be as it was a moment ago.
         const Place away = moved(geometry_, home);
         hold.add(away.block);
-        if (store(away)) return Outcome::stored;
+        if (store(away, room.way) || store(home, Way())) return Outcome::stored;
+      } else if (store(home, room.way)) {
+        return Outcome::stored;
       }
     }
-    if (const auto failed = make_room(home, may_leave)) {
+    if (const auto failed = make_room(home, room)) {
       // Copies that others have stored since.
       const bool present = kCopies == Copies::refused && failed == Outcome::copies;
       return present ? Outcome::present : failed;
@@ -45,7 +51,7 @@ auto Table<L, Locks>::place(const Place& home) -> Result {
 }
 
 template <class L, class Locks>
-std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, bool& may_leave) {
+std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, Room& room) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   {
     // Copies of one fingerprint cannot make room for each other; say so before searching.
@@ -59,7 +65,13 @@ std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, bool& may_l
   SpillPlan<L, Locks> plan(blocks_, geometry_, kernels_);
   if (!plan.search(home)) return Outcome::full;
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-  may_leave = plan.carry_out() && plan.newcomer_leaves();
+  const bool made = plan.carry_out();
+  room.away = made && plan.newcomer_leaves();
+  if (made) {
+    room.way = plan.newcomer_way();
+  } else {
+    room.way.path.steps = 0;
+  }
   return std::nullopt;
 }
 
@@ -76,23 +88,23 @@ auto Table<L, Locks>::insert_unique(const Place& home) -> Result {
 template <class L, class Locks>
 bool Table<L, Locks>::insert_at_home(const Place& home) {
   const Hold hold(blocks_, home.block);
-  return store(home);
+  return store(home, Way());
 }
 
 template <class L, class Locks>
 auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced)
     -> Result {
-  bool may_leave = false;
+  Room room;
   for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
     const auto old = read(old_home, [&](auto& view) { return find(view, old_home); });
-    const Place target = may_leave ? moved(geometry_, new_home) : new_home;
+    const Place target = room.away ? moved(geometry_, new_home) : new_home;
     {
       Hold hold(blocks_, target.block);
       if (old) hold.add(old->block);
       // A copy may be taken from the alternate only while there is none at home (table.h).
       if (!still(old, old_home, hold)) continue;
-      Displacement way;
-      if (find_free_way(kernels_, blocks_[target.block], target.bucket, way)) {
+      Way way;
+      if (find_free_way<L>(kernels_, blocks_[target.block], target.bucket, way)) {
         if (old) L::set(blocks_[old->block], first_slot(copies(*old)), 0);
         NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
         walk<L>(blocks_[target.block], way, target.fingerprint);
@@ -100,9 +112,9 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
         return Outcome::stored;
       }
     }
-    if (may_leave) {
-      may_leave = false;
-    } else if (const auto failed = make_room(new_home, may_leave)) {
+    if (room.away) {
+      room.away = false;
+    } else if (const auto failed = make_room(new_home, room)) {
       return failed;
     }
   }

@@ -31,6 +31,7 @@
 #include "layout.h"
 #include "locking.h"
 #include "nestline/filter.h"
+#include "spill.h"
 
 namespace nestline {
 
@@ -69,11 +70,15 @@ class Table {
 
   template <Copies kCopies>
   Result place(const Place& home);
-  // Stores in this block, which is held, if there is a way to a free slot.
-  bool store(const Place& place);
-  // Makes room for a newcomer, at home or, with may_leave then, in its alternate; or tells why
-  // there is none. Holds nothing before and after.
-  std::optional<Outcome> make_room(const Place& home, bool& may_leave);
+  // Stores in this block, which is held, if there is a way to a free slot: the one that is known,
+  // if it is open.
+  bool store(const Place& place, const Way& known);
+  // Makes room for a newcomer, or tells why there is none. Holds nothing before and after.
+  struct Room {
+    bool away = false;  // in its alternate, and home's mark covers it
+    Way way;            // there, if it is known
+  };
+  std::optional<Outcome> make_room(const Place& home, Room& room);
   // Whether find() would still give a copy in the same block, or none, while `hold` is held; false
   // as well if that cannot be told now.
   [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
