@@ -76,7 +76,8 @@ unsigned count_hash(const State& state, std::uint64_t hash) {
 
 }  // namespace
 
-bool contains_after_all(const Filter::State& table, std::uint64_t hash) {
+// Out of line, so that the many questions that need no second look do not pay for its registers.
+[[gnu::noinline]] bool contains_after_all(const Filter::State& table, std::uint64_t hash) {
   // Counting does all of R4: it tries again, then locks.
   return with_table<BlockLocks>(
       table, [&](const auto& blocks) { return blocks.count(blocks.home(hash)) != 0; });
