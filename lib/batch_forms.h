@@ -121,25 +121,41 @@ struct Inputs {
   }
 };
 
+// Which blocks are asked for before a key's turn: its home, or its alternate too where home has no
+// copy and a mark that covers the class. The second is for those who look there: erase and count.
+enum class Fetch { home, both };
+
 // Calls visit(i, place) for the inputs in order until it returns false; returns how many it took.
-// Their homes have been prefetched a group earlier.
-template <typename Visit>
-std::size_t for_each_place(const Kernels& kernels, const BlocksView& view, const Inputs& inputs,
-                           Visit&& visit) {
-  std::array<std::array<Place, kLocateMost>, 2> groups;
+// Blocks are fetched by groups: homes two groups ahead, alternates one.
+template <Fetch kFetch, class AnyTable, typename Visit>
+std::size_t for_each_place(const AnyTable& table, const Kernels& kernels, const BlocksView& view,
+                           const Inputs& inputs, Visit&& visit) {
+  std::array<std::array<Place, kLocateMost>, 3> ring;
   const auto size_of = [&](std::size_t g) {
     return g * kLocateMost >= inputs.count ? 0
                                            : std::min(kLocateMost, inputs.count - g * kLocateMost);
   };
-  const auto locate = [&](std::size_t g) {
-    kernels.locate_batch(view, inputs.keys + g * kLocateMost, size_of(g), inputs.kind,
-                         groups[g % 2].data());
+  const auto group = [&](std::size_t g) {
+    return std::span(ring[g % ring.size()]).first(size_of(g));
   };
-  if (inputs.count != 0) locate(0);
+  const auto locate = [&](std::size_t g) {
+    if (size_of(g) == 0) return;
+    kernels.locate_batch(view, inputs.keys + g * kLocateMost, size_of(g), inputs.kind,
+                         group(g).data());
+  };
+  const auto fetch_alternates = [&](std::size_t g) {
+    if constexpr (kFetch == Fetch::both) {
+      for (const Place& place : group(g)) table.prefetch_away(place);
+    }
+  };
+  locate(0);
+  locate(1);
+  fetch_alternates(0);
   for (std::size_t g = 0; size_of(g) != 0; ++g) {
-    if (size_of(g + 1) != 0) locate(g + 1);
+    locate(g + 2);
+    fetch_alternates(g + 1);
     for (std::size_t i = 0; i < size_of(g); ++i) {
-      if (!visit(g * kLocateMost + i, groups[g % 2][i])) return g * kLocateMost + i;
+      if (!visit(g * kLocateMost + i, group(g)[i])) return g * kLocateMost + i;
     }
   }
   return inputs.count;

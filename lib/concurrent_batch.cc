@@ -54,8 +54,8 @@ std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> store
           if (run.due) return std::optional(run);
           const auto part = growing ? inputs.first(static_cast<std::uint64_t>(allowed)) : inputs;
           std::int64_t done = 0;
-          taken = batch::for_each_place(
-              *table.kernels, table.view, part, [&](std::size_t i, const Place& place) {
+          taken = batch::for_each_place<batch::Fetch::home>(
+              blocks, *table.kernels, table.view, part, [&](std::size_t i, const Place& place) {
                 const std::optional<Outcome> outcome = blocks.insert(place);
                 overtaken = !outcome;
                 run.full = growing && outcome == Outcome::full;
@@ -84,13 +84,13 @@ std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased
       keys, state.seed, "erased", erased, [&](const batch::Inputs& inputs, auto&& record) {
         return state.write([&](Filter::State& table, auto& blocks) {
           std::int64_t done = 0;
-          const std::size_t taken = batch::for_each_place(*table.kernels, table.view, inputs,
-                                                          [&](std::size_t i, const Place& place) {
-                                                            const bool found = blocks.erase(place);
-                                                            record(i, found);
-                                                            done += found;
-                                                            return true;
-                                                          });
+          const std::size_t taken = batch::for_each_place<batch::Fetch::both>(
+              blocks, *table.kernels, table.view, inputs, [&](std::size_t i, const Place& place) {
+                const bool found = blocks.erase(place);
+                record(i, found);
+                done += found;
+                return true;
+              });
           state.keys.add(-done);
           return std::optional(taken);
         });
@@ -103,11 +103,11 @@ void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
       keys, state.seed, out, [&](const batch::Inputs& inputs, std::span<std::uint8_t> counts) {
         state.read([&](const Filter::State& table) {
           with_table<BlockLocks>(table, [&](const auto& blocks) {
-            batch::for_each_place(*table.kernels, table.view, inputs,
-                                  [&](std::size_t i, const Place& place) {
-                                    counts[i] = static_cast<std::uint8_t>(blocks.count(place));
-                                    return true;
-                                  });
+            batch::for_each_place<batch::Fetch::both>(
+                blocks, *table.kernels, table.view, inputs, [&](std::size_t i, const Place& place) {
+                  counts[i] = static_cast<std::uint8_t>(blocks.count(place));
+                  return true;
+                });
           });
         });
       });

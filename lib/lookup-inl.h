@@ -252,18 +252,29 @@ HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noex
 }
 
 // One key: in scalars but for the compare, since no other key is there to share vectors with. The
-// only branch is the one to the alternate: yes and no are as likely as each other, and a branch on
-// them that is guessed wrong throws away the next questions, whose blocks are being fetched.
+// only branch is the one to the alternate: yes and no are as likely as each other, and so is the
+// class to be on either side of the mark; a branch on them that is guessed wrong throws away the
+// next questions, whose blocks are being fetched. So the conditions are numbers that are negative
+// where they hold: of bools the compiler would make a branch each.
+template <class L>
+struct AtHome {
+  std::uint64_t matches;
+  std::int64_t no_match;
+  std::int64_t sent_on;  // the mark covers the class
+
+  HWY_INLINE AtHome(const Place& place, const Block& home, std::uint32_t mark)
+      : matches(match_among<L>(home, place.fingerprint, place.bucket)),
+        no_match(static_cast<std::int64_t>(matches) - 1),
+        sent_on(std::int64_t{spill_class(place.fingerprint, place.phase)} - mark) {}
+};
+
 template <class L>
 HWY_INLINE bool contains_inline(const BlocksView& view, std::uint64_t hash) {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
-  const bool found = match_among<L>(home, place.fingerprint, place.bucket) != 0;
-  const bool away = spill_class(place.fingerprint, place.phase) < home.mark();
-  if (HWY_UNLIKELY(static_cast<int>(!found) & static_cast<int>(away))) {
-    return contains_away<L>(view, hash);
-  }
-  return found;
+  const AtHome<L> key(place, home, home.mark());
+  if (HWY_UNLIKELY((key.no_match & key.sent_on) < 0)) return contains_away<L>(view, hash);
+  return key.matches != 0;
 }
 
 template <class L>
@@ -303,17 +314,16 @@ HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = home.header();
-  const bool found = match_among<L>(home, place.fingerprint, place.bucket) != 0;
+  const AtHome<L> key(place, home, header & kHeaderMark);
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-  const bool unsteady = changes(home, header) != 0;
-  const bool away = spill_class(place.fingerprint, place.phase) < (header & kHeaderMark);
+  const std::int64_t unsteady = -std::int64_t{changes(home, header)};
   // Without a match, whatever forbids a no; at 12 bits a match has to be steady too.
-  const int doubt = static_cast<int>(unsteady) & static_cast<int>(L::kBits == 12 || !found);
-  const int elsewhere = static_cast<int>(away) & static_cast<int>(!found);
-  if (HWY_UNLIKELY(doubt | elsewhere)) {
-    return unsteady ? Answer::undecided : ask_away<L>(view, hash, header);
+  const std::int64_t doubt = L::kBits == 12 ? (key.no_match & key.sent_on) | unsteady
+                                            : key.no_match & (key.sent_on | unsteady);
+  if (HWY_UNLIKELY(doubt < 0)) {
+    return unsteady != 0 ? Answer::undecided : ask_away<L>(view, hash, header);
   }
-  return found ? Answer::yes : Answer::no;
+  return key.matches != 0 ? Answer::yes : Answer::no;
 }
 
 template <class L>

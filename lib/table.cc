@@ -138,6 +138,13 @@ bool Table<L, Locks>::may_be_away(const Block& block, const Place& home, Place& 
 }
 
 template <class L, class Locks>
+void Table<L, Locks>::prefetch_away(const Place& home) const {
+  Place away;
+  if (!may_be_away(blocks_[home.block], home, away) || copies(home) != 0) return;
+  prefetch_block(blocks_[away.block]);
+}
+
+template <class L, class Locks>
 bool Table<L, Locks>::erase(const Place& home) {
   Hold hold(blocks_, home.block);
   Place place = home;

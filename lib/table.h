@@ -60,6 +60,8 @@ class Table {
   Result update(const Place& old_home, const Place& new_home, bool& replaced);
   // Clears one copy; false when there is none.
   bool erase(const Place& home);
+  // Asks for the alternate's block if erase or count would look there. A hint: no locks.
+  void prefetch_away(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
 

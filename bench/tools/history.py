@@ -1,0 +1,95 @@
+"""scripts/bench history: commits measured one after the other, kept small for the dashboard.
+
+A commit's file in bench/history has what the dashboard shows: of each repetition the rate and the
+ratio to the ceiling, and where they come from. The benchmarks are a fixed few that take a minute.
+Filters of 256 MiB are not among them: filling them takes longer than all others together.
+
+Programs of old commits gave some of these benchmarks other names. They are kept under today's, so
+that a series goes on. (Until then the questions were not asked once beforehand, untimed, in a
+cache; see bench/beside_ceiling.h.)
+"""
+
+import json
+import re
+import subprocess
+import tempfile
+
+import builds
+
+FOLDER = builds.ROOT / "bench" / "history"
+FILTER = (
+    r"^(may_contain/(batch|single)/(hits:(0|100)/load:95|absent|present)"
+    r"|insert/batch/(from_empty|empty_to_95)|erase/batch)/bits:[0-9]+/(bytes:)?(256KiB|16MiB)"
+)
+RENAMED = (
+    (r"/absent/", "/hits:0/load:95/"),
+    (r"/present/", "/hits:100/load:95/"),
+    (r"/empty_to_95/", "/from_empty/"),
+    (r"/(256KiB|16MiB)", r"/bytes:\1"),
+)
+CONTEXT = ("date", "num_cpus", "library_build_type", "cpu", "target", "page_size", "compiler",
+           "commit", "commit_date", "commit_title", "machine")
+KEPT = ("run_type", "repetitions", "repetition_index", "threads", "real_time", "time_unit",
+        "items_per_second", "of_ceiling", "fpr")
+
+
+def todays_name(name):
+    if "bytes:" not in name:
+        for old, new in RENAMED:
+            name = re.sub(old, new, name)
+    return name
+
+
+def rounded(value):
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def small(result, context):
+    """What is kept of a result of nestline_bench."""
+    rows = []
+    for row in result["benchmarks"]:
+        if row["run_type"] != "iteration" or row.get("error_occurred"):
+            continue
+        names = {"name": todays_name(row["name"]), "run_name": todays_name(row["run_name"])}
+        rows.append(names | {key: rounded(row[key]) for key in KEPT if key in row})
+    all_context = result["context"] | context
+    return {"context": {key: all_context[key] for key in CONTEXT if key in all_context},
+            "benchmarks": rows}
+
+
+def text_of(result):
+    """JSON with a line for each row."""
+    rows = ",\n".join(json.dumps(row) for row in result["benchmarks"])
+    return f'{{"context": {json.dumps(result["context"], indent=1)},\n"benchmarks": [\n{rows}\n]}}\n'
+
+
+def measure(commit):
+    date, title = builds.describe(commit)
+    program = builds.build_commit(commit, "nestline_bench")
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        flags = [f"--benchmark_filter={FILTER}", "--benchmark_repetitions=5",
+                 "--benchmark_min_time=0.1", f"--benchmark_out={out.name}",
+                 "--benchmark_out_format=json"]
+        done = subprocess.run([program, *flags], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise builds.Trouble(f"nestline_bench of {commit[:12]} failed\n{done.stderr}")
+        result = json.load(out)
+    context = {"commit": commit, "commit_date": date, "commit_title": title,
+               "machine": builds.machine()}
+    FOLDER.mkdir(exist_ok=True)
+    file = FOLDER / f"{date[:10]}-{commit[:12]}.json"
+    file.write_text(text_of(small(result, context)), encoding="utf-8")
+    print(f"{file.relative_to(builds.ROOT)}: {title}", flush=True)
+
+
+def history(options):
+    commits = []
+    for name in options.commits:
+        commit = builds.commit_of(name)
+        if commit is None:
+            raise builds.Trouble(f"{name} is no commit of this repository")
+        commits.append(commit)
+    for commit in commits:
+        measure(commit)
+    return 0
