@@ -123,7 +123,9 @@ struct Inputs {
 
 // Which blocks are asked for before a key's turn: its home, or its alternate too where home has no
 // copy and a mark that covers the class. The second is for those who look there: erase and count.
+// Filters of fewer blocks lie in the second-level cache, and gain nothing by it.
 enum class Fetch { home, both };
+inline constexpr std::uint64_t kFewBlocks = 8192;
 
 // Calls visit(i, place) for the inputs in order until it returns false; returns how many it took.
 // Blocks are fetched by groups: homes two groups ahead, alternates one.
@@ -143,8 +145,9 @@ std::size_t for_each_place(const AnyTable& table, const Kernels& kernels, const 
     kernels.locate_batch(view, inputs.keys + g * kLocateMost, size_of(g), inputs.kind,
                          group(g).data());
   };
+  const bool far = view.geometry.blocks() >= kFewBlocks;
   const auto fetch_alternates = [&](std::size_t g) {
-    if constexpr (kFetch == Fetch::both) {
+    if (kFetch == Fetch::both && far) {
       for (const Place& place : group(g)) table.prefetch_away(place);
     }
   };
