@@ -128,7 +128,8 @@ enum class Fetch { home, both };
 inline constexpr std::uint64_t kFewBlocks = 8192;
 
 // Calls visit(i, place) for the inputs in order until it returns false; returns how many it took.
-// Blocks are fetched by groups: homes two groups ahead, alternates one.
+// Homes are fetched two groups ahead, alternates one; a block of each beside each visit, so that
+// memory is busy all the time: it takes only so many requests at once.
 template <Fetch kFetch, class AnyTable, typename Visit>
 std::size_t for_each_place(const AnyTable& table, const Kernels& kernels, const BlocksView& view,
                            const Inputs& inputs, Visit&& visit) {
@@ -137,29 +138,29 @@ std::size_t for_each_place(const AnyTable& table, const Kernels& kernels, const 
     return g * kLocateMost >= inputs.count ? 0
                                            : std::min(kLocateMost, inputs.count - g * kLocateMost);
   };
-  const auto group = [&](std::size_t g) {
-    return std::span(ring[g % ring.size()]).first(size_of(g));
-  };
-  const auto locate = [&](std::size_t g) {
-    if (size_of(g) == 0) return;
-    kernels.locate_batch(view, inputs.keys + g * kLocateMost, size_of(g), inputs.kind,
-                         group(g).data());
-  };
-  const bool far = view.geometry.blocks() >= kFewBlocks;
-  const auto fetch_alternates = [&](std::size_t g) {
-    if (kFetch == Fetch::both && far) {
-      for (const Place& place : group(g)) table.prefetch_away(place);
+  const auto located = [&](std::size_t g) {
+    const std::span places = std::span(ring[g % ring.size()]).first(size_of(g));
+    if (!places.empty()) {
+      kernels.locate_batch(view, inputs.keys + g * kLocateMost, places.size(), inputs.kind,
+                           places.data());
     }
+    return places;
   };
-  locate(0);
-  locate(1);
-  fetch_alternates(0);
-  for (std::size_t g = 0; size_of(g) != 0; ++g) {
-    locate(g + 2);
-    fetch_alternates(g + 1);
-    for (std::size_t i = 0; i < size_of(g); ++i) {
-      if (!visit(g * kLocateMost + i, group(g)[i])) return g * kLocateMost + i;
+  const auto fetch_home = [&](const Place& place) { prefetch_block(view.blocks[place.block]); };
+  const bool far = kFetch == Fetch::both && view.geometry.blocks() >= kFewBlocks;
+  std::span<const Place> now = located(0);
+  std::span<const Place> next = located(1);
+  std::for_each(now.begin(), now.end(), fetch_home);
+  std::for_each(next.begin(), next.end(), fetch_home);
+  for (std::size_t g = 0; !now.empty(); ++g) {
+    const std::span<const Place> later = located(g + 2);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (i < later.size()) fetch_home(later[i]);
+      if (far && i < next.size()) table.prefetch_away(next[i]);
+      if (!visit(g * kLocateMost + i, now[i])) return g * kLocateMost + i;
     }
+    now = next;
+    next = later;
   }
   return inputs.count;
 }

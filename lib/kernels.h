@@ -81,7 +81,7 @@ struct Kernels {
   bool (*ask_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                     Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept;
 
-  // The homes of up to kLocateMost keys, and a prefetch of each for writing.
+  // The homes of up to kLocateMost keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, Place* places) noexcept;
 

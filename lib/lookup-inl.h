@@ -239,7 +239,6 @@ void locate_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t
                   Place* places) noexcept {
   Group group;
   locate<L>(view, keys, count, input, group);
-  prefetch_homes(view, group, count);
   for (std::size_t i = 0; i < count; ++i) places[i] = group.place(i);
 }
 

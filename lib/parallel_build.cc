@@ -144,13 +144,15 @@ class Builder {
     std::size_t left = 0;
     fetch(groups[0]);
     for (std::size_t g = 0; groups[g % 2].size != 0; ++g) {
-      fetch(groups[(g + 1) % 2]);
+      Group& after = groups[(g + 1) % 2];
+      fetch(after);
       const Group& group = groups[g % 2];
       for (const std::uint64_t end = std::min(next + blocks_a_group_, next_end); next < end;
            ++next) {
         prefetch_block(state_->view.blocks[next]);
       }
       for (std::size_t i = 0; i < group.size; ++i) {
+        if (i < after.size) prefetch_block(state_->view.blocks[after.places[i].block]);
         if (blocks.insert_at_home(group.places[i])) continue;
         back.write(group.hashes[i]);
         ++left;
