@@ -17,19 +17,6 @@
 namespace nestline::bench {
 namespace {
 
-// A filter filled to `load`, kept for the next benchmark of the same size; what is changed are
-// copies of it.
-const ConcurrentFilter& original(double load, int bits, std::size_t bytes) {
-  static std::tuple<double, int, std::size_t> kept;
-  static std::optional<ConcurrentFilter> made;
-  if (!made || kept != std::tuple(load, bits, bytes)) {
-    made.reset();
-    made.emplace(filled_filter(bits, bytes, load));
-    kept = {load, bits, bytes};
-  }
-  return *made;
-}
-
 void insert_from_empty(benchmark::State& state, int bits, std::size_t bytes) {
   Filter filter(options_of(bits, bytes));
   const std::vector<std::uint64_t> keys = counter_keys(filter.capacity());
@@ -47,7 +34,7 @@ void insert_from_empty(benchmark::State& state, int bits, std::size_t bytes) {
 // From 90 to 95 %.
 template <typename Insert>
 void insert_last(benchmark::State& state, int bits, std::size_t bytes, Insert&& insert) {
-  const ConcurrentFilter& start = original(0.90, bits, bytes);
+  const ConcurrentFilter& start = kept_filter(0.90, bits, bytes);
   const std::uint64_t first = start.size();
   const std::vector<std::uint64_t> keys = counter_keys(keys_at(kLoad, bits, bytes) - first, first);
   BesideCeiling beside(state, bytes);
@@ -61,7 +48,7 @@ void insert_last(benchmark::State& state, int bits, std::size_t bytes, Insert&& 
 
 // From full; as many at a time as are 5 % of the filter or a million.
 void erase(benchmark::State& state, int bits, std::size_t bytes) {
-  const ConcurrentFilter& start = original(kLoad, bits, bytes);
+  const ConcurrentFilter& start = kept_filter(kLoad, bits, bytes);
   const std::vector<std::uint64_t> keys =
       counter_keys(std::min<std::uint64_t>(start.size() / 20, std::uint64_t{1} << 22));
   BesideCeiling beside(state, bytes);
@@ -76,7 +63,7 @@ void erase(benchmark::State& state, int bits, std::size_t bytes) {
 // A batch of the oldest keys goes, one of new keys comes, again and again: keys gone and come.
 void churn(benchmark::State& state, int bits, std::size_t bytes) {
   constexpr std::size_t kBatch = 4096;
-  Filter filter = original(kLoad, bits, bytes).snapshot();
+  Filter filter = kept_filter(kLoad, bits, bytes).snapshot();
   std::uint64_t oldest = 0;
   std::uint64_t newest = filter.size();
   const std::vector<std::uint64_t> rounds(std::size_t{1} << 20);

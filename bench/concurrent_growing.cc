@@ -22,18 +22,6 @@
 namespace nestline::bench {
 namespace {
 
-// A full filter, kept for the next benchmark of the same size; what grows are copies of it.
-const ConcurrentFilter& original(int bits, std::size_t bytes) {
-  static std::pair<int, std::size_t> kept;
-  static std::optional<ConcurrentFilter> made;
-  if (!made || kept != std::pair(bits, bytes)) {
-    made.reset();
-    made.emplace(filled_filter(bits, bytes, kLoad));
-    kept = {bits, bytes};
-  }
-  return *made;
-}
-
 // Copies `from` twice, as a filter that grows writes each block twice: a part at a time, so that
 // the second copy finds it in the cache and the bytes read from memory are as many as in growing.
 void copy_twice(const std::uint8_t* from, std::size_t bytes, std::uint8_t* to) {
@@ -53,7 +41,7 @@ void copy_twice(const std::uint8_t* from, std::size_t bytes, std::uint8_t* to) {
 template <typename AnyFilter>
 void growing(benchmark::State& state, int bits, std::size_t bytes) {
   const std::size_t moved = 3 * bytes;
-  const ConcurrentFilter& full = original(bits, bytes);
+  const ConcurrentFilter& full = kept_filter(kLoad, bits, bytes);
   const FreshMemory from(bytes);
   const FreshMemory touched(2 * bytes);
   std::memset(from.data(), 1, bytes);
@@ -123,7 +111,7 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
   enum Phase { before, during, after };
   constexpr std::chrono::milliseconds kQuiet(100);
   constexpr std::size_t kMost = std::size_t{1} << 25;
-  const ConcurrentFilter& full = original(bits, bytes);
+  const ConcurrentFilter& full = kept_filter(kLoad, bits, bytes);
   std::vector<std::uint64_t> keys = questions(bytes, full.size(), 100);
   const std::vector<std::uint64_t> absent = questions(bytes, full.size(), 0);
   // Every other one absent.

@@ -55,8 +55,6 @@ void ask_in_pieces(std::span<const std::uint64_t> keys, std::size_t at, bool cac
   side.add(piece.size(), now() - start);
 }
 
-enum class Form { batch, single };
-
 // One thread, nobody writes: against Filter.
 void without_writers(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
                      Form form) {

@@ -24,6 +24,9 @@ void add_changing();    // inserts with more threads; a mix of everything agains
 void add_building();    // parallel::build
 void add_growing();     // growth, and lookups meanwhile
 
+// Keys are asked for by one call, or by one each.
+enum class Form { batch, single };
+
 // One side of a comparison: the pieces of work that it did and the time they took.
 class Side {
  public:

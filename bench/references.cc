@@ -93,7 +93,6 @@ struct CuckooMapReference : BatchedSet<CuckooMap<std::allocator, 1>>, HoldsTheSa
 };
 
 // The reference and nestline, and the ceiling, in turn.
-template <class Reference>
 class Contest {
  public:
   Contest(benchmark::State& state, std::size_t bytes)
@@ -172,15 +171,13 @@ Pair<Reference>& pair_at(double load, std::size_t bytes) {
   return *pair;
 }
 
-enum class Form { batch, single };
-
 template <class Reference>
 void lookups(benchmark::State& state, std::size_t bytes, int hit_rate, Form form) {
   Pair<Reference>& pair = pair_at<Reference>(kLoad, bytes);
   const auto their_keys = questions(bytes, pair.their_keys, hit_rate);
   const auto our_keys = questions(bytes, pair.filter.size(), hit_rate);
   std::vector<std::uint8_t> answers(our_keys.size());
-  Contest<Reference> contest(state, bytes);
+  Contest contest(state, bytes);
   const auto ask = [&](const auto& subject, std::span<const std::uint64_t> piece) {
     std::size_t hits = 0;
     if (form == Form::batch) {
@@ -221,7 +218,7 @@ void inserts(benchmark::State& state, std::size_t bytes, double load) {
   const std::uint64_t our_first = keys_at(load, kBits, bytes);
   const auto their_keys = counter_keys(Reference::keys_at(kLoad, bytes) - their_first, their_first);
   const auto our_keys = counter_keys(keys_at(kLoad, kBits, bytes) - our_first, our_first);
-  Contest<Reference> contest(state, bytes);
+  Contest contest(state, bytes);
   for (auto _ : state) {
     made.reset();
     made.emplace(load, bytes);
@@ -237,7 +234,7 @@ void inserts(benchmark::State& state, std::size_t bytes, double load) {
 
 template <class Reference>
 void erases(benchmark::State& state, std::size_t bytes) {
-  Contest<Reference> contest(state, bytes);
+  Contest contest(state, bytes);
   const auto keys = counter_keys(
       std::min<std::uint64_t>(keys_at(kLoad, kBits, bytes) / 20, std::uint64_t{1} << 22));
   Pair<Reference>& pair = pair_at<Reference>(kLoad, bytes);

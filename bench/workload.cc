@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 namespace nestline::bench {
 
@@ -83,6 +85,17 @@ Filter filled_filter(int bits, std::size_t bytes, double load) {
   Filter filter(options_of(bits, bytes));
   fill(filter, keys_at(load, bits, bytes));
   return filter;
+}
+
+const ConcurrentFilter& kept_filter(double load, int bits, std::size_t bytes) {
+  static std::tuple<double, int, std::size_t> kept;
+  static std::optional<ConcurrentFilter> made;
+  if (!made || kept != std::tuple(load, bits, bytes)) {
+    made.reset();
+    made.emplace(filled_filter(bits, bytes, load));
+    kept = {load, bits, bytes};
+  }
+  return *made;
 }
 
 std::vector<std::uint64_t> questions(std::size_t bytes, std::uint64_t stored, int hits,

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 
 namespace nestline::bench {
@@ -59,6 +60,10 @@ void fill(Filter& filter, std::uint64_t count);
 
 // A filter of `bytes` that holds the keys below keys_at(load, bits, bytes).
 Filter filled_filter(int bits, std::size_t bytes, double load);
+
+// The same as one that many threads may read, kept for the next benchmark that wants it; what is
+// changed are copies of it.
+const ConcurrentFilter& kept_filter(double load, int bits, std::size_t bytes);
 
 // How many of a hundred questions are about keys that are there.
 inline constexpr int kHitRates[] = {0, 10, 50, 100};

@@ -111,14 +111,14 @@ def machine():
     return f"{model}, {cores} core" + ("s" if cores != 1 else "")
 
 
+def context_of(commit):
+    """What a result should say of a commit and the machine that measured it."""
+    date, title = describe(commit)
+    return {"commit": commit, "commit_date": date, "commit_title": title, "machine": machine()}
+
+
 def context():
     """What a result should say of the source tree and the machine it comes from."""
     changed = call("git", "status", "--porcelain", "--untracked-files=no")
-    commit = commit_of("HEAD")
-    date, title = describe(commit)
-    return {
-        "commit": commit + ("-changed" if changed else ""),
-        "commit_date": date,
-        "commit_title": title,
-        "machine": machine(),
-    }
+    head = context_of(commit_of("HEAD"))
+    return head | {"commit": head["commit"] + ("-changed" if changed else "")}

@@ -64,7 +64,7 @@ def text_of(result):
 
 
 def measure(commit):
-    date, title = builds.describe(commit)
+    context = builds.context_of(commit)
     program = builds.build_commit(commit, "nestline_bench")
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         flags = [f"--benchmark_filter={FILTER}", "--benchmark_repetitions=5",
@@ -75,12 +75,10 @@ def measure(commit):
         if done.returncode:
             raise builds.Trouble(f"nestline_bench of {commit[:12]} failed\n{done.stderr}")
         result = json.load(out)
-    context = {"commit": commit, "commit_date": date, "commit_title": title,
-               "machine": builds.machine()}
     FOLDER.mkdir(exist_ok=True)
-    file = FOLDER / f"{date[:10]}-{commit[:12]}.json"
+    file = FOLDER / f"{context['commit_date'][:10]}-{commit[:12]}.json"
     file.write_text(text_of(small(result, context)), encoding="utf-8")
-    print(f"{file.relative_to(builds.ROOT)}: {title}", flush=True)
+    print(f"{file.relative_to(builds.ROOT)}: {context['commit_title']}", flush=True)
 
 
 def history(options):
