@@ -81,7 +81,7 @@ TEST(GenerationPlan, SumsStayBelowThePromise) {
       used += rate;
     }
     RecordProperty("generations", kept);
-    EXPECT_GE(kept, error == 0 || error > 0.015 ? 100 : error >= 0.001 ? 8 : 2);
+    EXPECT_GE(kept, error == 0 ? 59 : error > 0.015 ? 73 : error >= 0.001 ? 7 : 2);
   }
 }
 

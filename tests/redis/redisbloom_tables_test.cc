@@ -78,7 +78,9 @@ TEST(RedisBloomTables, AnswerCountEraseAndCompactAsTheModel) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    const auto pick = [&](std::uint32_t below) { return random() % below; };
+    const auto pick = [&](std::uint32_t below) {
+      return static_cast<std::uint32_t>(random()) % below;
+    };
     const auto size = static_cast<std::uint16_t>(1 + pick(4));
     RedisBloomModel model(2 * size + pick(100), size, static_cast<std::uint16_t>(1 + pick(30)),
                           static_cast<std::uint16_t>(1U << pick(3)));

@@ -61,7 +61,7 @@ void change(CuckooValue& value, Multiset& model, std::mt19937_64& random, std::u
       ASSERT_TRUE(value.erase(item)) << item;
       --copies;
     }
-    if (step % 16 == 0) ASSERT_EQ(value.exists(item), value.count(item) != 0);
+    ASSERT_EQ(value.exists(item), value.count(item) != 0);
   }
 }
 
@@ -280,7 +280,7 @@ TEST(CuckooValue, CompactUnitesGenerationsOfEqualShape) {
   std::uint64_t items = 0;
   while (value->generations() < 8) value->add(name(items++));
   for (std::uint64_t i = 0; i < items; ++i) {
-    if (i % 3 != 0) ASSERT_TRUE(value->erase(name(i)));
+    ASSERT_TRUE(i % 3 == 0 || value->erase(name(i)));
   }
   const std::uint64_t before = value->generations();
   value->compact();
