@@ -219,7 +219,10 @@ void CuckooValue::compact() noexcept {
 
 // When there are no items, all that slots still show waits to be taken out.
 void CuckooValue::empty_all() noexcept {
-  for (Generation& generation : generations_) generation.filter().clear();
+  for (Generation& generation : generations_) {
+    // What is empty may be memory that nobody has touched yet.
+    if (generation.filter().size() != 0) generation.filter().clear();
+  }
   ledger_.clear();
 }
 
