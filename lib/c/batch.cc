@@ -102,8 +102,8 @@ void require_positions(std::size_t keys) {
 }
 
 template <class Keys>
-std::uint64_t select_batch(const nestline_filter* filter, const Keys& keys, std::uint32_t* positions,
-                     const char** error) {
+std::uint64_t select_batch(const nestline_filter* filter, const Keys& keys,
+                           std::uint32_t* positions, const char** error) {
   return ask_batch(filter, keys, positions, "the array of positions is NULL", error,
                    [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t total) {
                      require_positions(keys.size());
