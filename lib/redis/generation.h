@@ -1,0 +1,62 @@
+// One nestline filter of a value, with what its plan allows it; and the only file here that looks
+// into a Filter, for what its public members cannot do: copy, and read and write ranges of blocks.
+#ifndef NESTLINE_REDIS_GENERATION_H_
+#define NESTLINE_REDIS_GENERATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "generation_plan.h"
+#include "nestline/filter.h"
+
+namespace nestline::redis {
+
+/// What an image says of a generation: enough to make it again, empty.
+struct GenerationShape {
+  int bits = 0;
+  unsigned growth = 0;
+  unsigned most_growth = 0;
+  std::uint64_t base_blocks = 0;
+  std::uint64_t capacity = 0;
+
+  friend bool operator==(const GenerationShape&, const GenerationShape&) = default;
+};
+
+/// See the head of this file.
+class Generation {
+ public:
+  /// Empty. Throws std::bad_alloc.
+  Generation(const GenerationPlan& plan, std::uint64_t seed);
+  /// Empty, of this shape. Throws std::invalid_argument when there is no such filter (an image may
+  /// be hostile), std::bad_alloc.
+  Generation(const GenerationShape& shape, std::uint64_t seed);
+
+  [[nodiscard]] Filter& filter() noexcept { return filter_; }
+  [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
+  [[nodiscard]] unsigned most_growth() const noexcept { return most_growth_; }
+  [[nodiscard]] bool has_room() const noexcept { return filter_.size() < filter_.capacity(); }
+  /// Whether it may double once more, by its plan and its size.
+  [[nodiscard]] bool may_grow() const noexcept;
+
+  [[nodiscard]] GenerationShape shape() const noexcept;
+  /// Throws std::bad_alloc. O(memory).
+  [[nodiscard]] Generation copy() const;
+
+  /// All blocks as bytes; they move with every growth.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept;
+  /// Overwrites the blocks from byte `offset` on, which must be a multiple of 64 as the length. The
+  /// size follows. False, nothing being changed, when they lie outside or are not what a filter of
+  /// this shape can have there. Throws std::bad_alloc.
+  bool load(std::uint64_t offset, std::span<const std::byte> blocks);
+
+ private:
+  Generation(Filter filter, unsigned most_growth) noexcept;
+
+  Filter filter_;
+  unsigned most_growth_;
+};
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_REDIS_GENERATION_H_
