@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hash.h"
+#include "little_endian.h"
 #include "nestline/io.h"
 
 namespace nestline {
@@ -38,22 +39,6 @@ constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;  // of a promise: Opt
 
 constexpr const char* kCopyAgain = "; copy the file again or restore it";
 constexpr const char* kNotOurs = "; the file was not written by nestline, build it again";
-
-template <typename Number>
-Number get(std::span<const std::byte> bytes, std::size_t at) {
-  Number number = 0;
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    number |= static_cast<Number>(std::to_integer<Number>(bytes[at + i]) << (8 * i));
-  }
-  return number;
-}
-
-template <typename Number>
-void put(std::span<std::byte> bytes, std::size_t at, Number number) {
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    bytes[at + i] = static_cast<std::byte>(number >> (8 * i) & 0xff);
-  }
-}
 
 bool is_zero(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
@@ -110,38 +95,6 @@ std::optional<Flaw> identify(std::span<const std::byte> start, std::uint64_t fil
   return std::nullopt;
 }
 
-// Whether each field is in its range. `header` has them already.
-std::optional<Flaw> judge_fields(const FileHeader& header) {
-  const Geometry& geometry = header.geometry;
-  if (header.bits != 8 && header.bits != 12 && header.bits != 16) {
-    return Flaw{kBitsAt, "the fingerprint width is not 8, 12 or 16 bits"};
-  }
-  if (geometry.growth > max_growth(header.bits)) {
-    return Flaw{kGrowthAt, "the filter has grown " + to_string(geometry.growth) +
-                               " times, but this library reads at most " +
-                               to_string(max_growth(header.bits)) + " at " +
-                               to_string(header.bits) + " bits"};
-  }
-  // In this order: the shift is safe only for the numbers that pass.
-  if (geometry.base_blocks == 0 || geometry.base_blocks > kMaxBlocks >> geometry.growth) {
-    return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
-                                   ", is not in 1 to " + to_string(kMaxBlocks >> geometry.growth)};
-  }
-  const std::uint64_t slots = geometry.blocks() * slots_of(header.bits);
-  if (header.keys > slots) {
-    return Flaw{kKeysAt, "it says it holds " + to_string(header.keys) + " keys, but has only " +
-                             to_string(slots) + " slots"};
-  }
-  if (header.capacity == 0 || header.capacity > slots) {
-    return Flaw{kCapacityAt, "the capacity, " + to_string(header.capacity) + ", is not in 1 to " +
-                                 to_string(slots) + ", the number of slots"};
-  }
-  if (header.max_capacity > kMaxKeys) {
-    return Flaw{kMaxCapacityAt, "the maximal capacity is above 2^53"};
-  }
-  return std::nullopt;
-}
-
 std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t told,
                                  std::uint64_t file_bytes) {
   const std::uint64_t wanted = header.file_bytes();
@@ -174,6 +127,37 @@ ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
   ChecksumBytes checksum;
   put(checksum, 0, checksum_bytes(bytes.data(), bytes.size()));
   return checksum;
+}
+
+std::optional<Flaw> check_fields(const FileHeader& header) {
+  const Geometry& geometry = header.geometry;
+  if (header.bits != 8 && header.bits != 12 && header.bits != 16) {
+    return Flaw{kBitsAt, "the fingerprint width is not 8, 12 or 16 bits"};
+  }
+  if (geometry.growth > max_growth(header.bits)) {
+    return Flaw{kGrowthAt, "the filter has grown " + to_string(geometry.growth) +
+                               " times, but this library reads at most " +
+                               to_string(max_growth(header.bits)) + " at " +
+                               to_string(header.bits) + " bits"};
+  }
+  // In this order: the shift is safe only for the numbers that pass.
+  if (geometry.base_blocks == 0 || geometry.base_blocks > kMaxBlocks >> geometry.growth) {
+    return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
+                                   ", is not in 1 to " + to_string(kMaxBlocks >> geometry.growth)};
+  }
+  const std::uint64_t slots = geometry.blocks() * slots_of(header.bits);
+  if (header.keys > slots) {
+    return Flaw{kKeysAt, "it says it holds " + to_string(header.keys) + " keys, but has only " +
+                             to_string(slots) + " slots"};
+  }
+  if (header.capacity == 0 || header.capacity > slots) {
+    return Flaw{kCapacityAt, "the capacity, " + to_string(header.capacity) + ", is not in 1 to " +
+                                 to_string(slots) + ", the number of slots"};
+  }
+  if (header.max_capacity > kMaxKeys) {
+    return Flaw{kMaxCapacityAt, "the maximal capacity is above 2^53"};
+  }
+  return std::nullopt;
 }
 
 HeaderBytes encode_header(const FileHeader& header) {
@@ -220,7 +204,7 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start, std::uint64_
   header.keys = get<std::uint64_t>(start, kKeysAt);
   header.capacity = get<std::uint64_t>(start, kCapacityAt);
   header.max_capacity = get<std::uint64_t>(start, kMaxCapacityAt);
-  if (auto flaw = judge_fields(header)) {
+  if (auto flaw = check_fields(header)) {
     flaw->cause += kNotOurs;
     return flaw;
   }
@@ -256,10 +240,13 @@ std::optional<Flaw> ContentCheck::section(std::uint64_t i, std::span<const std::
                     to_string(i + 1) + " of " + to_string(header_.sections()) +
                     ", do not match their checksum" + kCopyAgain};
   }
-  const std::uint64_t first = i * (kSectionBytes / kBlockBytes);
-  const auto* const blocks = reinterpret_cast<const Block*>(bytes.data());
-  for (std::size_t b = 0; b < bytes.size() / kBlockBytes; ++b) {
-    if (auto flaw = block(first + b, blocks[b])) return flaw;
+  return blocks(i * (kSectionBytes / kBlockBytes),
+                {reinterpret_cast<const Block*>(bytes.data()), bytes.size() / kBlockBytes});
+}
+
+std::optional<Flaw> ContentCheck::blocks(std::uint64_t first, std::span<const Block> blocks) {
+  for (const Block& each : blocks) {
+    if (auto flaw = block(first++, each)) return flaw;
   }
   return std::nullopt;
 }

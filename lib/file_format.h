@@ -65,6 +65,9 @@ struct Flaw {
   std::string cause;
 };
 
+// Whether width, growth, blocks, keys and capacities are each in their range.
+std::optional<Flaw> check_fields(const FileHeader& header);
+
 using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 HeaderBytes encode_header(const FileHeader& header);
 
@@ -91,6 +94,12 @@ class ContentCheck {
   // version 0, free slots all zero, each fingerprint in a block where it can be found. Counts the
   // keys. `bytes` must be aligned as blocks are.
   std::optional<Flaw> section(std::uint64_t i, std::span<const std::byte> bytes);
+
+  // The same for blocks from number `first` on, without their checksum.
+  std::optional<Flaw> blocks(std::uint64_t first, std::span<const Block> blocks);
+
+  // Keys counted so far.
+  [[nodiscard]] std::uint64_t counted() const { return counted_; }
 
   // Whether the header tells the number of keys counted by section().
   [[nodiscard]] std::optional<Flaw> keys() const;

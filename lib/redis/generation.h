@@ -23,6 +23,9 @@ struct GenerationShape {
   friend bool operator==(const GenerationShape&, const GenerationShape&) = default;
 };
 
+/// Whether there can be such a filter, with so many keys.
+bool is_valid(const GenerationShape& shape, std::uint64_t keys);
+
 /// See the head of this file.
 class Generation {
  public:
@@ -38,6 +41,9 @@ class Generation {
   [[nodiscard]] bool has_room() const noexcept { return filter_.size() < filter_.capacity(); }
   /// Whether it may double once more, by its plan and its size.
   [[nodiscard]] bool may_grow() const noexcept;
+
+  /// Bytes of it besides this object.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
   [[nodiscard]] GenerationShape shape() const noexcept;
   /// Throws std::bad_alloc. O(memory).

@@ -13,6 +13,8 @@
 
 namespace nestline::redis {
 
+struct PiecePlace;  // image.h
+
 /// Not safe for concurrent use.
 class ImageReader {
  public:
@@ -30,6 +32,11 @@ class ImageReader {
 
  private:
   struct State;
+
+  bool add_head(std::span<const std::byte> piece);
+  bool add_piece(std::span<const std::byte> piece);
+  bool add_content(const PiecePlace& place, std::span<const std::byte> content);
+
   std::unique_ptr<State> state_;
 };
 

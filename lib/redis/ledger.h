@@ -23,9 +23,11 @@ namespace nestline::redis {
 class Ledger {
  public:
   struct Entry {
-    std::int64_t copies = 0;            ///< n; never 0.
+    std::int64_t copies = 0;            ///< n; not 0 but for prepare.
     std::uint64_t redisbloom_hash = 0;  ///< The item's MurmurHash64A; 0 in values without tables.
   };
+  /// The most copies that one entry may count: then sums of them cannot overflow.
+  static constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;
   using Entries = std::map<std::uint64_t, Entry>;
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
@@ -36,6 +38,10 @@ class Ledger {
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
   /// Adds `change` to the hash's n. Throws std::bad_alloc only where there was no entry.
   void add(std::uint64_t hash, std::int64_t change, std::uint64_t redisbloom_hash);
+  /// Makes an entry whose n is 0 where there is none, so that the next add for this hash cannot
+  /// fail; drop_prepared must follow. Throws std::bad_alloc.
+  void prepare(std::uint64_t hash);
+  void drop_prepared(std::uint64_t hash) noexcept;
   /// Sets n and the other hash. Throws std::bad_alloc.
   void set(std::uint64_t hash, const Entry& entry);
   void clear() noexcept;

@@ -62,6 +62,13 @@ class RedisBloomTables {
   /// Empty tables as the header says; their bytes come by load or set_table. Throws
   /// std::invalid_argument when the header is not valid, std::bad_alloc.
   explicit RedisBloomTables(const RedisBloomHeader& header);
+  /// For loaders, which may take memory only as slots come: no tables yet, but this header. Throws
+  /// std::invalid_argument when it is not valid.
+  static RedisBloomTables begin(const RedisBloomHeader& header);
+  /// One more of the header's tables, empty. False when it has them all. Throws std::bad_alloc.
+  bool append_clear();
+  /// Whether all of the header's tables are there.
+  [[nodiscard]] bool is_whole() const noexcept { return tables_.size() == header_.tables; }
 
   [[nodiscard]] bool empty() const noexcept { return tables_.empty(); }
   /// The header as it is now: items, deletes and tables change with erase and compact.
@@ -69,6 +76,8 @@ class RedisBloomTables {
 
   /// Whether the item with this hash is in one of the tables; O(tables).
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept;
+  /// Whether every slot is free. O(slots).
+  [[nodiscard]] bool is_clear() const noexcept;
   /// Slots that hold its fingerprint; a slot counts twice where both its buckets are the same.
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const noexcept;
   /// Clears one slot, newest table first. Then, if there are several tables and deletes are more
@@ -81,8 +90,9 @@ class RedisBloomTables {
 
   /// Table i's slots. i < header().tables.
   [[nodiscard]] std::span<const std::byte> table(std::uint64_t i) const noexcept;
-  /// Copies a whole table's slots; false, nothing being changed, when the length differs.
-  bool set_table(std::uint64_t i, std::span<const std::byte> slots) noexcept;
+  /// Overwrites slots of table i from `offset` on; false, nothing being changed, when they do not
+  /// lie inside it or there are none.
+  bool load_table(std::uint64_t i, std::uint64_t offset, std::span<const std::byte> slots) noexcept;
   /// All slots, as one run of bytes from table 0 on.
   [[nodiscard]] std::uint64_t slots() const noexcept;
 

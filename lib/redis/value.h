@@ -30,10 +30,13 @@
 
 #include "generation.h"
 #include "ledger.h"
+#include "nestline/keys.h"
 #include "redisbloom_tables.h"
 #include "settings.h"
 
 namespace nestline::redis {
+
+struct ImageHead;  // image.h
 
 /// How an add, or an update, ended.
 enum class Added : std::uint8_t {
@@ -185,16 +188,47 @@ class CuckooValue {
   [[nodiscard]] std::uint64_t digest() const;
 
  private:
-  friend struct Image;  // image.cc
+  friend class ImageReader;
+
+  // An item's hash for the generations, and for RedisBloom's tables: 0 when there are none.
+  struct Item {
+    Hash hash;
+    std::uint64_t redisbloom;
+  };
+  // What slots show of an item.
+  struct Shown {
+    std::uint64_t copies;
+    unsigned filters;  // that show it, all RedisBloom tables counting as one
+  };
 
   explicit CuckooValue(const Settings& settings);
+
+  [[nodiscard]] Item item_of(std::string_view item) const noexcept;
+  [[nodiscard]] Shown shown(const Item& item) const noexcept;
+  [[nodiscard]] std::uint64_t count_of(const Item& item) const noexcept;
+  [[nodiscard]] bool exists_of(const Item& item) const noexcept;
+  void exists_some(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
+
+  [[nodiscard]] ImageHead head() const;
+  static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head);
+
+  Added add_item(const Item& item, std::uint64_t most_generations) noexcept;
+  Added store(const Item& item, std::uint64_t most_generations);
+  bool store_in_older(const Item& item) noexcept;
+  void open_generation();
+  bool erase_item(const Item& item);
+  void take_out(const Item& item, std::uint64_t copies) noexcept;
+  void settle_entry(Ledger::Entries::const_iterator entry) noexcept;
+  void settle_all() noexcept;
+  void unite_generations() noexcept;
+  void drop_empty(std::size_t most_bytes) noexcept;
 
   Settings settings_;
   std::vector<Generation> generations_;
   Ledger ledger_;
   RedisBloomTables tables_;
   std::uint64_t deletes_ = 0;         // less those of tables_
-  std::uint64_t declared_items_ = 0;  // of a head whose pieces are being loaded
+  std::uint64_t declared_items_ = 0;  // what a head said, for is_complete
 };
 
 }  // namespace nestline::redis

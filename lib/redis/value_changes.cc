@@ -1,0 +1,252 @@
+// CuckooValue: its changes.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "generation_plan.h"
+#include "value.h"
+
+namespace nestline::redis {
+namespace {
+
+// A further generation has room for this many at least: smaller ones fill badly.
+constexpr std::uint64_t kLeastFurtherCapacity = 256;
+// The first beside tables of RedisBloom.
+constexpr std::uint64_t kLeastBesideTables = 1024;
+
+// Entries of the ledger that an erase looks at again. More than the one it may add, so that they
+// are settled faster than they come up.
+constexpr int kTurns = 2;
+
+std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
+  return capacity > kMostFurtherCapacity / factor ? kMostFurtherCapacity : capacity * factor;
+}
+
+}  // namespace
+
+Added CuckooValue::add(std::string_view item, std::uint64_t most_generations) noexcept {
+  return add_item(item_of(item), most_generations);
+}
+
+Added CuckooValue::add_unique(std::string_view item, std::uint64_t most_generations) noexcept {
+  const Item hashes = item_of(item);
+  return exists_of(hashes) ? Added::present : add_item(hashes, most_generations);
+}
+
+Added CuckooValue::update(std::string_view old_item, std::string_view new_item,
+                          std::uint64_t most_generations) noexcept {
+  const Item old_hashes = item_of(old_item);
+  if (!exists_of(old_hashes)) return Added::missing;
+  try {
+    // So that erasing cannot fail once the new item is in.
+    ledger_.prepare(old_hashes.hash.value);
+  } catch (const std::bad_alloc&) {
+    return Added::no_memory;
+  }
+  const Added added = add_item(item_of(new_item), most_generations);
+  if (added == Added::added) erase_item(old_hashes);
+  ledger_.drop_prepared(old_hashes.hash.value);
+  return added;
+}
+
+Added CuckooValue::add_item(const Item& item, std::uint64_t most_generations) noexcept {
+  try {
+    if (settings_.expansion == 0 && items() >= settings_.capacity) return Added::full;
+    // A copy that waits to be taken out stands for the new one.
+    const std::int64_t copies = ledger_.copies(item.hash.value);
+    if (copies >= Ledger::kMostCopies) return Added::full;
+    if (copies >= 0) return store(item, most_generations);
+    ledger_.add(item.hash.value, 1, item.redisbloom);
+    return Added::added;
+  } catch (const std::bad_alloc&) {
+    return Added::no_memory;
+  }
+}
+
+Added CuckooValue::store(const Item& item, std::uint64_t most_generations) {
+  for (;;) {
+    if (!generations_.empty()) {
+      Generation& newest = generations_.back();
+      if (newest.has_room() || settings_.expansion == 0) {
+        const Outcome outcome = newest.filter().insert(item.hash).outcome;
+        if (outcome == Outcome::stored) return Added::added;
+        if (outcome == Outcome::copies) {
+          ledger_.add(item.hash.value, 1, item.redisbloom);
+          return Added::added;
+        }
+      }
+      if (settings_.expansion == 0) return Added::full;
+      if (store_in_older(item)) return Added::added;
+      if (newest.may_grow() && newest.filter().grow()) continue;
+    }
+    if (generations_.size() >= std::min(most_generations, kMostGenerations)) {
+      return Added::too_many;
+    }
+    open_generation();
+  }
+}
+
+// Oldest first, so that the newest ones empty.
+bool CuckooValue::store_in_older(const Item& item) noexcept {
+  return std::any_of(generations_.begin(), generations_.end() - 1, [&](Generation& generation) {
+    return generation.has_room() && generation.filter().insert(item.hash);
+  });
+}
+
+void CuckooValue::open_generation() {
+  std::uint64_t capacity = settings_.capacity;
+  if (!generations_.empty()) {
+    capacity = std::max(kLeastFurtherCapacity,
+                        times(generations_.back().filter().capacity(), settings_.expansion));
+  } else if (!tables_.empty()) {
+    const std::uint64_t items = tables_.header().items;
+    capacity = settings_.expansion == 0
+                   ? std::max(kLeastBesideTables, settings_.capacity - items)
+                   : times(std::max(kLeastBesideTables, items), settings_.expansion);
+  }
+  Billionths used = 0;
+  for (const Generation& generation : generations_) {
+    used += rate_when_full(generation.filter().bits(), generation.filter().growth());
+  }
+  generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed);
+}
+
+bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)); }
+
+bool CuckooValue::erase_item(const Item& item) {
+  const std::int64_t copies = ledger_.copies(item.hash.value);
+  const Shown slots = shown(item);
+  const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
+  if (slots.copies < pending) return false;
+  if (copies > 0 || (slots.filters > 1 && slots.copies > pending)) {
+    ledger_.add(item.hash.value, -1, item.redisbloom);
+    ++deletes_;
+  } else {
+    ++deletes_;
+    take_out(item, pending);
+  }
+  for (int turn = 0; turn < kTurns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
+  drop_empty(kMostBytesToDouble);
+  return true;
+}
+
+// Takes so many fingerprints out of whichever filters show them, and with them the item's entry.
+void CuckooValue::take_out(const Item& item, std::uint64_t copies) noexcept {
+  const std::int64_t entry = ledger_.copies(item.hash.value);
+  if (entry < 0) ledger_.add(item.hash.value, -entry, 0);
+  for (auto generation = generations_.rbegin(); generation != generations_.rend(); ++generation) {
+    while (copies != 0 && generation->filter().erase(item.hash)) --copies;
+  }
+  while (copies != 0 && item.redisbloom != 0 && tables_.erase(item.redisbloom)) {
+    --copies;
+    if (deletes_ != 0) --deletes_;  // the tables count it
+  }
+}
+
+// Takes out what waits to be taken out, if it is known where it is: `pending` copies were erased,
+// and slots still show them. Where one filter only shows the item, they are there. Where slots show
+// no more than those copies, all that they show is those copies.
+void CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
+  const auto& [hash, what] = *entry;
+  if (what.copies > 0) return;
+  const Item item{{hash}, what.redisbloom_hash};
+  const auto pending = static_cast<std::uint64_t>(-what.copies);
+  const Shown slots = shown(item);
+  if (slots.filters <= 1 || slots.copies <= pending) take_out(item, pending);
+}
+
+void CuckooValue::settle_all() noexcept {
+  const Ledger::Entries& entries = ledger_.entries();
+  for (auto entry = entries.begin(); entry != entries.end();) {
+    const std::uint64_t hash = entry->first;
+    settle_entry(entry);
+    entry = entries.upper_bound(hash);
+  }
+}
+
+// One generation stays, so that the next item finds it.
+void CuckooValue::drop_empty(std::size_t most_bytes) noexcept {
+  for (std::size_t i = generations_.size(); i-- > 0 && generations_.size() > 1;) {
+    const Filter& filter = generations_[i].filter();
+    if (filter.size() == 0 && filter.memory_bytes() <= most_bytes) {
+      generations_.erase(generations_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+void CuckooValue::clear() {
+  CuckooValue fresh(settings_);
+  fresh.open_generation();
+  *this = std::move(fresh);
+}
+
+void CuckooValue::compact() noexcept {
+  tables_.compact(true);
+  settle_all();
+  unite_generations();
+  settle_all();  // what two generations showed may be in one now
+  drop_empty(std::numeric_limits<std::size_t>::max());
+  if (!generations_.empty() && tables_.is_clear()) tables_ = {};
+  deletes_ = 0;
+}
+
+// Puts newer generations into older ones of equal shape that have room for all of them.
+void CuckooValue::unite_generations() noexcept {
+  const auto unite = [&](std::size_t older, std::size_t newer) {
+    Filter& into = generations_[older].filter();
+    const Filter& from = generations_[newer].filter();
+    GenerationShape shape = generations_[newer].shape();
+    shape.most_growth = generations_[older].most_growth();
+    if (generations_[older].shape() != shape || into.size() + from.size() > into.capacity()) {
+      return false;
+    }
+    try {
+      into.merge(from);
+    } catch (const std::length_error&) {
+      return false;  // more copies of something than find place
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    generations_.erase(generations_.begin() + static_cast<std::ptrdiff_t>(newer));
+    return true;
+  };
+  for (std::size_t newer = generations_.size(); newer-- > 1;) {
+    for (std::size_t older = 0; older < newer; ++older) {
+      if (unite(older, newer)) break;
+    }
+  }
+}
+
+void CuckooValue::merge(const CuckooValue& other) {
+  if (other.settings_.seed != settings_.seed) {
+    throw std::invalid_argument("the two hash their items under different seeds");
+  }
+  if (!other.tables_.empty()) {
+    throw std::invalid_argument("tables of RedisBloom cannot be merged into another filter");
+  }
+  if (settings_.expansion == 0 && items() + other.items() > settings_.capacity) {
+    throw std::invalid_argument("together they hold more than the capacity, and expansion is 0");
+  }
+  if (generations_.size() + other.generations_.size() > kMostGenerations) {
+    throw std::invalid_argument("together they have more than 65535 generations");
+  }
+  // The newest one stays the last, since new items go there.
+  std::vector<Generation> united;
+  united.reserve(generations_.size() + other.generations_.size());
+  for (const Generation& generation : other.generations_) united.push_back(generation.copy());
+  Ledger ledger = ledger_;
+  for (const auto& [hash, entry] : other.ledger_.entries()) {
+    ledger.add(hash, entry.copies, entry.redisbloom_hash);
+    if (ledger.copies(hash) > Ledger::kMostCopies) {
+      throw std::invalid_argument("together they hold more than 2^32 copies of one item");
+    }
+  }
+  std::move(generations_.begin(), generations_.end(), std::back_inserter(united));
+  generations_ = std::move(united);
+  ledger_ = std::move(ledger);
+}
+
+}  // namespace nestline::redis
