@@ -23,11 +23,11 @@ std::span<const std::byte> bytes_of(String* argument) {
 int load_head(const Call& call, OpenedKey& key) {
   if (key.filter() != nullptr) return reply_error(call, kItemExists);
   const auto head = bytes_of(call.arguments[3]);
-  if (head.size() < kRedisBloomHeaderBytes) return reply_error(call, kInvalidHeader);
   try {
     key.set(CuckooValue::from_head(head, kSeedOfRedisBloom));
   } catch (const std::invalid_argument&) {
-    return reply_error(call, kCouldNotCreateFromHeader);
+    const bool is_redisbloom = head.size() == kRedisBloomHeaderBytes;
+    return reply_error(call, is_redisbloom ? kCouldNotCreateFromHeader : kInvalidHeader);
   } catch (const std::bad_alloc&) {
     return reply_error(call, kCouldNotCreateFromHeader);
   }

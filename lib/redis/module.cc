@@ -17,10 +17,11 @@ int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::Strin
                        int count) {
   using namespace nestline::redis;
   if (!load(context)) return kError;
-  if (api.IsModuleNameBusy(kName) != 0) return kError;
-  if (api.SetModuleAttribs(context, kName, NESTLINE_MODULE_VERSION, kApiVersion) != kOk) {
+  if (api.IsModuleNameBusy(kName) != 0) {
+    api.Log(context, "warning", "a module of the name %s is loaded already", kName);
     return kError;
   }
+  api.SetModuleAttribs(context, kName, NESTLINE_MODULE_VERSION, kApiVersion);
   // Changes are told where they happen, not for every key that was opened to write.
   api.SetModuleOptions(context, kOptionHandleIoErrors | kOptionNoImplicitSignal);
   if (!register_commands(context) || !register_data_type(context) ||

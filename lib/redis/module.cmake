@@ -5,11 +5,6 @@
 # nestline comes from an archive: of an archive the linker takes the files that something asks for,
 # and nobody asks for lib/storage.cc, since redis/storage.cc has what it would bring. A name that is
 # defined twice, or nowhere, is an error.
-if(NOT TARGET nestline_inside)
-  add_library(nestline_inside STATIC $<TARGET_OBJECTS:nestline>)
-  set_target_properties(nestline_inside PROPERTIES LINKER_LANGUAGE CXX)
-endif()
-
 add_library(
   nestline_redis MODULE
   redis/add.cc

@@ -156,7 +156,7 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
 
 // X(result, name, parameters): what every server from Redis 7.0 on has.
 #define NESTLINE_REDIS_REQUIRED(X)                                                                \
-  X(int, SetModuleAttribs, (Context*, const char* name, int version, int api_version))            \
+  X(void, SetModuleAttribs, (Context*, const char* name, int version, int api_version))           \
   X(int, IsModuleNameBusy, (const char* name))                                                    \
   X(void, SetModuleOptions, (Context*, int options))                                              \
   X(int, CreateCommand,                                                                           \

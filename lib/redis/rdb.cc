@@ -3,10 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "image_reader.h"
 
@@ -17,9 +15,8 @@ namespace {
 class Buffer {
  public:
   explicit Buffer(Io* io) : bytes_(api.LoadStringBuffer(io, &size_)) {}
-  Buffer(Buffer&& other) noexcept
-      : size_(std::exchange(other.size_, 0)), bytes_(std::exchange(other.bytes_, nullptr)) {}
-  Buffer& operator=(Buffer&&) = delete;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
   ~Buffer() {
     if (bytes_ != nullptr) api.Free(bytes_);
   }
@@ -53,54 +50,15 @@ void save_tables(Io* io, const RedisBloomTables& tables) {
   }
 }
 
-// Collects tables until an eighth of all bytes has come: only then is there reason to believe the
-// header, and to ask for memory for all of them.
-class TablesReader {
- public:
-  explicit TablesReader(const RedisBloomHeader& header) : header_(header) {}
-
-  bool add(Io* io, bool tells_buckets) {
-    const auto buckets = header_.buckets_of(read_);
-    if (tells_buckets && (api.LoadUnsigned(io) != buckets || api.IsIOError(io) != 0)) return false;
-    Buffer slots(io);
-    if (!buckets || !slots.is_there() || slots.bytes().size() != *buckets * header_.bucket_size) {
-      return false;
-    }
-    bytes_ += slots.bytes().size();
-    waiting_.push_back(std::move(slots));
-    ++read_;
-    return store();
-  }
-
-  RedisBloomTables take() { return std::move(*tables_); }
-
- private:
-  [[nodiscard]] bool is_believable() const {
-    std::uint64_t wanted = 0;
-    for (std::uint64_t i = 0; i < header_.tables; ++i) {
-      const auto buckets = header_.buckets_of(i);
-      if (!buckets || *buckets * header_.bucket_size > bytes_ * 8 - wanted) return false;
-      wanted += *buckets * header_.bucket_size;
-    }
-    return true;
-  }
-
-  bool store() {
-    if (!tables_ && !is_believable()) return true;
-    if (!tables_) tables_.emplace(header_);
-    for (std::uint64_t i = 0; i < waiting_.size(); ++i) {
-      if (!tables_->set_table(read_ - waiting_.size() + i, waiting_[i].bytes())) return false;
-    }
-    waiting_.clear();
-    return true;
-  }
-
-  RedisBloomHeader header_;
-  std::optional<RedisBloomTables> tables_;
-  std::vector<Buffer> waiting_;
-  std::uint64_t read_ = 0;
-  std::uint64_t bytes_ = 0;
-};
+// Reads the next table, of which memory is asked for when its slots have come.
+bool load_table(Io* io, bool tells_buckets, std::uint64_t number, RedisBloomTables& tables) {
+  const auto buckets = tables.header().buckets_of(number);
+  if (tells_buckets && (api.LoadUnsigned(io) != buckets || api.IsIOError(io) != 0)) return false;
+  const Buffer slots(io);
+  return buckets && slots.is_there() &&
+         slots.bytes().size() == *buckets * tables.header().bucket_size && tables.append_clear() &&
+         tables.load_table(number, 0, slots.bytes());
+}
 
 // Whether `number` fits into 16 bits; then it is in `field`.
 bool narrow(std::uint64_t number, std::uint16_t& field) {
@@ -126,11 +84,11 @@ std::unique_ptr<CuckooValue> load_tables(Io* io, std::uint64_t tables, int encod
     }
   }
   if (api.IsIOError(io) != 0 || !is_valid(header)) return nullptr;
-  TablesReader reader(header);
+  RedisBloomTables read = RedisBloomTables::begin(header);
   for (std::uint64_t i = 0; i < header.tables; ++i) {
-    if (!reader.add(io, is_new)) return nullptr;
+    if (!load_table(io, is_new, i, read)) return nullptr;
   }
-  return CuckooValue::from_tables(reader.take(), 0);
+  return CuckooValue::from_tables(std::move(read), 0);
 }
 
 std::unique_ptr<CuckooValue> load_image(Io* io) {

@@ -24,7 +24,7 @@ inline constexpr int kEncodingVersion = 4;
 void save(Io* io, const CuckooValue& value);
 
 // Null when the bytes are wrong, end early, or memory is missing: the server then refuses them.
-// Takes no more memory than about twice what the bytes take.
+// Takes no more memory than a small multiple of what the bytes take.
 std::unique_ptr<CuckooValue> load(Io* io, int encoding_version);
 
 }  // namespace nestline::redis
