@@ -39,11 +39,15 @@ int add_one(const Call& call, Unless unless, const char* event) {
       api.ReplicateVerbatim(call.context);
       tell_change(call, event);
       return api.ReplyWithBool(call.context, 1);
-    case Added::full: return reply_error(call, kFull);
-    case Added::too_many: return reply_error(call, kMaximumExpansions);
-    case Added::no_memory: return reply_error(call, kInsufficientMemory);
+    case Added::full:
+      return reply_error(call, kFull);
+    case Added::too_many:
+      return reply_error(call, kMaximumExpansions);
+    case Added::no_memory:
+      return reply_error(call, kInsufficientMemory);
     case Added::present:
-    case Added::missing: break;
+    case Added::missing:
+      break;
   }
   return api.ReplyWithBool(call.context, 0);
 }

@@ -80,13 +80,12 @@ int debug(const Call& call) {
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
   const Info info = key.filter()->info();
-  const std::string line = "bktsize:" + std::to_string(info.settings.bucket_size) +
-                           " buckets:" + std::to_string(info.buckets) +
-                           " items:" + std::to_string(info.items) +
-                           " deletes:" + std::to_string(info.deletes) +
-                           " filters:" + std::to_string(info.filters) +
-                           " max_iterations:" + std::to_string(info.settings.max_iterations) +
-                           " expansion:" + std::to_string(info.settings.expansion);
+  const std::string line =
+      "bktsize:" + std::to_string(info.settings.bucket_size) +
+      " buckets:" + std::to_string(info.buckets) + " items:" + std::to_string(info.items) +
+      " deletes:" + std::to_string(info.deletes) + " filters:" + std::to_string(info.filters) +
+      " max_iterations:" + std::to_string(info.settings.max_iterations) +
+      " expansion:" + std::to_string(info.settings.expansion);
   return api.ReplyWithStringBuffer(call.context, line.data(), line.size());
 }
 

@@ -73,11 +73,15 @@ int update(const Call& call) {
       api.ReplicateVerbatim(call.context);
       tell_change(call, "cf.update");
       return api.ReplyWithBool(call.context, 1);
-    case Added::full: return reply_error(call, kFull);
-    case Added::too_many: return reply_error(call, kMaximumExpansions);
-    case Added::no_memory: return reply_error(call, kInsufficientMemory);
+    case Added::full:
+      return reply_error(call, kFull);
+    case Added::too_many:
+      return reply_error(call, kMaximumExpansions);
+    case Added::no_memory:
+      return reply_error(call, kInsufficientMemory);
     case Added::present:
-    case Added::missing: break;
+    case Added::missing:
+      break;
   }
   return api.ReplyWithBool(call.context, 0);
 }

@@ -50,8 +50,8 @@ int scan_dump(const Call& call) {
   api.ReplyWithArray(call.context, 2);
   api.ReplyWithLongLong(call.context, static_cast<long long>(chunk.next));
   if (chunk.next == 0) return api.ReplyWithNull(call.context);
-  return api.ReplyWithStringBuffer(
-      call.context, reinterpret_cast<const char*>(chunk.bytes.data()), chunk.bytes.size());
+  return api.ReplyWithStringBuffer(call.context, reinterpret_cast<const char*>(chunk.bytes.data()),
+                                   chunk.bytes.size());
 }
 
 int load_chunk(const Call& call) {

@@ -54,23 +54,22 @@ constexpr CommandArgument items_after_token() {
 std::array<CommandArgument, 2> key_only = {key("key"), kEnd};
 std::array<CommandArgument, 3> key_item = {key("key"), kItem, kEnd};
 std::array<CommandArgument, 3> key_items = {key("key"), kItems, kEnd};
-std::array<CommandArgument, 8> reserve_arguments = {
-    key("key"),
-    argument("capacity", ArgumentType::integer),
-    option("BUCKETSIZE", "bucketsize"),
-    option("MAXITERATIONS", "maxiterations"),
-    option("EXPANSION", "expansion"),
-    option("ERROR", "error", ArgumentType::number),
-    option("SEED", "seed"),
-    kEnd};
+std::array<CommandArgument, 8> reserve_arguments = {key("key"),
+                                                    argument("capacity", ArgumentType::integer),
+                                                    option("BUCKETSIZE", "bucketsize"),
+                                                    option("MAXITERATIONS", "maxiterations"),
+                                                    option("EXPANSION", "expansion"),
+                                                    option("ERROR", "error", ArgumentType::number),
+                                                    option("SEED", "seed"),
+                                                    kEnd};
 std::array<CommandArgument, 5> insert_arguments = {
-    key("key"), option("CAPACITY", "capacity"),
-    option("NOCREATE", "nocreate", ArgumentType::token), items_after_token(), kEnd};
-std::array<CommandArgument, 3> dump_arguments = {
-    key("key"), argument("iterator", ArgumentType::integer), kEnd};
-std::array<CommandArgument, 4> load_arguments = {
-    key("key"), argument("iterator", ArgumentType::integer),
-    argument("data", ArgumentType::string), kEnd};
+    key("key"), option("CAPACITY", "capacity"), option("NOCREATE", "nocreate", ArgumentType::token),
+    items_after_token(), kEnd};
+std::array<CommandArgument, 3> dump_arguments = {key("key"),
+                                                 argument("iterator", ArgumentType::integer), kEnd};
+std::array<CommandArgument, 4> load_arguments = {key("key"),
+                                                 argument("iterator", ArgumentType::integer),
+                                                 argument("data", ArgumentType::string), kEnd};
 std::array<CommandArgument, 4> update_arguments = {
     key("key"), argument("old", ArgumentType::string), argument("new", ArgumentType::string), kEnd};
 std::array<CommandArgument, 4> merge_arguments = {key("destination"),
@@ -113,7 +112,8 @@ const Entry kEntries[] = {
     {"cf.add", entry<add>, "write deny-oom", "write cuckoo", 3, inserted, key_item.data(),
      "Adds one copy of an item; creates the filter if there is none", "O(g), g generations"},
     {"cf.addnx", entry<add_unique>, "write deny-oom", "write cuckoo", 3, added_or_asked,
-     key_item.data(), "Adds an item unless it seems to be there; creates the filter if there is none",
+     key_item.data(),
+     "Adds an item unless it seems to be there; creates the filter if there is none",
      "O(g), g generations"},
     {"cf.insert", entry<insert>, "write deny-oom", "write cuckoo", -4, inserted,
      insert_arguments.data(), "Adds items; creates the filter if there is none and it may",
@@ -147,16 +147,17 @@ const Entry kEntries[] = {
     {"cf.debug", entry<debug>, "readonly fast", "read cuckoo", 2, asked, key_only.data(),
      "Tells sizes, counts and settings of a filter in one line", "O(g), g generations"},
     {"cf.scandump", entry<scan_dump>, "readonly fast", "read cuckoo", 3, asked,
-     dump_arguments.data(), "Gives the next piece of a filter's content", "O(m), m bytes of the piece"},
+     dump_arguments.data(), "Gives the next piece of a filter's content",
+     "O(m), m bytes of the piece"},
     {"cf.loadchunk", entry<load_chunk>, "write deny-oom", "write cuckoo", 4, inserted,
      load_arguments.data(), "Takes a piece that CF.SCANDUMP gave", "O(m), m bytes of the piece"},
 };
 
 bool describe(Context* context, const Entry& entry) {
   Command* const command = api.GetCommand(context, entry.name);
-  const CommandInfo info = {&kCommandInfoVersion, entry.summary, entry.complexity,
-                            "0.1.0",              nullptr,       nullptr,
-                            entry.arity,          entry.keys.data(), entry.arguments};
+  const CommandInfo info = {
+      &kCommandInfoVersion, entry.summary,     entry.complexity, "0.1.0", nullptr, nullptr,
+      entry.arity,          entry.keys.data(), entry.arguments};
   if (command == nullptr || api.SetCommandInfo(command, &info) != kOk) return false;
   return api.SetCommandACLCategories == nullptr ||
          api.SetCommandACLCategories(command, entry.categories) == kOk;
@@ -172,7 +173,8 @@ bool register_commands(Context* context) {
   }
   for (const Entry& entry : kEntries) {
     const int last_key = &entry.keys == &merged ? -1 : 1;
-    if (api.CreateCommand(context, entry.name, entry.function, entry.flags, 1, last_key, 1) != kOk) {
+    if (api.CreateCommand(context, entry.name, entry.function, entry.flags, 1, last_key, 1) !=
+        kOk) {
       api.Log(context, "warning",
               "the command %s exists already: this server has the CF commands built in, or another "
               "module with them (RedisBloom) is loaded; nestline and it cannot be used together",

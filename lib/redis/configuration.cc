@@ -44,7 +44,8 @@ std::optional<std::string> set(const Setting& setting, long long value) {
            std::to_string(least) + ", " + std::to_string(most) + "]";
   }
   if (setting.member == &Configuration::expansion) {
-    value = value == 0 ? 0 : static_cast<long long>(std::bit_ceil(static_cast<std::uint64_t>(value)));
+    value =
+        value == 0 ? 0 : static_cast<long long>(std::bit_ceil(static_cast<std::uint64_t>(value)));
   }
   current.*setting.member = value;
   return std::nullopt;

@@ -1,4 +1,5 @@
-// Where the server enters: loads the interface, registers what there is, or refuses with a sentence.
+// Where the server enters: loads the interface, registers what there is, or refuses with a
+// sentence.
 #include "command_table.h"
 #include "configuration.h"
 #include "data_type.h"

@@ -155,62 +155,62 @@ using SetNumber = int (*)(const char* name, long long value, void* data, String*
 using ApplyNumber = int (*)(Context*, void* data, String** error);
 
 // X(result, name, parameters): what every server from Redis 7.0 on has.
-#define NESTLINE_REDIS_REQUIRED(X)                                                                \
-  X(void, SetModuleAttribs, (Context*, const char* name, int version, int api_version))           \
-  X(int, IsModuleNameBusy, (const char* name))                                                    \
-  X(void, SetModuleOptions, (Context*, int options))                                              \
-  X(int, CreateCommand,                                                                           \
-    (Context*, const char* name, CommandFunction, const char* flags, int first_key, int last_key, \
-     int key_step))                                                                               \
-  X(Command*, GetCommand, (Context*, const char* name))                                           \
-  X(int, SetCommandInfo, (Command*, const CommandInfo*))                                          \
-  X(Type*, CreateDataType, (Context*, const char* name, int encoding_version, TypeMethods*))      \
-  X(void, Log, (Context*, const char* level, const char* format, ...))                            \
-  X(int, GetContextFlags, (Context*))                                                             \
-  X(void, GetRandomBytes, (unsigned char* bytes, std::size_t count))                              \
-  X(void*, TryAlloc, (std::size_t))                                                               \
-  X(void, Free, (void*))                                                                          \
-  X(std::size_t, MallocSize, (void*))                                                             \
-  X(int, WrongArity, (Context*))                                                                  \
-  X(int, ReplyWithError, (Context*, const char*))                                                 \
-  X(int, ReplyWithSimpleString, (Context*, const char*))                                          \
-  X(int, ReplyWithLongLong, (Context*, long long))                                                \
-  X(int, ReplyWithDouble, (Context*, double))                                                     \
-  X(int, ReplyWithBool, (Context*, int))                                                          \
-  X(int, ReplyWithNull, (Context*))                                                               \
-  X(int, ReplyWithStringBuffer, (Context*, const char* bytes, std::size_t))                       \
-  X(int, ReplyWithArray, (Context*, long count))                                                  \
-  X(int, ReplyWithMap, (Context*, long pairs))                                                    \
-  X(const char*, StringPtrLen, (const String*, std::size_t* length))                              \
-  X(String*, CreateString, (Context*, const char* bytes, std::size_t))                            \
-  X(void, FreeString, (Context*, String*))                                                        \
-  X(Key*, OpenKey, (Context*, String* name, int mode))                                            \
-  X(void, CloseKey, (Key*))                                                                       \
-  X(int, KeyType, (Key*))                                                                         \
-  X(Type*, ModuleTypeGetType, (Key*))                                                             \
-  X(void*, ModuleTypeGetValue, (Key*))                                                            \
-  X(int, ModuleTypeSetValue, (Key*, Type*, void* value))                                          \
-  X(int, SignalModifiedKey, (Context*, String* name))                                             \
-  X(int, NotifyKeyspaceEvent, (Context*, int type, const char* event, String* key))               \
-  X(int, ReplicateVerbatim, (Context*))                                                           \
-  X(int, Replicate, (Context*, const char* command, const char* format, ...))                     \
-  X(void, SaveUnsigned, (Io*, std::uint64_t))                                                     \
-  X(std::uint64_t, LoadUnsigned, (Io*))                                                           \
-  X(void, SaveStringBuffer, (Io*, const char* bytes, std::size_t))                                \
-  X(char*, LoadStringBuffer, (Io*, std::size_t* length))                                          \
-  X(int, IsIOError, (Io*))                                                                        \
-  X(void, LogIOError, (Io*, const char* level, const char* format, ...))                          \
-  X(void, EmitAOF, (Io*, const char* command, const char* format, ...))                           \
-  X(void, DigestAddStringBuffer, (Digest*, const char* bytes, std::size_t))                       \
-  X(void, DigestEndSequence, (Digest*))                                                           \
-  X(int, RegisterNumericConfig,                                                                   \
-    (Context*, const char* name, long long value, unsigned flags, long long least,                \
-     long long most, GetNumber, SetNumber, ApplyNumber, void* data))                              \
+#define NESTLINE_REDIS_REQUIRED(X)                                                                 \
+  X(void, SetModuleAttribs, (Context*, const char* name, int version, int api_version))            \
+  X(int, IsModuleNameBusy, (const char* name))                                                     \
+  X(void, SetModuleOptions, (Context*, int options))                                               \
+  X(int, CreateCommand,                                                                            \
+    (Context*, const char* name, CommandFunction, const char* flags, int first_key, int last_key,  \
+     int key_step))                                                                                \
+  X(Command*, GetCommand, (Context*, const char* name))                                            \
+  X(int, SetCommandInfo, (Command*, const CommandInfo*))                                           \
+  X(Type*, CreateDataType, (Context*, const char* name, int encoding_version, TypeMethods*))       \
+  X(void, Log, (Context*, const char* level, const char* format, ...))                             \
+  X(int, GetContextFlags, (Context*))                                                              \
+  X(void, GetRandomBytes, (unsigned char* bytes, std::size_t count))                               \
+  X(void*, TryAlloc, (std::size_t))                                                                \
+  X(void, Free, (void*))                                                                           \
+  X(std::size_t, MallocSize, (void*))                                                              \
+  X(int, WrongArity, (Context*))                                                                   \
+  X(int, ReplyWithError, (Context*, const char*))                                                  \
+  X(int, ReplyWithSimpleString, (Context*, const char*))                                           \
+  X(int, ReplyWithLongLong, (Context*, long long))                                                 \
+  X(int, ReplyWithDouble, (Context*, double))                                                      \
+  X(int, ReplyWithBool, (Context*, int))                                                           \
+  X(int, ReplyWithNull, (Context*))                                                                \
+  X(int, ReplyWithStringBuffer, (Context*, const char* bytes, std::size_t))                        \
+  X(int, ReplyWithArray, (Context*, long count))                                                   \
+  X(int, ReplyWithMap, (Context*, long pairs))                                                     \
+  X(const char*, StringPtrLen, (const String*, std::size_t* length))                               \
+  X(String*, CreateString, (Context*, const char* bytes, std::size_t))                             \
+  X(void, FreeString, (Context*, String*))                                                         \
+  X(Key*, OpenKey, (Context*, String * name, int mode))                                            \
+  X(void, CloseKey, (Key*))                                                                        \
+  X(int, KeyType, (Key*))                                                                          \
+  X(Type*, ModuleTypeGetType, (Key*))                                                              \
+  X(void*, ModuleTypeGetValue, (Key*))                                                             \
+  X(int, ModuleTypeSetValue, (Key*, Type*, void* value))                                           \
+  X(int, SignalModifiedKey, (Context*, String * name))                                             \
+  X(int, NotifyKeyspaceEvent, (Context*, int type, const char* event, String* key))                \
+  X(int, ReplicateVerbatim, (Context*))                                                            \
+  X(int, Replicate, (Context*, const char* command, const char* format, ...))                      \
+  X(void, SaveUnsigned, (Io*, std::uint64_t))                                                      \
+  X(std::uint64_t, LoadUnsigned, (Io*))                                                            \
+  X(void, SaveStringBuffer, (Io*, const char* bytes, std::size_t))                                 \
+  X(char*, LoadStringBuffer, (Io*, std::size_t * length))                                          \
+  X(int, IsIOError, (Io*))                                                                         \
+  X(void, LogIOError, (Io*, const char* level, const char* format, ...))                           \
+  X(void, EmitAOF, (Io*, const char* command, const char* format, ...))                            \
+  X(void, DigestAddStringBuffer, (Digest*, const char* bytes, std::size_t))                        \
+  X(void, DigestEndSequence, (Digest*))                                                            \
+  X(int, RegisterNumericConfig,                                                                    \
+    (Context*, const char* name, long long value, unsigned flags, long long least, long long most, \
+     GetNumber, SetNumber, ApplyNumber, void* data))                                               \
   X(int, LoadConfigs, (Context*))
 
 // What some servers lack; null there.
-#define NESTLINE_REDIS_OPTIONAL(X)                             \
-  X(int, AddACLCategory, (Context*, const char* category))     \
+#define NESTLINE_REDIS_OPTIONAL(X)                         \
+  X(int, AddACLCategory, (Context*, const char* category)) \
   X(int, SetCommandACLCategories, (Command*, const char* names))
 
 // The functions under their names in the interface, without its prefix.

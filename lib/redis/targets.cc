@@ -1,4 +1,5 @@
-// Which instruction sets this processor has, for a module that cannot bring Highway's library along.
+// Which instruction sets this processor has, for a module that cannot bring Highway's library
+// along.
 //
 // Highway's headers call two functions of its library: SupportedTargets() and GetChosenTarget().
 // Debian has that library as a shared one only, and a server that loads the module should need
@@ -45,13 +46,14 @@ std::int64_t detect() {
   constexpr std::uint32_t kAvx = 1u << 28 | 1u << 12 | 1u << 29;  // AVX, FMA, F16C
   constexpr std::uint32_t kLzcnt = 1u << 5;
   // Of leaf 7, registers b and c.
-  constexpr std::uint32_t kAvx2 = 1u << 5 | 1u << 3 | 1u << 8;                         // BMI, BMI2
-  constexpr std::uint32_t kAvx3 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;           // F DQ BW VL
+  constexpr std::uint32_t kAvx2 = 1u << 5 | 1u << 3 | 1u << 8;                // BMI, BMI2
+  constexpr std::uint32_t kAvx3 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;  // F DQ BW VL
   constexpr std::uint32_t kAvx3More = 1u << 1 | 1u << 6 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11 |
                                       1u << 12 | 1u << 14;  // VBMI to VPOPCNTDQ
   constexpr std::uint32_t kSavesYmm = 0x6, kSavesZmm = 0xe6;
 
-  const Registers one = Registers::of(1), seven = Registers::of(7), more = Registers::of(0x80000001);
+  const Registers one = Registers::of(1), seven = Registers::of(7),
+                  more = Registers::of(0x80000001);
   std::int64_t targets = 0;
   if (!all(one.c, kSsse3)) return targets;
   targets |= HWY_SSSE3;

@@ -105,7 +105,7 @@ class ChunksTest(ModuleCase):
             fields[field] = value
             header = struct.pack("<QQQQHHH", *fields)
             self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "b", 1, header)
-        zeroed = bytes(9) + struct.pack("<QQQQHHH", *good)[9:]
+        zeroed = bytes(9) + struct.pack("<QQQQHHH", 5, 64, 0, 1, 2, 20, 1)[9:]
         self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "b", 1, zeroed)
         several = struct.pack("<QQQQHHH", 5, 1024, 0, 2, 2, 20, 0)
         self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "b", 1, several)
@@ -118,7 +118,7 @@ class ChunksTest(ModuleCase):
 
     def test_from_redisbloom(self):
         wanted = items("old", 600)
-        header, slots = redisbloom_filter(wanted, 1024)
+        header, slots = redisbloom_filter(wanted, 8192)
         self.expect(OK, "CF.LOADCHUNK", "a", 1, header)
         self.expect(OK, "CF.LOADCHUNK", "a", len(slots) + 1, slots)
         self.assert_all_found("a", wanted)
@@ -136,7 +136,7 @@ class ChunksTest(ModuleCase):
     def test_hostile_pieces(self):
         self.call("CF.RESERVE", "a", 64, "EXPANSION", 2)
         self.add_all("a", items("in", 3000))
-        header, slots = redisbloom_filter(items("old", 600), 1024)
+        header, slots = redisbloom_filter(items("old", 600), 8192)
         pieces = self.dump("a") + [(1, header), (len(slots) + 1, slots)]
         chance = random.Random(1)
         for _ in range(2000):

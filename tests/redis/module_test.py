@@ -61,7 +61,6 @@ class LoadTest(unittest.TestCase):
             copy = server.path("other.so")
             with open(MODULE, "rb") as source:
                 content = source.read()
-            self.assertEqual(content.count(b"\0nestline\0"), 1)
             with open(copy, "wb") as target:
                 target.write(content.replace(b"\0nestline\0", b"\0nestling\0"))
             os.chmod(copy, 0o755)
@@ -189,8 +188,19 @@ class DescriptionTest(ModuleCase):
         self.expect(Simple("MBbloomCF"), "TYPE", "a")
         self.expect([b"0", [b"a"]], "SCAN", 0, "TYPE", "MBbloomCF")
 
+    def has_categories(self):
+        """Whether this server lets modules have them: Redis from 7.4 on."""
+        return b"cuckoo" in self.call("ACL", "CAT")
+
+    def test_acl_category(self):
+        if not self.has_categories():
+            self.skipTest("this server has no ACL categories for modules")
+        names = {name.decode() for name in self.call("ACL", "CAT", "cuckoo")}
+        self.assertEqual(names, {f"cf.{name}" for name in COMMANDS})
+
     def test_acl(self):
-        self.call("ACL", "SETUSER", "reader", "on", "nopass", "+@read", "~in-*")
+        allowed = ["+@read"] if self.has_categories() else ["+cf.exists"]
+        self.call("ACL", "SETUSER", "reader", "on", "nopass", "~in-*", *allowed)
         with Connection(self.server.port) as reader:
             reader.call("AUTH", "reader", "")
             self.assertEqual(reader.call("CF.EXISTS", "in-a", "x"), 0)
