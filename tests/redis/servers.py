@@ -23,7 +23,7 @@ import subprocess
 import tempfile
 import time
 
-import redis
+from resp import Connection
 
 MODULE = os.path.abspath(os.environ.get("NESTLINE_REDIS_MODULE", "nestline_redis.so"))
 PROGRAM = os.environ.get("NESTLINE_REDIS_SERVER", "redis-server")
@@ -69,7 +69,7 @@ class Server:
             "enable-module-command": "local",
             "loglevel": "notice",
             "daemonize": "no",
-            "rdbchecksum": "yes",
+            "repl-diskless-sync-delay": "0",
             **(options or {}),
         }
         self.arguments = [str(argument) for argument in arguments]
@@ -125,15 +125,27 @@ class Server:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
-                with redis.Redis(port=self.port, socket_timeout=PATIENCE) as client:
-                    client.ping()
-                return True
-            except (redis.exceptions.ConnectionError, redis.exceptions.BusyLoadingError):
-                time.sleep(0.01)
+                if self.call("PING") == "PONG":
+                    return True
+            except OSError:
+                pass
+            time.sleep(0.01)  # not there yet, or still loading
         return False
 
+    def call(self, *arguments):
+        """The reply to one command, by a connection of its own, as resp.py shows replies."""
+        with Connection(self.port) as connection:
+            return connection.call(*arguments)
+
+    def information(self, section):
+        """INFO: a dict of texts."""
+        text = self.call("INFO", section).decode()
+        return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+
     def client(self, **options):
-        """A new client of redis-py; answers are bytes."""
+        """A new client of redis-py, which only this method needs; answers are bytes."""
+        import redis  # pylint: disable=import-outside-toplevel
+
         options.setdefault("socket_timeout", 120)
         return redis.Redis(port=self.port, **options)
 
@@ -153,12 +165,10 @@ class Server:
     def stop(self, save=False):
         """SHUTDOWN, with SAVE or NOSAVE; the data stays for start()."""
         if self.is_alive():
-            client = self.client()
             try:
-                client.execute_command("SHUTDOWN", "SAVE" if save else "NOSAVE")
-            except redis.exceptions.ConnectionError:
+                self.call("SHUTDOWN", "SAVE" if save else "NOSAVE")
+            except ConnectionError:
                 pass
-            client.close()
             self.process.wait(PATIENCE)
 
     def kill(self):
@@ -182,34 +192,29 @@ class Server:
 
     def wait_for_link(self):
         """Of a replica: until it is connected to its primary and has the data."""
-        client = self.client()
         wait_until(
-            lambda: client.info("replication").get("master_link_status") == "up", "the link is up"
+            lambda: self.information("replication").get("master_link_status") == "up",
+            "the link is up",
         )
-        client.close()
 
     def wait_for_offset(self, primary):
         """Of a replica: until it has executed all that `primary` has sent by now."""
-        with primary.client() as ours, self.client() as theirs:
-            wanted = ours.info("replication")["master_repl_offset"]
-            wait_until(
-                lambda: theirs.info("replication")["slave_repl_offset"] >= wanted,
-                "the replica has caught up",
-            )
+        wanted = int(primary.information("replication")["master_repl_offset"])
+        wait_until(
+            lambda: int(self.information("replication")["slave_repl_offset"]) >= wanted,
+            "the replica has caught up",
+        )
 
     def rewrite_aof(self):
         """BGREWRITEAOF, and waits for its end."""
-        with self.client() as client:
-            client.execute_command("BGREWRITEAOF")
-            wait_until(
-                lambda: not (
-                    client.info("persistence")["aof_rewrite_in_progress"]
-                    or client.info("persistence")["aof_rewrite_scheduled"]
-                ),
-                "the append-only file is rewritten",
-            )
-            if client.info("persistence")["aof_last_bgrewrite_status"] != "ok":
-                raise ServerTrouble(f"BGREWRITEAOF failed\n{self.log()[-4000:]}")
+        names = ("aof_rewrite_in_progress", "aof_rewrite_scheduled")
+        self.call("BGREWRITEAOF")
+        wait_until(
+            lambda: all(self.information("persistence")[name] == "0" for name in names),
+            "the append-only file is rewritten",
+        )
+        if self.information("persistence")["aof_last_bgrewrite_status"] != "ok":
+            raise ServerTrouble(f"BGREWRITEAOF failed\n{self.log()[-4000:]}")
 
 
 class Cluster:
@@ -237,22 +242,19 @@ class Cluster:
         for i, server in enumerate(self.servers):
             low = self.SLOTS * i // len(self.servers)
             high = self.SLOTS * (i + 1) // len(self.servers) - 1
-            with server.client() as client:
-                client.execute_command("CLUSTER", "ADDSLOTSRANGE", low, high)
+            server.call("CLUSTER", "ADDSLOTSRANGE", low, high)
+            if i > 0:
                 first = self.servers[0]
                 bus = first.options["cluster-port"]
-                if server is not first:
-                    client.execute_command("CLUSTER", "MEET", "127.0.0.1", first.port, bus)
+                server.call("CLUSTER", "MEET", "127.0.0.1", first.port, bus)
         for server in self.servers:
-            with server.client() as client:
-                wait_until(
-                    lambda: client.execute_command("CLUSTER INFO")["cluster_state"] == "ok",
-                    "the cluster is ok",
-                )
+            wait_until(
+                lambda: b"cluster_state:ok" in server.call("CLUSTER", "INFO"),  # noqa: B023
+                "the cluster is ok",
+            )
 
     def slot_of(self, key):
-        with self.servers[0].client() as client:
-            return client.execute_command("CLUSTER KEYSLOT", key)
+        return self.servers[0].call("CLUSTER", "KEYSLOT", key)
 
     def server_of(self, key):
         """The server that has the slot of `key` since join()."""
