@@ -12,7 +12,8 @@
 //
 // At the end, when not even 16 bits (0.0083 % when full) fit into what is left, further generations
 // go on at 16 bits, so that nothing is refused: then the sum exceeds P by 0.0083 % for each. With
-// the default P = 1.57 % that is after some 100 generations, with P = 0.1 % after some 10.
+// the default P = 1.57 % that is after 59 generations, with P = 0.1 % after 7, each larger than the
+// one before by its doublings and the expansion.
 //
 // In place a filter doubles only while it has at most kMostBytesToDouble, since that is a pass over
 // its memory during which the server waits. A further generation costs no pass.

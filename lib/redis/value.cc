@@ -183,6 +183,7 @@ std::unique_ptr<CuckooValue> CuckooValue::copy() const {
   made->tables_ = tables_.copy();
   made->deletes_ = deletes_;
   made->declared_items_ = declared_items_;
+  made->is_loading_ = is_loading_;
   return made;
 }
 

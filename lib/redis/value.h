@@ -36,7 +36,8 @@
 
 namespace nestline::redis {
 
-struct ImageHead;  // image.h
+struct ImageHead;   // image.h
+struct PiecePlace;  // image.h
 
 /// How an add, or an update, ended.
 enum class Added : std::uint8_t {
@@ -211,6 +212,7 @@ class CuckooValue {
 
   [[nodiscard]] ImageHead head() const;
   static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head);
+  bool load_content(const PiecePlace& place, std::span<const std::byte> content);
 
   Added add_item(const Item& item, std::uint64_t most_generations) noexcept;
   Added store(const Item& item, std::uint64_t most_generations);
@@ -229,6 +231,7 @@ class CuckooValue {
   RedisBloomTables tables_;
   std::uint64_t deletes_ = 0;         // less those of tables_
   std::uint64_t declared_items_ = 0;  // what a head said, for is_complete
+  bool is_loading_ = false;           // pieces may be to come for generations that are empty
 };
 
 }  // namespace nestline::redis

@@ -129,7 +129,7 @@ bool CuckooValue::erase_item(const Item& item) {
     take_out(item, pending);
   }
   for (int turn = 0; turn < kTurns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
-  drop_empty(kMostBytesToDouble);
+  if (!is_loading_) drop_empty(kMostBytesToDouble);
   return true;
 }
 

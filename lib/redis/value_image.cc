@@ -70,6 +70,7 @@ std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> b
   for (const ImageGeneration& each : head->generations) {
     value->generations_.emplace_back(each.shape, head->settings.seed);
   }
+  value->is_loading_ = !value->is_complete();
   return value;
 }
 
@@ -90,14 +91,19 @@ bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> 
   if (iterator < 2) return false;
   const PiecePlace place = head().place(iterator - 2);
   const auto content = decode_piece(place, piece);
-  if (!content) return false;
+  if (!content || !load_content(place, *content)) return false;
+  is_loading_ = is_loading_ && !is_complete();
+  return true;
+}
+
+bool CuckooValue::load_content(const PiecePlace& place, std::span<const std::byte> content) {
   switch (place.kind) {
     case AreaKind::blocks:
-      return generations_[static_cast<std::size_t>(place.index)].load(place.offset, *content);
+      return generations_[static_cast<std::size_t>(place.index)].load(place.offset, content);
     case AreaKind::slots:
-      return tables_.load_table(place.index, place.offset, *content);
+      return tables_.load_table(place.index, place.offset, content);
     case AreaKind::ledger:
-      return decode_entries(*content, ledger_);
+      return decode_entries(content, ledger_);
   }
   return false;
 }

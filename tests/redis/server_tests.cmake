@@ -15,7 +15,7 @@ endif()
 mark_as_advanced(REDIS_SERVER NESTLINE_REDIS_PYTHON)
 
 if(REDIS_SERVER AND NESTLINE_REDIS_PYTHON)
-  foreach(name chunks commands model module persistence)
+  foreach(name chunks commands model module persistence restore)
     add_test(NAME redis_${name}_test COMMAND ${NESTLINE_REDIS_PYTHON} -B
                                              ${CMAKE_CURRENT_LIST_DIR}/${name}_test.py)
     set_tests_properties(
