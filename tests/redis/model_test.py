@@ -1,6 +1,6 @@
 """Random operations in pipelines against exact multisets: no item in a filter is ever missed.
 
-NESTLINE_REDIS_OPERATIONS (300000) sets how many; a million takes about 20 seconds. The seed is
+NESTLINE_REDIS_OPERATIONS (200000) sets how many; a million takes about 20 seconds. The seed is
 fixed, NESTLINE_REDIS_SEED changes it. Two restarts, one of them after kill -9, come in between.
 """
 
@@ -12,7 +12,7 @@ import unittest
 
 from module_case import ModuleCase
 
-OPERATIONS = int(os.environ.get("NESTLINE_REDIS_OPERATIONS", "300000"))
+OPERATIONS = int(os.environ.get("NESTLINE_REDIS_OPERATIONS", "200000"))
 SEED = int(os.environ.get("NESTLINE_REDIS_SEED", "1"))
 BATCH = 500
 KEYS = {
