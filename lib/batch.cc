@@ -21,13 +21,16 @@ auto asker(const Filter::State& state) {
       };
 }
 
-// Calls visit(table, i, place) for the inputs in order until it returns false; how many it took.
+// Calls visit(table, i, place, copies) for the inputs in order until it returns false; how many it
+// took.
 template <batch::Fetch kFetch, typename Visit>
 std::size_t visit_places(const Filter::State& state, const batch::Inputs& inputs, Visit&& visit) {
   return with_table<NoLocks>(state, [&](auto& table) {
     return batch::for_each_place<kFetch>(
         table, *state.kernels, state.view, inputs,
-        [&](std::size_t i, const Place& place) { return visit(table, i, place); });
+        [&](std::size_t i, const Place& place, std::uint64_t copies) {
+          return visit(table, i, place, copies);
+        });
   });
 }
 
@@ -42,7 +45,7 @@ std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
         // Up to where it would have to grow before the next key.
         const auto run = growing ? inputs.first(state_->capacity - state_->size) : inputs;
         const std::size_t taken = visit_places<Fetch::home>(
-            *state_, run, [&](auto& table, std::size_t i, const Place& place) {
+            *state_, run, [&](auto& table, std::size_t i, const Place& place, std::uint64_t) {
               const Outcome outcome = *table.insert(place);
               if (outcome == Outcome::full && growing) return false;
               state_->size += outcome == Outcome::stored;
@@ -57,25 +60,26 @@ std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
 std::size_t Filter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
   const std::size_t done = batch::change_all(
       keys, state_->seed, "erased", erased, [&](const batch::Inputs& inputs, auto&& record) {
-        return visit_places<Fetch::both>(*state_, inputs,
-                                         [&](auto& table, std::size_t i, const Place& place) {
-                                           record(i, table.erase(place));
-                                           return true;
-                                         });
+        return visit_places<Fetch::both>(
+            *state_, inputs,
+            [&](auto& table, std::size_t i, const Place& place, std::uint64_t copies) {
+              record(i, table.erase(place, copies));
+              return true;
+            });
       });
   state_->size -= done;
   return done;
 }
 
 void Filter::count(KeySpan keys, std::span<std::uint8_t> out) const {
-  batch::count_all(keys, state_->seed, out,
-                   [&](const batch::Inputs& inputs, std::span<std::uint8_t> counts) {
-                     visit_places<Fetch::both>(
-                         *state_, inputs, [&](auto& table, std::size_t i, const Place& place) {
-                           counts[i] = static_cast<std::uint8_t>(table.count(place));
-                           return true;
-                         });
-                   });
+  batch::count_all(
+      keys, state_->seed, out, [&](const batch::Inputs& inputs, std::span<std::uint8_t> counts) {
+        visit_places<Fetch::both>(
+            *state_, inputs, [&](auto& table, std::size_t i, const Place& place, std::uint64_t) {
+              counts[i] = static_cast<std::uint8_t>(table.count(place));
+              return true;
+            });
+      });
 }
 
 std::size_t Filter::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {

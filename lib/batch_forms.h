@@ -123,44 +123,55 @@ struct Inputs {
 
 // Which blocks are asked for before a key's turn: its home, or its alternate too where home has no
 // copy and a mark that covers the class. The second is for those who look there: erase and count.
-// Filters of fewer blocks lie in the second-level cache, and gain nothing by it.
 enum class Fetch { home, both };
-inline constexpr std::uint64_t kFewBlocks = 8192;
 
-// Calls visit(i, place) for the inputs in order until it returns false; returns how many it took.
-// Homes are fetched two groups ahead, alternates one; a block of each beside each visit, so that
-// memory is busy all the time: it takes only so many requests at once.
+// Keys whose turn is near, and the slots of their homes' buckets that held a copy a group ago
+// (with Fetch::both, else none): a hint.
+struct NearPlaces {
+  std::size_t count;
+  std::array<Place, kLocateMost> places;
+  std::array<std::uint64_t, kLocateMost> copies;
+};
+
+// Calls visit(i, place, copies) for the inputs in order until it returns false; returns how many it
+// took. Homes are fetched two groups ahead, and read for copies one group ahead, when alternates
+// are fetched; a block of each beside each visit, so that memory is busy all the time: it takes
+// only so many requests at once.
 template <Fetch kFetch, class AnyTable, typename Visit>
 std::size_t for_each_place(const AnyTable& table, const Kernels& kernels, const BlocksView& view,
                            const Inputs& inputs, Visit&& visit) {
-  std::array<std::array<Place, kLocateMost>, 3> ring;
-  const auto size_of = [&](std::size_t g) {
-    return g * kLocateMost >= inputs.count ? 0
-                                           : std::min(kLocateMost, inputs.count - g * kLocateMost);
+  constexpr bool kMatch = kFetch == Fetch::both;
+  std::array<NearPlaces, 3> ring;
+  const auto locate = [&](std::size_t g) {
+    NearPlaces& group = ring[g % ring.size()];
+    const std::size_t first = std::min(g * kLocateMost, inputs.count);
+    group.count = std::min(kLocateMost, inputs.count - first);
+    kernels.locate_batch(view, inputs.keys + first, group.count, inputs.kind, group.places.data());
   };
-  const auto located = [&](std::size_t g) {
-    const std::span places = std::span(ring[g % ring.size()]).first(size_of(g));
-    if (!places.empty()) {
-      kernels.locate_batch(view, inputs.keys + g * kLocateMost, places.size(), inputs.kind,
-                           places.data());
+  const auto match = [&](std::size_t g) {
+    NearPlaces& group = ring[g % ring.size()];
+    if constexpr (kMatch) {
+      kernels.match_batch(view, group.places.data(), group.count, group.copies.data());
     }
-    return places;
   };
   const auto fetch_home = [&](const Place& place) { prefetch_block(view.blocks[place.block]); };
-  const bool far = kFetch == Fetch::both && view.geometry.blocks() >= kFewBlocks;
-  std::span<const Place> now = located(0);
-  std::span<const Place> next = located(1);
-  std::for_each(now.begin(), now.end(), fetch_home);
-  std::for_each(next.begin(), next.end(), fetch_home);
-  for (std::size_t g = 0; !now.empty(); ++g) {
-    const std::span<const Place> later = located(g + 2);
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      if (i < later.size()) fetch_home(later[i]);
-      if (far && i < next.size()) table.prefetch_away(next[i]);
-      if (!visit(g * kLocateMost + i, now[i])) return g * kLocateMost + i;
+  for (const std::size_t g : {0, 1}) {
+    locate(g);
+    std::for_each_n(ring[g].places.begin(), ring[g].count, fetch_home);
+  }
+  match(0);
+  for (std::size_t g = 0; g * kLocateMost < inputs.count; ++g) {
+    locate(g + 2);
+    match(g + 1);
+    const NearPlaces& now = ring[g % ring.size()];
+    const NearPlaces& next = ring[(g + 1) % ring.size()];
+    const NearPlaces& later = ring[(g + 2) % ring.size()];
+    for (std::size_t i = 0; i < now.count; ++i) {
+      if (i < later.count) fetch_home(later.places[i]);
+      if (kMatch && i < next.count && next.copies[i] == 0) table.prefetch_away(next.places[i]);
+      const std::uint64_t copies = kMatch ? now.copies[i] : 0;
+      if (!visit(g * kLocateMost + i, now.places[i], copies)) return g * kLocateMost + i;
     }
-    now = next;
-    next = later;
   }
   return inputs.count;
 }

@@ -55,7 +55,8 @@ std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> store
           const auto part = growing ? inputs.first(static_cast<std::uint64_t>(allowed)) : inputs;
           std::int64_t done = 0;
           taken = batch::for_each_place<batch::Fetch::home>(
-              blocks, *table.kernels, table.view, part, [&](std::size_t i, const Place& place) {
+              blocks, *table.kernels, table.view, part,
+              [&](std::size_t i, const Place& place, std::uint64_t) {
                 const std::optional<Outcome> outcome = blocks.insert(place);
                 overtaken = !outcome;
                 run.full = growing && outcome == Outcome::full;
@@ -80,37 +81,39 @@ std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> store
 
 std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
   State& state = *state_;
-  return batch::change_all(
-      keys, state.seed, "erased", erased, [&](const batch::Inputs& inputs, auto&& record) {
-        return state.write([&](Filter::State& table, auto& blocks) {
-          std::int64_t done = 0;
-          const std::size_t taken = batch::for_each_place<batch::Fetch::both>(
-              blocks, *table.kernels, table.view, inputs, [&](std::size_t i, const Place& place) {
-                const bool found = blocks.erase(place);
-                record(i, found);
-                done += found;
-                return true;
-              });
-          state.keys.add(-done);
-          return std::optional(taken);
-        });
-      });
+  return batch::change_all(keys, state.seed, "erased", erased,
+                           [&](const batch::Inputs& inputs, auto&& record) {
+                             return state.write([&](Filter::State& table, auto& blocks) {
+                               std::int64_t done = 0;
+                               const std::size_t taken = batch::for_each_place<batch::Fetch::both>(
+                                   blocks, *table.kernels, table.view, inputs,
+                                   [&](std::size_t i, const Place& place, std::uint64_t copies) {
+                                     const bool found = blocks.erase(place, copies);
+                                     record(i, found);
+                                     done += found;
+                                     return true;
+                                   });
+                               state.keys.add(-done);
+                               return std::optional(taken);
+                             });
+                           });
 }
 
 void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   const State& state = *state_;
-  batch::count_all(
-      keys, state.seed, out, [&](const batch::Inputs& inputs, std::span<std::uint8_t> counts) {
-        state.read([&](const Filter::State& table) {
-          with_table<BlockLocks>(table, [&](const auto& blocks) {
-            batch::for_each_place<batch::Fetch::both>(
-                blocks, *table.kernels, table.view, inputs, [&](std::size_t i, const Place& place) {
-                  counts[i] = static_cast<std::uint8_t>(blocks.count(place));
-                  return true;
-                });
-          });
-        });
-      });
+  batch::count_all(keys, state.seed, out,
+                   [&](const batch::Inputs& inputs, std::span<std::uint8_t> counts) {
+                     state.read([&](const Filter::State& table) {
+                       with_table<BlockLocks>(table, [&](const auto& blocks) {
+                         batch::for_each_place<batch::Fetch::both>(
+                             blocks, *table.kernels, table.view, inputs,
+                             [&](std::size_t i, const Place& place, std::uint64_t) {
+                               counts[i] = static_cast<std::uint8_t>(blocks.count(place));
+                               return true;
+                             });
+                       });
+                     });
+                   });
 }
 
 std::size_t ConcurrentFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {

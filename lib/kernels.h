@@ -32,12 +32,11 @@ enum class Answer : std::uint8_t { no, yes, undecided };
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
 enum class Input : std::uint8_t { integers, hashes };
 
-// For each slot s of a block: the phase, spill class and bucket of the fingerprint in it. The
-// values of free slots mean nothing.
+// For each slot s of a block: the phase and spill class of the fingerprint in it. The values of
+// free slots mean nothing.
 struct alignas(64) Residents {
   std::uint8_t phase[64];
   std::uint8_t spill_class[64];
-  std::uint8_t slot_in_lane[5][64];  // [lane][s]: the candidate slot in that lane
 };
 
 // A displacement inside one block: the resident of step[i] moves to step[i + 1]. The last step is
@@ -61,9 +60,8 @@ struct Kernels {
 
   // The shortest displacement from a slot of `bucket` to a slot of `goals`, found by a
   // breadth-first search backwards from the goals; among the shortest the one through the lowest
-  // slots. Residents of goal slots do not move. `residents` must be of a block whose other slots
-  // are all taken.
-  void (*displace)(const Residents& residents, std::uint64_t bucket, std::uint64_t goals,
+  // slots. Residents of goal slots do not move; all other slots must be taken.
+  void (*displace)(const Block& block, std::uint64_t bucket, std::uint64_t goals,
                    Displacement& path) noexcept;
 
   // Whether the key with this hash, or this integer key, may be in the filter.
@@ -84,6 +82,10 @@ struct Kernels {
   // The homes of up to kLocateMost keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, Place* places) noexcept;
+
+  // For each of some places, the slots of its bucket that hold its fingerprint.
+  void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
+                      std::uint64_t* slots) noexcept;
 
   // Doubles `count` blocks of a filter that has grown `growth` times, less than max_growth: block i
   // of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at the

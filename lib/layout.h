@@ -173,16 +173,23 @@ struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
     const std::uint32_t low = scale16(static_cast<std::uint32_t>(hash) & 0xffff, 255) + 1;
     return (static_cast<std::uint32_t>(hash) & 15) << 8 | low;
   }
+  // Which half of a byte a slot's nibble is in is a number, not a condition: as likely as not, a
+  // branch on it would be guessed wrong.
+  static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
+    return ((kNibbleRun - 1 - slot) >> 31) * 4;  // 0 for the first run, 4 for the second
+  }
+  static constexpr std::uint32_t nibble_byte(std::uint32_t slot) {
+    return kNibbleByte + slot - kNibbleRun / 4 * nibble_shift(slot);
+  }
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
-    const std::uint32_t nibbles = block.bytes[kNibbleByte + slot % kNibbleRun];
-    return (slot < kNibbleRun ? nibbles & 15 : nibbles >> 4) << 8 | block.bytes[slot];
+    const std::uint32_t nibbles = block.bytes[nibble_byte(slot)];
+    return (nibbles >> nibble_shift(slot) & 15) << 8 | block.bytes[slot];
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
-    std::uint8_t& nibbles = block.bytes[kNibbleByte + slot % kNibbleRun];
-    const std::uint32_t high = fingerprint >> 8;
-    store_shared(nibbles,
-                 static_cast<std::uint8_t>(slot < kNibbleRun ? (nibbles & 0xf0) | high
-                                                             : (nibbles & 0x0f) | high << 4));
+    std::uint8_t& nibbles = block.bytes[nibble_byte(slot)];
+    const std::uint32_t others = nibbles & (0xf0u >> nibble_shift(slot));
+    const std::uint32_t high = fingerprint >> 8 << nibble_shift(slot);
+    store_shared(nibbles, static_cast<std::uint8_t>(others | high));
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
 };

@@ -242,6 +242,15 @@ void locate_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t
   for (std::size_t i = 0; i < count; ++i) places[i] = group.place(i);
 }
 
+template <class L>
+void match_batch(const BlocksView& view, const Place* places, std::size_t count,
+                 std::uint64_t* slots) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Place& place = places[i];
+    slots[i] = match_among<L>(view.blocks[place.block], place.fingerprint, place.bucket);
+  }
+}
+
 // Out of line, and from the hash again, so that the many keys that need no second probe do not pay
 // for its registers.
 template <class L>

@@ -63,12 +63,29 @@ void find_residents(const Block& shared, Residents& residents) noexcept {
     const std::uint32_t phase = L::phase_at(fingerprint, s);
     residents.phase[s] = static_cast<std::uint8_t>(phase);
     residents.spill_class[s] = static_cast<std::uint8_t>(spill_class(fingerprint, phase));
-    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
-      residents.slot_in_lane[lane][s] =
-          static_cast<std::uint8_t>(L::slot(fingerprint, phase, lane));
-    }
   }
 }
+
+// Who could move where, of all that are in a block.
+template <class L>
+class Movers {
+ public:
+  explicit Movers(const Block& block) {
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      const std::uint32_t fingerprint = L::get(block, s);
+      buckets_[s] = L::bucket(fingerprint, L::phase_at(fingerprint, s));
+    }
+  }
+  // The slots whose residents have slot e in their buckets.
+  std::uint64_t into(std::uint32_t e) {
+    std::uint64_t slots = 0;
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) slots |= (buckets_[s] >> e & 1) << s;
+    return slots;
+  }
+
+ private:
+  std::uint64_t buckets_[L::kSlots];
+};
 
 // Bit s: bytes[s] equals `value`, for 64 aligned bytes.
 HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t value) {
@@ -204,41 +221,94 @@ struct SlotTables {
   }
 };
 
+// Fingerprints and phases of all residents, in 16-bit lanes.
+template <class L>
+class ResidentLanes {
+ public:
+  using D = hn::CappedTag<std::uint16_t, 32>;
+  using V = hn::Vec<D>;
+
+  explicit HWY_INLINE ResidentLanes(const Block& block)
+      : fingerprints_(unpack_fingerprints<L>(block, unpacked_)) {}
+
+  HWY_INLINE V fingerprints(std::size_t s) const { return hn::Load(D(), fingerprints_ + s); }
+  HWY_INLINE V phases(std::size_t s) const {
+    static constexpr SlotTables<L> kTables;
+    const V own = rotations(fingerprints(s), hn::Load(D(), kTables.multiplier + s));
+    // index - rotation, or that plus R where it is negative (then huge as an unsigned number).
+    const V distance = hn::Sub(hn::Load(D(), kTables.index + s), own);
+    return hn::Min(distance, hn::Add(distance, per_lane()));
+  }
+  static HWY_INLINE V rotations(V fingerprints, V multipliers) {
+    return hn::MulHigh(hn::Mul(fingerprints, multipliers), per_lane());
+  }
+  static HWY_INLINE V per_lane() {
+    return hn::Set(D(), static_cast<std::uint16_t>(L::kSlotsPerLane));
+  }
+  static HWY_INLINE void store_bytes(V v, std::uint8_t* to) {
+    const hn::RebindToSigned<D> di;
+    const hn::Rebind<std::uint8_t, D> dh;
+    hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, v)), dh, to);
+  }
+
+ private:
+  alignas(64) std::uint16_t unpacked_[64];
+  const std::uint16_t* fingerprints_;
+};
+
 template <class L>
 void find_residents(const Block& shared, Residents& residents) noexcept {
+  using Lanes = ResidentLanes<L>;
+  const typename Lanes::D d;
   Block copy;
-  const Block& block = readable_block(shared, copy);
-  static constexpr SlotTables<L> kTables;
-  const hn::CappedTag<std::uint16_t, 32> d;
-  const hn::RebindToSigned<decltype(d)> di;
-  const hn::Rebind<std::uint8_t, decltype(d)> dh;
-  const std::size_t step = hn::Lanes(d);
-  const auto per_lane = hn::Set(d, static_cast<std::uint16_t>(L::kSlotsPerLane));
-
-  alignas(64) std::uint16_t unpacked[64];
-  const std::uint16_t* const fingerprints = unpack_fingerprints<L>(block, unpacked);
-  const auto store = [&](auto v, std::uint8_t* to)
-                         HWY_ATTR { hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, v)), dh, to); };
-  for (std::size_t s = 0; s < L::kSlots; s += step) {
-    const auto f = hn::Load(d, fingerprints + s);
-    const auto own = hn::MulHigh(hn::Mul(f, hn::Load(d, kTables.multiplier + s)), per_lane);
-    // index - rotation, or that plus R where it is negative (then huge as an unsigned number).
-    const auto distance = hn::Sub(hn::Load(d, kTables.index + s), own);
-    const auto phase = hn::Min(distance, hn::Add(distance, per_lane));
-    store(phase, residents.phase + s);
-    const auto mixed = hn::Add(hn::Mul(f, hn::Set(d, kClassFingerprintMultiplier)),
-                               hn::Mul(phase, hn::Set(d, kClassPhaseMultiplier)));
-    store(hn::MulHigh(mixed, hn::Set(d, static_cast<std::uint16_t>(kSpillClasses))),
-          residents.spill_class + s);
-    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
-      const auto multiplier = hn::Set(d, kRotationMultiplier[lane]);
-      const auto q = hn::Add(phase, hn::MulHigh(hn::Mul(f, multiplier), per_lane));
-      const auto wrapped = hn::Min(q, hn::Sub(q, per_lane));
-      store(hn::Add(wrapped, hn::Set(d, static_cast<std::uint16_t>(lane * L::kSlotsPerLane))),
-            residents.slot_in_lane[lane] + s);
-    }
+  const Lanes lanes(readable_block(shared, copy));
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    const auto phase = lanes.phases(s);
+    Lanes::store_bytes(phase, residents.phase + s);
+    const auto mixed =
+        hn::Add(hn::Mul(lanes.fingerprints(s), hn::Set(d, kClassFingerprintMultiplier)),
+                hn::Mul(phase, hn::Set(d, kClassPhaseMultiplier)));
+    Lanes::store_bytes(hn::MulHigh(mixed, hn::Set(d, static_cast<std::uint16_t>(kSpillClasses))),
+                       residents.spill_class + s);
   }
 }
+
+// Who could move where, of all that are in a block. Most searches ask for one or two lanes only, so
+// each is computed when it is asked for.
+template <class L>
+class Movers {
+ public:
+  explicit HWY_INLINE Movers(const Block& block) : lanes_(block) {
+    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(D())) {
+      hn::Store(lanes_.phases(s), D(), phases_ + s);
+    }
+  }
+  // The slots whose residents have slot e in their buckets. Bits behind the last slot mean nothing.
+  HWY_INLINE std::uint64_t into(std::uint32_t e) {
+    const std::uint32_t lane = e / L::kSlotsPerLane;
+    if ((known_ >> lane & 1) == 0) compute(lane);
+    return equal_bytes(index_in_lane_[lane], static_cast<std::uint8_t>(e % L::kSlotsPerLane));
+  }
+
+ private:
+  using D = typename ResidentLanes<L>::D;
+
+  HWY_INLINE void compute(std::uint32_t lane) {
+    const auto multiplier = hn::Set(D(), kRotationMultiplier[lane]);
+    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(D())) {
+      const auto q =
+          hn::Add(hn::Load(D(), phases_ + s), lanes_.rotations(lanes_.fingerprints(s), multiplier));
+      const auto wrapped = hn::Min(q, hn::Sub(q, lanes_.per_lane()));
+      lanes_.store_bytes(wrapped, index_in_lane_[lane] + s);
+    }
+    known_ |= 1u << lane;
+  }
+
+  ResidentLanes<L> lanes_;
+  std::uint32_t known_ = 0;
+  alignas(64) std::uint16_t phases_[64];
+  alignas(64) std::uint8_t index_in_lane_[L::kLanes][64];
+};
 
 #endif  // NESTLINE_ONE_LANE
 
@@ -268,38 +338,40 @@ std::uint64_t free_slots(const Block& shared) noexcept {
   return match_first_bytes<L>(block, 0) & L::kAllSlots;
 }
 
-// Backwards from the goals: who can move into slot e of lane j are the residents whose candidate in
-// lane j is e, one compare of 64 bytes. `next` remembers where each would go.
+// Backwards from the goals: who can move into slot e, then who can move into one of theirs.
 template <class L>
-void displace(const Residents& residents, std::uint64_t bucket, std::uint64_t goals,
+void displace(const Block& shared, std::uint64_t bucket, std::uint64_t goals,
               Displacement& path) noexcept {
-  std::uint8_t next[64];
-  std::uint8_t queue[64];
-  std::uint32_t head = 0;
-  std::uint32_t tail = 0;
+  // Slots that lead to a goal: the goals themselves, then those whose residents can move `into` a
+  // slot of the entry `parent`.
+  struct Entry {
+    std::uint64_t slots;
+    std::uint32_t parent;
+    std::uint32_t into;
+  };
+  Entry entries[L::kSlots + 1];
+  entries[0] = {goals, 0, 0};
+  std::uint32_t count = 1;
+  Block copy;
+  Movers<L> movers(readable_block(shared, copy));
   std::uint64_t unseen = L::kAllSlots & ~goals;
-  for (std::uint64_t rest = goals; rest != 0; rest &= rest - 1) {
-    queue[tail++] = static_cast<std::uint8_t>(first_slot(rest));
-  }
   path.steps = 0;
-  while (head < tail) {
-    const std::uint8_t e = queue[head++];
-    std::uint64_t movers = equal_bytes(residents.slot_in_lane[e / L::kSlotsPerLane], e) & unseen;
-    if ((movers & bucket) != 0) {
-      path.step[0] = static_cast<std::uint8_t>(first_slot(movers & bucket));
-      path.step[1] = e;
-      path.steps = 2;
-      for (std::uint8_t s = e; (goals >> s & 1) == 0; ++path.steps) {
-        s = next[s];
-        path.step[path.steps] = s;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::uint64_t rest = entries[i].slots; rest != 0; rest &= rest - 1) {
+      const std::uint32_t e = first_slot(rest);
+      const std::uint64_t found = movers.into(e) & unseen;
+      if ((found & bucket) != 0) {
+        path.step[0] = static_cast<std::uint8_t>(first_slot(found & bucket));
+        path.step[1] = static_cast<std::uint8_t>(e);
+        path.steps = 2;
+        for (; i != 0; i = entries[i].parent) {
+          path.step[path.steps++] = static_cast<std::uint8_t>(entries[i].into);
+        }
+        return;
       }
-      return;
-    }
-    unseen &= ~movers;
-    for (; movers != 0; movers &= movers - 1) {
-      const std::uint32_t s = first_slot(movers);
-      next[s] = e;
-      queue[tail++] = static_cast<std::uint8_t>(s);
+      unseen &= ~found;
+      entries[count] = {found, i, e};
+      count += found != 0;
     }
   }
 }

@@ -60,14 +60,14 @@ bool is_open(const Block& block, const Way& way) {
 // The way from a bucket to one of `goals`, slots that are free or will be; false when there is
 // none.
 template <class L>
-bool find_way(const Kernels& kernels, const Block& block, const Residents& residents,
-              std::uint64_t bucket, std::uint64_t goals, Way& way) {
+bool find_way(const Kernels& kernels, const Block& block, std::uint64_t bucket, std::uint64_t goals,
+              Way& way) {
   if ((goals & bucket) != 0) {
     way.path.steps = 1;
     way.path.step[0] = static_cast<std::uint8_t>(first_slot(goals & bucket));
     return true;
   }
-  kernels.displace(residents, bucket, goals, way.path);
+  kernels.displace(block, bucket, goals, way.path);
   for (std::uint32_t i = 0; i + 1 < way.path.steps; ++i) {
     way.mover[i] = static_cast<std::uint16_t>(L::get(block, way.path.step[i]));
   }
@@ -78,10 +78,7 @@ bool find_way(const Kernels& kernels, const Block& block, const Residents& resid
 template <class L>
 bool find_free_way(const Kernels& kernels, const Block& block, std::uint64_t bucket, Way& way) {
   const std::uint64_t free = kernels.free_slots(block);
-  if (free == 0) return false;
-  Residents residents;
-  if ((free & bucket) == 0) kernels.residents(block, residents);
-  return find_way<L>(kernels, block, residents, bucket, free, way);
+  return free != 0 && find_way<L>(kernels, block, bucket, free, way);
 }
 
 // Moves everybody on the way one step on, from its end, and stores the fingerprint at its start.
@@ -222,7 +219,7 @@ class SpillPlan {
     // left meanwhile, and nobody else has to.
     const auto arrive = [&](std::uint64_t slots) {
       Way way;
-      if (!find_way<L>(kernels_, block, residents, arrival.bucket, slots, way)) return false;
+      if (!find_way<L>(kernels_, block, arrival.bucket, slots, way)) return false;
       if ((free >> way.path.step[way.path.steps - 1] & 1) != 0) {
         end_ = i;
         end_way_ = way;
@@ -240,7 +237,7 @@ class SpillPlan {
     std::uint32_t at = 0;
     for (const bool all_known : {false, true}) {
       if (all_known) {
-        const std::uint64_t reached = reach(residents, arrival.bucket, free);
+        const std::uint64_t reached = reach(block, residents, arrival.bucket, free);
         if ((reached & free) != 0) return arrive(free);
         out_of_reach = L::kAllSlots & ~reached;
         const auto end = std::remove_if(failed.begin(), failed.begin() + tries, is_out_of_reach);
@@ -273,14 +270,12 @@ class SpillPlan {
 
   // Every slot that some displacement from the bucket ends in. One pass over the block for all its
   // candidates: a quarter of the time of a search by `displace` for each.
-  static std::uint64_t reach(const Residents& residents, std::uint64_t bucket, std::uint64_t free) {
+  static std::uint64_t reach(const Block& block, const Residents& residents, std::uint64_t bucket,
+                             std::uint64_t free) {
     std::uint64_t reached = bucket;
     for (std::uint64_t todo = bucket & ~free; todo != 0;) {
       const std::uint32_t s = first_slot(todo);
-      std::uint64_t steps = 0;
-      for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
-        steps |= std::uint64_t{1} << residents.slot_in_lane[lane][s];
-      }
+      const std::uint64_t steps = L::bucket(L::get(block, s), residents.phase[s]);
       todo = (todo & (todo - 1)) | (steps & ~reached & ~free);
       reached |= steps;
     }

@@ -140,13 +140,17 @@ bool Table<L, Locks>::may_be_away(const Block& block, const Place& home, Place& 
 template <class L, class Locks>
 void Table<L, Locks>::prefetch_away(const Place& home) const {
   Place away;
-  if (!may_be_away(blocks_[home.block], home, away) || copies(home) != 0) return;
+  if (!may_be_away(blocks_[home.block], home, away)) return;
   prefetch_block(blocks_[away.block]);
 }
 
 template <class L, class Locks>
-bool Table<L, Locks>::erase(const Place& home) {
+bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
   Hold hold(blocks_, home.block);
+  if (hint != 0 && L::get(blocks_[home.block], first_slot(hint)) == home.fingerprint) {
+    L::set(blocks_[home.block], first_slot(hint), 0);
+    return true;
+  }
   Place place = home;
   std::uint64_t found = copies(home);
   if (found == 0 && may_be_away(blocks_[home.block], home, place)) {

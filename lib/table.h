@@ -58,9 +58,11 @@ class Table {
   // Clears a copy of the old key and stores the new one, at one instant. `replaced`: whether there
   // was an old one; without it the new one is stored all the same.
   Result update(const Place& old_home, const Place& new_home, bool& replaced);
-  // Clears one copy; false when there is none.
-  bool erase(const Place& home);
-  // Asks for the alternate's block if erase or count would look there. A hint: no locks.
+  // Clears one copy; false when there is none. `hint`: slots of home's bucket that lately held
+  // copies.
+  bool erase(const Place& home, std::uint64_t hint = 0);
+  // Asks for the alternate's block of a key without a copy at home, if erase or count would look
+  // there. A hint: no locks.
   void prefetch_away(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;

@@ -49,14 +49,16 @@ bool is_valid(const GenerationShape& shape, std::uint64_t keys) {
   return !check_fields(header);
 }
 
-Generation::Generation(const GenerationPlan& plan, std::uint64_t seed)
-    : filter_(options_of(plan, seed)), most_growth_(plan.most_growth) {}
+Generation::Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number)
+    : filter_(options_of(plan, seed + number)), most_growth_(plan.most_growth), number_(number) {}
 
 Generation::Generation(const GenerationShape& shape, std::uint64_t seed)
-    : filter_(filter_of(shape, seed)), most_growth_(shape.most_growth) {}
+    : filter_(filter_of(shape, seed + shape.number)),
+      most_growth_(shape.most_growth),
+      number_(shape.number) {}
 
-Generation::Generation(Filter filter, unsigned most_growth) noexcept
-    : filter_(std::move(filter)), most_growth_(most_growth) {}
+Generation::Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept
+    : filter_(std::move(filter)), most_growth_(most_growth), number_(number) {}
 
 bool Generation::may_grow() const noexcept {
   return filter_.growth() < most_growth_ && filter_.memory_bytes() <= kMostBytesToDouble;
@@ -68,11 +70,12 @@ std::size_t Generation::memory_bytes() const noexcept {
 
 GenerationShape Generation::shape() const noexcept {
   const Geometry& geometry = FilterAccess::state(filter_).view.geometry;
-  return {filter_.bits(), geometry.growth, most_growth_, geometry.base_blocks, filter_.capacity()};
+  return {filter_.bits(),       geometry.growth,    most_growth_,
+          geometry.base_blocks, filter_.capacity(), number_};
 }
 
 Generation Generation::copy() const {
-  return {FilterAccess::make(full_copy(FilterAccess::state(filter_))), most_growth_};
+  return {FilterAccess::make(full_copy(FilterAccess::state(filter_))), most_growth_, number_};
 }
 
 std::span<const std::byte> Generation::bytes() const noexcept {

@@ -1,5 +1,9 @@
 // One nestline filter of a value, with what its plan allows it; and the only file here that looks
 // into a Filter, for what its public members cannot do: copy, and read and write ranges of blocks.
+//
+// Its keys are the 64-bit hashes of the value's items, mixed once more under a seed of its own: the
+// value's seed plus the generation's number. So items that look the same in one generation do not
+// in another, which is what lets an erase find out where an item is (ledger.h).
 #ifndef NESTLINE_REDIS_GENERATION_H_
 #define NESTLINE_REDIS_GENERATION_H_
 
@@ -19,6 +23,7 @@ struct GenerationShape {
   unsigned most_growth = 0;
   std::uint64_t base_blocks = 0;
   std::uint64_t capacity = 0;
+  std::uint32_t number = 0;
 
   friend bool operator==(const GenerationShape&, const GenerationShape&) = default;
 };
@@ -29,14 +34,16 @@ bool is_valid(const GenerationShape& shape, std::uint64_t keys);
 /// See the head of this file.
 class Generation {
  public:
-  /// Empty. Throws std::bad_alloc.
-  Generation(const GenerationPlan& plan, std::uint64_t seed);
+  /// Empty; `seed` is the value's. Throws std::bad_alloc.
+  Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number);
   /// Empty, of this shape. Throws std::invalid_argument when there is no such filter (an image may
   /// be hostile), std::bad_alloc.
   Generation(const GenerationShape& shape, std::uint64_t seed);
 
   [[nodiscard]] Filter& filter() noexcept { return filter_; }
   [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
+  /// Higher for those that were opened later.
+  [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
   [[nodiscard]] unsigned most_growth() const noexcept { return most_growth_; }
   [[nodiscard]] bool has_room() const noexcept { return filter_.size() < filter_.capacity(); }
   /// Whether it may double once more, by its plan and its size.
@@ -57,10 +64,11 @@ class Generation {
   bool load(std::uint64_t offset, std::span<const std::byte> blocks);
 
  private:
-  Generation(Filter filter, unsigned most_growth) noexcept;
+  Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
 
   Filter filter_;
   unsigned most_growth_;
+  std::uint32_t number_;
 };
 
 }  // namespace nestline::redis

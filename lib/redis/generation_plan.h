@@ -30,7 +30,7 @@
 namespace nestline::redis {
 
 /// The largest filter that is doubled in place: a doubling of it stays well below 10 ms.
-inline constexpr std::size_t kMostBytesToDouble = std::size_t{8} << 20;
+inline constexpr std::size_t kMostBytesToDouble = std::size_t{2} << 20;
 /// The most items that a further generation makes room for at once.
 inline constexpr std::uint64_t kMostFurtherCapacity = std::uint64_t{1} << 31;
 

@@ -61,6 +61,7 @@ void put_generation(std::span<std::byte> bytes, const ImageGeneration& generatio
   put(bytes, 0, static_cast<std::uint8_t>(shape.bits));
   put(bytes, 1, static_cast<std::uint8_t>(shape.growth));
   put(bytes, 2, static_cast<std::uint8_t>(shape.most_growth));
+  put(bytes, 4, shape.number);
   put(bytes, 8, shape.base_blocks);
   put(bytes, 16, shape.capacity);
   put(bytes, 24, generation.keys);
@@ -72,10 +73,11 @@ std::optional<ImageGeneration> get_generation(Bytes bytes) {
   shape.bits = get<std::uint8_t>(bytes, 0);
   shape.growth = get<std::uint8_t>(bytes, 1);
   shape.most_growth = get<std::uint8_t>(bytes, 2);
+  shape.number = get<std::uint32_t>(bytes, 4);
   shape.base_blocks = get<std::uint64_t>(bytes, 8);
   shape.capacity = get<std::uint64_t>(bytes, 16);
   generation.keys = get<std::uint64_t>(bytes, 24);
-  if (!is_zero(bytes.subspan(3, 5)) || !is_valid(shape, generation.keys)) return std::nullopt;
+  if (bytes[3] != std::byte{0} || !is_valid(shape, generation.keys)) return std::nullopt;
   return generation;
 }
 

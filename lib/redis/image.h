@@ -12,7 +12,8 @@
 //    36  u16 expansion
 //    38  u16 0
 //   120  for each generation, oldest first:
-//          u8 bits, u8 growth, u8 most growth, u8 0, u32 0, u64 base blocks, u64 capacity, u64 keys
+//          u8 bits, u8 growth, u8 most growth, u8 0, u32 number, u64 base blocks, u64 capacity, u64
+//          keys
 //    end  checksum
 //
 // Then the pieces. Areas are cut into pieces of 1 MiB, the last one of an area may be shorter, in

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "murmur_hash64a.h"
+#include "nestline/keys.h"
 
 namespace nestline::redis {
 namespace {
@@ -46,7 +47,7 @@ std::unique_ptr<CuckooValue> CuckooValue::from_tables(RedisBloomTables tables, s
 }
 
 CuckooValue::Item CuckooValue::item_of(std::string_view item) const noexcept {
-  return {hash_key(item, settings_.seed), tables_.empty() ? 0 : murmur_hash64a(item, 0)};
+  return {hash_key(item, settings_.seed).value, tables_.empty() ? 0 : murmur_hash64a(item, 0)};
 }
 
 CuckooValue::Shown CuckooValue::shown(const Item& item) const noexcept {
@@ -62,13 +63,13 @@ CuckooValue::Shown CuckooValue::shown(const Item& item) const noexcept {
 
 std::uint64_t CuckooValue::count_of(const Item& item) const noexcept {
   const std::int64_t copies =
-      static_cast<std::int64_t>(shown(item).copies) + ledger_.copies(item.hash.value);
+      static_cast<std::int64_t>(shown(item).copies) + ledger_.copies(item.hash);
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, copies));
 }
 
 bool CuckooValue::exists_of(const Item& item) const noexcept {
   if (!ledger_.empty()) {
-    const std::int64_t copies = ledger_.copies(item.hash.value);
+    const std::int64_t copies = ledger_.copies(item.hash);
     if (copies != 0) return copies > 0 || count_of(item) != 0;
   }
   return std::any_of(generations_.rbegin(), generations_.rend(),
@@ -96,17 +97,17 @@ void CuckooValue::exists(std::span<const std::string_view> items,
 // At most kBatch items. Each generation is asked for those only that no newer one has shown.
 void CuckooValue::exists_some(std::span<const std::string_view> items,
                               std::span<std::uint8_t> out) const {
-  std::array<Hash, kBatch> hashes;
+  std::array<std::uint64_t, kBatch> hashes;
   std::array<std::uint16_t, kBatch> positions;  // of the hashes, in `items`
   std::array<std::uint8_t, kBatch> found;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    hashes[i] = hash_key(items[i], settings_.seed);
+    hashes[i] = hash_key(items[i], settings_.seed).value;
     positions[i] = static_cast<std::uint16_t>(i);
   }
   std::fill(out.begin(), out.end(), std::uint8_t{0});
   std::size_t left = items.size();
   for (auto generation = generations_.rbegin(); generation != generations_.rend(); ++generation) {
-    generation->filter().may_contain(std::span<const Hash>(hashes.data(), left),
+    generation->filter().may_contain(std::span<const std::uint64_t>(hashes.data(), left),
                                      std::span(found.data(), left));
     std::size_t kept = 0;
     for (std::size_t i = 0; i < left; ++i) {

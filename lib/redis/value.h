@@ -9,7 +9,8 @@
 //                 holds, and erased copies whose slot is not known for certain yet (ledger.h).
 //   tables        of RedisBloom (redisbloom_tables.h); asked, counted, erased from, never added to.
 //
-// The filters share one seed, so an item is hashed once for all of them.
+// An item is hashed once, to 64 bits, under the seed of the settings; each generation mixes those
+// once more.
 //
 // Promises. An item that was added and not erased is always found, provided that only items that
 // are in it are erased: what is erased is never taken from a generation unless it must be there.
@@ -30,7 +31,6 @@
 
 #include "generation.h"
 #include "ledger.h"
-#include "nestline/keys.h"
 #include "redisbloom_tables.h"
 #include "settings.h"
 
@@ -122,12 +122,14 @@ class CuckooValue {
   /// nothing being changed.
   void clear();
 
-  /// Settles the ledger as far as possible, compacts RedisBloom's tables, unites generations of
-  /// equal shape that fit into one, and frees empty ones. No answer of a stored item changes.
-  /// O(memory): seconds for gigabytes. Where memory for a union is missing it is left out.
+  /// Settles the ledger as far as possible, compacts RedisBloom's tables and frees generations that
+  /// are empty. Generations that are not are left as they are: new items fill them again. No answer
+  /// of a stored item changes. O(ledger), and O(slots of RedisBloom's tables).
   void compact() noexcept;
 
-  /// Adds everything in `other`, copies included. Throws std::invalid_argument when the seeds
+  /// Adds everything in `other`, copies included. A generation of `other` is united with the one of
+  /// the same number and shape here if that has room for both, as those of values with the same
+  /// settings do; else it comes as a further one. Throws std::invalid_argument when the seeds
   /// differ, when `other` has RedisBloom's tables, or when expansion is 0 here and both together
   /// are more than `capacity`; std::bad_alloc. All or nothing. O(memory of both).
   void merge(const CuckooValue& other);
@@ -193,7 +195,7 @@ class CuckooValue {
 
   // An item's hash for the generations, and for RedisBloom's tables: 0 when there are none.
   struct Item {
-    Hash hash;
+    std::uint64_t hash;
     std::uint64_t redisbloom;
   };
   // What slots show of an item.
@@ -222,7 +224,7 @@ class CuckooValue {
   void take_out(const Item& item, std::uint64_t copies) noexcept;
   void settle_entry(Ledger::Entries::const_iterator entry) noexcept;
   void settle_all() noexcept;
-  void unite_generations() noexcept;
+  void empty_all() noexcept;
   void drop_empty(std::size_t most_bytes) noexcept;
 
   Settings settings_;

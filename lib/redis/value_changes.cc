@@ -1,10 +1,10 @@
 // CuckooValue: its changes.
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <new>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "generation_plan.h"
 #include "value.h"
@@ -25,6 +25,23 @@ std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
   return capacity > kMostFurtherCapacity / factor ? kMostFurtherCapacity : capacity * factor;
 }
 
+// Adds a generation of another value to the one here that it can be united with, if there is one.
+bool unite(std::vector<Generation>& generations, const Generation& other) {
+  for (Generation& each : generations) {
+    GenerationShape shape = other.shape();
+    shape.most_growth = each.most_growth();
+    const std::uint64_t keys = each.filter().size() + other.filter().size();
+    if (each.shape() != shape || keys > each.filter().capacity()) continue;
+    try {
+      each.filter().merge(other.filter());
+      return true;
+    } catch (const std::length_error&) {
+      // More copies of something than find place: it has to stay by itself.
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Added CuckooValue::add(std::string_view item, std::uint64_t most_generations) noexcept {
@@ -42,13 +59,13 @@ Added CuckooValue::update(std::string_view old_item, std::string_view new_item,
   if (!exists_of(old_hashes)) return Added::missing;
   try {
     // So that erasing cannot fail once the new item is in.
-    ledger_.prepare(old_hashes.hash.value);
+    ledger_.prepare(old_hashes.hash);
   } catch (const std::bad_alloc&) {
     return Added::no_memory;
   }
   const Added added = add_item(item_of(new_item), most_generations);
   if (added == Added::added) erase_item(old_hashes);
-  ledger_.drop_prepared(old_hashes.hash.value);
+  ledger_.drop_prepared(old_hashes.hash);
   return added;
 }
 
@@ -56,10 +73,10 @@ Added CuckooValue::add_item(const Item& item, std::uint64_t most_generations) no
   try {
     if (settings_.expansion == 0 && items() >= settings_.capacity) return Added::full;
     // A copy that waits to be taken out stands for the new one.
-    const std::int64_t copies = ledger_.copies(item.hash.value);
+    const std::int64_t copies = ledger_.copies(item.hash);
     if (copies >= Ledger::kMostCopies) return Added::full;
     if (copies >= 0) return store(item, most_generations);
-    ledger_.add(item.hash.value, 1, item.redisbloom);
+    ledger_.add(item.hash, 1, item.redisbloom);
     return Added::added;
   } catch (const std::bad_alloc&) {
     return Added::no_memory;
@@ -74,7 +91,7 @@ Added CuckooValue::store(const Item& item, std::uint64_t most_generations) {
         const Outcome outcome = newest.filter().insert(item.hash).outcome;
         if (outcome == Outcome::stored) return Added::added;
         if (outcome == Outcome::copies) {
-          ledger_.add(item.hash.value, 1, item.redisbloom);
+          ledger_.add(item.hash, 1, item.redisbloom);
           return Added::added;
         }
       }
@@ -97,46 +114,53 @@ bool CuckooValue::store_in_older(const Item& item) noexcept {
 }
 
 void CuckooValue::open_generation() {
+  Billionths used = 0;
+  std::uint64_t keys = 0;
+  std::uint32_t number = 0;
+  for (const Generation& generation : generations_) {
+    used += rate_when_full(generation.filter().bits(), generation.filter().growth());
+    keys += generation.filter().size();
+    number = std::max(number, generation.number() + 1);
+  }
   std::uint64_t capacity = settings_.capacity;
   if (!generations_.empty()) {
-    capacity = std::max(kLeastFurtherCapacity,
-                        times(generations_.back().filter().capacity(), settings_.expansion));
+    // At least as many as there are: so generations stay few, however small the expansion.
+    capacity = std::max({kLeastFurtherCapacity, std::min(keys, kMostFurtherCapacity),
+                         times(generations_.back().filter().capacity(), settings_.expansion)});
   } else if (!tables_.empty()) {
     const std::uint64_t items = tables_.header().items;
     capacity = settings_.expansion == 0
                    ? std::max(kLeastBesideTables, settings_.capacity - items)
                    : times(std::max(kLeastBesideTables, items), settings_.expansion);
   }
-  Billionths used = 0;
-  for (const Generation& generation : generations_) {
-    used += rate_when_full(generation.filter().bits(), generation.filter().growth());
-  }
-  generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed);
+  generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed, number);
 }
 
 bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)); }
 
 bool CuckooValue::erase_item(const Item& item) {
-  const std::int64_t copies = ledger_.copies(item.hash.value);
+  const std::int64_t copies = ledger_.copies(item.hash);
   const Shown slots = shown(item);
   const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
   if (slots.copies < pending) return false;
   if (copies > 0 || (slots.filters > 1 && slots.copies > pending)) {
-    ledger_.add(item.hash.value, -1, item.redisbloom);
+    ledger_.add(item.hash, -1, item.redisbloom);
     ++deletes_;
   } else {
     ++deletes_;
     take_out(item, pending);
   }
   for (int turn = 0; turn < kTurns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
-  if (!is_loading_) drop_empty(kMostBytesToDouble);
+  if (is_loading_) return true;
+  if (!ledger_.empty() && items() == 0 && memory_bytes() <= kMostBytesToDouble) empty_all();
+  drop_empty(kMostBytesToDouble);
   return true;
 }
 
 // Takes so many fingerprints out of whichever filters show them, and with them the item's entry.
 void CuckooValue::take_out(const Item& item, std::uint64_t copies) noexcept {
-  const std::int64_t entry = ledger_.copies(item.hash.value);
-  if (entry < 0) ledger_.add(item.hash.value, -entry, 0);
+  const std::int64_t entry = ledger_.copies(item.hash);
+  if (entry < 0) ledger_.add(item.hash, -entry, 0);
   for (auto generation = generations_.rbegin(); generation != generations_.rend(); ++generation) {
     while (copies != 0 && generation->filter().erase(item.hash)) --copies;
   }
@@ -152,7 +176,7 @@ void CuckooValue::take_out(const Item& item, std::uint64_t copies) noexcept {
 void CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
   const auto& [hash, what] = *entry;
   if (what.copies > 0) return;
-  const Item item{{hash}, what.redisbloom_hash};
+  const Item item{hash, what.redisbloom_hash};
   const auto pending = static_cast<std::uint64_t>(-what.copies);
   const Shown slots = shown(item);
   if (slots.filters <= 1 || slots.copies <= pending) take_out(item, pending);
@@ -186,38 +210,20 @@ void CuckooValue::clear() {
 void CuckooValue::compact() noexcept {
   tables_.compact(true);
   settle_all();
-  unite_generations();
-  settle_all();  // what two generations showed may be in one now
+  if (items() == 0) empty_all();
   drop_empty(std::numeric_limits<std::size_t>::max());
   if (!generations_.empty() && tables_.is_clear()) tables_ = {};
   deletes_ = 0;
+  is_loading_ = false;
 }
 
-// Puts newer generations into older ones of equal shape that have room for all of them.
-void CuckooValue::unite_generations() noexcept {
-  const auto unite = [&](std::size_t older, std::size_t newer) {
-    Filter& into = generations_[older].filter();
-    const Filter& from = generations_[newer].filter();
-    GenerationShape shape = generations_[newer].shape();
-    shape.most_growth = generations_[older].most_growth();
-    if (generations_[older].shape() != shape || into.size() + from.size() > into.capacity()) {
-      return false;
-    }
-    try {
-      into.merge(from);
-    } catch (const std::length_error&) {
-      return false;  // more copies of something than find place
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
-    generations_.erase(generations_.begin() + static_cast<std::ptrdiff_t>(newer));
-    return true;
-  };
-  for (std::size_t newer = generations_.size(); newer-- > 1;) {
-    for (std::size_t older = 0; older < newer; ++older) {
-      if (unite(older, newer)) break;
-    }
+// When there are no items, all that slots still show waits to be taken out.
+void CuckooValue::empty_all() noexcept {
+  for (Generation& generation : generations_) {
+    // What is empty may be memory that nobody has touched yet.
+    if (generation.filter().size() != 0) generation.filter().clear();
   }
+  ledger_.clear();
 }
 
 void CuckooValue::merge(const CuckooValue& other) {
@@ -233,10 +239,14 @@ void CuckooValue::merge(const CuckooValue& other) {
   if (generations_.size() + other.generations_.size() > kMostGenerations) {
     throw std::invalid_argument("together they have more than 65535 generations");
   }
-  // The newest one stays the last, since new items go there.
   std::vector<Generation> united;
   united.reserve(generations_.size() + other.generations_.size());
-  for (const Generation& generation : other.generations_) united.push_back(generation.copy());
+  for (const Generation& generation : generations_) united.push_back(generation.copy());
+  for (const Generation& generation : other.generations_) {
+    if (unite(united, generation)) continue;
+    // The newest of these stays the last: it is the one that grows.
+    united.insert(united.end() - !united.empty(), generation.copy());
+  }
   Ledger ledger = ledger_;
   for (const auto& [hash, entry] : other.ledger_.entries()) {
     ledger.add(hash, entry.copies, entry.redisbloom_hash);
@@ -244,7 +254,6 @@ void CuckooValue::merge(const CuckooValue& other) {
       throw std::invalid_argument("together they hold more than 2^32 copies of one item");
     }
   }
-  std::move(generations_.begin(), generations_.end(), std::back_inserter(united));
   generations_ = std::move(united);
   ledger_ = std::move(ledger);
 }

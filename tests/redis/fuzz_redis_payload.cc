@@ -78,13 +78,13 @@ std::uint64_t bytes_of(const ImageHead& head) {
 }
 
 void use(CuckooValue& value) {
+  // Entries of a ledger may deny what is added; without any, what is added is found.
+  const bool is_plain = value.info().ledger_entries == 0;
   for (int i = 0; i < 40; ++i) {
     const std::string item = std::to_string(i % 25);
     (void)value.exists(item);
-    const std::uint64_t count = value.count(item);
     const Added added = value.add(item, value.generations() + 1);
-    check(added != Added::added || value.count(item) == count + 1 || value.count(item) == 0 ||
-          value.count(item) >= count);
+    check(!is_plain || added != Added::added || (value.exists(item) && value.count(item) != 0));
     (void)value.add_unique(item, value.generations());
     (void)value.update(item, "other", value.generations());
     (void)value.erase(item);
@@ -96,7 +96,8 @@ void use(CuckooValue& value) {
   const Info info = value.info();
   check(info.expected_fpr >= 0 && info.expected_fpr <= 1);
   value.compact();
-  (void)value.digest();
+  // A further generation may be large, which costs nothing until it is read.
+  if (value.memory_bytes() <= 2 * kMostBytes) (void)value.digest();
 }
 
 }  // namespace

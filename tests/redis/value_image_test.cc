@@ -170,7 +170,7 @@ TEST(Image, RefusesWhatIsMissingOrTooMuch) {
 TEST(Image, ClaimsAskForNoMemory) {
   ImageHead head;
   for (int i = 0; i < 1000; ++i) {
-    head.generations.push_back({{16, 0, 0, std::uint64_t{1} << 40, 1}, 0});
+    head.generations.push_back({{16, 0, 0, std::uint64_t{1} << 40, 1, 0}, 0});
   }
   head.redisbloom = {0, std::uint64_t{1} << 55, 0, 65535, 255, 20, 1};
   head.ledger_entries = 1 << 29;
@@ -193,7 +193,7 @@ TEST(Image, ClaimsAskForNoMemory) {
 TEST(Image, RefusesHeadsOutOfRange) {
   const auto refused = [](const std::function<void(ImageHead&)>& spoil) {
     ImageHead head;
-    head.generations.push_back({{12, 1, 3, 10, 100}, 50});
+    head.generations.push_back({{12, 1, 3, 10, 100, 0}, 50});
     ASSERT_TRUE(decode_head(encode_head(head)));
     spoil(head);
     EXPECT_FALSE(decode_head(encode_head(head)));
