@@ -6,7 +6,9 @@
 // before, the longest add, and questions a second, single and in batches of 1000, of items that are
 // in it and that are not. Times are of the value alone: no server, no protocol. The longest add is
 // that of a second value, in processor time of the thread, so that it shows growth and page faults
-// but not what else the machine does.
+// but not what else the machine does. There are no huge pages, as there are none in a server.
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -111,6 +113,7 @@ Rates ask(const CuckooValue& value, std::uint64_t first, std::uint64_t count) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   std::uint64_t most = 10'000'000;
   nestline::redis::Settings settings;
   settings.seed = 1;
