@@ -335,9 +335,19 @@ MappedFilter MappedFilter::open(const fs::path& path) {
                                   kHeaderBytes, path));
 }
 
+namespace {
+
+ByteSource mapped_bytes(const Filter& filter) {
+  const Filter::State& state = FilterAccess::state(filter);
+  return ByteSource(state.path.string(), state.storage.bytes());
+}
+
+}  // namespace
+
+Filter MappedFilter::snapshot() const { return read_filter(mapped_bytes(*this)); }
+
 void MappedFilter::verify() const {
-  const Filter::State& state = FilterAccess::state(*this);
-  const ByteSource source(state.path.string(), state.storage.bytes());
+  const ByteSource source = mapped_bytes(*this);
   const FileHeader header = read_header(source);
   const auto checksums =
       source.at(header.checksums_offset(), static_cast<std::size_t>(header.checksums_bytes()));

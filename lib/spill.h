@@ -190,7 +190,7 @@ class SpillPlan {
     if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint, arrival.phase));
 
     // The next few that may leave, with their other blocks on the way from memory already.
-    constexpr std::uint32_t kAhead = 4;
+    constexpr std::uint32_t kAhead = 2;
     struct Leaver {
       Place target;
       std::uint32_t slot;

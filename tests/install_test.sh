@@ -5,8 +5,9 @@
 #
 # BUILD is a finished build of the static or the shared library; the other kind is built here. Each
 # of the two is installed and linked by a program through find_package and through pkg-config, and
-# the program has to print what it should. The shared library must export nothing but our names,
-# and nestline must configure as a part of another project without bringing its tests along.
+# the program has to print what it should; and so has a program in C with the library for C. The
+# shared library must export nothing but our names, and nestline must configure as a part of another
+# project without bringing its tests along.
 set -euo pipefail
 
 cmake=$1 compiler=$2 source=$3 build=$4 version=$5
@@ -36,6 +37,27 @@ check_program() {
   printed=$("$2" "$work/filter") || fail "$1: the program failed"
   [[ $printed == "$expected" ]] || fail "$1: the program printed: $printed"
   echo "$1: works"
+}
+
+# check_installed_c KIND PREFIX: the library for C, with a C compiler only.
+check_installed_c() {
+  local kind=$1 prefix=$2 library_folder flags=() program printed
+  quietly env CXX=/no/compiler "$cmake" -S "$source/tests/install/c" -B "$work/$kind-c-cmake" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
+  quietly "$cmake" --build "$work/$kind-c-cmake"
+
+  library_folder=$(dirname "$(find "$prefix" -name libnestline-c.so)")
+  export PKG_CONFIG_PATH=$library_folder/pkgconfig
+  [[ $(pkg-config --modversion nestline-c) == "$version" ]] || fail "$kind: nestline-c.pc"
+  read -ra flags <<<"$(pkg-config --cflags --libs nestline-c)"
+  quietly cc -std=c99 -pedantic-errors -Wall -Werror "$source/tests/install/c/main.c" "${flags[@]}" \
+    -Wl,-rpath,"$library_folder" -o "$work/$kind-c-pkg-config"
+
+  for program in "$work/$kind-c-cmake/consumer" "$work/$kind-c-pkg-config"; do
+    printed=$("$program" "$work/c-filter") || fail "$kind, C: the program failed"
+    [[ $printed == $'found 1\n'*"cannot be changed"* ]] || fail "$kind, C: it printed: $printed"
+  done
+  echo "$kind, C, find_package and pkg-config: works"
 }
 
 # check_installed KIND PREFIX
@@ -85,6 +107,10 @@ quietly "$cmake" --install "$work/build" --prefix "$work/$other"
 rm -rf "$work/build"
 check_installed "$given" "$work/$given"
 check_installed "$other" "$work/$other"
+if [[ -n $(find "$work/$given" -name nestline-c.pc) ]]; then
+  check_installed_c "$given" "$work/$given"
+  check_installed_c "$other" "$work/$other"
+fi
 check_exports "$(find "$work/shared" -name libnestline.so)"
 
 configure "$source/tests/install" "$work/part" -DNESTLINE_SOURCE="$source"

@@ -223,6 +223,23 @@ TEST_F(IoTest, FilesThatChangeWhileTheyAreLoadedAreNoCrash) {
   EXPECT_GT(refused, 0);
 }
 
+TEST_F(IoTest, MappedFiltersAreCopiedIntoMemory) {
+  const Filter filter = filled(12, 100'000, 90'000);
+  save(filter, path("filter"));
+  const MappedFilter mapped = MappedFilter::open(path("filter"));
+  save(filled(8, 1000, 900), path("filter"));  // takes the name, not what is mapped
+  Filter copy = mapped.snapshot();
+  EXPECT_EQ(to_bytes(copy), to_bytes(filter));
+  EXPECT_TRUE(copy.insert("one more"));
+  EXPECT_EQ(mapped.size(), 90'000u);
+
+  Bytes bad = to_bytes(filter);
+  bad[5000] ^= std::byte{1};
+  write(path("bad"), bad);
+  const MappedFilter flawed = MappedFilter::open(path("bad"));
+  EXPECT_THROW((void)flawed.snapshot(), FormatError);
+}
+
 TEST_F(IoTest, MappedFiltersCanBeMoved) {
   const Filter filter = filled(12, 1000, 900);
   save(filter, path("filter"));

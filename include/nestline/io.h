@@ -68,6 +68,10 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   /// Reads the whole file and compares every checksum. Throws FormatError when one differs.
   void verify() const;
 
+  /// A copy in memory, which can be changed and saved: as load gives, but of the mapped file, also
+  /// when another has taken its name. Checks everything. Throws FormatError, std::bad_alloc.
+  [[nodiscard]] Filter snapshot() const;
+
   using Filter::bits;
   using Filter::capacity;
   using Filter::expected_fpr;

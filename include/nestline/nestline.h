@@ -1,0 +1,311 @@
+// The cuckoo filter for C (C99 or later) and for every language that can call C.
+//
+//   nestline_options options = NESTLINE_OPTIONS_INIT;
+//   options.capacity = 1000000;
+//   const char* error;
+//   nestline_filter* filter = nestline_create(&options, &error);
+//   if (filter == NULL) { ... print error ... }
+//   nestline_insert_u64(filter, 42, &error);
+//   if (nestline_may_contain_u64(filter, 42, &error)) { ... look in the slow place ... }
+//   nestline_free(filter);
+//
+// What holds for every function here:
+//
+//   C1  Ownership. Who gets a nestline_filter* frees it with nestline_free, who gets bytes frees
+//       them with nestline_free_bytes. Nothing that is passed in is kept after the call.
+//   C2  Threads. Any number of threads may make any calls on one filter at the same time, except
+//       nestline_free, which must be the last one. Each call on one key takes effect at one
+//       instant; questions take no lock (concurrent_filter.h says more, also about fork).
+//   C3  Errors. A function that can fail has `error` as its last argument. It sets *error to NULL
+//       when it did what was asked, and otherwise to a sentence in English. `error` may be NULL.
+//       The returned value tells of a failure as well; each function says how.
+//   C4  Sentences are never to be freed. No other thread changes them; one that names details (a
+//       path, an offset, a number) is overwritten by the next such failure of the same thread and
+//       gone when the thread ends, so copy it if it has to last.
+//   C5  A call that fails has changed nothing that can be asked for. In particular nothing is lost
+//       when memory runs out.
+//   C6  Arguments. NULL is refused with an error where an object is needed; an array of 0 elements
+//       may be NULL. A filter that answers from a mapped file (nestline_map) refuses every change.
+//   C7  Keys are of three kinds, which never meet: bytes (`_bytes`, a pointer and a size; NUL is a
+//       byte like any other, the size may be 0), 64-bit integers (`_u64`), and hashes made by the
+//       caller (`_hash`; well mixed, see keys.h). They are those of C++: strings, std::uint64_t,
+//       nestline::Hash. Paths are NUL-terminated strings of the file system's own encoding.
+//   C8  Numbers. Sizes of memory and lengths of arrays are size_t, numbers of keys uint64_t.
+//   C9  Answers. "False" of a question means certainly not; when a question fails, it answers
+//       true, which is never wrong.
+//
+// Each function costs what its C++ twin in filter.h and concurrent_filter.h costs, and means the
+// same; bounds and formulas stand there.
+#ifndef NESTLINE_NESTLINE_H_
+#define NESTLINE_NESTLINE_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nestline/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A filter: one in memory that can be changed, or one that answers from a mapped file.
+typedef struct nestline_filter nestline_filter;
+
+/// What a filter is made for. Begin with NESTLINE_OPTIONS_INIT and set members by name: later
+/// versions may add some, and programs that were compiled before go on to work.
+typedef struct nestline_options {
+  size_t struct_size;     ///< Set by NESTLINE_OPTIONS_INIT: sizeof(nestline_options).
+  uint64_t capacity;      ///< Keys it must hold; required, at least 1.
+  uint64_t max_capacity;  ///< Above capacity: the filter grows by itself up to here.
+  uint64_t seed;          ///< Keys the hash of integers and bytes; stored with the filter.
+  double fpr;             ///< Wanted false-positive rate; 0: see nestline::Options.
+  int bits;               ///< Fingerprint width: 8, 12 or 16; 0: the one that suits fpr.
+  int reserved;           ///< 0.
+} nestline_options;
+
+#define NESTLINE_OPTIONS_INIT \
+  { sizeof(nestline_options), 0, 0, 0, 0.0, 0, 0 }
+
+/// How an insert ended. After NESTLINE_STORED and NESTLINE_PRESENT *error is NULL.
+typedef enum nestline_outcome {
+  NESTLINE_ERROR = -1,   ///< The arguments are wrong, or the filter is a mapped one.
+  NESTLINE_STORED = 0,   ///< The key is in the filter.
+  NESTLINE_PRESENT = 1,  ///< insert_unique only: may_contain was already true, nothing was stored.
+  NESTLINE_FULL = 2,     ///< No room can be made.
+  NESTLINE_COPIES = 3    ///< As many copies as the filter can hold of this key are in it already.
+} nestline_outcome;
+
+/// What functions return in place of a number of keys when they fail.
+#define NESTLINE_NO_COUNT UINT64_MAX
+
+/// The version of the library, as "0.1.0".
+NESTLINE_EXPORT const char* nestline_version(void);
+
+// Filters come and go. Those that return a filter return NULL when they fail.
+
+/// An empty filter in memory.
+NESTLINE_EXPORT nestline_filter* nestline_create(const nestline_options* options,
+                                                 const char** error);
+/// A copy in memory, at one instant; of a mapped filter one that can be changed, after checking the
+/// whole file. O(memory).
+NESTLINE_EXPORT nestline_filter* nestline_copy(const nestline_filter* filter, const char** error);
+/// Reads a file into memory and checks everything. O(file).
+NESTLINE_EXPORT nestline_filter* nestline_load(const char* path, const char** error);
+/// A filter that answers from a read-only mapping of its file. Checks the header only, so it costs
+/// no read of the file; nestline_verify checks the rest. The file must not be truncated or written
+/// in place meanwhile; nestline_save never does that, it replaces files.
+NESTLINE_EXPORT nestline_filter* nestline_map(const char* path, const char** error);
+/// The filter in the `size` bytes, which are copied and checked as nestline_load does.
+NESTLINE_EXPORT nestline_filter* nestline_from_bytes(const void* bytes, size_t size,
+                                                     const char** error);
+/// Frees the filter; no other call may be at work on it. NULL is let pass.
+NESTLINE_EXPORT void nestline_free(nestline_filter* filter);
+
+/// Replaces the file at `path` atomically by the filter as it is at one instant. Needs memory for
+/// a copy. False on failure, the old file then being whole.
+NESTLINE_EXPORT bool nestline_save(const nestline_filter* filter, const char* path,
+                                   const char** error);
+/// The bytes that nestline_save would write, their number in *size; NULL on failure. Needs memory
+/// for two copies meanwhile. For nestline_free_bytes.
+NESTLINE_EXPORT void* nestline_to_bytes(const nestline_filter* filter, size_t* size,
+                                        const char** error);
+/// Frees what nestline_to_bytes gave. NULL is let pass.
+NESTLINE_EXPORT void nestline_free_bytes(void* bytes);
+/// Reads the whole file of a mapped filter and compares every checksum; false with the place of the
+/// first flaw. A filter in memory is refused: it was checked when it was loaded.
+NESTLINE_EXPORT bool nestline_verify(const nestline_filter* filter, const char** error);
+
+// The filter as a whole. False: failed, nothing has changed.
+
+/// Removes every key.
+NESTLINE_EXPORT bool nestline_clear(nestline_filter* filter, const char** error);
+/// Doubles the filter in one pass over its memory, without the keys. Fails when a bit too few of
+/// the fingerprints is left. Questions go on meanwhile, changes wait.
+NESTLINE_EXPORT bool nestline_grow(nestline_filter* filter, const char** error);
+/// Adds everything that is in `other` (which may be mapped, or `filter` itself): all or nothing.
+/// Both must have been made with equal options and have grown as often. Needs memory for a copy of
+/// each.
+NESTLINE_EXPORT bool nestline_merge(nestline_filter* filter, const nestline_filter* other,
+                                    const char** error);
+
+// What it is. These cannot fail; of NULL they are 0, and nestline_is_mapped is false.
+
+/// Keys in the filter, every copy counted.
+NESTLINE_EXPORT uint64_t nestline_size(const nestline_filter* filter);
+/// Keys it holds before it is full or grows.
+NESTLINE_EXPORT uint64_t nestline_capacity(const nestline_filter* filter);
+/// Up to where it grows by itself; 0: it does not.
+NESTLINE_EXPORT uint64_t nestline_max_capacity(const nestline_filter* filter);
+/// How often it has doubled.
+NESTLINE_EXPORT unsigned nestline_growth(const nestline_filter* filter);
+/// Keys divided by slots, 0 to 1.
+NESTLINE_EXPORT double nestline_load_factor(const nestline_filter* filter);
+/// The false-positive rate at the present load and growth. Looks at up to 4096 blocks.
+NESTLINE_EXPORT double nestline_expected_fpr(const nestline_filter* filter);
+/// Fingerprint width: 8, 12 or 16.
+NESTLINE_EXPORT int nestline_bits(const nestline_filter* filter);
+NESTLINE_EXPORT uint64_t nestline_seed(const nestline_filter* filter);
+/// Bytes of memory, or of the mapped file.
+NESTLINE_EXPORT size_t nestline_memory_bytes(const nestline_filter* filter);
+/// Whether it answers from a mapped file, and so refuses every change.
+NESTLINE_EXPORT bool nestline_is_mapped(const nestline_filter* filter);
+
+/// The hash under which a filter with this seed stores the key: inserting it by
+/// nestline_insert_hash is inserting the key. nestline_hash_bytes returns 0 when it fails.
+NESTLINE_EXPORT uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed,
+                                             const char** error);
+NESTLINE_EXPORT uint64_t nestline_hash_u64(uint64_t key, uint64_t seed);
+
+// One key.
+
+/// Stores one copy of the key; a second copy is a second entry.
+NESTLINE_EXPORT nestline_outcome nestline_insert_bytes(nestline_filter* filter, const void* key,
+                                                       size_t size, const char** error);
+NESTLINE_EXPORT nestline_outcome nestline_insert_u64(nestline_filter* filter, uint64_t key,
+                                                     const char** error);
+NESTLINE_EXPORT nestline_outcome nestline_insert_hash(nestline_filter* filter, uint64_t hash,
+                                                      const char** error);
+
+/// Stores the key unless may_contain is true of it already: of several threads that call this with
+/// the same key one gets NESTLINE_STORED, the others NESTLINE_PRESENT.
+NESTLINE_EXPORT nestline_outcome nestline_insert_unique_bytes(nestline_filter* filter,
+                                                              const void* key, size_t size,
+                                                              const char** error);
+NESTLINE_EXPORT nestline_outcome nestline_insert_unique_u64(nestline_filter* filter, uint64_t key,
+                                                            const char** error);
+NESTLINE_EXPORT nestline_outcome nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash,
+                                                             const char** error);
+
+/// Replaces one copy of the old key, which must have been inserted, by the new one, at one instant.
+NESTLINE_EXPORT nestline_outcome nestline_update_bytes(nestline_filter* filter, const void* old_key,
+                                                       size_t old_size, const void* new_key,
+                                                       size_t new_size, const char** error);
+NESTLINE_EXPORT nestline_outcome nestline_update_u64(nestline_filter* filter, uint64_t old_key,
+                                                     uint64_t new_key, const char** error);
+NESTLINE_EXPORT nestline_outcome nestline_update_hash(nestline_filter* filter, uint64_t old_hash,
+                                                      uint64_t new_hash, const char** error);
+
+/// False: the key is certainly not in the filter. True: it may be, or the call failed (C9).
+NESTLINE_EXPORT bool nestline_may_contain_bytes(const nestline_filter* filter, const void* key,
+                                                size_t size, const char** error);
+NESTLINE_EXPORT bool nestline_may_contain_u64(const nestline_filter* filter, uint64_t key,
+                                              const char** error);
+NESTLINE_EXPORT bool nestline_may_contain_hash(const nestline_filter* filter, uint64_t hash,
+                                               const char** error);
+
+/// Copies of the key, at most 10; may count copies of another key that looks the same.
+/// NESTLINE_NO_COUNT when it fails.
+NESTLINE_EXPORT uint64_t nestline_count_bytes(const nestline_filter* filter, const void* key,
+                                              size_t size, const char** error);
+NESTLINE_EXPORT uint64_t nestline_count_u64(const nestline_filter* filter, uint64_t key,
+                                            const char** error);
+NESTLINE_EXPORT uint64_t nestline_count_hash(const nestline_filter* filter, uint64_t hash,
+                                             const char** error);
+
+/// Removes one copy of a key that was inserted. False: none was found (*error is NULL), or failed.
+NESTLINE_EXPORT bool nestline_erase_bytes(nestline_filter* filter, const void* key, size_t size,
+                                          const char** error);
+NESTLINE_EXPORT bool nestline_erase_u64(nestline_filter* filter, uint64_t key, const char** error);
+NESTLINE_EXPORT bool nestline_erase_hash(nestline_filter* filter, uint64_t hash,
+                                         const char** error);
+
+// Batches: `count` keys at once, the fast form from about 16 keys on. `_bytes` takes an array of
+// pointers and one of sizes. Every other array has `count` elements except where said; none may
+// overlap another unless said, or be written by another thread. A batch is many calls on one key,
+// each at an instant of its own. All arguments are checked before anything is touched; when they
+// are wrong, NESTLINE_NO_COUNT is returned.
+
+/// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key, or NULL. A key
+/// that finds no room is no failure of the batch: *error is NULL.
+NESTLINE_EXPORT uint64_t nestline_insert_batch_bytes(nestline_filter* filter,
+                                                     const void* const* keys, const size_t* sizes,
+                                                     size_t count, uint8_t* stored,
+                                                     const char** error);
+NESTLINE_EXPORT uint64_t nestline_insert_batch_u64(nestline_filter* filter, const uint64_t* keys,
+                                                   size_t count, uint8_t* stored,
+                                                   const char** error);
+NESTLINE_EXPORT uint64_t nestline_insert_batch_hash(nestline_filter* filter, const uint64_t* hashes,
+                                                    size_t count, uint8_t* stored,
+                                                    const char** error);
+
+/// Erases one copy of every key; returns how many were found. `erased`: 1 or 0 for each, or NULL.
+NESTLINE_EXPORT uint64_t nestline_erase_batch_bytes(nestline_filter* filter,
+                                                    const void* const* keys, const size_t* sizes,
+                                                    size_t count, uint8_t* erased,
+                                                    const char** error);
+NESTLINE_EXPORT uint64_t nestline_erase_batch_u64(nestline_filter* filter, const uint64_t* keys,
+                                                  size_t count, uint8_t* erased,
+                                                  const char** error);
+NESTLINE_EXPORT uint64_t nestline_erase_batch_hash(nestline_filter* filter, const uint64_t* hashes,
+                                                   size_t count, uint8_t* erased,
+                                                   const char** error);
+
+/// Asks for every key; returns how many may be in the filter. `out`: 1 or 0 for each key.
+NESTLINE_EXPORT uint64_t nestline_may_contain_batch_bytes(const nestline_filter* filter,
+                                                          const void* const* keys,
+                                                          const size_t* sizes, size_t count,
+                                                          uint8_t* out, const char** error);
+NESTLINE_EXPORT uint64_t nestline_may_contain_batch_u64(const nestline_filter* filter,
+                                                        const uint64_t* keys, size_t count,
+                                                        uint8_t* out, const char** error);
+NESTLINE_EXPORT uint64_t nestline_may_contain_batch_hash(const nestline_filter* filter,
+                                                         const uint64_t* hashes, size_t count,
+                                                         uint8_t* out, const char** error);
+
+/// The same with the answers as bits: key i is bit i % 64, from the least significant one, of word
+/// i / 64. `bitmap` has (count + 63) / 64 words; unused bits of the last one are set to 0.
+NESTLINE_EXPORT uint64_t nestline_may_contain_bits_bytes(const nestline_filter* filter,
+                                                         const void* const* keys,
+                                                         const size_t* sizes, size_t count,
+                                                         uint64_t* bitmap, const char** error);
+NESTLINE_EXPORT uint64_t nestline_may_contain_bits_u64(const nestline_filter* filter,
+                                                       const uint64_t* keys, size_t count,
+                                                       uint64_t* bitmap, const char** error);
+NESTLINE_EXPORT uint64_t nestline_may_contain_bits_hash(const nestline_filter* filter,
+                                                        const uint64_t* hashes, size_t count,
+                                                        uint64_t* bitmap, const char** error);
+
+/// Writes the positions of the keys that may be in the filter, in ascending order, to the front of
+/// `positions`; returns how many. Elements behind them stay as they were. At most 2^32 keys.
+NESTLINE_EXPORT uint64_t nestline_select_bytes(const nestline_filter* filter,
+                                               const void* const* keys, const size_t* sizes,
+                                               size_t count, uint32_t* positions,
+                                               const char** error);
+NESTLINE_EXPORT uint64_t nestline_select_u64(const nestline_filter* filter, const uint64_t* keys,
+                                             size_t count, uint32_t* positions, const char** error);
+NESTLINE_EXPORT uint64_t nestline_select_hash(const nestline_filter* filter, const uint64_t* hashes,
+                                              size_t count, uint32_t* positions,
+                                              const char** error);
+
+/// The same for the keys at the `selected` positions in `selection` only, in that order.
+/// `positions` has `selected` elements and may be `selection` itself.
+NESTLINE_EXPORT uint64_t nestline_select_from_bytes(const nestline_filter* filter,
+                                                    const void* const* keys, const size_t* sizes,
+                                                    size_t count, const uint32_t* selection,
+                                                    size_t selected, uint32_t* positions,
+                                                    const char** error);
+NESTLINE_EXPORT uint64_t nestline_select_from_u64(const nestline_filter* filter,
+                                                  const uint64_t* keys, size_t count,
+                                                  const uint32_t* selection, size_t selected,
+                                                  uint32_t* positions, const char** error);
+NESTLINE_EXPORT uint64_t nestline_select_from_hash(const nestline_filter* filter,
+                                                   const uint64_t* hashes, size_t count,
+                                                   const uint32_t* selection, size_t selected,
+                                                   uint32_t* positions, const char** error);
+
+/// Copies of each key, as nestline_count does. False when the arguments are wrong.
+NESTLINE_EXPORT bool nestline_count_batch_bytes(const nestline_filter* filter,
+                                                const void* const* keys, const size_t* sizes,
+                                                size_t count, uint8_t* copies, const char** error);
+NESTLINE_EXPORT bool nestline_count_batch_u64(const nestline_filter* filter, const uint64_t* keys,
+                                              size_t count, uint8_t* copies, const char** error);
+NESTLINE_EXPORT bool nestline_count_batch_hash(const nestline_filter* filter,
+                                               const uint64_t* hashes, size_t count,
+                                               uint8_t* copies, const char** error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // NESTLINE_NESTLINE_H_

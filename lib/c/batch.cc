@@ -1,0 +1,277 @@
+// The C functions on many keys: each form once, over the kinds of key arrays. All arguments are
+// checked before anything is touched.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "handle.h"
+#include "key_arrays.h"
+#include "nestline/concurrent_filter.h"
+#include "nestline/keys.h"
+#include "nestline/nestline.h"
+
+namespace nestline::c {
+namespace {
+
+// Bitmaps are filled part by part.
+static_assert(kPart % 64 == 0);
+
+template <class Keys>
+void check_keys(const Keys& keys) {
+  keys.check_arrays();
+  for (std::size_t i = 0; i < keys.size(); ++i) keys.check_key(i);
+}
+
+// Inserts or erases: change(filter, keys, done) on each part, `done` empty where the caller wants
+// none.
+template <class Keys, typename Change>
+std::uint64_t change_batch(nestline_filter* filter, const Keys& keys, std::uint8_t* done,
+                           const char** error, Change&& change) {
+  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    ConcurrentFilter& one = changeable(filter);
+    check_keys(keys);
+    std::uint64_t total = 0;
+    keys.for_each_part([&](std::size_t first, const KeySpan& part) {
+      total += change(
+          one, part,
+          done == nullptr ? std::span<std::uint8_t>() : std::span(done + first, part.size()));
+    });
+    return total;
+  });
+}
+
+template <class Keys>
+std::uint64_t insert_batch(nestline_filter* filter, const Keys& keys, std::uint8_t* stored,
+                           const char** error) {
+  return change_batch(filter, keys, stored, error,
+                      [](ConcurrentFilter& one, const KeySpan& part, std::span<std::uint8_t> done) {
+                        return one.insert(part, done);
+                      });
+}
+
+template <class Keys>
+std::uint64_t erase_batch(nestline_filter* filter, const Keys& keys, std::uint8_t* erased,
+                          const char** error) {
+  return change_batch(filter, keys, erased, error,
+                      [](ConcurrentFilter& one, const KeySpan& part, std::span<std::uint8_t> done) {
+                        return one.erase(part, done);
+                      });
+}
+
+// Questions: work(filter, first, keys) on each part gives the number of yeses.
+template <class Keys, typename Out, typename Work>
+std::uint64_t ask_batch(const nestline_filter* filter, const Keys& keys, const Out* out,
+                        const char* out_is_null, const char** error, Work&& work) {
+  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return ask(filter, [&](const auto& one) {
+      check_keys(keys);
+      require(out != nullptr || keys.size() == 0, out_is_null);
+      std::uint64_t total = 0;
+      keys.for_each_part([&](std::size_t first, const KeySpan& part) {
+        total += work(one, first, part, static_cast<std::size_t>(total));
+      });
+      return total;
+    });
+  });
+}
+
+template <class Keys>
+std::uint64_t may_contain_batch(const nestline_filter* filter, const Keys& keys, std::uint8_t* out,
+                                const char** error) {
+  return ask_batch(filter, keys, out, "the array of answers is NULL", error,
+                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+                     return one.may_contain(part, std::span(out + first, part.size()));
+                   });
+}
+
+template <class Keys>
+std::uint64_t may_contain_bits(const nestline_filter* filter, const Keys& keys,
+                               std::uint64_t* bitmap, const char** error) {
+  return ask_batch(filter, keys, bitmap, "the bitmap is NULL", error,
+                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+                     const std::size_t words = part.size() / 64 + (part.size() % 64 != 0);
+                     return one.may_contain_bits(part, std::span(bitmap + first / 64, words));
+                   });
+}
+
+void require_positions(std::size_t keys) {
+  require(keys == 0 || keys - 1 <= UINT32_MAX,
+          "a selection has 32-bit positions: at most 2^32 keys a batch");
+}
+
+template <class Keys>
+std::uint64_t select_batch(const nestline_filter* filter, const Keys& keys,
+                           std::uint32_t* positions, const char** error) {
+  return ask_batch(filter, keys, positions, "the array of positions is NULL", error,
+                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t total) {
+                     require_positions(keys.size());
+                     // At most one position a key: so this part's end where its keys end.
+                     const std::span hits(positions + total, part.size());
+                     const std::size_t found = one.select(part, hits);
+                     for (std::uint32_t& i : hits.first(found)) {
+                       i += static_cast<std::uint32_t>(first);
+                     }
+                     return found;
+                   });
+}
+
+template <class AnyFilter, typename Key>
+std::size_t select_chosen(const AnyFilter& one, const WordKeys<Key>& keys,
+                          std::span<const std::uint32_t> selection,
+                          std::span<std::uint32_t> positions) {
+  return one.select(keys.all(), selection, positions);
+}
+
+// `positions` may be the selection's own memory: what is written lies in or before the element that
+// it comes from, and elements are read in order.
+template <class AnyFilter>
+std::size_t select_chosen(const AnyFilter& one, const BytesKeys& keys,
+                          std::span<const std::uint32_t> selection,
+                          std::span<std::uint32_t> positions) {
+  std::size_t total = 0;
+  keys.for_each_chosen(selection, [&](std::size_t first, const KeySpan& part) {
+    std::array<std::uint32_t, kPart> hits;
+    const std::size_t found = one.select(part, std::span(hits.data(), part.size()));
+    for (std::size_t i = 0; i < found; ++i) positions[total++] = selection[first + hits[i]];
+  });
+  return total;
+}
+
+template <class Keys>
+std::uint64_t select_from(const nestline_filter* filter, const Keys& keys,
+                          const std::uint32_t* selection, std::size_t selected,
+                          std::uint32_t* positions, const char** error) {
+  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return ask(filter, [&](const auto& one) -> std::uint64_t {
+      keys.check_arrays();
+      require_array(selection, selected, "the selection is NULL");
+      require_array(positions, selected, "the array of positions is NULL");
+      const std::span chosen(selection, selected);
+      for (const std::uint32_t i : chosen) {
+        require(i < keys.size(), "the selection has a position outside the keys");
+        keys.check_key(i);
+      }
+      return select_chosen(one, keys, chosen, std::span(positions, selected));
+    });
+  });
+}
+
+template <class Keys>
+bool count_batch(const nestline_filter* filter, const Keys& keys, std::uint8_t* copies,
+                 const char** error) {
+  return ask_batch(filter, keys, copies, "the array of counts is NULL", error,
+                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+                     one.count(part, std::span(copies + first, part.size()));
+                     return std::uint64_t{0};
+                   }) != NESTLINE_NO_COUNT;
+}
+
+using Integers = WordKeys<std::uint64_t>;
+using Hashes = WordKeys<Hash>;
+
+}  // namespace
+}  // namespace nestline::c
+
+using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
+
+uint64_t nestline_insert_batch_bytes(nestline_filter* filter, const void* const* keys,
+                                     const size_t* sizes, size_t count, uint8_t* stored,
+                                     const char** error) {
+  return insert_batch(filter, BytesKeys(keys, sizes, count), stored, error);
+}
+uint64_t nestline_insert_batch_u64(nestline_filter* filter, const uint64_t* keys, size_t count,
+                                   uint8_t* stored, const char** error) {
+  return insert_batch(filter, Integers(keys, count), stored, error);
+}
+uint64_t nestline_insert_batch_hash(nestline_filter* filter, const uint64_t* hashes, size_t count,
+                                    uint8_t* stored, const char** error) {
+  return insert_batch(filter, Hashes(hashes, count), stored, error);
+}
+
+uint64_t nestline_erase_batch_bytes(nestline_filter* filter, const void* const* keys,
+                                    const size_t* sizes, size_t count, uint8_t* erased,
+                                    const char** error) {
+  return erase_batch(filter, BytesKeys(keys, sizes, count), erased, error);
+}
+uint64_t nestline_erase_batch_u64(nestline_filter* filter, const uint64_t* keys, size_t count,
+                                  uint8_t* erased, const char** error) {
+  return erase_batch(filter, Integers(keys, count), erased, error);
+}
+uint64_t nestline_erase_batch_hash(nestline_filter* filter, const uint64_t* hashes, size_t count,
+                                   uint8_t* erased, const char** error) {
+  return erase_batch(filter, Hashes(hashes, count), erased, error);
+}
+
+uint64_t nestline_may_contain_batch_bytes(const nestline_filter* filter, const void* const* keys,
+                                          const size_t* sizes, size_t count, uint8_t* out,
+                                          const char** error) {
+  return may_contain_batch(filter, BytesKeys(keys, sizes, count), out, error);
+}
+uint64_t nestline_may_contain_batch_u64(const nestline_filter* filter, const uint64_t* keys,
+                                        size_t count, uint8_t* out, const char** error) {
+  return may_contain_batch(filter, Integers(keys, count), out, error);
+}
+uint64_t nestline_may_contain_batch_hash(const nestline_filter* filter, const uint64_t* hashes,
+                                         size_t count, uint8_t* out, const char** error) {
+  return may_contain_batch(filter, Hashes(hashes, count), out, error);
+}
+
+uint64_t nestline_may_contain_bits_bytes(const nestline_filter* filter, const void* const* keys,
+                                         const size_t* sizes, size_t count, uint64_t* bitmap,
+                                         const char** error) {
+  return may_contain_bits(filter, BytesKeys(keys, sizes, count), bitmap, error);
+}
+uint64_t nestline_may_contain_bits_u64(const nestline_filter* filter, const uint64_t* keys,
+                                       size_t count, uint64_t* bitmap, const char** error) {
+  return may_contain_bits(filter, Integers(keys, count), bitmap, error);
+}
+uint64_t nestline_may_contain_bits_hash(const nestline_filter* filter, const uint64_t* hashes,
+                                        size_t count, uint64_t* bitmap, const char** error) {
+  return may_contain_bits(filter, Hashes(hashes, count), bitmap, error);
+}
+
+uint64_t nestline_select_bytes(const nestline_filter* filter, const void* const* keys,
+                               const size_t* sizes, size_t count, uint32_t* positions,
+                               const char** error) {
+  return select_batch(filter, BytesKeys(keys, sizes, count), positions, error);
+}
+uint64_t nestline_select_u64(const nestline_filter* filter, const uint64_t* keys, size_t count,
+                             uint32_t* positions, const char** error) {
+  return select_batch(filter, Integers(keys, count), positions, error);
+}
+uint64_t nestline_select_hash(const nestline_filter* filter, const uint64_t* hashes, size_t count,
+                              uint32_t* positions, const char** error) {
+  return select_batch(filter, Hashes(hashes, count), positions, error);
+}
+
+uint64_t nestline_select_from_bytes(const nestline_filter* filter, const void* const* keys,
+                                    const size_t* sizes, size_t count, const uint32_t* selection,
+                                    size_t selected, uint32_t* positions, const char** error) {
+  return select_from(filter, BytesKeys(keys, sizes, count), selection, selected, positions, error);
+}
+uint64_t nestline_select_from_u64(const nestline_filter* filter, const uint64_t* keys, size_t count,
+                                  const uint32_t* selection, size_t selected, uint32_t* positions,
+                                  const char** error) {
+  return select_from(filter, Integers(keys, count), selection, selected, positions, error);
+}
+uint64_t nestline_select_from_hash(const nestline_filter* filter, const uint64_t* hashes,
+                                   size_t count, const uint32_t* selection, size_t selected,
+                                   uint32_t* positions, const char** error) {
+  return select_from(filter, Hashes(hashes, count), selection, selected, positions, error);
+}
+
+bool nestline_count_batch_bytes(const nestline_filter* filter, const void* const* keys,
+                                const size_t* sizes, size_t count, uint8_t* copies,
+                                const char** error) {
+  return count_batch(filter, BytesKeys(keys, sizes, count), copies, error);
+}
+bool nestline_count_batch_u64(const nestline_filter* filter, const uint64_t* keys, size_t count,
+                              uint8_t* copies, const char** error) {
+  return count_batch(filter, Integers(keys, count), copies, error);
+}
+bool nestline_count_batch_hash(const nestline_filter* filter, const uint64_t* hashes, size_t count,
+                               uint8_t* copies, const char** error) {
+  return count_batch(filter, Hashes(hashes, count), copies, error);
+}

@@ -1,0 +1,50 @@
+#include "errors.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string_view>
+
+namespace nestline::c {
+namespace {
+
+// A path may have 4096 bytes; no sentence around it has so many.
+constexpr std::size_t kMostBytes = 4096 + 1024;
+
+// The thread's copy of `sentence`. What is too long loses its beginning: that is a path, and the
+// reason comes after it.
+const char* keep(const char* sentence) noexcept {
+  static constexpr std::string_view kLeftOut = "...";
+  thread_local std::array<char, kMostBytes> kept;
+  const std::size_t size = std::strlen(sentence);
+  if (size < kept.size()) {
+    std::copy_n(sentence, size + 1, kept.data());
+  } else {
+    char* const rest = std::copy(kLeftOut.begin(), kLeftOut.end(), kept.data());
+    const std::size_t room = kept.size() - kLeftOut.size();  // the last byte is the NUL
+    std::copy_n(sentence + size + 1 - room, room, rest);
+  }
+  return kept.data();
+}
+
+}  // namespace
+
+void set_caught_error(const char** error) noexcept {
+  if (error == nullptr) return;
+  try {
+    throw;
+  } catch (const Refusal& refusal) {
+    *error = refusal.sentence;
+  } catch (const std::bad_alloc&) {
+    *error = "there is not enough memory";
+  } catch (const std::exception& exception) {
+    *error = keep(exception.what());
+  } catch (...) {
+    *error = "something went wrong that has no description";
+  }
+}
+
+}  // namespace nestline::c

@@ -1,0 +1,47 @@
+// How errors leave C functions: no exception does, and nothing here allocates.
+//
+//   guarded(error, failed, work)  is the body of every function that can fail
+//
+// A sentence that is the same each time is a literal. One with details is copied into a buffer of
+// the thread: it belongs to nobody, no other thread writes it, and the next one replaces it (C4 in
+// nestline.h). The buffer is plain memory without a destructor, so that using it for the first time
+// in a thread cannot throw. (Where a program loads the library by dlopen, glibc takes the 5 KiB at
+// that moment, and ends the program when it has none. That want of memory itself is reported by a
+// literal.)
+#ifndef NESTLINE_C_ERRORS_H_
+#define NESTLINE_C_ERRORS_H_
+
+namespace nestline::c {
+
+// Thrown for arguments that a C caller may get wrong; the sentence is a literal.
+struct Refusal {
+  const char* sentence;
+};
+
+inline void require(bool good, const char* sentence) {
+  if (!good) throw Refusal{sentence};
+}
+
+inline void set_error(const char** error, const char* sentence) noexcept {
+  if (error != nullptr) *error = sentence;
+}
+
+// Sets *error to what the exception that is being handled says.
+void set_caught_error(const char** error) noexcept;
+
+// Returns what work() returns, or `failed` when it throws; *error is NULL or the sentence. The work
+// may set *error itself.
+template <typename Result, typename Work>
+Result guarded(const char** error, Result failed, Work&& work) noexcept {
+  set_error(error, nullptr);
+  try {
+    return work();
+  } catch (...) {
+    set_caught_error(error);
+    return failed;
+  }
+}
+
+}  // namespace nestline::c
+
+#endif  // NESTLINE_C_ERRORS_H_

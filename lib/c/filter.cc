@@ -1,0 +1,199 @@
+// The C functions on a filter as a whole: made, stored, freed, described, changed at once.
+#include "nestline/filter.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "handle.h"
+#include "nestline/io.h"
+#include "nestline/keys.h"
+#include "nestline/nestline.h"
+
+namespace nestline::c {
+namespace {
+
+static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 4 * 8 + 2 * sizeof(int),
+              "no padding: a member of a later version must not lie in what is there today");
+
+// A handle of `filter`, which make() returns.
+template <typename Make>
+nestline_filter* make_handle(const char** error, Make&& make) {
+  return guarded<nestline_filter*>(error, nullptr, [&] { return new nestline_filter{{make()}}; });
+}
+
+// The filter's content at one instant.
+Filter snapshot(const nestline_filter* filter) {
+  return ask(filter, [](const auto& one) { return one.snapshot(); });
+}
+
+Options options_of(const nestline_options* given) {
+  require(given != nullptr, "the options are NULL");
+  const std::size_t size = given->struct_size;
+  require(size >= sizeof(nestline_options),
+          "options.struct_size is too small: begin with NESTLINE_OPTIONS_INIT");
+  require(size <= 4096, "options.struct_size is too large: begin with NESTLINE_OPTIONS_INIT");
+  // Members of a later version: what they would ask for cannot be had here.
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
+  require(std::all_of(bytes + sizeof(nestline_options), bytes + size,
+                      [](unsigned char byte) { return byte == 0; }) &&
+              given->reserved == 0,
+          "the options ask for something that this version of the library does not know");
+  return {.capacity = given->capacity,
+          .fpr = given->fpr,
+          .bits = given->bits,
+          .max_capacity = given->max_capacity,
+          .seed = given->seed};
+}
+
+std::filesystem::path path_of(const char* path) {
+  require(path != nullptr, "the path is NULL");
+  return path;
+}
+
+// What cannot fail, for a filter that is not NULL.
+template <typename Question>
+auto describe(const nestline_filter* filter, Question&& question) noexcept {
+  using Answer = decltype(ask(filter, question));
+  return filter == nullptr ? Answer{} : ask(filter, question);
+}
+
+}  // namespace
+}  // namespace nestline::c
+
+using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
+
+const char* nestline_version(void) { return NESTLINE_VERSION; }
+
+nestline_filter* nestline_create(const nestline_options* options, const char** error) {
+  return make_handle(error, [&] { return nestline::ConcurrentFilter(options_of(options)); });
+}
+
+nestline_filter* nestline_copy(const nestline_filter* filter, const char** error) {
+  return make_handle(error, [&] { return nestline::ConcurrentFilter(snapshot(filter)); });
+}
+
+nestline_filter* nestline_load(const char* path, const char** error) {
+  return make_handle(error,
+                     [&] { return nestline::ConcurrentFilter(nestline::load(path_of(path))); });
+}
+
+nestline_filter* nestline_map(const char* path, const char** error) {
+  return make_handle(error, [&] { return nestline::MappedFilter::open(path_of(path)); });
+}
+
+nestline_filter* nestline_from_bytes(const void* bytes, size_t size, const char** error) {
+  return make_handle(error, [&] {
+    require(bytes != nullptr || size == 0, "the bytes are NULL");
+    require(size <= kMostMemory, "the size of the bytes is more than memory can hold");
+    const std::span given(static_cast<const std::byte*>(bytes), size);
+    return nestline::ConcurrentFilter(nestline::from_bytes(given));
+  });
+}
+
+void nestline_free(nestline_filter* filter) { delete filter; }
+
+bool nestline_save(const nestline_filter* filter, const char* path, const char** error) {
+  return guarded(error, false, [&] {
+    const std::filesystem::path target = path_of(path);
+    nestline::save(snapshot(filter), target);
+    return true;
+  });
+}
+
+void* nestline_to_bytes(const nestline_filter* filter, size_t* size, const char** error) {
+  return guarded<void*>(error, nullptr, [&] {
+    require(size != nullptr, "the pointer to the size is NULL");
+    const std::vector<std::byte> bytes = nestline::to_bytes(snapshot(filter));
+    void* const copy = std::malloc(bytes.size());
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy, bytes.data(), bytes.size());
+    *size = bytes.size();
+    return copy;
+  });
+}
+
+void nestline_free_bytes(void* bytes) { std::free(bytes); }
+
+bool nestline_verify(const nestline_filter* filter, const char** error) {
+  return guarded(error, false, [&] {
+    require(filter != nullptr, "the filter is NULL");
+    const auto* const mapped = std::get_if<nestline::MappedFilter>(&filter->either);
+    require(mapped != nullptr,
+            "only a filter that answers from a mapped file can be verified; one in memory was "
+            "checked when it was loaded");
+    mapped->verify();
+    return true;
+  });
+}
+
+bool nestline_clear(nestline_filter* filter, const char** error) {
+  return guarded(error, false, [&] {
+    changeable(filter).clear();
+    return true;
+  });
+}
+
+bool nestline_grow(nestline_filter* filter, const char** error) {
+  return guarded(error, false, [&] {
+    require(changeable(filter).grow(),
+            "the filter cannot grow any more: too few bits of its fingerprints are left");
+    return true;
+  });
+}
+
+bool nestline_merge(nestline_filter* filter, const nestline_filter* other, const char** error) {
+  return guarded(error, false, [&] {
+    nestline::ConcurrentFilter& into = changeable(filter);
+    require(other != nullptr, "the other filter is NULL");
+    into.merge(snapshot(other));
+    return true;
+  });
+}
+
+uint64_t nestline_size(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.size(); });
+}
+uint64_t nestline_capacity(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.capacity(); });
+}
+uint64_t nestline_max_capacity(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.max_capacity(); });
+}
+unsigned nestline_growth(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.growth(); });
+}
+double nestline_load_factor(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.load_factor(); });
+}
+double nestline_expected_fpr(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.expected_fpr(); });
+}
+int nestline_bits(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.bits(); });
+}
+uint64_t nestline_seed(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.seed(); });
+}
+size_t nestline_memory_bytes(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.memory_bytes(); });
+}
+bool nestline_is_mapped(const nestline_filter* filter) {
+  return filter != nullptr && std::holds_alternative<nestline::MappedFilter>(filter->either);
+}
+
+uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed, const char** error) {
+  return guarded<uint64_t>(error, 0,
+                           [&] { return nestline::hash_key(bytes_key(key, size), seed).value; });
+}
+uint64_t nestline_hash_u64(uint64_t key, uint64_t seed) {
+  return nestline::hash_key(key, seed).value;
+}

@@ -1,0 +1,49 @@
+// What a nestline_filter is, and the way from the pointer that a C caller gives to the C++ filter.
+#ifndef NESTLINE_C_HANDLE_H_
+#define NESTLINE_C_HANDLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "errors.h"
+#include "nestline/concurrent_filter.h"
+#include "nestline/io.h"
+#include "nestline/nestline.h"
+
+struct nestline_filter {
+  std::variant<nestline::ConcurrentFilter, nestline::MappedFilter> either;
+};
+
+namespace nestline::c {
+
+// Returns question(filter), the filter being one of the two kinds.
+template <typename Question>
+auto ask(const nestline_filter* filter, Question&& question) {
+  require(filter != nullptr, "the filter is NULL");
+  return std::visit(std::forward<Question>(question), filter->either);
+}
+
+// The filter that may be changed.
+inline ConcurrentFilter& changeable(nestline_filter* filter) {
+  require(filter != nullptr, "the filter is NULL");
+  auto* const in_memory = std::get_if<ConcurrentFilter>(&filter->either);
+  require(in_memory != nullptr,
+          "the filter answers from a mapped file and cannot be changed; change a copy of it");
+  return *in_memory;
+}
+
+// More is no size of anything in memory: a negative number that was converted.
+inline constexpr std::size_t kMostMemory = PTRDIFF_MAX;
+
+inline std::string_view bytes_key(const void* key, std::size_t size) {
+  require(key != nullptr || size == 0, "a key is NULL, but its size is not 0");
+  require(size <= kMostMemory, "the size of a key is more than memory can hold");
+  return {static_cast<const char*>(key), size};
+}
+
+}  // namespace nestline::c
+
+#endif  // NESTLINE_C_HANDLE_H_

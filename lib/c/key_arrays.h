@@ -1,0 +1,110 @@
+// The keys of a C batch as KeySpans: arrays of integers and hashes where they lie, arrays of
+// pointers and sizes as strings put together on the stack, part by part, so that nothing here needs
+// memory.
+//
+// Each kind of array has
+//
+//   check_arrays(), check_key(i)  Refusal unless the arrays are there, unless key i can be read
+//   for_each_part(visit)          calls visit(first, keys) for parts of the keys in order, `first`
+//                                 being the position of keys[0]; a part has kPart keys or is last
+#ifndef NESTLINE_C_KEY_ARRAYS_H_
+#define NESTLINE_C_KEY_ARRAYS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "handle.h"
+#include "nestline/keys.h"
+
+namespace nestline::c {
+
+// Keys of a part where they have to be put together: 16 KiB of stack. Starting the filter's batch
+// anew for each costs little.
+inline constexpr std::size_t kPart = 1024;
+
+// Of an array that a C caller gives. The sentence is a literal.
+template <typename Element>
+void require_array(const Element* array, std::size_t count, const char* sentence) {
+  require(array != nullptr || count == 0, sentence);
+  require(count <= kMostMemory / sizeof(Element),
+          "the number of keys is more than memory can hold");
+}
+
+// Keys of 64 bits: std::uint64_t or Hash.
+template <typename Key>
+class WordKeys {
+ public:
+  WordKeys(const std::uint64_t* keys, std::size_t count) : keys_(keys), count_(count) {
+    static_assert(sizeof(Key) == sizeof(std::uint64_t) && alignof(Key) == alignof(std::uint64_t));
+  }
+
+  [[nodiscard]] std::size_t size() const { return count_; }
+  void check_arrays() const { require_array(keys_, count_, "the array of keys is NULL"); }
+  static void check_key(std::size_t) {}
+
+  template <typename Visit>
+  void for_each_part(Visit&& visit) const {
+    visit(std::size_t{0}, all());
+  }
+
+  // A Hash is a struct of one std::uint64_t.
+  [[nodiscard]] KeySpan all() const {
+    return std::span(reinterpret_cast<const Key*>(keys_), count_);
+  }
+
+ private:
+  const std::uint64_t* keys_;
+  std::size_t count_;
+};
+
+// Pointers and sizes.
+class BytesKeys {
+ public:
+  BytesKeys(const void* const* keys, const std::size_t* sizes, std::size_t count)
+      : keys_(keys), sizes_(sizes), count_(count) {}
+
+  [[nodiscard]] std::size_t size() const { return count_; }
+  void check_arrays() const {
+    require_array(keys_, count_, "the array of keys is NULL");
+    require_array(sizes_, count_, "the array of sizes is NULL");
+  }
+  void check_key(std::size_t i) const { bytes_key(keys_[i], sizes_[i]); }
+
+  template <typename Visit>
+  void for_each_part(Visit&& visit) const {
+    gather(
+        count_, [](std::size_t i) { return i; }, visit);
+  }
+  // The same for the keys at the positions in `selection`, `first` being an element of that.
+  template <typename Visit>
+  void for_each_chosen(std::span<const std::uint32_t> selection, Visit&& visit) const {
+    gather(
+        selection.size(), [&](std::size_t i) { return selection[i]; }, visit);
+  }
+
+ private:
+  template <typename Position, typename Visit>
+  void gather(std::size_t count, const Position& position, Visit& visit) const {
+    std::array<std::string_view, kPart> keys;
+    for (std::size_t first = 0; first < count; first += kPart) {
+      const std::size_t size = std::min(kPart, count - first);
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t at = position(first + i);
+        keys[i] = bytes_key(keys_[at], sizes_[at]);
+      }
+      visit(first, KeySpan(std::span<const std::string_view>(keys.data(), size)));
+    }
+  }
+
+  const void* const* keys_;
+  const std::size_t* sizes_;
+  std::size_t count_;
+};
+
+}  // namespace nestline::c
+
+#endif  // NESTLINE_C_KEY_ARRAYS_H_

@@ -1,0 +1,132 @@
+// The C functions on one key: each operation once, over the kinds of keys.
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "handle.h"
+#include "nestline/filter.h"
+#include "nestline/keys.h"
+#include "nestline/nestline.h"
+
+namespace nestline::c {
+namespace {
+
+constexpr bool same(nestline_outcome ours, Outcome theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(same(NESTLINE_STORED, Outcome::stored) && same(NESTLINE_PRESENT, Outcome::present) &&
+              same(NESTLINE_FULL, Outcome::full) && same(NESTLINE_COPIES, Outcome::copies));
+
+// Calls change(filter), which gives an Inserted. The keys are made first inside it.
+template <typename Change>
+nestline_outcome insert(nestline_filter* filter, const char** error, Change&& change) {
+  return guarded(error, NESTLINE_ERROR, [&] {
+    const Outcome outcome = change(changeable(filter)).outcome;
+    if (outcome == Outcome::full) {
+      set_error(error, "the filter is full: no room can be made for the key");
+    } else if (outcome == Outcome::copies) {
+      set_error(error, "the filter has as many copies of the key as it can hold");
+    }
+    return static_cast<nestline_outcome>(outcome);
+  });
+}
+
+template <typename MakeKey>
+bool may_contain(const nestline_filter* filter, const char** error, MakeKey&& key) {
+  return guarded(error, true, [&] {
+    return ask(filter, [&](const auto& one) { return one.may_contain(key()); });
+  });
+}
+
+template <typename MakeKey>
+std::uint64_t count(const nestline_filter* filter, const char** error, MakeKey&& key) {
+  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return ask(filter, [&](const auto& one) { return one.count(key()); });
+  });
+}
+
+template <typename MakeKey>
+bool erase(nestline_filter* filter, const char** error, MakeKey&& key) {
+  return guarded(error, false, [&] { return changeable(filter).erase(key()); });
+}
+
+}  // namespace
+}  // namespace nestline::c
+
+using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
+using nestline::Hash;
+
+nestline_outcome nestline_insert_bytes(nestline_filter* filter, const void* key, size_t size,
+                                       const char** error) {
+  return insert(filter, error, [&](auto& one) { return one.insert(bytes_key(key, size)); });
+}
+nestline_outcome nestline_insert_u64(nestline_filter* filter, uint64_t key, const char** error) {
+  return insert(filter, error, [&](auto& one) { return one.insert(key); });
+}
+nestline_outcome nestline_insert_hash(nestline_filter* filter, uint64_t hash, const char** error) {
+  return insert(filter, error, [&](auto& one) { return one.insert(Hash{hash}); });
+}
+
+nestline_outcome nestline_insert_unique_bytes(nestline_filter* filter, const void* key, size_t size,
+                                              const char** error) {
+  return insert(filter, error, [&](auto& one) { return one.insert_unique(bytes_key(key, size)); });
+}
+nestline_outcome nestline_insert_unique_u64(nestline_filter* filter, uint64_t key,
+                                            const char** error) {
+  return insert(filter, error, [&](auto& one) { return one.insert_unique(key); });
+}
+nestline_outcome nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash,
+                                             const char** error) {
+  return insert(filter, error, [&](auto& one) { return one.insert_unique(Hash{hash}); });
+}
+
+nestline_outcome nestline_update_bytes(nestline_filter* filter, const void* old_key,
+                                       size_t old_size, const void* new_key, size_t new_size,
+                                       const char** error) {
+  return insert(filter, error, [&](auto& one) {
+    return one.update(bytes_key(old_key, old_size), bytes_key(new_key, new_size));
+  });
+}
+nestline_outcome nestline_update_u64(nestline_filter* filter, uint64_t old_key, uint64_t new_key,
+                                     const char** error) {
+  return insert(filter, error, [&](auto& one) { return one.update(old_key, new_key); });
+}
+nestline_outcome nestline_update_hash(nestline_filter* filter, uint64_t old_hash, uint64_t new_hash,
+                                      const char** error) {
+  return insert(filter, error,
+                [&](auto& one) { return one.update(Hash{old_hash}, Hash{new_hash}); });
+}
+
+bool nestline_may_contain_bytes(const nestline_filter* filter, const void* key, size_t size,
+                                const char** error) {
+  return may_contain(filter, error, [&] { return bytes_key(key, size); });
+}
+bool nestline_may_contain_u64(const nestline_filter* filter, uint64_t key, const char** error) {
+  return may_contain(filter, error, [&] { return key; });
+}
+bool nestline_may_contain_hash(const nestline_filter* filter, uint64_t hash, const char** error) {
+  return may_contain(filter, error, [&] { return Hash{hash}; });
+}
+
+uint64_t nestline_count_bytes(const nestline_filter* filter, const void* key, size_t size,
+                              const char** error) {
+  return count(filter, error, [&] { return bytes_key(key, size); });
+}
+uint64_t nestline_count_u64(const nestline_filter* filter, uint64_t key, const char** error) {
+  return count(filter, error, [&] { return key; });
+}
+uint64_t nestline_count_hash(const nestline_filter* filter, uint64_t hash, const char** error) {
+  return count(filter, error, [&] { return Hash{hash}; });
+}
+
+bool nestline_erase_bytes(nestline_filter* filter, const void* key, size_t size,
+                          const char** error) {
+  return erase(filter, error, [&] { return bytes_key(key, size); });
+}
+bool nestline_erase_u64(nestline_filter* filter, uint64_t key, const char** error) {
+  return erase(filter, error, [&] { return key; });
+}
+bool nestline_erase_hash(nestline_filter* filter, uint64_t hash, const char** error) {
+  return erase(filter, error, [&] { return Hash{hash}; });
+}

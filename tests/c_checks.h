@@ -1,0 +1,49 @@
+// What the tests in C share: each check that fails is printed with its line, summary() ends main.
+#ifndef NESTLINE_TESTS_C_CHECKS_H_
+#define NESTLINE_TESTS_C_CHECKS_H_
+
+#include <nestline/nestline.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static int checks, failures;
+static const char* sentence;
+static const char** error;
+
+static void check(bool good, const char* what, int line) {
+  ++checks;
+  if (good) return;
+  ++failures;
+  fprintf(stderr, "line %d: %s; the error is: %s\n", line, what,
+          sentence == NULL ? "none" : sentence);
+}
+
+#define CHECK(condition) check((condition), #condition, __LINE__)
+
+// The call in `condition` passes `error`; it does what is asked, which it says.
+#define WORKS(condition)                                          \
+  do {                                                            \
+    error = &sentence;                                            \
+    sentence = "nobody has set it";                               \
+    check((condition) && sentence == NULL, #condition, __LINE__); \
+  } while (0)
+
+// The call fails with a sentence that has `part` in it; also when nobody wants to know.
+#define FAILS(condition, part)                                                 \
+  do {                                                                         \
+    error = NULL;                                                              \
+    sentence = NULL;                                                           \
+    check((condition) && sentence == NULL, #condition, __LINE__);              \
+    error = &sentence;                                                         \
+    check((condition) && sentence != NULL && strstr(sentence, (part)) != NULL, \
+          #condition " fails with " #part, __LINE__);                          \
+  } while (0)
+
+static int summary(void) {
+  printf("%d checks, %d failed\n", checks, failures);
+  return failures == 0 ? 0 : 1;
+}
+
+#endif  // NESTLINE_TESTS_C_CHECKS_H_
