@@ -99,7 +99,7 @@ fi
 quietly "$cmake" --install "$build" --prefix "$work/$given"
 
 configure "$source" "$work/build" -DBUILD_SHARED_LIBS=$other_is_shared -DNESTLINE_WERROR=ON \
-  -DNESTLINE_BUILD_TESTS=OFF -DNESTLINE_BUILD_BENCH=OFF
+  -DNESTLINE_BUILD_TESTS=OFF -DNESTLINE_BUILD_BENCH=OFF -DNESTLINE_BUILD_REDIS=OFF
 quietly "$cmake" --build "$work/build" --parallel 2
 quietly "$cmake" --install "$work/build" --prefix "$work/$other"
 

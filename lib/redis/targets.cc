@@ -1,0 +1,93 @@
+// Which instruction sets this processor has, for a module that cannot bring Highway's library
+// along.
+//
+// Highway's headers call two functions of its library: SupportedTargets() and GetChosenTarget().
+// Debian has that library as a shared one only, and a server that loads the module should need
+// nothing but the C and C++ run time. So both are defined here, as hwy/targets.h declares them, and
+// the version script of the module keeps them to itself. Only targets are named whose instructions
+// the processor has and whose registers the system saves.
+#include <hwy/targets.h>
+
+#include <cstdint>
+
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
+
+namespace hwy {
+namespace {
+
+#if HWY_ARCH_X86
+
+struct Registers {
+  std::uint32_t a = 0, b = 0, c = 0, d = 0;
+
+  static Registers of(std::uint32_t leaf) {
+    Registers registers;
+    __get_cpuid_count(leaf, 0, &registers.a, &registers.b, &registers.c, &registers.d);
+    return registers;  // zeros when the processor has no such leaf
+  }
+};
+
+constexpr bool all(std::uint32_t word, std::uint32_t bits) { return (word & bits) == bits; }
+
+// Registers that the system saves: XCR0. Only where the processor says that it may be asked.
+std::uint32_t saved_registers() {
+  std::uint32_t low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+std::int64_t detect() {
+  // Of leaf 1, register c, and of leaf 0x80000001, register c.
+  constexpr std::uint32_t kSsse3 = 1u << 9;
+  constexpr std::uint32_t kSse4 = 1u << 19 | 1u << 20 | 1u << 1 | 1u << 25;  // 4.1, 4.2, CLMUL, AES
+  constexpr std::uint32_t kSavesRegisters = 1u << 27;
+  constexpr std::uint32_t kAvx = 1u << 28 | 1u << 12 | 1u << 29;  // AVX, FMA, F16C
+  constexpr std::uint32_t kLzcnt = 1u << 5;
+  // Of leaf 7, registers b and c.
+  constexpr std::uint32_t kAvx2 = 1u << 5 | 1u << 3 | 1u << 8;                // BMI, BMI2
+  constexpr std::uint32_t kAvx3 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;  // F DQ BW VL
+  constexpr std::uint32_t kAvx3More = 1u << 1 | 1u << 6 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11 |
+                                      1u << 12 | 1u << 14;  // VBMI to VPOPCNTDQ
+  constexpr std::uint32_t kSavesYmm = 0x6, kSavesZmm = 0xe6;
+
+  const Registers one = Registers::of(1), seven = Registers::of(7),
+                  more = Registers::of(0x80000001);
+  std::int64_t targets = 0;
+  if (!all(one.c, kSsse3)) return targets;
+  targets |= HWY_SSSE3;
+  if (!all(one.c, kSse4)) return targets;
+  targets |= HWY_SSE4;
+  if (!all(one.c, kSavesRegisters | kAvx) || !all(more.c, kLzcnt) || !all(seven.b, kAvx2)) {
+    return targets;
+  }
+  const std::uint32_t saved = saved_registers();
+  if (!all(saved, kSavesYmm)) return targets;
+  targets |= HWY_AVX2;
+  if (!all(saved, kSavesZmm) || !all(seven.b, kAvx3)) return targets;
+  targets |= HWY_AVX3;
+  if (all(seven.c, kAvx3More)) targets |= HWY_AVX3_DL;
+  return targets;
+}
+
+#else
+
+// Only what every processor of the architecture has: there the kernels are compiled once.
+std::int64_t detect() { return 0; }
+
+#endif
+
+}  // namespace
+
+int64_t SupportedTargets() {
+  static const std::int64_t targets = detect() | HWY_ENABLED_BASELINE;
+  return targets;
+}
+
+ChosenTarget& GetChosenTarget() {
+  static ChosenTarget chosen;
+  return chosen;
+}
+
+}  // namespace hwy

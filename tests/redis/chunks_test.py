@@ -1,0 +1,172 @@
+"""CF.SCANDUMP and CF.LOADCHUNK: round trips, errors to the letter, hostile pieces."""
+
+import random
+import struct
+import unittest
+
+from module_case import ModuleCase, WRONG_TYPE, items
+from resp import Error, Simple
+
+OK = Simple("OK")
+KNOWN_ERRORS = {
+    "Invalid position", "Invalid header", "Couldn't create filter!", "Couldn't load chunk!",
+    "ERR item exists", "ERR not found",
+}  # fmt: skip
+
+
+def murmur(data, seed=0):
+    """MurmurHash64A, from its description."""
+    mask, m = (1 << 64) - 1, 0xC6A4A7935BD1E995
+    h = seed ^ (len(data) * m & mask)
+    whole = len(data) & ~7
+    for (k,) in struct.iter_unpack("<Q", data[:whole]):
+        k = k * m & mask
+        k ^= k >> 47
+        h = (h ^ (k * m & mask)) * m & mask
+    if data[whole:]:
+        h = (h ^ int.from_bytes(data[whole:], "little")) * m & mask
+    h ^= h >> 47
+    h = h * m & mask
+    return h ^ h >> 47
+
+
+def redisbloom_filter(wanted, buckets, bucket_size=2):
+    """(header, slots) of a RedisBloom filter of one table with room enough that nobody moves."""
+    slots = bytearray(buckets * bucket_size)
+    for item in wanted:
+        h = murmur(item.encode())
+        fingerprint = h % 255 + 1
+        for place in (h, h ^ fingerprint * 0x5BD1E995):
+            start = place % buckets * bucket_size
+            free = slots.find(0, start, start + bucket_size)
+            if free >= 0:
+                slots[free] = fingerprint
+                break
+        else:
+            raise ValueError("no room")
+    header = struct.pack("<QQQQHHH", len(wanted), buckets, 0, 1, bucket_size, 20, 1)
+    return header, bytes(slots)
+
+
+class ChunksTest(ModuleCase):
+    def round_trip(self, key):
+        pieces = self.dump(key)
+        for iterator, piece in pieces:
+            self.expect(OK, "CF.LOADCHUNK", "copy", iterator, piece)
+        self.assertEqual(self.call("CF.DEBUG", "copy"), self.call("CF.DEBUG", key))
+        self.assertEqual(self.dump("copy"), pieces)
+        return pieces
+
+    def test_round_trip(self):
+        self.call("CF.RESERVE", "a", 64, "EXPANSION", 2)
+        self.expect([0, None], "CF.SCANDUMP", "a", 0)
+        self.assertEqual(self.three.call("CF.SCANDUMP", "a", 0), [0, None])
+        self.add_all("a", items("in", 5000))
+        self.round_trip("a")
+        self.assert_all_found("copy", items("in", 5000))
+
+    def test_many_pieces(self):
+        self.call("CF.RESERVE", "a", 3000000)
+        self.call("CF.INSERT", "a", "ITEMS", *items("in", 1000))
+        pieces = self.round_trip("a")
+        self.assertGreater(len(pieces), 3)
+        self.assert_all_found("copy", items("in", 1000))
+
+    def test_arguments(self):
+        self.call("CF.ADD", "a", "x")
+        self.call("SET", "text", "x")
+        self.expect_wrong_arity("CF.SCANDUMP", "a")
+        self.expect_wrong_arity("CF.SCANDUMP", "a", 0, 0)
+        self.expect_wrong_arity("CF.LOADCHUNK", "a", 1)
+        self.expect_wrong_arity("CF.LOADCHUNK", "a", 1, "x", "y")
+        for position in (-1, "x", "", "1.5"):
+            self.expect_error("Invalid position", "CF.SCANDUMP", "a", position)
+        self.expect_error("ERR not found", "CF.SCANDUMP", "none", 0)
+        self.expect(WRONG_TYPE, "CF.SCANDUMP", "text", 0)
+        for position in (0, "x", ""):
+            self.expect_error("Invalid position", "CF.LOADCHUNK", "b", position, "x")
+        self.expect_error("ERR not found", "CF.LOADCHUNK", "none", 2, "x")
+        self.expect(WRONG_TYPE, "CF.LOADCHUNK", "text", 1, "x")
+        self.expect_error("ERR item exists", "CF.LOADCHUNK", "a", 1, "x" * 38)
+        for header in (b"", b"x", b"x" * 37, b"x" * 39, b"x" * 1000):
+            self.expect_error("Invalid header", "CF.LOADCHUNK", "b", 1, header)
+        for position in (-7, 2, 1 << 62, (1 << 63) - 1):
+            self.expect_error("Couldn't load chunk!", "CF.LOADCHUNK", "a", position, "x")
+        self.expect_error("Couldn't load chunk!", "CF.LOADCHUNK", "a", 1 << 40, "")
+
+    def test_bad_headers(self):
+        good = [5, 1024, 0, 1, 2, 20, 1]
+        wrong = [
+            (1, 0), (1, 3), (1, 1 << 63), (1, 1 << 57), (3, 0), (3, 65536), (4, 0), (4, 256), (5, 0),
+            (6, 32769),
+        ]  # fmt: skip
+        for field, value in wrong:
+            fields = list(good)
+            fields[field] = value
+            header = struct.pack("<QQQQHHH", *fields)
+            self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "b", 1, header)
+        zeroed = bytes(9) + struct.pack("<QQQQHHH", 5, 64, 0, 1, 2, 20, 1)[9:]
+        self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "b", 1, zeroed)
+        several = struct.pack("<QQQQHHH", 5, 1024, 0, 2, 2, 20, 0)
+        self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "b", 1, several)
+        self.expect(0, "EXISTS", "b")
+
+    def test_more_memory_than_there_is(self):
+        header = struct.pack("<QQQQHHH", 5, 1 << 55, 0, 1, 255, 20, 1)
+        self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "b", 1, header)
+        self.server.assert_alive()
+
+    def test_from_redisbloom(self):
+        wanted = items("old", 600)
+        header, slots = redisbloom_filter(wanted, 8192)
+        self.expect(OK, "CF.LOADCHUNK", "a", 1, header)
+        self.expect(OK, "CF.LOADCHUNK", "a", len(slots) + 1, slots)
+        self.assert_all_found("a", wanted)
+        self.assertEqual(self.dump("a"), [(1, header), (len(slots) + 1, slots)])
+        self.add_all("a", items("new", 1000))
+        self.assert_all_found("a", wanted + items("new", 1000))
+        self.assertEqual(self.debug("a")["items"], 1600)
+        self.assertEqual(self.info("a")["Items in RedisBloom filters"], 600)
+        self.round_trip("a")
+        self.assert_all_found("copy", wanted + items("new", 1000))
+        for item in wanted:
+            self.expect(1, "CF.DEL", "a", item)
+        self.assert_all_found("a", items("new", 1000))
+
+    def test_hostile_pieces(self):
+        self.call("CF.RESERVE", "a", 64, "EXPANSION", 2)
+        self.add_all("a", items("in", 3000))
+        header, slots = redisbloom_filter(items("old", 600), 8192)
+        pieces = self.dump("a") + [(1, header), (len(slots) + 1, slots)]
+        chance = random.Random(1)
+        for _ in range(2000):
+            iterator, piece = chance.choice(pieces)
+            piece = bytearray(piece)
+            for _ in range(chance.randrange(3)):
+                piece[chance.randrange(len(piece))] = chance.randrange(256)
+            if chance.random() < 0.2:
+                piece = piece[: chance.randrange(len(piece))]
+            if chance.random() < 0.3:
+                iterator += chance.choice([-1, 1, 64, 1 << 20, 1 << 40])
+            self.call("CF.SCANDUMP", "b", chance.randrange(1 << 20))
+            reply = self.call("CF.LOADCHUNK", "b", iterator, bytes(piece))
+            if isinstance(reply, Error):
+                self.assertIn(reply, KNOWN_ERRORS)
+            if chance.random() < 0.02:
+                self.call("CF.ADD", "b", "x")
+                self.call("DEL", "b")
+        self.server.assert_alive()
+        self.assert_all_found("a", items("in", 3000))
+
+    def test_random_iterators(self):
+        self.call("CF.RESERVE", "a", 200000)
+        self.call("CF.INSERT", "a", "ITEMS", *items("in", 100))
+        chance = random.Random(2)
+        for _ in range(500):
+            position = chance.randrange(1 << chance.randrange(1, 63))
+            following, piece = self.call("CF.SCANDUMP", "a", position)
+            self.assertEqual(following == 0, piece is None)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,332 @@
+"""Every command: syntax, replies by both protocols, errors to the letter, limits."""
+
+import unittest
+
+from module_case import ModuleCase, WRONG_TYPE, items
+from resp import Error, Simple
+
+NOT_FOUND = "ERR not found"
+
+
+class ReserveTest(ModuleCase):
+    def test_reply_and_twice(self):
+        self.expect_both(Simple("OK"), Error("ERR item exists"), "CF.RESERVE", "a", 1000)
+        self.assertEqual(self.three.call("CF.RESERVE", "b", 1000), Simple("OK"))
+        self.call("SET", "text", "x")
+        self.expect(WRONG_TYPE, "CF.RESERVE", "text", 1000)
+
+    def test_arity(self):
+        self.expect_wrong_arity("CF.RESERVE")
+        self.expect_wrong_arity("CF.RESERVE", "a")
+        self.expect_wrong_arity("CF.RESERVE", "a", 1000, "BUCKETSIZE")
+        self.expect_wrong_arity("CF.RESERVE", "a", 1000, "BUCKETSIZE", 2, "EXPANSION")
+
+    def test_numbers(self):
+        ranges = {"MAXITERATIONS": (1, 65535), "BUCKETSIZE": (1, 255), "EXPANSION": (0, 32768)}
+        for name, (least, most) in ranges.items():
+            for text in ("x", "", "1.5", "2 ", "0x2", str(1 << 70)):
+                self.expect_error(f"Couldn't parse {name}", "CF.RESERVE", "a", 1000, name, text)
+            for value in (least - 1, most + 1, -7):
+                self.expect_error(
+                    f"{name}: value must be in the range [{least}, {most}]",
+                    *("CF.RESERVE", "a", 1000, name, value),
+                )
+        for text in ("x", "", "1e3", "10 "):
+            self.expect_error("Bad capacity", "CF.RESERVE", "a", text)
+        text = "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"
+        for capacity in (-1, 0, 3, (1 << 30) + 1):
+            self.expect_error(text, "CF.RESERVE", "a", capacity)
+        self.expect_error(text, "CF.RESERVE", "a", 509, "BUCKETSIZE", 255)
+        self.expect_error("Couldn't parse SEED", "CF.RESERVE", "a", 100, "SEED", -1)
+        self.expect_error("Couldn't parse SEED", "CF.RESERVE", "a", 100, "SEED", 1 << 64)
+        self.expect_error("Couldn't parse ERROR", "CF.RESERVE", "a", 100, "ERROR", "nan")
+        self.expect_error("Couldn't parse ERROR", "CF.RESERVE", "a", 100, "ERROR", "1%")
+        for rate in ("0", "1", "-0.5", "1e-9"):
+            reply = self.call("CF.RESERVE", "a", 100, "ERROR", rate)
+            self.assertRegex(reply, r"^ERROR: value must be in the range \[[0-9.e-]+, 1\)$")
+        self.expect(0, "EXISTS", "a")
+
+    def test_order_of_checks(self):
+        bad = ["MAXITERATIONS", "x", "BUCKETSIZE", "x", "EXPANSION", "x"]
+        self.expect_error("Bad capacity", "CF.RESERVE", "a", "x", *bad)
+        self.expect_error("Couldn't parse MAXITERATIONS", "CF.RESERVE", "a", 0, *bad[::1])
+        self.expect_error("Couldn't parse BUCKETSIZE", "CF.RESERVE", "a", 0, *bad[2:])
+        self.expect_error("Couldn't parse EXPANSION", "CF.RESERVE", "a", 0, *bad[4:])
+
+    def test_words(self):
+        self.expect_error("Unknown argument received", "CF.RESERVE", "a", 1000, "BUCKETS", 2)
+        arguments = ["expansion", 4, "MaxIterations", 30, "bucketsize", 8]
+        self.expect("OK", "CF.RESERVE", "a", 1000, *arguments)
+        line = b"bktsize:8 buckets:128 items:0 deletes:0 filters:1 max_iterations:30 expansion:4"
+        self.expect(line, "CF.DEBUG", "a")
+        # Option words as key and value are not options.
+        self.expect("OK", "CF.RESERVE", "BUCKETSIZE", 1000)
+        self.expect_error("Couldn't parse SEED", "CF.RESERVE", "b", 100, "SEED", "EXPANSION")
+
+    def test_limits(self):
+        self.expect(
+            "OK", "CF.RESERVE", "a", 67108864, "BUCKETSIZE", 255, "MAXITERATIONS", 65535,
+            "EXPANSION", 32768,
+        )  # fmt: skip
+        info = self.info("a")
+        self.assertEqual(info["Bucket size"], 255)
+        self.assertEqual(info["Max iterations"], 65535)
+        self.assertEqual(info["Expansion rate"], 32768)
+        self.expect("OK", "CF.RESERVE", "b", 1 << 30)
+        self.expect("OK", "CF.RESERVE", "c", 4)
+
+    def test_error_rate_and_seed(self):
+        self.expect("OK", "CF.RESERVE", "a", 10000, "ERROR", "0.001", "SEED", str((1 << 64) - 1))
+        self.add_all("a", items("in", 10000))
+        self.assert_all_found("a", items("in", 10000))
+        wrong = sum(self.call("CF.MEXISTS", "a", *items("out", 20000)))
+        self.assertLessEqual(wrong, 45)  # 20 expected at the most; five standard deviations more
+        info = self.info("a")
+        self.assertEqual(float(info["Error rate"]), 0.001)
+        self.assertLessEqual(float(info["Expected error rate"]), 0.001)
+        self.assertGreater(float(info["Expected error rate"]), 0)
+
+
+class AddTest(ModuleCase):
+    def test_replies(self):
+        self.expect_both(1, True, "CF.ADD", "a", "x")
+        self.expect(2, "CF.COUNT", "a", "x")
+        self.expect_both(1, False, "CF.ADDNX", "a", "y")
+        self.expect(0, "CF.ADDNX", "a", "y")
+        self.assertIs(self.three.call("CF.ADDNX", "a", "z"), True)
+
+    def test_errors(self):
+        self.call("SET", "text", "x")
+        for name in ("CF.ADD", "CF.ADDNX"):
+            self.expect_wrong_arity(name)
+            self.expect_wrong_arity(name, "a")
+            self.expect_wrong_arity(name, "a", "x", "y")
+            self.expect(WRONG_TYPE, name, "text", "x")
+
+    def test_full(self):
+        self.call("CF.RESERVE", "a", 4, "EXPANSION", 0)
+        self.add_all("a", items("in", 4))
+        self.expect_error("Filter is full", "CF.ADD", "a", "more")
+        self.expect_error("Filter is full", "CF.ADDNX", "a", "more")
+        self.expect_both([-1, -1], [False, False], "CF.INSERT", "a", "ITEMS", "5", "6")
+        reply = [-1, 0]
+        self.expect_both(reply, reply, "CF.INSERTNX", "a", "ITEMS", "more", "in-0")
+        self.assertEqual(self.info("a")["Number of items inserted"], 4)
+
+    def test_binary_and_empty_items(self):
+        wanted = [b"", b"\0", b"\0\0", bytes(range(256)), b"x" * 100000]
+        self.add_all("a", wanted)
+        self.assert_all_found("a", wanted)
+
+    def test_insert_replies(self):
+        self.expect_both([1, 1], [True, True], "CF.INSERT", "a", "ITEMS", "x", "y")
+        self.expect_both([1, 0], [0, 0], "CF.INSERTNX", "b", "ITEMS", "x", "x")
+        self.assertEqual(self.three.call("CF.INSERTNX", "b", "ITEMS", "q", "x"), [1, 0])
+
+    def test_insert_options(self):
+        for name in ("CF.INSERT", "CF.INSERTNX"):
+            self.expect_wrong_arity(name)
+            self.expect_wrong_arity(name, "a", "ITEMS")
+            self.expect_wrong_arity(name, "a", "NOCREATE", "ITEMS")
+            self.expect_wrong_arity(name, "a", "CAPACITY", 100, "ITEMS")
+            self.expect_wrong_arity(name, "a", "NOCREATE", "CAPACITY")
+            self.expect_wrong_arity(name, "a", "NOCREATE", "NOCREATE")
+            self.expect_error("Unknown argument received", name, "a", "ITEM", "x", "y")
+            self.expect_error("Unknown argument received", name, "a", "CAP", 100, "ITEMS", "x")
+            self.expect_error("Bad capacity", name, "a", "CAPACITY", "x", "ITEMS", "x")
+            text = "Capacity must be in the range [cf-bucket-size * 2, 1073741824]"
+            for capacity in (-1, 3, (1 << 30) + 1):
+                self.expect_error(text, name, "a", "CAPACITY", capacity, "ITEMS", "x")
+            self.expect_error(NOT_FOUND, name, "a", "NOCREATE", "ITEMS", "x")
+            self.expect(0, "EXISTS", "a")
+        self.expect([1], "CF.INSERT", "a", "capacity", 10000, "items", "x")
+        line = b"bktsize:2 buckets:8192 items:1 deletes:0 filters:1 max_iterations:20 expansion:1"
+        self.expect(line, "CF.DEBUG", "a")
+        self.expect([1], "CF.INSERT", "a", "NOCREATE", "CAPACITY", 64, "ITEMS", "ITEMS")
+        self.expect([0, 1, 1], "CF.INSERTNX", "a", "NOCREATE", "ITEMS", "x", "y", "z")
+        self.call("SET", "text", "x")
+        self.expect(WRONG_TYPE, "CF.INSERT", "text", "ITEMS", "x")
+
+    def test_same_creation(self):
+        self.call("CF.ADD", "a", "x")
+        self.call("CF.INSERT", "b", "ITEMS", "x")
+        self.assertEqual(self.call("CF.DEBUG", "a"), self.call("CF.DEBUG", "b"))
+
+    def test_many_copies_of_one_item(self):
+        self.call("CF.RESERVE", "a", 2, "BUCKETSIZE", 1, "EXPANSION", 1)
+        reply = self.call("CF.INSERT", "a", "ITEMS", *["same"] * 140000)
+        self.assertEqual(len(reply), 140000)
+        added = reply.count(1)
+        self.assertEqual(self.call("CF.COUNT", "a", "same"), added)
+        self.assertLess(self.info("a")["Size"], 1 << 20)
+        for _ in range(added):
+            self.assertEqual(self.call("CF.DEL", "a", "same"), 1)
+            if added > 1000:
+                break
+        self.server.assert_alive()
+
+
+class LimitTest(ModuleCase):
+    arguments = ("cf-max-expansions", 3)
+
+    def test_expansions(self):
+        self.call("CF.RESERVE", "a", 100000, "ERROR", "0.0002")
+        wanted = items("in", 2000000)
+        added = 0
+        for start in range(0, len(wanted), 50000):
+            part = wanted[start : start + 50000]
+            reply = self.call("CF.INSERT", "a", "ITEMS", *part)
+            added += reply.count(1)
+            if -1 in reply:
+                self.assertEqual(set(reply[reply.index(-1) :]) - {-1, 1}, set())
+                break
+        self.assertLess(added, len(wanted))
+        self.assertLessEqual(self.debug("a")["filters"], 3)
+        self.assertEqual(self.debug("a")["items"], added)
+        replies = [self.call("CF.ADD", "a", f"more-{i}") for i in range(1000)]
+        self.assertIn(Error("Maximum expansions reached"), replies)
+
+
+class AskTest(ModuleCase):
+    def test_exists(self):
+        self.expect_both(0, False, "CF.EXISTS", "a", "x")
+        self.expect_both([0, 0], [False, False], "CF.MEXISTS", "a", "x", "y")
+        self.call("CF.ADD", "a", "x")
+        self.expect_both(1, True, "CF.EXISTS", "a", "x")
+        self.expect_both([1, 0], [True, False], "CF.MEXISTS", "a", "x", "y")
+
+    def test_count(self):
+        self.expect_both(0, 0, "CF.COUNT", "a", "x")
+        for copies in range(1, 6):
+            self.call("CF.ADD", "a", "x")
+            self.expect_both(copies, copies, "CF.COUNT", "a", "x")
+
+    def test_errors(self):
+        self.call("SET", "text", "x")
+        for name in ("CF.EXISTS", "CF.COUNT"):
+            self.expect_wrong_arity(name, "a")
+            self.expect_wrong_arity(name, "a", "x", "y")
+            self.expect(WRONG_TYPE, name, "text", "x")
+        self.expect_wrong_arity("CF.MEXISTS", "a")
+        self.expect(WRONG_TYPE, "CF.MEXISTS", "text", "x")
+        for name in ("CF.INFO", "CF.DEBUG"):
+            self.expect_wrong_arity(name)
+            self.expect_wrong_arity(name, "a", "b")
+            self.expect(WRONG_TYPE, name, "text")
+            self.expect_error(NOT_FOUND, name, "a")
+
+    def test_info(self):
+        self.call("CF.RESERVE", "a", 1000)
+        self.call("CF.ADD", "a", "x")
+        self.call("CF.ADD", "a", "y")
+        self.call("CF.DEL", "a", "x")
+        names = [
+            "Size", "Number of buckets", "Number of filters", "Number of items inserted",
+            "Number of items deleted", "Bucket size", "Expansion rate", "Max iterations",
+        ]  # fmt: skip
+        flat = self.call("CF.INFO", "a")
+        self.assertEqual(flat[:16:2], names)
+        self.assertEqual(flat[3:16:2], [512, 1, 1, 1, 2, 1, 20])
+        pairs = self.three.call("CF.INFO", "a")
+        self.assertIsInstance(pairs, dict)
+        self.assertEqual(list(pairs)[:8], names)
+        self.assertEqual(list(pairs), flat[::2])
+        self.assertIsInstance(pairs["Expected error rate"], float)
+        self.assertTrue(0 < pairs["Expected error rate"] < pairs["Error rate"])
+        line = b"bktsize:2 buckets:512 items:1 deletes:1 filters:1 max_iterations:20 expansion:1"
+        self.expect_both(line, line, "CF.DEBUG", "a")
+
+    def test_size_is_memory(self):
+        self.call("CF.RESERVE", "a", 1000000)
+        size = self.info("a")["Size"]
+        self.assertTrue(1500000 < size < 2000000, size)
+        usage = self.call("MEMORY", "USAGE", "a")
+        self.assertTrue(size <= usage <= size + 200, (size, usage))
+
+
+class ChangeTest(ModuleCase):
+    def test_delete(self):
+        self.expect_error("Not found", "CF.DEL", "a", "x")
+        self.call("CF.ADD", "a", "x")
+        self.expect_both(1, False, "CF.DEL", "a", "x")
+        self.expect(0, "CF.DEL", "a", "x")
+        self.call("CF.ADD", "a", "x")
+        self.assertIs(self.three.call("CF.DEL", "a", "x"), True)
+        self.call("SET", "text", "x")
+        self.expect(WRONG_TYPE, "CF.DEL", "text", "x")
+        self.expect_wrong_arity("CF.DEL", "a")
+        self.expect_wrong_arity("CF.DEL", "a", "x", "y")
+
+    def test_delete_many(self):
+        self.expect_error("Not found", "CF.MDEL", "a", "x")
+        self.call("CF.INSERT", "a", "ITEMS", "x", "x", "y")
+        self.expect([1, 0, 1, 1, 0], "CF.MDEL", "a", "x", "other", "y", "x", "x")
+        self.assertEqual(self.debug("a")["items"], 0)
+        self.call("CF.ADD", "a", "x")
+        self.assertEqual(self.three.call("CF.MDEL", "a", "x", "x"), [True, False])
+        self.call("SET", "text", "x")
+        self.expect(WRONG_TYPE, "CF.MDEL", "text", "x")
+        self.expect_wrong_arity("CF.MDEL", "a")
+
+    def test_clear(self):
+        self.expect_error(NOT_FOUND, "CF.CLEAR", "a")
+        self.call("CF.RESERVE", "a", 100, "BUCKETSIZE", 4)
+        self.add_all("a", items("in", 100))
+        self.expect(Simple("OK"), "CF.CLEAR", "a")
+        self.assertEqual(self.debug("a")["items"], 0)
+        self.assertEqual(self.debug("a")["bktsize"], 4)
+        self.expect([0] * 100, "CF.MEXISTS", "a", *items("in", 100))
+        self.call("SET", "text", "x")
+        self.expect(WRONG_TYPE, "CF.CLEAR", "text")
+        self.expect_wrong_arity("CF.CLEAR", "a", "b")
+
+    def test_update(self):
+        self.expect_error(NOT_FOUND, "CF.UPDATE", "a", "x", "y")
+        self.call("CF.ADD", "a", "x")
+        self.expect(1, "CF.UPDATE", "a", "x", "y")
+        self.expect([0, 1], "CF.MEXISTS", "a", "x", "y")
+        self.expect_both(0, False, "CF.UPDATE", "a", "x", "z")
+        self.assertIs(self.three.call("CF.UPDATE", "a", "y", "z"), True)
+        self.assertEqual(self.debug("a")["items"], 1)
+        self.call("SET", "text", "x")
+        self.expect(WRONG_TYPE, "CF.UPDATE", "text", "x", "y")
+        self.expect_wrong_arity("CF.UPDATE", "a", "x")
+
+    def test_merge(self):
+        for name in ("a", "b", "c"):
+            self.call("CF.RESERVE", name, 1000, "SEED", 7)
+            self.add_all(name, items(name, 500))
+        self.expect_error(NOT_FOUND, "CF.MERGE", "a", "none")
+        self.expect_error(NOT_FOUND, "CF.MERGE", "a", "b", "none")
+        self.assertEqual(self.debug("a")["items"], 500)
+        self.expect(Simple("OK"), "CF.MERGE", "a", "b")
+        self.assertEqual(self.debug("a")["items"], 1000)
+        self.expect(Simple("OK"), "CF.MERGE", "new", "a", "c")
+        self.assert_all_found("new", items("a", 500) + items("b", 500) + items("c", 500))
+        self.expect(Simple("OK"), "CF.MERGE", "c", "c", "b")
+        self.assertEqual(self.call("CF.COUNT", "c", "c-1") >= 2, True)
+        self.call("CF.RESERVE", "other", 1000, "SEED", 8)
+        reply = self.call("CF.MERGE", "a", "b", "other")
+        self.assertIsInstance(reply, Error)
+        self.assertIn("seed", reply)
+        self.assertEqual(self.debug("a")["items"], 1000)
+        self.call("SET", "text", "x")
+        self.expect(WRONG_TYPE, "CF.MERGE", "text", "a")
+        self.expect(WRONG_TYPE, "CF.MERGE", "a", "text")
+        self.expect_wrong_arity("CF.MERGE", "a")
+
+    def test_compact(self):
+        self.expect_error("Cuckoo filter was not found", "CF.COMPACT", "a")
+        self.call("CF.RESERVE", "a", 8)
+        self.add_all("a", items("in", 100))
+        before = self.debug("a")["filters"]
+        self.expect(Simple("OK"), "CF.COMPACT", "a")
+        self.assertLessEqual(self.debug("a")["filters"], before)
+        self.assert_all_found("a", items("in", 100))
+        self.call("SET", "text", "x")
+        self.expect(WRONG_TYPE, "CF.COMPACT", "text")
+        self.expect_wrong_arity("CF.COMPACT", "a", "b")
+
+
+if __name__ == "__main__":
+    unittest.main()

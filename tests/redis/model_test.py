@@ -1,0 +1,162 @@
+"""Random operations in pipelines against exact multisets: no item in a filter is ever missed.
+
+NESTLINE_REDIS_OPERATIONS (200000) sets how many; a million takes about 20 seconds. The seed is
+fixed, NESTLINE_REDIS_SEED changes it. Two restarts, one of them after kill -9, come in between.
+"""
+
+import collections
+import os
+import random
+import time
+import unittest
+
+from module_case import ModuleCase
+
+OPERATIONS = int(os.environ.get("NESTLINE_REDIS_OPERATIONS", "200000"))
+SEED = int(os.environ.get("NESTLINE_REDIS_SEED", "1"))
+BATCH = 500
+KEYS = {
+    "default": (),
+    "small": ("CF.RESERVE", "small", 64, "EXPANSION", 1),
+    "doubling": ("CF.RESERVE", "doubling", 100, "EXPANSION", 2, "BUCKETSIZE", 4),
+    "strict": ("CF.RESERVE", "strict", 1000, "ERROR", "0.0001"),
+    "loose": ("CF.RESERVE", "loose", 1000, "ERROR", "0.05"),
+}
+
+
+class Multiset:
+    """Copies of items, with a random one in constant time."""
+
+    def __init__(self):
+        self.copies = collections.Counter()
+        self.all = []
+
+    def add(self, item):
+        self.copies[item] += 1
+        self.all.append(item)
+
+    def choose(self, chance):
+        return chance.choice(self.all)
+
+    def remove_random(self, chance):
+        place = chance.randrange(len(self.all))
+        item = self.all[place]
+        self.all[place] = self.all[-1]
+        self.all.pop()
+        self.forget(item)
+        return item
+
+    def forget(self, item):
+        self.copies[item] -= 1
+        if not self.copies[item]:
+            del self.copies[item]
+
+
+class ModelTest(ModuleCase):
+    options = {"appendonly": "yes", "appendfsync": "always"}
+    arguments = ("cf-max-expansions", 65536)
+
+    def setUp(self):
+        super().setUp()
+        self.chance = random.Random(SEED)
+        self.models = {key: Multiset() for key in KEYS}
+        for reserve in KEYS.values():
+            if reserve:
+                self.call(*reserve)
+        self.fresh = 0
+        self.absent = self.found_absent = 0
+
+    def new_item(self):
+        # Some items come again and again, most are new.
+        if self.chance.random() < 0.1:
+            return f"again-{self.chance.randrange(50)}"
+        self.fresh += 1
+        return f"item-{self.fresh}"
+
+    def operation(self, key):
+        """(command, check of its reply); the model is changed here already."""
+        model = self.models[key]
+        dice = self.chance.random()
+        grows = len(model.all) < 2000 or self.chance.random() < 0.52
+        if not model.all or dice < 0.30:
+            item = self.new_item()
+            model.add(item)
+            return ("CF.ADD", key, item), lambda reply: reply == 1
+        if dice < 0.40:
+            item = self.new_item()
+            had = model.copies[item] > 0
+            return ("CF.ADDNX", key, item), self.adds_unless_present(model, item, had)
+        if dice < 0.55 and grows:
+            some = [self.new_item() for _ in range(self.chance.randrange(1, 5))]
+            for item in some:
+                model.add(item)
+            return ("CF.INSERT", key, "ITEMS", *some), lambda reply: reply == [1] * len(some)
+        if dice < 0.75:
+            item = model.remove_random(self.chance)
+            return ("CF.DEL", key, item), lambda reply: reply == 1
+        if dice < 0.78:
+            old, new = model.remove_random(self.chance), self.new_item()
+            model.add(new)
+            return ("CF.UPDATE", key, old, new), lambda reply: reply == 1
+        if dice < 0.90:
+            item = model.choose(self.chance)
+            least = model.copies[item]
+            return ("CF.COUNT", key, item), lambda reply: reply >= least
+        if dice < 0.999:
+            some = [model.choose(self.chance) for _ in range(3)] + [f"absent-{self.fresh}"]
+            return ("CF.MEXISTS", key, *some), self.finds_three
+        return ("CF.COMPACT", key), lambda reply: reply == "OK"
+
+    def adds_unless_present(self, model, item, had):
+        # Whether it was added is known with the reply only, so no copy is removed in this batch.
+        def check(reply):
+            if reply == 1:
+                model.add(item)
+            return reply == 0 if had else reply in (0, 1)
+
+        return check
+
+    def finds_three(self, reply):
+        self.absent += 1
+        self.found_absent += reply[3]
+        return reply[:3] == [1, 1, 1]
+
+    def run_batch(self):
+        work = [self.operation(self.chance.choice(list(KEYS))) for _ in range(BATCH)]
+        replies = self.two.pipeline([command for command, _ in work])
+        for (command, check), reply in zip(work, replies):
+            self.assertTrue(check(reply), f"{command} -> {reply!r}, seed {SEED}")
+
+    def check_all(self):
+        for key, model in self.models.items():
+            wanted = list(model.copies)
+            for start in range(0, len(wanted), 10000):
+                part = wanted[start : start + 10000]
+                found = self.call("CF.MEXISTS", key, *part)
+                self.assertEqual(found.count(1), len(part), key)
+            self.assertEqual(self.debug(key)["items"], len(model.all), key)
+
+    def test_random_operations(self):
+        batches = max(3, OPERATIONS // BATCH)
+        started = time.monotonic()
+        for number in range(batches):
+            self.run_batch()
+            if number == batches // 3:
+                self.server.rewrite_aof()
+                self.server.kill()
+                self.server.start()
+                self.connect()
+                self.check_all()
+            if number == 2 * batches // 3:
+                self.restart(save=False)
+                self.check_all()
+        self.check_all()
+        for key in KEYS:
+            self.call("CF.COMPACT", key)
+        self.check_all()
+        self.assertLess(self.found_absent, self.absent * 0.05)
+        print(f"{batches * BATCH} operations in {time.monotonic() - started:.1f} s")
+
+
+if __name__ == "__main__":
+    unittest.main()

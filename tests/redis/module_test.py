@@ -1,0 +1,231 @@
+"""The module as a file and as the server sees it: loading, arguments, CONFIG, descriptions, keys."""
+
+import os
+import re
+import subprocess
+import unittest
+
+import servers
+from module_case import ModuleCase
+from resp import Connection, Error, Simple
+from servers import MODULE, Server, ServerTrouble
+
+COMMANDS = """add addnx clear compact count debug del exists info insert insertnx loadchunk mdel merge
+    mexists reserve scandump update""".split()
+
+
+class FileTest(unittest.TestCase):
+    def test_needs_the_run_time_only(self):
+        out = subprocess.run(["readelf", "-d", MODULE], check=True, capture_output=True, text=True)
+        needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", out.stdout))
+        allowed = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6"}
+        self.assertLessEqual({n for n in needed if not n.startswith("ld-linux")}, allowed)
+        self.assertNotRegex(out.stdout, "RPATH|RUNPATH")
+
+    def test_shows_one_name(self):
+        out = subprocess.run(
+            ["nm", "--dynamic", "--defined-only", MODULE], check=True, capture_output=True, text=True
+        )
+        names = {line.split()[-1] for line in out.stdout.splitlines()}
+        self.assertEqual(names, {"RedisModule_OnLoad"})
+
+
+class LoadTest(unittest.TestCase):
+    def refusal(self, *arguments, options=None):
+        server = Server(options, arguments, start=False)
+        self.addCleanup(server.remove)
+        with self.assertRaises(ServerTrouble) as caught:
+            server.start()
+        return str(caught.exception)
+
+    def test_wrong_arguments(self):
+        self.assertIn("Unknown argument `cf-size`", self.refusal("cf-size", 3))
+        self.assertIn("Invalid value for `cf-bucket-size`", self.refusal("cf-bucket-size"))
+        self.assertIn("Invalid value for `cf-bucket-size`", self.refusal("cf-bucket-size", "x"))
+        text = "Value for `cf-max-iterations` must be in the range [1, 65535]"
+        self.assertIn(text, self.refusal("cf-max-iterations", 0))
+
+    def test_refuses_a_second_one(self):
+        with Server() as server:
+            copy = server.path("copy.so")
+            with open(MODULE, "rb") as source, open(copy, "wb") as target:
+                target.write(source.read())
+            os.chmod(copy, 0o755)
+            self.assertIn("Error loading the extension", server.call("MODULE", "LOAD", copy))
+            self.assertIn("a module of the name nestline is loaded already", server.log())
+            self.assertEqual(server.call("CF.ADD", "a", "x"), 1)
+
+    def test_refuses_beside_other_cf_commands(self):
+        with Server() as server:
+            # The same module under a name of its own: nothing but the commands is in its way.
+            copy = server.path("other.so")
+            with open(MODULE, "rb") as source:
+                content = source.read()
+            with open(copy, "wb") as target:
+                target.write(content.replace(b"\0nestline\0", b"\0nestling\0"))
+            os.chmod(copy, 0o755)
+            self.assertIn("Error loading the extension", server.call("MODULE", "LOAD", copy))
+            self.assertIn("the command cf.reserve exists already", server.log())
+            self.assertEqual(server.call("CF.ADD", "a", "x"), 1)
+
+    def test_arguments(self):
+        arguments = ("CF-Bucket-Size", 4, "cf-initial-size", 4096, "CF_MAX_EXPANSIONS", 7,
+                     "cf-expansion-factor", 3, "cf-max-iterations", 9)  # fmt: skip
+        with Server(arguments=arguments) as server, Connection(server.port) as client:
+            client.call("CF.ADD", "a", "x")
+            line = b"bktsize:4 buckets:1024 items:1 deletes:0 filters:1 max_iterations:9 expansion:4"
+            self.assertEqual(client.call("CF.DEBUG", "a"), line)
+            name = "nestline.cf-max-expansions"
+            self.assertEqual(client.call("CONFIG", "GET", name), [name.encode(), b"7"])
+            client.call("CF.RESERVE", "b", 1000)
+            self.assertIn(b"bktsize:4 ", client.call("CF.DEBUG", "b"))
+
+    def test_configuration_file(self):
+        settings = {"nestline.cf-bucket-size": "8", "nestline.cf-initial-size": "16"}
+        with Server(settings) as server, Connection(server.port) as client:
+            client.call("CF.ADD", "a", "x")
+            self.assertIn(b"bktsize:8 buckets:2 ", client.call("CF.DEBUG", "a"))
+
+    def test_unload_is_refused_while_there_is_the_type(self):
+        with Server() as server, Connection(server.port) as client:
+            self.assertIsInstance(client.call("MODULE", "UNLOAD", "nestline"), Error)
+            self.assertEqual(client.call("PING"), Simple("PONG"))
+
+
+class ConfigTest(ModuleCase):
+    def test_defaults(self):
+        flat = self.call("CONFIG", "GET", "nestline.*")
+        self.assertEqual(
+            dict(zip(flat[::2], flat[1::2])),
+            {
+                b"nestline.cf-bucket-size": b"2", b"nestline.cf-initial-size": b"1024",
+                b"nestline.cf-max-iterations": b"20", b"nestline.cf-expansion-factor": b"1",
+                b"nestline.cf-max-expansions": b"32",
+            },
+        )  # fmt: skip
+
+    def expect_range(self, name, low, high):
+        for value in (low - 1, high + 1):
+            reply = self.call("CONFIG", "SET", f"nestline.{name}", value)
+            self.assertIsInstance(reply, Error)
+            self.assertIn(f"Value for `{name}` must be in the range [{low}, {high}]", reply)
+        old = self.call("CONFIG", "GET", f"nestline.{name}")[1]
+        for value in (low, high, old):
+            self.expect("OK", "CONFIG", "SET", f"nestline.{name}", value)
+
+    def test_ranges(self):
+        self.expect_range("cf-bucket-size", 1, 255)
+        self.expect_range("cf-initial-size", 4, 1 << 30)
+        self.expect_range("cf-max-iterations", 1, 65535)
+        self.expect_range("cf-expansion-factor", 0, 32768)
+        self.expect_range("cf-max-expansions", 1, 65536)
+
+    def test_ranges_that_move(self):
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 20)
+        self.expect_range("cf-bucket-size", 1, 10)
+        self.expect_error(
+            "BUCKETSIZE: value must be in the range [1, 10]",
+            *("CF.RESERVE", "a", 1000, "BUCKETSIZE", 11),
+        )
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-bucket-size", 10)
+        self.expect_range("cf-initial-size", 20, 1 << 30)
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-bucket-size", 2)
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 1024)
+
+    def test_used_for_new_filters(self):
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-expansion-factor", 5)
+        self.call("CF.ADD", "a", "x")
+        self.assertEqual(self.debug("a")["expansion"], 8)
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-expansion-factor", 1)
+        self.assertEqual(self.debug("a")["expansion"], 8)
+
+
+class DescriptionTest(ModuleCase):
+    def test_command_info(self):
+        expected = {
+            "reserve": (-3, {b"write", b"denyoom"}), "add": (3, {b"write", b"denyoom"}),
+            "addnx": (3, {b"write", b"denyoom"}), "insert": (-4, {b"write", b"denyoom"}),
+            "insertnx": (-4, {b"write", b"denyoom"}), "exists": (3, {b"readonly", b"fast"}),
+            "count": (3, {b"readonly", b"fast"}), "mexists": (-3, {b"readonly", b"fast"}),
+            "del": (3, {b"write", b"fast"}), "mdel": (-3, {b"write", b"fast"}),
+            "clear": (2, {b"write"}), "update": (4, {b"write", b"denyoom", b"fast"}),
+            "merge": (-3, {b"write", b"denyoom"}), "compact": (2, {b"write"}),
+            "scandump": (3, {b"readonly", b"fast"}), "loadchunk": (4, {b"write", b"denyoom"}),
+            "info": (2, {b"readonly", b"fast"}), "debug": (2, {b"readonly", b"fast"}),
+        }  # fmt: skip
+        self.assertEqual(sorted(expected), sorted(COMMANDS))
+        for name, (arity, flags) in expected.items():
+            told = self.call("COMMAND", "INFO", f"cf.{name}")[0]
+            self.assertEqual(told[1], arity, name)
+            self.assertEqual({flag.encode() for flag in told[2]} - {b"module", b"movablekeys"}, flags)
+
+    def test_documentation(self):
+        for name in COMMANDS:
+            pairs = self.three.call("COMMAND", "DOCS", f"cf.{name}")[f"cf.{name}".encode()]
+            self.assertGreater(len(pairs[b"summary"]), 20, name)
+            self.assertTrue(pairs[b"complexity"].startswith(b"O("), name)
+            self.assertEqual(pairs[b"module"], b"nestline")
+            arguments = [argument[b"name"] for argument in pairs[b"arguments"]]
+            self.assertIn(arguments[0], (b"key", b"destination"), name)
+
+    def test_keys(self):
+        for command, wanted in (
+            (("CF.ADD", "k", "x"), [b"k"]),
+            (("CF.INSERT", "k", "NOCREATE", "ITEMS", "x", "y"), [b"k"]),
+            (("CF.RESERVE", "k", 10, "EXPANSION", 1), [b"k"]),
+            (("CF.MEXISTS", "k", "x", "y"), [b"k"]),
+            (("CF.MERGE", "d", "s1", "s2", "s3"), [b"d", b"s1", b"s2", b"s3"]),
+        ):
+            self.assertEqual(self.call("COMMAND", "GETKEYS", *command), wanted)
+        reply = self.call("COMMAND", "GETKEYSANDFLAGS", "CF.MERGE", "d", "s1", "s2")
+        flags = {key: {str(flag) for flag in some} for key, some in reply}
+        self.assertEqual(flags[b"d"], {"RW", "insert"})
+        self.assertEqual(flags[b"s2"], {"RO", "access"})
+
+    def test_type(self):
+        self.call("CF.ADD", "a", "x")
+        self.expect(Simple("MBbloomCF"), "TYPE", "a")
+        self.expect([b"0", [b"a"]], "SCAN", 0, "TYPE", "MBbloomCF")
+
+    def has_categories(self):
+        """Whether this server lets modules have them: Redis from 7.4 on."""
+        return b"cuckoo" in self.call("ACL", "CAT")
+
+    def test_acl_category(self):
+        if not self.has_categories():
+            self.skipTest("this server has no ACL categories for modules")
+        names = {name.decode() for name in self.call("ACL", "CAT", "cuckoo")}
+        self.assertEqual(names, {f"cf.{name}" for name in COMMANDS})
+
+    def test_acl(self):
+        allowed = ["+@read"] if self.has_categories() else ["+cf.exists"]
+        self.call("ACL", "SETUSER", "reader", "on", "nopass", "~in-*", *allowed)
+        with Connection(self.server.port) as reader:
+            reader.call("AUTH", "reader", "")
+            self.assertEqual(reader.call("CF.EXISTS", "in-a", "x"), 0)
+            for command in (("CF.ADD", "in-a", "x"), ("CF.COMPACT", "in-a"), ("CF.EXISTS", "a", "x")):
+                self.assertTrue(reader.call(*command).startswith("NOPERM"), command)
+        self.call("ACL", "DELUSER", "reader")
+
+    def test_scripts_and_transactions(self):
+        script = "return redis.call('CF.ADD', KEYS[1], ARGV[1]) + redis.call('CF.COUNT', KEYS[1], 'x')"
+        self.expect(2, "EVAL", script, 1, "a", "x")
+        self.call("MULTI")
+        self.call("CF.ADD", "a", "y")
+        self.call("CF.MEXISTS", "a", "x", "y", "z")
+        self.expect([1, [1, 1, 0]], "EXEC")
+
+    def test_out_of_memory(self):
+        self.call("CF.ADD", "a", "x")
+        self.call("CONFIG", "SET", "maxmemory", 1)
+        try:
+            for command in (("CF.ADD", "a", "y"), ("CF.RESERVE", "b", 100), ("CF.MERGE", "b", "a")):
+                self.assertTrue(self.call(*command).startswith("OOM"), command)
+            self.expect(1, "CF.DEL", "a", "x")
+        finally:
+            self.call("CONFIG", "SET", "maxmemory", 0)
+
+
+if __name__ == "__main__":
+    servers.PATIENCE = max(servers.PATIENCE, 10)
+    unittest.main()

@@ -1,0 +1,279 @@
+"""Servers for tests: started on the loopback with the module, and ended again.
+
+    with Server(options={"appendonly": "yes"}) as server:
+        client = server.client()
+        client.execute_command("CF.ADD", "key", "item")
+        server.kill()      # as kill -9
+        server.start()     # the same folder and port
+
+    primary, replica = Server(), Server.replica_of(primary)
+    with Cluster(3) as cluster: cluster.client_of("key")
+
+Each server has a temporary folder of its own (its data and its log), a free port and no
+configuration file. The module is the one that the environment variable NESTLINE_REDIS_MODULE names,
+the server program NESTLINE_REDIS_SERVER (redis-server on the PATH). A server that cannot start, or
+dies, raises ServerTrouble with the end of its log.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from resp import Connection
+
+MODULE = os.path.abspath(os.environ.get("NESTLINE_REDIS_MODULE", "nestline_redis.so"))
+PROGRAM = os.environ.get("NESTLINE_REDIS_SERVER", "redis-server")
+PATIENCE = float(os.environ.get("NESTLINE_REDIS_PATIENCE", "30"))  # seconds
+
+
+class ServerTrouble(Exception):
+    """The server is not as the test needs it; the text has the end of its log."""
+
+
+def free_port():
+    """A port of the loopback that nobody listens on, and below those that systems give clients."""
+    for _ in range(200):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port < 55000:
+            return port
+    raise ServerTrouble("no free port")
+
+
+def wait_until(condition, what, patience=PATIENCE):
+    """Calls `condition` until it is true; returns its result."""
+    deadline = time.monotonic() + patience
+    while True:
+        result = condition()
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            raise ServerTrouble(f"waited {patience} s in vain until {what}")
+        time.sleep(0.01)
+
+
+class Server:
+    """One server process. `options` are lines of redis.conf, `arguments` those of the module."""
+
+    def __init__(self, options=None, arguments=(), module=MODULE, start=True):
+        self.folder = tempfile.mkdtemp(prefix="nestline_redis_test.")
+        self.options = {
+            "bind": "127.0.0.1",
+            "save": "",
+            "enable-debug-command": "local",
+            "enable-module-command": "local",
+            "loglevel": "notice",
+            "daemonize": "no",
+            "repl-diskless-sync-delay": "0",
+            **(options or {}),
+        }
+        self.arguments = [str(argument) for argument in arguments]
+        self.module = module
+        self.port = free_port()
+        self.process = None
+        if start:
+            try:
+                self.start()
+            except BaseException:
+                self.remove()
+                raise
+
+    @classmethod
+    def replica_of(cls, primary, options=None, **more):
+        """A server that follows `primary`; returns when the first copy has arrived."""
+        replica = cls({"replicaof": f"127.0.0.1 {primary.port}", **(options or {})}, **more)
+        replica.wait_for_link()
+        return replica
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def command_line(self):
+        line = [PROGRAM, "--port", str(self.port), "--dir", self.folder]
+        line += ["--logfile", os.path.join(self.folder, "log")]
+        for name, value in self.options.items():
+            # "save" with "" needs the empty word; others take their words one by one.
+            line += ["--" + name, *(value.split(" ") if value else [""])]
+        if self.module:
+            line += ["--loadmodule", self.module, *self.arguments]
+        return line
+
+    def start(self):
+        """Starts the process and waits until it answers; after stop() or kill() the same data."""
+        for attempt in range(5):
+            # pylint: disable=consider-using-with
+            self.process = subprocess.Popen(
+                self.command_line(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            if self.wait_for_answer():
+                return self
+            if "Address already in use" not in self.log() or attempt == 4:
+                break
+            os.remove(os.path.join(self.folder, "log"))
+            self.port = free_port()
+        raise ServerTrouble(f"the server did not start\n{self.log()[-4000:]}")
+
+    def wait_for_answer(self):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                if self.call("PING") == "PONG":
+                    return True
+            except OSError:
+                pass
+            time.sleep(0.01)  # not there yet, or still loading
+        return False
+
+    def call(self, *arguments):
+        """The reply to one command, by a connection of its own, as resp.py shows replies."""
+        with Connection(self.port) as connection:
+            return connection.call(*arguments)
+
+    def information(self, section):
+        """INFO: a dict of texts."""
+        text = self.call("INFO", section).decode()
+        return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+
+    def client(self, **options):
+        """A new client of redis-py, which only this method needs; answers are bytes."""
+        import redis  # pylint: disable=import-outside-toplevel
+
+        options.setdefault("socket_timeout", 120)
+        return redis.Redis(port=self.port, **options)
+
+    def is_alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def log(self):
+        try:
+            with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def stop(self, save=False):
+        """SHUTDOWN, with SAVE or NOSAVE; the data stays for start()."""
+        if self.is_alive():
+            try:
+                self.call("SHUTDOWN", "SAVE" if save else "NOSAVE")
+            except ConnectionError:
+                pass
+            self.process.wait(PATIENCE)
+
+    def kill(self):
+        """kill -9"""
+        if self.is_alive():
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait(PATIENCE)
+
+    def restart(self, save=True):
+        self.stop(save)
+        return self.start()
+
+    def remove(self):
+        """Ends the process and removes its folder."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def assert_alive(self):
+        if not self.is_alive():
+            raise ServerTrouble(f"the server died\n{self.log()[-8000:]}")
+
+    def wait_for_link(self):
+        """Of a replica: until it is connected to its primary and has the data."""
+        wait_until(
+            lambda: self.information("replication").get("master_link_status") == "up",
+            "the link is up",
+        )
+
+    def wait_for_offset(self, primary):
+        """Of a replica: until it has executed all that `primary` has sent by now."""
+        wanted = int(primary.information("replication")["master_repl_offset"])
+        wait_until(
+            lambda: int(self.information("replication")["slave_repl_offset"]) >= wanted,
+            "the replica has caught up",
+        )
+
+    def rewrite_aof(self):
+        """BGREWRITEAOF, and waits for its end."""
+        names = ("aof_rewrite_in_progress", "aof_rewrite_scheduled")
+        self.call("BGREWRITEAOF")
+        wait_until(
+            lambda: all(self.information("persistence")[name] == "0" for name in names),
+            "the append-only file is rewritten",
+        )
+        if self.information("persistence")["aof_last_bgrewrite_status"] != "ok":
+            raise ServerTrouble(f"BGREWRITEAOF failed\n{self.log()[-4000:]}")
+
+
+class Cluster:
+    """Primaries that share the slots evenly, in cluster mode."""
+
+    SLOTS = 16384
+
+    def __init__(self, count=3, options=None, **more):
+        self.servers = []
+        try:
+            for _ in range(count):
+                settings = {
+                    "cluster-enabled": "yes",
+                    "cluster-port": str(free_port()),
+                    "cluster-node-timeout": "5000",
+                    **(options or {}),
+                }
+                self.servers.append(Server(settings, **more))
+            self.join()
+        except BaseException:
+            self.remove()
+            raise
+
+    def join(self):
+        for i, server in enumerate(self.servers):
+            low = self.SLOTS * i // len(self.servers)
+            high = self.SLOTS * (i + 1) // len(self.servers) - 1
+            server.call("CLUSTER", "ADDSLOTSRANGE", low, high)
+            if i > 0:
+                first = self.servers[0]
+                bus = first.options["cluster-port"]
+                server.call("CLUSTER", "MEET", "127.0.0.1", first.port, bus)
+        for server in self.servers:
+            wait_until(
+                lambda: b"cluster_state:ok" in server.call("CLUSTER", "INFO"),  # noqa: B023
+                "the cluster is ok",
+            )
+
+    def slot_of(self, key):
+        return self.servers[0].call("CLUSTER", "KEYSLOT", key)
+
+    def server_of(self, key):
+        """The server that has the slot of `key` since join()."""
+        slot = self.slot_of(key)
+        return next(
+            server
+            for i, server in enumerate(self.servers)
+            if slot < self.SLOTS * (i + 1) // len(self.servers)
+        )
+
+    def client_of(self, key):
+        return self.server_of(key).client()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def remove(self):
+        for server in self.servers:
+            server.remove()
