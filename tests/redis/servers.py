@@ -13,7 +13,8 @@ Clusters of them: cluster_servers.py.
 Each server has a temporary folder of its own (its data and its log), a free port and no
 configuration file. The module is the one that the environment variable NESTLINE_REDIS_MODULE names,
 the server program NESTLINE_REDIS_SERVER (redis-server on the PATH). A server that cannot start, or
-dies, raises ServerTrouble with the end of its log.
+dies, raises ServerTrouble with the end of its log. NESTLINE_REDIS_WRAPPER is a command that runs the
+server program, such as valgrind with its options.
 """
 
 import os
@@ -28,6 +29,7 @@ from resp import Connection
 
 MODULE = os.path.abspath(os.environ.get("NESTLINE_REDIS_MODULE", "nestline_redis.so"))
 PROGRAM = os.environ.get("NESTLINE_REDIS_SERVER", "redis-server")
+WRAPPER = os.environ.get("NESTLINE_REDIS_WRAPPER", "").split()
 PATIENCE = float(os.environ.get("NESTLINE_REDIS_PATIENCE", "30"))  # seconds
 
 
@@ -98,7 +100,7 @@ class Server:
         self.remove()
 
     def command_line(self):
-        line = [PROGRAM, "--port", str(self.port), "--dir", self.folder]
+        line = [*WRAPPER, PROGRAM, "--port", str(self.port), "--dir", self.folder]
         line += ["--logfile", os.path.join(self.folder, "log")]
         for name, value in self.options.items():
             # "save" with "" needs the empty word; others take their words one by one.
