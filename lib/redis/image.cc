@@ -182,8 +182,8 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   head.ledger_entries = get<std::uint64_t>(bytes, 64);
   head.ledger_cursor = get<std::uint64_t>(bytes, 72);
   head.awaited_items = get<std::uint64_t>(bytes, 120);
-  if (!are_valid(settings) || head.ledger_entries > kMostEntries ||
-      head.items > kMostItems || head.awaited_items > kMostItems || !is_zero(bytes.subspan(38, 2)) ||
+  if (!are_valid(settings) || head.ledger_entries > kMostEntries || head.items > kMostItems ||
+      head.awaited_items > kMostItems || !is_zero(bytes.subspan(38, 2)) ||
       !is_zero(bytes.subspan(118, 2))) {
     return std::nullopt;
   }

@@ -230,9 +230,9 @@ class CuckooValue {
   std::vector<Generation> generations_;
   Ledger ledger_;
   RedisBloomTables tables_;
-  std::uint64_t deletes_ = 0;         // less those of tables_
-  // Items that a head said, as long as pieces for generations that are empty may be to come; else 0.
-  // Part of the image: what is saved or copied meanwhile goes on being loaded like this one.
+  std::uint64_t deletes_ = 0;  // less those of tables_
+  // Items that a head said, as long as pieces for generations that are empty may be to come; else
+  // 0. Part of the image: what is saved or copied meanwhile goes on being loaded like this one.
   std::uint64_t awaited_items_ = 0;
 };
 
