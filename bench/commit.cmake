@@ -7,7 +7,7 @@ execute_process(COMMAND git status --porcelain --untracked-files=no WORKING_DIRE
 if(NOT commit)
   set(commit unknown)
 elseif(changes)
-  string(APPEND commit "+changes")
+  string(APPEND commit "-changed")
 endif()
 set(content "// Made by commit.cmake.
 #define NESTLINE_COMMIT \"${commit}\"

@@ -8,7 +8,7 @@ namespace nestline::bench {
 
 // Adds to Google Benchmark's context: cpu (the model's name), target (the instruction set that the
 // kernels use), page_size (and whether huge pages are to be had), commit (of the sources when the
-// program was built, with "+changes" when they had some), compiler.
+// program was built, with "-changed" when they had some), compiler.
 void add_context();
 
 // Makes the kernels use this target of Highway, like "AVX2"; false when the machine or the library

@@ -155,7 +155,7 @@ std::size_t for_each_place(const AnyTable& table, const Kernels& kernels, const 
     }
   };
   const auto fetch_home = [&](const Place& place) { prefetch_block(view.blocks[place.block]); };
-  for (const std::size_t g : {0, 1}) {
+  for (const std::size_t g : {std::size_t{0}, std::size_t{1}}) {
     locate(g);
     std::for_each_n(ring[g].places.begin(), ring[g].count, fetch_home);
   }
