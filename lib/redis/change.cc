@@ -104,7 +104,12 @@ int merge(const Call& call) {
     for (std::size_t i = old != nullptr ? 0 : 1; i < sources.size(); ++i) {
       merged->merge(*sources[i]->filter());
     }
-    destination.set(std::move(merged));
+    // In its place: the key keeps its time to live, and a source that is the destination its value.
+    if (old != nullptr) {
+      *old = std::move(*merged);
+    } else {
+      destination.set(std::move(merged));
+    }
   }
   api.ReplicateVerbatim(call.context);
   tell_change(call, "cf.merge");

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::uint8_t, 8> kMagic = {0x8e, 'N', 'C', 'F', '\r', '\n', 0x1a, '\n'};
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kGenerationsAt = 120;
+constexpr std::size_t kGenerationsAt = 128;
 constexpr std::size_t kGenerationBytes = 32;
 constexpr std::size_t kChecksumBytes = 8;
 
@@ -26,6 +26,7 @@ constexpr std::uint32_t kPieceMagic = 0x7046434e;
 constexpr std::size_t kPieceHeadBytes = 32;
 
 constexpr std::size_t kEntryBytes = 24;
+constexpr std::uint64_t kMostItems = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 29;  // so that no sum overflows
 
 using Bytes = std::span<const std::byte>;
@@ -145,6 +146,7 @@ std::vector<std::byte> encode_head(const ImageHead& head) {
   put(bytes, 56, head.items);
   put(bytes, 64, head.ledger_entries);
   put(bytes, 72, head.ledger_cursor);
+  put(bytes, 120, head.awaited_items);
   if (head.redisbloom.tables != 0) {
     const auto header = write_header(head.redisbloom);
     std::copy(header.begin(), header.end(), bytes.begin() + 80);
@@ -179,14 +181,15 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   head.items = get<std::uint64_t>(bytes, 56);
   head.ledger_entries = get<std::uint64_t>(bytes, 64);
   head.ledger_cursor = get<std::uint64_t>(bytes, 72);
-  if (!are_valid(settings) || head.ledger_entries > kMostEntries ||
-      head.items > std::uint64_t{1} << 62 || !is_zero(bytes.subspan(38, 2)) ||
+  head.awaited_items = get<std::uint64_t>(bytes, 120);
+  if (!are_valid(settings) || head.ledger_entries > kMostEntries || head.items > kMostItems ||
+      head.awaited_items > kMostItems || !is_zero(bytes.subspan(38, 2)) ||
       !is_zero(bytes.subspan(118, 2))) {
     return std::nullopt;
   }
   if (const Bytes header = bytes.subspan(80, kRedisBloomHeaderBytes); !is_zero(header)) {
     const auto parsed = parse_header(header);
-    if (!parsed || parsed->items > std::uint64_t{1} << 62) return std::nullopt;
+    if (!parsed || parsed->items > kMostItems) return std::nullopt;
     head.redisbloom = *parsed;
   }
   for (std::size_t i = 0; i < count; ++i) {

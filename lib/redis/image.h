@@ -1,6 +1,6 @@
 // A value's own image: which byte is what. Little-endian, every part with its XXH3-64 at the end.
 //
-// The head, of 128 bytes and 32 for each generation:
+// The head, of 136 bytes and 32 for each generation:
 //
 //     0  magic: 8e 'N' 'C' 'F' 0d 0a 1a 0a     40  u64 seed
 //     8  u32 version, 1                        48  u64 deletes
@@ -10,8 +10,9 @@
 //    32  u16 bucket size                       80  38 bytes: header of RedisBloom's tables, or 0
 //    34  u16 max iterations                   118  u16 0
 //    36  u16 expansion
-//    38  u16 0
-//   120  for each generation, oldest first:
+//    38  u16 0                                120  u64 awaited items: those that the head of a
+//                                                 value said whose pieces are missing still, or 0
+//   128  for each generation, oldest first:
 //          u8 bits, u8 growth, u8 most growth, u8 0, u32 number, u64 base blocks, u64 capacity, u64
 //          keys
 //    end  checksum
@@ -70,6 +71,7 @@ struct ImageHead {
   Settings settings;
   std::uint64_t deletes = 0;
   std::uint64_t items = 0;
+  std::uint64_t awaited_items = 0;
   std::uint64_t ledger_entries = 0;
   std::uint64_t ledger_cursor = 0;
   RedisBloomHeader redisbloom;  ///< tables is 0 when there are none.

@@ -85,7 +85,8 @@ std::unique_ptr<CuckooValue> ImageReader::finish() {
   if (state_->is_wrong || !state_->head || state_->next != state_->head->pieces()) return nullptr;
   const ImageHead& head = *state_->head;
   std::unique_ptr<CuckooValue> value = std::move(state_->value);
-  if (!value || !value->is_complete() || value->ledger_.size() != head.ledger_entries) {
+  if (!value || value->items() - value->tables_.header().items != head.items ||
+      value->ledger_.size() != head.ledger_entries) {
     return nullptr;
   }
   for (std::size_t i = 0; i < head.generations.size(); ++i) {

@@ -16,8 +16,14 @@ namespace {
 constexpr std::uint64_t kMostBuckets = (std::uint64_t{1} << 56) - 1;
 constexpr std::uint64_t kMostTables = 65535;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;
-constexpr std::uint64_t kSampledSlots = std::uint64_t{64} << 10;
+// To find out how full tables are: in all of them together, and in each.
+constexpr std::uint64_t kSampledSlots = std::uint64_t{1} << 18;
+constexpr std::uint64_t kLeastSampledSlots = 4;
 constexpr std::uint64_t kOtherHash = 0x5bd1e995;
+// No memory is to be had for more; sums of a few of these do not overflow.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
+
+std::uint64_t blocks_of(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes; }
 
 std::uint8_t fingerprint_of(std::uint64_t hash) {
   return static_cast<std::uint8_t>(hash % 255 + 1);
@@ -81,7 +87,8 @@ std::array<std::byte, kRedisBloomHeaderBytes> write_header(
 }
 
 std::span<std::uint8_t> RedisBloomTables::Table::slots() const noexcept {
-  return {reinterpret_cast<std::uint8_t*>(storage.bytes().data()), static_cast<std::size_t>(bytes)};
+  return {reinterpret_cast<std::uint8_t*>(storage->bytes().data()) + offset,
+          static_cast<std::size_t>(bytes)};
 }
 
 RedisBloomTables RedisBloomTables::begin(const RedisBloomHeader& header) {
@@ -93,19 +100,34 @@ RedisBloomTables RedisBloomTables::begin(const RedisBloomHeader& header) {
 
 RedisBloomTables::RedisBloomTables(const RedisBloomHeader& header)
     : RedisBloomTables(begin(header)) {
-  while (append_clear()) continue;
+  std::uint64_t blocks = 0;
+  tables_.reserve(static_cast<std::size_t>(header_.tables));
+  while (!is_whole()) {
+    Table table = next_table();
+    table.offset = static_cast<std::size_t>(blocks * kBlockBytes);
+    blocks += blocks_of(table.bytes);
+    if (blocks > kMostBytes / kBlockBytes) throw std::bad_alloc();
+    tables_.push_back(std::move(table));
+  }
+  const auto storage = std::make_shared<Storage>(Storage::allocate(blocks));
+  for (Table& table : tables_) table.storage = storage;
 }
 
 bool RedisBloomTables::append_clear() {
   if (is_whole()) return false;
-  Table table;
-  table.buckets = *header_.buckets_of(tables_.size());
-  // At most 2^56 * 255 bytes, and for that no memory is to be had.
-  if (table.buckets > (std::uint64_t{1} << 62) / header_.bucket_size) throw std::bad_alloc();
-  table.bytes = table.buckets * header_.bucket_size;
-  table.storage = Storage::allocate((table.bytes + kBlockBytes - 1) / kBlockBytes);
+  Table table = next_table();
+  table.storage = std::make_shared<Storage>(Storage::allocate(blocks_of(table.bytes)));
   tables_.push_back(std::move(table));
   return true;
+}
+
+// The one that the header tells of behind those that there are, without memory.
+RedisBloomTables::Table RedisBloomTables::next_table() const {
+  Table table;
+  table.buckets = *header_.buckets_of(tables_.size());
+  if (table.buckets > kMostBytes / header_.bucket_size) throw std::bad_alloc();
+  table.bytes = table.buckets * header_.bucket_size;
+  return table;
 }
 
 std::span<std::uint8_t> RedisBloomTables::bucket(const Table& table,
@@ -238,9 +260,11 @@ bool RedisBloomTables::load(std::uint64_t offset, std::span<const std::byte> slo
 
 double RedisBloomTables::expected_fpr() const noexcept {
   double none = 1;
+  const std::uint64_t sampled =
+      std::max(kLeastSampledSlots, kSampledSlots / std::max<std::uint64_t>(1, tables_.size()));
   for (const Table& table : tables_) {
     const auto slots = table.slots();
-    const std::size_t step = std::max<std::size_t>(1, slots.size() / kSampledSlots);
+    const std::size_t step = std::max<std::size_t>(1, slots.size() / sampled);
     std::size_t taken = 0;
     std::size_t seen = 0;
     for (std::size_t at = 0; at < slots.size(); at += step, ++seen) taken += slots[at] != 0;
@@ -252,7 +276,11 @@ double RedisBloomTables::expected_fpr() const noexcept {
 
 std::size_t RedisBloomTables::memory_bytes() const noexcept {
   std::size_t bytes = tables_.capacity() * sizeof(Table);
-  for (const Table& table : tables_) bytes += table.storage.bytes().size();
+  const Storage* counted = nullptr;
+  for (const Table& table : tables_) {
+    if (table.storage.get() != counted) bytes += table.storage->bytes().size();
+    counted = table.storage.get();
+  }
   return bytes;
 }
 

@@ -21,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -59,8 +60,10 @@ class RedisBloomTables {
  public:
   /// No tables.
   RedisBloomTables() = default;
-  /// Empty tables as the header says; their bytes come by load or set_table. Throws
-  /// std::invalid_argument when the header is not valid, std::bad_alloc.
+  /// Empty tables as the header says; their bytes come by load or set_table. All of them lie in one
+  /// block of memory, which is touched as slots come, however many tables a header tells of, and
+  /// is freed with the last of them. Throws std::invalid_argument when the header is not valid,
+  /// std::bad_alloc.
   explicit RedisBloomTables(const RedisBloomHeader& header);
   /// For loaders, which may take memory only as slots come: no tables yet, but this header. Throws
   /// std::invalid_argument when it is not valid.
@@ -104,7 +107,7 @@ class RedisBloomTables {
   bool load(std::uint64_t offset, std::span<const std::byte> slots) noexcept;
 
   /// Expected share of absent items that are found: over the tables, from their loads. O(slots) up
-  /// to 64 KiB a table, of which more are sampled.
+  /// to 256 KiB together, of which more are sampled.
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// Another of the same. Throws std::bad_alloc.
@@ -114,7 +117,8 @@ class RedisBloomTables {
   struct Table {
     std::uint64_t buckets = 0;
     std::uint64_t bytes = 0;
-    Storage storage;
+    std::shared_ptr<Storage> storage;  // of this table, or of all that were made together
+    std::size_t offset = 0;            // in it
     [[nodiscard]] std::span<std::uint8_t> slots() const noexcept;
   };
   struct Spot {
@@ -122,6 +126,7 @@ class RedisBloomTables {
     std::uint64_t offset;
   };
 
+  [[nodiscard]] Table next_table() const;
   [[nodiscard]] std::span<std::uint8_t> bucket(const Table& table,
                                                std::uint64_t hash) const noexcept;
   [[nodiscard]] std::optional<Spot> spot_of(std::uint64_t offset) const noexcept;

@@ -183,8 +183,7 @@ std::unique_ptr<CuckooValue> CuckooValue::copy() const {
   made->ledger_ = ledger_;
   made->tables_ = tables_.copy();
   made->deletes_ = deletes_;
-  made->declared_items_ = declared_items_;
-  made->is_loading_ = is_loading_;
+  made->awaited_items_ = awaited_items_;
   return made;
 }
 

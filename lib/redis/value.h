@@ -183,9 +183,8 @@ class CuckooValue {
   /// False, nothing being changed, when the two do not fit each other or this value. Throws
   /// std::bad_alloc.
   bool load_chunk(std::uint64_t iterator, std::span<const std::byte> piece);
-  /// Whether the pieces loaded so far make what the head said: every item has come. Meant for
-  /// whoever loads a whole image at once. O(generations).
-  [[nodiscard]] bool is_complete() const noexcept;
+  /// Whether the pieces loaded so far make what the head said: every item has come. O(1).
+  [[nodiscard]] bool is_complete() const noexcept { return awaited_items_ == 0; }
 
   /// XXH3 of the whole image: equal values have equal digests. O(memory). Throws std::bad_alloc.
   [[nodiscard]] std::uint64_t digest() const;
@@ -231,9 +230,10 @@ class CuckooValue {
   std::vector<Generation> generations_;
   Ledger ledger_;
   RedisBloomTables tables_;
-  std::uint64_t deletes_ = 0;         // less those of tables_
-  std::uint64_t declared_items_ = 0;  // what a head said, for is_complete
-  bool is_loading_ = false;           // pieces may be to come for generations that are empty
+  std::uint64_t deletes_ = 0;  // less those of tables_
+  // Items that a head said, as long as pieces for generations that are empty may be to come; else
+  // 0. Part of the image: what is saved or copied meanwhile goes on being loaded like this one.
+  std::uint64_t awaited_items_ = 0;
 };
 
 }  // namespace nestline::redis

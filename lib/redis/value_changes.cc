@@ -151,7 +151,7 @@ bool CuckooValue::erase_item(const Item& item) {
     take_out(item, pending);
   }
   for (int turn = 0; turn < kTurns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
-  if (is_loading_) return true;
+  if (!is_complete()) return true;
   if (!ledger_.empty() && items() == 0 && memory_bytes() <= kMostBytesToDouble) empty_all();
   drop_empty(kMostBytesToDouble);
   return true;
@@ -214,7 +214,7 @@ void CuckooValue::compact() noexcept {
   drop_empty(std::numeric_limits<std::size_t>::max());
   if (!generations_.empty() && tables_.is_clear()) tables_ = {};
   deletes_ = 0;
-  is_loading_ = false;
+  awaited_items_ = 0;
 }
 
 // When there are no items, all that slots still show waits to be taken out.

@@ -19,6 +19,7 @@ ImageHead CuckooValue::head() const {
   head.settings = settings_;
   head.deletes = deletes_;
   head.items = items() - tables_.header().items;
+  head.awaited_items = awaited_items_;
   head.ledger_entries = ledger_.size();
   head.ledger_cursor = ledger_.cursor();
   head.redisbloom = tables_.header();
@@ -70,7 +71,7 @@ std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> b
   for (const ImageGeneration& each : head->generations) {
     value->generations_.emplace_back(each.shape, head->settings.seed);
   }
-  value->is_loading_ = !value->is_complete();
+  if (value->awaited_items_ == 0) value->awaited_items_ = head->items;
   return value;
 }
 
@@ -78,7 +79,7 @@ std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> b
 std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head) {
   std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings));
   value->deletes_ = head.deletes;
-  value->declared_items_ = head.items;
+  value->awaited_items_ = head.awaited_items;
   value->ledger_.set_cursor(head.ledger_cursor);
   return value;
 }
@@ -92,7 +93,7 @@ bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> 
   const PiecePlace place = head().place(iterator - 2);
   const auto content = decode_piece(place, piece);
   if (!content || !load_content(place, *content)) return false;
-  is_loading_ = is_loading_ && !is_complete();
+  if (items() - tables_.header().items == awaited_items_) awaited_items_ = 0;
   return true;
 }
 
@@ -106,10 +107,6 @@ bool CuckooValue::load_content(const PiecePlace& place, std::span<const std::byt
       return decode_entries(content, ledger_);
   }
   return false;
-}
-
-bool CuckooValue::is_complete() const noexcept {
-  return is_redisbloom() || items() - tables_.header().items == declared_items_;
 }
 
 std::uint64_t CuckooValue::digest() const {

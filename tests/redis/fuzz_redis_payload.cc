@@ -56,8 +56,8 @@ std::vector<Part> parts_of(std::span<const std::byte> input) {
 Bytes repaired_head(const Part& part) {
   if (part.is_raw) return part.bytes;
   Bytes head = part.bytes;
-  const std::size_t generations = head.size() > 120 ? (head.size() - 120) / 32 : 0;
-  head.resize(120 + 32 * generations + 8);
+  const std::size_t generations = head.size() > 128 ? (head.size() - 128) / 32 : 0;
+  head.resize(128 + 32 * generations + 8);
   const Bytes magic = encode_head({});
   std::copy_n(magic.begin(), 12, head.begin());
   nestline::put(head, 12, static_cast<std::uint32_t>(generations));

@@ -7,12 +7,14 @@
         server.start()     # the same folder and port
 
     primary, replica = Server(), Server.replica_of(primary)
-    with Cluster(3) as cluster: cluster.client_of("key")
+
+Clusters of them: cluster_servers.py.
 
 Each server has a temporary folder of its own (its data and its log), a free port and no
 configuration file. The module is the one that the environment variable NESTLINE_REDIS_MODULE names,
 the server program NESTLINE_REDIS_SERVER (redis-server on the PATH). A server that cannot start, or
-dies, raises ServerTrouble with the end of its log.
+dies, raises ServerTrouble with the end of its log. NESTLINE_REDIS_WRAPPER is a command that runs the
+server program, such as valgrind with its options.
 """
 
 import os
@@ -27,6 +29,7 @@ from resp import Connection
 
 MODULE = os.path.abspath(os.environ.get("NESTLINE_REDIS_MODULE", "nestline_redis.so"))
 PROGRAM = os.environ.get("NESTLINE_REDIS_SERVER", "redis-server")
+WRAPPER = os.environ.get("NESTLINE_REDIS_WRAPPER", "").split()
 PATIENCE = float(os.environ.get("NESTLINE_REDIS_PATIENCE", "30"))  # seconds
 
 
@@ -97,7 +100,7 @@ class Server:
         self.remove()
 
     def command_line(self):
-        line = [PROGRAM, "--port", str(self.port), "--dir", self.folder]
+        line = [*WRAPPER, PROGRAM, "--port", str(self.port), "--dir", self.folder]
         line += ["--logfile", os.path.join(self.folder, "log")]
         for name, value in self.options.items():
             # "save" with "" needs the empty word; others take their words one by one.
@@ -215,65 +218,3 @@ class Server:
         )
         if self.information("persistence")["aof_last_bgrewrite_status"] != "ok":
             raise ServerTrouble(f"BGREWRITEAOF failed\n{self.log()[-4000:]}")
-
-
-class Cluster:
-    """Primaries that share the slots evenly, in cluster mode."""
-
-    SLOTS = 16384
-
-    def __init__(self, count=3, options=None, **more):
-        self.servers = []
-        try:
-            for _ in range(count):
-                settings = {
-                    "cluster-enabled": "yes",
-                    "cluster-port": str(free_port()),
-                    "cluster-node-timeout": "5000",
-                    **(options or {}),
-                }
-                self.servers.append(Server(settings, **more))
-            self.join()
-        except BaseException:
-            self.remove()
-            raise
-
-    def join(self):
-        for i, server in enumerate(self.servers):
-            low = self.SLOTS * i // len(self.servers)
-            high = self.SLOTS * (i + 1) // len(self.servers) - 1
-            server.call("CLUSTER", "ADDSLOTSRANGE", low, high)
-            if i > 0:
-                first = self.servers[0]
-                bus = first.options["cluster-port"]
-                server.call("CLUSTER", "MEET", "127.0.0.1", first.port, bus)
-        for server in self.servers:
-            wait_until(
-                lambda: b"cluster_state:ok" in server.call("CLUSTER", "INFO"),  # noqa: B023
-                "the cluster is ok",
-            )
-
-    def slot_of(self, key):
-        return self.servers[0].call("CLUSTER", "KEYSLOT", key)
-
-    def server_of(self, key):
-        """The server that has the slot of `key` since join()."""
-        slot = self.slot_of(key)
-        return next(
-            server
-            for i, server in enumerate(self.servers)
-            if slot < self.SLOTS * (i + 1) // len(self.servers)
-        )
-
-    def client_of(self, key):
-        return self.server_of(key).client()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.remove()
-
-    def remove(self):
-        for server in self.servers:
-            server.remove()

@@ -254,6 +254,34 @@ TEST(Image, RefusesPiecesOfAGenerationThatHasGrownSince) {
   EXPECT_TRUE(value->is_complete());
 }
 
+TEST(Image, AValueThatIsBeingLoadedGoesOnAsItsCopies) {
+  const auto from = sample(3000);
+  ASSERT_GE(from->generations(), 3U);
+  const auto pieces = pieces_of(*from);
+  std::vector<std::unique_ptr<CuckooValue>> values;
+  values.push_back(CuckooValue::from_head(pieces[0], 0));
+  ASSERT_TRUE(values[0]->load_chunk(2, pieces[1]));
+  values.push_back(values[0]->copy());
+  values.push_back(read(pieces_of(*values[0])));
+  values.push_back(load(*values[0]));
+  std::uint64_t shown = 1000;
+  while (!values[0]->exists(name(shown))) ++shown;
+  for (const auto& value : values) {
+    ASSERT_NE(value, nullptr);
+    EXPECT_FALSE(value->is_complete());
+    EXPECT_TRUE(value->erase(name(shown)));  // no generation is dropped that is to be filled
+  }
+  for (const auto& value : values) EXPECT_EQ(value->digest(), values[0]->digest());
+  for (const auto& value : values) {
+    for (std::size_t p = 1; p < pieces.size(); ++p) {
+      ASSERT_TRUE(value->load_chunk(p + 1, pieces[p])) << p;
+    }
+    EXPECT_TRUE(value->is_complete());
+    EXPECT_EQ(value->items(), from->items());
+    EXPECT_EQ(value->digest(), values[0]->digest());
+  }
+}
+
 TEST(Image, IteratorsBehindTheEndGiveNothing) {
   for (const auto& value : {sample(100), mixed_sample()}) {
     for (const std::uint64_t iterator : {1000U, 1U << 30, ~0U}) {

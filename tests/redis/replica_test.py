@@ -1,0 +1,183 @@
+"""Replicas: the same bytes as the primary's, however they came by them.
+
+NESTLINE_REDIS_STREAM (1000) is how many commands each part of a test sends.
+"""
+
+import os
+import threading
+import unittest
+
+from module_case import items
+from resp import Connection, Simple
+from servers import Server, wait_until
+from stream import KEYS, MERGED, Stream
+
+COMMANDS = int(os.environ.get("NESTLINE_REDIS_STREAM", "1000"))
+
+# What a primary must not be told by a replica's own configuration, as far as one can get from it.
+PRIMARY = ("cf-bucket-size", 4, "cf-initial-size", 60, "cf-expansion-factor", 2, "cf-max-expansions", 5)
+OTHER = ("cf-bucket-size", 8, "cf-initial-size", 99999, "cf-max-iterations", 7,
+         "cf-expansion-factor", 0, "cf-max-expansions", 1)  # fmt: skip
+
+
+class ReplicaTest(unittest.TestCase):
+    def server(self, options=None, **more):
+        server = Server(options, **more)
+        self.addCleanup(server.remove)
+        return server
+
+    def replica(self, primary, options=None, **more):
+        replica = Server.replica_of(primary, options, **more)
+        self.addCleanup(replica.remove)
+        return replica
+
+    def stream(self, server, seed):
+        stream = Stream(server.port, seed)
+        self.addCleanup(lambda: stream.close())  # of the last connection
+        return stream
+
+    def assert_same(self, primary, *replicas):
+        """Every key and every byte of it, and that there is something."""
+        with Connection(primary.port) as client:
+            for replica in replicas:
+                replica.wait_for_offset(primary)
+                with Connection(replica.port) as follower:
+                    for key in KEYS + MERGED:
+                        command = "DEBUG", "DIGEST-VALUE", key
+                        self.assertEqual(
+                            follower.call(*command),
+                            client.call(*command),
+                            (key, client.call("CF.DEBUG", key), follower.call("CF.DEBUG", key)),
+                        )
+                    digest = client.call("DEBUG", "DIGEST")
+                    self.assertNotEqual(digest, Simple("0" * 40))
+                    self.assertEqual(follower.call("DEBUG", "DIGEST"), digest)
+
+    def test_stream(self):
+        primary = self.server({"repl-backlog-size": "64mb"}, arguments=PRIMARY)
+        replica = self.replica(primary, arguments=OTHER)
+        stream = self.stream(primary, 1)
+        for _ in range(4):
+            stream.run(COMMANDS // 2)
+            stream.settle()
+            with Connection(primary.port) as client:
+                self.assertEqual(client.call("WAIT", 1, 0), 1)
+            self.assert_same(primary, replica)
+        never = [kind.__name__ for kind in stream.kinds if not stream.done[kind.__name__]]
+        self.assertEqual(never, [])
+
+        # A link that is cut while commands go on is taken up where it was.
+        full = primary.information("stats")["sync_full"]
+        for _ in range(3):
+            self.assertEqual(primary.call("CLIENT", "KILL", "TYPE", "replica"), 1)
+            stream.run(COMMANDS // 5)
+            replica.wait_for_link()
+        stream.settle()
+        self.assert_same(primary, replica)
+        stats = primary.information("stats")
+        self.assertEqual(stats["sync_full"], full)
+        self.assertGreaterEqual(int(stats["sync_partial_ok"]), 3)
+
+    def test_late_replicas(self):
+        """The first copy arrives while commands go on; afterwards both change in the same way."""
+        primary = self.server(arguments=PRIMARY)
+        stream = self.stream(primary, 2)
+        stream.run(COMMANDS)
+        going_on = threading.Thread(target=stream.run, args=(COMMANDS // 2,))
+        going_on.start()
+        replicas = [
+            self.replica(primary, {"repl-diskless-load": "swapdb"}, arguments=OTHER),
+            self.replica(primary, {"repl-diskless-load": "disabled"}),
+        ]
+        going_on.join()
+        self.assertEqual(primary.log().count("for SYNC with target: replicas sockets"), 2)
+        primary.call("CONFIG", "SET", "repl-diskless-sync", "no")
+        replicas.append(self.replica(primary, arguments=OTHER))
+        self.assertIn("for SYNC with target: disk", primary.log())
+        # One that follows a replica.
+        replicas.append(self.replica(replicas[0], arguments=OTHER))
+        stream.settle()
+        self.assert_same(primary, *replicas)
+        stream.run(COMMANDS)
+        stream.settle()
+        self.assert_same(primary, *replicas)
+
+    def test_failover(self):
+        primary = self.server({"save": "3600 1"}, arguments=PRIMARY)
+        replica = self.replica(primary, arguments=OTHER)
+        stream = self.stream(primary, 3)
+        stream.run(COMMANDS)
+        with Connection(primary.port) as client:
+            acknowledged = items("kept", 5000)
+            client.call("DEL", "kept")
+            for start in range(0, 5000, 100):
+                client.call("CF.INSERT", "kept", "ITEMS", *acknowledged[start : start + 100])
+            self.assertEqual(client.call("SAVE"), "OK")
+            self.assertEqual(client.call("CF.ADD", "kept", "after the save"), 1)
+            self.assertEqual(client.call("WAIT", 1, 0), 1)
+        primary.kill()
+        self.assertEqual(replica.call("REPLICAOF", "NO", "ONE"), "OK")
+        self.assertEqual(
+            replica.call("CF.MEXISTS", "kept", *acknowledged, "after the save"), [1] * 5001
+        )
+        stream.reconnect(replica.port)
+        stream.run(COMMANDS)
+        # The old primary has its old data, and takes the new one's.
+        primary.start()
+        self.assertEqual(primary.call("CF.EXISTS", "kept", "kept-0"), 1)
+        self.assertEqual(primary.call("REPLICAOF", "127.0.0.1", replica.port), "OK")
+        stream.run(COMMANDS // 5)
+        primary.wait_for_link()
+        stream.settle()
+        self.assert_same(replica, primary)
+
+    def test_copied_while_loading(self):
+        """A replica that comes between two pieces takes the others as the primary does."""
+        primary = self.server()
+        with Connection(primary.port) as client:
+            client.call("CF.RESERVE", "from", 500, "ERROR", "0.001", "EXPANSION", 2)
+            for start in range(0, 20000, 1000):
+                client.call("CF.INSERT", "from", "ITEMS", *items("in", 20000)[start : start + 1000])
+            pieces, iterator = [], 0
+            while True:
+                iterator, piece = client.call("CF.SCANDUMP", "from", iterator)
+                if iterator == 0:
+                    break
+                pieces.append((iterator, piece))
+            self.assertGreater(len(pieces), 3)
+            for iterator, piece in pieces[:2]:
+                self.assertEqual(client.call("CF.LOADCHUNK", "{t}key-0", iterator, piece), "OK")
+            replica = self.replica(primary)
+            found = client.call("CF.MEXISTS", "{t}key-0", *items("in", 500))
+            item = f"in-{found.index(1)}"
+            self.assertEqual(client.call("CF.DEL", "{t}key-0", item), 1)
+            self.assert_same(primary, replica)
+            for iterator, piece in pieces[1:]:
+                self.assertEqual(client.call("CF.LOADCHUNK", "{t}key-0", iterator, piece), "OK")
+            self.assert_same(primary, replica)
+            with Connection(replica.port) as follower:
+                found = follower.call("CF.MEXISTS", "{t}key-0", *items("in", 20000))
+                self.assertEqual(found.count(1), 20000)
+
+    def test_evicted_and_refused(self):
+        """maxmemory of the primary: what it evicts goes, what it refuses never comes."""
+        primary = self.server({"maxmemory": "6mb", "maxmemory-policy": "allkeys-random"})
+        replica = self.replica(primary, {"replica-ignore-maxmemory": "yes"}, arguments=OTHER)
+        stream = self.stream(primary, 4)
+        for part in range(20):
+            stream.call("CF.RESERVE", f"big-{part}", 300000)
+            stream.run(COMMANDS // 50)
+        self.assertGreater(int(primary.information("stats")["evicted_keys"]), 0)
+        primary.call("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        stream.run(COMMANDS // 5)
+        primary.call("CONFIG", "SET", "maxmemory", "0")
+        stream.settle()
+        wait_until(
+            lambda: primary.call("DBSIZE") == replica.call("DBSIZE"), "both have the same keys"
+        )
+        replica.wait_for_offset(primary)
+        self.assertEqual(replica.call("DEBUG", "DIGEST"), primary.call("DEBUG", "DIGEST"))
+
+
+if __name__ == "__main__":
+    unittest.main()

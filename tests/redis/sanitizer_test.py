@@ -1,0 +1,114 @@
+"""The module in a server that is watched for errors of memory.
+
+NESTLINE_REDIS_SANITIZER says by what:
+
+    valgrind   memcheck, of any build: also sees what the server does to memory that the module has
+               freed, or the other way round. Errors count that have a function of nestline in their
+               stacks.
+    address    AddressSanitizer, of a module that is compiled with it: its run time is loaded in front
+               of the server's allocator, so blocks of the module have guards around them. Any report
+               counts, also of UndefinedBehaviorSanitizer.
+
+A stream of random commands with saving and loading again, then the programs that are named as
+arguments, each against watched servers. NESTLINE_REDIS_LIBASAN is the run time's file (what
+g++ -print-file-name=libasan.so says), NESTLINE_SANITIZER_STREAM (400) is the length of the stream.
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+KIND = os.environ.get("NESTLINE_REDIS_SANITIZER", "valgrind")
+COMMANDS = int(os.environ.get("NESTLINE_SANITIZER_STREAM", "400"))
+FOLDER = tempfile.TemporaryDirectory(prefix="nestline_sanitizer.")  # pylint: disable=consider-using-with
+REPORTS = os.path.join(FOLDER.name, "report")
+PROGRAMS = sys.argv[1:]
+# The compression of strings reads what it has not written, by design.
+OPTIONS = {"rdbcompression": "no"}
+
+
+def wrapper():
+    if KIND == "valgrind":
+        return f"valgrind --quiet --error-limit=no --num-callers=30 --log-file={REPORTS}.%p"
+    library = os.environ["NESTLINE_REDIS_LIBASAN"]
+    # The server keeps what it has at its end. Large allocations may fail, as without.
+    address = f"detect_leaks=0:allocator_may_return_null=1:log_path={REPORTS}"
+    undefined = f"print_stacktrace=1:log_path={REPORTS}"
+    return f"env LD_PRELOAD={library} ASAN_OPTIONS={address} UBSAN_OPTIONS={undefined}"
+
+
+os.environ["NESTLINE_REDIS_WRAPPER"] = wrapper()
+os.environ["NESTLINE_HOSTILE_UNMEASURED"] = "1"
+# Read by servers.py when it is imported.
+# pylint: disable=wrong-import-position
+from resp import Connection  # noqa: E402
+from servers import Server  # noqa: E402
+from stream import KEYS, MERGED, Stream  # noqa: E402
+
+
+def reports():
+    """Those of errors that are ours, from all servers so far."""
+    found = []
+    for name in sorted(glob.glob(REPORTS + "*")):
+        with open(name, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        if KIND == "address":
+            found += [text] if text else []
+            continue
+        # Entries are parted by lines that have nothing but the number of the process.
+        for entry in re.split(r"\n==\d+== \n", text):
+            if "nestline" in entry:
+                found.append(entry)
+    return found
+
+
+class SanitizerTest(unittest.TestCase):
+    def assert_clean(self):
+        found = reports()
+        self.assertEqual(len(found), 0, "\n\n".join(found)[:8000])
+
+    def test_stream(self):
+        with Server(OPTIONS) as server:
+            stream = Stream(server.port, 9)
+            self.addCleanup(lambda: stream.close())
+            for _ in range(2):
+                stream.run(COMMANDS // 2)
+                stream.settle()
+                digest = stream.call("DEBUG", "DIGEST")
+                self.assertEqual(stream.call("DEBUG", "RELOAD"), "OK")
+                self.assertEqual(stream.call("DEBUG", "DIGEST"), digest)
+            self.assertGreater(len(stream.done), 10)
+            for key in MERGED:
+                self.assertEqual(stream.call("CF.MERGE", key, key, key), "OK")
+            server.rewrite_aof()
+            self.assertEqual(stream.call("CF.MERGE", *MERGED), "OK")
+            stream.call("UNLINK", *KEYS, *MERGED)
+            server.assert_alive()
+            server.stop()
+        self.assert_clean()
+
+    def test_programs(self):
+        for program in PROGRAMS:
+            path = os.path.join(os.path.dirname(os.path.abspath(__file__)), program)
+            done = subprocess.run([sys.executable, "-B", path], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, check=False)  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stdout.decode(errors="replace")[-4000:])
+        self.assert_clean()
+
+    def test_that_it_watches(self):
+        """The server's allocator is the one that tells of errors."""
+        with Server(OPTIONS) as server:
+            with open(f"/proc/{server.process.pid}/maps", encoding="utf-8") as maps:
+                mapped = maps.read()
+            self.assertIn("vgpreload_memcheck" if KIND == "valgrind" else "libasan", mapped)
+            with Connection(server.port) as client:
+                self.assertEqual(client.call("CF.ADD", "key", "item"), 1)
+            server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

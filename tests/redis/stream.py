@@ -1,0 +1,198 @@
+"""A stream of random commands of every kind for a server whose copies are to stay the same.
+
+    stream = Stream(port, seed=1)
+    stream.run(2000)        # sends so many, and reads the replies
+    stream.settle()         # no key expires any more
+    stream.done             # how often each kind changed something
+
+Only what is told to a replica matters here, so items are deleted that never were in, and keys have
+whatever the commands before have made of them. Nothing depends on time but when keys expire.
+"""
+
+import collections
+import random
+import time
+
+from chunks_test import redisbloom_filter
+from resp import Connection, Error
+
+KEYS = [f"{{t}}key-{i}" for i in range(12)]
+MERGED = [f"{{t}}merged-{i}" for i in range(4)]  # of one seed
+SCRIPT = "redis.call('CF.ADD', KEYS[1], ARGV[1]); return redis.call('CF.DEL', KEYS[1], ARGV[2])"
+
+
+class Stream:
+    def __init__(self, port, seed):
+        self.chance = random.Random(seed)
+        self.connection = Connection(port)
+        self.done = collections.Counter()
+        self.fresh = 0
+        header, slots = redisbloom_filter([f"old-{i}" for i in range(500)], 4096)
+        self.redisbloom = [(1, header), (len(slots) + 1, slots)]
+        for key in MERGED:
+            self.call("CF.RESERVE", key, 100, "SEED", 77)
+        self.kinds = {
+            self.add: 20, self.add_unique: 8, self.insert: 20, self.insert_unique: 8, self.delete: 12,
+            self.delete_many: 6, self.update: 6, self.reserve: 6, self.merge: 4, self.clear: 1,
+            self.compact: 2, self.load: 4, self.load_part: 3, self.load_redisbloom: 3,
+            self.restore: 3, self.copy: 3, self.rename: 2, self.expire: 2, self.remove: 2,
+            self.transaction: 3, self.script: 3, self.wrong: 3, self.grow: 1,
+        }  # fmt: skip
+
+    def close(self):
+        self.connection.close()
+
+    def reconnect(self, port):
+        """Goes on with another server."""
+        self.close()
+        self.connection = Connection(port)
+
+    def run(self, count):
+        kinds = self.chance.choices(list(self.kinds), list(self.kinds.values()), k=count)
+        for kind in kinds:
+            if kind():
+                self.done[kind.__name__] += 1
+
+    def settle(self):
+        """Until all keys that were to expire have done so: the primary tells it when they are asked."""
+        time.sleep(0.06)
+        self.call("EXISTS", *KEYS, *MERGED)
+
+    def call(self, *arguments):
+        return self.connection.call(*arguments)
+
+    def works(self, *arguments):
+        return not isinstance(self.call(*arguments), Error)
+
+    def key(self):
+        return self.chance.choice(KEYS)
+
+    def any_key(self):
+        return self.chance.choice(KEYS + MERGED)
+
+    def item(self):
+        if self.chance.random() < 0.5:
+            return f"again-{self.chance.randrange(400)}"
+        if self.chance.random() < 0.05:
+            return f"old-{self.chance.randrange(600)}"
+        self.fresh += 1
+        return f"item-{self.fresh}"
+
+    def items(self, most=60):
+        return [self.item() for _ in range(self.chance.randrange(1, most))]
+
+    def add(self):
+        return self.call("CF.ADD", self.any_key(), self.item()) == 1
+
+    def add_unique(self):
+        return self.call("CF.ADDNX", self.any_key(), self.item()) == 1
+
+    def inserted(self, command):
+        options = self.chance.choice([(), ("NOCREATE",), ("CAPACITY", self.chance.randrange(16, 999))])
+        reply = self.call(command, self.key(), *options, "ITEMS", *self.items())
+        return not isinstance(reply, Error) and 1 in reply
+
+    def insert(self):
+        return self.inserted("CF.INSERT")
+
+    def insert_unique(self):
+        return self.inserted("CF.INSERTNX")
+
+    def grow(self):
+        some = [self.item() for _ in range(3000)]
+        return self.works("CF.INSERT", self.any_key(), "ITEMS", *some)
+
+    def delete(self):
+        return self.call("CF.DEL", self.any_key(), self.item()) == 1
+
+    def delete_many(self):
+        reply = self.call("CF.MDEL", self.any_key(), *self.items())
+        return not isinstance(reply, Error) and 1 in reply
+
+    def update(self):
+        return self.call("CF.UPDATE", self.any_key(), self.item(), self.item()) == 1
+
+    def reserve(self):
+        merged = self.chance.random() < 0.3
+        key = self.chance.choice(MERGED) if merged else self.key()
+        if self.chance.random() < 0.3:
+            self.call("DEL", key)
+        line = ["CF.RESERVE", key, self.chance.choice([8, 64, 300, 2000])]
+        for option, values in (("BUCKETSIZE", (1, 2, 4)), ("EXPANSION", (0, 1, 2, 4)),
+                               ("MAXITERATIONS", (1, 20, 500)),
+                               ("ERROR", ("0.05", "0.01", "0.001", "0.00035"))):  # fmt: skip
+            if self.chance.random() < 0.4:
+                line += [option, self.chance.choice(values)]
+        return self.works(*line, *(("SEED", 77) if merged else ()))
+
+    def merge(self):
+        keys = self.chance.choices(MERGED, k=self.chance.randrange(2, 5))
+        works = self.works("CF.MERGE", *keys)
+        # What is merged into itself again and again falls into more and more filters.
+        reply = self.call("CF.INFO", keys[0])
+        if not isinstance(reply, Error) and reply[reply.index("Number of filters") + 1] > 20:
+            self.call("CF.CLEAR", keys[0])
+        return works
+
+    def clear(self):
+        return self.works("CF.CLEAR", self.any_key())
+
+    def compact(self):
+        return self.works("CF.COMPACT", self.any_key())
+
+    def pieces(self):
+        pieces, iterator, key = [], 0, self.any_key()
+        while True:
+            reply = self.call("CF.SCANDUMP", key, iterator)
+            if isinstance(reply, Error) or reply[0] == 0:
+                return pieces
+            pieces.append((reply[0], reply[1]))
+            iterator = reply[0]
+
+    def load_pieces(self, pieces):
+        key = self.key()
+        self.call("DEL", key)
+        return [self.works("CF.LOADCHUNK", key, *piece) for piece in pieces].count(True) > 1
+
+    def load(self):
+        return self.load_pieces(self.pieces())
+
+    def load_part(self):
+        """Some of the pieces, the rest never comes."""
+        return self.load_pieces(self.pieces()[:-1])
+
+    def load_redisbloom(self):
+        return self.load_pieces(self.redisbloom)
+
+    def restore(self):
+        payload = self.call("DUMP", self.any_key())
+        return payload is not None and self.works("RESTORE", self.key(), 0, payload, "REPLACE")
+
+    def copy(self):
+        return self.call("COPY", self.any_key(), self.key(), "REPLACE") == 1
+
+    def rename(self):
+        return self.works("RENAME", self.key(), self.key())
+
+    def expire(self):
+        return self.call("PEXPIRE", self.key(), self.chance.randrange(1, 50)) == 1
+
+    def remove(self):
+        return self.call(self.chance.choice(["DEL", "UNLINK"]), self.key()) == 1
+
+    def transaction(self):
+        key, item = self.key(), self.item()
+        replies = self.connection.pipeline(
+            [("MULTI",), ("CF.ADD", key, item), ("CF.DEL", key, self.item()),
+             ("CF.INSERTNX", key, "ITEMS", *self.items()), ("EXEC",)]
+        )  # fmt: skip
+        return 1 in replies[-1][:2]
+
+    def script(self):
+        return self.works("EVAL", SCRIPT, 1, self.key(), self.item(), self.item())
+
+    def wrong(self):
+        key = self.key()
+        wrong = [("CF.ADD", key), ("CF.RESERVE", key, 0), ("CF.LOADCHUNK", key, 1, "x"),
+                 ("CF.INSERT", key, "CAPACITY", -1, "ITEMS", "x"), ("CF.MERGE", key, "{t}none")]  # fmt: skip
+        return not self.works(*self.chance.choice(wrong))
