@@ -96,13 +96,17 @@ int merge(const Call& call) {
     if (sources.back()->filter() == nullptr) return reply_error(call, kNotFound);
   }
   CuckooValue* const old = destination.filter();
+  // Filters that add up make every further merge slower.
+  const std::uint64_t most_generations =
+      is_replayed(call) ? kMostGenerations
+                        : static_cast<std::uint64_t>(configuration().max_expansions);
   if (old != nullptr && sources.size() == 1 && sources[0]->filter() != old) {
-    old->merge(*sources[0]->filter());  // all or nothing
+    old->merge(*sources[0]->filter(), most_generations);  // all or nothing
   } else {
     // On the side, so that the destination changes by all of them or by none.
     auto merged = (old != nullptr ? old : sources[0]->filter())->copy();
     for (std::size_t i = old != nullptr ? 0 : 1; i < sources.size(); ++i) {
-      merged->merge(*sources[i]->filter());
+      merged->merge(*sources[i]->filter(), most_generations);
     }
     // In its place: the key keeps its time to live, and a source that is the destination its value.
     if (old != nullptr) {

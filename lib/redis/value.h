@@ -130,9 +130,10 @@ class CuckooValue {
   /// Adds everything in `other`, copies included. A generation of `other` is united with the one of
   /// the same number and shape here if that has room for both, as those of values with the same
   /// settings do; else it comes as a further one. Throws std::invalid_argument when the seeds
-  /// differ, when `other` has RedisBloom's tables, or when expansion is 0 here and both together
-  /// are more than `capacity`; std::bad_alloc. All or nothing. O(memory of both).
-  void merge(const CuckooValue& other);
+  /// differ, when `other` has RedisBloom's tables, when expansion is 0 here and both together are
+  /// more than `capacity`, or when a generation would have to come beyond `most_generations`;
+  /// std::bad_alloc. All or nothing. O(memory of both).
+  void merge(const CuckooValue& other, std::uint64_t most_generations = kMostGenerations);
 
   // Questions.
 
@@ -223,6 +224,7 @@ class CuckooValue {
   void take_out(const Item& item, std::uint64_t copies) noexcept;
   void settle_entry(Ledger::Entries::const_iterator entry) noexcept;
   void settle_all() noexcept;
+  [[nodiscard]] std::uint64_t block_bytes() const noexcept;
   void empty_all() noexcept;
   void drop_empty(std::size_t most_bytes) noexcept;
 

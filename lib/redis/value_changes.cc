@@ -152,7 +152,7 @@ bool CuckooValue::erase_item(const Item& item) {
   }
   for (int turn = 0; turn < kTurns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
   if (!is_complete()) return true;
-  if (!ledger_.empty() && items() == 0 && memory_bytes() <= kMostBytesToDouble) empty_all();
+  if (!ledger_.empty() && items() == 0 && block_bytes() <= kMostBytesToDouble) empty_all();
   drop_empty(kMostBytesToDouble);
   return true;
 }
@@ -217,6 +217,14 @@ void CuckooValue::compact() noexcept {
   awaited_items_ = 0;
 }
 
+// Not memory_bytes: what vectors keep in reserve differs between a value and its copy, and whoever
+// replays a command must decide alike.
+std::uint64_t CuckooValue::block_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const Generation& generation : generations_) bytes += generation.filter().memory_bytes();
+  return bytes;
+}
+
 // When there are no items, all that slots still show waits to be taken out.
 void CuckooValue::empty_all() noexcept {
   for (Generation& generation : generations_) {
@@ -226,7 +234,7 @@ void CuckooValue::empty_all() noexcept {
   ledger_.clear();
 }
 
-void CuckooValue::merge(const CuckooValue& other) {
+void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations) {
   if (other.settings_.seed != settings_.seed) {
     throw std::invalid_argument("the two hash their items under different seeds");
   }
@@ -236,9 +244,6 @@ void CuckooValue::merge(const CuckooValue& other) {
   if (settings_.expansion == 0 && items() + other.items() > settings_.capacity) {
     throw std::invalid_argument("together they hold more than the capacity, and expansion is 0");
   }
-  if (generations_.size() + other.generations_.size() > kMostGenerations) {
-    throw std::invalid_argument("together they have more than 65535 generations");
-  }
   std::vector<Generation> united;
   united.reserve(generations_.size() + other.generations_.size());
   for (const Generation& generation : generations_) united.push_back(generation.copy());
@@ -246,6 +251,10 @@ void CuckooValue::merge(const CuckooValue& other) {
     if (unite(united, generation)) continue;
     // The newest of these stays the last: it is the one that grows.
     united.insert(united.end() - !united.empty(), generation.copy());
+    if (united.size() > std::min(most_generations, kMostGenerations)) {
+      throw std::invalid_argument(
+          "together they need more filters than a key may have (cf-max-expansions)");
+    }
   }
   Ledger ledger = ledger_;
   for (const auto& [hash, entry] : other.ledger_.entries()) {

@@ -310,6 +310,12 @@ class ChangeTest(ModuleCase):
         self.assertIsInstance(reply, Error)
         self.assertIn("seed", reply)
         self.assertEqual(self.debug("a")["items"], 1000)
+        for _ in range(100):
+            reply = self.call("CF.MERGE", "a", "a")
+            if isinstance(reply, Error):
+                break
+        self.assertIn("cf-max-expansions", reply)
+        self.assertLessEqual(self.debug("a")["filters"], 32)
         self.call("SET", "text", "x")
         self.expect(WRONG_TYPE, "CF.MERGE", "text", "a")
         self.expect(WRONG_TYPE, "CF.MERGE", "a", "text")

@@ -295,6 +295,9 @@ TEST(CuckooValue, MergesEqualGenerationsIntoOne) {
   EXPECT_EQ(value->generations(), 1U);
   EXPECT_EQ(value->items(), 8000U);
   for (std::uint64_t i = 0; i < 8000; ++i) ASSERT_TRUE(value->exists(name(i)));
+  const std::uint64_t before = value->digest();
+  EXPECT_THROW(value->merge(*other, 1), std::invalid_argument);
+  EXPECT_EQ(value->digest(), before);
   value->merge(*other);
   EXPECT_EQ(value->generations(), 2U);
   for (std::uint64_t i = 4000; i < 8000; ++i) ASSERT_GE(value->count(name(i)), 2U);
