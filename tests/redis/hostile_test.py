@@ -178,7 +178,8 @@ class HostileTest(ModuleCase):
             reply = self.call("CF.LOADCHUNK", "a", 1, header)
             self.assertIn(reply, ("OK", "Couldn't create filter!"))
             if reply == "OK":
-                self.expect([0, 0], "CF.MEXISTS", "a", "x", "y")
+                if buckets <= 1 << 12:  # a look into each of the filters; larger ones have more pages
+                    self.expect(0, "CF.EXISTS", "a", "x")
                 self.assertEqual(self.debug("a")["filters"], 65535)
                 self.assertGreaterEqual(self.info("a")["Size"], 65535 * 2 * buckets)
                 self.expect(1, "UNLINK", "a")

@@ -40,7 +40,7 @@ elseif(NESTLINE_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "G
   nestline_server_test(
     sanitizer slow
     "NESTLINE_REDIS_SANITIZER=address;NESTLINE_REDIS_LIBASAN=${libasan};NESTLINE_HOSTILE_SECONDS=3"
-    chunks_test.py commands_test.py hostile_test.py restore_test.py)
+    chunks_test.py hostile_test.py)
 elseif(NOT NESTLINE_SANITIZE)
   foreach(name chunks commands hostile model module persistence replica restore)
     nestline_server_test(${name} quick "")
