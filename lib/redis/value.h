@@ -218,7 +218,9 @@ class CuckooValue {
 
   Added add_item(const Item& item, std::uint64_t most_generations) noexcept;
   Added store(const Item& item, std::uint64_t most_generations);
+  bool store_in(Generation& generation, const Item& item);
   bool store_in_older(const Item& item) noexcept;
+  bool store_in_grown(const Item& item);
   void open_generation();
   bool erase_item(const Item& item);
   void take_out(const Item& item, std::uint64_t copies) noexcept;

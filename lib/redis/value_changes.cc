@@ -87,23 +87,38 @@ Added CuckooValue::store(const Item& item, std::uint64_t most_generations) {
   for (;;) {
     if (!generations_.empty()) {
       Generation& newest = generations_.back();
-      if (newest.has_room() || settings_.expansion == 0) {
-        const Outcome outcome = newest.filter().insert(item.hash).outcome;
-        if (outcome == Outcome::stored) return Added::added;
-        if (outcome == Outcome::copies) {
-          ledger_.add(item.hash, 1, item.redisbloom);
-          return Added::added;
-        }
+      if ((newest.has_room() || settings_.expansion == 0) && store_in(newest, item)) {
+        return Added::added;
       }
       if (settings_.expansion == 0) return Added::full;
-      if (store_in_older(item)) return Added::added;
-      if (newest.may_grow() && newest.filter().grow()) continue;
+      if (store_in_older(item) || store_in_grown(item)) return Added::added;
     }
     if (generations_.size() >= std::min(most_generations, kMostGenerations)) {
       return Added::too_many;
     }
     open_generation();
   }
+}
+
+// In this generation, or in the ledger when it holds as many copies as it can.
+bool CuckooValue::store_in(Generation& generation, const Item& item) {
+  const Outcome outcome = generation.filter().insert(item.hash).outcome;
+  if (outcome == Outcome::copies) ledger_.add(item.hash, 1, item.redisbloom);
+  return outcome == Outcome::stored || outcome == Outcome::copies;
+}
+
+// Doubles the newest generation in place, if that makes room for the item. On the side: an item
+// that is refused in the end is not replicated, and so must not leave a filter that has grown.
+bool CuckooValue::store_in_grown(const Item& item) {
+  if (!generations_.back().may_grow()) return false;
+  Generation grown = generations_.back().copy();
+  while (grown.may_grow() && grown.filter().grow()) {
+    if (grown.has_room() && store_in(grown, item)) {
+      generations_.back() = std::move(grown);
+      return true;
+    }
+  }
+  return false;
 }
 
 // Oldest first, so that the newest ones empty.

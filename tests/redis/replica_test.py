@@ -57,7 +57,7 @@ class ReplicaTest(unittest.TestCase):
         primary = self.server({"repl-backlog-size": "64mb"}, arguments=PRIMARY)
         replica = self.replica(primary, arguments=OTHER)
         stream = self.stream(primary, 1)
-        for _ in range(4):
+        for _ in range(6):
             stream.run(COMMANDS // 2)
             stream.settle()
             with Connection(primary.port) as client:

@@ -284,6 +284,29 @@ TEST(CuckooValue, Merges) {
   EXPECT_THROW(value->merge(*CuckooValue::from_tables(tables.loaded(), 42)), std::invalid_argument);
 }
 
+// Replicas are not told of items that were refused.
+TEST(CuckooValue, RefusedItemsLeaveNoTrace) {
+  std::mt19937_64 random(10);
+  int refused = 0;
+  for (int round = 0; round < 20; ++round) {
+    auto value = make(20 + 5 * static_cast<std::uint64_t>(round));
+    auto other = make(20 + 3 * static_cast<std::uint64_t>(round));
+    for (int i = 0; i < 300; ++i) {
+      value->add(name(random() % 1000));
+      other->add(name(random() % 1000));
+    }
+    for (int i = 0; i < 3; ++i) value->merge(*other);
+    const std::uint64_t most = value->generations();
+    for (int i = 0; i < 5000; ++i) {
+      const std::uint64_t before = value->digest();
+      if (value->add(name(random()), most) != Added::too_many) continue;
+      ++refused;
+      ASSERT_EQ(value->digest(), before);
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
 TEST(CuckooValue, MergesEqualGenerationsIntoOne) {
   auto value = make(10'000, 0.01);
   auto other = make(10'000, 0.01);
