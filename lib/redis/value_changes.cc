@@ -100,11 +100,14 @@ Added CuckooValue::store(const Item& item, std::uint64_t most_generations) {
   }
 }
 
-// In this generation, or in the ledger when it holds as many copies as it can.
+// In this generation, or in the ledger when it cannot take this item although it has room: then its
+// copies, and one other that has nowhere else to go, fill the item's slots. Growth would not help.
 bool CuckooValue::store_in(Generation& generation, const Item& item) {
   const Outcome outcome = generation.filter().insert(item.hash).outcome;
-  if (outcome == Outcome::copies) ledger_.add(item.hash, 1, item.redisbloom);
-  return outcome == Outcome::stored || outcome == Outcome::copies;
+  if (outcome == Outcome::stored) return true;
+  if (outcome == Outcome::full && !generation.has_room()) return false;
+  ledger_.add(item.hash, 1, item.redisbloom);
+  return true;
 }
 
 // Doubles the newest generation in place, if that makes room for the item. On the side: an item
