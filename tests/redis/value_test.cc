@@ -170,7 +170,7 @@ TEST(CuckooValue, CountsAnyNumberOfCopies) {
 
 TEST(CuckooValue, IsFullAtItsCapacityWithoutExpansion) {
   auto value = make(4, 0, 0);
-  for (int i = 1; i <= 4; ++i) EXPECT_EQ(value->add(name(i)), Added::added);
+  for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_EQ(value->add(name(i)), Added::added);
   EXPECT_EQ(value->add(name(5)), Added::full);
   EXPECT_EQ(value->add(name(1)), Added::full);
   EXPECT_EQ(value->update(name(1), name(6)), Added::full);
@@ -180,7 +180,7 @@ TEST(CuckooValue, IsFullAtItsCapacityWithoutExpansion) {
   EXPECT_EQ(value->add(name(6)), Added::full);
 
   auto larger = make(10'000, 0, 0);
-  for (int i = 0; i < 10'000; ++i) ASSERT_EQ(larger->add(name(i)), Added::added);
+  for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(larger->add(name(i)), Added::added);
   EXPECT_EQ(larger->add(name(10'000)), Added::full);
   EXPECT_EQ(larger->generations(), 1U);
 }
@@ -241,10 +241,10 @@ TEST(CuckooValue, GivesTheSameBytesOfTheSameOperations) {
 
 TEST(CuckooValue, CopiesAreIndependent) {
   auto value = make(10);
-  for (int i = 0; i < 5000; ++i) value->add(name(i % 700));
+  for (std::uint64_t i = 0; i < 5000; ++i) value->add(name(i % 700));
   const auto copy = value->copy();
   const std::uint64_t digest = value->digest();
-  for (int i = 0; i < 5000; ++i) copy->add(name(i));
+  for (std::uint64_t i = 0; i < 5000; ++i) copy->add(name(i));
   copy->erase(name(3));
   EXPECT_EQ(value->digest(), digest);
   value->clear();
