@@ -1,10 +1,10 @@
-"""scripts/bench count: instructions of bench/counted_workloads.cc against the recorded ones.
+"""scripts/bench count: instructions of bench/filter/counted_workloads.cc against the recorded ones.
 
 callgrind collects inside the function nestline_workload only and writes a part of its profile each
 time that function returns; the "totals" of part i are the instructions of workload i. They are the
 same in every run and on every x86-64 machine with AVX2, because valgrind shows the program a
 processor of its own; but not for another compiler or other libraries. So the record,
-bench/instruction_counts.json, says what it was made with, and where that differs nothing is
+bench/filter/instruction_counts.json, says what it was made with, and where that differs nothing is
 checked: status 77. A count that fell fails as one that rose does, since a stale record would let
 the next rise pass; then record anew, in the commit that made the difference.
 
@@ -23,7 +23,7 @@ from builds import ROOT, Trouble, build
 TARGETS = ("AVX2", "SCALAR")
 TOLERANCE = 0.01
 FUNCTION = "nestline_workload"
-RECORD = ROOT / "bench" / "instruction_counts.json"
+RECORD = ROOT / "bench" / "filter" / "instruction_counts.json"
 SKIPPED = 77  # what CTest and Automake take for "could not be tested here"
 NO_SUCH_TARGET = 3  # exit status of the program
 

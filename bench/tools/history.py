@@ -6,7 +6,7 @@ Filters of 256 MiB are not among them: filling them takes longer than all others
 
 Programs of old commits gave some of these benchmarks other names. They are kept under today's, so
 that a series goes on. (Until then the questions were not asked once beforehand, untimed, in a
-cache; see bench/beside_ceiling.h.)
+cache; see bench/support/beside_ceiling.h.)
 """
 
 import json

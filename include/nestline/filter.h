@@ -228,7 +228,7 @@ class NESTLINE_EXPORT Filter {
   void merge(const Filter& other);
 
  private:
-  friend struct FilterAccess;  // lib/filter_state.h
+  friend struct FilterAccess;  // lib/filter/filter_state.h
   explicit Filter(std::unique_ptr<State> state) noexcept;
 
   std::unique_ptr<State> state_;

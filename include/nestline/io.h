@@ -1,4 +1,4 @@
-// Filters in files and in byte arrays. The format is written down in FORMAT.md.
+// Filters in files and in byte arrays. The format is written down in docs/FORMAT.md.
 //
 // One format for saving, mapping and shipping. It is little-endian, versioned and checksummed, and
 // it names its hash, so a file is read the same by every machine and every later version.

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "handle.h"
-#include "key_arrays.h"
+#include "lib/c/handle.h"
+#include "lib/c/key_arrays.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/keys.h"
 #include "nestline/nestline.h"

@@ -1,4 +1,4 @@
-#include "errors.h"
+#include "lib/c/errors.h"
 
 #include <algorithm>
 #include <array>

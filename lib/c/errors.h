@@ -8,8 +8,8 @@
 // in a thread cannot throw. (Where a program loads the library by dlopen, glibc takes the 5 KiB at
 // that moment, and ends the program when it has none. That want of memory itself is reported by a
 // literal.)
-#ifndef NESTLINE_C_ERRORS_H_
-#define NESTLINE_C_ERRORS_H_
+#ifndef NESTLINE_LIB_C_ERRORS_H_
+#define NESTLINE_LIB_C_ERRORS_H_
 
 namespace nestline::c {
 
@@ -44,4 +44,4 @@ Result guarded(const char** error, Result failed, Work&& work) noexcept {
 
 }  // namespace nestline::c
 
-#endif  // NESTLINE_C_ERRORS_H_
+#endif  // NESTLINE_LIB_C_ERRORS_H_

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "handle.h"
+#include "lib/c/handle.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
 #include "nestline/nestline.h"

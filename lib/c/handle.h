@@ -1,6 +1,6 @@
 // What a nestline_filter is, and the way from the pointer that a C caller gives to the C++ filter.
-#ifndef NESTLINE_C_HANDLE_H_
-#define NESTLINE_C_HANDLE_H_
+#ifndef NESTLINE_LIB_C_HANDLE_H_
+#define NESTLINE_LIB_C_HANDLE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "errors.h"
+#include "lib/c/errors.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
 #include "nestline/nestline.h"
@@ -46,4 +46,4 @@ inline std::string_view bytes_key(const void* key, std::size_t size) {
 
 }  // namespace nestline::c
 
-#endif  // NESTLINE_C_HANDLE_H_
+#endif  // NESTLINE_LIB_C_HANDLE_H_

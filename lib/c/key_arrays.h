@@ -7,8 +7,8 @@
 //   check_arrays(), check_key(i)  Refusal unless the arrays are there, unless key i can be read
 //   for_each_part(visit)          calls visit(first, keys) for parts of the keys in order, `first`
 //                                 being the position of keys[0]; a part has kPart keys or is last
-#ifndef NESTLINE_C_KEY_ARRAYS_H_
-#define NESTLINE_C_KEY_ARRAYS_H_
+#ifndef NESTLINE_LIB_C_KEY_ARRAYS_H_
+#define NESTLINE_LIB_C_KEY_ARRAYS_H_
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 #include <span>
 #include <string_view>
 
-#include "handle.h"
+#include "lib/c/handle.h"
 #include "nestline/keys.h"
 
 namespace nestline::c {
@@ -107,4 +107,4 @@ class BytesKeys {
 
 }  // namespace nestline::c
 
-#endif  // NESTLINE_C_KEY_ARRAYS_H_
+#endif  // NESTLINE_LIB_C_KEY_ARRAYS_H_

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "handle.h"
+#include "lib/c/handle.h"
 #include "nestline/filter.h"
 #include "nestline/keys.h"
 #include "nestline/nestline.h"

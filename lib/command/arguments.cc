@@ -1,5 +1,5 @@
 // The command line in terms of CLI11, which is used here only; see arguments.h.
-#include "arguments.h"
+#include "lib/command/arguments.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "errors.h"
+#include "lib/command/errors.h"
 
 #ifndef NESTLINE_VERSION
 #error "NESTLINE_VERSION must be the version as a string"

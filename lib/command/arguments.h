@@ -1,13 +1,13 @@
 // The command line: from argv to what one command is told, and the help texts.
 //
 // Every value is checked here, before any file is opened, so a wrong one is named by its option.
-#ifndef NESTLINE_COMMAND_ARGUMENTS_H_
-#define NESTLINE_COMMAND_ARGUMENTS_H_
+#ifndef NESTLINE_LIB_COMMAND_ARGUMENTS_H_
+#define NESTLINE_LIB_COMMAND_ARGUMENTS_H_
 
 #include <string>
 #include <variant>
 
-#include "commands.h"
+#include "lib/command/commands.h"
 
 namespace nestline::command {
 
@@ -29,4 +29,4 @@ Command parse_arguments(int argc, const char* const* argv);
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_ARGUMENTS_H_
+#endif  // NESTLINE_LIB_COMMAND_ARGUMENTS_H_

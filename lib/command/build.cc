@@ -17,15 +17,15 @@
 #include <string>
 #include <utility>
 
-#include "commands.h"
-#include "errors.h"
-#include "hash_store.h"
-#include "inserter.h"
-#include "line_reader.h"
+#include "lib/command/commands.h"
+#include "lib/command/errors.h"
+#include "lib/command/hash_store.h"
+#include "lib/command/inserter.h"
+#include "lib/command/line_reader.h"
+#include "lib/command/progress.h"
+#include "lib/command/result_file.h"
 #include "nestline/io.h"
 #include "nestline/parallel.h"
-#include "progress.h"
-#include "result_file.h"
 
 namespace nestline::command {
 namespace {

@@ -2,8 +2,8 @@
 //
 // Each function returns the exit status and throws what went wrong: CommandError, UsageError and
 // what the library throws. None prints an error that ends it; main.cc does.
-#ifndef NESTLINE_COMMAND_COMMANDS_H_
-#define NESTLINE_COMMAND_COMMANDS_H_
+#ifndef NESTLINE_LIB_COMMAND_COMMANDS_H_
+#define NESTLINE_LIB_COMMAND_COMMANDS_H_
 
 #include <cstdint>
 #include <string>
@@ -60,4 +60,4 @@ int merge(const MergeArguments& arguments);
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_COMMANDS_H_
+#endif  // NESTLINE_LIB_COMMAND_COMMANDS_H_

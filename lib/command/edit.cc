@@ -2,13 +2,13 @@
 //
 // add is all or nothing: a filter that is full on the way leaves the file as it was. remove takes
 // away what it finds and counts the rest.
-#include "commands.h"
-#include "errors.h"
-#include "file_lock.h"
-#include "inserter.h"
-#include "line_reader.h"
+#include "lib/command/commands.h"
+#include "lib/command/errors.h"
+#include "lib/command/file_lock.h"
+#include "lib/command/inserter.h"
+#include "lib/command/line_reader.h"
+#include "lib/command/progress.h"
 #include "nestline/io.h"
-#include "progress.h"
 
 namespace nestline::command {
 namespace {

@@ -1,6 +1,6 @@
 // Messages on standard error; see errors.h. A message that cannot be written is lost: there is
 // nowhere left to say so, and the exit status still tells.
-#include "errors.h"
+#include "lib/command/errors.h"
 
 #include <unistd.h>
 

@@ -2,8 +2,8 @@
 //
 // Every message has the form `nestline: FILE: what is wrong`, FILE being the file concerned. A
 // wrong command line has no file: `nestline: what is wrong`, then a hint to --help.
-#ifndef NESTLINE_COMMAND_ERRORS_H_
-#define NESTLINE_COMMAND_ERRORS_H_
+#ifndef NESTLINE_LIB_COMMAND_ERRORS_H_
+#define NESTLINE_LIB_COMMAND_ERRORS_H_
 
 #include <stdexcept>
 #include <string>
@@ -38,4 +38,4 @@ void complain(std::string_view file, std::string_view sentence);
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_ERRORS_H_
+#endif  // NESTLINE_LIB_COMMAND_ERRORS_H_

@@ -1,5 +1,5 @@
 // flock(2) and the check for a replaced file; see file_lock.h.
-#include "file_lock.h"
+#include "lib/command/file_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

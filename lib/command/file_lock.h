@@ -8,8 +8,8 @@
 //
 // This does not protect against programs that call the library themselves, nor on file systems
 // without locks; there it does nothing.
-#ifndef NESTLINE_COMMAND_FILE_LOCK_H_
-#define NESTLINE_COMMAND_FILE_LOCK_H_
+#ifndef NESTLINE_LIB_COMMAND_FILE_LOCK_H_
+#define NESTLINE_LIB_COMMAND_FILE_LOCK_H_
 
 #include <string>
 
@@ -30,4 +30,4 @@ class FileLock {
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_FILE_LOCK_H_
+#endif  // NESTLINE_LIB_COMMAND_FILE_LOCK_H_

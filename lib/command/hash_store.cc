@@ -1,5 +1,5 @@
 // See hash_store.h.
-#include "hash_store.h"
+#include "lib/command/hash_store.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,17 +2,17 @@
 //
 // Eight bytes a key, whatever its length, in chunks: a growing vector would need room for the old
 // and the new copy at once.
-#ifndef NESTLINE_COMMAND_HASH_STORE_H_
-#define NESTLINE_COMMAND_HASH_STORE_H_
+#ifndef NESTLINE_LIB_COMMAND_HASH_STORE_H_
+#define NESTLINE_LIB_COMMAND_HASH_STORE_H_
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "inserter.h"
+#include "lib/command/inserter.h"
+#include "lib/command/progress.h"
 #include "nestline/keys.h"
-#include "progress.h"
 
 namespace nestline::command {
 
@@ -43,4 +43,4 @@ class HashStore {
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_HASH_STORE_H_
+#endif  // NESTLINE_LIB_COMMAND_HASH_STORE_H_

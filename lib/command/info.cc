@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "commands.h"
-#include "errors.h"
+#include "lib/command/commands.h"
+#include "lib/command/errors.h"
+#include "lib/command/output.h"
+#include "lib/command/progress.h"
 #include "nestline/io.h"
-#include "output.h"
-#include "progress.h"
 
 namespace nestline::command {
 namespace {

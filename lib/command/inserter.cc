@@ -1,7 +1,7 @@
 // See inserter.h.
-#include "inserter.h"
+#include "lib/command/inserter.h"
 
-#include "errors.h"
+#include "lib/command/errors.h"
 
 namespace nestline::command {
 namespace {

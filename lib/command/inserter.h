@@ -7,8 +7,8 @@
 // To learn that there is no room a filter looks at many blocks. Where lines repeat a lot that would
 // be most of the work, so a key that was left out once is remembered: nothing is erased here, so it
 // stays without room, and the lines that repeat it are only counted.
-#ifndef NESTLINE_COMMAND_INSERTER_H_
-#define NESTLINE_COMMAND_INSERTER_H_
+#ifndef NESTLINE_LIB_COMMAND_INSERTER_H_
+#define NESTLINE_LIB_COMMAND_INSERTER_H_
 
 #include <cstdint>
 #include <span>
@@ -53,4 +53,4 @@ class Inserter {
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_INSERTER_H_
+#endif  // NESTLINE_LIB_COMMAND_INSERTER_H_

@@ -1,5 +1,5 @@
 // Buffering and line splitting; see line_reader.h.
-#include "line_reader.h"
+#include "lib/command/line_reader.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-#include "errors.h"
+#include "lib/command/errors.h"
 
 namespace nestline::command {
 namespace {

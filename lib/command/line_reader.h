@@ -10,8 +10,8 @@
 // A key is the line's bytes without its end, `\n` or `\r\n`; every other byte is part of the key,
 // NUL and a lone `\r` too. The last line of an input need not have an end. Lines of two inputs are
 // never joined. What this does not do: it does not seek, and it does not interpret an encoding.
-#ifndef NESTLINE_COMMAND_LINE_READER_H_
-#define NESTLINE_COMMAND_LINE_READER_H_
+#ifndef NESTLINE_LIB_COMMAND_LINE_READER_H_
+#define NESTLINE_LIB_COMMAND_LINE_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -86,4 +86,4 @@ class LineReader {
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_LINE_READER_H_
+#endif  // NESTLINE_LIB_COMMAND_LINE_READER_H_

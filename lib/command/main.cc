@@ -10,11 +10,11 @@
 #include <system_error>
 #include <variant>
 
-#include "arguments.h"
-#include "commands.h"
-#include "errors.h"
+#include "lib/command/arguments.h"
+#include "lib/command/commands.h"
+#include "lib/command/errors.h"
+#include "lib/command/output.h"
 #include "nestline/io.h"
-#include "output.h"
 
 namespace nestline::command {
 namespace {

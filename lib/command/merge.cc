@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "commands.h"
-#include "errors.h"
-#include "file_lock.h"
+#include "lib/command/commands.h"
+#include "lib/command/errors.h"
+#include "lib/command/file_lock.h"
+#include "lib/command/progress.h"
+#include "lib/command/result_file.h"
 #include "nestline/io.h"
-#include "progress.h"
-#include "result_file.h"
 
 namespace nestline::command {
 namespace {

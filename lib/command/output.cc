@@ -1,5 +1,5 @@
 // The buffer and write(2); see output.h.
-#include "output.h"
+#include "lib/command/output.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "errors.h"
+#include "lib/command/errors.h"
 
 namespace nestline::command {
 namespace {

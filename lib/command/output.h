@@ -3,8 +3,8 @@
 // Unlike stdio it takes a run of lines in one call, writes long runs from where they lie, and turns
 // every failure into a message. It does not flush by itself at the end: flush() may throw, a
 // destructor may not, so the owner calls it.
-#ifndef NESTLINE_COMMAND_OUTPUT_H_
-#define NESTLINE_COMMAND_OUTPUT_H_
+#ifndef NESTLINE_LIB_COMMAND_OUTPUT_H_
+#define NESTLINE_LIB_COMMAND_OUTPUT_H_
 
 #include <cstddef>
 #include <memory>
@@ -32,4 +32,4 @@ class Output {
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_OUTPUT_H_
+#endif  // NESTLINE_LIB_COMMAND_OUTPUT_H_

@@ -1,6 +1,6 @@
 // Timing and drawing of the progress bar; see progress.h. The bar is overwritten with spaces, not
 // with control sequences, so it works on every terminal that knows a carriage return.
-#include "progress.h"
+#include "lib/command/progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 // It is written only when standard error is a terminal, first after half a second and then at most
 // ten times a second, and it is erased at the end. The caller reports once per batch, so that the
 // clock is not asked for every line. While the caller waits for its input the bar stands still.
-#ifndef NESTLINE_COMMAND_PROGRESS_H_
-#define NESTLINE_COMMAND_PROGRESS_H_
+#ifndef NESTLINE_LIB_COMMAND_PROGRESS_H_
+#define NESTLINE_LIB_COMMAND_PROGRESS_H_
 
 #include <chrono>
 #include <cstddef>
@@ -55,4 +55,4 @@ class Progress {
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_PROGRESS_H_
+#endif  // NESTLINE_LIB_COMMAND_PROGRESS_H_

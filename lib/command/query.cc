@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <span>
 
-#include "commands.h"
-#include "errors.h"
-#include "line_reader.h"
+#include "lib/command/commands.h"
+#include "lib/command/errors.h"
+#include "lib/command/line_reader.h"
+#include "lib/command/output.h"
+#include "lib/command/progress.h"
 #include "nestline/io.h"
-#include "output.h"
-#include "progress.h"
 
 namespace nestline::command {
 namespace {

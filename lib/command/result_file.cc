@@ -1,5 +1,5 @@
 // See result_file.h.
-#include "result_file.h"
+#include "lib/command/result_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "errors.h"
-#include "progress.h"
+#include "lib/command/errors.h"
+#include "lib/command/progress.h"
 
 namespace nestline::command {
 

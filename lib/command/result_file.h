@@ -1,6 +1,6 @@
 // The file that build and merge make: whether it can be written, and what is said of it at the end.
-#ifndef NESTLINE_COMMAND_RESULT_FILE_H_
-#define NESTLINE_COMMAND_RESULT_FILE_H_
+#ifndef NESTLINE_LIB_COMMAND_RESULT_FILE_H_
+#define NESTLINE_LIB_COMMAND_RESULT_FILE_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ void print_summary(const std::string& file, const Filter& filter);
 
 }  // namespace nestline::command
 
-#endif  // NESTLINE_COMMAND_RESULT_FILE_H_
+#endif  // NESTLINE_LIB_COMMAND_RESULT_FILE_H_

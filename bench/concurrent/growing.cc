@@ -1,0 +1,184 @@
+// Growth of full filters against copying as many bytes, and how long a question takes meanwhile.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "bench/support/benchmarks.h"
+#include "bench/support/ceiling.h"
+#include "bench/support/huge_pages.h"
+#include "bench/support/pinned_threads.h"
+#include "bench/support/workload.h"
+#include "nestline/concurrent_filter.h"
+
+namespace nestline::bench {
+namespace {
+
+// Copies `from` twice, as a filter that grows writes each block twice: a part at a time, so that
+// the second copy finds it in the cache and the bytes read from memory are as many as in growing.
+void copy_twice(const std::uint8_t* from, std::size_t bytes, std::uint8_t* to) {
+  constexpr std::size_t kPart = std::size_t{64} << 10;
+  for (std::size_t at = 0; at < bytes; at += kPart) {
+    const std::size_t size = std::min(kPart, bytes - at);
+    std::memcpy(to + 2 * at, from + at, size);
+    std::memcpy(to + 2 * at + size, from + at, size);
+  }
+  benchmark::DoNotOptimize(*to);
+  benchmark::ClobberMemory();
+}
+
+// Bytes a second, those read and those written. The new memory is fresh, as the filter's is, so
+// the system's clearing of it counts on both sides; of_memcpy_touched compares with a copy into
+// memory that was there before.
+template <typename AnyFilter>
+void growing(benchmark::State& state, int bits, std::size_t bytes) {
+  const std::size_t moved = 3 * bytes;
+  const ConcurrentFilter& full = kept_filter(kLoad, bits, bytes);
+  const FreshMemory from(bytes);
+  const FreshMemory touched(2 * bytes);
+  std::memset(from.data(), 1, bytes);
+  std::memset(touched.data(), 1, 2 * bytes);
+  Side grown;
+  Side copied;
+  Side copied_touched;
+  for (auto _ : state) {
+    double start = now();
+    {
+      const FreshMemory fresh(2 * bytes);
+      copy_twice(from.data(), bytes, fresh.data());
+      copied.add(moved, now() - start);
+    }
+    AnyFilter filter(full.snapshot());
+    start = now();
+    const bool done = filter.grow();
+    const double taken = now() - start;
+    grown.add(moved, taken);
+    state.SetIterationTime(taken);
+    if (!done || filter.memory_bytes() != 2 * bytes) state.SkipWithError("it did not grow");
+    start = now();
+    copy_twice(from.data(), bytes, touched.data());
+    copied_touched.add(moved, now() - start);
+  }
+  report(state, "of_memcpy", grown.rate(), copied.rate());
+  state.counters["of_memcpy_touched"] = grown.rate() / copied_touched.rate();
+  state.counters["touched_rate"] = copied_touched.rate();
+}
+
+// Seconds that single lookups took, for percentiles. So much memory beforehand that none is asked
+// for while measuring.
+class Latencies {
+ public:
+  explicit Latencies(std::size_t most) : nanoseconds_(most) {}
+
+  void add(std::uint64_t nanoseconds) {
+    if (count_ < nanoseconds_.size()) {
+      nanoseconds_[count_++] = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(nanoseconds, std::numeric_limits<std::uint32_t>::max()));
+    }
+  }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  // In microseconds; `share` 1 is the longest.
+  [[nodiscard]] double percentile(double share) {
+    if (count_ == 0) return 0;
+    const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(count_ - 1));
+    const auto begin = nanoseconds_.begin();
+    std::nth_element(begin, begin + rank, begin + static_cast<std::ptrdiff_t>(count_));
+    return begin[rank] / 1e3;
+  }
+
+ private:
+  std::vector<std::uint32_t> nanoseconds_;
+  std::size_t count_ = 0;
+};
+
+std::uint64_t nanoseconds_now() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+// One thread asks, from before the growth until after it; each question is timed, with the time of
+// reading the clock. Questions that began or ended while the filter grew are `during`.
+void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
+  enum Phase { before, during, after };
+  constexpr std::chrono::milliseconds kQuiet(100);
+  constexpr std::size_t kMost = std::size_t{1} << 25;
+  const ConcurrentFilter& full = kept_filter(kLoad, bits, bytes);
+  std::vector<std::uint64_t> keys = questions(bytes, full.size(), 100);
+  const std::vector<std::uint64_t> absent = questions(bytes, full.size(), 0);
+  // Every other one absent.
+  for (std::size_t i = 0; i < keys.size(); i += 2) keys[i] = absent[i];
+  Latencies meanwhile(kMost);
+  Latencies quiet(kMost);
+  double growth_seconds = 0;
+  std::size_t missed = 0;
+  bool grown = true;
+  for (auto _ : state) {
+    ConcurrentFilter filter(full.snapshot());
+    std::atomic<Phase> phase = before;
+    std::atomic<bool> over = false;
+    whole_team().run(0, 2, [&](unsigned m) {
+      if (m == 1) {
+        std::this_thread::sleep_for(kQuiet);
+        const double start = now();
+        phase = during;
+        grown = grown && filter.grow();
+        phase = after;
+        growth_seconds += now() - start;
+        std::this_thread::sleep_for(kQuiet);
+        over = true;
+        return;
+      }
+      for (std::size_t i = 0; !over.load(std::memory_order_relaxed); ++i) {
+        const std::size_t at = i % keys.size();
+        const Phase first = phase.load();
+        const std::uint64_t start = nanoseconds_now();
+        const bool hit = filter.may_contain(keys[at]);
+        const std::uint64_t end = nanoseconds_now();
+        missed += at % 2 != 0 && !hit;
+        (first == during || phase.load() == during ? meanwhile : quiet).add(end - start);
+      }
+    });
+    state.SetIterationTime(growth_seconds);
+  }
+  state.counters["p999_us"] = meanwhile.percentile(0.999);
+  state.counters["max_us"] = meanwhile.percentile(1);
+  state.counters["p50_us"] = meanwhile.percentile(0.5);
+  state.counters["quiet_p999_us"] = quiet.percentile(0.999);
+  state.counters["quiet_max_us"] = quiet.percentile(1);
+  state.counters["quiet_p50_us"] = quiet.percentile(0.5);
+  state.counters["growth_ms"] = growth_seconds * 1e3 / static_cast<double>(state.iterations());
+  state.counters["lookups"] = static_cast<double>(meanwhile.count());
+  if (!grown) state.SkipWithError("it did not grow");
+  if (missed != 0) state.SkipWithError("a key that was stored was not found");
+}
+
+}  // namespace
+
+void add_growing() {
+  for (const int bits : kWidths) {
+    for (const std::size_t bytes : sizes()) {
+      if (bytes < kMib) continue;  // done before a clock has been read
+      const std::string end = "/" + suffix(bits, bytes);
+      const int iterations = bytes > 16 * kMib ? 3 : 20;
+      add_timed("grow/filter" + end, iterations,
+                [=](benchmark::State& state) { growing<Filter>(state, bits, bytes); });
+      add_timed("grow/concurrent" + end, iterations,
+                [=](benchmark::State& state) { growing<ConcurrentFilter>(state, bits, bytes); });
+      if (whole_team().size() > 1) {
+        add_timed("grow/lookups_meanwhile" + end, 1,
+                  [=](benchmark::State& state) { asking_meanwhile(state, bits, bytes); });
+      }
+    }
+  }
+}
+
+}  // namespace nestline::bench

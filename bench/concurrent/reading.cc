@@ -1,0 +1,299 @@
+// ConcurrentFilter's lookups: without writers against Filter, two and more threads against one, and
+// beside a writer against without it.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "bench/support/benchmarks.h"
+#include "bench/support/ceiling.h"
+#include "bench/support/pinned_threads.h"
+#include "bench/support/workload.h"
+#include "nestline/concurrent_filter.h"
+
+namespace nestline::bench {
+namespace {
+
+constexpr double kWriterLoad = 0.90;
+
+// The same content in both.
+struct Twins {
+  Filter plain;
+  ConcurrentFilter shared;
+};
+
+// Kept for the next benchmark of the same size and load.
+Twins& twins(int bits, std::size_t bytes, double load) {
+  static std::tuple<int, std::size_t, double> kept;
+  static std::optional<Twins> made;
+  if (!made || kept != std::tuple(bits, bytes, load)) {
+    made.reset();
+    ConcurrentFilter shared(filled_filter(bits, bytes, load));
+    Filter plain = shared.snapshot();
+    made.emplace(Twins{std::move(plain), std::move(shared)});
+    kept = {bits, bytes, load};
+  }
+  return *made;
+}
+
+// Calls ask(piece) for pieces of `keys` and adds up the time. Where a filter fits into a cache,
+// each piece is asked for once before it is timed, to bring the filter there again: the other side
+// of the comparison was there meanwhile.
+template <typename Ask>
+void ask_in_pieces(std::span<const std::uint64_t> keys, std::size_t at, bool cached, Side& side,
+                   Ask&& ask) {
+  const auto piece = keys.subspan(at, std::min(std::size_t{1} << 17, keys.size() - at));
+  if (cached) ask(piece);
+  const double start = now();
+  ask(piece);
+  side.add(piece.size(), now() - start);
+}
+
+// One thread, nobody writes: against Filter.
+void without_writers(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
+                     Form form) {
+  const Twins& both = twins(bits, bytes, kLoad);
+  const std::vector<std::uint64_t> keys = questions(bytes, both.plain.size(), hit_rate);
+  std::vector<std::uint8_t> answers(keys.size());
+  const auto ask = [&](const auto& filter, std::span<const std::uint64_t> piece) {
+    std::size_t hits = 0;
+    if (form == Form::batch) {
+      hits = filter.may_contain(piece, std::span(answers).first(piece.size()));
+    } else {
+      for (const std::uint64_t key : piece) hits += filter.may_contain(key);
+    }
+    benchmark::DoNotOptimize(hits);
+  };
+  Side plain;
+  Side shared;
+  bool plain_first = true;
+  for (auto _ : state) {
+    const double before = shared.seconds();
+    for (std::size_t at = 0; at < keys.size(); at += std::size_t{1} << 17) {
+      const auto ask_plain = [&](auto piece) { ask(both.plain, piece); };
+      const auto ask_shared = [&](auto piece) { ask(both.shared, piece); };
+      if (plain_first) ask_in_pieces(keys, at, is_cached(bytes), plain, ask_plain);
+      ask_in_pieces(keys, at, is_cached(bytes), shared, ask_shared);
+      if (!plain_first) ask_in_pieces(keys, at, is_cached(bytes), plain, ask_plain);
+      plain_first = !plain_first;
+    }
+    state.SetIterationTime(shared.seconds() - before);
+  }
+  report(state, "of_filter", shared.rate(), plain.rate());
+}
+
+// Several threads against each of them alone, and the same for the ceiling of memory as
+// large: what this machine's cores can do together.
+void more_threads(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
+                  unsigned threads) {
+  constexpr double kPhase = 0.02;
+  constexpr std::size_t kPiece = std::size_t{1} << 14;
+  const ConcurrentFilter& filter = twins(bits, bytes, kLoad).shared;
+  const Ceiling& ceiling = ceiling_of(bytes);
+  struct alignas(64) Reader {
+    std::vector<std::uint64_t> keys;
+    std::vector<std::uint8_t> answers;
+    std::size_t at;
+  };
+  std::vector<Reader> readers(threads);
+  for (unsigned m = 0; m < threads; ++m) {
+    readers[m] = {questions(bytes, filter.size(), hit_rate, 3 + m),
+                  std::vector<std::uint8_t>(kPiece), 0};
+  }
+  const auto next = [&](unsigned m) {
+    Reader& reader = readers[m];
+    reader.at = (reader.at + kPiece) % reader.keys.size();
+    return std::span<const std::uint64_t>(reader.keys).subspan(reader.at, kPiece);
+  };
+  const auto lookups = [&](unsigned m) {
+    benchmark::DoNotOptimize(filter.may_contain(next(m), readers[m].answers));
+    return kPiece;
+  };
+  const auto visits = [&](unsigned m) {
+    readers[m].at = (readers[m].at + kPiece) % random_numbers().size();
+    benchmark::DoNotOptimize(ceiling.seconds(random_numbers().subspan(readers[m].at, kPiece)));
+    return kPiece;
+  };
+  Team& team = whole_team();
+  const auto measure = [&](const auto& piece, Side& alone, Side& together) {
+    for (unsigned m = 0; m < threads; ++m) {
+      const double rate = team.rate(m, 1, kPhase / threads, piece);
+      alone.add(static_cast<std::size_t>(rate * kPhase), kPhase);
+    }
+    const double rate = team.rate(0, threads, kPhase, piece);
+    together.add(static_cast<std::size_t>(rate * kPhase), kPhase);
+  };
+  Side alone;
+  Side together;
+  Side ceiling_alone;
+  Side ceiling_together;
+  for (auto _ : state) {
+    measure(lookups, alone, together);
+    measure(visits, ceiling_alone, ceiling_together);
+    state.SetIterationTime(kPhase);
+  }
+  report(state, "of_one_thread", together.rate(), alone.rate());
+  state.counters["rate_per_thread"] = together.rate() / threads;
+  state.counters["ceiling_of_one_thread"] = ceiling_together.rate() / ceiling_alone.rate();
+}
+
+// A writer that erases its oldest keys and inserts new ones, so that the load stays.
+class Writer {
+ public:
+  // Its first keys are those of [low, high), which are stored.
+  Writer(ConcurrentFilter& filter, std::uint64_t low, std::uint64_t high, Form form)
+      : filter_(filter), low_(low), high_(high), form_(form) {}
+
+  // Until `over`; every key it inserted must be stored, every key it erased have been there.
+  void run(const std::atomic<bool>& over) {
+    const double start = now();
+    std::size_t written = 0;
+    while (!over.load(std::memory_order_relaxed)) {
+      const std::size_t done = form_ == Form::batch ? replace_batch() : replace_single();
+      failed_ += 2 * kPiece - done;
+      written += 2 * kPiece;
+    }
+    written_.add(written, now() - start);
+  }
+
+  [[nodiscard]] const Side& written() const { return written_; }
+  [[nodiscard]] std::size_t failed() const { return failed_; }
+  [[nodiscard]] std::uint64_t low() const { return low_; }
+  [[nodiscard]] std::uint64_t high() const { return high_; }
+
+ private:
+  static constexpr std::size_t kPiece = 2048;
+
+  std::size_t replace_single() {
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < kPiece; ++i) {
+      done += filter_.erase(low_++);
+      done += static_cast<bool>(filter_.insert(high_++));
+    }
+    return done;
+  }
+
+  std::size_t replace_batch() {
+    for (std::size_t i = 0; i < kPiece; ++i) {
+      out_[i] = low_++;
+      in_[i] = high_++;
+    }
+    return filter_.erase(out_) + filter_.insert(in_);
+  }
+
+  ConcurrentFilter& filter_;
+  std::uint64_t low_;
+  std::uint64_t high_;
+  Form form_;
+  Side written_;
+  std::size_t failed_ = 0;
+  std::vector<std::uint64_t> out_ = std::vector<std::uint64_t>(kPiece);
+  std::vector<std::uint64_t> in_ = std::vector<std::uint64_t>(kPiece);
+};
+
+// A filter at kWriterLoad and which keys it holds: those below half of `count` and those of the
+// writer's window. Kept with the marks that writing has raised.
+struct Churned {
+  ConcurrentFilter filter;
+  std::uint64_t count;
+  std::uint64_t low;
+  std::uint64_t high;
+};
+
+Churned& churned(int bits, std::size_t bytes) {
+  static std::pair<int, std::size_t> kept;
+  static std::optional<Churned> made;
+  if (!made || kept != std::pair(bits, bytes)) {
+    made.reset();
+    ConcurrentFilter filter(filled_filter(bits, bytes, kWriterLoad));
+    const std::uint64_t count = filter.size();
+    made.emplace(Churned{std::move(filter), count, count / 2, count});
+    kept = {bits, bytes};
+  }
+  return *made;
+}
+
+void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit_rate, Form form) {
+  Churned& content = churned(bits, bytes);
+  const std::vector<std::uint64_t> keys = questions(bytes, content.count / 2, hit_rate);
+  std::vector<std::uint8_t> answers(keys.size());
+  Writer writer(content.filter, content.low, content.high, form);
+  std::size_t missed = 0;
+  const auto read = [&](Side& side) {
+    // Small filters, with few questions, are asked again and again for as long as large ones.
+    const std::size_t rounds = (std::size_t{1} << 20) / keys.size();
+    for (std::size_t round = 0; round <= rounds; ++round) {
+      const double start = now();
+      const std::size_t hits = content.filter.may_contain(keys, answers);
+      // The first round brings the filter back into the cache that the other phase filled.
+      if (round != 0) side.add(keys.size(), now() - start);
+      if (hit_rate == 100) missed += keys.size() - hits;
+    }
+  };
+  Team& team = whole_team();
+  Side alone;
+  Side beside;
+  for (auto _ : state) {
+    team.run(0, 1, [&](unsigned) { read(alone); });
+    std::atomic<bool> over = false;
+    const double before = beside.seconds();
+    team.run(0, 2, [&](unsigned m) {
+      if (m == 1) return writer.run(over);
+      read(beside);
+      over = true;
+    });
+    state.SetIterationTime(beside.seconds() - before);
+  }
+  content.low = writer.low();
+  content.high = writer.high();
+  report(state, "of_alone", beside.rate(), alone.rate());
+  state.counters["writer_rate"] = writer.written().rate();
+  if (missed != 0) state.SkipWithError("a key that was stored all the time was not found");
+  if (writer.failed() != 0) state.SkipWithError("a change failed");
+}
+
+const char* name_of(Form form) { return form == Form::batch ? "batch" : "single"; }
+
+}  // namespace
+
+void add_reading() {
+  const auto each = [](auto&& visit) {
+    for (const int bits : kWidths) {
+      for (const std::size_t bytes : sizes()) {
+        for (const int hit_rate : kNoneAndAll) {
+          const std::string end = "/hits:" + std::to_string(hit_rate) + "/" + suffix(bits, bytes);
+          visit(bits, bytes, hit_rate, end);
+        }
+      }
+    }
+  };
+  const unsigned cores = whole_team().size();
+  each([cores](int bits, std::size_t bytes, int hit_rate, const std::string& end) {
+    for (const Form form : {Form::batch, Form::single}) {
+      add_timed(
+          std::string("read/") + name_of(form) + end, bytes < kMib ? 128 : 16,
+          [=](benchmark::State& state) { without_writers(state, bits, bytes, hit_rate, form); });
+    }
+    for (unsigned threads = 2; threads <= cores; ++threads) {
+      add_timed("read/threads:" + std::to_string(threads) + end, 10, [=](benchmark::State& state) {
+        more_threads(state, bits, bytes, hit_rate, threads);
+      });
+    }
+  });
+  if (cores < 2) return;
+  each([](int bits, std::size_t bytes, int hit_rate, const std::string& end) {
+    for (const Form form : {Form::single, Form::batch}) {
+      add_timed(
+          std::string("read/beside_writer:") + name_of(form) + end, 16,
+          [=](benchmark::State& state) { beside_writer(state, bits, bytes, hit_rate, form); });
+    }
+  });
+}
+
+}  // namespace nestline::bench

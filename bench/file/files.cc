@@ -1,0 +1,84 @@
+// Full filters to and from files: saved, loaded, mapped, and the first million questions to a
+// mapping. In the folder for temporary files, from a warm page cache: the time of our own work and
+// the system's copying, not of a disk; saving includes the system's syncing.
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/support/benchmarks.h"
+#include "bench/support/ceiling.h"
+#include "bench/support/workload.h"
+#include "nestline/io.h"
+
+namespace nestline::bench {
+namespace {
+
+class TemporaryFile {
+ public:
+  TemporaryFile()
+      : path_(std::filesystem::temp_directory_path() /
+              ("nestline-bench-" + std::to_string(::getpid()) + ".nest")) {}
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+enum class What { save, load, map, first_questions };
+
+void file(benchmark::State& state, int bits, std::size_t bytes, What what) {
+  const Filter filter = filled_filter(bits, bytes, kLoad);
+  const TemporaryFile file;
+  save(filter, file.path());
+  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), 50);
+  std::vector<std::uint8_t> answers(keys.size());
+  for (auto _ : state) {
+    double start = now();
+    if (what == What::save) save(filter, file.path());
+    if (what == What::load) benchmark::DoNotOptimize(load(file.path()));
+    if (what == What::map || what == What::first_questions) {
+      const MappedFilter mapped = MappedFilter::open(file.path());
+      if (what == What::first_questions) {
+        start = now();
+        benchmark::DoNotOptimize(mapped.may_contain(keys, answers));
+      }
+      state.SetIterationTime(now() - start);
+    } else {
+      state.SetIterationTime(now() - start);
+    }
+  }
+  if (what == What::first_questions) {
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(keys.size()));
+  } else if (what != What::map) {
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
+  }
+}
+
+}  // namespace
+
+void add_files() {
+  for (const int bits : kWidths) {
+    for (const std::size_t bytes : sizes()) {
+      const std::string end = "/" + suffix(bits, bytes);
+      const auto add_file = [&](const std::string& name, What what) {
+        add("file/" + name + end, [=](benchmark::State& state) { file(state, bits, bytes, what); });
+      };
+      add_file("save", What::save);
+      add_file("load", What::load);
+      add_file("map", What::map);
+      add_file("map_then_ask", What::first_questions);
+    }
+  }
+}
+
+}  // namespace nestline::bench

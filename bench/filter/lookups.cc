@@ -1,0 +1,162 @@
+// Lookups of one thread: widths, loads, sizes and hit rates, in batches and one by one; lengths of
+// batches; strings.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "bench/filter/blocks_a_lookup.h"
+#include "bench/support/benchmarks.h"
+#include "bench/support/beside_ceiling.h"
+#include "bench/support/workload.h"
+
+namespace nestline::bench {
+namespace {
+
+constexpr int kLoads[] = {50, 75, 90, 95};
+
+// A filter that holds the keys below keys_at(load, ...), kept for the next benchmark of the same
+// size. Ask for ascending loads: it is filled further then.
+const Filter& filter_at(int load, int bits, std::size_t bytes) {
+  static std::tuple<int, std::size_t> kept;
+  static std::optional<Filter> filter;
+  const std::uint64_t count = keys_at(load / 100.0, bits, bytes);
+  if (!filter || kept != std::tuple(bits, bytes) || filter->size() > count) {
+    filter.reset();
+    filter.emplace(options_of(bits, bytes));
+    kept = {bits, bytes};
+  }
+  fill(*filter, count);
+  return *filter;
+}
+
+// What is said of the filter beside its speed.
+void report_filter(benchmark::State& state, const Filter& filter,
+                   std::span<const std::uint64_t> keys, int hit_rate, std::size_t hits) {
+  if (hit_rate == 0) {
+    state.counters["fpr"] = static_cast<double>(hits) / static_cast<double>(keys.size());
+  }
+  state.counters["bits_per_key"] =
+      static_cast<double>(filter.memory_bytes()) * 8 / static_cast<double>(filter.size());
+  state.counters["bytes_touched"] = 64 * blocks_touched(filter, keys);
+}
+
+void batch(benchmark::State& state, int load, int bits, std::size_t bytes, int hit_rate) {
+  const Filter& filter = filter_at(load, bits, bytes);
+  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), hit_rate);
+  std::vector<std::uint8_t> answers(keys.size());
+  BesideCeiling beside(state, bytes);
+  std::size_t hits = 0;
+  for (auto _ : state) {
+    beside.repeatable(keys, [&](auto piece) { hits = filter.may_contain(piece, answers); });
+  }
+  beside.report();
+  report_filter(state, filter, keys, hit_rate, hits);
+}
+
+void single(benchmark::State& state, int load, int bits, std::size_t bytes, int hit_rate) {
+  const Filter& filter = filter_at(load, bits, bytes);
+  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), hit_rate);
+  BesideCeiling beside(state, bytes);
+  std::size_t hits = 0;
+  for (auto _ : state) {
+    beside.repeatable(keys, [&](auto piece) {
+      hits = 0;
+      for (const std::uint64_t key : piece) hits += filter.may_contain(key);
+      benchmark::DoNotOptimize(hits);
+    });
+  }
+  beside.report();
+  report_filter(state, filter, keys, hit_rate, hits);
+}
+
+// Many calls with `length` keys each.
+void batches_of(benchmark::State& state, std::size_t length, int bits, std::size_t bytes) {
+  const Filter& filter = filter_at(95, bits, bytes);
+  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), 0);
+  std::vector<std::uint8_t> answers(length);
+  BesideCeiling beside(state, bytes);
+  for (auto _ : state) {
+    beside.repeatable(keys, [&](auto piece) {
+      for (std::size_t at = 0; at < piece.size(); at += length) {
+        const auto part = piece.subspan(at, std::min(length, piece.size() - at));
+        benchmark::DoNotOptimize(filter.may_contain(part, std::span(answers).first(part.size())));
+      }
+    });
+  }
+  beside.report();
+}
+
+// A text of `length` characters for a number.
+std::string text_of(std::uint64_t number, std::size_t length) {
+  std::string text = std::to_string(number);
+  text.insert(0, length - std::min(length, text.size()), '.');
+  return text;
+}
+
+// Strings to ask for, in a filter that holds those with numbers below kAbsent beside integers.
+void strings(benchmark::State& state, std::size_t length, int bits, std::size_t bytes,
+             int hit_rate) {
+  const std::vector<std::uint64_t> numbers = questions(bytes, kAbsent, hit_rate);
+  std::vector<std::string> texts;
+  for (const std::uint64_t number : numbers) texts.push_back(text_of(number, length));
+  const std::vector<std::string_view> keys(texts.begin(), texts.end());
+  Filter filter(options_of(bits, bytes));
+  fill(filter, filter.capacity() - keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (numbers[i] < kAbsent) filter.insert(keys[i]);
+  }
+  std::vector<std::uint8_t> answers(keys.size());
+  std::size_t asked = 0;
+  for (auto _ : state) {
+    const double start = now();
+    benchmark::DoNotOptimize(filter.may_contain(keys, answers));
+    state.SetIterationTime(now() - start);
+    asked += keys.size();
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(asked));
+}
+
+}  // namespace
+
+void add_lookups() {
+  const auto hits = [](int rate) { return "/hits:" + std::to_string(rate); };
+  for (const int bits : kWidths) {
+    for (const std::size_t bytes : sizes()) {
+      const std::string end = "/" + suffix(bits, bytes);
+      for (const int load : kLoads) {
+        const std::string middle = "/load:" + std::to_string(load) + end;
+        for (const int rate : kHitRates) {
+          add("may_contain/batch" + hits(rate) + middle,
+              [=](benchmark::State& state) { batch(state, load, bits, bytes, rate); });
+          add("may_contain/single" + hits(rate) + middle,
+              [=](benchmark::State& state) { single(state, load, bits, bytes, rate); });
+        }
+      }
+      for (const std::size_t length : {16u, 64u, 256u, 1024u, 16384u, 262144u, 1048576u}) {
+        add("may_contain/length:" + std::to_string(length) + end,
+            [=](benchmark::State& state) { batches_of(state, length, bits, bytes); });
+      }
+    }
+  }
+  for (const int bits : kWidths) {
+    for (const std::size_t bytes : sizes()) {
+      for (const std::size_t length : {16u, 100u}) {
+        for (const int rate : kNoneAndAll) {
+          add("may_contain/strings:" + std::to_string(length) + hits(rate) + "/" +
+                  suffix(bits, bytes),
+              [=](benchmark::State& state) { strings(state, length, bits, bytes, rate); });
+        }
+      }
+    }
+  }
+}
+
+}  // namespace nestline::bench

@@ -1,0 +1,260 @@
+// ConcurrentFilter: single keys, growing, and what it tells of itself. Its batches are in
+// concurrent_batch.cc.
+#include "nestline/concurrent_filter.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "lib/concurrent/concurrent_state.h"
+#include "lib/filter/growth.h"
+
+namespace nestline {
+namespace {
+
+using State = ConcurrentFilter::State;
+
+bool may_contain_hash(const State& state, std::uint64_t hash) {
+  return state.read([&](const Filter::State& table) { return contains(table, hash); });
+}
+
+// Runs an insert or update, work(blocks, added), until it comes to an outcome; the filter grows for
+// it where it may. Counts the key when it was stored, unless the work has made `added` false.
+// `adds`: whether it surely adds a key, and so has to wait where the filter has to grow first.
+template <typename Work>
+Outcome with_room(State& state, bool adds, Work&& work) {
+  bool may_grow = true;
+  for (;;) {
+    const Tried tried = state.write([&](Filter::State& table, auto& blocks) {
+      const bool growing = may_grow && table.grows_by_itself();
+      const std::uint32_t growth = table.view.geometry.growth;
+      if (growing && adds && state.keys.allowed() <= 0) {
+        return std::optional(Tried{.due = true, .growth = growth});
+      }
+      bool added = true;
+      const std::optional<Outcome> outcome = work(blocks, added);
+      if (!outcome) return std::optional<Tried>();
+      if (outcome == Outcome::stored && added) state.keys.add(1);
+      const bool full = growing && *outcome == Outcome::full;
+      return std::optional(Tried{*outcome, full, full, growth});
+    });
+    if (!tried.due) return tried.outcome;
+    may_grow = make_way(state, tried);
+  }
+}
+
+Inserted insert_unique_hash(State& state, std::uint64_t hash) {
+  if (may_contain_hash(state, hash)) return {Outcome::present};
+  return {with_room(state, true,
+                    [&](auto& blocks, bool&) { return blocks.insert_unique(blocks.home(hash)); })};
+}
+
+Inserted update_hash(State& state, std::uint64_t old_hash, std::uint64_t new_hash) {
+  return {with_room(state, false, [&](auto& blocks, bool& added) {
+    bool replaced = false;
+    const auto outcome = blocks.update(blocks.home(old_hash), blocks.home(new_hash), replaced);
+    added = !replaced;
+    store_before_load();
+    return outcome;
+  })};
+}
+
+bool erase_hash(State& state, std::uint64_t hash) {
+  return state.write([&](Filter::State&, auto& blocks) {
+    const bool erased = blocks.erase(blocks.home(hash));
+    if (erased) state.keys.add(-1);
+    return std::optional(erased);
+  });
+}
+
+unsigned count_hash(const State& state, std::uint64_t hash) {
+  return state.read([&](const Filter::State& table) {
+    return with_table<BlockLocks>(
+        table, [&](const auto& blocks) { return blocks.count(blocks.home(hash)); });
+  });
+}
+
+}  // namespace
+
+// Out of line, so that the many questions that need no second look do not pay for its registers.
+[[gnu::noinline]] bool contains_after_all(const Filter::State& table, std::uint64_t hash) {
+  // Counting does all of R4: it tries again, then locks.
+  return with_table<BlockLocks>(
+      table, [&](const auto& blocks) { return blocks.count(blocks.home(hash)) != 0; });
+}
+
+bool contains(const Filter::State& table, std::uint64_t hash) {
+  const Answer answer = table.kernels->ask(table.view, hash);
+  if (answer == Answer::undecided) [[unlikely]]
+    return contains_after_all(table, hash);
+  return answer == Answer::yes;
+}
+
+bool contains_integer(const Filter::State& table, std::uint64_t key) {
+  const Answer answer = table.kernels->ask_integer(table.view, key);
+  if (answer == Answer::undecided) [[unlikely]]
+    return contains_after_all(table, table.hash(key));
+  return answer == Answer::yes;
+}
+
+bool make_way(State& state, const Tried& tried) noexcept {
+  // Room for so many keys is pretended before a filter that cannot grow is tried again: each thread
+  // gets its share of it (key_count.h).
+  constexpr std::uint64_t kPatience = std::uint64_t{1} << 16;
+  const auto is_due = [&](const Filter::State& table, std::uint64_t keys) {
+    return table.view.geometry.growth == tried.growth && table.grows_by_itself() &&
+           (tried.full || keys >= table.capacity);
+  };
+  // As a writer, so that no exchange resets the count meanwhile.
+  const bool due = state.write([&](const Filter::State& table, auto&) {
+    const std::uint64_t keys = state.keys.total();
+    if (keys < table.capacity) state.keys.allow(table.capacity - keys);
+    return std::optional(is_due(table, keys));
+  });
+  if (!due) return true;
+  bool possible = true;
+  // Not for a table that another thread has exchanged by now.
+  const auto wanted = [&](const Filter::State& table) { return is_due(table, state.keys.total()); };
+  try {
+    state.exchange(
+        [&](const Filter::State& table) {
+          auto doubled = grown(table);
+          possible = doubled != nullptr;
+          return doubled;
+        },
+        wanted);
+  } catch (const std::bad_alloc&) {
+    possible = false;
+  }
+  if (!possible) state.keys.allow(kPatience);
+  return possible;
+}
+
+Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
+  return {with_room(state, true,
+                    [&](auto& blocks, bool&) { return blocks.insert(blocks.home(hash)); })};
+}
+
+ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
+
+// The state takes the filter's when there is memory for it, so that nothing is lost without.
+ConcurrentFilter::ConcurrentFilter(Filter&& filter)
+    : state_(std::make_unique<State>(std::move(filter))) {}
+
+ConcurrentFilter::ConcurrentFilter(ConcurrentFilter&& other) noexcept = default;
+ConcurrentFilter& ConcurrentFilter::operator=(ConcurrentFilter&& other) noexcept = default;
+ConcurrentFilter::~ConcurrentFilter() = default;
+
+Filter ConcurrentFilter::freeze() && {
+  std::unique_ptr<Filter::State> table = state_->release();
+  state_.reset();
+  std::for_each_n(table->blocks(), table->view.geometry.blocks(), BlockLocks::forget_version);
+  return FilterAccess::make(std::move(table));
+}
+
+Filter ConcurrentFilter::snapshot() const {
+  const State::Pause pause(*state_);
+  return FilterAccess::make(full_copy(pause.table()));
+}
+
+Inserted ConcurrentFilter::insert(std::uint64_t key) noexcept {
+  return insert_hash(*state_, state_->hash(key));
+}
+Inserted ConcurrentFilter::insert(std::string_view key) noexcept {
+  return insert_hash(*state_, state_->hash(key));
+}
+Inserted ConcurrentFilter::insert(Hash key) noexcept { return insert_hash(*state_, key.value); }
+
+Inserted ConcurrentFilter::insert_unique(std::uint64_t key) noexcept {
+  return insert_unique_hash(*state_, state_->hash(key));
+}
+Inserted ConcurrentFilter::insert_unique(std::string_view key) noexcept {
+  return insert_unique_hash(*state_, state_->hash(key));
+}
+Inserted ConcurrentFilter::insert_unique(Hash key) noexcept {
+  return insert_unique_hash(*state_, key.value);
+}
+
+Inserted ConcurrentFilter::update(std::uint64_t old_key, std::uint64_t new_key) noexcept {
+  return update_hash(*state_, state_->hash(old_key), state_->hash(new_key));
+}
+Inserted ConcurrentFilter::update(std::string_view old_key, std::string_view new_key) noexcept {
+  return update_hash(*state_, state_->hash(old_key), state_->hash(new_key));
+}
+Inserted ConcurrentFilter::update(Hash old_key, Hash new_key) noexcept {
+  return update_hash(*state_, old_key.value, new_key.value);
+}
+
+bool ConcurrentFilter::may_contain(std::uint64_t key) const noexcept {
+  return state_->read([&](const Filter::State& table) { return contains_integer(table, key); });
+}
+bool ConcurrentFilter::may_contain(std::string_view key) const noexcept {
+  return may_contain_hash(*state_, state_->hash(key));
+}
+bool ConcurrentFilter::may_contain(Hash key) const noexcept {
+  return may_contain_hash(*state_, key.value);
+}
+
+unsigned ConcurrentFilter::count(std::uint64_t key) const noexcept {
+  return count_hash(*state_, state_->hash(key));
+}
+unsigned ConcurrentFilter::count(std::string_view key) const noexcept {
+  return count_hash(*state_, state_->hash(key));
+}
+unsigned ConcurrentFilter::count(Hash key) const noexcept { return count_hash(*state_, key.value); }
+
+bool ConcurrentFilter::erase(std::uint64_t key) noexcept {
+  return erase_hash(*state_, state_->hash(key));
+}
+bool ConcurrentFilter::erase(std::string_view key) noexcept {
+  return erase_hash(*state_, state_->hash(key));
+}
+bool ConcurrentFilter::erase(Hash key) noexcept { return erase_hash(*state_, key.value); }
+
+void ConcurrentFilter::clear() { state_->exchange(empty_copy); }
+
+bool ConcurrentFilter::grow() { return state_->exchange(grown); }
+
+void ConcurrentFilter::merge(const Filter& other) {
+  state_->exchange(
+      [&](const Filter::State& table) { return merged(table, FilterAccess::state(other)); });
+}
+
+void ConcurrentFilter::merge(const ConcurrentFilter& other) {
+  // Never two filters' writers paused at once: two filters may be merged into each other.
+  merge(other.snapshot());
+}
+
+std::uint64_t ConcurrentFilter::size() const noexcept { return state_->keys.total(); }
+
+std::uint64_t ConcurrentFilter::capacity() const noexcept {
+  return state_->read([](const Filter::State& table) { return table.capacity; });
+}
+
+std::uint64_t ConcurrentFilter::max_capacity() const noexcept {
+  return state_->read([](const Filter::State& table) { return table.max_capacity; });
+}
+
+unsigned ConcurrentFilter::growth() const noexcept {
+  return state_->read([](const Filter::State& table) { return table.view.geometry.growth; });
+}
+
+double ConcurrentFilter::load_factor() const noexcept {
+  return state_->read(
+      [&](const Filter::State& table) { return nestline::load_factor(table, size()); });
+}
+
+double ConcurrentFilter::expected_fpr() const noexcept {
+  return state_->read(
+      [&](const Filter::State& table) { return nestline::expected_fpr(table, size()); });
+}
+
+int ConcurrentFilter::bits() const noexcept { return state_->bits; }
+
+std::uint64_t ConcurrentFilter::seed() const noexcept { return state_->seed; }
+
+std::size_t ConcurrentFilter::memory_bytes() const noexcept {
+  return state_->read([](const Filter::State& table) { return table.storage.bytes().size(); });
+}
+
+}  // namespace nestline

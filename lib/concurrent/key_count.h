@@ -1,0 +1,74 @@
+// How many keys a ConcurrentFilter holds, counted by many threads without waiting for each other.
+//
+// Each thread adds to one of kStripes numbers, each in a cache line of its own; the sum is exact
+// while nobody adds. For a filter that grows by itself the sum must be compared with the capacity
+// before each insert. That is done at a distance: when the sum is taken, a stripe gets a share of
+// the room that was left, and looks again only when it has used it up. So one thread by itself
+// grows the filter at exactly the same key as Filter does, and many threads near enough.
+#ifndef NESTLINE_LIB_CONCURRENT_KEY_COUNT_H_
+#define NESTLINE_LIB_CONCURRENT_KEY_COUNT_H_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace nestline {
+
+class KeyCount {
+ public:
+  explicit KeyCount(std::uint64_t keys) { stripes_[0].keys = static_cast<std::int64_t>(keys); }
+
+  // Also makes everything stored before visible to all (locking.h, W7).
+  void add(std::int64_t keys) noexcept { mine().keys += keys; }
+
+  // A key that is erased by a thread which has not seen its insert may be subtracted first.
+  [[nodiscard]] std::uint64_t total() const noexcept {
+    std::int64_t sum = 0;
+    for (const Stripe& stripe : stripes_) sum += stripe.keys;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
+  }
+
+  // Keys this thread may insert before it has to call allow() again. Not exact when threads share a
+  // stripe.
+  [[nodiscard]] std::int64_t allowed() noexcept {
+    Stripe& stripe = mine();
+    return stripe.look_at - stripe.keys;
+  }
+  // Allows this thread its share, at least one key, of `room` keys.
+  void allow(std::uint64_t room) noexcept {
+    Stripe& stripe = mine();
+    stripe.look_at =
+        stripe.keys + static_cast<std::int64_t>(std::max<std::uint64_t>(1, room / kShares));
+  }
+
+  // Sets the sum and takes back what was allowed, while nobody adds.
+  void reset(std::uint64_t keys) noexcept {
+    std::int64_t sum = 0;
+    for (const Stripe& stripe : stripes_) sum += stripe.keys;
+    mine().keys += static_cast<std::int64_t>(keys) - sum;
+    for (Stripe& stripe : stripes_) stripe.look_at = stripe.keys.load();
+  }
+
+ private:
+  static constexpr std::size_t kStripes = 32;
+  // So all stripes together never have more than an eighth of the room that there was.
+  static constexpr std::size_t kShares = 8 * kStripes;
+  struct alignas(64) Stripe {
+    std::atomic<std::int64_t> keys{0};
+    std::atomic<std::int64_t> look_at{0};  // the value of `keys` that ends what was allowed
+  };
+
+  Stripe& mine() noexcept {
+    static std::atomic<std::size_t> threads{0};
+    thread_local const std::size_t number = threads++;
+    return stripes_[number % kStripes];
+  }
+
+  std::array<Stripe, kStripes> stripes_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_CONCURRENT_KEY_COUNT_H_

@@ -1,0 +1,63 @@
+// When memory that readers may be in can be freed: userspace RCU, the flavour in which threads
+// register by themselves (liburcu-bp).
+//
+// Why this scheme: a reader pays a few moves to memory of its own thread, whatever the number of
+// threads; it never waits; and a library cannot ask the program's threads to register. What it
+// costs is that who frees waits for the readers of the whole process that are inside at that
+// moment, so reading sections are short: one question, or one chunk of a batch.
+//
+// liburcu is not compiled for ThreadSanitizer, which therefore has to be told what it orders.
+#ifndef NESTLINE_LIB_CONCURRENT_RECLAIM_H_
+#define NESTLINE_LIB_CONCURRENT_RECLAIM_H_
+
+#include "lib/place/memory_order.h"
+
+// Sanitizers see what is compiled here: the thread sanitizer does not know liburcu's orders, and
+// the undefined one that liburcu puts its readers at smaller alignments than their type has.
+#ifndef NESTLINE_SANITIZED
+#define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
+#endif
+// C++ code asks of a thread_local of another file whether it has a constructor to run, each time it
+// uses it. liburcu's, in C, has none: __thread says so.
+#include <urcu/tls-compat.h>
+#undef DECLARE_URCU_TLS
+#define DECLARE_URCU_TLS(type, name) __thread type name
+#include <urcu/urcu-bp.h>
+
+#if NESTLINE_TSAN
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace nestline {
+
+#if NESTLINE_TSAN
+inline char grace_period_mark;
+#endif
+
+// While it lives, what the thread reads through an atomic pointer is not freed. Sections nest.
+class ReadSection {
+ public:
+  ReadSection() noexcept { urcu_bp_read_lock(); }
+  ~ReadSection() {
+#if NESTLINE_TSAN
+    __tsan_release(&grace_period_mark);
+#endif
+    urcu_bp_read_unlock();
+  }
+  ReadSection(const ReadSection&) = delete;
+  ReadSection& operator=(const ReadSection&) = delete;
+};
+
+// Returns when every section that had begun before has ended; sections that begin later see
+// everything that was written before. Not to be called inside a section.
+inline void wait_for_readers() noexcept {
+  urcu_bp_synchronize_rcu();
+#if NESTLINE_TSAN
+  __tsan_acquire(&grace_period_mark);
+#endif
+}
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_CONCURRENT_RECLAIM_H_

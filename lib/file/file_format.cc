@@ -1,0 +1,292 @@
+#include "lib/file/file_format.h"
+
+#include <bit>
+#include <cstring>
+
+#include "lib/place/hash.h"
+#include "lib/place/little_endian.h"
+#include "nestline/io.h"
+
+namespace nestline {
+namespace {
+
+using std::to_string;
+
+// The first byte is no ASCII and begins no UTF-8 text; the last four change when line ends are
+// converted, and end the output where somebody types the file on an old system.
+constexpr std::array<std::uint8_t, 8> kMagic = {0x8e, 'N', 'S', 'T', '\r', '\n', 0x1a, '\n'};
+constexpr std::size_t kNameBytes = 4;  // of the magic, before its line ends
+
+// Where the fields are. Nothing but zeros stands between the last one and the checksum.
+constexpr std::size_t kByteOrderAt = 8;
+constexpr std::size_t kFormatVersionAt = 12;
+constexpr std::size_t kHashVersionAt = 16;
+constexpr std::size_t kBitsAt = 20;
+constexpr std::size_t kBaseBlocksAt = 24;
+constexpr std::size_t kGrowthAt = 32;
+constexpr std::size_t kReservedAt = 36;
+constexpr std::size_t kSeedAt = 40;
+constexpr std::size_t kKeysAt = 48;
+constexpr std::size_t kCapacityAt = 56;
+constexpr std::size_t kMaxCapacityAt = 64;
+constexpr std::size_t kFileBytesAt = 72;
+constexpr std::size_t kFieldsEnd = 80;
+constexpr std::size_t kHeaderChecksumAt = kHeaderBytes - kChecksumBytes;
+
+constexpr std::uint32_t kByteOrder = 0x01020304;
+constexpr std::uint32_t kSwappedByteOrder = 0x04030201;
+constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;  // of a promise: Options::capacity
+
+constexpr const char* kCopyAgain = "; copy the file again or restore it";
+constexpr const char* kNotOurs = "; the file was not written by nestline, build it again";
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+Flaw cut_off(std::uint64_t file_bytes) {
+  return {file_bytes, "the file ends within its header, after " + to_string(file_bytes) +
+                          " of 4096 bytes" + kCopyAgain};
+}
+
+// Whether the file begins with the magic, or with as much of it as it has.
+std::optional<Flaw> judge_magic(std::span<const std::byte> start) {
+  if (start.empty()) return Flaw{0, "it is empty, but a filter has at least 4176 bytes"};
+  const auto magic = std::as_bytes(std::span(kMagic));
+  const auto begin = start.first(std::min(start.size(), magic.size()));
+  const auto differs = std::mismatch(begin.begin(), begin.end(), magic.begin()).first;
+  if (differs == begin.end()) return std::nullopt;
+  if (std::equal(begin.begin(), begin.end(), magic.rbegin(), magic.rend())) {
+    return Flaw{0,
+                "its bytes are in reverse order, but a filter file is the same on every machine; "
+                "use the file as nestline wrote it"};
+  }
+  const auto same = static_cast<std::size_t>(differs - begin.begin());
+  if (same < kNameBytes)
+    return Flaw{0, "this is not a nestline filter, it begins with other bytes"};
+  return Flaw{same,
+              "the file was changed on its way, as a transfer as text does; transfer it again "
+              "in binary mode"};
+}
+
+// Whether this is a nestline file of a version that this library reads, in the right byte order.
+// All later versions have the same first 16 bytes, so that this can be told of them too.
+std::optional<Flaw> identify(std::span<const std::byte> start, std::uint64_t file_bytes) {
+  if (auto flaw = judge_magic(start)) return flaw;
+  if (start.size() < kFormatVersionAt) return cut_off(file_bytes);
+  const auto order = get<std::uint32_t>(start, kByteOrderAt);
+  if (order == kSwappedByteOrder) {
+    return Flaw{kByteOrderAt,
+                "its numbers are big-endian, but a filter file is little-endian on "
+                "every machine; use the file as nestline wrote it"};
+  }
+  if (order != kByteOrder) {
+    return Flaw{kByteOrderAt, std::string("the byte-order mark is damaged") + kCopyAgain};
+  }
+  if (start.size() < kHashVersionAt) return cut_off(file_bytes);
+  const auto version = get<std::uint32_t>(start, kFormatVersionAt);
+  if (version != kFormatVersion) {
+    return Flaw{kFormatVersionAt, "the format version is " + to_string(version) +
+                                      ", but this library reads version " +
+                                      to_string(kFormatVersion) +
+                                      (version > kFormatVersion ? "; use a newer nestline" : "")};
+  }
+  if (start.size() < kHeaderBytes) return cut_off(file_bytes);
+  return std::nullopt;
+}
+
+std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t told,
+                                 std::uint64_t file_bytes) {
+  const std::uint64_t wanted = header.file_bytes();
+  if (told != wanted) {
+    return Flaw{kFileBytesAt, "it says it is " + to_string(told) + " bytes long, but " +
+                                  to_string(header.geometry.blocks()) + " blocks make " +
+                                  to_string(wanted) + kNotOurs};
+  }
+  if (file_bytes < wanted) {
+    return Flaw{file_bytes, "the file ends here, " + to_string(wanted - file_bytes) +
+                                " bytes too early" + kCopyAgain};
+  }
+  if (file_bytes > wanted) {
+    return Flaw{wanted, to_string(file_bytes - wanted) +
+                            " bytes follow behind the end of the filter; remove them or copy the "
+                            "file again"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+FormatError::FormatError(std::string file_, std::uint64_t offset_, std::string cause_)
+    : std::runtime_error(file_ + ": at byte " + std::to_string(offset_) + ": " + cause_),
+      file(std::move(file_)),
+      offset(offset_),
+      cause(std::move(cause_)) {}
+
+ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
+  ChecksumBytes checksum;
+  put(checksum, 0, checksum_bytes(bytes.data(), bytes.size()));
+  return checksum;
+}
+
+std::optional<Flaw> check_fields(const FileHeader& header) {
+  const Geometry& geometry = header.geometry;
+  if (header.bits != 8 && header.bits != 12 && header.bits != 16) {
+    return Flaw{kBitsAt, "the fingerprint width is not 8, 12 or 16 bits"};
+  }
+  if (geometry.growth > max_growth(header.bits)) {
+    return Flaw{kGrowthAt, "the filter has grown " + to_string(geometry.growth) +
+                               " times, but this library reads at most " +
+                               to_string(max_growth(header.bits)) + " at " +
+                               to_string(header.bits) + " bits"};
+  }
+  // In this order: the shift is safe only for the numbers that pass.
+  if (geometry.base_blocks == 0 || geometry.base_blocks > kMaxBlocks >> geometry.growth) {
+    return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
+                                   ", is not in 1 to " + to_string(kMaxBlocks >> geometry.growth)};
+  }
+  const std::uint64_t slots = geometry.blocks() * slots_of(header.bits);
+  if (header.keys > slots) {
+    return Flaw{kKeysAt, "it says it holds " + to_string(header.keys) + " keys, but has only " +
+                             to_string(slots) + " slots"};
+  }
+  if (header.capacity == 0 || header.capacity > slots) {
+    return Flaw{kCapacityAt, "the capacity, " + to_string(header.capacity) + ", is not in 1 to " +
+                                 to_string(slots) + ", the number of slots"};
+  }
+  if (header.max_capacity > kMaxKeys) {
+    return Flaw{kMaxCapacityAt, "the maximal capacity is above 2^53"};
+  }
+  return std::nullopt;
+}
+
+HeaderBytes encode_header(const FileHeader& header) {
+  HeaderBytes bytes{};
+  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  put(bytes, kByteOrderAt, kByteOrder);
+  put(bytes, kFormatVersionAt, kFormatVersion);
+  put(bytes, kHashVersionAt, kHashVersion);
+  put(bytes, kBitsAt, static_cast<std::uint32_t>(header.bits));
+  put(bytes, kBaseBlocksAt, header.geometry.base_blocks);
+  put(bytes, kGrowthAt, header.geometry.growth);
+  put(bytes, kSeedAt, header.seed);
+  put(bytes, kKeysAt, header.keys);
+  put(bytes, kCapacityAt, header.capacity);
+  put(bytes, kMaxCapacityAt, header.max_capacity);
+  put(bytes, kFileBytesAt, header.file_bytes());
+  const ChecksumBytes checksum = encode_checksum(std::span(bytes).first(kHeaderChecksumAt));
+  std::copy(checksum.begin(), checksum.end(), bytes.begin() + kHeaderChecksumAt);
+  return bytes;
+}
+
+std::optional<Flaw> decode_header(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                  FileHeader& header) {
+  if (auto flaw = identify(start, file_bytes)) return flaw;
+
+  const auto hash_version = get<std::uint32_t>(start, kHashVersionAt);
+  if (hash_version != kHashVersion) {
+    return Flaw{kHashVersionAt, "its keys are placed by hash version " + to_string(hash_version) +
+                                    ", but this library knows version " + to_string(kHashVersion) +
+                                    (hash_version > kHashVersion ? "; use a newer nestline" : "")};
+  }
+  if (get<std::uint64_t>(start, kHeaderChecksumAt) !=
+      checksum_bytes(start.data(), kHeaderChecksumAt)) {
+    return Flaw{kHeaderChecksumAt,
+                std::string("the header does not match its checksum") + kCopyAgain};
+  }
+
+  // A width that does not fit an int is as wrong as 0.
+  const auto bits = get<std::uint32_t>(start, kBitsAt);
+  header.bits = bits <= 16 ? static_cast<int>(bits) : 0;
+  header.geometry.base_blocks = get<std::uint64_t>(start, kBaseBlocksAt);
+  header.geometry.growth = get<std::uint32_t>(start, kGrowthAt);
+  header.seed = get<std::uint64_t>(start, kSeedAt);
+  header.keys = get<std::uint64_t>(start, kKeysAt);
+  header.capacity = get<std::uint64_t>(start, kCapacityAt);
+  header.max_capacity = get<std::uint64_t>(start, kMaxCapacityAt);
+  if (auto flaw = check_fields(header)) {
+    flaw->cause += kNotOurs;
+    return flaw;
+  }
+  constexpr std::array<std::array<std::size_t, 2>, 2> kUnused = {
+      {{kReservedAt, kSeedAt}, {kFieldsEnd, kHeaderChecksumAt}}};
+  for (const auto& [from, to] : kUnused) {
+    if (!is_zero(start.subspan(from, to - from))) {
+      return Flaw{from, std::string("reserved bytes of the header are not 0") + kNotOurs};
+    }
+  }
+  return judge_length(header, get<std::uint64_t>(start, kFileBytesAt), file_bytes);
+}
+
+ContentCheck::ContentCheck(const FileHeader& header, std::span<const std::byte> checksums)
+    : header_(header), kernels_(kernels_for(header.bits)), checksums_(checksums) {}
+
+std::optional<Flaw> ContentCheck::checksums() const {
+  const std::size_t covered = checksums_.size() - kChecksumBytes;
+  if (get<std::uint64_t>(checksums_, covered) == checksum_bytes(checksums_.data(), covered)) {
+    return std::nullopt;
+  }
+  return Flaw{
+      header_.checksums_offset(),
+      std::string("the checksums of the blocks do not match their own checksum") + kCopyAgain};
+}
+
+std::optional<Flaw> ContentCheck::section(std::uint64_t i, std::span<const std::byte> bytes) {
+  const auto at = static_cast<std::size_t>(i) * kChecksumBytes;
+  if (get<std::uint64_t>(checksums_, at) != checksum_bytes(bytes.data(), bytes.size())) {
+    return Flaw{FileHeader::section_offset(i),
+                "the blocks from here to byte " +
+                    to_string(FileHeader::section_offset(i) + bytes.size() - 1) + ", section " +
+                    to_string(i + 1) + " of " + to_string(header_.sections()) +
+                    ", do not match their checksum" + kCopyAgain};
+  }
+  return blocks(i * (kSectionBytes / kBlockBytes),
+                {reinterpret_cast<const Block*>(bytes.data()), bytes.size() / kBlockBytes});
+}
+
+std::optional<Flaw> ContentCheck::blocks(std::uint64_t first, std::span<const Block> blocks) {
+  for (const Block& each : blocks) {
+    if (auto flaw = block(first++, each)) return flaw;
+  }
+  return std::nullopt;
+}
+
+std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block) {
+  const auto flaw_at = [&](std::size_t byte, const char* what) {
+    return Flaw{kHeaderBytes + index * kBlockBytes + byte,
+                "in block " + to_string(index) + " " + what + kNotOurs};
+  };
+  const auto header = std::as_bytes(std::span(block.bytes)).subspan(kMarkByte);
+  if (!is_zero(header.subspan(1))) {
+    return flaw_at(kMarkByte + 1, "lock and version are not 0");
+  }
+  return visit_layout(header_.bits, [&](auto layout) -> std::optional<Flaw> {
+    using L = decltype(layout);
+    const std::uint64_t free = kernels_.free_slots(block);
+    const std::uint64_t taken = L::kAllSlots & ~free;
+    counted_ += static_cast<std::uint64_t>(std::popcount(taken));
+    if constexpr (L::kBits == 12) {
+      for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
+        const std::uint32_t s = first_slot(rest);
+        if (L::get(block, s) == 0) continue;
+        return flaw_at(L::kNibbleByte + s % L::kNibbleRun, "a free slot is not all 0");
+      }
+    }
+    const std::uint32_t growth = header_.geometry.growth;
+    const std::uint64_t child = index & ((std::uint64_t{1} << growth) - 1);
+    for (std::uint64_t rest = growth == 0 ? 0 : taken; rest != 0; rest &= rest - 1) {
+      const std::uint32_t s = first_slot(rest);
+      if (L::get(block, s) >> (static_cast<std::uint32_t>(L::kBits) - growth) == child) continue;
+      return flaw_at(L::kBits == 16 ? 2 * s : s, "a fingerprint belongs to another block");
+    }
+    return std::nullopt;
+  });
+}
+
+std::optional<Flaw> ContentCheck::keys() const {
+  if (counted_ == header_.keys) return std::nullopt;
+  return Flaw{kKeysAt, "it says it holds " + to_string(header_.keys) +
+                           " keys, but its blocks hold " + to_string(counted_) + kNotOurs};
+}
+
+}  // namespace nestline

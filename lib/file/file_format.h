@@ -1,0 +1,118 @@
+// The file format as pure functions on bytes. docs/FORMAT.md says what every byte means.
+//
+//       0   header, 4096 bytes: magic, fields, zeros, and the checksum of all that
+//    4096   blocks
+//           one checksum for each section of the blocks: 1 MiB, the last one may be shorter
+//           the checksum of those checksums
+//
+// Reading treats its bytes as hostile. The header is judged first, by itself and against the length
+// of the file, so that whatever is allocated for the rest is no larger than what is there. Numbers
+// are put together from bytes, so that every machine reads and writes the same file.
+//
+// No file is opened here; io.cc does that and turns a Flaw into a FormatError with the file's name.
+#ifndef NESTLINE_LIB_FILE_FILE_FORMAT_H_
+#define NESTLINE_LIB_FILE_FILE_FORMAT_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "lib/kernels/kernels.h"
+#include "lib/place/geometry.h"
+#include "lib/place/layout.h"
+
+namespace nestline {
+
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::size_t kHeaderBytes = 4096;
+inline constexpr std::size_t kSectionBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kChecksumBytes = 8;
+
+// What the header tells of the filter and of the rest of the file.
+struct FileHeader {
+  int bits = 0;
+  Geometry geometry;
+  std::uint64_t seed = 0;
+  std::uint64_t keys = 0;
+  std::uint64_t capacity = 0;
+  std::uint64_t max_capacity = 0;
+
+  [[nodiscard]] std::uint64_t block_bytes() const { return geometry.blocks() * kBlockBytes; }
+  [[nodiscard]] std::uint64_t sections() const {
+    return (block_bytes() + kSectionBytes - 1) / kSectionBytes;
+  }
+  // Where section i begins, from the beginning of the file, and how long it is.
+  [[nodiscard]] static std::uint64_t section_offset(std::uint64_t i) {
+    return kHeaderBytes + i * kSectionBytes;
+  }
+  [[nodiscard]] std::size_t section_bytes(std::uint64_t i) const {
+    return static_cast<std::size_t>(
+        std::min<std::uint64_t>(kSectionBytes, block_bytes() - i * kSectionBytes));
+  }
+  [[nodiscard]] std::uint64_t checksums_offset() const { return kHeaderBytes + block_bytes(); }
+  // Of all sections' checksums and the one of themselves.
+  [[nodiscard]] std::uint64_t checksums_bytes() const { return (sections() + 1) * kChecksumBytes; }
+  [[nodiscard]] std::uint64_t file_bytes() const { return checksums_offset() + checksums_bytes(); }
+};
+
+// What is wrong, and at which byte of the file: FormatError without the name of the file.
+struct Flaw {
+  std::uint64_t offset;
+  std::string cause;
+};
+
+// Whether width, growth, blocks, keys and capacities are each in their range.
+std::optional<Flaw> check_fields(const FileHeader& header);
+
+using HeaderBytes = std::array<std::byte, kHeaderBytes>;
+HeaderBytes encode_header(const FileHeader& header);
+
+// Reads and judges the header of a file that is `file_bytes` long; `start` are its first 4096
+// bytes, or all of them when it has fewer. `header` is to be used only when there is no flaw: then
+// header.file_bytes() == file_bytes.
+std::optional<Flaw> decode_header(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                  FileHeader& header);
+
+using ChecksumBytes = std::array<std::byte, kChecksumBytes>;
+ChecksumBytes encode_checksum(std::span<const std::byte> bytes);
+
+// Judges all that stands behind the header: first checksums(), then every section in order, then
+// keys(). Nothing more is wrong when none of them finds a flaw.
+class ContentCheck {
+ public:
+  // `checksums`: the header.checksums_bytes() behind the blocks; they must outlive this object.
+  ContentCheck(const FileHeader& header, std::span<const std::byte> checksums);
+
+  // Whether the checksums themselves are as they were written.
+  [[nodiscard]] std::optional<Flaw> checksums() const;
+
+  // Whether section i is as it was written, and its blocks are as a filter leaves them: lock and
+  // version 0, free slots all zero, each fingerprint in a block where it can be found. Counts the
+  // keys. `bytes` must be aligned as blocks are.
+  std::optional<Flaw> section(std::uint64_t i, std::span<const std::byte> bytes);
+
+  // The same for blocks from number `first` on, without their checksum.
+  std::optional<Flaw> blocks(std::uint64_t first, std::span<const Block> blocks);
+
+  // Keys counted so far.
+  [[nodiscard]] std::uint64_t counted() const { return counted_; }
+
+  // Whether the header tells the number of keys counted by section().
+  [[nodiscard]] std::optional<Flaw> keys() const;
+
+ private:
+  std::optional<Flaw> block(std::uint64_t index, const Block& block);
+
+  FileHeader header_;
+  const Kernels& kernels_;
+  std::span<const std::byte> checksums_;
+  std::uint64_t counted_ = 0;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILE_FILE_FORMAT_H_

@@ -1,0 +1,160 @@
+// Filter: single keys, and what it tells of itself. Its batches are in batch.cc.
+#include "nestline/filter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "lib/filter/filter_state.h"
+#include "lib/filter/growth.h"
+#include "lib/filter/sizing.h"
+
+namespace nestline {
+namespace {
+
+using State = Filter::State;
+
+bool may_contain_hash(const State& state, std::uint64_t hash) {
+  return state.kernels->contains(state.view, hash);
+}
+
+// Runs an insert or update, again when the filter has grown for it.
+template <typename Work>
+Inserted with_room(std::unique_ptr<State>& state, Work&& work) {
+  for (;;) {
+    const Outcome outcome = *with_table<NoLocks>(*state, work);
+    if (outcome != Outcome::full || !state->grows_by_itself() || !try_to_grow(state)) {
+      return {outcome};
+    }
+  }
+}
+
+// An insert that adds a key: work(table).
+template <typename Work>
+Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
+  while (state->is_due_to_grow() && try_to_grow(state)) continue;
+  const Inserted inserted = with_room(state, work);
+  state->size += inserted.outcome == Outcome::stored;
+  return inserted;
+}
+
+Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
+  return add_key(state, [&](auto& table) { return table.insert(table.home(hash)); });
+}
+
+Inserted insert_unique_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
+  if (may_contain_hash(*state, hash)) return {Outcome::present};
+  return add_key(state, [&](auto& table) { return table.insert_unique(table.home(hash)); });
+}
+
+Inserted update_hash(std::unique_ptr<State>& state, std::uint64_t old_hash,
+                     std::uint64_t new_hash) {
+  bool replaced = false;
+  const Inserted inserted = with_room(state, [&](auto& table) {
+    return table.update(table.home(old_hash), table.home(new_hash), replaced);
+  });
+  state->size += inserted && !replaced;
+  return inserted;
+}
+
+bool erase_hash(State& state, std::uint64_t hash) {
+  const bool erased =
+      with_table<NoLocks>(state, [&](auto& table) { return table.erase(table.home(hash)); });
+  state.size -= erased;
+  return erased;
+}
+
+unsigned count_hash(const State& state, std::uint64_t hash) {
+  return with_table<NoLocks>(state, [&](auto& table) { return table.count(table.home(hash)); });
+}
+
+std::unique_ptr<State> make_state(const Options& options) {
+  const Size size = decide_size(options);
+  auto state = std::make_unique<State>(size.bits, Geometry{size.blocks, 0}, options.seed,
+                                       size.capacity, Storage::allocate(size.blocks), 0);
+  state->max_capacity = size.max_capacity;
+  return state;
+}
+
+}  // namespace
+
+Filter::Filter(const Options& options) : state_(make_state(options)) {}
+Filter::Filter(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Filter::Filter(Filter&& other) noexcept = default;
+Filter& Filter::operator=(Filter&& other) noexcept = default;
+Filter::~Filter() = default;
+
+Inserted Filter::insert(std::uint64_t key) noexcept {
+  return insert_hash(state_, state_->hash(key));
+}
+Inserted Filter::insert(std::string_view key) noexcept {
+  return insert_hash(state_, state_->hash(key));
+}
+Inserted Filter::insert(Hash key) noexcept { return insert_hash(state_, key.value); }
+
+Inserted Filter::insert_unique(std::uint64_t key) noexcept {
+  return insert_unique_hash(state_, state_->hash(key));
+}
+Inserted Filter::insert_unique(std::string_view key) noexcept {
+  return insert_unique_hash(state_, state_->hash(key));
+}
+Inserted Filter::insert_unique(Hash key) noexcept { return insert_unique_hash(state_, key.value); }
+
+Inserted Filter::update(std::uint64_t old_key, std::uint64_t new_key) noexcept {
+  return update_hash(state_, state_->hash(old_key), state_->hash(new_key));
+}
+Inserted Filter::update(std::string_view old_key, std::string_view new_key) noexcept {
+  return update_hash(state_, state_->hash(old_key), state_->hash(new_key));
+}
+Inserted Filter::update(Hash old_key, Hash new_key) noexcept {
+  return update_hash(state_, old_key.value, new_key.value);
+}
+
+bool Filter::may_contain(std::uint64_t key) const noexcept {
+  return state_->kernels->contains_integer(state_->view, key);
+}
+bool Filter::may_contain(std::string_view key) const noexcept {
+  return may_contain_hash(*state_, state_->hash(key));
+}
+bool Filter::may_contain(Hash key) const noexcept { return may_contain_hash(*state_, key.value); }
+
+unsigned Filter::count(std::uint64_t key) const noexcept {
+  return count_hash(*state_, state_->hash(key));
+}
+unsigned Filter::count(std::string_view key) const noexcept {
+  return count_hash(*state_, state_->hash(key));
+}
+unsigned Filter::count(Hash key) const noexcept { return count_hash(*state_, key.value); }
+
+bool Filter::erase(std::uint64_t key) noexcept { return erase_hash(*state_, state_->hash(key)); }
+bool Filter::erase(std::string_view key) noexcept { return erase_hash(*state_, state_->hash(key)); }
+bool Filter::erase(Hash key) noexcept { return erase_hash(*state_, key.value); }
+
+void Filter::clear() noexcept {
+  std::fill_n(state_->blocks(), state_->view.geometry.blocks(), Block{});
+  state_->size = 0;
+}
+
+bool Filter::grow() {
+  auto doubled = grown(*state_);
+  if (!doubled) return false;
+  state_ = std::move(doubled);
+  return true;
+}
+
+void Filter::merge(const Filter& other) { state_ = merged(*state_, *other.state_); }
+
+std::uint64_t Filter::size() const noexcept { return state_->size; }
+std::uint64_t Filter::capacity() const noexcept { return state_->capacity; }
+std::uint64_t Filter::max_capacity() const noexcept { return state_->max_capacity; }
+unsigned Filter::growth() const noexcept { return state_->view.geometry.growth; }
+double Filter::load_factor() const noexcept { return nestline::load_factor(*state_, state_->size); }
+double Filter::expected_fpr() const noexcept {
+  return nestline::expected_fpr(*state_, state_->size);
+}
+int Filter::bits() const noexcept { return state_->bits; }
+std::uint64_t Filter::seed() const noexcept { return state_->seed; }
+std::size_t Filter::memory_bytes() const noexcept { return state_->storage.bytes().size(); }
+
+}  // namespace nestline

@@ -1,0 +1,163 @@
+#include "lib/filter/growth.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "lib/filter/filter_state.h"
+#include "lib/filter/sizing.h"
+#include "lib/place/geometry.h"
+#include "lib/place/layout.h"
+#include "lib/table/table.h"
+
+namespace nestline {
+namespace {
+
+using State = Filter::State;
+
+// A filter in fresh memory like `state`, but with these blocks and this promise, and without keys.
+std::unique_ptr<State> fresh(const State& state, const Geometry& geometry, std::uint64_t capacity) {
+  auto made = std::make_unique<State>(state.bits, geometry, state.seed, capacity,
+                                      Storage::allocate(geometry.blocks()), 0);
+  made->max_capacity = state.max_capacity;
+  return made;
+}
+
+std::span<const Block> blocks_of(const State& state) {
+  return {state.view.blocks, static_cast<std::size_t>(state.view.geometry.blocks())};
+}
+
+template <typename Number>
+[[noreturn]] void refuse(const char* what, const char* differ, Number into, Number other) {
+  std::ostringstream sentence;
+  sentence << "filters can be merged only when they have " << what << "; these have " << differ
+           << ' ' << into << " and " << other;
+  throw std::invalid_argument(sentence.str());
+}
+
+void check_alike(const State& into, const State& other) {
+  if (into.bits != other.bits) {
+    refuse("fingerprints of the same width", "bits", into.bits, other.bits);
+  }
+  if (into.seed != other.seed) refuse("the same seed", "the seeds", into.seed, other.seed);
+  const Geometry& a = into.view.geometry;
+  const Geometry& b = other.view.geometry;
+  if (a.base_blocks != b.base_blocks) {
+    refuse("begun with the same number of blocks", "begun with", a.base_blocks, b.base_blocks);
+  }
+  if (a.growth != b.growth) {
+    refuse("doubled equally often (grow the smaller one)", "doubled", a.growth, b.growth);
+  }
+}
+
+[[noreturn]] void refuse_room(Outcome outcome) {
+  throw std::length_error(
+      outcome == Outcome::copies
+          ? "the filters cannot be merged: together they hold more copies of one key, or of keys "
+            "that look the same, than find place"
+          : "the filters cannot be merged: together they hold more keys than find room; they can "
+            "be when both have grown once more");
+}
+
+// Overwrites all blocks of `to` with those of `from`, lock and version being 0.
+void copy_blocks(const State& from, State& to) {
+  Block* block = to.blocks();
+  for (const Block& source : blocks_of(from)) {
+    copy_shared<kBlockBytes>(source.bytes.data(), block->bytes.data());  // a reader may lock it
+    std::fill(block->bytes.begin() + kMarkByte + 1, block->bytes.end(), std::uint8_t{0});
+    ++block;
+  }
+}
+
+// In which order fingerprints are added. By block is one pass over the memory. It fills the first
+// blocks before the last ones have got theirs, so that the last ones are then full of others' keys:
+// unions up to 97.5 % of the slots have always fitted, from 98.5 % on few. The first slots of all
+// blocks, then the second ones and so on, fits as much as single inserts do, but reads all blocks
+// once for each slot.
+enum class Order : std::uint8_t { by_block, by_slot };
+
+// Makes the union in the blocks of `made`. Not Outcome::stored: some fingerprint finds no room, and
+// the blocks are of no use.
+Outcome unite(const State& into, const State& other, Order order, State& made) {
+  copy_blocks(into, made);
+  const auto from = blocks_of(other);
+  // All marks first: whoever is away in `other` stays away where its home's mark covers it.
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::uint8_t& mark = made.blocks()[i].bytes[kMarkByte];
+    mark = std::max(mark, from[i].bytes[kMarkByte]);
+  }
+  return visit_layout(made.bits, [&](auto layout) {
+    using L = decltype(layout);
+    Table<L, NoLocks> table(made.blocks(), made.view.geometry, *made.kernels);
+    const std::size_t all = from.size() * L::kSlots;
+    for (std::size_t i = 0; i < all; ++i) {
+      const std::size_t block = order == Order::by_block ? i / L::kSlots : i % from.size();
+      const auto slot =
+          static_cast<std::uint32_t>(order == Order::by_block ? i % L::kSlots : i / from.size());
+      const std::uint32_t fingerprint = L::get(from[block], slot);
+      if (fingerprint == 0) continue;
+      const std::uint32_t phase = L::phase_at(fingerprint, slot);
+      const Place place{block, L::bucket(fingerprint, phase), fingerprint, phase};
+      const Outcome outcome = *table.insert(place);
+      if (outcome != Outcome::stored) return outcome;
+    }
+    return Outcome::stored;
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<State> grown(const State& state) {
+  const Geometry& geometry = state.view.geometry;
+  if (geometry.growth >= max_growth(state.bits) || geometry.blocks() > kMaxBlocks / 2) {
+    return nullptr;
+  }
+  const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
+  auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
+  const auto from = blocks_of(state);
+  state.kernels->split(from.data(), from.size(), geometry.growth, made->blocks());
+  made->size = state.size;
+  return made;
+}
+
+bool try_to_grow(std::unique_ptr<State>& state) noexcept {
+  try {
+    auto doubled = grown(*state);
+    if (!doubled) return false;
+    state = std::move(doubled);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+std::unique_ptr<State> merged(const State& into, const State& other) {
+  check_alike(into, other);
+  const std::uint64_t slots = into.view.geometry.blocks() * slots_of(into.bits);
+  if (into.size + other.size > slots) refuse_room(Outcome::full);
+  auto made = empty_copy(into);
+  Outcome outcome = unite(into, other, Order::by_block, *made);
+  // Copies that are too many are so in any order.
+  if (outcome == Outcome::full) outcome = unite(into, other, Order::by_slot, *made);
+  if (outcome != Outcome::stored) refuse_room(outcome);
+  made->size = into.size + other.size;
+  return made;
+}
+
+std::unique_ptr<State> empty_copy(const State& state) {
+  return fresh(state, state.view.geometry, state.capacity);
+}
+
+std::unique_ptr<State> full_copy(const State& state) {
+  auto made = empty_copy(state);
+  copy_blocks(state, *made);
+  made->size = state.size;
+  return made;
+}
+
+}  // namespace nestline

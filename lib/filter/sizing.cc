@@ -1,0 +1,279 @@
+#include "lib/filter/sizing.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "lib/place/geometry.h"
+#include "lib/place/layout.h"
+
+namespace nestline {
+namespace {
+
+// The load that is promised from 8 blocks on, and below: the share of their slots that 1, 2, ... 7
+// blocks hold in all but one of a million filters (bench/filter/fill_limits.cc).
+constexpr double kFullLoad = 0.95;
+constexpr std::array<double, 7> kSmallLoad = {0.75, 0.80, 0.85, 0.90, 0.90, 0.93, 0.94};
+
+// A rate is met by lowering the load, but not below half: the next width then needs less memory.
+constexpr double kLowestLoad = 0.5;
+
+// A child filter is taken for full at this share of its slots. What keeps it below is how unevenly
+// keys fall on the children: see safe_keys.
+constexpr double kChildFull = 0.985;
+
+// Keys for each base block up to which at most one filter in a million holds more keys that look
+// the same than their slots can: see highest_load.
+double alike_keys(int bits) { return bits == 8 ? 120 : bits == 12 ? 800 : 13700; }
+
+// Sizes are decided for a rate this much below the wanted one, so that what is measured on one
+// filter is below it too.
+constexpr double kRateMargin = 0.97;
+
+constexpr double kDefaultFpr = 0.01;
+
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  std::ostringstream sentence;
+  (sentence << ... << parts);
+  throw std::invalid_argument(sentence.str());
+}
+
+// What is asked of a filter's size: of its options, and of each width that is tried.
+struct Wish {
+  double capacity;
+  double max_capacity;  // at least `capacity`
+  double fpr;           // 0: no bound
+  bool any_width;
+
+  // Doublings that leave no more than twice the blocks that `capacity` needs for the beginning.
+  [[nodiscard]] std::uint32_t fewest_doublings() const {
+    return static_cast<std::uint32_t>(
+        std::max(0.0, std::ceil(std::log2(max_capacity / capacity)) - 1));
+  }
+};
+
+// A width and the doublings up to the maximal capacity, with the load that they allow.
+struct Plan {
+  int bits;
+  std::uint32_t growth;
+  double load;
+
+  [[nodiscard]] double keys_a_block() const { return load * slots_of(bits); }
+  // Blocks that the capacities take at the beginning, not yet whole ones.
+  [[nodiscard]] double blocks(const Wish& wish) const {
+    return std::max(wish.capacity, std::ldexp(wish.max_capacity, -static_cast<int>(growth))) /
+           keys_a_block();
+  }
+};
+
+double planned_rate(int bits, double load, std::uint32_t growth) {
+  return false_positive_rate(bits, load, second_probe_share(bits, load, growth), growth);
+}
+
+// The highest load up to full that keeps the rate below the wanted one after so many doublings;
+// nothing if half full is too much.
+//
+// Where the width is left open, it keeps the promise of one failure in a million for keys that look
+// the same, too. A key's fingerprint and phase have M values (3825, 40800, 393210), and those keys
+// that agree in home and both find place for k copies if they have no alternate. With K keys for
+// each base block there are K / M of a kind on average, M kinds without alternate in all, and so
+// M (K / M)^(k+1) / (k+1)! failures: a million to one at alike_keys. Each doubling at full load
+// multiplies that by 2^(k+1). (Kinds with an alternate have 2k slots and fail far more rarely:
+// once in a million filters of 10^7 base blocks at 8 bits and one doubling, less otherwise.)
+std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t growth) {
+  double most = kFullLoad;
+  if (wish.any_width) {
+    most = std::min(most, std::ldexp(alike_keys(bits), -static_cast<int>(growth)) / slots_of(bits));
+  }
+  const double bound = wish.fpr * kRateMargin;
+  if (most < kLowestLoad) return std::nullopt;
+  if (wish.fpr == 0 || planned_rate(bits, most, growth) <= bound) return most;
+  if (planned_rate(bits, kLowestLoad, growth) > bound) return std::nullopt;
+  double met = kLowestLoad;
+  double missed = most;
+  for (int i = 0; i < 50; ++i) {
+    const double middle = (met + missed) / 2;
+    (planned_rate(bits, middle, growth) <= bound ? met : missed) = middle;
+  }
+  return met;
+}
+
+// The plan with the least memory: the product of the blocks at the beginning and at the end, since
+// one of the two can be had for the other; among equals the smaller width. By density, not by whole
+// blocks: so the choice does not hang on how a capacity falls into blocks.
+std::optional<Plan> choose(const Wish& wish, std::span<const int> widths) {
+  std::optional<Plan> best;
+  double least = 0;
+  for (const int bits : widths) {
+    for (std::uint32_t growth = wish.fewest_doublings(); growth <= max_growth(bits); ++growth) {
+      const std::optional<double> load = highest_load(wish, bits, growth);
+      if (!load) break;
+      const Plan plan{bits, growth, *load};
+      const double blocks = plan.blocks(wish);
+      const double product = std::ldexp(blocks * blocks, static_cast<int>(growth));
+      if (!best || product < least) {
+        best = plan;
+        least = product;
+      }
+      if (std::ldexp(wish.capacity, static_cast<int>(growth)) >= wish.max_capacity) break;
+    }
+  }
+  return best;
+}
+
+// The largest max_capacity / capacity that has a plan; 0: there is none even without growth.
+double largest_ratio(const Wish& wish, std::span<const int> widths) {
+  double ratio = 0;
+  for (const int bits : widths) {
+    for (std::uint32_t growth = 0; growth <= max_growth(bits); ++growth) {
+      if (!highest_load(wish, bits, growth)) break;
+      ratio = std::max(ratio, std::ldexp(2, static_cast<int>(growth)));
+    }
+  }
+  return ratio;
+}
+
+// Says why there is no plan, and what can be had.
+[[noreturn]] void refuse_all(const Wish& wish, std::span<const int> widths) {
+  const double ratio = wish.max_capacity / wish.capacity;
+  const std::uint32_t growth = wish.fewest_doublings();
+  Wish at_any_rate = wish;
+  at_any_rate.fpr = 0;
+  std::optional<double> lowest;
+  int lowest_bits = 0;
+  for (const int bits : widths) {
+    if (growth > max_growth(bits) || !highest_load(at_any_rate, bits, growth)) continue;
+    const double rate = planned_rate(bits, kLowestLoad, growth) / kRateMargin;
+    if (lowest && *lowest <= rate) continue;
+    lowest = rate;
+    lowest_bits = bits;
+  }
+  const bool can_be_wider = !wish.any_width && widths[0] != 16;
+  const char* const advice = can_be_wider ? "take more bits, or leave them to be chosen" : "";
+  const char* const comma = can_be_wider ? ", " : "";
+  if (!lowest) {
+    refuse("max_capacity is ", ratio, " times capacity, but a filter of ",
+           wish.any_width ? 16 : widths[0], "-bit fingerprints can grow to ",
+           largest_ratio(at_any_rate, widths), " times at most: raise capacity", comma, advice);
+  }
+  const double had = largest_ratio(wish, widths);
+  if (had == 0 || ratio == 1) {
+    refuse("fpr ", wish.fpr, " is below ", *lowest, ", the lowest false-positive rate of ",
+           lowest_bits, "-bit fingerprints", can_be_wider ? ": " : "", advice);
+  }
+  refuse("fpr ", wish.fpr, " is below ", *lowest, ", the lowest false-positive rate of ",
+         lowest_bits, "-bit fingerprints at a max_capacity of ", ratio,
+         " times capacity; it holds ", "up to ", had, " times: raise capacity or fpr", comma,
+         advice);
+}
+
+void check(const Options& options) {
+  // Up to here every count is exact in a double; more blocks than kMaxBlocks are refused below.
+  constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
+  if (options.capacity == 0) refuse("capacity must be at least 1: the keys the filter has to hold");
+  if (options.capacity > kMaxCapacity) refuse("capacity must be at most 2^53");
+  if (!(options.fpr >= 0 && options.fpr < 1)) {
+    refuse("fpr must be above 0 and below 1, or 0 for the default; it is ", options.fpr);
+  }
+  if (options.bits != 0 && options.bits != 8 && options.bits != 12 && options.bits != 16) {
+    refuse("bits must be 8, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
+  }
+  if (options.max_capacity > kMaxCapacity) refuse("max_capacity must be at most 2^53");
+}
+
+}  // namespace
+
+std::uint64_t safe_keys(int bits, const Geometry& geometry) {
+  const std::uint64_t bases = geometry.base_blocks;
+  const double load = bases <= kSmallLoad.size() ? kSmallLoad[bases - 1] : kFullLoad;
+  const double slots = static_cast<double>(bases) * slots_of(bits);
+  if (geometry.growth == 0) return static_cast<std::uint64_t>(load * slots);
+  // Keys fall on the 2^g children by chance: on each a Poisson number of mean m, less the part that
+  // its share of the total takes from the variance. None of them may get more than kChildFull of
+  // its slots with a probability of 1 - 1e-6, that is m + z sigma + z^2 / 6 at most, where z is the
+  // quantile of a normal distribution at 1e-6 / 2^g and the last term is for Poisson's longer tail.
+  // Solved for the root of m.
+  const double growth = geometry.growth;
+  const double z = 4.76 + 0.13 * growth;
+  const double z_sigma = z * std::sqrt(1 - std::exp2(-growth));
+  const double room = kChildFull * slots - z * z / 6;
+  const double root = (std::sqrt(z_sigma * z_sigma + 4 * room) - z_sigma) / 2;
+  // No child gets more than one of 2^bits - 2^(bits - 8) (8 and 12 bits) or 2^bits - 1 parts.
+  const double mean = root * root * (bits == 16 ? 1 : 255.0 / 256);
+  return static_cast<std::uint64_t>(std::min(mean, load * slots) * std::exp2(growth));
+}
+
+std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity) {
+  return std::max(capacity, std::min(2 * capacity, safe_keys(bits, geometry)));
+}
+
+double second_probe_share(int bits, double load, unsigned growth) {
+  // Measured at 80, 85, 90 and 95 % of 4096 blocks: an exponential in the load, within a tenth.
+  struct Fit {
+    double at_full;
+    double slope;
+  };
+  const Fit fit = bits == 8 ? Fit{0.068, 19} : bits == 12 ? Fit{0.090, 16.3} : Fit{0.092, 14.5};
+  const double fresh = fit.at_full * std::exp(fit.slope * (load - kFullLoad));
+  // A block keeps the highest mark of all its past fillings. Measured on 2000 base blocks through
+  // up to 8 doublings, each at this load: within a tenth at 80 to 95 %.
+  const double power = std::min(1.0, 0.57 + 2 * (kFullLoad - load));
+  return fresh * std::pow(1 + growth, power);
+}
+
+double false_positive_rate(int bits, double load, double second_probes, unsigned growth) {
+  return visit_layout(bits, [&](auto layout) {
+    const double fingerprints = std::ldexp(layout.kFingerprints, -static_cast<int>(growth));
+    const double blocks = 1 + second_probes + std::min(second_probes / 2, 0.03);
+    const double looked_at = layout.kLanes * load * blocks;
+    return -std::expm1(-looked_at / fingerprints);
+  });
+}
+
+Size decide_size(const Options& options) {
+  check(options);
+  constexpr std::array kWidths = {8, 12, 16};
+  const std::span<const int> widths =
+      options.bits == 0 ? std::span(kWidths) : std::span(&options.bits, 1);
+  const bool grows = options.max_capacity > options.capacity;
+  const std::uint64_t max_capacity = grows ? options.max_capacity : options.capacity;
+  const Wish wish{static_cast<double>(options.capacity), static_cast<double>(max_capacity),
+                  options.fpr == 0 && options.bits == 0 ? kDefaultFpr : options.fpr,
+                  options.bits == 0};
+  const std::optional<Plan> plan = choose(wish, widths);
+  if (!plan) refuse_all(wish, widths);
+
+  // What so many blocks may promise, at the beginning and after all doublings.
+  const auto capacity_of = [&](std::uint64_t blocks) {
+    const auto at_load =
+        static_cast<std::uint64_t>(plan->keys_a_block() * static_cast<double>(blocks));
+    return std::min(safe_keys(plan->bits, {blocks, 0}), at_load);
+  };
+  // After how many doublings they may promise the maximal capacity; nothing if that takes more than
+  // planned, or if they are too few for the first one.
+  const auto doublings = [&](std::uint64_t blocks) -> std::optional<std::uint32_t> {
+    std::uint64_t capacity = capacity_of(blocks);
+    if (capacity < options.capacity) return std::nullopt;
+    for (std::uint32_t growth = 0; growth <= plan->growth; ++growth) {
+      if (growth != 0) capacity = grown_capacity(plan->bits, {blocks, growth}, capacity);
+      if (capacity >= max_capacity) return growth;
+    }
+    return std::nullopt;
+  };
+  auto blocks = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan->blocks(wish)));
+  std::optional<std::uint32_t> growth = doublings(blocks);
+  while (!growth) growth = doublings(++blocks);
+  if (blocks > kMaxBlocks >> *growth) {
+    refuse(grows ? "max_capacity" : "capacity", " needs more than 2^40 blocks (64 TiB)");
+  }
+  return {plan->bits, blocks, capacity_of(blocks), grows ? max_capacity : 0, *growth};
+}
+
+}  // namespace nestline

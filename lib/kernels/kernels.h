@@ -1,0 +1,110 @@
+// The vectorized work, behind one table of function pointers per target and width.
+//
+// kernels.cc and the *-inl.h files it includes are compiled once for every instruction set that
+// Highway offers; kernels_for picks the table of the best one that this processor has. Whoever
+// works on blocks keeps the pointer, so dispatch costs one indirect call per operation or batch.
+//
+// Everything here has a plain meaning, written in layout.h and geometry.h;
+// tests/kernels/kernels_test.cc compares every function on every target with it. No function
+// allocates, throws or locks.
+#ifndef NESTLINE_LIB_KERNELS_KERNELS_H_
+#define NESTLINE_LIB_KERNELS_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/place/geometry.h"
+#include "lib/place/hash.h"
+#include "lib/place/layout.h"
+
+namespace nestline {
+
+// What a lookup needs to know of a filter.
+struct BlocksView {
+  const Block* blocks;
+  Geometry geometry;
+  MixSecrets secrets;  // for integer keys
+};
+
+// What a reader beside writers learns: a match, certainly none, or that it must look again because
+// a writer was there.
+enum class Answer : std::uint8_t { no, yes, undecided };
+
+// Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
+enum class Input : std::uint8_t { integers, hashes };
+
+// For each slot s of a block: the phase and spill class of the fingerprint in it. The values of
+// free slots mean nothing.
+struct alignas(64) Residents {
+  std::uint8_t phase[64];
+  std::uint8_t spill_class[64];
+};
+
+// A displacement inside one block: the resident of step[i] moves to step[i + 1]. The last step is
+// a free slot (or one about to be), the first is then open for the newcomer.
+struct Displacement {
+  std::uint32_t steps;  // slots in `step`; 0: there is no such path
+  std::uint8_t step[64];
+};
+
+struct Kernels {
+  std::int64_t target;  // Highway's number of the instruction set
+
+  // Slots that hold `fingerprint`, as bits. Only fingerprints other than 0.
+  std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
+
+  // Slots that hold nothing, as bits.
+  std::uint64_t (*free_slots)(const Block& block) noexcept;
+
+  // Fills in `residents`.
+  void (*residents)(const Block& block, Residents& residents) noexcept;
+
+  // The shortest displacement from a slot of `bucket` to a slot of `goals`, found by a
+  // breadth-first search backwards from the goals; among the shortest the one through the lowest
+  // slots. Residents of goal slots do not move; all other slots must be taken.
+  void (*displace)(const Block& block, std::uint64_t bucket, std::uint64_t goals,
+                   Displacement& path) noexcept;
+
+  // Whether the key with this hash, or this integer key, may be in the filter.
+  bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;
+  bool (*contains_integer)(const BlocksView& view, std::uint64_t key) noexcept;
+
+  // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
+  void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                         Input input, std::uint64_t* bitmap) noexcept;
+
+  // The same three beside writers, by steps R1 to R3 of locking.h.
+  Answer (*ask)(const BlocksView& view, std::uint64_t hash) noexcept;
+  Answer (*ask_integer)(const BlocksView& view, std::uint64_t key) noexcept;
+  // A key whose bit is set in `undecided` has none in `bitmap`. True if there are such keys.
+  bool (*ask_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                    Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept;
+
+  // The homes of up to kLocateMost keys.
+  void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                       Input input, Place* places) noexcept;
+
+  // For each of some places, the slots of its bucket that hold its fingerprint.
+  void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
+                      std::uint64_t* slots) noexcept;
+
+  // Doubles `count` blocks of a filter that has grown `growth` times, less than max_growth: block i
+  // of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at the
+  // same slots of 2i, the others at the same slots of 2i + 1; both blocks inherit the mark. Every
+  // byte of `to` is written: free slots are all 0, and so are lock and version, whatever they are
+  // in `from`.
+  void (*split)(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept;
+};
+
+inline constexpr std::size_t kLocateMost = 64;
+
+// Asks for a block that is about to be changed.
+inline void prefetch_block(const Block& block) { __builtin_prefetch(block.bytes.data(), 1); }
+
+// The table for this processor; bits is 8, 12 or 16. Not cached here, so that a test can switch
+// targets: keep the result.
+const Kernels& kernels_for(int bits);
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_KERNELS_KERNELS_H_

@@ -1,0 +1,289 @@
+// Per-target: where the keys of a group go. From 64 keys to their home blocks, buckets,
+// fingerprints, phases and spill classes: geometry.h and layout.h for many keys at a time.
+//
+// A bucket is a 64-bit mask made without a shift per lane: byte lookups turn slot numbers into bits
+// (BlockLocator::store_looked_up_bits). Hashing is two 64-bit products, made of 32-bit ones.
+#if defined(NESTLINE_LIB_KERNELS_LOCATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_KERNELS_LOCATE_INL_H_
+#undef NESTLINE_LIB_KERNELS_LOCATE_INL_H_
+#else
+#define NESTLINE_LIB_KERNELS_LOCATE_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "lib/kernels/kernels.h"
+#include "lib/kernels/match-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nestline {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::size_t kGroup = kLocateMost;
+static_assert(kGroup == 64, "a group's answers are one 64-bit word");
+
+// What the probe needs of 64 keys.
+struct alignas(64) Group {
+  std::uint64_t offset[kGroup];  // of the block, in bytes
+  std::uint64_t bucket[kGroup];
+  std::uint32_t pair[kGroup];  // fingerprint, phase << 16
+  std::uint8_t spill_class[kGroup];
+
+  [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
+  [[nodiscard]] std::uint32_t phase(std::size_t i) const { return pair[i] >> 16; }
+  [[nodiscard]] Place place(std::size_t i) const {
+    return {offset[i] / kBlockBytes, bucket[i], fingerprint(i), phase(i)};
+  }
+};
+
+HWY_INLINE const Block& block_at(const Block* blocks, std::uint64_t offset) {
+  return *reinterpret_cast<const Block*>(reinterpret_cast<const std::uint8_t*>(blocks) + offset);
+}
+
+// Any number is an address to prefetch: nothing is read.
+HWY_INLINE void prefetch_at(const Block* blocks, std::uint64_t offset) {
+  hwy::Prefetch(reinterpret_cast<const Block*>(reinterpret_cast<std::uintptr_t>(blocks) + offset));
+}
+
+HWY_INLINE std::uint64_t hash_of(const BlocksView& view, std::uint64_t key, Input input) {
+  return input == Input::integers ? mix_integer(key, view.secrets) : key;
+}
+
+#if NESTLINE_ONE_LANE
+
+template <class L>
+void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
+            Group& group) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Place place = home_of<L>(view.geometry, hash_of(view, keys[i], input));
+    group.offset[i] = place.block * kBlockBytes;
+    group.bucket[i] = place.bucket;
+    group.pair[i] = place.fingerprint | place.phase << 16;
+    group.spill_class[i] = static_cast<std::uint8_t>(spill_class(place.fingerprint, place.phase));
+  }
+}
+
+#else  // vectors
+
+using D64 = hn::ScalableTag<std::uint64_t>;
+using D32 = hn::Repartition<std::uint32_t, D64>;
+using D16 = hn::Repartition<std::uint16_t, D64>;
+using D8 = hn::Repartition<std::uint8_t, D64>;
+
+// Low 32 bits of a times low 32 bits of b, in full.
+template <class V>
+HWY_INLINE V multiply_low_halves(V a, V b) {
+  const D32 d32;
+  return hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, b));
+}
+
+// v * m for 64-bit lanes; high is m >> 32.
+template <class V>
+HWY_INLINE V multiply64(V v, V v_high, V m, V m_high) {
+  const V cross = hn::Add(multiply_low_halves(v_high, m), multiply_low_halves(v, m_high));
+  return hn::Add(multiply_low_halves(v, m), hn::ShiftLeft<32>(cross));
+}
+
+// mix_integer, lane by lane.
+template <class V>
+HWY_INLINE V mix_integers(V key, const MixSecrets& secrets) {
+  const D64 d;
+  const V m1 = hn::Set(d, kMixMultiplier1);
+  const V m2 = hn::Set(d, kMixMultiplier2);
+  V h = hn::Xor(key, hn::Set(d, secrets.before));
+  // x ^= x >> 32 leaves the high half as it is, so one shift serves it and the product.
+  V high = hn::ShiftRight<32>(h);
+  h = multiply64(hn::Xor(h, high), high, m1, hn::ShiftRight<32>(m1));
+  h = hn::Add(h, hn::Set(d, secrets.between));
+  high = hn::ShiftRight<32>(h);
+  h = multiply64(hn::Xor(h, high), high, m2, hn::ShiftRight<32>(m2));
+  return hn::Xor(h, hn::ShiftRight<32>(h));
+}
+
+// multiply_high(h, bases) * kBlockBytes for bases below 2^32.
+template <class V>
+HWY_INLINE V scale_to_offsets(V h, V bases) {
+  const V low = hn::ShiftRight<32>(multiply_low_halves(h, bases));
+  const V high = multiply_low_halves(hn::ShiftRight<32>(h), bases);
+  return hn::ShiftLeft<6>(hn::ShiftRight<32>(hn::Add(high, low)));
+}
+static_assert(kBlockBytes == 1 << 6);
+
+// 1 << i in the low, and in the high byte of a 16-bit word, for i in [0, 16).
+alignas(16) constexpr std::uint8_t kLowBit[16] = {1, 2, 4, 8, 16, 32, 64, 128};
+alignas(16) constexpr std::uint8_t kHighBit[16] = {0, 0, 0, 0, 0,  0,  0,  0,
+                                                   1, 2, 4, 8, 16, 32, 64, 128};
+// Which bytes of a 32-bit lane hold its bits 0..15, and its bits 8..23, each twice.
+alignas(16) constexpr std::uint8_t kBits0To15[16] = {0, 1, 0, 1, 4,  5,  4,  5,
+                                                     8, 9, 8, 9, 12, 13, 12, 13};
+alignas(16) constexpr std::uint8_t kBits8To23[16] = {1, 2,  1, 2,  5,  6,  5,  6,
+                                                     9, 10, 9, 10, 13, 14, 13, 14};
+
+// Fingerprint, phase, spill class and bucket of keys, one 32-bit lane for each.
+template <class L>
+struct BlockLocator {
+  using V32 = hn::Vec<D32>;
+  using V16 = hn::Vec<D16>;
+  using V8 = hn::Vec<D8>;
+
+  static HWY_INLINE V16 pair(std::uint32_t even, std::uint32_t odd) {
+    return hn::BitCast(D16(), hn::Set(D32(), even | odd << 16));
+  }
+  static HWY_INLINE V16 both(std::uint32_t value) { return pair(value, value); }
+  static HWY_INLINE V8 bytes(std::uint32_t b0, std::uint32_t b1, std::uint32_t b2,
+                             std::uint32_t b3) {
+    return hn::BitCast(D8(), hn::Set(D32(), b0 | b1 << 8 | b2 << 16 | b3 << 24));
+  }
+  static HWY_INLINE V8 table(const std::uint8_t* bytes) { return hn::LoadDup128(D8(), bytes); }
+
+  // From the low halves of the hashes to group entries i, i + 1, ...
+  static HWY_INLINE void locate(V32 hash_low, Group& group, std::size_t i) {
+    // Every quantity stands in both 16-bit halves of its key's lane, so that a product with a pair
+    // of multipliers gives two lanes' rotations at once.
+    const auto hash = hn::BitCast(D8(), hash_low);
+    const auto x = hn::BitCast(D16(), hn::TableLookupBytes(hash, table(kBits0To15)));
+    const auto y = hn::BitCast(D16(), hn::TableLookupBytes(hash, table(kBits8To23)));
+    auto f = hn::Add(hn::MulHigh(x, both(L::kBits == 16 ? 65535 : 255)), both(1));
+    if constexpr (L::kBits == 12) f = hn::Or(f, hn::ShiftLeft<8>(hn::And(x, both(15))));
+    const auto p = hn::MulHigh(y, both(L::kSlotsPerLane));
+    hn::StoreU(hn::BitCast(D32(), hn::OddEven(p, f)), D32(), group.pair + i);
+
+    // Lane 0 has no rotation, so its half of the product is free for the spill class.
+    const auto product02 = hn::Mul(f, pair(kClassFingerprintMultiplier, kRotationMultiplier[2]));
+    const auto product13 = hn::Mul(f, pair(kRotationMultiplier[1], kRotationMultiplier[3]));
+    const auto mixed = hn::Add(product02, hn::Mul(p, pair(kClassPhaseMultiplier, 0)));
+    store_classes(mixed, group.spill_class + i);
+
+    const auto at02 = rotate(p, hn::MulHigh(product02, pair(0, L::kSlotsPerLane)));
+    const auto at13 = rotate(p, hn::MulHigh(product13, both(L::kSlotsPerLane)));
+    if constexpr (L::kBits == 16) {
+      const auto product4 = hn::Mul(f, both(kRotationMultiplier[4]));
+      const auto at4 = rotate(p, hn::MulHigh(product4, both(L::kSlotsPerLane)));
+      store_shifted_bits(at02, at13, at4, group.bucket + i);
+    } else {
+      // Four bytes a key: the index in lane 0, 1, 2, 3.
+      const auto at = hn::Or(at02, hn::ShiftLeft<8>(at13));
+      store_looked_up_bits(hn::BitCast(D8(), at), group.bucket + i);
+    }
+  }
+
+ private:
+  static HWY_INLINE V16 rotate(V16 phase, V16 rotation) {
+    const auto q = hn::Add(phase, rotation);
+    return hn::Min(q, hn::Sub(q, both(L::kSlotsPerLane)));
+  }
+
+  static HWY_INLINE void store_classes(V16 mixed, std::uint8_t* to) {
+    const hn::Rebind<std::uint8_t, D32> d_class;
+    const auto classes = hn::BitCast(D32(), hn::MulHigh(mixed, pair(kSpillClasses, 0)));
+    hn::StoreU(hn::TruncateTo(d_class, classes), d_class, to);
+  }
+
+  // 16 bit: the bucket fits a 32-bit lane, where shifting each index by itself is cheap enough.
+  static HWY_INLINE void store_shifted_bits(V16 at02, V16 at13, V16 at4, std::uint64_t* to) {
+    const D32 d;
+    constexpr std::uint32_t kR = L::kSlotsPerLane;
+    const auto low = hn::BitCast(d, pair(0xffff, 0));
+    const auto q02 = hn::BitCast(d, at02);
+    const auto q13 = hn::BitCast(d, at13);
+    const auto q4 = hn::BitCast(d, at4);
+    auto bits = hn::Shl(hn::Set(d, 1u << 0), hn::And(q02, low));
+    bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << kR), hn::And(q13, low)));
+    bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << 2 * kR), hn::ShiftRight<16>(q02)));
+    bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << 3 * kR), hn::ShiftRight<16>(q13)));
+    bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << 4 * kR), hn::And(q4, low)));
+    hn::StoreInterleaved2(bits, hn::Zero(d), d, reinterpret_cast<std::uint32_t*>(to));
+  }
+
+  // 8 and 12 bit: byte lookups turn an index into the two bytes that its bit may be in.
+  static HWY_INLINE void store_looked_up_bits(V8 at, std::uint64_t* to) {
+    const D32 d32;
+    const auto low_bit = table(kLowBit);
+    const auto high_bit = table(kHighBit);
+    if constexpr (L::kBits == 12) {
+      // Lane j begins at bit 10j = 8j + 2j: so at bit 2j of byte j, and ends within byte j + 1.
+      static_assert(L::kSlotsPerLane == 10);
+      const auto s = hn::Add(at, bytes(0, 2, 4, 6));
+      const auto low = hn::BitCast(d32, hn::TableLookupBytesOr0(low_bit, s));
+      const auto high = hn::BitCast(d32, hn::TableLookupBytesOr0(high_bit, s));
+      hn::StoreInterleaved2(hn::Or(low, hn::ShiftLeft<8>(high)), hn::ShiftRight<24>(high), d32,
+                            reinterpret_cast<std::uint32_t*>(to));
+    } else {
+      // Lane j begins at bit 15j = 16j - j: so at bit q - j of word j; where that is negative, at
+      // bit 16 + q - j of word j - 1, which is always in the high byte.
+      static_assert(L::kSlotsPerLane == 15);
+      const auto s = hn::Sub(at, bytes(0, 1, 2, 3));
+      const auto low = hn::TableLookupBytesOr0(low_bit, s);
+      const auto high = hn::TableLookupBytesOr0(high_bit, s);
+      const auto below =
+          hn::And(hn::Xor(s, bytes(0x80, 0x80, 0x80, 0x80)), bytes(0x8f, 0x8f, 0x8f, 0x8f));
+      const auto carry = hn::TableLookupBytesOr0(high_bit, below);
+      const auto carried = hn::BitCast(D8(), hn::ShiftRight<8>(hn::BitCast(d32, carry)));
+      hn::StoreInterleaved2(low, hn::Or(high, carried), D8(), reinterpret_cast<std::uint8_t*>(to));
+    }
+  }
+};
+
+// Reads `count` keys rounded up to whole vectors, so up to kGroup.
+template <class L, Input kInput>
+HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                           Group& group) {
+  const D64 d;
+  const D32 d32;
+  const std::size_t step = hn::Lanes(d);
+  const auto bases = hn::Set(d, view.geometry.base_blocks);
+  for (std::size_t i = 0; i < count; i += 2 * step) {
+    auto a = hn::LoadU(d, keys + i);
+    auto b = hn::LoadU(d, keys + i + step);
+    if constexpr (kInput == Input::integers) {
+      a = mix_integers(a, view.secrets);
+      b = mix_integers(b, view.secrets);
+    }
+    hn::Store(scale_to_offsets(a, bases), d, group.offset + i);
+    hn::Store(scale_to_offsets(b, bases), d, group.offset + i + step);
+    BlockLocator<L>::locate(hn::ConcatEven(d32, hn::BitCast(d32, b), hn::BitCast(d32, a)), group,
+                            i);
+  }
+}
+
+template <class L>
+HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                       Input input, Group& group) {
+  const Geometry& geometry = view.geometry;
+  alignas(64) std::uint64_t padded[kGroup];
+  if (count < kGroup) {
+    std::copy_n(keys, count, padded);
+    std::fill(padded + count, padded + kGroup, 0);
+    keys = padded;
+  }
+  if (input == Input::integers) {
+    locate_all<L, Input::integers>(view, keys, count, group);
+  } else {
+    locate_all<L, Input::hashes>(view, keys, count, group);
+  }
+  if (HWY_UNLIKELY(geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
+    for (std::size_t i = 0; i < count; ++i) {
+      group.offset[i] =
+          multiply_high(hash_of(view, keys[i], input), geometry.base_blocks) * kBlockBytes;
+    }
+  }
+  if (geometry.growth != 0) {
+    const std::uint32_t shift = static_cast<std::uint32_t>(L::kBits) - geometry.growth;
+    for (std::size_t i = 0; i < count; ++i) {
+      group.offset[i] =
+          (group.offset[i] << geometry.growth) + (group.fingerprint(i) >> shift) * kBlockBytes;
+    }
+  }
+}
+
+#endif  // NESTLINE_ONE_LANE
+}  // namespace HWY_NAMESPACE
+}  // namespace nestline
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,211 @@
+// Per-target: splitting blocks in two, the one pass that growth consists of.
+//
+// A block is loaded once and stored twice, masked: a byte or halfword that is chosen, because the
+// next bit of its fingerprint is 1, is kept in the second copy and cleared in the first. The header
+// is never chosen, but its mark goes to both.
+//
+// At 12 bits a slot's two parts are chosen together, and the bit that decides is in the high nibble
+// during the first four doublings and in the low byte afterwards. So the choice is made as a mask
+// of the low bytes first, and the mask of the nibbles is put together from that by moving bytes
+// within 16-byte vectors.
+//
+// From kStreamBytes on the copies are written past the caches (non-temporal stores): they are
+// larger than what a cache would keep, and the old content of their lines need not be read.
+#if defined(NESTLINE_LIB_KERNELS_SPLIT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_KERNELS_SPLIT_INL_H_
+#undef NESTLINE_LIB_KERNELS_SPLIT_INL_H_
+#else
+#define NESTLINE_LIB_KERNELS_SPLIT_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/kernels/kernels.h"
+#include "lib/kernels/match-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nestline {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if NESTLINE_ONE_LANE
+
+template <class L>
+void split(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept {
+  const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
+  for (std::size_t i = 0; i < count; ++i) {
+    Block children[2] = {};
+    for (Block& child : children) child.bytes[kMarkByte] = from[i].bytes[kMarkByte];
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      const std::uint32_t fingerprint = L::get(from[i], s);
+      L::set(children[fingerprint >> next_bit & 1], s, fingerprint);
+    }
+    to[2 * i] = children[0];
+    to[2 * i + 1] = children[1];
+  }
+}
+
+#else  // vectors
+
+inline constexpr std::size_t kStreamBytes = std::size_t{4} << 20;
+
+// Stores a part of a block for good, past the caches or through them.
+template <bool kStream, class D, class V>
+HWY_INLINE void put_lanes(D d, V v, hn::TFromD<D>* to) {
+  if constexpr (kStream) {
+    hn::Stream(v, d, to);
+  } else {
+    hn::Store(v, d, to);
+  }
+}
+
+// Per lane of a block: the bit that decides, nothing in the header; and what goes to both copies.
+template <typename T>
+struct SplitMasks {
+  static constexpr std::size_t kLanes = kBlockBytes / sizeof(T);
+  static constexpr std::size_t kMarkLane = kMarkByte / sizeof(T);
+  alignas(64) T decides[kLanes] = {};
+  alignas(64) T kept[kLanes] = {};
+  explicit SplitMasks(std::uint32_t next_bit) {
+    for (std::size_t i = 0; i < kMarkLane; ++i) {
+      decides[i] = static_cast<T>(1u << next_bit);
+      kept[i] = static_cast<T>(~T{0});
+    }
+    kept[kMarkLane] = 0xff;
+  }
+};
+
+// Fingerprints of one lane each: 8 and 16 bits.
+template <typename T, bool kStream>
+HWY_INLINE void split_lanes(const Block* from, std::size_t count, std::uint32_t next_bit,
+                            Block* to) {
+  const BlockTag<T> d;
+  const std::size_t step = hn::Lanes(d);
+  constexpr std::size_t kLanes = kBlockBytes / sizeof(T);
+  const SplitMasks<T> masks(next_bit);
+  for (std::size_t i = 0; i < count; ++i) {
+    Block copy;  // a reader may take the lock of a block meanwhile
+    const auto* const block = reinterpret_cast<const T*>(&readable_block(from[i], copy));
+    auto* const low = reinterpret_cast<T*>(to + 2 * i);
+    auto* const high = low + kLanes;
+    for (std::size_t lane = 0; lane < kLanes; lane += step) {
+      const auto all = hn::And(hn::Load(d, block + lane), hn::Load(d, masks.kept + lane));
+      const auto bit = hn::And(all, hn::Load(d, masks.decides + lane));
+      const auto chosen = hn::Ne(bit, hn::Zero(d));
+      put_lanes<kStream>(d, hn::IfThenZeroElse(chosen, all), low + lane);
+    }
+    for (std::size_t lane = 0; lane < kLanes; lane += step) {
+      const auto all = hn::And(hn::Load(d, block + lane), hn::Load(d, masks.kept + lane));
+      const auto decides = hn::Load(d, masks.decides + lane);
+      const auto chosen = hn::Ne(hn::And(all, decides), hn::Zero(d));
+      // A lane that nothing decides is the mark's.
+      const auto both = hn::Eq(decides, hn::Zero(d));
+      put_lanes<kStream>(d, hn::IfThenElseZero(hn::Or(chosen, both), all), high + lane);
+    }
+  }
+}
+
+// 12 bits, in the four 16-byte quarters of a block: low bytes of slots 0..15, 16..31, 32..39 and
+// nibbles 0..7, nibbles 8..19 and the header.
+template <bool kNibbleDecides, bool kStream>
+HWY_INLINE void split_nibbled(const Block* from, std::size_t count, std::uint32_t next_bit,
+                              Block* to) {
+  static_assert(Layout<12>::kNibbleByte == 40 && Layout<12>::kNibbleRun == 20);
+  const hn::CappedTag<std::uint8_t, 16> d;
+  const auto zero = hn::Zero(d);
+  const auto first = [&](std::size_t bytes)
+                         HWY_ATTR { return hn::VecFromMask(d, hn::FirstN(d, bytes)); };
+  const auto in_4 = first(4);
+  const auto in_8 = first(8);
+  const auto in_12 = first(12);
+  const auto in_13 = first(13);
+  const auto mark = hn::AndNot(in_12, in_13);
+  const auto low_half = hn::Set(d, std::uint8_t{0x0f});
+  const auto low_bit = hn::Set(d, static_cast<std::uint8_t>(1u << next_bit % 8));
+  // Of nibble bytes: the low half is that of slots 0..19, the high half that of the others.
+  const auto high_bit = hn::Set(d, static_cast<std::uint8_t>(1u << (next_bit % 8 + 4) % 8));
+  const auto mixed_bit = hn::Or(hn::And(in_4, low_bit), hn::AndNot(in_4, high_bit));
+  const auto test = [&](auto bytes, auto bit)
+                        HWY_ATTR { return hn::VecFromMask(d, hn::Ne(hn::And(bytes, bit), zero)); };
+  for (std::size_t i = 0; i < count; ++i) {
+    Block copy;
+    const std::uint8_t* const block = readable_block(from[i], copy).bytes.data();
+    const auto a = hn::Load(d, block);
+    const auto b = hn::Load(d, block + 16);
+    const auto c = hn::Load(d, block + 32);
+    const auto e = hn::And(hn::Load(d, block + 48), in_13);
+    // Which low bytes are chosen: all ones, or 0. Of chosen_c the first 8 bytes count.
+    auto chosen_a = zero;
+    auto chosen_b = zero;
+    auto chosen_c = zero;
+    if constexpr (kNibbleDecides) {
+      const auto nibbles = hn::CombineShiftRightBytes<8>(d, e, c);            // 0..15
+      const auto for_b = hn::Or(hn::And(in_4, hn::ShiftRightBytes<8>(d, e)),  // 16..19, 0..11
+                                hn::ShiftLeftBytes<4>(d, nibbles));
+      chosen_a = test(nibbles, low_bit);
+      chosen_b = test(for_b, mixed_bit);
+      chosen_c = test(hn::ShiftRightBytes<4>(d, e), high_bit);  // 12..19
+    } else {
+      chosen_a = test(a, low_bit);
+      chosen_b = test(b, low_bit);
+      chosen_c = test(c, low_bit);
+    }
+    chosen_c = hn::And(chosen_c, in_8);
+    // The nibbles of the chosen: of slots s and 20 + s for nibble byte s.
+    const auto nibbles_of = [&](auto low, auto high) HWY_ATTR {
+      return hn::Or(hn::And(low, low_half), hn::AndNot(low_half, high));
+    };
+    chosen_c = hn::Or(chosen_c, nibbles_of(hn::ShiftLeftBytes<8>(d, chosen_a),
+                                           hn::AndNot(in_8, hn::ShiftLeftBytes<4>(d, chosen_b))));
+    const auto chosen_e =
+        hn::And(in_12, nibbles_of(hn::CombineShiftRightBytes<8>(d, chosen_b, chosen_a),
+                                  hn::CombineShiftRightBytes<12>(d, chosen_c, chosen_b)));
+    std::uint8_t* const low = to[2 * i].bytes.data();
+    put_lanes<kStream>(d, hn::AndNot(chosen_a, a), low);
+    put_lanes<kStream>(d, hn::AndNot(chosen_b, b), low + 16);
+    put_lanes<kStream>(d, hn::AndNot(chosen_c, c), low + 32);
+    put_lanes<kStream>(d, hn::AndNot(chosen_e, e), low + 48);
+    std::uint8_t* const high = to[2 * i + 1].bytes.data();
+    put_lanes<kStream>(d, hn::And(chosen_a, a), high);
+    put_lanes<kStream>(d, hn::And(chosen_b, b), high + 16);
+    put_lanes<kStream>(d, hn::And(chosen_c, c), high + 32);
+    put_lanes<kStream>(d, hn::And(hn::Or(chosen_e, mark), e), high + 48);
+  }
+}
+
+template <class L, bool kStream>
+HWY_INLINE void split_blocks(const Block* from, std::size_t count, std::uint32_t next_bit,
+                             Block* to) {
+  if constexpr (L::kBits == 8) {
+    split_lanes<std::uint8_t, kStream>(from, count, next_bit, to);
+  } else if constexpr (L::kBits == 16) {
+    split_lanes<std::uint16_t, kStream>(from, count, next_bit, to);
+  } else if (next_bit >= 8) {
+    split_nibbled<true, kStream>(from, count, next_bit, to);
+  } else {
+    split_nibbled<false, kStream>(from, count, next_bit, to);
+  }
+}
+
+template <class L>
+void split(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept {
+  const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
+  if (2 * count * kBlockBytes < kStreamBytes) {
+    split_blocks<L, false>(from, count, next_bit, to);
+  } else {
+    split_blocks<L, true>(from, count, next_bit, to);
+    hwy::FlushStream();  // so that whoever is told of the new blocks sees them
+  }
+}
+
+#endif  // NESTLINE_ONE_LANE
+
+}  // namespace HWY_NAMESPACE
+}  // namespace nestline
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,34 @@
+// Tasks that belong together, on the threads of the caller's task arena.
+//
+// No arena and no task group is made here. So when the group that the caller runs in is cancelled,
+// oneTBB skips the tasks that have not begun, without a word. They are counted, and who misses some
+// throws instead of returning.
+#ifndef NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_
+#define NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_
+
+#include <tbb/parallel_for.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "nestline/parallel.h"
+
+namespace nestline::parallel {
+
+// Calls work(i) for each i below `count`, on all threads, neighbours mostly on the same one and in
+// order; a single one on this thread. Throws Cancelled, and what `work` throws.
+template <typename Work>
+void for_each_task(std::size_t count, const Work& work) {
+  if (count == 0) return;
+  if (count == 1) return work(std::size_t{0});
+  std::atomic<std::size_t> finished = 0;
+  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+    work(i);
+    ++finished;
+  });
+  if (finished != count) throw Cancelled();
+}
+
+}  // namespace nestline::parallel
+
+#endif  // NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_

@@ -1,0 +1,70 @@
+// From a hash to its place: which block, which fingerprint, which phase; and the block's alternate.
+//
+// A filter has base_blocks * 2^growth blocks. Block = base * 2^growth + child: the base from the
+// hash, the child from the highest `growth` bits of the fingerprint. So when the filter doubles,
+// block b splits into 2b and 2b + 1 by the fingerprints' next bit, and nobody needs to be hashed.
+//
+// The alternate of a base is (H - base) mod base_blocks, with H from (fingerprint, phase): its own
+// inverse for any number of bases. The child number is the fingerprint's, so it stays. Where the
+// alternate is the block itself, the key has none.
+#ifndef NESTLINE_LIB_PLACE_GEOMETRY_H_
+#define NESTLINE_LIB_PLACE_GEOMETRY_H_
+
+#include <cstdint>
+
+#include "lib/place/hash.h"
+#include "lib/place/layout.h"
+
+namespace nestline {
+
+// 64 TiB of blocks: the bases are uniform up to here (hash.h), and sizes in bytes fit 64 bits.
+inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
+
+// How often a filter may double: 4 bits of each fingerprint are left to tell keys apart.
+constexpr std::uint32_t max_growth(int bits) { return static_cast<std::uint32_t>(bits) - 4; }
+
+struct Geometry {
+  std::uint64_t base_blocks = 1;
+  std::uint32_t growth = 0;
+
+  [[nodiscard]] std::uint64_t blocks() const { return base_blocks << growth; }
+};
+
+// Where a key may be: its home, unless said otherwise, and its bucket there as slot bits.
+struct Place {
+  std::uint64_t block;
+  std::uint64_t bucket;
+  std::uint32_t fingerprint;
+  std::uint32_t phase;
+};
+
+template <class L>
+NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
+  const std::uint32_t fingerprint = L::fingerprint_of(hash);
+  const std::uint32_t phase = L::phase_of(hash);
+  std::uint64_t block = multiply_high(hash, geometry.base_blocks);
+  if (geometry.growth != 0) {
+    const auto unused_bits = static_cast<std::uint32_t>(L::kBits) - geometry.growth;
+    block = block << geometry.growth | fingerprint >> unused_bits;
+  }
+  return {block, L::bucket(fingerprint, phase), fingerprint, phase};
+}
+
+// The other block of a fingerprint that is in, or belongs to, `place.block`; that itself if none.
+NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {
+  const std::uint64_t base = place.block >> geometry.growth;
+  const std::uint64_t sum =
+      multiply_high(pair_hash(place.fingerprint, place.phase), geometry.base_blocks);
+  const std::uint64_t other = sum >= base ? sum - base : sum + geometry.base_blocks - base;
+  return other << geometry.growth | (place.block - (base << geometry.growth));
+}
+
+// The same fingerprint in its other block.
+inline Place moved(const Geometry& geometry, Place place) {
+  place.block = alternate_of(geometry, place);
+  return place;
+}
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_PLACE_GEOMETRY_H_

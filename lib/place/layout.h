@@ -1,0 +1,240 @@
+// The block: 64 bytes, 64-byte aligned. Every bit position of the library stands in this file.
+//
+//   byte    0                                                      59 60    61..63
+//    8 bit  | 60 fingerprints of a byte                              | mark | lock, version |
+//   12 bit  | 40 low bytes             | 20 bytes of two high nibbles | mark | lock, version |
+//   16 bit  | 30 little-endian halfwords                             | mark | lock, version |
+//
+// 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, the low half
+// for s < 20 and the high half for the others: so each half of the nibble bytes is a run of slots
+// in order, and a vector compare of either half gives the bits of 20 slots in order.
+//
+// Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
+// (bit 8), version (bits 9..31). The filter without locks keeps lock and version at 0.
+//
+// Everything is stored by single stores that others may see at once (memory_order.h), a slot's
+// fingerprint by one store at 8 and 16 bits and by two at 12.
+//
+// A fingerprint is never 0, a 12-bit one has a low byte that is not 0; so a slot is free when its
+// first byte (8, 12 bit) or halfword (16 bit) is 0.
+//
+// Lane j is the slots [j * R, (j + 1) * R). A key has one candidate slot in each lane; the k of
+// them are its bucket.
+#ifndef NESTLINE_LIB_PLACE_LAYOUT_H_
+#define NESTLINE_LIB_PLACE_LAYOUT_H_
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/place/hash.h"
+#include "lib/place/memory_order.h"
+
+namespace nestline {
+
+inline constexpr std::size_t kBlockBytes = 64;
+inline constexpr std::size_t kMarkByte = 60;
+
+// The header word's parts, in a header as Block gives it.
+inline constexpr std::uint32_t kHeaderMark = 0xff;
+inline constexpr std::uint32_t kHeaderLock = 1u << 8;
+inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
+
+struct alignas(kBlockBytes) Block {
+  std::array<std::uint8_t, kBlockBytes> bytes;
+
+  // Classes below the mark may be away in their alternates; 0: nobody is.
+  [[nodiscard]] std::uint32_t mark() const { return load_shared(bytes[kMarkByte]); }
+  // Makes the mark cover `spill_class`. A mark never falls.
+  void raise_mark(std::uint32_t spill_class) {
+    if (mark() <= spill_class) {
+      store_shared(bytes[kMarkByte], static_cast<std::uint8_t>(spill_class + 1));
+    }
+  }
+
+  // The header as a reader beside writers loads it: before it reads the rest of the block, and
+  // again after.
+  [[nodiscard]] std::uint32_t header() const { return to_header(load_acquire(header_word())); }
+  [[nodiscard]] std::uint32_t header_again() const { return to_header(load_again(header_word())); }
+
+  // The header word, to be loaded and stored by the functions of memory_order.h; to_header turns
+  // what they give into the numbers above, and back.
+  [[nodiscard]] const SharedWord& header_word() const {
+    return *reinterpret_cast<const SharedWord*>(bytes.data() + kMarkByte);
+  }
+  [[nodiscard]] SharedWord& header_word() {
+    return *reinterpret_cast<SharedWord*>(bytes.data() + kMarkByte);
+  }
+  static constexpr std::uint32_t to_header(std::uint32_t word) {
+    return std::endian::native == std::endian::little ? word : __builtin_bswap32(word);
+  }
+};
+static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
+              "a mark above the highest class must fit its byte");
+
+// What differs between the widths: how many lanes and slots, where a slot's bits are, and how a
+// hash gives a fingerprint.
+template <int kBits>
+struct Layout;
+
+// Lanes, slots and candidates for all widths.
+template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots,
+          std::uint32_t kFingerprintCount>
+struct LayoutShape {
+  static constexpr int kBits = kWidth;
+  static constexpr std::uint32_t kLanes = kLaneCount;
+  static constexpr std::uint32_t kSlotsPerLane = kLaneSlots;
+  static constexpr std::uint32_t kSlots = kLaneCount * kLaneSlots;
+  static constexpr std::uint32_t kFingerprints = kFingerprintCount;
+  static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
+  static constexpr std::uint32_t kMaxCopies = 2 * kLaneCount;  // of one key, in home and alternate
+
+  static constexpr std::uint32_t phase_of(std::uint64_t hash) {
+    return scale16(static_cast<std::uint32_t>(hash >> 8) & 0xffff, kSlotsPerLane);
+  }
+  // The candidate slot in `lane`.
+  static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t phase,
+                                      std::uint32_t lane) {
+    const std::uint32_t q = phase + rotation(fingerprint, lane, kSlotsPerLane);
+    return lane * kSlotsPerLane + (q < kSlotsPerLane ? q : q - kSlotsPerLane);
+  }
+  // The phase of a fingerprint found in a slot: slot() undone.
+  static constexpr std::uint32_t phase_at(std::uint32_t fingerprint, std::uint32_t slot) {
+    const std::uint32_t q = slot % kSlotsPerLane + kSlotsPerLane;
+    return (q - rotation(fingerprint, slot / kSlotsPerLane, kSlotsPerLane)) % kSlotsPerLane;
+  }
+  // The candidate slots as bits: bit s for slot s. The lanes behind lane 0 are computed together,
+  // in 16-bit fields of one word: half the instructions of slot() for each lane.
+  NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
+                                                        std::uint32_t phase) {
+    constexpr std::uint64_t kR = kSlotsPerLane;
+    constexpr std::uint64_t kOnes = 0x0001000100010001u;
+    constexpr std::uint64_t kPairOfHalfwords = 0x0000ffff0000ffffu;
+    const auto rotations = [&](std::size_t lane, std::size_t other) __attribute__((always_inline)) {
+      // Two products of 32 bits; of each the low half counts, scaled to [0, R).
+      const std::uint64_t multipliers =
+          kRotationMultiplier[lane] | std::uint64_t{kRotationMultiplier[other]} << 32;
+      return (((fingerprint * multipliers) & kPairOfHalfwords) * kR >> 16) & kPairOfHalfwords;
+    };
+    std::uint64_t q = (rotations(1, 3) | rotations(2, 4) << 16) + phase * kOnes;
+    const std::uint64_t over = (q + (0x8000 - kR) * kOnes) >> 15 & kOnes;  // 1 where q >= R
+    q -= over * kR;
+    q += kR | (2 * kR) << 16 | (3 * kR) << 32 | (4 * kR) << 48;  // where the lanes begin
+    std::uint64_t slots = std::uint64_t{1} << phase;
+    for (std::uint32_t lane = 1; lane < kLanes; ++lane, q >>= 16) {
+      slots |= std::uint64_t{1} << (q & 63);
+    }
+    return slots;
+  }
+};
+
+template <>
+struct Layout<8> : LayoutShape<8, 4, 15, 255> {
+  // With so few fingerprints the bucket at phase 0 comes from a table of 2 KiB, and the phase turns
+  // each lane's bit around in the lane: a third of the instructions of the general form.
+  NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
+                                                        std::uint32_t phase) {
+    const std::uint64_t unturned = kUnturned[fingerprint];
+    const std::uint64_t stay = kStay[phase];  // the bits that do not leave their lane
+    return (unturned & stay) << phase | (unturned & ~stay) >> (kSlotsPerLane - phase);
+  }
+  static constexpr std::uint32_t fingerprint_of(std::uint64_t hash) {
+    return scale16(static_cast<std::uint32_t>(hash) & 0xffff, 255) + 1;
+  }
+  static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
+  }
+
+ private:
+  static constexpr std::array<std::uint64_t, kFingerprints + 1> kUnturned = [] {
+    std::array<std::uint64_t, kFingerprints + 1> buckets{};
+    for (std::uint32_t f = 0; f < buckets.size(); ++f) buckets[f] = LayoutShape::bucket(f, 0);
+    return buckets;
+  }();
+  static constexpr std::array<std::uint64_t, kSlotsPerLane> kStay = [] {
+    std::array<std::uint64_t, kSlotsPerLane> stay{};
+    for (std::uint32_t s = 0; s < kSlots; ++s) {
+      for (std::uint32_t phase = 0; s % kSlotsPerLane + phase < kSlotsPerLane; ++phase) {
+        stay[phase] |= std::uint64_t{1} << s;
+      }
+    }
+    return stay;
+  }();
+};
+
+template <>
+struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
+  static constexpr std::uint32_t kNibbleByte = 40;
+  static constexpr std::uint32_t kNibbleRun = 20;
+
+  static constexpr std::uint32_t fingerprint_of(std::uint64_t hash) {
+    const std::uint32_t low = scale16(static_cast<std::uint32_t>(hash) & 0xffff, 255) + 1;
+    return (static_cast<std::uint32_t>(hash) & 15) << 8 | low;
+  }
+  // Which half of a byte a slot's nibble is in is a number, not a condition: as likely as not, a
+  // branch on it would be guessed wrong.
+  static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
+    return ((kNibbleRun - 1 - slot) >> 31) * 4;  // 0 for the first run, 4 for the second
+  }
+  static constexpr std::uint32_t nibble_byte(std::uint32_t slot) {
+    return kNibbleByte + slot - kNibbleRun / 4 * nibble_shift(slot);
+  }
+  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    const std::uint32_t nibbles = block.bytes[nibble_byte(slot)];
+    return (nibbles >> nibble_shift(slot) & 15) << 8 | block.bytes[slot];
+  }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
+    std::uint8_t& nibbles = block.bytes[nibble_byte(slot)];
+    const std::uint32_t others = nibbles & (0xf0u >> nibble_shift(slot));
+    const std::uint32_t high = fingerprint >> 8 << nibble_shift(slot);
+    store_shared(nibbles, static_cast<std::uint8_t>(others | high));
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
+  }
+};
+
+template <>
+struct Layout<16> : LayoutShape<16, 5, 6, 65535> {
+  static constexpr std::uint32_t fingerprint_of(std::uint64_t hash) {
+    return scale16(static_cast<std::uint32_t>(hash) & 0xffff, 65535) + 1;
+  }
+  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
+  }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
+    std::uint32_t halfword = fingerprint;
+    if constexpr (std::endian::native == std::endian::big) {
+      halfword = (fingerprint & 0xff) << 8 | fingerprint >> 8;
+    }
+    store_shared(*reinterpret_cast<SharedHalfword*>(block.bytes.data() + 2 * std::size_t{slot}),
+                 static_cast<std::uint16_t>(halfword));
+  }
+};
+
+// Calls `visitor` with the Layout of a width that is 8, 12 or 16.
+template <typename Visitor>
+constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
+  switch (bits) {
+    case 8:
+      return visitor(Layout<8>{});
+    case 12:
+      return visitor(Layout<12>{});
+    default:
+      return visitor(Layout<16>{});
+  }
+}
+
+// Slots of a block.
+constexpr std::uint32_t slots_of(int bits) {
+  return visit_layout(bits, [](auto layout) { return layout.kSlots; });
+}
+
+// The lowest slot of a set that is not empty.
+inline std::uint32_t first_slot(std::uint64_t slots) {
+  return static_cast<std::uint32_t>(std::countr_zero(slots));
+}
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_PLACE_LAYOUT_H_

@@ -1,0 +1,115 @@
+// The memory orders: every access to memory that threads share without being alone in it has a name
+// here, and locking.h says what each is good for.
+//
+// Blocks are plain bytes, so these work on the bytes where they lie, through types that may alias
+// them. On x86 all of them are plain moves.
+//
+// A reader looks at a block without a lock, between two loads of its header:
+//
+//   load_acquire(header)  ->  the bytes, in vectors  ->  load_again(header)
+//
+// In the C++ memory model the plain vector loads in the middle race with a writer's stores,
+// although whatever they gave is thrown away when the headers differ. No compiler moves them across
+// the acquire load before or the fence behind, and no processor tears an aligned halfword. Under
+// ThreadSanitizer, which knows no fences and reports the race, readable_block() (match-inl.h)
+// copies the block by atomic words first: the same protocol without the race, and slower.
+//
+// That two readers see the inserts of two writers in the same order needs a processor on which a
+// store becomes visible to all others at once, as x86, ARMv8 and RISC-V are.
+#ifndef NESTLINE_LIB_PLACE_MEMORY_ORDER_H_
+#define NESTLINE_LIB_PLACE_MEMORY_ORDER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__SANITIZE_THREAD__)
+#define NESTLINE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NESTLINE_TSAN 1
+#endif
+#endif
+#ifndef NESTLINE_TSAN
+#define NESTLINE_TSAN 0
+#endif
+
+namespace nestline {
+
+using SharedHalfword [[gnu::may_alias]] = std::uint16_t;
+using SharedWord [[gnu::may_alias]] = std::uint32_t;
+using SharedLongword [[gnu::may_alias]] = std::uint64_t;
+
+// A byte that others may write meanwhile.
+inline std::uint8_t load_shared(const std::uint8_t& from) {
+  return __atomic_load_n(&from, __ATOMIC_RELAXED);
+}
+
+// Stores that others may see at once. Release: whoever sees one sees that its block was locked
+// before.
+inline void store_shared(std::uint8_t& to, std::uint8_t value) {
+  __atomic_store_n(&to, value, __ATOMIC_RELEASE);
+}
+inline void store_shared(SharedHalfword& to, std::uint16_t value) {
+  __atomic_store_n(&to, value, __ATOMIC_RELEASE);
+}
+
+// The header before the block is read. Acquire: nothing behind it is read earlier.
+inline std::uint32_t load_acquire(const SharedWord& from) {
+  return __atomic_load_n(&from, __ATOMIC_ACQUIRE);
+}
+
+// The header after the block was read. The fence: nothing before it is read later.
+inline std::uint32_t load_again(const SharedWord& from) {
+#if !NESTLINE_TSAN  // there the block was read by acquire loads
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+  return __atomic_load_n(&from, __ATOMIC_RELAXED);
+}
+
+// What was read before, as by a match that needs no second look at its header, is not read later
+// than anything behind. Nothing on x86.
+inline void read_before() {
+#if !NESTLINE_TSAN
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+}
+
+// What this thread has stored is seen by all before it loads anything behind.
+inline void store_before_load() {
+#if !NESTLINE_TSAN
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+// A header nobody depends on yet.
+inline std::uint32_t load_relaxed(const SharedWord& from) {
+  return __atomic_load_n(&from, __ATOMIC_RELAXED);
+}
+
+// Takes a lock: acquire, so that nothing of what it protects is read or written earlier.
+inline bool exchange_acquire(SharedWord& word, std::uint32_t expected, std::uint32_t wanted) {
+  return __atomic_compare_exchange_n(&word, &expected, wanted, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
+}
+
+// Gives a lock back: release, so that everything done under it is seen by the next one.
+inline void store_release(SharedWord& to, std::uint32_t value) {
+  __atomic_store_n(&to, value, __ATOMIC_RELEASE);
+}
+
+// Copies memory that others may write meanwhile, by words; between load_acquire and load_again of
+// its header. Acquire: load_again is not done earlier.
+template <std::size_t kBytes>
+void copy_shared(const std::uint8_t* from, std::uint8_t* to) {
+  const auto* const source = reinterpret_cast<const SharedLongword*>(from);
+  auto* const target = reinterpret_cast<SharedLongword*>(to);
+  static_assert(kBytes % sizeof(*source) == 0);
+  for (std::size_t i = 0; i < kBytes / sizeof(*source); ++i) {
+    target[i] = __atomic_load_n(source + i, __ATOMIC_ACQUIRE);
+  }
+}
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_PLACE_MEMORY_ORDER_H_

@@ -1,0 +1,42 @@
+// Places where a test can make a thread dawdle, and a switch that breaks the protocol on purpose.
+//
+// Only in the library that tests/ compiles for itself with NESTLINE_TEST_HOOKS; elsewhere nothing
+// of this is left.
+#ifndef NESTLINE_LIB_PLACE_TEST_HOOKS_H_
+#define NESTLINE_LIB_PLACE_TEST_HOOKS_H_
+
+#ifdef NESTLINE_TEST_HOOKS
+
+#include <atomic>
+
+namespace nestline::test_hooks {
+
+// Whether readers trust what they saw without comparing headers.
+inline std::atomic<bool> skip_validation{false};
+// Called, if set, where another thread coming in between is worth a test.
+inline std::atomic<void (*)(int point)> at_point{nullptr};
+
+inline void reach(int point) {
+  if (auto* const call = at_point.load()) call(point);
+}
+
+}  // namespace nestline::test_hooks
+
+#define NESTLINE_TEST_POINT(point) ::nestline::test_hooks::reach(point)
+#define NESTLINE_SKIP_VALIDATION ::nestline::test_hooks::skip_validation.load()
+
+#else
+
+#define NESTLINE_TEST_POINT(point) ((void)0)
+#define NESTLINE_SKIP_VALIDATION false
+
+#endif
+
+// Where the points are.
+#define NESTLINE_POINT_HOME_READ 1      // a reader between home and alternate
+#define NESTLINE_POINT_BEFORE_CHECK 2   // a reader before it compares headers
+#define NESTLINE_POINT_LOCKED 3         // a writer that has just taken its locks
+#define NESTLINE_POINT_BETWEEN_STEPS 4  // a writer between two steps of a move or an update
+#define NESTLINE_POINT_UNLOCKED 5       // a writer between two lock sessions of one operation
+
+#endif  // NESTLINE_LIB_PLACE_TEST_HOOKS_H_

@@ -1,0 +1,294 @@
+#include "lib/redis/redisbloom/redisbloom_tables.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "lib/place/layout.h"
+#include "lib/place/little_endian.h"
+
+namespace nestline::redis {
+namespace {
+
+constexpr std::uint64_t kMostBuckets = (std::uint64_t{1} << 56) - 1;
+constexpr std::uint64_t kMostTables = 65535;
+constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;
+// To find out how full tables are: in all of them together, and in each.
+constexpr std::uint64_t kSampledSlots = std::uint64_t{1} << 18;
+constexpr std::uint64_t kLeastSampledSlots = 4;
+constexpr std::uint64_t kOtherHash = 0x5bd1e995;
+// No memory is to be had for more; sums of a few of these do not overflow.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
+
+std::uint64_t blocks_of(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes; }
+
+std::uint8_t fingerprint_of(std::uint64_t hash) {
+  return static_cast<std::uint8_t>(hash % 255 + 1);
+}
+
+std::uint64_t other_hash(std::uint64_t hash, std::uint8_t fingerprint) {
+  return hash ^ (fingerprint * kOtherHash);
+}
+
+// The free slot, or the slot with this fingerprint, in a bucket; null if there is none.
+std::uint8_t* find_slot(std::span<std::uint8_t> bucket, std::uint8_t fingerprint) {
+  const auto slot = std::find(bucket.begin(), bucket.end(), fingerprint);
+  return slot == bucket.end() ? nullptr : &*slot;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> RedisBloomHeader::buckets_of(std::uint64_t i) const noexcept {
+  std::uint64_t all = buckets;
+  if (expansion > 1) {
+    const auto shift = static_cast<unsigned>(std::bit_width(expansion) - 1);
+    if (i >= 64 || i * shift >= 57 || all > kMostBuckets >> (i * shift)) return std::nullopt;
+    all <<= i * shift;
+  }
+  return all <= kMostBuckets ? std::optional(all) : std::nullopt;
+}
+
+bool is_valid(const RedisBloomHeader& header) noexcept {
+  return header.bucket_size >= 1 && header.bucket_size <= 255 && header.tables >= 1 &&
+         header.tables <= kMostTables && header.max_iterations >= 1 && header.expansion <= 32768 &&
+         (header.expansion == 0 ? header.tables == 1 : std::has_single_bit(header.expansion)) &&
+         std::has_single_bit(header.buckets) && header.buckets_of(header.tables - 1).has_value();
+}
+
+std::optional<RedisBloomHeader> parse_header(std::span<const std::byte> bytes) noexcept {
+  if (bytes.size() != kRedisBloomHeaderBytes) return std::nullopt;
+  RedisBloomHeader header;
+  header.items = get<std::uint64_t>(bytes, 0);
+  header.buckets = get<std::uint64_t>(bytes, 8);
+  header.deletes = get<std::uint64_t>(bytes, 16);
+  header.tables = get<std::uint64_t>(bytes, 24);
+  header.bucket_size = get<std::uint16_t>(bytes, 32);
+  header.max_iterations = get<std::uint16_t>(bytes, 34);
+  header.expansion = get<std::uint16_t>(bytes, 36);
+  if (header.expansion > 32768) return std::nullopt;
+  if (header.expansion != 0) header.expansion = std::bit_ceil(header.expansion);
+  return is_valid(header) ? std::optional(header) : std::nullopt;
+}
+
+std::array<std::byte, kRedisBloomHeaderBytes> write_header(
+    const RedisBloomHeader& header) noexcept {
+  std::array<std::byte, kRedisBloomHeaderBytes> bytes{};
+  put(bytes, 0, header.items);
+  put(bytes, 8, header.buckets);
+  put(bytes, 16, header.deletes);
+  put(bytes, 24, header.tables);
+  put(bytes, 32, header.bucket_size);
+  put(bytes, 34, header.max_iterations);
+  put(bytes, 36, header.expansion);
+  return bytes;
+}
+
+std::span<std::uint8_t> RedisBloomTables::Table::slots() const noexcept {
+  return {reinterpret_cast<std::uint8_t*>(storage->bytes().data()) + offset,
+          static_cast<std::size_t>(bytes)};
+}
+
+RedisBloomTables RedisBloomTables::begin(const RedisBloomHeader& header) {
+  if (!is_valid(header)) throw std::invalid_argument("the header of RedisBloom is not valid");
+  RedisBloomTables tables;
+  tables.header_ = header;
+  return tables;
+}
+
+RedisBloomTables::RedisBloomTables(const RedisBloomHeader& header)
+    : RedisBloomTables(begin(header)) {
+  std::uint64_t blocks = 0;
+  tables_.reserve(static_cast<std::size_t>(header_.tables));
+  while (!is_whole()) {
+    Table table = next_table();
+    table.offset = static_cast<std::size_t>(blocks * kBlockBytes);
+    blocks += blocks_of(table.bytes);
+    if (blocks > kMostBytes / kBlockBytes) throw std::bad_alloc();
+    tables_.push_back(std::move(table));
+  }
+  const auto storage = std::make_shared<Storage>(Storage::allocate(blocks));
+  for (Table& table : tables_) table.storage = storage;
+}
+
+bool RedisBloomTables::append_clear() {
+  if (is_whole()) return false;
+  Table table = next_table();
+  table.storage = std::make_shared<Storage>(Storage::allocate(blocks_of(table.bytes)));
+  tables_.push_back(std::move(table));
+  return true;
+}
+
+// The one that the header tells of behind those that there are, without memory.
+RedisBloomTables::Table RedisBloomTables::next_table() const {
+  Table table;
+  table.buckets = *header_.buckets_of(tables_.size());
+  if (table.buckets > kMostBytes / header_.bucket_size) throw std::bad_alloc();
+  table.bytes = table.buckets * header_.bucket_size;
+  return table;
+}
+
+std::span<std::uint8_t> RedisBloomTables::bucket(const Table& table,
+                                                 std::uint64_t hash) const noexcept {
+  const std::uint64_t number = hash & (table.buckets - 1);
+  return table.slots().subspan(static_cast<std::size_t>(number * header_.bucket_size),
+                               header_.bucket_size);
+}
+
+bool RedisBloomTables::may_contain(std::uint64_t hash) const noexcept {
+  const std::uint8_t fingerprint = fingerprint_of(hash);
+  return std::any_of(tables_.rbegin(), tables_.rend(), [&](const Table& table) {
+    return find_slot(bucket(table, hash), fingerprint) != nullptr ||
+           find_slot(bucket(table, other_hash(hash, fingerprint)), fingerprint) != nullptr;
+  });
+}
+
+bool RedisBloomTables::is_clear() const noexcept {
+  return std::all_of(tables_.begin(), tables_.end(), [](const Table& table) {
+    const auto slots = table.slots();
+    return std::all_of(slots.begin(), slots.end(), [](std::uint8_t slot) { return slot == 0; });
+  });
+}
+
+std::uint64_t RedisBloomTables::count(std::uint64_t hash) const noexcept {
+  const std::uint8_t fingerprint = fingerprint_of(hash);
+  std::uint64_t copies = 0;
+  for (const Table& table : tables_) {
+    for (const std::uint64_t each : {hash, other_hash(hash, fingerprint)}) {
+      const auto slots = bucket(table, each);
+      copies += static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), fingerprint));
+    }
+  }
+  return copies;
+}
+
+bool RedisBloomTables::erase(std::uint64_t hash) noexcept {
+  const std::uint8_t fingerprint = fingerprint_of(hash);
+  for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
+    std::uint8_t* slot = find_slot(bucket(*table, hash), fingerprint);
+    if (slot == nullptr) {
+      slot = find_slot(bucket(*table, other_hash(hash, fingerprint)), fingerprint);
+    }
+    if (slot == nullptr) continue;
+    *slot = 0;
+    // A header may tell fewer items than there are slots taken.
+    if (header_.items != 0) --header_.items;
+    ++header_.deletes;
+    if (tables_.size() > 1 && header_.deletes > header_.items / 10) compact(false);
+    return true;
+  }
+  return false;
+}
+
+// Moves what it can from table `from` to older ones; whether the table is empty then.
+bool RedisBloomTables::move_out(std::size_t from) noexcept {
+  const Table& source = tables_[from];
+  bool emptied = true;
+  const auto slots = source.slots();
+  for (std::size_t at = 0; at < slots.size(); ++at) {
+    const std::uint8_t fingerprint = slots[at];
+    if (fingerprint == 0) continue;
+    // The number of its bucket is all that is left of its hash, and enough in smaller tables.
+    const std::uint64_t hash = at / header_.bucket_size;
+    std::uint8_t* free = nullptr;
+    for (std::size_t older = 0; older < from && free == nullptr; ++older) {
+      free = find_slot(bucket(tables_[older], hash), 0);
+      if (free == nullptr)
+        free = find_slot(bucket(tables_[older], other_hash(hash, fingerprint)), 0);
+    }
+    if (free == nullptr) {
+      emptied = false;
+      continue;
+    }
+    *free = fingerprint;
+    slots[at] = 0;
+  }
+  return emptied;
+}
+
+void RedisBloomTables::compact(bool all) noexcept {
+  for (std::size_t from = tables_.size(); from-- > 1;) {
+    const bool emptied = move_out(from);
+    if (emptied && from + 1 == tables_.size()) tables_.pop_back();
+    if (!emptied && !all) break;
+  }
+  header_.tables = tables_.size();
+  header_.deletes = 0;
+}
+
+std::span<const std::byte> RedisBloomTables::table(std::uint64_t i) const noexcept {
+  return std::as_bytes(tables_[static_cast<std::size_t>(i)].slots());
+}
+
+bool RedisBloomTables::load_table(std::uint64_t i, std::uint64_t offset,
+                                  std::span<const std::byte> slots) noexcept {
+  if (i >= tables_.size() || slots.empty()) return false;
+  const auto all = tables_[static_cast<std::size_t>(i)].slots();
+  if (offset > all.size() || slots.size() > all.size() - offset) return false;
+  std::memcpy(all.data() + offset, slots.data(), slots.size());
+  return true;
+}
+
+std::uint64_t RedisBloomTables::slots() const noexcept {
+  std::uint64_t all = 0;
+  for (const Table& table : tables_) all += table.bytes;
+  return all;
+}
+
+std::optional<RedisBloomTables::Spot> RedisBloomTables::spot_of(
+    std::uint64_t offset) const noexcept {
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    if (offset < tables_[i].bytes) return Spot{i, offset};
+    offset -= tables_[i].bytes;
+  }
+  return std::nullopt;
+}
+
+std::span<const std::byte> RedisBloomTables::piece(std::uint64_t offset) const noexcept {
+  const auto spot = spot_of(offset);
+  if (!spot) return {};
+  const auto rest = table(spot->table).subspan(static_cast<std::size_t>(spot->offset));
+  return rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), kPieceBytes)));
+}
+
+bool RedisBloomTables::load(std::uint64_t offset, std::span<const std::byte> slots) noexcept {
+  const auto spot = spot_of(offset);
+  return spot && load_table(spot->table, spot->offset, slots);
+}
+
+double RedisBloomTables::expected_fpr() const noexcept {
+  double none = 1;
+  const std::uint64_t sampled =
+      std::max(kLeastSampledSlots, kSampledSlots / std::max<std::uint64_t>(1, tables_.size()));
+  for (const Table& table : tables_) {
+    const auto slots = table.slots();
+    const std::size_t step = std::max<std::size_t>(1, slots.size() / sampled);
+    std::size_t taken = 0;
+    std::size_t seen = 0;
+    for (std::size_t at = 0; at < slots.size(); at += step, ++seen) taken += slots[at] != 0;
+    const double load = static_cast<double>(taken) / static_cast<double>(seen);
+    none *= 1 - std::min(1.0, 2 * header_.bucket_size * load / 255);
+  }
+  return 1 - none;
+}
+
+std::size_t RedisBloomTables::memory_bytes() const noexcept {
+  std::size_t bytes = tables_.capacity() * sizeof(Table);
+  const Storage* counted = nullptr;
+  for (const Table& table : tables_) {
+    if (table.storage.get() != counted) bytes += table.storage->bytes().size();
+    counted = table.storage.get();
+  }
+  return bytes;
+}
+
+RedisBloomTables RedisBloomTables::copy() const {
+  if (empty()) return {};
+  RedisBloomTables made(header_);
+  for (std::size_t i = 0; i < tables_.size(); ++i) made.load_table(i, 0, table(i));
+  return made;
+}
+
+}  // namespace nestline::redis

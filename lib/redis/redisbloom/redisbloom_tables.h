@@ -1,0 +1,141 @@
+// A cuckoo filter as RedisBloom stores it, so that its data keep answering here.
+//
+// The filter is a list of tables ("sub-filters"). Table i has numBuckets * expansion^i buckets of
+// bucketSize one-byte slots, bucket after bucket; 0 is a free slot. An item has the hash
+// h = MurmurHash64A (seed 0), the fingerprint h mod 255 + 1, and two buckets in each table: h and
+// h xor fingerprint * 0x5bd1e995, both modulo the table's number of buckets, a power of two.
+//
+// Nothing is added to these tables: new items go to nestline filters beside them. Questions,
+// counts, deletes and compaction do what RedisBloom does, byte for byte, except that a slot's
+// number has 64 bits here (RedisBloom's lookups cut it to 32 and lose items in larger tables).
+//
+// The header is the 38 bytes that CF.SCANDUMP gives first, little-endian without gaps:
+//
+//     0  u64 items        8  u64 buckets of table 0   16  u64 deletes    24  u64 tables
+//    32  u16 bucket size 34  u16 max iterations       36  u16 expansion
+//
+// Headers and bytes are treated as hostile; what passes parse_header can be computed with safely.
+#ifndef NESTLINE_LIB_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_
+#define NESTLINE_LIB_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/filter/storage.h"
+
+namespace nestline::redis {
+
+/// What is known of all tables together.
+struct RedisBloomHeader {
+  std::uint64_t items = 0;
+  std::uint64_t buckets = 0;  ///< Of table 0: a power of two, at most 2^55.
+  std::uint64_t deletes = 0;
+  std::uint64_t tables = 0;          ///< 1 to 65535.
+  std::uint16_t bucket_size = 0;     ///< 1 to 255.
+  std::uint16_t max_iterations = 0;  ///< 1 to 65535; only kept.
+  std::uint16_t expansion = 0;       ///< 0 (then one table) or a power of two up to 32768.
+
+  /// Buckets of table i; nothing when they are more than 2^56 - 1.
+  [[nodiscard]] std::optional<std::uint64_t> buckets_of(std::uint64_t i) const noexcept;
+};
+
+inline constexpr std::size_t kRedisBloomHeaderBytes = 38;
+
+/// Whether every field is in its range, and so is the last table's size.
+bool is_valid(const RedisBloomHeader& header) noexcept;
+
+/// The header in `bytes`; nothing unless there are 38 and is_valid. An expansion that is no power
+/// of two is rounded up to one, as RedisBloom does.
+std::optional<RedisBloomHeader> parse_header(std::span<const std::byte> bytes) noexcept;
+std::array<std::byte, kRedisBloomHeaderBytes> write_header(const RedisBloomHeader& header) noexcept;
+
+/// The tables. Not safe for concurrent use; const members may run together.
+class RedisBloomTables {
+ public:
+  /// No tables.
+  RedisBloomTables() = default;
+  /// Empty tables as the header says; their bytes come by load or set_table. All of them lie in one
+  /// block of memory, which is touched as slots come, however many tables a header tells of, and
+  /// is freed with the last of them. Throws std::invalid_argument when the header is not valid,
+  /// std::bad_alloc.
+  explicit RedisBloomTables(const RedisBloomHeader& header);
+  /// For loaders, which may take memory only as slots come: no tables yet, but this header. Throws
+  /// std::invalid_argument when it is not valid.
+  static RedisBloomTables begin(const RedisBloomHeader& header);
+  /// One more of the header's tables, empty. False when it has them all. Throws std::bad_alloc.
+  bool append_clear();
+  /// Whether all of the header's tables are there.
+  [[nodiscard]] bool is_whole() const noexcept { return tables_.size() == header_.tables; }
+
+  [[nodiscard]] bool empty() const noexcept { return tables_.empty(); }
+  /// The header as it is now: items, deletes and tables change with erase and compact.
+  [[nodiscard]] const RedisBloomHeader& header() const noexcept { return header_; }
+
+  /// Whether the item with this hash is in one of the tables; O(tables).
+  [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept;
+  /// Whether every slot is free. O(slots).
+  [[nodiscard]] bool is_clear() const noexcept;
+  /// Slots that hold its fingerprint; a slot counts twice where both its buckets are the same.
+  [[nodiscard]] std::uint64_t count(std::uint64_t hash) const noexcept;
+  /// Clears one slot, newest table first. Then, if there are several tables and deletes are more
+  /// than a tenth of the items, compacts until the first table that cannot be emptied.
+  bool erase(std::uint64_t hash) noexcept;
+  /// Moves fingerprints from newer tables to free slots of older ones and drops newest tables that
+  /// are empty then; deletes become 0. `all`: goes on after a table that could not be emptied.
+  /// O(slots).
+  void compact(bool all) noexcept;
+
+  /// Table i's slots. i < header().tables.
+  [[nodiscard]] std::span<const std::byte> table(std::uint64_t i) const noexcept;
+  /// Overwrites slots of table i from `offset` on; false, nothing being changed, when they do not
+  /// lie inside it or there are none.
+  bool load_table(std::uint64_t i, std::uint64_t offset, std::span<const std::byte> slots) noexcept;
+  /// All slots, as one run of bytes from table 0 on.
+  [[nodiscard]] std::uint64_t slots() const noexcept;
+
+  /// The bytes from `offset` of that run to the end of their table, at most 16 MiB; none at the end
+  /// or behind it. CF.SCANDUMP's pieces.
+  [[nodiscard]] std::span<const std::byte> piece(std::uint64_t offset) const noexcept;
+  /// Overwrites slots from `offset` of that run on. False, nothing being changed, when they do not
+  /// lie inside one table or there are none. The header's items stay what they were.
+  bool load(std::uint64_t offset, std::span<const std::byte> slots) noexcept;
+
+  /// Expected share of absent items that are found: over the tables, from their loads. O(slots) up
+  /// to 256 KiB together, of which more are sampled.
+  [[nodiscard]] double expected_fpr() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  /// Another of the same. Throws std::bad_alloc.
+  [[nodiscard]] RedisBloomTables copy() const;
+
+ private:
+  struct Table {
+    std::uint64_t buckets = 0;
+    std::uint64_t bytes = 0;
+    std::shared_ptr<Storage> storage;  // of this table, or of all that were made together
+    std::size_t offset = 0;            // in it
+    [[nodiscard]] std::span<std::uint8_t> slots() const noexcept;
+  };
+  struct Spot {
+    std::size_t table;
+    std::uint64_t offset;
+  };
+
+  [[nodiscard]] Table next_table() const;
+  [[nodiscard]] std::span<std::uint8_t> bucket(const Table& table,
+                                               std::uint64_t hash) const noexcept;
+  [[nodiscard]] std::optional<Spot> spot_of(std::uint64_t offset) const noexcept;
+  bool move_out(std::size_t from) noexcept;
+
+  RedisBloomHeader header_;
+  std::vector<Table> tables_;
+};
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_

@@ -1,0 +1,133 @@
+// CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT.
+//
+// A command that changes nothing is not replicated.
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "lib/redis/server/configuration.h"
+#include "lib/redis/server/creation.h"
+#include "lib/redis/server/opened_key.h"
+
+namespace nestline::redis {
+
+int erase(const Call& call) {
+  const OpenedKey key(call, kWrite);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNothingToDelete);
+  const bool erased = key.filter()->erase(call.item(2));
+  if (erased) {
+    api.ReplicateVerbatim(call.context);
+    tell_change(call, "cf.del");
+  }
+  return api.ReplyWithBool(call.context, erased);
+}
+
+int erase_many(const Call& call) {
+  const OpenedKey key(call, kWrite);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNothingToDelete);
+  std::vector<String*> erased;
+  erased.reserve(static_cast<std::size_t>(call.count - 2));
+  api.ReplyWithArray(call.context, call.count - 2);
+  for (int i = 2; i < call.count; ++i) {
+    try {
+      const bool done = key.filter()->erase(call.item(i));
+      if (done) erased.push_back(call.arguments[i]);
+      api.ReplyWithBool(call.context, done);
+    } catch (const std::bad_alloc&) {
+      reply_error(call, kInsufficientMemory);
+    }
+  }
+  if (!erased.empty()) {
+    // Not as it came: another copy may have memory where this one had none.
+    api.Replicate(call.context, "CF.MDEL", "sv", call.key(), erased.data(), erased.size());
+    tell_change(call, "cf.mdel");
+  }
+  return kOk;
+}
+
+int clear(const Call& call) {
+  const OpenedKey key(call, kWrite);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  key.filter()->clear();
+  api.ReplicateVerbatim(call.context);
+  tell_change(call, "cf.clear");
+  return reply_ok(call);
+}
+
+int update(const Call& call) {
+  const OpenedKey key(call, kWrite);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  const auto most = static_cast<std::uint64_t>(configuration().max_expansions);
+  Added outcome = key.filter()->update(call.item(2), call.item(3), most);
+  if (outcome == Added::too_many && is_replayed(call)) {
+    outcome = key.filter()->update(call.item(2), call.item(3));
+  }
+  switch (outcome) {
+    case Added::added:
+      api.ReplicateVerbatim(call.context);
+      tell_change(call, "cf.update");
+      return api.ReplyWithBool(call.context, 1);
+    case Added::full:
+      return reply_error(call, kFull);
+    case Added::too_many:
+      return reply_error(call, kMaximumExpansions);
+    case Added::no_memory:
+      return reply_error(call, kInsufficientMemory);
+    case Added::present:
+    case Added::missing:
+      break;
+  }
+  return api.ReplyWithBool(call.context, 0);
+}
+
+int merge(const Call& call) {
+  OpenedKey destination(call, kWrite);
+  if (destination.is_other()) return reply_error(call, kWrongType);
+  std::vector<std::unique_ptr<OpenedKey>> sources;
+  for (int i = 2; i < call.count; ++i) {
+    sources.push_back(std::make_unique<OpenedKey>(call, call.arguments[i], kRead));
+    if (sources.back()->is_other()) return reply_error(call, kWrongType);
+    if (sources.back()->filter() == nullptr) return reply_error(call, kNotFound);
+  }
+  CuckooValue* const old = destination.filter();
+  // Filters that add up make every further merge slower.
+  const std::uint64_t most_generations =
+      is_replayed(call) ? kMostGenerations
+                        : static_cast<std::uint64_t>(configuration().max_expansions);
+  if (old != nullptr && sources.size() == 1 && sources[0]->filter() != old) {
+    old->merge(*sources[0]->filter(), most_generations);  // all or nothing
+  } else {
+    // On the side, so that the destination changes by all of them or by none.
+    auto merged = (old != nullptr ? old : sources[0]->filter())->copy();
+    for (std::size_t i = old != nullptr ? 0 : 1; i < sources.size(); ++i) {
+      merged->merge(*sources[i]->filter(), most_generations);
+    }
+    // In its place: the key keeps its time to live, and a source that is the destination its value.
+    if (old != nullptr) {
+      *old = std::move(*merged);
+    } else {
+      destination.set(std::move(merged));
+    }
+  }
+  api.ReplicateVerbatim(call.context);
+  tell_change(call, "cf.merge");
+  return reply_ok(call);
+}
+
+int compact(const Call& call) {
+  const OpenedKey key(call, kWrite);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNothingToCompact);
+  key.filter()->compact();
+  api.ReplicateVerbatim(call.context);
+  tell_change(call, "cf.compact");
+  return reply_ok(call);
+}
+
+}  // namespace nestline::redis

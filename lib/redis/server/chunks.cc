@@ -1,0 +1,73 @@
+// CF.SCANDUMP, LOADCHUNK: a filter's content piece by piece, in a format of the value.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <stdexcept>
+
+#include "lib/redis/server/opened_key.h"
+
+namespace nestline::redis {
+namespace {
+
+// A head of RedisBloom has no seed, and neither has its RDB value, so every copy of the data takes
+// this one.
+constexpr std::uint64_t kSeedOfRedisBloom = 0;
+
+std::span<const std::byte> bytes_of(String* argument) {
+  const std::string_view bytes = text(argument);
+  return std::as_bytes(std::span(bytes.data(), bytes.size()));
+}
+
+int load_head(const Call& call, OpenedKey& key) {
+  if (key.filter() != nullptr) return reply_error(call, kItemExists);
+  const auto head = bytes_of(call.arguments[3]);
+  try {
+    key.set(CuckooValue::from_head(head, kSeedOfRedisBloom));
+  } catch (const std::invalid_argument&) {
+    const bool is_redisbloom = head.size() == kRedisBloomHeaderBytes;
+    return reply_error(call, is_redisbloom ? kCouldNotCreateFromHeader : kInvalidHeader);
+  } catch (const std::bad_alloc&) {
+    return reply_error(call, kCouldNotCreateFromHeader);
+  }
+  api.ReplicateVerbatim(call.context);
+  tell_change(call, "cf.loadchunk");
+  return reply_ok(call);
+}
+
+}  // namespace
+
+int scan_dump(const Call& call) {
+  const auto iterator = integer(call.arguments[2]);
+  if (!iterator || *iterator < 0) return reply_error(call, kInvalidPosition);
+  const OpenedKey key(call, kRead);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  const CuckooValue* const filter = key.filter();
+  if (filter == nullptr) return reply_error(call, kNotFound);
+  Chunk chunk;  // of an empty filter: the end
+  if (filter->items() != 0) chunk = filter->dump_chunk(static_cast<std::uint64_t>(*iterator));
+  api.ReplyWithArray(call.context, 2);
+  api.ReplyWithLongLong(call.context, static_cast<long long>(chunk.next));
+  if (chunk.next == 0) return api.ReplyWithNull(call.context);
+  return api.ReplyWithStringBuffer(call.context, reinterpret_cast<const char*>(chunk.bytes.data()),
+                                   chunk.bytes.size());
+}
+
+int load_chunk(const Call& call) {
+  const auto iterator = integer(call.arguments[2]);
+  if (!iterator || *iterator == 0) return reply_error(call, kInvalidPosition);
+  OpenedKey key(call, kWrite);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (*iterator == 1) return load_head(call, key);
+  if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  if (*iterator < 0 || !key.filter()->load_chunk(static_cast<std::uint64_t>(*iterator),
+                                                 bytes_of(call.arguments[3]))) {
+    return reply_error(call, kCouldNotLoadChunk);
+  }
+  api.ReplicateVerbatim(call.context);
+  tell_change(call, "cf.loadchunk");
+  return reply_ok(call);
+}
+
+}  // namespace nestline::redis

@@ -1,0 +1,107 @@
+#include "lib/redis/server/configuration.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/redis/server/arguments.h"
+
+namespace nestline::redis {
+namespace {
+
+Configuration current;
+
+// One number that can be set, and its range, which may depend on the others.
+struct Setting {
+  const char* name;
+  long long Configuration::*member;
+  long long (*least)();
+  long long (*most)();
+};
+
+constexpr std::array<Setting, 5> kSettings = {{
+    {"cf-bucket-size", &Configuration::bucket_size, [] { return 1ll; }, most_bucket_size},
+    {"cf-initial-size", &Configuration::initial_size, [] { return 2 * current.bucket_size; },
+     [] { return kMostCapacity; }},
+    {"cf-max-iterations", &Configuration::max_iterations, [] { return 1ll; },
+     [] { return kMostIterations; }},
+    {"cf-expansion-factor", &Configuration::expansion, [] { return 0ll; },
+     [] { return kMostExpansion; }},
+    {"cf-max-expansions", &Configuration::max_expansions, [] { return 1ll; },
+     [] { return kMostExpansions; }},
+}};
+
+// Sets it, or tells why not.
+std::optional<std::string> set(const Setting& setting, long long value) {
+  const long long least = setting.least(), most = setting.most();
+  if (value < least || value > most) {
+    return std::string("Value for `") + setting.name + "` must be in the range [" +
+           std::to_string(least) + ", " + std::to_string(most) + "]";
+  }
+  if (setting.member == &Configuration::expansion) {
+    value =
+        value == 0 ? 0 : static_cast<long long>(std::bit_ceil(static_cast<std::uint64_t>(value)));
+  }
+  current.*setting.member = value;
+  return std::nullopt;
+}
+
+long long get_number(const char*, void* data) {
+  return current.*static_cast<const Setting*>(data)->member;
+}
+
+int set_number(const char*, long long value, void* data, String** error) {
+  const auto reason = set(*static_cast<const Setting*>(data), value);
+  if (!reason) return kOk;
+  *error = api.CreateString(nullptr, reason->data(), reason->size());
+  return kError;
+}
+
+// Takes the arguments: pairs of a name and a number. Tells what is wrong.
+std::optional<std::string> take(String** arguments, int count) {
+  for (int i = 0; i < count; i += 2) {
+    const std::string_view name = text(arguments[i]);
+    const auto* const setting =
+        std::find_if(kSettings.begin(), kSettings.end(), [&](const Setting& candidate) {
+          return is_word(name, candidate.name) ||
+                 (candidate.member == &Configuration::max_expansions &&
+                  is_word(name, "CF_MAX_EXPANSIONS"));
+        });
+    if (setting == kSettings.end()) return "Unknown argument `" + std::string(name) + "`";
+    const auto value = i + 1 < count ? integer(arguments[i + 1]) : std::nullopt;
+    if (!value) return std::string("Invalid value for `") + setting->name + "`";
+    if (auto reason = set(*setting, *value)) return reason;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Configuration& configuration() { return current; }
+
+long long most_bucket_size() { return std::min(kMostBucketSize, current.initial_size / 2); }
+
+bool configure(Context* context, String** arguments, int count) {
+  if (const auto reason = take(arguments, count)) {
+    api.Log(context, "warning", "%s", reason->c_str());
+    return false;
+  }
+  for (const Setting& setting : kSettings) {
+    // The widest range: set() knows the present one, and tells it in words of ours.
+    constexpr long long kMost = std::numeric_limits<long long>::max();
+    void* const data = const_cast<Setting*>(&setting);
+    if (api.RegisterNumericConfig(context, setting.name, current.*setting.member, kConfigDefault,
+                                  -kMost, kMost, get_number, set_number, nullptr, data) != kOk) {
+      api.Log(context, "warning", "cannot register the configuration name %s", setting.name);
+      return false;
+    }
+  }
+  return api.LoadConfigs(context) == kOk;
+}
+
+}  // namespace nestline::redis

@@ -1,0 +1,45 @@
+// What the administrator sets: the defaults of new filters and the limit of their expansions.
+//
+//   cf-bucket-size        2      1 to min(255, cf-initial-size / 2)
+//   cf-initial-size       1024   2 * cf-bucket-size to 2^30
+//   cf-max-iterations     20     1 to 65535
+//   cf-expansion-factor   1      0 to 32768, rounded up to a power of two
+//   cf-max-expansions     32     1 to 65536
+//
+// Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, behind the prefix
+// "nestline.", a name for CONFIG GET and SET and for redis.conf. They are read where a client
+// creates a filter or adds to one, never where a command is replayed: see replay.h.
+#ifndef NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
+#define NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
+
+#include "lib/redis/server/module_api.h"
+
+namespace nestline::redis {
+
+struct Configuration {
+  long long bucket_size = 2;
+  long long initial_size = 1024;
+  long long max_iterations = 20;
+  long long expansion = 1;
+  long long max_expansions = 32;
+};
+
+inline constexpr long long kMostBucketSize = 255;
+inline constexpr long long kMostCapacity = 1ll << 30;
+inline constexpr long long kMostIterations = 65535;
+inline constexpr long long kMostExpansion = 32768;
+inline constexpr long long kMostExpansions = 65536;
+
+// As it is now.
+const Configuration& configuration();
+
+// The most that cf-bucket-size and the option BUCKETSIZE may be now.
+long long most_bucket_size();
+
+// Takes the module's arguments and registers the names for CONFIG. False, with a line in the log,
+// when an argument is wrong.
+bool configure(Context* context, String** arguments, int count);
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_

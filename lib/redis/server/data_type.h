@@ -1,0 +1,21 @@
+// The data type of filters in the server: how a value is saved, loaded, copied, measured and freed.
+//
+// Its name and encoding version are those of RedisBloom's cuckoo filters, whose values are loaded
+// and, as long as nothing else was added to them, saved as they were. What stands in an RDB file
+// behind the type is told in payload.h.
+#ifndef NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
+#define NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
+
+#include "lib/redis/server/module_api.h"
+
+namespace nestline::redis {
+
+// What register_data_type got from the server.
+Type* data_type();
+
+// Only while the module is loaded. False, with a line in the log, when the server refuses.
+bool register_data_type(Context* context);
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_

@@ -1,0 +1,33 @@
+// Where the server enters: loads the interface, registers what there is, or refuses with a
+// sentence.
+#include "lib/redis/server/command_table.h"
+#include "lib/redis/server/configuration.h"
+#include "lib/redis/server/data_type.h"
+#include "lib/redis/server/module_api.h"
+
+namespace {
+
+constexpr char kName[] = "nestline";
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(
+    nestline::redis::Context* context, nestline::redis::String** arguments, int count);
+
+int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::String** arguments,
+                       int count) {
+  using namespace nestline::redis;
+  if (!load(context)) return kError;
+  if (api.IsModuleNameBusy(kName) != 0) {
+    api.Log(context, "warning", "a module of the name %s is loaded already", kName);
+    return kError;
+  }
+  api.SetModuleAttribs(context, kName, NESTLINE_MODULE_VERSION, kApiVersion);
+  // Changes are told where they happen, not for every key that was opened to write.
+  api.SetModuleOptions(context, kOptionHandleIoErrors | kOptionNoImplicitSignal);
+  if (!register_commands(context) || !register_data_type(context) ||
+      !configure(context, arguments, count)) {
+    return kError;
+  }
+  return kOk;
+}

@@ -1,0 +1,92 @@
+// CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/redis/server/opened_key.h"
+
+namespace nestline::redis {
+namespace {
+
+long long number(std::uint64_t value) { return static_cast<long long>(value); }
+
+void reply_pair(const Call& call, const char* name, std::uint64_t value) {
+  api.ReplyWithSimpleString(call.context, name);
+  api.ReplyWithLongLong(call.context, number(value));
+}
+
+void reply_pair(const Call& call, const char* name, double value) {
+  api.ReplyWithSimpleString(call.context, name);
+  api.ReplyWithDouble(call.context, value);
+}
+
+}  // namespace
+
+int exists(const Call& call) {
+  const OpenedKey key(call, kRead);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  const CuckooValue* const filter = key.filter();
+  return api.ReplyWithBool(call.context, filter != nullptr && filter->exists(call.item(2)));
+}
+
+int exists_many(const Call& call) {
+  const OpenedKey key(call, kRead);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  const auto count = static_cast<std::size_t>(call.count - 2);
+  std::vector<std::uint8_t> answers(count);
+  if (const CuckooValue* const filter = key.filter()) {
+    std::vector<std::string_view> items(count);
+    for (std::size_t i = 0; i < count; ++i) items[i] = call.item(static_cast<int>(i) + 2);
+    filter->exists(items, answers);
+  }
+  api.ReplyWithArray(call.context, static_cast<long>(count));
+  for (const std::uint8_t answer : answers) api.ReplyWithBool(call.context, answer);
+  return kOk;
+}
+
+int count(const Call& call) {
+  const OpenedKey key(call, kRead);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  const CuckooValue* const filter = key.filter();
+  return api.ReplyWithLongLong(call.context,
+                               filter == nullptr ? 0 : number(filter->count(call.item(2))));
+}
+
+int info(const Call& call) {
+  const OpenedKey key(call, kRead);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  const Info info = key.filter()->info();
+  api.ReplyWithMap(call.context, 12);
+  reply_pair(call, "Size", info.memory_bytes);
+  reply_pair(call, "Number of buckets", info.buckets);
+  reply_pair(call, "Number of filters", info.filters);
+  reply_pair(call, "Number of items inserted", info.items);
+  reply_pair(call, "Number of items deleted", info.deletes);
+  reply_pair(call, "Bucket size", std::uint64_t{info.settings.bucket_size});
+  reply_pair(call, "Expansion rate", std::uint64_t{info.settings.expansion});
+  reply_pair(call, "Max iterations", std::uint64_t{info.settings.max_iterations});
+  // Ours, behind those that clients know.
+  reply_pair(call, "Error rate", info.promised_fpr);
+  reply_pair(call, "Expected error rate", info.expected_fpr);
+  reply_pair(call, "Items in RedisBloom filters", info.redisbloom_items);
+  reply_pair(call, "Corrections", info.ledger_entries);
+  return kOk;
+}
+
+int debug(const Call& call) {
+  const OpenedKey key(call, kRead);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  const Info info = key.filter()->info();
+  const std::string line =
+      "bktsize:" + std::to_string(info.settings.bucket_size) +
+      " buckets:" + std::to_string(info.buckets) + " items:" + std::to_string(info.items) +
+      " deletes:" + std::to_string(info.deletes) + " filters:" + std::to_string(info.filters) +
+      " max_iterations:" + std::to_string(info.settings.max_iterations) +
+      " expansion:" + std::to_string(info.settings.expansion);
+  return api.ReplyWithStringBuffer(call.context, line.data(), line.size());
+}
+
+}  // namespace nestline::redis

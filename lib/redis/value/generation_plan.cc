@@ -1,0 +1,96 @@
+#include "lib/redis/value/generation_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+#include "lib/filter/sizing.h"
+
+namespace nestline::redis {
+namespace {
+
+constexpr double kOne = 1e9;  // billionths
+constexpr std::uint64_t kMostCapacity = std::uint64_t{1} << 40;
+constexpr double kFullLoad = 0.95;
+
+// A rate is kept by planning for this much less, so that it also holds where content is replaced
+// again and again, which raises it by up to a third.
+constexpr double kMargin = 0.75;
+
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  std::ostringstream sentence;
+  (sentence << ... << parts);
+  throw std::invalid_argument(sentence.str());
+}
+
+void check_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
+  if (value >= least && value <= most) return;
+  refuse(name, " must be in the range [", least, ", ", most, "]; it is ", value);
+}
+
+// Doublings up to which fewer than one filter in a million gets keys that look alike too often for
+// their slots (see lib/filter/sizing.h). Nothing is lost beyond: the ledger takes them.
+unsigned most_growth_of(int bits) { return bits == 8 ? 1 : bits == 12 ? 4 : 8; }
+
+Billionths budget(const Settings& settings) {
+  return static_cast<Billionths>(promised_fpr(settings) * kMargin * kOne);
+}
+
+}  // namespace
+
+void check(const Settings& settings) {
+  check_range("capacity", settings.capacity, 1, kMostCapacity);
+  check_range("bucket_size", settings.bucket_size, 1, 255);
+  check_range("max_iterations", settings.max_iterations, 1, 65535);
+  check_range("expansion", settings.expansion, 0, 32768);
+  if (settings.error == 0) return;
+  if (!(settings.error > 0 && settings.error < 1)) {
+    refuse("error must be above 0 and below 1, or 0 for the default; it is ", settings.error);
+  }
+  const double lowest = lowest_error(settings.expansion);
+  if (settings.error < lowest) {
+    refuse("error ", settings.error, " is below ", lowest, ", the lowest that 16 bits keep",
+           settings.expansion == 0 ? "" : " while further generations may follow");
+  }
+}
+
+Settings normalized(Settings settings) {
+  if (settings.expansion != 0) settings.expansion = std::bit_ceil(settings.expansion);
+  return settings;
+}
+
+double lowest_error(std::uint16_t expansion) { return expansion == 0 ? 0.00012 : 0.00025; }
+
+double promised_fpr(const Settings& settings) {
+  if (settings.error != 0) return settings.error;
+  return std::min(1.0, 2.0 * settings.bucket_size / 255);
+}
+
+Billionths rate_when_full(int bits, unsigned growth) {
+  const double second_probes = second_probe_share(bits, kFullLoad, growth);
+  return static_cast<Billionths>(
+      std::ceil(false_positive_rate(bits, kFullLoad, second_probes, growth) * kOne));
+}
+
+GenerationPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity) {
+  const Billionths all = budget(settings);
+  const Billionths left = all > used ? all - used : 0;
+  const Billionths part = settings.expansion == 0 ? left : left / 2;
+  constexpr std::array kWidths = {8, 12, 16};
+  // The default is never narrower than 12 bits, which cost little and leave more to those that
+  // follow.
+  const auto* const width = std::find_if(kWidths.begin() + (settings.error == 0), kWidths.end() - 1,
+                                         [&](int bits) { return rate_when_full(bits, 0) <= part; });
+  unsigned growth = 0;
+  while (settings.expansion != 0 && growth < most_growth_of(*width) &&
+         rate_when_full(*width, growth + 1) <= part) {
+    ++growth;
+  }
+  return {*width, capacity, growth};
+}
+
+}  // namespace nestline::redis

@@ -1,0 +1,98 @@
+#include "lib/redis/value/image_reader.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lib/redis/value/image.h"
+
+namespace nestline::redis {
+namespace {
+
+// A filter of so many bytes is made once an eighth of them has come.
+constexpr std::uint64_t kShare = 8;
+
+}  // namespace
+
+struct ImageReader::State {
+  std::optional<ImageHead> head;
+  std::unique_ptr<CuckooValue> value;
+  std::uint64_t next = 0;  // number of the piece to come
+  bool is_wrong = false;
+  // The first contents of an area whose memory is not asked for yet, and where they belong.
+  std::vector<std::pair<PiecePlace, std::vector<std::byte>>> waiting;
+  std::uint64_t waiting_bytes = 0;
+};
+
+ImageReader::ImageReader() : state_(std::make_unique<State>()) {}
+ImageReader::ImageReader(ImageReader&&) noexcept = default;
+ImageReader& ImageReader::operator=(ImageReader&&) noexcept = default;
+ImageReader::~ImageReader() = default;
+
+bool ImageReader::add(std::span<const std::byte> piece) {
+  state_->is_wrong = state_->is_wrong || !(state_->head ? add_piece(piece) : add_head(piece));
+  return !state_->is_wrong;
+}
+
+bool ImageReader::add_head(std::span<const std::byte> piece) {
+  state_->head = decode_head(piece);
+  if (!state_->head) return false;
+  const ImageHead& head = *state_->head;
+  state_->value = CuckooValue::from_settings(head);
+  if (head.redisbloom.tables != 0) {
+    state_->value->tables_ = RedisBloomTables::begin(head.redisbloom);
+  }
+  return true;
+}
+
+bool ImageReader::add_piece(std::span<const std::byte> piece) {
+  const ImageHead& head = *state_->head;
+  if (state_->next >= head.pieces()) return false;
+  const PiecePlace place = head.place(state_->next++);
+  const auto content = decode_piece(place, piece);
+  if (!content) return false;
+  if (place.kind == AreaKind::ledger) return decode_entries(*content, state_->value->ledger_);
+  return add_content(place, *content);
+}
+
+bool ImageReader::add_content(const PiecePlace& place, std::span<const std::byte> content) {
+  CuckooValue& value = *state_->value;
+  const auto load = [&](const PiecePlace& to, std::span<const std::byte> bytes) {
+    if (to.kind == AreaKind::slots) return value.tables_.load_table(to.index, to.offset, bytes);
+    return value.generations_.back().load(to.offset, bytes);
+  };
+  const bool is_made = place.offset != 0 && state_->waiting.empty();
+  if (is_made) return load(place, content);
+
+  state_->waiting.emplace_back(place, std::vector(content.begin(), content.end()));
+  state_->waiting_bytes += content.size();
+  if (state_->waiting_bytes < place.area_bytes / kShare) return true;
+  if (place.kind == AreaKind::slots) {
+    value.tables_.append_clear();
+  } else {
+    const GenerationShape& shape = state_->head->generations[value.generations_.size()].shape;
+    value.generations_.emplace_back(shape, state_->head->settings.seed);
+  }
+  const auto waiting = std::exchange(state_->waiting, {});
+  state_->waiting_bytes = 0;
+  return std::all_of(waiting.begin(), waiting.end(),
+                     [&](const auto& each) { return load(each.first, each.second); });
+}
+
+std::unique_ptr<CuckooValue> ImageReader::finish() {
+  if (state_->is_wrong || !state_->head || state_->next != state_->head->pieces()) return nullptr;
+  const ImageHead& head = *state_->head;
+  std::unique_ptr<CuckooValue> value = std::move(state_->value);
+  if (!value || value->items() - value->tables_.header().items != head.items ||
+      value->ledger_.size() != head.ledger_entries) {
+    return nullptr;
+  }
+  for (std::size_t i = 0; i < head.generations.size(); ++i) {
+    if (value->generations_[i].filter().size() != head.generations[i].keys) return nullptr;
+  }
+  return value;
+}
+
+}  // namespace nestline::redis

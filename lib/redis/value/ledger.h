@@ -1,0 +1,66 @@
+// Corrections to what the filters of a value say, by the hash of the item.
+//
+//   n > 0   n copies of the item are not in any slot: the slots it may use were taken by copies.
+//   n < 0   -n copies that slots show were erased, but stand there still: more than one filter
+//           showed a match, and the wrong one would have been somebody else's fingerprint.
+//
+// So an item has as many copies as slots show plus n. An entry of n < 0 is settled, the
+// fingerprints taken out, as soon as it is known where they are: when one filter only shows the
+// item, or when slots show no more than -n. Others' erasures bring that about, so entries are
+// looked at again in turn, from the cursor on.
+//
+// Entries are in the order of their hashes, which makes images and turns the same everywhere.
+#ifndef NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
+#define NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+namespace nestline::redis {
+
+/// See the head of this file. O(log entries) unless said otherwise.
+class Ledger {
+ public:
+  struct Entry {
+    std::int64_t copies = 0;            ///< n; not 0 but for prepare.
+    std::uint64_t redisbloom_hash = 0;  ///< The item's MurmurHash64A; 0 in values without tables.
+  };
+  /// The most copies that one entry may count: then sums of them cannot overflow.
+  static constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;
+  using Entries = std::map<std::uint64_t, Entry>;
+
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// n of this hash, 0 without an entry.
+  [[nodiscard]] std::int64_t copies(std::uint64_t hash) const noexcept;
+  /// The sum of all n. O(1).
+  [[nodiscard]] std::int64_t total() const noexcept { return total_; }
+  /// Adds `change` to the hash's n. Throws std::bad_alloc only where there was no entry.
+  void add(std::uint64_t hash, std::int64_t change, std::uint64_t redisbloom_hash);
+  /// Makes an entry whose n is 0 where there is none, so that the next add for this hash cannot
+  /// fail; drop_prepared must follow. Throws std::bad_alloc.
+  void prepare(std::uint64_t hash);
+  void drop_prepared(std::uint64_t hash) noexcept;
+  /// Sets n and the other hash. Throws std::bad_alloc.
+  void set(std::uint64_t hash, const Entry& entry);
+  void clear() noexcept;
+
+  /// The next entry's hash in turn, entries().end() when empty; moves the cursor behind it.
+  Entries::const_iterator next() noexcept;
+  [[nodiscard]] std::uint64_t cursor() const noexcept { return cursor_; }
+  void set_cursor(std::uint64_t cursor) noexcept { cursor_ = cursor; }
+
+  [[nodiscard]] const Entries& entries() const noexcept { return entries_; }
+  /// About: what a node of the tree takes, times the entries.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  Entries entries_;
+  std::int64_t total_ = 0;
+  std::uint64_t cursor_ = 0;  // the next turn begins at the first hash that is not below
+};
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_REDIS_VALUE_LEDGER_H_

@@ -1,0 +1,245 @@
+// The value of a key of the CF.* commands: a cuckoo filter that is asked for, grows as long as it
+// may, and also answers from tables that were made by RedisBloom. Plain C++: no server in here.
+//
+//   generations   nestline filters, oldest first. New items go to the newest one, or to an older
+//                 one that has room again. It doubles in place as long as it keeps its part of the
+//                 promised rate and is small; then a further generation is opened.
+//                 generation_plan.h decides, from settings and history alone.
+//   ledger        what the filters alone cannot say, by hash: copies beyond the 2k that a filter
+//                 holds, and erased copies whose slot is not known for certain yet (ledger.h).
+//   tables        of RedisBloom (redisbloom_tables.h); asked, counted, erased from, never added to.
+//
+// An item is hashed once, to 64 bits, under the seed of the settings; each generation mixes those
+// once more.
+//
+// Promises. An item that was added and not erased is always found, provided that only items that
+// are in it are erased: what is erased is never taken from a generation unless it must be there.
+// Every change is a function of the value and the call: the same operations make the same bytes on
+// every machine and in every process. A change that fails leaves everything as it was.
+//
+// Thread safety: const members may run together; nothing else.
+#ifndef NESTLINE_LIB_REDIS_VALUE_VALUE_H_
+#define NESTLINE_LIB_REDIS_VALUE_VALUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/redis/redisbloom/redisbloom_tables.h"
+#include "lib/redis/value/generation.h"
+#include "lib/redis/value/ledger.h"
+#include "lib/redis/value/settings.h"
+
+namespace nestline::redis {
+
+struct ImageHead;   // image.h
+struct PiecePlace;  // image.h
+
+/// How an add, or an update, ended.
+enum class Added : std::uint8_t {
+  added,      ///< One more copy is in it.
+  present,    ///< add_unique: it was found already, nothing was added.
+  full,       ///< Expansion is 0 and `capacity` items are in it.
+  too_many,   ///< A further generation is needed, and there are as many as the call allows.
+  no_memory,  ///< Memory for growth or for the ledger cannot be had.
+  missing,    ///< update: the old item is not in it.
+};
+
+/// No limit but the format's for `most_generations`.
+inline constexpr std::uint64_t kMostGenerations = 65535;
+
+/// One generation, for CF.INFO and the like.
+struct GenerationInfo {
+  int bits;                ///< Of a fingerprint.
+  unsigned growth;         ///< How often it has doubled.
+  unsigned most_growth;    ///< How often it may.
+  std::uint64_t items;     ///< Fingerprints in it.
+  std::uint64_t capacity;  ///< Fingerprints that it is promised to hold now.
+  double expected_fpr;     ///< Now.
+  std::size_t memory_bytes;
+};
+
+/// What CF.INFO, CF.DEBUG and their kin tell.
+struct Info {
+  Settings settings;           ///< As given; of RedisBloom's tables, what their header says.
+  std::uint64_t memory_bytes;  ///< All memory of the value, this object included.
+  std::uint64_t buckets;       ///< As RedisBloom reports it: from capacity and bucket size.
+  std::uint64_t filters;       ///< Generations and RedisBloom tables.
+  std::uint64_t items;         ///< Copies in it.
+  std::uint64_t deletes;       ///< Erased since the last compaction.
+  double promised_fpr;         ///< settings.error, or 2 * bucket_size / 255.
+  double expected_fpr;         ///< Now, of everything together, tables included.
+  std::uint64_t ledger_entries;
+  std::uint64_t redisbloom_tables;
+  std::uint64_t redisbloom_items;
+  std::vector<GenerationInfo> generations;  ///< Oldest first.
+};
+
+/// A piece of a value's image, with the iterator that fetches the next one.
+struct Chunk {
+  std::uint64_t next = 0;  ///< 0: there was no piece at this iterator, `bytes` is empty.
+  std::vector<std::byte> bytes;
+};
+
+/// See the head of this file.
+class CuckooValue {
+ public:
+  /// An empty value. Throws std::invalid_argument with a sentence that names the setting and its
+  /// bounds, and std::bad_alloc. Memory is asked for, not touched: O(1) in capacity, about.
+  static std::unique_ptr<CuckooValue> create(const Settings& settings);
+
+  /// A value that has these tables and nothing else yet; `seed` is for the generations to come.
+  /// Throws std::invalid_argument when there are no tables, std::bad_alloc.
+  static std::unique_ptr<CuckooValue> from_tables(RedisBloomTables tables, std::uint64_t seed);
+
+  // Changes. Each is O(generations), except that an add may double a filter of at most
+  // kMostBytesToDouble, which takes a few milliseconds.
+
+  /// Adds one copy. Copies are not limited: beyond 2k in one generation they are counted in the
+  /// ledger, some 64 bytes for an item of however many copies. `most_generations` bounds how many
+  /// generations (not RedisBloom tables) this call may leave; a call that needs no further one
+  /// succeeds whatever it is. The same call with and without a bound differs only in too_many, so
+  /// replicas that are told only of items that were added may go without.
+  Added add(std::string_view item, std::uint64_t most_generations = kMostGenerations) noexcept;
+  /// The same unless exists(item): then Added::present.
+  Added add_unique(std::string_view item,
+                   std::uint64_t most_generations = kMostGenerations) noexcept;
+  /// Replaces one copy of `old_item` by `new_item`: adds first, then erases. Nothing changes unless
+  /// it returns Added::added. Added::missing when old_item is not found.
+  Added update(std::string_view old_item, std::string_view new_item,
+               std::uint64_t most_generations = kMostGenerations) noexcept;
+
+  /// Takes one copy out; false when none is found. Only for items that are in it: a stranger may
+  /// look like another item, which is then missed. From RedisBloom's tables it erases as RedisBloom
+  /// does. Throws std::bad_alloc, nothing being changed, when the ledger needs memory.
+  bool erase(std::string_view item);
+
+  /// Everything out, RedisBloom's tables included; settings and seed stay. Throws std::bad_alloc,
+  /// nothing being changed.
+  void clear();
+
+  /// Settles the ledger as far as possible, compacts RedisBloom's tables and frees generations that
+  /// are empty. Generations that are not are left as they are: new items fill them again. No answer
+  /// of a stored item changes. O(ledger), and O(slots of RedisBloom's tables).
+  void compact() noexcept;
+
+  /// Adds everything in `other`, copies included. A generation of `other` is united with the one of
+  /// the same number and shape here if that has room for both, as those of values with the same
+  /// settings do; else it comes as a further one. Throws std::invalid_argument when the seeds
+  /// differ, when `other` has RedisBloom's tables, when expansion is 0 here and both together are
+  /// more than `capacity`, or when a generation would have to come beyond `most_generations`;
+  /// std::bad_alloc. All or nothing. O(memory of both).
+  void merge(const CuckooValue& other, std::uint64_t most_generations = kMostGenerations);
+
+  // Questions.
+
+  /// False: certainly not in it.
+  [[nodiscard]] bool exists(std::string_view item) const noexcept;
+  /// The same for many, newest generation first, with vectors and prefetching: out[i] is 1 or 0 for
+  /// items[i]. Both as long: else std::invalid_argument. Allocates nothing.
+  void exists(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
+  /// Copies of the item; may count those of others that look the same.
+  [[nodiscard]] std::uint64_t count(std::string_view item) const noexcept;
+
+  /// Copies in it, RedisBloom's included. O(generations).
+  [[nodiscard]] std::uint64_t items() const noexcept;
+  /// Copies erased since creation or the last compact().
+  [[nodiscard]] std::uint64_t deletes() const noexcept;
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] std::uint64_t generations() const noexcept { return generations_.size(); }
+  /// All figures. O(generations), with up to 4096 blocks looked at in each. Throws std::bad_alloc.
+  [[nodiscard]] Info info() const;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  /// For the server's choice between freeing at once and in the background: MiB, filters and
+  /// thousands of ledger entries.
+  [[nodiscard]] std::size_t free_effort() const noexcept;
+  /// Another value of the same bytes. Throws std::bad_alloc. O(memory).
+  [[nodiscard]] std::unique_ptr<CuckooValue> copy() const;
+
+  // Images. A value that has tables of RedisBloom and nothing else is written as RedisBloom does:
+  // is_redisbloom() is true, tables() has what its RDB value holds, and chunks are those of its
+  // CF.SCANDUMP. Any other value has an image of our own: a head, then pieces of at most 1 MiB,
+  // each with its checksum (image.h says which byte is what). In RDB it stands behind one unsigned
+  // 0 (RedisBloom's numFilters, which it refuses), piece by piece, ended by an empty string; there
+  // ImageReader (image_reader.h) takes the pieces.
+
+  [[nodiscard]] bool is_redisbloom() const noexcept;
+  [[nodiscard]] const RedisBloomTables& tables() const noexcept { return tables_; }
+
+  /// The piece at `iterator`, and the iterator of the next one: 0 gives the head and next 1. No
+  /// piece is there: next is 0 and there are no bytes, which is also the end. The pieces are of one
+  /// moment only when nothing changes between the calls. Throws std::bad_alloc.
+  [[nodiscard]] Chunk dump_chunk(std::uint64_t iterator) const;
+
+  /// A value from the head, as dump_chunk(0) gave it, its pieces still missing: to be filled by
+  /// load_chunk. It works meanwhile, with what it has. `seed` is for a head of RedisBloom's, which
+  /// has none. Throws std::invalid_argument when the head is not valid, std::bad_alloc.
+  static std::unique_ptr<CuckooValue> from_head(std::span<const std::byte> head,
+                                                std::uint64_t seed);
+  /// Puts a piece into its place. `iterator` is what dump_chunk returned as `next` beside it.
+  /// False, nothing being changed, when the two do not fit each other or this value. Throws
+  /// std::bad_alloc.
+  bool load_chunk(std::uint64_t iterator, std::span<const std::byte> piece);
+  /// Whether the pieces loaded so far make what the head said: every item has come. O(1).
+  [[nodiscard]] bool is_complete() const noexcept { return awaited_items_ == 0; }
+
+  /// XXH3 of the whole image: equal values have equal digests. O(memory). Throws std::bad_alloc.
+  [[nodiscard]] std::uint64_t digest() const;
+
+ private:
+  friend class ImageReader;
+
+  // An item's hash for the generations, and for RedisBloom's tables: 0 when there are none.
+  struct Item {
+    std::uint64_t hash;
+    std::uint64_t redisbloom;
+  };
+  // What slots show of an item.
+  struct Shown {
+    std::uint64_t copies;
+    unsigned filters;  // that show it, all RedisBloom tables counting as one
+  };
+
+  explicit CuckooValue(const Settings& settings);
+
+  [[nodiscard]] Item item_of(std::string_view item) const noexcept;
+  [[nodiscard]] Shown shown(const Item& item) const noexcept;
+  [[nodiscard]] std::uint64_t count_of(const Item& item) const noexcept;
+  [[nodiscard]] bool exists_of(const Item& item) const noexcept;
+  void exists_some(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
+
+  [[nodiscard]] ImageHead head() const;
+  static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head);
+  bool load_content(const PiecePlace& place, std::span<const std::byte> content);
+
+  Added add_item(const Item& item, std::uint64_t most_generations) noexcept;
+  Added store(const Item& item, std::uint64_t most_generations);
+  bool store_in(Generation& generation, const Item& item);
+  bool store_in_older(const Item& item) noexcept;
+  bool store_in_grown(const Item& item);
+  void open_generation();
+  bool erase_item(const Item& item);
+  void take_out(const Item& item, std::uint64_t copies) noexcept;
+  void settle_entry(Ledger::Entries::const_iterator entry) noexcept;
+  void settle_all() noexcept;
+  [[nodiscard]] std::uint64_t block_bytes() const noexcept;
+  void empty_all() noexcept;
+  void drop_empty(std::size_t most_bytes) noexcept;
+
+  Settings settings_;
+  std::vector<Generation> generations_;
+  Ledger ledger_;
+  RedisBloomTables tables_;
+  std::uint64_t deletes_ = 0;  // less those of tables_
+  // Items that a head said, as long as pieces for generations that are empty may be to come; else
+  // 0. Part of the image: what is saved or copied meanwhile goes on being loaded like this one.
+  std::uint64_t awaited_items_ = 0;
+};
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_REDIS_VALUE_VALUE_H_

@@ -1,0 +1,250 @@
+// How readers and writers share blocks: the protocol, and the two lock policies that table.h and
+// spill.h take as a parameter. NoLocks is the filter of one thread; with it everything here is
+// nothing at run time.
+//
+// Each block has a lock bit and a version in its header (layout.h). A block is its own stripe.
+//
+// Writers
+//   W1  Whoever changes a block holds its lock, and nobody else changes it meanwhile. Giving the
+//       lock back advances the version, in the same store.
+//   W2  A thread holds at most two locks. It takes the second one while holding the first only if
+//       it is the one of the higher block, or if it is free at that moment; otherwise it gives the
+//       first one back and takes both in order, and looks again.
+//   W3  What an operation decides on (is there a copy, is there room) it looks at under the locks
+//       of the blocks in question, and it keeps them until what it decided is done. So every
+//       operation takes effect while it holds all the locks it depends on. Only update, whose keys
+//       have four blocks, may look at the old key's home or, where it found none, at both its
+//       blocks as a reader does (R3) while it holds the block it stores in: the absence was true
+//       then, and nobody can tell the new key's absence from that instant on.
+//   W4  Inside a displacement a fingerprint is copied first and cleared after. A move to the
+//       alternate holds both blocks; home's mark is raised first, then the fingerprint is copied,
+//       then cleared. update clears the old key before it stores the new one.
+//   W5  Room is made before the newcomer is placed: spill.h searches a chain of moves without
+//       locks, on copies of the blocks, and carries them out from the far end, each under its two
+//       locks, if the victim is still where it was and there still is room for it. Each move by
+//       itself leaves the same keys in the filter: no harm when the rest is given up.
+//   W6  Who is overtaken kMostTries times tells its caller, which makes the other writers wait
+//       (concurrent_state.h) and is then not overtaken again and again: only readers lock then.
+//   W7  A writer returns when all others can see what it stored: counting the key does that, which
+//       is a read-modify-write, and where none is counted store_before_load(). Otherwise it might
+//       see the past of another block in its next question, and the other writer of this one.
+//
+// Readers
+//   R1  A reader looks at home, and at the alternate if home's mark as it was then covers the
+//       class.
+//   R2  A match says yes at once; read_before() keeps the thread's next question from overtaking
+//       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
+//   R3  No, or a number, counts only if every block that was looked at was unlocked, and its
+//       header is the same when all of them have been read.
+//   R4  After kReadTries it takes the locks, as a writer does.
+//
+// Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
+// nor B changed between the reading of A and the check, for changing them locks them (W1) and
+// unlocking changes the header (so does raising the mark). So both were read as they stood at one
+// instant, with no writer in between W3's start and end; then I1 of table.h holds: x's fingerprint
+// is in A, or in B and the mark covers it. This includes the keys x and y with equal fingerprint
+// and phase where y's home is B and its alternate A: x is stored in B; a reader of x finds nothing
+// in A; y is inserted, spills to A and is erased from B; the reader finds nothing in B. The copy in
+// A now stands for x. A has changed, its header too, and the reader starts again. A header is 23
+// bits of version: a reader would have to sleep through exactly 8,388,608 changes of one block (or
+// a multiple) between two loads to take it for unchanged.
+//
+// A yes at once is right too: the fingerprint was there when it was read, so by W4 a key of that
+// class was in the filter at that instant or was being placed, and its reader linearizes the
+// insert; a no by another reader comes only after the locks are back.
+//
+// Why no two writers wait for each other. A thread that waits for a lock holds none, or it holds
+// one lock of a lower block. So along any chain of waiting threads the blocks go up, and no chain
+// ends where it began. Lock holders wait for nothing else: they neither allocate nor wait for
+// readers.
+#ifndef NESTLINE_LIB_TABLE_LOCKING_H_
+#define NESTLINE_LIB_TABLE_LOCKING_H_
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "lib/place/layout.h"
+#include "lib/place/memory_order.h"
+#include "lib/place/test_hooks.h"
+
+namespace nestline {
+
+// One thread at a time.
+struct NoLocks {
+  // Nobody overtakes, so the second try is the last, and the first look counts.
+  static constexpr std::uint32_t kMostTries = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kReadTries = 1;
+
+  // The right to change the blocks with these numbers.
+  class Hold {
+   public:
+    Hold(Block*, std::uint64_t) {}
+    Hold(Block*, std::uint64_t, std::uint64_t) {}
+    bool add(std::uint64_t) { return true; }
+  };
+
+  // Blocks as they stood at one instant.
+  class View {
+   public:
+    explicit View(const Block* blocks, const Hold* = nullptr) : blocks_(blocks) {}
+    const Block& at(std::uint64_t block) { return blocks_[block]; }
+    [[nodiscard]] bool valid() const { return true; }
+
+   private:
+    const Block* blocks_;
+  };
+
+  // A block for a search whose result is checked later.
+  static const Block& look(const Block& block, Block&) { return block; }
+};
+
+// Waits a little longer each time: first busily, then by letting other threads run.
+class Backoff {
+ public:
+  void pause() {
+    if (spins_ > kMostSpins) {
+      std::this_thread::yield();
+      return;
+    }
+    for (std::uint32_t i = 0; i < spins_; ++i) relax();
+    spins_ *= 2;
+  }
+
+ private:
+  static constexpr std::uint32_t kMostSpins = 64;
+  static void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  std::uint32_t spins_ = 1;
+};
+
+// Any number of threads.
+struct BlockLocks {
+  static constexpr std::uint32_t kMostTries = 16;
+  static constexpr std::uint32_t kReadTries = 16;
+
+  static bool try_lock(Block& block) {
+    const std::uint32_t old = load_relaxed(block.header_word());
+    const std::uint32_t header = Block::to_header(old);
+    if ((header & kHeaderLock) != 0) return false;
+    return exchange_acquire(block.header_word(), old, Block::to_header(header | kHeaderLock));
+  }
+  static void lock(Block& block) {
+    for (Backoff backoff; !try_lock(block);) backoff.pause();
+  }
+  static void unlock(Block& block) {
+    const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
+    store_release(block.header_word(), Block::to_header((header & ~kHeaderLock) + kHeaderVersion));
+  }
+
+  // Makes a block of a filter without locks; nobody may use it meanwhile.
+  static void forget_version(Block& block) {
+    const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
+    store_release(block.header_word(), Block::to_header(header & kHeaderMark));
+  }
+
+  class Hold {
+   public:
+    Hold(Block* blocks, std::uint64_t first) : blocks_(blocks), first_(first), second_(first) {
+      lock(blocks_[first_]);
+      NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
+    }
+    Hold(Block* blocks, std::uint64_t one, std::uint64_t other)
+        : blocks_(blocks), first_(one), second_(other) {
+      lock_both();
+      NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
+    }
+    ~Hold() {
+      unlock(blocks_[first_]);
+      if (second_ != first_) unlock(blocks_[second_]);
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+    [[nodiscard]] bool holds(std::uint64_t block) const {
+      return block == first_ || block == second_;
+    }
+
+    // Holds this block too. False when the first one was given back and taken again for it, so that
+    // it may have changed.
+    bool add(std::uint64_t other) {
+      if (holds(other)) return true;
+      second_ = other;
+      if (second_ > first_) {
+        lock(blocks_[second_]);
+        return true;
+      }
+      if (try_lock(blocks_[second_])) return true;
+      unlock(blocks_[first_]);
+      lock_both();
+      return false;
+    }
+
+   private:
+    void lock_both() {
+      if (second_ < first_) std::swap(first_, second_);
+      lock(blocks_[first_]);
+      if (second_ != first_) lock(blocks_[second_]);
+    }
+
+    Block* blocks_;
+    std::uint64_t first_;
+    std::uint64_t second_;  // the same: only one
+  };
+
+  // Copies of up to two blocks, but those that `hold` holds as they are. valid() tells whether they
+  // stood like this at one instant.
+  class View {
+   public:
+    explicit View(const Block* blocks, const Hold* hold = nullptr) : blocks_(blocks), hold_(hold) {}
+
+    const Block& at(std::uint64_t block) {
+      if (hold_ != nullptr && hold_->holds(block)) return blocks_[block];
+      if (count_ != 0) NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+      number_[count_] = block;
+      header_[count_] = blocks_[block].header();
+      copy_shared<kBlockBytes>(blocks_[block].bytes.data(), copy_[count_].bytes.data());
+      return copy_[count_++];
+    }
+    [[nodiscard]] bool valid() const {
+      NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+      if (NESTLINE_SKIP_VALIDATION) return true;
+      for (std::uint32_t i = 0; i < count_; ++i) {
+        if ((header_[i] & kHeaderLock) != 0) return false;
+        if (blocks_[number_[i]].header_again() != header_[i]) return false;
+      }
+      return true;
+    }
+
+   private:
+    const Block* blocks_;
+    const Hold* hold_;
+    std::uint32_t count_ = 0;
+    std::array<std::uint64_t, 2> number_{};
+    std::array<std::uint32_t, 2> header_{};
+    std::array<Block, 2> copy_;
+  };
+
+  // A copy of the block as it stood at one instant, if that can be had soon.
+  static const Block& look(const Block& block, Block& copy) {
+    Backoff backoff;
+    for (std::uint32_t tries = 0; tries < kReadTries; ++tries) {
+      const std::uint32_t before = block.header();
+      copy_shared<kBlockBytes>(block.bytes.data(), copy.bytes.data());
+      if ((before & kHeaderLock) == 0 && block.header_again() == before) break;
+      backoff.pause();
+    }
+    return copy;
+  }
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_TABLE_LOCKING_H_

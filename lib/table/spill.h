@@ -1,0 +1,349 @@
+// How room is made for a newcomer when its home has no free slot that its bucket reaches: a chain
+// of moves to alternates, searched first and then carried out.
+//
+//   home: (displacement) -> slot of victim 1 becomes free
+//   alternate of victim 1: victim 1 -> (displacement) -> slot of victim 2
+//   alternate of victim 2: victim 2 -> (displacement) -> free slot
+//
+// In the first block the newcomer itself may be the one that leaves: then room is made in its
+// alternate, and home's mark is raised for it. The newcomer is placed by the caller, as any other,
+// when room has been made.
+//
+// The search is breadth first over blocks. In each block the candidates are tried by ascending
+// spill class, so that marks stay as low as they can, kTries of them at most (of those that have
+// another block and whose slot can be reached), and the newcomer's own alternate in any case. A
+// block is used once in a chain, so its blocks can be searched one by one. Nothing is written while
+// searching: an insert that fails has changed nothing. Moves are carried out from the far end, each
+// by itself under the locks of its two blocks; with threads beside, what was found is a hint only,
+// and each move is done if it is still possible (locking.h, W5).
+#ifndef NESTLINE_LIB_TABLE_SPILL_H_
+#define NESTLINE_LIB_TABLE_SPILL_H_
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "lib/kernels/kernels.h"
+#include "lib/place/geometry.h"
+#include "lib/place/layout.h"
+#include "lib/table/locking.h"
+
+namespace nestline {
+
+// Candidates tried in a block, and blocks whose candidates are tried: home and the alternates of
+// its candidates. More blocks gain less than 0.2 % of load and make a hopeless insert slower.
+inline constexpr std::uint32_t kTries = 16;
+inline constexpr std::uint32_t kMaxExpanded = 1 + kTries + 1;
+
+// A way into a block: the slots to move along, and who is in them. It can be gone at any time at
+// which it is open: a resident's slot and fingerprint say where else it may be.
+struct Way {
+  Displacement path;
+  std::array<std::uint16_t, 64> mover;  // in path.step[i], but for the last step
+
+  Way() { path.steps = 0; }  // no way
+};
+
+// Whether everybody on the way is still there and its end is free.
+template <class L>
+bool is_open(const Block& block, const Way& way) {
+  if (way.path.steps == 0) return false;
+  const std::uint32_t last = way.path.steps - 1;
+  for (std::uint32_t i = 0; i < last; ++i) {
+    if (L::get(block, way.path.step[i]) != way.mover[i]) return false;
+  }
+  return L::get(block, way.path.step[last]) == 0;
+}
+
+// The way from a bucket to one of `goals`, slots that are free or will be; false when there is
+// none.
+template <class L>
+bool find_way(const Kernels& kernels, const Block& block, std::uint64_t bucket, std::uint64_t goals,
+              Way& way) {
+  if ((goals & bucket) != 0) {
+    way.path.steps = 1;
+    way.path.step[0] = static_cast<std::uint8_t>(first_slot(goals & bucket));
+    return true;
+  }
+  kernels.displace(block, bucket, goals, way.path);
+  for (std::uint32_t i = 0; i + 1 < way.path.steps; ++i) {
+    way.mover[i] = static_cast<std::uint16_t>(L::get(block, way.path.step[i]));
+  }
+  return way.path.steps != 0;
+}
+
+// A way from a bucket to a free slot of a block; false when there is none.
+template <class L>
+bool find_free_way(const Kernels& kernels, const Block& block, std::uint64_t bucket, Way& way) {
+  const std::uint64_t free = kernels.free_slots(block);
+  return free != 0 && find_way<L>(kernels, block, bucket, free, way);
+}
+
+// Moves everybody on the way one step on, from its end, and stores the fingerprint at its start.
+// Who is there now, not who was when the way was found: update may have cleared a slot of it since.
+template <class L>
+void walk(Block& block, const Way& way, std::uint32_t fingerprint) {
+  for (std::uint32_t i = way.path.steps - 1; i > 0; --i) {
+    L::set(block, way.path.step[i], L::get(block, way.path.step[i - 1]));
+  }
+  L::set(block, way.path.step[0], fingerprint);
+}
+
+template <class L, class Locks>
+class SpillPlan {
+ public:
+  SpillPlan(Block* blocks, const Geometry& geometry, const Kernels& kernels)
+      : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
+
+  // Looks for moves that make room for a newcomer; none, if there is room by now. Changes nothing.
+  bool search(const Place& newcomer) {
+    nodes_[0] = {newcomer, 0, kNobody};
+    node_count_ = 1;
+    end_ = 0;
+    for (std::uint32_t i = 0; i < node_count_ && i < kMaxExpanded; ++i) {
+      if (expand(i)) return true;
+    }
+    return false;
+  }
+
+  // Carries the moves out. False when somebody else has changed the blocks too much meanwhile.
+  bool carry_out() {
+    for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
+      const Node& before = nodes_[node->parent];
+      if (!move(before.arrival.block, *node)) return false;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      node = &before;
+    }
+    return true;
+  }
+
+  // Whether room was made in the newcomer's alternate instead of at home.
+  [[nodiscard]] bool newcomer_leaves() const { return newcomer_leaves_; }
+  // The newcomer's way in that block when the moves have been made, if it is known.
+  [[nodiscard]] Way newcomer_way() const {
+    if (!newcomer_leaves_) return home_way_;
+    return nodes_[end_].victim == kNobody ? end_way_ : Way();
+  }
+
+ private:
+  static constexpr std::uint32_t kNobody = 64;  // the newcomer itself leaves: no slot is vacated
+
+  // A block of the search and the fingerprint that would arrive there.
+  struct Node {
+    Place arrival;
+    std::uint32_t parent;  // the node whose block it would leave
+    std::uint32_t victim;  // the slot that it would leave there, or kNobody
+  };
+
+  // Candidates of a block by ascending class; among equals the newcomer first, then by slot.
+  class Candidates {
+   public:
+    Candidates(const Residents& residents, std::uint64_t taken) {
+      order_.fill(kDone);
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        order_[s + 1] = rank(residents.spill_class[s], s + 1);
+      }
+      for (std::uint64_t free = L::kAllSlots & ~taken; free != 0; free &= free - 1) {
+        order_[first_slot(free) + 1] = kDone;
+      }
+    }
+    void add_newcomer(std::uint32_t spill_class) { order_[0] = rank(spill_class, 0); }
+    // The next candidate's slot, kNobody for the newcomer; false when all are done.
+    bool next(std::uint32_t& slot) {
+      // A rank tells its index; and this loop becomes vectors, std::min_element does not.
+      std::int16_t least = kDone;
+      for (const std::int16_t rank : order_) least = std::min(least, rank);
+      if (least == kDone) return false;
+      const std::uint32_t index = static_cast<std::uint32_t>(least) % 64;
+      order_[index] = kDone;
+      slot = index == 0 ? kNobody : index - 1;
+      return true;
+    }
+
+   private:
+    static constexpr std::int16_t kDone = std::numeric_limits<std::int16_t>::max();
+    static std::int16_t rank(std::uint32_t spill_class, std::uint32_t index) {
+      return static_cast<std::int16_t>(spill_class * 64 + index);
+    }
+    static_assert(kSpillClasses * 64 <= std::numeric_limits<std::int16_t>::max());
+    alignas(64) std::array<std::int16_t, 64> order_;
+  };
+
+  // Tries the candidates of node i's block. True: end_ is the end of a chain.
+  //
+  // Whether the arrival can reach a candidate's slot is found out late: almost always it can. So a
+  // candidate whose other block has room is asked for first, and then for the way to its slot,
+  // which is needed anyway. Only when no candidate had both are those that cannot be reached struck
+  // out, and as many others tried.
+  bool expand(std::uint32_t i) {
+    const Place arrival = nodes_[i].arrival;
+    Block copy;
+    const Block& block = Locks::look(blocks_[arrival.block], copy);
+    const std::uint64_t free = kernels_.free_slots(block);
+    Residents residents;
+    kernels_.residents(block, residents);
+    Candidates candidates(residents, L::kAllSlots & ~free);
+    // Only in the first block: elsewhere the arrival has just come from its other block.
+    bool newcomer_tried = i != 0;
+    if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint, arrival.phase));
+
+    // The next few that may leave, with their other blocks on the way from memory already.
+    constexpr std::uint32_t kAhead = 2;
+    struct Leaver {
+      Place target;
+      std::uint32_t slot;
+    };
+    std::array<Leaver, kAhead> ahead;
+    std::uint32_t known = 0;
+    const auto find_next = [&] {
+      for (std::uint32_t slot = kNobody; candidates.next(slot);) {
+        Place leaver = arrival;
+        if (slot != kNobody) {
+          leaver.fingerprint = L::get(block, slot);
+          leaver.phase = residents.phase[slot];
+        }
+        Place target = moved(geometry_, leaver);
+        if (in_chain(i, target.block)) continue;  // also where there is no alternate
+        if (slot != kNobody) target.bucket = L::bucket(target.fingerprint, target.phase);
+        prefetch_block(blocks_[target.block]);
+        ahead[known++ % kAhead] = {target, slot};
+        return true;
+      }
+      return false;
+    };
+    while (known < kAhead && find_next()) continue;
+
+    // Whether the arrival has a way to one of the slots. Where that is a free one, somebody has
+    // left meanwhile, and nobody else has to.
+    const auto arrive = [&](std::uint64_t slots) {
+      Way way;
+      if (!find_way<L>(kernels_, block, arrival.bucket, slots, way)) return false;
+      if ((free >> way.path.step[way.path.steps - 1] & 1) != 0) {
+        end_ = i;
+        end_way_ = way;
+      }
+      if (i == 0) home_way_ = way;
+      return true;
+    };
+
+    std::array<Leaver, kTries> failed;  // whose other blocks have no room
+    std::uint32_t tries = 0;            // of those, as many
+    std::uint64_t out_of_reach = 0;     // slots that the arrival cannot reach, as far as is known
+    const auto is_out_of_reach = [&](const Leaver& leaver) {
+      return leaver.slot != kNobody && (out_of_reach >> leaver.slot & 1) != 0;
+    };
+    std::uint32_t at = 0;
+    for (const bool all_known : {false, true}) {
+      if (all_known) {
+        const std::uint64_t reached = reach(block, residents, arrival.bucket, free);
+        if ((reached & free) != 0) return arrive(free);
+        out_of_reach = L::kAllSlots & ~reached;
+        const auto end = std::remove_if(failed.begin(), failed.begin() + tries, is_out_of_reach);
+        tries = static_cast<std::uint32_t>(end - failed.begin());
+      }
+      for (; at != known && tries < kTries; ++at) {
+        const Leaver leaver = ahead[at % kAhead];
+        find_next();
+        if (is_out_of_reach(leaver)) continue;
+        if (leaver.slot == kNobody) newcomer_tried = true;
+        if (!has_room(i, leaver.target, leaver.slot)) {
+          failed[tries++] = leaver;
+        } else if (leaver.slot == kNobody || arrive(free | std::uint64_t{1} << leaver.slot)) {
+          return true;
+        } else {
+          out_of_reach |= std::uint64_t{1} << leaver.slot;
+        }
+      }
+    }
+    std::for_each_n(failed.begin(), tries, [&](const Leaver& leaver) {
+      remember({leaver.target, i, leaver.slot});
+    });
+    if (newcomer_tried) return false;
+    const Place target = moved(geometry_, arrival);
+    if (in_chain(i, target.block)) return false;
+    if (has_room(i, target, kNobody)) return true;
+    remember({target, i, kNobody});
+    return false;
+  }
+
+  // Every slot that some displacement from the bucket ends in. One pass over the block for all its
+  // candidates: a quarter of the time of a search by `displace` for each.
+  static std::uint64_t reach(const Block& block, const Residents& residents, std::uint64_t bucket,
+                             std::uint64_t free) {
+    std::uint64_t reached = bucket;
+    for (std::uint64_t todo = bucket & ~free; todo != 0;) {
+      const std::uint32_t s = first_slot(todo);
+      const std::uint64_t steps = L::bucket(L::get(block, s), residents.phase[s]);
+      todo = (todo & (todo - 1)) | (steps & ~reached & ~free);
+      reached |= steps;
+    }
+    return reached;
+  }
+
+  // Whether the fingerprint that leaves node i's block for `arrival` finds a way to a free slot
+  // there: then that is the end.
+  bool has_room(std::uint32_t i, const Place& arrival, std::uint32_t slot) {
+    Block copy;
+    const Block& block = Locks::look(blocks_[arrival.block], copy);
+    if (!find_free_way<L>(kernels_, block, arrival.bucket, end_way_)) return false;
+    end_ = node_count_;
+    nodes_[end_] = {arrival, i, slot};
+    return true;
+  }
+
+  // Keeps a block without room for a longer chain.
+  void remember(const Node& node) {
+    if (node_count_ < kMaxExpanded && !is_node(node.arrival.block)) nodes_[node_count_++] = node;
+  }
+
+  // Moves what leaves block `from` to where it arrives.
+  bool move(std::uint64_t from, const Node& node) {
+    const Place& arrival = node.arrival;
+    if (node.victim == kNobody) {
+      const typename Locks::Hold hold(blocks_, from);
+      blocks_[from].raise_mark(spill_class(arrival.fingerprint, arrival.phase));
+      newcomer_leaves_ = true;
+      return true;
+    }
+    const typename Locks::Hold hold(blocks_, from, arrival.block);
+    Block& source = blocks_[from];
+    Block& target = blocks_[arrival.block];
+    // The slot and the fingerprint give the phase, so this is the same fingerprint or as good.
+    if (L::get(source, node.victim) != arrival.fingerprint) return false;
+    Way way;
+    const bool known = &node == &nodes_[end_] && is_open<L>(target, end_way_);
+    if (!known && !find_free_way<L>(kernels_, target, arrival.bucket, way)) return false;
+    source.raise_mark(spill_class(arrival.fingerprint, arrival.phase));
+    walk<L>(target, known ? end_way_ : way, arrival.fingerprint);
+    NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+    L::set(source, node.victim, 0);
+    return true;
+  }
+
+  // Whether `block` is node i's or one of those before it.
+  [[nodiscard]] bool in_chain(std::uint32_t i, std::uint64_t block) const {
+    while (i != 0 && nodes_[i].arrival.block != block) i = nodes_[i].parent;
+    return nodes_[i].arrival.block == block;
+  }
+
+  [[nodiscard]] bool is_node(std::uint64_t block) const {
+    return std::any_of(nodes_.begin(), nodes_.begin() + node_count_,
+                       [&](const Node& node) { return node.arrival.block == block; });
+  }
+
+  Block* blocks_;
+  Geometry geometry_;
+  const Kernels& kernels_;
+  bool newcomer_leaves_ = false;
+  std::uint32_t node_count_ = 0;
+  std::uint32_t end_ = 0;  // the node that ends the chain
+  Way end_way_;            // of the arrival there, to a free slot
+  Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
+  std::array<Node, kMaxExpanded + 1> nodes_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_TABLE_SPILL_H_

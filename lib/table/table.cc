@@ -1,0 +1,214 @@
+#include "lib/table/table.h"
+
+#include <bit>
+
+#include "lib/table/spill.h"
+
+namespace nestline {
+
+template <class L, class Locks>
+bool Table<L, Locks>::store(const Place& place, const Way& known) {
+  Block& block = blocks_[place.block];
+  if (is_open<L>(block, known)) {
+    walk<L>(block, known, place.fingerprint);
+    return true;
+  }
+  Way way;
+  if (!find_free_way<L>(kernels_, block, place.bucket, way)) return false;
+  walk<L>(block, way, place.fingerprint);
+  return true;
+}
+
+template <class L, class Locks>
+template <typename Table<L, Locks>::Copies kCopies>
+auto Table<L, Locks>::place(const Place& home) -> Result {
+  Room room;
+  for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
+    {
+      Hold hold(blocks_, home.block);
+      if constexpr (kCopies == Copies::refused) {
+        Place away;
+        const bool both = may_be_away(blocks_[home.block], home, away);
+        if (both) hold.add(away.block);
+        if (copies(home) != 0 || (both && copies(away) != 0)) return Outcome::present;
+      }
+      if (room.away) {
+        // Home's mark covers the class by now, so home need not be as it was a moment ago.
+        const Place away = moved(geometry_, home);
+        hold.add(away.block);
+        if (store(away, room.way) || store(home, Way())) return Outcome::stored;
+      } else if (store(home, room.way)) {
+        return Outcome::stored;
+      }
+    }
+    if (const auto failed = make_room(home, room)) {
+      // Copies that others have stored since.
+      const bool present = kCopies == Copies::refused && failed == Outcome::copies;
+      return present ? Outcome::present : failed;
+    }
+  }
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, Room& room) {
+  NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+  {
+    // Copies of one fingerprint cannot make room for each other; say so before searching.
+    Hold hold(blocks_, home.block);
+    if (copies(home) == home.bucket) {
+      const Place away = moved(geometry_, home);
+      hold.add(away.block);
+      if (copies(home) == home.bucket && copies(away) == away.bucket) return Outcome::copies;
+    }
+  }
+  SpillPlan<L, Locks> plan(blocks_, geometry_, kernels_);
+  if (!plan.search(home)) return Outcome::full;
+  NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+  const bool made = plan.carry_out();
+  room.away = made && plan.newcomer_leaves();
+  if (made) {
+    room.way = plan.newcomer_way();
+  } else {
+    room.way.path.steps = 0;
+  }
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+auto Table<L, Locks>::insert(const Place& home) -> Result {
+  return place<Copies::allowed>(home);
+}
+
+template <class L, class Locks>
+auto Table<L, Locks>::insert_unique(const Place& home) -> Result {
+  return place<Copies::refused>(home);
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::insert_at_home(const Place& home) {
+  const Hold hold(blocks_, home.block);
+  return store(home, Way());
+}
+
+template <class L, class Locks>
+auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced)
+    -> Result {
+  Room room;
+  for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
+    const auto old = read(old_home, [&](auto& view) { return find(view, old_home); });
+    const Place target = room.away ? moved(geometry_, new_home) : new_home;
+    {
+      Hold hold(blocks_, target.block);
+      if (old) hold.add(old->block);
+      // A copy may be taken from the alternate only while there is none at home (table.h).
+      if (!still(old, old_home, hold)) continue;
+      Way way;
+      if (find_free_way<L>(kernels_, blocks_[target.block], target.bucket, way)) {
+        if (old) L::set(blocks_[old->block], first_slot(copies(*old)), 0);
+        NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+        walk<L>(blocks_[target.block], way, target.fingerprint);
+        replaced = old.has_value();
+        return Outcome::stored;
+      }
+    }
+    if (room.away) {
+      room.away = false;
+    } else if (const auto failed = make_room(new_home, room)) {
+      return failed;
+    }
+  }
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::still(const std::optional<Place>& found, const Place& home,
+                            const Hold& hold) const {
+  View view(blocks_, &hold);
+  const std::optional<Place> now = find(view, home);
+  const bool same = now.has_value() == found.has_value() && (!now || now->block == found->block);
+  return same && view.valid();
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::may_be_away(const Block& block, const Place& home, Place& away) const {
+  if (spill_class(home.fingerprint, home.phase) >= block.mark()) return false;
+  away = moved(geometry_, home);
+  return away.block != home.block;
+}
+
+template <class L, class Locks>
+void Table<L, Locks>::prefetch_away(const Place& home) const {
+  Place away;
+  if (!may_be_away(blocks_[home.block], home, away)) return;
+  prefetch_block(blocks_[away.block]);
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
+  Hold hold(blocks_, home.block);
+  if (hint != 0 && L::get(blocks_[home.block], first_slot(hint)) == home.fingerprint) {
+    L::set(blocks_[home.block], first_slot(hint), 0);
+    return true;
+  }
+  Place place = home;
+  std::uint64_t found = copies(home);
+  if (found == 0 && may_be_away(blocks_[home.block], home, place)) {
+    if (!hold.add(place.block)) found = copies(home);
+    if (found == 0) {
+      found = copies(place);
+    } else {
+      place = home;
+    }
+  }
+  if (found == 0) return false;
+  L::set(blocks_[place.block], first_slot(found), 0);
+  return true;
+}
+
+template <class L, class Locks>
+template <typename Work>
+auto Table<L, Locks>::read(const Place& home, Work&& work) const {
+  Backoff backoff;
+  for (std::uint32_t tries = 0; tries < Locks::kReadTries; ++tries) {
+    View view(blocks_);
+    auto result = work(view);
+    if (view.valid()) return result;
+    backoff.pause();
+  }
+  const Hold hold(blocks_, home.block, moved(geometry_, home).block);
+  NoLocks::View view(blocks_);
+  return work(view);
+}
+
+template <class L, class Locks>
+template <class AnyView>
+std::optional<Place> Table<L, Locks>::find(AnyView& view, const Place& home) const {
+  const Block& block = view.at(home.block);
+  if (copies(block, home) != 0) return home;
+  Place away;
+  if (may_be_away(block, home, away) && copies(view.at(away.block), away) != 0) return away;
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+unsigned Table<L, Locks>::count(const Place& home) const {
+  return read(home, [&](auto& view) {
+    const Block& block = view.at(home.block);
+    int found = std::popcount(copies(block, home));
+    Place away;
+    if (may_be_away(block, home, away)) {
+      found += std::popcount(copies(view.at(away.block), away));
+    }
+    return static_cast<unsigned>(found);
+  });
+}
+
+template class Table<Layout<8>, NoLocks>;
+template class Table<Layout<12>, NoLocks>;
+template class Table<Layout<16>, NoLocks>;
+template class Table<Layout<8>, BlockLocks>;
+template class Table<Layout<12>, BlockLocks>;
+template class Table<Layout<16>, BlockLocks>;
+
+}  // namespace nestline

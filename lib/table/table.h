@@ -1,0 +1,114 @@
+// The operations on blocks, without keys and without counters: placing, finding, erasing. The lock
+// policy is a parameter (locking.h): one implementation for one thread and for many.
+//
+// Invariants, cited by number elsewhere:
+//   I1  A stored key is in its bucket at home, or in its bucket in the alternate block and then its
+//       spill class is below home's mark.
+//   I2  A mark never falls, except when everything is cleared.
+//   I3  A fingerprint on the move is readable in at least one place at every instant.
+//   I4  An insert that fails leaves every byte as it was. (With threads beside it may have moved
+//       others before it was overtaken.)
+//   I5  No operation loses a key of somebody else: there is no victim slot and no random loss.
+//   I6  Every outcome is a function of the blocks and the operation: no random numbers. So both
+//       policies leave the same blocks when one thread works.
+//
+// Why erasing by fingerprint keeps I1 although two keys x and y may have equal (f, p) and be each
+// other's home and alternate (home of x: A, of y: B): their copies are interchangeable. Let a and b
+// be the copies in A and B, x and y also stand for how many there are of each. I1 says: a + b = x +
+// y; if A's mark does not cover the class then a >= x, and likewise b >= y. Erasing an x takes from
+// A when it can: then a and x fall together and b >= y is untouched. It takes from B only when a =
+// 0, so only when A's mark covers the class (else a >= x > 0); then b = x + y before, so b >= y
+// after.
+#ifndef NESTLINE_LIB_TABLE_TABLE_H_
+#define NESTLINE_LIB_TABLE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "lib/kernels/kernels.h"
+#include "lib/place/geometry.h"
+#include "lib/place/layout.h"
+#include "lib/table/locking.h"
+#include "lib/table/spill.h"
+#include "nestline/filter.h"
+
+namespace nestline {
+
+// Does not own the blocks. With NoLocks: one writer at a time; const members in any number of
+// threads meanwhile not. With BlockLocks: everything from any thread.
+template <class L, class Locks>
+class Table {
+ public:
+  // What an insert or update came to; nothing when it was overtaken too often by other writers and
+  // has not been done (never with NoLocks).
+  using Result = std::optional<Outcome>;
+
+  Table(Block* blocks, const Geometry& geometry, const Kernels& kernels)
+      : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
+
+  [[nodiscard]] Place home(std::uint64_t hash) const { return home_of<L>(geometry_, hash); }
+
+  // Outcome::stored, full or copies.
+  Result insert(const Place& home);
+  // The same, or Outcome::present, looked at and stored at one instant.
+  Result insert_unique(const Place& home);
+  // Stores at home if there is a way to a free slot; nobody leaves the block.
+  bool insert_at_home(const Place& home);
+  // Clears a copy of the old key and stores the new one, at one instant. `replaced`: whether there
+  // was an old one; without it the new one is stored all the same.
+  Result update(const Place& old_home, const Place& new_home, bool& replaced);
+  // Clears one copy; false when there is none. `hint`: slots of home's bucket that lately held
+  // copies.
+  bool erase(const Place& home, std::uint64_t hint = 0);
+  // Asks for the alternate's block of a key without a copy at home, if erase or count would look
+  // there. A hint: no locks.
+  void prefetch_away(const Place& home) const;
+  // Copies at home and in the alternate, at most L::kMaxCopies.
+  [[nodiscard]] unsigned count(const Place& home) const;
+
+ private:
+  enum class Copies : bool { refused, allowed };
+  using Hold = typename Locks::Hold;
+  using View = typename Locks::View;
+
+  template <Copies kCopies>
+  Result place(const Place& home);
+  // Stores in this block, which is held, if there is a way to a free slot: the one that is known,
+  // if it is open.
+  bool store(const Place& place, const Way& known);
+  // Makes room for a newcomer, or tells why there is none. Holds nothing before and after.
+  struct Room {
+    bool away = false;  // in its alternate, and home's mark covers it
+    Way way;            // there, if it is known
+  };
+  std::optional<Outcome> make_room(const Place& home, Room& room);
+  // Whether find() would still give a copy in the same block, or none, while `hold` is held; false
+  // as well if that cannot be told now.
+  [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
+                           const Hold& hold) const;
+
+  // Calls work(view) on the home, or both blocks, of a key as they stood at one instant.
+  template <typename Work>
+  auto read(const Place& home, Work&& work) const;
+  // Where a copy of the key is, if anywhere, as the view shows it.
+  template <class AnyView>
+  [[nodiscard]] std::optional<Place> find(AnyView& view, const Place& home) const;
+
+  [[nodiscard]] std::uint64_t copies(const Block& block, const Place& place) const {
+    return kernels_.match(block, place.fingerprint) & place.bucket;
+  }
+  [[nodiscard]] std::uint64_t copies(const Place& place) const {
+    return copies(blocks_[place.block], place);
+  }
+  // Whether a key may be in its alternate, by the mark of its home, and which block that is.
+  [[nodiscard]] bool may_be_away(const Block& block, const Place& home, Place& away) const;
+
+  Block* blocks_;
+  Geometry geometry_;
+  const Kernels& kernels_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_TABLE_TABLE_H_

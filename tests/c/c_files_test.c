@@ -1,0 +1,177 @@
+// The C functions on files and bytes, and every error of them, as a C program sees them.
+//
+//   c_files_test FOLDER
+//
+// Writes into FOLDER, which must be there.
+#include <nestline/nestline.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/c/checks.h"
+
+enum { kKeys = 50000 };
+
+static uint64_t keys[kKeys];
+static uint8_t found[kKeys];
+static char path[4096];
+
+static bool has_all(const nestline_filter* filter) {
+  return nestline_size(filter) == kKeys &&
+         nestline_may_contain_batch_u64(filter, keys, kKeys, found, NULL) == kKeys;
+}
+
+static nestline_filter* filled(void) {
+  nestline_options options = NESTLINE_OPTIONS_INIT;
+  nestline_filter* filter;
+  size_t i;
+  options.capacity = kKeys;
+  filter = nestline_create(&options, NULL);
+  for (i = 0; i < kKeys; ++i) keys[i] = i;
+  CHECK(nestline_insert_batch_u64(filter, keys, kKeys, NULL, NULL) == kKeys);
+  return filter;
+}
+
+static void test_bytes(const nestline_filter* filter) {
+  nestline_filter* other = NULL;
+  unsigned char* bytes = NULL;
+  unsigned char* again;
+  size_t size = 0, size_again = 0;
+
+  WORKS((bytes = nestline_to_bytes(filter, &size, error)) != NULL);
+  CHECK(size > nestline_memory_bytes(filter));
+  WORKS((other = nestline_from_bytes(bytes, size, error)) != NULL);
+  CHECK(has_all(other) && !nestline_is_mapped(other));
+  again = nestline_to_bytes(other, &size_again, NULL);
+  CHECK(again != NULL && size_again == size && memcmp(bytes, again, size) == 0);
+  nestline_free_bytes(again);
+  nestline_free(other);
+
+  bytes[size - 1] ^= 1;
+  FAILS(nestline_from_bytes(bytes, size, error) == NULL, "bytes");
+  bytes[size - 1] ^= 1;
+  bytes[0] ^= 1;
+  FAILS(nestline_from_bytes(bytes, size, error) == NULL, "bytes");
+  FAILS(nestline_from_bytes(bytes, 0, error) == NULL, "bytes");
+  FAILS(nestline_from_bytes(NULL, 5, error) == NULL, "the bytes are NULL");
+  FAILS(nestline_from_bytes(bytes, SIZE_MAX, error) == NULL, "more than memory can hold");
+  FAILS(nestline_to_bytes(filter, NULL, error) == NULL, "pointer to the size is NULL");
+  FAILS(nestline_to_bytes(NULL, &size_again, error) == NULL, "the filter is NULL");
+  nestline_free_bytes(bytes);
+  nestline_free_bytes(NULL);
+}
+
+// Everything that would change a mapped filter, and nothing else, is refused.
+static void test_mapped(const nestline_filter* filter, nestline_filter* mapped) {
+  static const char kRefusal[] = "mapped file and cannot be changed";
+  const void* texts[] = {"a"};
+  const size_t sizes[] = {1};
+  uint32_t positions[] = {0, 1};
+  uint64_t bitmap[1];
+  nestline_filter* copy = NULL;
+  size_t size = 0, size_mapped = 0;
+  void* bytes;
+  void* bytes_mapped = NULL;
+
+  CHECK(has_all(mapped) && nestline_is_mapped(mapped) && !nestline_is_mapped(filter));
+  CHECK(nestline_capacity(mapped) == nestline_capacity(filter));
+  CHECK(nestline_max_capacity(mapped) == 0 && nestline_growth(mapped) == 0);
+  CHECK(nestline_bits(mapped) == nestline_bits(filter) && nestline_seed(mapped) == 0);
+  CHECK(nestline_load_factor(mapped) > 0.5 && nestline_load_factor(mapped) < 1);
+  CHECK(nestline_expected_fpr(mapped) > 0 && nestline_expected_fpr(mapped) < 0.02);
+  CHECK(nestline_memory_bytes(mapped) > nestline_memory_bytes(filter));
+  WORKS(nestline_count_u64(mapped, 3, error) >= 1 && nestline_may_contain_u64(mapped, 3, error));
+  WORKS(nestline_may_contain_bits_u64(mapped, keys, 64, bitmap, error) == 64);
+  WORKS(nestline_select_u64(mapped, keys, 1, positions, error) == 1);
+  WORKS(nestline_select_from_u64(mapped, keys, kKeys, positions, 1, positions, error) == 1);
+  WORKS(nestline_count_batch_u64(mapped, keys, kKeys, found, error) && found[9] >= 1);
+  WORKS(nestline_verify(mapped, error));
+  FAILS(!nestline_verify(filter, error), "only a filter that answers from a mapped file");
+
+  FAILS(nestline_insert_bytes(mapped, "a", 1, error) == NESTLINE_ERROR, kRefusal);
+  FAILS(nestline_insert_u64(mapped, 1, error) == NESTLINE_ERROR, kRefusal);
+  FAILS(nestline_insert_hash(mapped, 1, error) == NESTLINE_ERROR, kRefusal);
+  FAILS(nestline_insert_unique_u64(mapped, 1, error) == NESTLINE_ERROR, kRefusal);
+  FAILS(nestline_update_u64(mapped, 1, 2, error) == NESTLINE_ERROR, kRefusal);
+  FAILS(!nestline_erase_u64(mapped, 1, error), kRefusal);
+  FAILS(nestline_insert_batch_bytes(mapped, texts, sizes, 1, NULL, error) == NESTLINE_NO_COUNT,
+        kRefusal);
+  FAILS(nestline_erase_batch_u64(mapped, keys, 1, NULL, error) == NESTLINE_NO_COUNT, kRefusal);
+  FAILS(!nestline_clear(mapped, error), kRefusal);
+  FAILS(!nestline_grow(mapped, error), kRefusal);
+  FAILS(!nestline_merge(mapped, filter, error), kRefusal);
+
+  // It can be copied, shipped and merged.
+  bytes = nestline_to_bytes(filter, &size, NULL);
+  WORKS((bytes_mapped = nestline_to_bytes(mapped, &size_mapped, error)) != NULL);
+  CHECK(size == size_mapped && memcmp(bytes, bytes_mapped, size) == 0);
+  nestline_free_bytes(bytes);
+  nestline_free_bytes(bytes_mapped);
+  WORKS((copy = nestline_copy(mapped, error)) != NULL);
+  CHECK(has_all(copy) && !nestline_is_mapped(copy));
+  WORKS(nestline_clear(copy, error) && nestline_merge(copy, mapped, error));
+  CHECK(has_all(copy));
+  nestline_free(copy);
+}
+
+// Writes one byte of the file at `path`.
+static void put_byte(long offset, int byte) {
+  FILE* file = fopen(path, "r+b");
+  bool good = file != NULL && fseek(file, offset, SEEK_SET) == 0 && fputc(byte, file) == byte;
+  CHECK(good && fclose(file) == 0);
+}
+
+static void test_files(const char* folder) {
+  static char too_long[9000];
+  nestline_filter* filter = filled();
+  nestline_filter* other = NULL;
+
+  snprintf(path, sizeof path, "%s/c_files_test.nest", folder);
+  remove(path);
+  FAILS(nestline_load(path, error) == NULL, "c_files_test.nest: No such file or directory");
+  FAILS(nestline_map(path, error) == NULL, "c_files_test.nest: No such file or directory");
+  WORKS(nestline_save(filter, path, error));
+  WORKS((other = nestline_load(path, error)) != NULL);
+  CHECK(has_all(other) && !nestline_is_mapped(other));
+  nestline_free(other);
+  WORKS((other = nestline_map(path, error)) != NULL);
+  test_mapped(filter, other);
+  test_bytes(filter);
+  WORKS(nestline_save(other, path, error));  // a mapped one, in its own place
+  CHECK(has_all(other));
+  nestline_free(other);
+
+  FAILS(!nestline_save(filter, folder, error), "Is a directory");
+  FAILS(!nestline_save(filter, NULL, error), "the path is NULL");
+  FAILS(nestline_load(NULL, error) == NULL, "the path is NULL");
+  FAILS(nestline_map(NULL, error) == NULL, "the path is NULL");
+
+  // Of a path that is longer than all sentences the end is left, and the reason.
+  memset(too_long, 'a', sizeof too_long - 1);
+  FAILS(nestline_load(too_long, error) == NULL, "aaa: File name too long");
+  CHECK(strncmp(sentence, "...aaa", 6) == 0 && strlen(sentence) < 6000);
+
+  put_byte(5000, 99);
+  FAILS(nestline_load(path, error) == NULL, "c_files_test.nest");
+  WORKS((other = nestline_map(path, error)) != NULL);  // which does not look there
+  FAILS(!nestline_verify(other, error), "c_files_test.nest");
+  FAILS(nestline_copy(other, error) == NULL, "c_files_test.nest");
+  FAILS(!nestline_save(other, path, error), "c_files_test.nest");
+  nestline_free(other);
+  put_byte(0, 99);
+  FAILS(nestline_map(path, error) == NULL, "c_files_test.nest");
+  remove(path);
+  nestline_free(filter);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fprintf(stderr, "usage: c_files_test FOLDER\n");
+    return 2;
+  }
+  test_files(argv[1]);
+  return summary();
+}

@@ -1,0 +1,300 @@
+// Every C function on keys and on whole filters, and every error, as a C program sees them; those
+// on files and bytes are in c_files_test.c.
+#include <nestline/nestline.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/c/checks.h"
+
+enum { kKeys = 3000 };  // more than a part of a batch of bytes
+
+static char texts[kKeys][16];
+static const void* keys[kKeys];
+static size_t sizes[kKeys];
+static uint64_t numbers[kKeys];
+static uint8_t bytes[kKeys];
+static uint64_t bitmap[(kKeys + 63) / 64];
+static uint32_t positions[kKeys];
+
+static void make_keys(void) {
+  size_t i;
+  for (i = 0; i < kKeys; ++i) {
+    keys[i] = texts[i];
+    sizes[i] = (size_t)sprintf(texts[i], "key %u", (unsigned)i);
+    numbers[i] = i * 0x9e3779b97f4a7c15u;
+  }
+}
+
+static nestline_filter* create(uint64_t capacity, int bits) {
+  nestline_options options = NESTLINE_OPTIONS_INIT;
+  nestline_filter* filter;
+  options.capacity = capacity;
+  options.bits = bits;
+  options.seed = 5;
+  filter = nestline_create(&options, &sentence);
+  if (filter == NULL) {
+    fprintf(stderr, "no filter: %s\n", sentence);
+    exit(2);
+  }
+  return filter;
+}
+
+static void test_options(void) {
+  struct {
+    nestline_options known;
+    uint64_t later;
+  } options = {NESTLINE_OPTIONS_INIT, 0};
+  nestline_filter* filter = NULL;
+
+  FAILS(nestline_create(NULL, error) == NULL, "the options are NULL");
+  FAILS(nestline_create(&options.known, error) == NULL, "capacity must be at least 1");
+  options.known.capacity = 1000;
+  options.known.bits = 9;
+  FAILS(nestline_create(&options.known, error) == NULL, "bits must be 8, 12 or 16");
+  options.known.bits = 0;
+  options.known.fpr = 1.5;
+  FAILS(nestline_create(&options.known, error) == NULL, "fpr must be above 0 and below 1");
+  options.known.fpr = 0.001;
+  options.known.max_capacity = 4000;
+  options.known.seed = 77;
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  CHECK(nestline_bits(filter) == 16 && nestline_seed(filter) == 77);
+  CHECK(nestline_capacity(filter) >= 1000 && nestline_max_capacity(filter) == 4000);
+  CHECK(nestline_insert_batch_u64(filter, numbers, kKeys, NULL, NULL) == kKeys);
+  CHECK(nestline_growth(filter) >= 1 && nestline_capacity(filter) >= kKeys);
+  nestline_free(filter);
+
+  options.known.reserved = 1;
+  FAILS(nestline_create(&options.known, error) == NULL, "does not know");
+  options.known.reserved = 0;
+  options.known.struct_size = sizeof(options);
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  nestline_free(filter);
+  options.later = 1;
+  FAILS(nestline_create(&options.known, error) == NULL, "does not know");
+  options.known.struct_size = sizeof(nestline_options) - 1;
+  FAILS(nestline_create(&options.known, error) == NULL, "struct_size is too small");
+  options.known.struct_size = SIZE_MAX;
+  FAILS(nestline_create(&options.known, error) == NULL, "struct_size is too large");
+
+  options.known.struct_size = sizeof(nestline_options);
+  options.known.max_capacity = 0;
+  options.known.capacity = (uint64_t)1 << 44;
+  FAILS(nestline_create(&options.known, error) == NULL, "there is not enough memory");
+  nestline_free(NULL);
+}
+
+static void test_one_key(void) {
+  nestline_filter* filter = create(1000, 12);
+  uint64_t hash = 0, other_hash;
+  int copies;
+
+  WORKS(nestline_insert_bytes(filter, "ab", 2, error) == NESTLINE_STORED);
+  WORKS(nestline_insert_u64(filter, 1, error) == NESTLINE_STORED);
+  WORKS(nestline_may_contain_bytes(filter, "ab", 2, error));
+  WORKS(!nestline_may_contain_bytes(filter, "ab", 3, error));
+  WORKS(nestline_may_contain_u64(filter, 1, error));
+  WORKS(!nestline_may_contain_u64(filter, 2, error));
+  WORKS((hash = nestline_hash_bytes("ab", 2, 5, error)) != 0);
+  WORKS(nestline_may_contain_hash(filter, hash, error));
+  WORKS(nestline_may_contain_hash(filter, nestline_hash_u64(1, 5), error));
+  WORKS(!nestline_may_contain_hash(filter, nestline_hash_u64(1, 6), error));
+  WORKS(nestline_insert_hash(filter, hash, error) == NESTLINE_STORED);
+  WORKS(nestline_count_bytes(filter, "ab", 2, error) == 2);
+  WORKS(nestline_count_u64(filter, 1, error) == 1 && nestline_count_u64(filter, 2, error) == 0);
+  WORKS(nestline_count_hash(filter, hash, error) == 2);
+  CHECK(nestline_size(filter) == 3);
+
+  WORKS(nestline_insert_unique_bytes(filter, "ab", 2, error) == NESTLINE_PRESENT);
+  WORKS(nestline_insert_unique_bytes(filter, NULL, 0, error) == NESTLINE_STORED);
+  WORKS(nestline_may_contain_bytes(filter, "", 0, error));
+  WORKS(nestline_insert_unique_u64(filter, 1, error) == NESTLINE_PRESENT);
+  WORKS(nestline_insert_unique_hash(filter, hash, error) == NESTLINE_PRESENT);
+  other_hash = nestline_hash_u64(900, 1);
+  WORKS(nestline_insert_unique_hash(filter, other_hash, error) == NESTLINE_STORED);
+
+  WORKS(nestline_update_bytes(filter, "ab", 2, "cd", 2, error) == NESTLINE_STORED);
+  WORKS(nestline_update_u64(filter, 1, 2, error) == NESTLINE_STORED);
+  WORKS(nestline_update_hash(filter, other_hash, hash, error) == NESTLINE_STORED);
+  WORKS(nestline_count_bytes(filter, "ab", 2, error) == 2);
+  WORKS(nestline_may_contain_bytes(filter, "cd", 2, error));
+  WORKS(!nestline_may_contain_u64(filter, 1, error) && nestline_may_contain_u64(filter, 2, error));
+  CHECK(nestline_size(filter) == 5);
+
+  WORKS(nestline_erase_bytes(filter, "cd", 2, error));
+  WORKS(!nestline_erase_bytes(filter, "cd", 2, error));
+  WORKS(nestline_erase_u64(filter, 2, error) && !nestline_erase_u64(filter, 2, error));
+  WORKS(nestline_erase_hash(filter, hash, error));
+  CHECK(nestline_size(filter) == 2);
+
+  for (copies = 0; copies < 8; ++copies) {
+    WORKS(nestline_insert_u64(filter, 70, error) == NESTLINE_STORED);
+  }
+  FAILS(nestline_insert_u64(filter, 70, error) == NESTLINE_COPIES, "as many copies");
+  FAILS(nestline_update_bytes(filter, NULL, 1, "x", 1, error) == NESTLINE_ERROR, "a key is NULL");
+  FAILS(nestline_update_bytes(filter, "x", 1, NULL, 1, error) == NESTLINE_ERROR, "a key is NULL");
+  FAILS(nestline_insert_bytes(filter, NULL, 1, error) == NESTLINE_ERROR, "a key is NULL");
+  FAILS(nestline_insert_bytes(filter, "x", SIZE_MAX, error) == NESTLINE_ERROR, "more than memory");
+  FAILS(nestline_insert_unique_bytes(filter, NULL, 1, error) == NESTLINE_ERROR, "a key is NULL");
+  FAILS(nestline_may_contain_bytes(filter, NULL, 1, error), "a key is NULL");
+  FAILS(nestline_count_bytes(filter, NULL, 1, error) == NESTLINE_NO_COUNT, "a key is NULL");
+  FAILS(!nestline_erase_bytes(filter, NULL, 1, error), "a key is NULL");
+  FAILS(nestline_hash_bytes(NULL, 1, 0, error) == 0, "a key is NULL");
+  CHECK(nestline_size(filter) == 10);
+
+  WORKS(nestline_clear(filter, error));
+  CHECK(nestline_size(filter) == 0);
+  nestline_free(filter);
+
+  filter = create(10, 8);
+  copies = 0;
+  while (nestline_insert_u64(filter, numbers[copies], &sentence) == NESTLINE_STORED) ++copies;
+  CHECK(copies >= 10);
+  FAILS(nestline_insert_u64(filter, numbers[copies], error) == NESTLINE_FULL, "the filter is full");
+  nestline_free(filter);
+}
+
+// What is refused for want of a filter.
+static void test_null_filter(void) {
+  FAILS(nestline_insert_u64(NULL, 1, error) == NESTLINE_ERROR, "the filter is NULL");
+  FAILS(nestline_insert_hash(NULL, 1, error) == NESTLINE_ERROR, "the filter is NULL");
+  FAILS(nestline_insert_unique_u64(NULL, 1, error) == NESTLINE_ERROR, "the filter is NULL");
+  FAILS(nestline_update_u64(NULL, 1, 2, error) == NESTLINE_ERROR, "the filter is NULL");
+  FAILS(nestline_may_contain_u64(NULL, 1, error), "the filter is NULL");
+  FAILS(nestline_may_contain_hash(NULL, 1, error), "the filter is NULL");
+  FAILS(nestline_count_u64(NULL, 1, error) == NESTLINE_NO_COUNT, "the filter is NULL");
+  FAILS(!nestline_erase_u64(NULL, 1, error), "the filter is NULL");
+  FAILS(nestline_insert_batch_u64(NULL, numbers, 1, NULL, error) == NESTLINE_NO_COUNT,
+        "the filter is NULL");
+  FAILS(nestline_select_u64(NULL, numbers, 1, positions, error) == NESTLINE_NO_COUNT,
+        "the filter is NULL");
+  FAILS(!nestline_clear(NULL, error) && !nestline_grow(NULL, error), "the filter is NULL");
+  FAILS(!nestline_save(NULL, "x", error), "the filter is NULL");
+  FAILS(!nestline_verify(NULL, error), "the filter is NULL");
+  FAILS(nestline_copy(NULL, error) == NULL, "the filter is NULL");
+  CHECK(nestline_size(NULL) == 0 && nestline_capacity(NULL) == 0);
+  CHECK(nestline_max_capacity(NULL) == 0 && nestline_growth(NULL) == 0);
+  CHECK(nestline_load_factor(NULL) == 0 && nestline_expected_fpr(NULL) == 0);
+  CHECK(nestline_bits(NULL) == 0 && nestline_seed(NULL) == 0 && nestline_memory_bytes(NULL) == 0);
+  CHECK(!nestline_is_mapped(NULL));
+}
+
+#define NO NESTLINE_NO_COUNT
+
+// The forms for one kind of keys; KEYS is what is passed for them.
+#define BATCH_OF(kind, ...)                                                                        \
+  WORKS(nestline_insert_batch_##kind(filter, __VA_ARGS__, kKeys, bytes, error) == kKeys);          \
+  CHECK(bytes[0] == 1 && bytes[kKeys - 1] == 1);                                                   \
+  CHECK(nestline_size(filter) == kKeys);                                                           \
+  memset(bytes, 0, sizeof bytes);                                                                  \
+  WORKS(nestline_may_contain_batch_##kind(filter, __VA_ARGS__, kKeys, bytes, error) == kKeys);     \
+  CHECK(bytes[0] == 1 && bytes[kKeys - 1] == 1);                                                   \
+  WORKS(nestline_may_contain_bits_##kind(filter, __VA_ARGS__, kKeys, bitmap, error) == kKeys);     \
+  CHECK(bitmap[1] == UINT64_MAX && bitmap[kKeys / 64] == ((uint64_t)1 << kKeys % 64) - 1);         \
+  WORKS(nestline_select_##kind(filter, __VA_ARGS__, kKeys, positions, error) == kKeys);            \
+  CHECK(positions[0] == 0 && positions[kKeys - 1] == kKeys - 1);                                   \
+  positions[0] = 2999;                                                                             \
+  positions[1] = 3;                                                                                \
+  WORKS(nestline_select_from_##kind(filter, __VA_ARGS__, kKeys, positions, 2, positions, error) == \
+        2);                                                                                        \
+  CHECK(positions[0] == 2999 && positions[1] == 3 && positions[2] == 2);                           \
+  positions[1] = kKeys;                                                                            \
+  FAILS(nestline_select_from_##kind(filter, __VA_ARGS__, kKeys, positions, 2, positions, error) == \
+            NO,                                                                                    \
+        "a position outside the keys");                                                            \
+  WORKS(nestline_count_batch_##kind(filter, __VA_ARGS__, kKeys, bytes, error));                    \
+  CHECK(bytes[0] == 1 && bytes[kKeys - 1] == 1);                                                   \
+  WORKS(nestline_erase_batch_##kind(filter, __VA_ARGS__, kKeys, NULL, error) == kKeys);            \
+  CHECK(nestline_size(filter) == 0);                                                               \
+  WORKS(nestline_erase_batch_##kind(filter, __VA_ARGS__, kKeys, bytes, error) == 0);               \
+  CHECK(bytes[0] == 0 && bytes[kKeys - 1] == 0);                                                   \
+  FAILS(nestline_may_contain_batch_##kind(filter, __VA_ARGS__, 1, NULL, error) == NO,              \
+        "the array of answers is NULL");                                                           \
+  FAILS(nestline_may_contain_bits_##kind(filter, __VA_ARGS__, 1, NULL, error) == NO,               \
+        "the bitmap is NULL");                                                                     \
+  FAILS(nestline_select_##kind(filter, __VA_ARGS__, 1, NULL, error) == NO,                         \
+        "the array of positions is NULL");                                                         \
+  FAILS(nestline_select_from_##kind(filter, __VA_ARGS__, 1, NULL, 1, positions, error) == NO,      \
+        "the selection is NULL");                                                                  \
+  FAILS(nestline_select_from_##kind(filter, __VA_ARGS__, 1, positions, 1, NULL, error) == NO,      \
+        "the array of positions is NULL");                                                         \
+  FAILS(!nestline_count_batch_##kind(filter, __VA_ARGS__, 1, NULL, error),                         \
+        "the array of counts is NULL");                                                            \
+  FAILS(nestline_insert_batch_##kind(filter, __VA_ARGS__, SIZE_MAX, NULL, error) == NO,            \
+        "more than memory can hold")
+
+static void test_batches(void) {
+  nestline_filter* filter = create(2 * kKeys, 16);
+  BATCH_OF(bytes, keys, sizes);
+  BATCH_OF(u64, numbers);
+  BATCH_OF(hash, numbers);
+  FAILS(nestline_insert_batch_u64(filter, NULL, 1, NULL, error) == NO, "the array of keys is NULL");
+  FAILS(nestline_insert_batch_bytes(filter, NULL, sizes, 1, NULL, error) == NO,
+        "the array of keys is NULL");
+  FAILS(nestline_insert_batch_bytes(filter, keys, NULL, 1, NULL, error) == NO,
+        "the array of sizes is NULL");
+  WORKS(nestline_insert_batch_bytes(filter, NULL, NULL, 0, NULL, error) == 0);
+  WORKS(nestline_may_contain_batch_u64(filter, NULL, 0, NULL, error) == 0);
+
+  // Nothing is touched when the last key cannot be read; a row that is not selected may be NULL.
+  keys[kKeys - 1] = NULL;
+  FAILS(nestline_insert_batch_bytes(filter, keys, sizes, kKeys, NULL, error) == NO,
+        "a key is NULL");
+  CHECK(nestline_size(filter) == 0);
+  positions[0] = 5;
+  WORKS(nestline_select_from_bytes(filter, keys, sizes, kKeys, positions, 1, positions, error) ==
+        0);
+  positions[0] = kKeys - 1;
+  FAILS(
+      nestline_select_from_bytes(filter, keys, sizes, kKeys, positions, 1, positions, error) == NO,
+      "a key is NULL");
+  keys[kKeys - 1] = texts[kKeys - 1];
+  nestline_free(filter);
+}
+
+static void test_whole(void) {
+  nestline_filter* filter = create(kKeys, 8);
+  nestline_filter* other = NULL;
+  nestline_filter* wider = create(kKeys, 16);
+  size_t memory = nestline_memory_bytes(filter);
+  int doublings = 0;
+
+  CHECK(nestline_insert_batch_u64(filter, numbers, kKeys, NULL, NULL) == kKeys);
+  CHECK(nestline_load_factor(filter) > 0.8 && nestline_load_factor(filter) <= 1);
+  CHECK(nestline_expected_fpr(filter) > 0.01 && nestline_expected_fpr(filter) < 0.02);
+  WORKS((other = nestline_copy(filter, error)) != NULL);
+  CHECK(nestline_size(other) == kKeys && nestline_bits(other) == 8 && nestline_seed(other) == 5);
+  FAILS(!nestline_merge(filter, other, error), "more keys than find room");
+  FAILS(!nestline_merge(filter, wider, error), "fingerprints of the same width");
+  FAILS(!nestline_merge(filter, NULL, error), "the other filter is NULL");
+  FAILS(!nestline_merge(NULL, filter, error), "the filter is NULL");
+  WORKS(nestline_grow(filter, error) && nestline_grow(other, error));
+  CHECK(nestline_growth(filter) == 1 && nestline_memory_bytes(filter) == 2 * memory);
+  WORKS(nestline_grow(filter, error) && nestline_grow(other, error));
+  WORKS(nestline_merge(filter, other, error));
+  CHECK(nestline_size(filter) == 2 * kKeys && nestline_count_u64(filter, numbers[9], NULL) >= 2);
+  WORKS(nestline_clear(filter, error) && nestline_merge(filter, filter, error));
+  while (nestline_grow(other, &sentence)) ++doublings;
+  CHECK(doublings == 2);
+  FAILS(!nestline_grow(other, error), "cannot grow any more");
+  CHECK(nestline_may_contain_u64(other, numbers[7], NULL));
+  nestline_free(filter);
+  nestline_free(other);
+  nestline_free(wider);
+}
+
+int main(void) {
+  const char* version = nestline_version();
+  CHECK(version[0] >= '0' && version[0] <= '9' && strchr(version, '.') != NULL);
+  make_keys();
+  test_options();
+  test_one_key();
+  test_null_filter();
+  test_batches();
+  test_whole();
+  return summary();
+}

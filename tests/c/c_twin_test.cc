@@ -1,0 +1,278 @@
+// The C face against the C++ one: the same random steps on a ConcurrentFilter and on a
+// nestline_filter, which must answer the same each time and end in the same bytes. The two are
+// different libraries here: what C calls is the shared one.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "nestline/concurrent_filter.h"
+#include "nestline/io.h"
+#include "nestline/keys.h"
+#include "nestline/nestline.h"
+#include "tests/support/keys_of_kinds.h"
+
+namespace nestline::test {
+namespace {
+
+// What a C function takes for one key of each kind, and for a batch.
+auto arguments(std::uint64_t key) { return std::tuple(key); }
+auto arguments(Hash key) { return std::tuple(key.value); }
+auto arguments(std::string_view key) {
+  return std::tuple(static_cast<const void*>(key.data()), key.size());
+}
+
+class BatchOfWords {
+ public:
+  template <typename Key>
+  explicit BatchOfWords(std::span<const Key> keys) {
+    for (const Key& key : keys) words_.push_back(std::get<0>(arguments(key)));
+  }
+  [[nodiscard]] auto arguments_() const { return std::tuple(words_.data(), words_.size()); }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+class BatchOfBytes {
+ public:
+  explicit BatchOfBytes(std::span<const std::string_view> keys) {
+    for (const std::string_view key : keys) {
+      pointers_.push_back(key.data());
+      sizes_.push_back(key.size());
+    }
+  }
+  [[nodiscard]] auto arguments_() const {
+    return std::tuple(pointers_.data(), sizes_.data(), sizes_.size());
+  }
+
+ private:
+  std::vector<const void*> pointers_;
+  std::vector<std::size_t> sizes_;
+};
+
+template <typename Key>
+using Batch = std::conditional_t<std::is_same_v<Key, std::string_view>, BatchOfBytes, BatchOfWords>;
+
+// The function for a kind of keys.
+template <typename Key, typename Bytes, typename Word>
+auto of_kind(Bytes bytes, Word integer, Word hash) {
+  if constexpr (std::is_same_v<Key, std::string_view>) {
+    return bytes;
+  } else {
+    return std::is_same_v<Key, Hash> ? hash : integer;
+  }
+}
+#define OF_KIND(name) of_kind<Key>(name##_bytes, name##_u64, name##_hash)
+
+template <typename Key>
+class Twins {
+ public:
+  Twins(const Options& options, std::span<const Key> keys, std::uint64_t seed)
+      : filter_(options), keys_(keys), random_(seed) {
+    nestline_options given = NESTLINE_OPTIONS_INIT;
+    given.capacity = options.capacity;
+    given.fpr = options.fpr;
+    given.bits = options.bits;
+    given.max_capacity = options.max_capacity;
+    given.seed = options.seed;
+    twin_ = nestline_create(&given, &error_);
+    EXPECT_NE(twin_, nullptr) << error_;
+  }
+  ~Twins() { nestline_free(twin_); }
+  Twins(const Twins&) = delete;
+  Twins& operator=(const Twins&) = delete;
+
+  void step() {
+    const std::uint64_t what = random_() % 100;
+    const Key key = keys_[random_() % keys_.size()];
+    const Key other = keys_[random_() % keys_.size()];
+    if (what < 45) {
+      expect(filter_.insert(key), call(OF_KIND(nestline_insert), arguments(key)));
+    } else if (what < 55) {
+      expect(filter_.insert_unique(key), call(OF_KIND(nestline_insert_unique), arguments(key)));
+    } else if (what < 65) {
+      expect(filter_.update(key, other),
+             call(OF_KIND(nestline_update), std::tuple_cat(arguments(key), arguments(other))));
+    } else if (what < 80) {
+      ASSERT_EQ(filter_.erase(key), call(OF_KIND(nestline_erase), arguments(key)));
+      ASSERT_EQ(error_, nullptr);
+    } else {
+      ASSERT_EQ(filter_.may_contain(key), call(OF_KIND(nestline_may_contain), arguments(key)));
+      ASSERT_EQ(filter_.count(key), call(OF_KIND(nestline_count), arguments(key)));
+      ASSERT_EQ(error_, nullptr);
+    }
+    ASSERT_EQ(filter_.size(), nestline_size(twin_));
+  }
+
+  // Batches of lengths around the parts in which they are passed on.
+  void batch_step() {
+    constexpr std::array<std::size_t, 9> kLengths = {0, 1, 63, 65, 1000, 1023, 1024, 1025, 2500};
+    const std::size_t length = kLengths[random_() % kLengths.size()];
+    const auto keys = keys_.subspan(random_() % (keys_.size() - length), length);
+    const Batch<Key> batch(keys);
+    // Where nothing may be written stays 7.
+    std::vector<std::uint8_t> expected(length + 1, 7);
+    std::vector<std::uint8_t> done(length + 1, 7);
+    const std::span<std::uint8_t> expected_out(expected.data(), length);
+    if (random_() % 2 == 0) {
+      ASSERT_EQ(filter_.insert(keys, expected_out),
+                call(OF_KIND(nestline_insert_batch), batch.arguments_(), done.data()));
+    } else {
+      ASSERT_EQ(filter_.erase(keys, expected_out),
+                call(OF_KIND(nestline_erase_batch), batch.arguments_(), done.data()));
+    }
+    ASSERT_EQ(expected, done);
+    ask(keys, batch);
+  }
+
+  void ask(std::span<const Key> keys, const Batch<Key>& batch) {
+    const std::size_t length = keys.size();
+    std::vector<std::uint8_t> expected(length + 1, 7);
+    std::vector<std::uint8_t> found(length + 1, 7);
+    const std::span<std::uint8_t> expected_out(expected.data(), length);
+    const std::uint64_t total = filter_.may_contain(keys, expected_out);
+    ASSERT_EQ(call(OF_KIND(nestline_may_contain_batch), batch.arguments_(), found.data()), total);
+    ASSERT_EQ(expected, found);
+    filter_.count(keys, expected_out);
+    ASSERT_TRUE(call(OF_KIND(nestline_count_batch), batch.arguments_(), found.data()));
+    ASSERT_EQ(expected, found);
+
+    std::vector<std::uint64_t> expected_bits((length + 63) / 64);
+    std::vector<std::uint64_t> bits(expected_bits.size() + 1, 7);
+    filter_.may_contain_bits(keys, expected_bits);
+    ASSERT_EQ(call(OF_KIND(nestline_may_contain_bits), batch.arguments_(), bits.data()), total);
+    expected_bits.push_back(7);
+    ASSERT_EQ(expected_bits, bits);
+
+    std::vector<std::uint32_t> expected_positions(length, 7);
+    std::vector<std::uint32_t> positions(length, 7);
+    filter_.select(keys, expected_positions);
+    ASSERT_EQ(call(OF_KIND(nestline_select), batch.arguments_(), positions.data()), total);
+    ASSERT_EQ(expected_positions, positions);
+
+    if (length == 0) return;
+    std::vector<std::uint32_t> selection(1 + random_() % 3000);
+    for (auto& i : selection) i = static_cast<std::uint32_t>(random_() % length);
+    const std::span<const std::uint32_t> chosen = selection;
+    expected_positions.assign(selection.size(), 7);
+    positions.assign(selection.size(), 7);
+    const std::uint64_t hits = filter_.select(keys, chosen, expected_positions);
+    ASSERT_EQ(call(OF_KIND(nestline_select_from), batch.arguments_(), selection.data(),
+                   selection.size(), positions.data()),
+              hits);
+    ASSERT_EQ(expected_positions, positions);
+    // In place.
+    ASSERT_EQ(call(OF_KIND(nestline_select_from), batch.arguments_(), selection.data(),
+                   selection.size(), selection.data()),
+              hits);
+    selection.resize(hits);
+    positions.resize(hits);
+    ASSERT_EQ(selection, positions);
+  }
+
+  void grow() { ASSERT_EQ(filter_.grow(), nestline_grow(twin_, &error_)); }
+  void clear() {
+    filter_.clear();
+    ASSERT_TRUE(nestline_clear(twin_, &error_));
+  }
+  void merge_with_itself() {
+    try {
+      filter_.merge(filter_);
+      ASSERT_TRUE(nestline_merge(twin_, twin_, &error_)) << error_;
+    } catch (const std::length_error& error) {
+      ASSERT_FALSE(nestline_merge(twin_, twin_, &error_));
+      ASSERT_STREQ(error.what(), error_);
+    }
+  }
+
+  void compare() {
+    ASSERT_EQ(filter_.size(), nestline_size(twin_));
+    ASSERT_EQ(filter_.capacity(), nestline_capacity(twin_));
+    ASSERT_EQ(filter_.max_capacity(), nestline_max_capacity(twin_));
+    ASSERT_EQ(filter_.growth(), nestline_growth(twin_));
+    ASSERT_EQ(filter_.load_factor(), nestline_load_factor(twin_));
+    ASSERT_EQ(filter_.expected_fpr(), nestline_expected_fpr(twin_));
+    ASSERT_EQ(filter_.bits(), nestline_bits(twin_));
+    ASSERT_EQ(filter_.seed(), nestline_seed(twin_));
+    ASSERT_EQ(filter_.memory_bytes(), nestline_memory_bytes(twin_));
+    std::size_t size = 0;
+    void* const bytes = nestline_to_bytes(twin_, &size, &error_);
+    ASSERT_NE(bytes, nullptr) << error_;
+    const std::vector<std::byte> expected = to_bytes(filter_.snapshot());
+    const bool same = expected.size() == size && std::memcmp(expected.data(), bytes, size) == 0;
+    nestline_free_bytes(bytes);
+    ASSERT_TRUE(same);
+  }
+
+ private:
+  template <typename Function, typename KeyArguments, typename... More>
+  auto call(Function function, const KeyArguments& key, More... more) {
+    error_ = "nobody has set it";
+    return std::apply(function,
+                      std::tuple_cat(std::tuple(twin_), key, std::tuple(more..., &error_)));
+  }
+
+  void expect(Inserted expected, nestline_outcome outcome) const {
+    ASSERT_EQ(static_cast<int>(expected.outcome), static_cast<int>(outcome));
+    const bool failed = expected.outcome == Outcome::full || expected.outcome == Outcome::copies;
+    ASSERT_EQ(error_ != nullptr, failed);
+  }
+
+  ConcurrentFilter filter_;
+  nestline_filter* twin_ = nullptr;
+  std::span<const Key> keys_;
+  std::mt19937_64 random_;
+  const char* error_ = nullptr;
+};
+
+template <typename Key>
+class CTwinOfKind : public testing::Test {};
+using Kinds = testing::Types<std::uint64_t, Hash, std::string_view>;
+TYPED_TEST_SUITE(CTwinOfKind, Kinds);
+
+TYPED_TEST(CTwinOfKind, DoesTheSame) {
+  const Keys<TypeParam> keys(8000);
+  std::uint64_t seed = 1;
+  for (const Options& options :
+       {Options{.capacity = 50, .bits = 8, .seed = 9}, Options{.capacity = 4000, .bits = 12},
+        Options{.capacity = 1500, .bits = 16, .seed = ~std::uint64_t{0}},
+        Options{.capacity = 600, .fpr = 0.01, .max_capacity = 5000}}) {
+    SCOPED_TRACE(seed);
+    Twins<TypeParam> twins(options, keys.all(), seed++);
+    for (int round = 0; round < 24; ++round) {
+      for (int i = 0; i < 200; ++i) {
+        twins.step();
+        if (this->HasFatalFailure()) return;
+      }
+      twins.batch_step();
+      if (round % 8 == 3) twins.merge_with_itself();
+      if (round % 8 == 5) twins.grow();
+      if (round % 8 == 7) twins.clear();
+      twins.compare();
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(CTwin, HashesTheSame) {
+  const Keys<std::string_view> texts(100);
+  for (const std::string_view key : texts.all()) {
+    EXPECT_EQ(hash_key(key, 3).value, nestline_hash_bytes(key.data(), key.size(), 3, nullptr));
+  }
+  for (std::uint64_t key = 0; key < 100; ++key) {
+    EXPECT_EQ(hash_key(key, 3).value, nestline_hash_u64(key, 3));
+  }
+}
+
+}  // namespace
+}  // namespace nestline::test

@@ -1,0 +1,300 @@
+// ConcurrentFilter used by one thread is Filter: the same outcomes, answers and errors, and the
+// same bytes, whatever is called, through growth, clear and merge. And the two turn into each other
+// without copying.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <new>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "nestline/concurrent_filter.h"
+#include "nestline/filter.h"
+#include "nestline/io.h"
+#include "tests/concurrent/filter_pair.h"
+#include "tests/support/keys_of_kinds.h"
+#include "tests/support/model.h"
+#include "tests/support/wrong_lengths.h"
+
+namespace nestline::test {
+namespace {
+
+static_assert(std::is_nothrow_move_constructible_v<ConcurrentFilter>);
+static_assert(std::is_nothrow_move_assignable_v<ConcurrentFilter>);
+static_assert(!std::is_copy_constructible_v<ConcurrentFilter>);
+static_assert(!std::is_convertible_v<Filter&&, ConcurrentFilter>);
+static_assert(noexcept(std::declval<const ConcurrentFilter&>().may_contain(std::uint64_t{1})));
+static_assert(noexcept(std::declval<ConcurrentFilter&>().insert(std::uint64_t{1})));
+
+template <typename Key>
+class ConcurrentTest : public testing::Test {};
+using KeyTypes = testing::Types<std::uint64_t, Hash, std::string_view>;
+TYPED_TEST_SUITE(ConcurrentTest, KeyTypes);
+
+// One thread shows the thread sanitizer little, and it is slow.
+#if defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kCapacities[] = {20, 100};
+#else
+constexpr std::uint64_t kCapacities[] = {20, 45, 100, 400};
+#endif
+
+// Somewhat more keys than the capacity, so that filters become full, and copies happen. Far more
+// would make most of the time go into looking for room in vain.
+TYPED_TEST(ConcurrentTest, DoesWhatFilterDoes) {
+  for (const int bits : {8, 12, 16}) {
+    for (const std::uint64_t capacity : kCapacities) {
+      for (const bool grows : {false, true}) {
+        SCOPED_TRACE(std::to_string(bits) + " bits, capacity " + std::to_string(capacity) +
+                     (grows ? ", growing" : ""));
+        const Options options = {.capacity = capacity,
+                                 .bits = bits,
+                                 .max_capacity = grows ? 4 * capacity : 0,
+                                 .seed = capacity};
+        const Keys<TypeParam> keys(capacity * (grows ? 4 : 1) * 5 / 4 + 210);
+        FilterPair<TypeParam> pair(options, keys.all(),
+                                   capacity * 16 + static_cast<unsigned>(bits));
+        for (std::uint64_t step = 0; step < 500 + 5 * capacity; ++step) {
+          pair.step();
+          if (step % 251 == 250) pair.compare();
+          if (this->HasFatalFailure()) FAIL() << "at step " << step;
+        }
+        pair.compare();
+        pair.ask(keys.all());
+        pair.compare_frozen();
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TYPED_TEST(ConcurrentTest, GrowsClearsAndMergesAsFilterDoes) {
+  for (const int bits : {8, 12, 16}) {
+    SCOPED_TRACE(std::to_string(bits) + " bits");
+    const Keys<TypeParam> keys(3000);
+    FilterPair<TypeParam> pair({.capacity = 100, .bits = bits, .seed = 3}, keys.all(),
+                               static_cast<unsigned>(bits));
+    for (int round = 0; round < 12; ++round) {
+      for (int step = 0; step < 60; ++step) pair.step();
+      pair.compare();
+      if (round % 3 == 0) pair.grow();  // beyond what 8 bits allow? No: after 4 doublings.
+      if (round == 7) pair.clear();
+      pair.merge();
+      if (round % 4 == 1) pair.merge_with_itself();
+      pair.compare();
+      if (this->HasFatalFailure()) FAIL() << "in round " << round;
+    }
+    pair.ask(keys.all());
+    pair.compare_frozen();
+  }
+}
+
+// Long batches: several chunks, growth in the middle of one.
+TYPED_TEST(ConcurrentTest, LongBatches) {
+  const Keys<TypeParam> keys(10'011);
+  for (const int bits : {8, 12, 16}) {
+    for (const bool grows : {false, true}) {
+      SCOPED_TRACE(std::to_string(bits) + " bits" + (grows ? ", growing" : ""));
+      const Options options = {
+          .capacity = grows ? 3000u : 9500u, .bits = bits, .max_capacity = grows ? 12'000u : 0};
+      Filter one(options);
+      ConcurrentFilter many(options);
+      std::vector<std::uint8_t> expected(keys.all().size());
+      std::vector<std::uint8_t> done(keys.all().size());
+      EXPECT_EQ(one.insert(keys.all(), expected), many.insert(keys.all(), done));
+      EXPECT_EQ(expected, done);
+      EXPECT_EQ(one.size(), many.size());
+      EXPECT_EQ(block_bytes(one), block_bytes(many.snapshot()));
+      const auto half = keys.all().subspan(3, 5'001);
+      EXPECT_EQ(one.erase(half), many.erase(half));
+      EXPECT_EQ(one.may_contain(keys.all(), expected), many.may_contain(keys.all(), done));
+      EXPECT_EQ(expected, done);
+      EXPECT_EQ(to_bytes(one), to_bytes(std::move(many).freeze()));
+    }
+  }
+}
+
+TYPED_TEST(ConcurrentTest, SpansOfWrongLengthChangeNothing) {
+  expect_wrong_lengths_refused<ConcurrentFilter, TypeParam>();
+}
+
+const Block* blocks_of(const Filter& filter) { return FilterAccess::state(filter).view.blocks; }
+
+TEST(ConcurrentFilterTest, TakesOverAndGivesBackTheMemory) {
+  for (const int bits : {8, 12, 16}) {
+    Filter filter({.capacity = 1000, .bits = bits, .seed = 4});
+    for (std::uint64_t key = 0; key < 700; ++key) ASSERT_TRUE(filter.insert(key));
+    const Block* const blocks = blocks_of(filter);
+    const auto bytes = to_bytes(filter);
+    ConcurrentFilter concurrent(std::move(filter));
+    EXPECT_EQ(concurrent.size(), 700u);
+    ConcurrentFilter moved(std::move(concurrent));
+    ConcurrentFilter assigned({.capacity = 1});
+    assigned = std::move(moved);
+    EXPECT_EQ(assigned.seed(), 4u);
+    // Changed and changed back, so that versions have advanced.
+    for (std::uint64_t key = 1000; key < 1100; ++key) ASSERT_TRUE(assigned.insert(key));
+    for (std::uint64_t key = 1000; key < 1100; ++key) ASSERT_TRUE(assigned.erase(key));
+    const Filter snapshot = assigned.snapshot();
+    EXPECT_NE(blocks_of(snapshot), blocks);
+    const Filter frozen = std::move(assigned).freeze();
+    EXPECT_EQ(blocks_of(frozen), blocks);
+    EXPECT_EQ(frozen.size(), 700u);
+    for (std::uint64_t key = 0; key < 700; ++key) ASSERT_TRUE(frozen.may_contain(key));
+    for (std::size_t at = 0; const std::uint8_t byte : block_bytes(frozen)) {
+      if (at++ % kBlockBytes > kMarkByte) {
+        ASSERT_EQ(byte, 0) << at;
+      }
+    }
+    EXPECT_EQ(block_bytes(snapshot), block_bytes(frozen));
+    // Bytes of a file are accepted by the strict loader, locks and versions among them.
+    EXPECT_EQ(from_bytes(to_bytes(frozen)).size(), 700u);
+    EXPECT_EQ(to_bytes(frozen).size(), bytes.size());
+  }
+}
+
+TEST(ConcurrentFilterTest, AMovedFilterCanBeAssignedTo) {
+  ConcurrentFilter filter({.capacity = 100});
+  ConcurrentFilter other(std::move(filter));
+  filter = ConcurrentFilter({.capacity = 50, .bits = 16});
+  EXPECT_TRUE(filter.insert("key"));
+  EXPECT_EQ(filter.bits(), 16);
+  const Filter frozen = std::move(filter).freeze();
+  filter = std::move(other);
+  EXPECT_FALSE(filter.may_contain("key"));
+  EXPECT_TRUE(frozen.may_contain("key"));
+}
+
+TEST(ConcurrentFilterTest, ASnapshotIsACopy) {
+  ConcurrentFilter filter({.capacity = 1000, .max_capacity = 4000, .seed = 9});
+  for (std::uint64_t key = 0; key < 500; ++key) ASSERT_TRUE(filter.insert(key));
+  Filter snapshot = filter.snapshot();
+  ASSERT_TRUE(filter.erase(std::uint64_t{1}));
+  ASSERT_TRUE(snapshot.may_contain(std::uint64_t{1}));
+  ASSERT_TRUE(snapshot.erase(std::uint64_t{2}));
+  ASSERT_TRUE(filter.may_contain(std::uint64_t{2}));
+  EXPECT_EQ(snapshot.size(), 499u);
+  EXPECT_EQ(filter.size(), 499u);
+  EXPECT_EQ(snapshot.seed(), 9u);
+  // It keeps the promise to grow.
+  for (std::uint64_t key = 1000; key < 4400; ++key) ASSERT_TRUE(snapshot.insert(key));
+  EXPECT_GE(snapshot.capacity(), 4000u);
+}
+
+TEST(ConcurrentFilterTest, RefusesWhatFilterRefuses) {
+  const auto refusal = [](auto&& work) -> std::string {
+    try {
+      work();
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "no refusal";
+  };
+  for (const Options& options :
+       {Options{}, Options{.capacity = 10, .bits = 9}, Options{.capacity = 10, .fpr = 2},
+        Options{.capacity = 10, .bits = 8, .max_capacity = 1u << 20}}) {
+    const std::string expected = refusal([&] { Filter filter(options); });
+    EXPECT_NE(expected, "no refusal");
+    EXPECT_EQ(refusal([&] { ConcurrentFilter filter(options); }), expected);
+  }
+  ConcurrentFilter filter({.capacity = 100, .bits = 8});
+  filter.insert("key");
+  for (const Options& options :
+       {Options{.capacity = 100, .bits = 12}, Options{.capacity = 1000, .bits = 8},
+        Options{.capacity = 100, .bits = 8, .seed = 1}}) {
+    Filter one({.capacity = 100, .bits = 8});
+    const std::string expected = refusal([&] { one.merge(Filter(options)); });
+    EXPECT_NE(expected, "no refusal");
+    EXPECT_EQ(refusal([&] { filter.merge(Filter(options)); }), expected);
+    EXPECT_EQ(refusal([&] { filter.merge(ConcurrentFilter(options)); }), expected);
+  }
+  EXPECT_EQ(filter.size(), 1u);
+  EXPECT_TRUE(filter.may_contain("key"));
+}
+
+TEST(ConcurrentFilterTest, GrowsAsOftenAsTheWidthAllows) {
+  ConcurrentFilter filter({.capacity = 60, .bits = 8});
+  for (std::uint64_t key = 0; key < 40; ++key) ASSERT_TRUE(filter.insert(key));
+  for (int doublings = 0; doublings < 4; ++doublings) {
+    const std::size_t bytes = filter.memory_bytes();
+    EXPECT_TRUE(filter.grow());
+    EXPECT_EQ(filter.memory_bytes(), 2 * bytes);
+  }
+  EXPECT_FALSE(filter.grow());
+  for (std::uint64_t key = 0; key < 40; ++key) ASSERT_TRUE(filter.may_contain(key));
+  EXPECT_EQ(filter.size(), 40u);
+}
+
+// Calls work() in a child process that can have only so much more memory; its result.
+template <typename Work>
+int in_little_memory(rlim_t more, Work&& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + more;
+    const rlimit limits{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &limits) != 0) ::_exit(1);
+    try {
+      ::_exit(work());
+    } catch (...) {
+      ::_exit(9);
+    }
+  }
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+TEST(ConcurrentFilterTest, MemoryThatCannotBeHad) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer itself needs memory";
+#endif
+  constexpr std::uint64_t kKeys = 2'000'000;
+  ConcurrentFilter filter({.capacity = kKeys, .max_capacity = 2 * kKeys});
+  std::vector<std::uint64_t> keys(filter.capacity());
+  std::iota(keys.begin(), keys.end(), 0);
+  ASSERT_EQ(filter.insert(keys), keys.size());
+  const std::size_t bytes = filter.memory_bytes();
+  std::vector<std::uint8_t> found(keys.size());  // the child has no memory for it
+  EXPECT_EQ(in_little_memory(rlim_t{1} << 20,
+                             [&] {
+                               int refused = 0;
+                               const auto try_to = [&](auto&& work) {
+                                 try {
+                                   work();
+                                 } catch (const std::bad_alloc&) {
+                                   ++refused;
+                                 }
+                               };
+                               try_to([&] { filter.grow(); });
+                               try_to([&] { filter.clear(); });
+                               try_to([&] { (void)filter.snapshot(); });
+                               try_to([&] { filter.merge(filter); });
+                               if (refused != 4 || filter.size() != keys.size()) return 2;
+                               // It would grow now. It cannot, and takes keys all the same.
+                               for (std::uint64_t key = kKeys * 2; key < kKeys * 2 + 1000; ++key) {
+                                 if (!filter.insert(key) || !filter.may_contain(key)) return 3;
+                               }
+                               if (filter.may_contain(keys, found) != keys.size()) return 4;
+                               return filter.memory_bytes() == bytes ? 0 : 5;
+                             }),
+            0);
+  // Here nothing has changed, and memory can be had.
+  ASSERT_TRUE(filter.insert(~std::uint64_t{0}));
+  EXPECT_GT(filter.memory_bytes(), bytes);
+}
+
+}  // namespace
+}  // namespace nestline::test

@@ -1,0 +1,310 @@
+// The search for an order, and printing a history for which there is none.
+#include "tests/concurrent/history.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace nestline::test {
+namespace {
+
+// The model's content.
+struct Content {
+  Copies copies;
+  std::uint64_t others;
+
+  [[nodiscard]] std::uint64_t size() const {
+    return std::accumulate(copies.begin(), copies.end(), others);
+  }
+};
+
+// What an operation makes of a content, or nothing when it cannot have answered so.
+class Specification {
+ public:
+  explicit Specification(const History& history) : history_(history) {}
+
+  [[nodiscard]] std::optional<Content> apply(const Operation& operation, Content content) const {
+    const unsigned home = content.copies[operation.key];
+    const unsigned both = home + away(operation.key, content);
+    bool possible = true;
+    switch (operation.kind) {
+      case Kind::insert:
+        possible = can_insert(operation, content);
+        break;
+      case Kind::insert_unique:
+        // Never `copies`: buckets full of copies of the partner answer for the key.
+        possible = operation.outcome == Outcome::present
+                       ? both > 0
+                       : home == 0 && operation.outcome != Outcome::copies &&
+                             can_insert(operation, content);
+        break;
+      case Kind::update:
+        possible = content.copies[operation.old_key] > 0 && can_insert(operation, content);
+        break;
+      case Kind::erase:
+        possible = operation.answer != 0 ? home > 0 : both == 0;
+        if (possible && home > 0) --content.copies[operation.key];
+        return possible ? std::optional(content) : std::nullopt;
+      case Kind::count:
+        possible = home <= operation.answer && operation.answer <= both;
+        break;
+      case Kind::may_contain:
+        possible = operation.answer != 0 ? both > 0 : home == 0;
+        break;
+      case Kind::grow:
+        possible = operation.answer != 0;  // histories do not grow as often as a width allows
+        break;
+      case Kind::clear:
+        return Content{};
+      case Kind::snapshot:
+        possible = is_snapshot(operation, content);
+        break;
+      case Kind::merge:
+        return merged(operation, content);
+    }
+    if (!possible) return std::nullopt;
+    const bool inserts = operation.kind == Kind::insert || operation.kind == Kind::insert_unique ||
+                         operation.kind == Kind::update;
+    if (inserts && operation.outcome == Outcome::stored) {
+      ++content.copies[operation.key];
+      if (operation.kind == Kind::update) --content.copies[operation.old_key];
+    }
+    return content;
+  }
+
+ private:
+  [[nodiscard]] unsigned away(std::size_t key, const Content& content) const {
+    const int partner = history_.classes[key].partner;
+    return partner == kNoPartner ? 0 : content.copies[static_cast<std::size_t>(partner)];
+  }
+  [[nodiscard]] unsigned at_both(std::size_t key, const Content& content) const {
+    return content.copies[key] + away(key, content);
+  }
+
+  // Whether an insert may end as it did.
+  [[nodiscard]] bool can_insert(const Operation& operation, const Content& content) const {
+    const bool room = at_both(operation.key, content) < history_.classes[operation.key].limit;
+    switch (operation.outcome) {
+      case Outcome::stored:
+        return room;
+      case Outcome::copies:
+        return !room;
+      case Outcome::full:
+        return room && (content.size() >= history_.full_from || crowded_by_copies(content));
+      default:
+        return false;
+    }
+  }
+
+  // Whether classes with several copies could hold all slots of a bucket. (Class 0 stands for many
+  // keys with a copy each.)
+  [[nodiscard]] bool crowded_by_copies(const Content& content) const {
+    unsigned copies = 0;
+    for (std::size_t key = 1; key < history_.classes.size(); ++key) {
+      if (at_both(key, content) > 1) copies += content.copies[key];
+    }
+    return copies >= history_.lanes;
+  }
+
+  [[nodiscard]] bool is_snapshot(const Operation& operation, const Content& content) const {
+    if (operation.others != content.size()) return false;
+    for (std::size_t key = 0; key < history_.classes.size(); ++key) {
+      const unsigned counted = operation.copies[key];
+      if (counted < content.copies[key] || counted > at_both(key, content)) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::optional<Content> merged(const Operation& operation, Content content) const {
+    Content sum = content;
+    sum.others += operation.others;
+    for (std::size_t key = 0; key < history_.classes.size(); ++key) {
+      sum.copies[key] = static_cast<std::uint8_t>(sum.copies[key] + operation.copies[key]);
+    }
+    bool room = true;
+    for (std::size_t key = 0; key < history_.classes.size(); ++key) {
+      room = room && at_both(key, sum) <= history_.classes[key].limit;
+    }
+    if (operation.outcome == Outcome::stored) {
+      return room ? std::optional(sum) : std::nullopt;
+    }
+    const bool full = sum.size() > history_.full_from || crowded_by_copies(sum);
+    return !room || full ? std::optional(content) : std::nullopt;
+  }
+
+  const History& history_;
+};
+
+// Which operations are done, and what the model then holds.
+struct Visited {
+  std::uint64_t done;
+  Copies copies;
+  std::uint64_t others;
+  bool operator==(const Visited&) const = default;
+};
+
+struct VisitedHash {
+  std::size_t operator()(const Visited& visited) const {
+    std::uint64_t copies = 0;
+    static_assert(sizeof(copies) == sizeof(Copies));
+    std::memcpy(&copies, visited.copies.data(), sizeof(copies));
+    std::uint64_t hash = visited.done * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (hash >> 32) ^ copies) * 0xd6e8feb86659fd93u;
+    return static_cast<std::size_t>(hash ^ (hash >> 32) ^ visited.others);
+  }
+};
+
+class Search {
+ public:
+  explicit Search(const History& history)
+      : operations_(history.operations), model_(history), start_{history.copies, history.others} {}
+
+  bool run() { return operations_.size() <= kMostOperations && extend(0, start_); }
+  // The longest order that was found, as indices of operations.
+  [[nodiscard]] const std::vector<std::size_t>& longest() const { return longest_; }
+
+ private:
+  bool extend(std::uint64_t done, const Content& content) {
+    if (order_.size() > longest_.size()) longest_ = order_;
+    if (order_.size() == operations_.size()) return true;
+    if (!visited_.insert({done, content.copies, content.others}).second) return false;
+    std::uint64_t first_end = std::numeric_limits<std::uint64_t>::max();
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      if ((done >> i & 1) == 0) first_end = std::min(first_end, operations_[i].end);
+    }
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      if ((done >> i & 1) != 0 || operations_[i].start > first_end) continue;
+      const auto next = model_.apply(operations_[i], content);
+      if (!next) continue;
+      order_.push_back(i);
+      if (extend(done | std::uint64_t{1} << i, *next)) return true;
+      order_.pop_back();
+    }
+    return false;
+  }
+
+  const std::vector<Operation>& operations_;
+  Specification model_;
+  Content start_;
+  std::vector<std::size_t> order_;
+  std::vector<std::size_t> longest_;
+  std::unordered_set<Visited, VisitedHash> visited_;
+};
+
+const char* name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::stored:
+      return "stored";
+    case Outcome::present:
+      return "present";
+    case Outcome::full:
+      return "full";
+    case Outcome::copies:
+      return "copies";
+  }
+  return "?";
+}
+
+void print_copies(std::ostream& out, const History& history, const Copies& copies,
+                  std::uint64_t others, const char* name_of_others) {
+  for (std::size_t key = 0; key < history.classes.size(); ++key) {
+    out << "k" << key << ":" << unsigned{copies[key]} << " ";
+  }
+  out << name_of_others << ":" << others;
+}
+
+std::string to_string(const History& history, const Operation& operation) {
+  std::ostringstream out;
+  const auto key = [](unsigned number) { return "k" + std::to_string(number); };
+  out << "thread " << unsigned{operation.thread} << "  [" << operation.start << ", "
+      << operation.end << "]  ";
+  switch (operation.kind) {
+    case Kind::insert:
+      out << "insert(" << key(operation.key) << ") = " << name_of(operation.outcome);
+      break;
+    case Kind::insert_unique:
+      out << "insert_unique(" << key(operation.key) << ") = " << name_of(operation.outcome);
+      break;
+    case Kind::update:
+      out << "update(" << key(operation.old_key) << ", " << key(operation.key)
+          << ") = " << name_of(operation.outcome);
+      break;
+    case Kind::erase:
+      out << "erase(" << key(operation.key) << ") = " << operation.answer;
+      break;
+    case Kind::count:
+      out << "count(" << key(operation.key) << ") = " << operation.answer;
+      break;
+    case Kind::may_contain:
+      out << "may_contain(" << key(operation.key) << ") = " << operation.answer;
+      break;
+    case Kind::grow:
+      out << "grow() = " << operation.answer;
+      break;
+    case Kind::clear:
+      out << "clear()";
+      break;
+    case Kind::snapshot:
+      out << "snapshot() = ";
+      print_copies(out, history, operation.copies, operation.others, "size");
+      break;
+    case Kind::merge:
+      out << "merge(";
+      print_copies(out, history, operation.copies, operation.others, "others");
+      out << ") = " << name_of(operation.outcome);
+      break;
+  }
+  if (operation.hash != 0) out << "  hash 0x" << std::hex << operation.hash;
+  return out.str();
+}
+
+}  // namespace
+
+bool is_linearizable(const History& history, std::string* reason) {
+  Search search(history);
+  if (search.run()) return true;
+  if (reason == nullptr) return false;
+  std::ostringstream out;
+  out << to_string(history) << "no order of all " << history.operations.size()
+      << " operations explains this; the longest one found:\n";
+  for (const std::size_t i : search.longest()) {
+    out << "  " << to_string(history, history.operations[i]) << "\n";
+  }
+  out << "left over:\n";
+  for (std::size_t i = 0; i < history.operations.size(); ++i) {
+    const auto& longest = search.longest();
+    if (std::find(longest.begin(), longest.end(), i) == longest.end()) {
+      out << "  " << to_string(history, history.operations[i]) << "\n";
+    }
+  }
+  *reason = out.str();
+  return false;
+}
+
+std::string to_string(const History& history) {
+  std::ostringstream out;
+  out << "history, seed " << history.seed << ", " << history.scene << "\n  at the beginning: ";
+  print_copies(out, history, history.copies, history.others, "others");
+  out << ", full from " << history.full_from << "\n";
+  for (std::size_t key = 0; key < history.classes.size(); ++key) {
+    const KeyClass& key_class = history.classes[key];
+    if (key_class.partner != kNoPartner) {
+      out << "  k" << key << " and k" << key_class.partner << " are partners\n";
+    }
+  }
+  std::vector<Operation> sorted = history.operations;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Operation& a, const Operation& b) { return a.start < b.start; });
+  for (const Operation& operation : sorted) out << "  " << to_string(history, operation) << "\n";
+  return out.str();
+}
+
+}  // namespace nestline::test

@@ -1,0 +1,93 @@
+// Scenes that histories are played on: small filters in the states that are hard on a protocol, and
+// a few tracked keys whose hashes are made so that they meet.
+//
+// Class 0 of a scene stands for the fillers, which nobody inserts or erases: each of them must be
+// found at every instant, wherever it is being moved. The other classes are tracked one by one.
+#ifndef NESTLINE_TESTS_CONCURRENT_HISTORY_SCENE_H_
+#define NESTLINE_TESTS_CONCURRENT_HISTORY_SCENE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/place/geometry.h"
+#include "nestline/filter.h"
+#include "tests/concurrent/history.h"
+
+namespace nestline::test {
+
+using Random = std::mt19937_64;
+
+// Makes hashes for wanted places. A (fingerprint, phase) that has been drawn is not drawn again, so
+// keys of different draws never answer for each other.
+class HashSmith {
+ public:
+  HashSmith(int bits, std::uint64_t base_blocks, Random& random)
+      : bits_(bits), geometry_{base_blocks, 0}, random_(random) {}
+
+  // The low bits of a hash, which decide fingerprint and phase; `lowest_class`: one of the spill
+  // classes 0 to 2, which are the first to be sent away.
+  std::uint64_t draw_low(bool lowest_class = false);
+  // A hash with these low bits and a home in base `block`; another one at each call.
+  std::uint64_t hash(std::uint64_t block, std::uint64_t low);
+  [[nodiscard]] Place place(std::uint64_t hash) const;
+  [[nodiscard]] std::uint64_t alternate(std::uint64_t hash) const;
+  [[nodiscard]] unsigned lanes() const { return bits_ == 16 ? 5 : 4; }
+  [[nodiscard]] std::uint64_t blocks() const { return geometry_.base_blocks; }
+  [[nodiscard]] std::uint64_t any_block() { return random_() % geometry_.base_blocks; }
+
+ private:
+  int bits_;
+  Geometry geometry_;  // as made, before it grows
+  Random& random_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> drawn_;
+};
+
+enum class Family : std::uint8_t {
+  crossed,   // two keys that are at home in each other's alternate, between two full blocks
+  crowded,   // nearly full: displacement, spilling, chains over several blocks
+  sparse,    // nearly empty: many copies of few keys
+  growing,   // grow() and, in every second scene, growth by itself
+  clearing,  // clear()
+  whole,     // snapshot() and merge()
+};
+inline constexpr std::array kFamilies = {Family::crossed, Family::crowded,  Family::sparse,
+                                         Family::growing, Family::clearing, Family::whole};
+const char* name_of(Family family);
+
+struct Scene {
+  Family family = Family::crossed;
+  std::uint64_t seed = 0;
+  std::string name;
+  std::optional<Filter> filter;
+  std::vector<std::uint64_t> fillers;
+  std::vector<KeyClass> classes;
+  std::vector<std::vector<std::uint64_t>> hashes;  // of each class but 0: several keys
+  // Keys of a loose class may be erased by anybody at any time. Those of the others are erased, and
+  // replaced by update, only by the thread that put them there.
+  std::vector<bool> loose;
+  Copies copies{};
+  std::optional<Filter> addition;  // for merge
+  Copies added{};
+  unsigned lanes = 0;
+  std::uint64_t full_from = 0;
+
+  [[nodiscard]] std::uint64_t others() const { return fillers.empty() ? 0 : fillers.size() - 1; }
+};
+
+// An empty filter of so many blocks.
+Filter filter_of_blocks(int bits, std::uint64_t blocks);
+// Free slots of a block.
+int free_slots(const Filter& filter, std::uint64_t block);
+
+Scene make_scene(Family family, int bits, std::uint64_t seed);
+
+}  // namespace nestline::test
+
+#endif  // NESTLINE_TESTS_CONCURRENT_HISTORY_SCENE_H_

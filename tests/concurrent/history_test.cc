@@ -1,0 +1,224 @@
+// ConcurrentFilter is linearizable: random histories of two to four threads on few keys, at each
+// width, in each family of scenes (history_scene.h). And the test has teeth: when readers trust
+// what they saw without comparing headers, it fails, at random and in the one construct that shows
+// why they have to.
+//
+// Linked with nestline_hooked, whose readers and writers stop for a moment at the points that
+// lib/place/test_hooks.h names.
+#include "tests/concurrent/history.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "lib/place/test_hooks.h"
+#include "nestline/concurrent_filter.h"
+#include "nestline/io.h"
+#include "tests/concurrent/history_runner.h"
+#include "tests/concurrent/history_scene.h"
+#include "tests/support/model.h"
+
+namespace nestline::test {
+namespace {
+
+// Sets the hooks while it lives.
+class Hooks {
+ public:
+  Hooks(bool skip_validation, void (*at_point)(int)) {
+    test_hooks::skip_validation = skip_validation;
+    test_hooks::at_point = at_point;
+  }
+  ~Hooks() {
+    test_hooks::skip_validation = false;
+    test_hooks::at_point = nullptr;
+  }
+  Hooks(const Hooks&) = delete;
+  Hooks& operator=(const Hooks&) = delete;
+};
+
+// Fewer where the writers are made to wait: each time takes as long as hundreds of operations.
+std::uint64_t histories(Family family) {
+  const bool waits =
+      family == Family::growing || family == Family::clearing || family == Family::whole;
+#if defined(__SANITIZE_THREAD__)
+  return waits ? 192 : 384;
+#else
+  return waits ? 384 : 1344;
+#endif
+}
+
+class HistoryTest : public testing::TestWithParam<std::tuple<int, Family>> {
+ protected:
+  void play(std::uint64_t first_seed) {
+    const auto [bits, family] = GetParam();
+    const std::uint64_t count = histories(family);
+    Crew crew;
+    const Verdict verdict = play_histories<ConcurrentFilter>(crew, family, bits, first_seed, count);
+    EXPECT_EQ(verdict.failed, 0u) << verdict.first_failure;
+    EXPECT_EQ(verdict.played, count);
+  }
+};
+
+TEST_P(HistoryTest, LinearizableAtFullSpeed) { play(1); }
+
+TEST_P(HistoryTest, LinearizableWithWaitsInside) {
+  const Hooks hooks(false, perturb);
+  play(1'000'001);
+}
+
+std::string parameter_name(const testing::TestParamInfo<std::tuple<int, Family>>& info) {
+  const auto [bits, family] = info.param;
+  return std::string(name_of(family)) + std::to_string(bits);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HistoryTest,
+                         testing::Combine(testing::Values(8, 12, 16), testing::ValuesIn(kFamilies)),
+                         parameter_name);
+
+class BrokenProtocol : public testing::TestWithParam<int> {};
+
+TEST_P(BrokenProtocol, ReadersWithoutValidationAreCaught) {
+  const Hooks hooks(
+      true, [](int point) { point == NESTLINE_POINT_HOME_READ ? linger() : perturb(point); });
+  Crew crew;
+  constexpr std::uint64_t kMost = 20'000;
+  const Verdict verdict =
+      play_histories<ConcurrentFilter>(crew, Family::crossed, GetParam(), 1, kMost, true);
+  EXPECT_GT(verdict.failed, 0u) << "not caught in " << verdict.played << " histories";
+  RecordProperty("histories", static_cast<int>(verdict.played));
+}
+
+// Makes one thread stop at a point while another one works.
+class Stop {
+ public:
+  Stop() { stopped_ = released_ = false; }
+  // The next time that the calling thread comes to `point`, it stops.
+  static void arm(int point) { armed_ = point; }
+  static void at_point(int point) {
+    if (point != armed_) return;
+    armed_ = 0;
+    stopped_ = true;
+    while (!released_) std::this_thread::yield();
+  }
+  // Waits until a thread has stopped; false if none does.
+  static bool await() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!stopped_ && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    return stopped_;
+  }
+  static void release() { released_ = true; }
+
+ private:
+  static inline thread_local int armed_ = 0;
+  static inline std::atomic<bool> stopped_{false};
+  static inline std::atomic<bool> released_{false};
+};
+
+// x has home a and alternate b, y the reverse; they look the same. x is stored away, in b, which is
+// full; a has a free slot. So an insert of y spills it to a, and an erase of y takes the copy in b.
+struct Construct {
+  std::optional<Filter> filter;
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+
+  // Copies of x's fingerprint in x's home, and in its alternate.
+  [[nodiscard]] static std::pair<int, int> copies(const Filter& filter, std::uint64_t hash) {
+    const auto& state = FilterAccess::state(filter);
+    return visit_layout(filter.bits(), [&](auto layout) {
+      const Place home = home_of<decltype(layout)>(state.view.geometry, hash);
+      const Place away = moved(state.view.geometry, home);
+      const auto in = [&](const Place& place) {
+        const Block& block = state.view.blocks[place.block];
+        return std::popcount(state.kernels->match(block, place.fingerprint) & place.bucket);
+      };
+      return std::pair(in(home), in(away));
+    });
+  }
+
+  // Tries seeds until the fillers happen to lie so.
+  explicit Construct(int bits) {
+    for (std::uint64_t seed = 1; !filter; ++seed) {
+      Random random(seed);
+      Filter tried = filter_of_blocks(bits, 2);
+      HashSmith smith(bits, 2, random);
+      const std::uint64_t low = smith.draw_low(true);
+      x = smith.hash(0, low);
+      y = smith.hash(1, low);
+      if (smith.alternate(x) != 1) continue;
+      const auto fill = [&](std::uint64_t block) {
+        std::uint64_t last = 0;
+        for (int i = 0; i < 200 && free_slots(tried, block) > 0; ++i) {
+          const std::uint64_t hash = smith.hash(block, smith.draw_low());
+          if (tried.insert(Hash{hash})) last = hash;
+        }
+        return last;
+      };
+      const std::uint64_t filler = fill(0);
+      tried.insert(Hash{x});
+      fill(1);
+      if (filler == 0 || copies(tried, x) != std::pair(0, 1) || free_slots(tried, 1) != 0) continue;
+      tried.erase(Hash{filler});
+      Filter rehearsal = from_bytes(to_bytes(tried));
+      if (!rehearsal.insert(Hash{y}) || copies(rehearsal, x) != std::pair(1, 1)) continue;
+      filter.emplace(std::move(tried));
+    }
+  }
+};
+
+TEST_P(BrokenProtocol, AKeyThatChangesPlacesBehindTheReader) {
+  using Question = std::function<bool(const ConcurrentFilter&, Hash)>;
+  const std::array<std::pair<const char*, Question>, 3> questions = {{
+      {"may_contain", [](const auto& filter, Hash x) { return filter.may_contain(x); }},
+      {"count", [](const auto& filter, Hash x) { return filter.count(x) != 0; }},
+      {"a batch",
+       [](const auto& filter, Hash x) {
+         std::uint8_t answer = 0;
+         (void)filter.may_contain(std::span(&x, 1), std::span(&answer, 1));
+         return answer != 0;
+       }},
+  }};
+  for (const auto& form : questions) {
+    const Question& question = form.second;
+    for (const bool validate : {true, false}) {
+      SCOPED_TRACE(std::string(form.first) + (validate ? ", validated" : ", not validated"));
+      Construct construct(GetParam());
+      const Hash x{construct.x};
+      const Hash y{construct.y};
+      ConcurrentFilter filter(std::move(*construct.filter));
+      EXPECT_TRUE(filter.may_contain(x));
+      Stop stop;
+      const Hooks hooks(!validate, Stop::at_point);
+      bool found = false;
+      std::thread reader([&] {
+        Stop::arm(NESTLINE_POINT_HOME_READ);
+        found = question(filter, x);
+      });
+      EXPECT_TRUE(Stop::await());
+      EXPECT_EQ(filter.insert(y).outcome, Outcome::stored);
+      EXPECT_TRUE(filter.erase(y));
+      Stop::release();
+      reader.join();
+      // x was there all the time.
+      EXPECT_EQ(found, validate);
+      EXPECT_TRUE(filter.may_contain(x));
+      const Filter frozen = std::move(filter).freeze();
+      EXPECT_EQ(Construct::copies(frozen, x.value), std::pair(1, 0));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, BrokenProtocol, testing::Values(8, 12, 16));
+
+}  // namespace
+}  // namespace nestline::test

@@ -1,0 +1,334 @@
+// The file format: the golden files are read as ever, and whatever is wrong with a file is refused
+// with a cause that says so. Files on disks are in io_test.cc.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "nestline/io.h"
+#include "tests/file/format_tools.h"
+#include "tests/file/golden.h"
+
+namespace nestline {
+namespace {
+
+using namespace format_tools;
+
+std::string read_text(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  EXPECT_TRUE(stream) << path;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+Bytes read_golden(const char* name) {
+  const std::string text = read_text(NESTLINE_TEST_DATA "/golden/" + std::string(name) + ".nest");
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// The error with which the bytes are refused.
+FormatError refusal(const Bytes& bytes) {
+  try {
+    const Filter filter = from_bytes(bytes);
+  } catch (const FormatError& error) {
+    EXPECT_EQ(error.file, "bytes");
+    EXPECT_FALSE(error.cause.empty());
+    EXPECT_EQ(std::string(error.what()),
+              error.file + ": at byte " + std::to_string(error.offset) + ": " + error.cause);
+    return error;
+  }
+  ADD_FAILURE() << "accepted";
+  return {"accepted", 0, ""};
+}
+
+void expect_refusal(const Bytes& bytes, std::uint64_t offset, const std::string& part) {
+  const FormatError error = refusal(bytes);
+  EXPECT_EQ(error.offset, offset) << error.what();
+  EXPECT_NE(error.cause.find(part), std::string::npos) << error.what();
+}
+
+// A whole file of two blocks with some keys.
+Bytes small_file(std::uint32_t bits = 8) {
+  Filter filter = from_bytes(make_empty_file({bits, 2, 0, 99, 0, 50, 0}));
+  for (std::uint64_t key = 0; key < 40; ++key) EXPECT_TRUE(filter.insert(key));
+  return to_bytes(filter);
+}
+
+template <typename Change>
+Bytes changed(Bytes file, Change&& change) {
+  change(file);
+  return file;
+}
+
+class GoldenTest : public testing::TestWithParam<golden::Golden> {};
+INSTANTIATE_TEST_SUITE_P(Goldens, GoldenTest, testing::ValuesIn(golden::kGoldens),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST_P(GoldenTest, IsReadAndAnsweredAsEver) {
+  const Bytes file = read_golden(GetParam().name);
+  const Filter filter = from_bytes(file);
+  const auto& fields = GetParam().fields;
+  EXPECT_EQ(filter.bits(), static_cast<int>(fields.bits));
+  EXPECT_EQ(filter.seed(), fields.seed);
+  EXPECT_EQ(filter.capacity(), fields.capacity);
+  EXPECT_EQ(filter.size(), GetParam().integers + GetParam().strings + GetParam().hashes);
+  EXPECT_EQ(golden::answers(filter),
+            read_text(NESTLINE_TEST_DATA "/golden/" + std::string(GetParam().name) + ".answers"));
+  for (std::uint64_t i = 0; i < GetParam().integers; ++i) ASSERT_TRUE(filter.may_contain(i)) << i;
+  EXPECT_EQ(to_bytes(filter), file);
+}
+
+// Also where inserts put keys: replicas that are fed the same operations hold the same bytes.
+TEST_P(GoldenTest, IsBuiltTheSameAgain) {
+  const Filter filter = golden::build(GetParam());
+  EXPECT_EQ(filter.size(), GetParam().integers + GetParam().strings + GetParam().hashes);
+  EXPECT_EQ(to_bytes(filter), read_golden(GetParam().name));
+}
+
+TEST(Golden, BytesAreThese) {
+  constexpr std::array<std::uint64_t, 4> kChecksums = {0xf5b3dfcdf48e3308, 0x0ebcb9a6a43a45d8,
+                                                       0x7db48f96f95f7336, 0x6fde02155e481979};
+  for (std::size_t i = 0; i < kChecksums.size(); ++i) {
+    EXPECT_EQ(checksum(read_golden(golden::kGoldens[i].name)), kChecksums[i]);
+  }
+  const std::string header =
+      "8e4e53540d0a1a0a"
+      "04030201"
+      "01000000"
+      "01000000"
+      "08000000"
+      "0300000000000000"
+      "00000000"
+      "00000000"
+      "efcdab8967452301"
+      "ac00000000000000"
+      "8c00000000000000"
+      "0000000000000000"
+      "d010000000000000";
+  const Bytes file = read_golden("w8");
+  std::string digits;
+  for (std::size_t i = 0; i < kFieldsEnd; ++i) {
+    const auto byte = std::to_integer<unsigned>(file[i]);
+    digits += {"0123456789abcdef"[byte / 16], "0123456789abcdef"[byte % 16]};
+  }
+  EXPECT_EQ(digits, header);
+}
+
+TEST(Damage, EveryTruncationIsRefused) {
+  const Bytes whole = small_file();
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const FormatError error =
+        refusal(Bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
+    ASSERT_EQ(error.offset, length) << error.what();
+  }
+  const auto cut = [&](std::size_t length) {
+    return Bytes(whole.begin(), whole.begin() + static_cast<long>(length));
+  };
+  expect_refusal(cut(0), 0, "it is empty");
+  expect_refusal(cut(3), 3, "ends within its header, after 3 of 4096 bytes");
+  expect_refusal(cut(4095), 4095, "ends within its header");
+  expect_refusal(cut(whole.size() - 5), whole.size() - 5, "5 bytes too early");
+}
+
+TEST(Damage, EveryFlippedBitIsRefused) {
+  for (const std::uint32_t bits : {8u, 12u, 16u}) {
+    Bytes file = small_file(bits);
+    for (std::size_t at = 0; at < file.size(); ++at) {
+      // All bits where something stands, one where there are only zeros.
+      const bool zeros = at >= kFieldsEnd && at < kHeaderChecksumAt;
+      for (unsigned bit = zeros ? at % 8 : 0; bit < 8; bit += zeros ? 8 : 1) {
+        file[at] ^= std::byte(1u << bit);
+        ASSERT_THROW(from_bytes(file), FormatError) << bits << " bits, byte " << at;
+        file[at] ^= std::byte(1u << bit);
+      }
+    }
+    EXPECT_NO_THROW(from_bytes(file));
+  }
+}
+
+TEST(Damage, SaysWhichSectionIsDamaged) {
+  constexpr std::uint64_t kBlocks = 40'000;  // 2.44 MiB
+  Bytes file = make_empty_file({8, kBlocks, 0, 0, 0, 1, 0});
+  EXPECT_NO_THROW(from_bytes(file));
+  for (const std::size_t section : {0u, 1u, 2u}) {
+    const std::size_t at = kHeader + section * kSection;
+    file[at + 77] ^= std::byte{1};
+    const std::string name = "section " + std::to_string(section + 1) + " of 3";
+    expect_refusal(file, at, name);
+    file[at + 77] ^= std::byte{1};
+  }
+  // The last section ends with the blocks.
+  file[kHeader + kBlocks * kBlock - 1] ^= std::byte{1};
+  expect_refusal(file, kHeader + 2 * kSection,
+                 "to byte " + std::to_string(kHeader + kBlocks * kBlock - 1));
+  file[kHeader + kBlocks * kBlock - 1] ^= std::byte{1};
+  file[kHeader + kBlocks * kBlock + 8] ^= std::byte{1};
+  expect_refusal(file, kHeader + kBlocks * kBlock, "do not match their own checksum");
+}
+
+TEST(Damage, WhatIsNoFilterIsNamed) {
+  const Bytes good = small_file();
+  expect_refusal(Bytes(5000, std::byte{'a'}), 0, "not a nestline filter");
+  expect_refusal(Bytes(3, std::byte{'a'}), 0, "not a nestline filter");
+  expect_refusal(changed(good, [](Bytes& f) { f[0] = std::byte{0x0e}; }), 0, "not a nestline");
+  // \r\n became \n, as when a text is brought from one system to another; and the other way round.
+  expect_refusal(changed(good, [](Bytes& f) { f.erase(f.begin() + 4); }), 4, "as text");
+  expect_refusal(changed(good, [](Bytes& f) { f.insert(f.begin() + 7, std::byte{'\r'}); }), 7,
+                 "as text");
+  expect_refusal(changed(good, [](Bytes& f) { std::reverse(f.begin(), f.begin() + 8); }), 0,
+                 "reverse order");
+  // A machine that writes its numbers big-endian.
+  const Bytes swapped = changed(good, [](Bytes& f) {
+    for (const int at : {8, 12, 16, 20, 32, 36}) {
+      std::reverse(f.begin() + at, f.begin() + at + 4);
+    }
+    for (const int at : {24, 40, 48, 56, 64, 72}) {
+      std::reverse(f.begin() + at, f.begin() + at + 8);
+    }
+    seal(f);
+  });
+  expect_refusal(swapped, kByteOrderAt, "big-endian");
+  expect_refusal(changed(good, [](Bytes& f) { f[kByteOrderAt] ^= std::byte{1}; }), kByteOrderAt,
+                 "byte-order mark");
+}
+
+TEST(Damage, OtherVersionsAreNamed) {
+  const Bytes good = small_file();
+  const auto with = [&](std::size_t at, std::uint32_t value, std::size_t length) {
+    return changed(good, [&](Bytes& f) {
+      put32(f, at, value);
+      f.resize(length);
+    });
+  };
+  // Whatever follows may be different in a later version, also how long it is.
+  for (const std::size_t length : {std::size_t{16}, std::size_t{100}, good.size()}) {
+    expect_refusal(with(kFormatVersionAt, 2, length), kFormatVersionAt,
+                   "format version is 2, but this library reads version 1; use a newer nestline");
+  }
+  expect_refusal(with(kFormatVersionAt, 0, good.size()), kFormatVersionAt, "format version is 0");
+  expect_refusal(with(kHashVersionAt, 2, good.size()), kHashVersionAt,
+                 "hash version 2, but this library knows version 1; use a newer nestline");
+}
+
+// The header's checksum is right, its fields are not.
+TEST(Hostile, FieldsOutOfRangeAreRefused) {
+  struct Case {
+    std::size_t at;
+    std::uint64_t value;
+    std::size_t size;
+    std::uint64_t offset;  // of the error
+    const char* part;
+  };
+  const Case cases[] = {
+      {kBitsAt, 0, 4, kBitsAt, "not 8, 12 or 16"},
+      {kBitsAt, 9, 4, kBitsAt, "not 8, 12 or 16"},
+      {kBitsAt, 0x80000008, 4, kBitsAt, "not 8, 12 or 16"},
+      {kBaseBlocksAt, 0, 8, kBaseBlocksAt, "base blocks, 0, is not in 1 to"},
+      {kBaseBlocksAt, (std::uint64_t{1} << 40) + 1, 8, kBaseBlocksAt,
+       "is not in 1 to 1099511627776"},
+      {kBaseBlocksAt, std::uint64_t{1} << 58, 8, kBaseBlocksAt, "is not in 1 to"},
+      {kBaseBlocksAt, std::uint64_t{1} << 63, 8, kBaseBlocksAt, "is not in 1 to"},
+      {kBaseBlocksAt, ~std::uint64_t{0}, 8, kBaseBlocksAt, "is not in 1 to"},
+      {kGrowthAt, 5, 4, kGrowthAt, "grown 5 times, but this library reads at most 4 at 8 bits"},
+      {kGrowthAt, 64, 4, kGrowthAt, "grown 64 times"},
+      {kGrowthAt, 0xffffffff, 4, kGrowthAt, "grown 4294967295 times"},
+      {kReservedAt, 1, 4, kReservedAt, "reserved"},
+      {kFieldsEnd, 1, 1, kFieldsEnd, "reserved"},
+      {kHeaderChecksumAt - 1, 1, 1, kFieldsEnd, "reserved"},
+      {kKeysAt, 39, 8, kKeysAt, "it says it holds 39 keys, but its blocks hold 40"},
+      {kKeysAt, 121, 8, kKeysAt, "121 keys, but has only 120 slots"},
+      {kKeysAt, ~std::uint64_t{0}, 8, kKeysAt, "but has only 120 slots"},
+      {kCapacityAt, 0, 8, kCapacityAt, "capacity, 0, is not in 1 to 120"},
+      {kCapacityAt, 121, 8, kCapacityAt, "capacity, 121, is not in 1 to 120"},
+      {kMaxCapacityAt, (std::uint64_t{1} << 53) + 1, 8, kMaxCapacityAt, "above 2^53"},
+      {kLengthAt, 0, 8, kLengthAt, "it says it is 0 bytes long, but 2 blocks make 4240"},
+      {kLengthAt, ~std::uint64_t{0}, 8, kLengthAt, "but 2 blocks make 4240"},
+      {kBaseBlocksAt, 3, 8, kLengthAt, "but 3 blocks make 4304"},
+      {kGrowthAt, 1, 4, kLengthAt, "but 4 blocks make 4368"},
+  };
+  const Bytes good = small_file();
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.part);
+    const Bytes file = changed(good, [&](Bytes& f) {
+      put(f, c.at, c.value, c.size);
+      seal_header(f);
+    });
+    expect_refusal(file, c.offset, c.part);
+  }
+}
+
+// A header that tells of more memory than there is: refused by the length of the input, before
+// anything is allocated. 2^40 blocks are 64 TiB.
+TEST(Hostile, HugeLengthsAreRefusedAtOnce) {
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint64_t blocks = 1; blocks <= std::uint64_t{1} << 40; blocks *= 2) {
+    Bytes file = make_empty_file({16, 1, 0, 0, 0, 1, 0});
+    if (blocks == 1) continue;
+    const std::uint64_t sections = (blocks * kBlock + kSection - 1) / kSection;
+    const std::uint64_t length = kHeader + blocks * kBlock + (sections + 1) * 8;
+    put64(file, kBaseBlocksAt, blocks);
+    put64(file, kLengthAt, length);
+    seal_header(file);
+    expect_refusal(file, file.size(), std::to_string(length - file.size()) + " bytes too early");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(Hostile, TrailingBytesAreRefused) {
+  const Bytes good = small_file();
+  for (const std::size_t more : {1u, 8u, 64u, 100'000u}) {
+    expect_refusal(changed(good, [&](Bytes& f) { f.resize(good.size() + more); }), good.size(),
+                   std::to_string(more) + " bytes follow");
+  }
+}
+
+// All checksums are right, the blocks are not as a filter leaves them.
+TEST(Hostile, BlocksThatNoFilterHasAreRefused) {
+  const auto refused = [](std::uint32_t bits, std::size_t at, std::byte value, const char* part) {
+    Bytes blocks(2 * kBlock);
+    blocks[kBlock + at] = value;
+    const Bytes file = make_file({bits, 2, 0, 0, 0, 1, 0}, blocks);
+    expect_refusal(file, kHeader + kBlock + at, part);
+  };
+  for (const std::uint32_t bits : {8u, 12u, 16u}) {
+    refused(bits, 61, std::byte{0x01}, "in block 1 lock and version are not 0");
+    refused(bits, 61, std::byte{0x80}, "in block 1 lock and version are not 0");
+    Bytes blocks(kBlock);
+    blocks[63] = std::byte{0x80};
+    expect_refusal(make_file({bits, 1, 0, 0, 0, 1, 0}, blocks), kHeader + 61, "version");
+    blocks[63] = std::byte{0};
+    blocks[60] = std::byte{0xff};  // the highest mark
+    EXPECT_NO_THROW(from_bytes(make_file({bits, 1, 0, 0, 0, 1, 0}, blocks)));
+    blocks[0] = std::byte{5};
+    expect_refusal(make_file({bits, 1, 0, 0, 0, 1, 0}, blocks), kKeysAt, "its blocks hold 1");
+    EXPECT_EQ(from_bytes(make_file({bits, 1, 0, 0, 1, 1, 0}, blocks)).size(), 1u);
+  }
+  refused(12, 40, std::byte{0x01}, "a free slot is not all 0");
+  refused(12, 59, std::byte{0x10}, "a free slot is not all 0");
+}
+
+TEST(Hostile, GrownFiltersHoldEachKeyInItsOwnBlock) {
+  for (const std::uint32_t bits : {8u, 12u, 16u}) {
+    const std::uint32_t most = bits - 4;
+    Filter filter = from_bytes(make_empty_file({bits, 3, most, 5, 0, 60, 1000}));
+    for (std::uint64_t key = 0; key < 60; ++key) ASSERT_TRUE(filter.insert(key)) << key;
+    const Bytes file = to_bytes(filter);
+    EXPECT_EQ(to_bytes(from_bytes(file)), file);
+    for (std::uint64_t key = 0; key < 60; ++key) EXPECT_TRUE(filter.may_contain(key));
+    expect_refusal(make_empty_file({bits, 3, most + 1, 5, 0, 60, 0}), kGrowthAt, "has grown");
+
+    // Block 1 holds the fingerprints whose bits above the lowest four are 1.
+    Bytes blocks((3u << most) * kBlock);
+    const std::size_t at = kBlock + (bits == 16 ? 10 : 5);
+    blocks[at] = std::byte{0x11};
+    EXPECT_NO_THROW(from_bytes(make_file({bits, 3, most, 0, 1, 1, 0}, blocks)));
+    blocks[at] = std::byte{0x21};
+    expect_refusal(make_file({bits, 3, most, 0, 1, 1, 0}, blocks), kHeader + at,
+                   "in block 1 a fingerprint belongs to another block");
+  }
+}
+
+}  // namespace
+}  // namespace nestline

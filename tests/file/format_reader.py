@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""A reader of nestline files, written from docs/FORMAT.md alone: it shares no code with the library.
+
+    format_reader.py FILE [KEY...]
+
+Prints what the header says, and for each key, taken as a string, and as an integer too when it is
+one, whether it may be in the filter. format_test.py compares the answers with the library's.
+"""
+
+import struct
+import sys
+
+from xxh3 import MASK, xxh3_64
+
+MAGIC = bytes.fromhex("8e4e53540d0a1a0a")
+HEADER = 4096
+BLOCK = 64
+SECTION = 1 << 20
+MARK = 60
+LANES = {8: (4, 15), 12: (4, 10), 16: (5, 6)}  # width: lanes, slots per lane
+ROTATIONS = (0, 0xDDC9, 0x6063, 0x874B, 0xA925)
+
+
+def mix(x, a, b):
+    x ^= a
+    x ^= x >> 32
+    x = x * 0x3FF5C6BD6E2A43F1 + b & MASK
+    x ^= x >> 32
+    x = x * 0xAA4DEB21CC59B9F1 & MASK
+    return x ^ x >> 32
+
+
+def high64(a, b):
+    return a * b >> 64
+
+
+class BadFile(Exception):
+    pass
+
+
+def expect(good, message):
+    if not good:
+        raise BadFile(message)
+
+
+class Reader:
+    """A filter in the bytes of a file. Raises BadFile when they are not one."""
+
+    def __init__(self, data):
+        self.data = data
+        self.read_header()
+        self.check_content()
+        self.before = mix(self.seed, 0xAA4DEB21CC59B9F1, 0x3FF5C6BD6E2A43F1)
+        self.between = mix(
+            self.before + self.seed & MASK, 0x3FF5C6BD6E2A43F1, 0xAA4DEB21CC59B9F1
+        )
+
+    def read_header(self):
+        data = self.data
+        expect(data[:8] == MAGIC, "no nestline file")
+        expect(len(data) >= 16, "ends within the header")
+        order, version = struct.unpack_from("<II", data, 8)
+        expect(order == 0x01020304, "byte order")
+        expect(version == 1, "format version")
+        expect(len(data) >= HEADER, "ends within the header")
+        hash_version, self.width, self.bases, self.growth, reserved = struct.unpack_from(
+            "<IIQII", data, 16
+        )
+        self.seed, self.keys, self.capacity, self.max_capacity, length = struct.unpack_from(
+            "<5Q", data, 40
+        )
+        expect(hash_version == 1, "hash version")
+        expect(xxh3_64(data[:4088]) == self.number(4088), "checksum of the header")
+        expect(self.width in LANES, "width")
+        self.lanes, self.lane_slots = LANES[self.width]
+        expect(self.growth <= self.width - 4, "growth")
+        expect(1 <= self.bases and self.bases << self.growth <= 1 << 40, "base blocks")
+        self.blocks = self.bases << self.growth
+        slots = self.blocks * self.lanes * self.lane_slots
+        expect(self.keys <= slots and 1 <= self.capacity <= slots, "keys or capacity")
+        expect(self.max_capacity <= 1 << 53, "maximal capacity")
+        expect(reserved == 0 and not any(data[80:4088]), "reserved bytes")
+        self.sections = -(-self.blocks * BLOCK // SECTION)
+        self.checksums = HEADER + self.blocks * BLOCK
+        expect(length == self.checksums + 8 * self.sections + 8, "length in the header")
+        expect(length == len(data), "length of the file")
+
+    def check_content(self):
+        end = self.checksums + 8 * self.sections
+        expect(xxh3_64(self.data[self.checksums : end]) == self.number(end), "last checksum")
+        for i in range(self.sections):
+            start = HEADER + i * SECTION
+            section = self.data[start : min(start + SECTION, self.checksums)]
+            expect(xxh3_64(section) == self.number(self.checksums + 8 * i), f"section {i}")
+        keys = 0
+        for block in range(self.blocks):
+            start = HEADER + block * BLOCK
+            expect(not any(self.data[start + 61 : start + 64]), f"block {block}: lock, version")
+            for slot in range(self.lanes * self.lane_slots):
+                f = self.slot(block, slot)
+                if f == 0:
+                    continue
+                keys += 1
+                expect(self.width != 12 or f & 0xFF, f"block {block}: free slot")
+                child = f >> self.width - self.growth
+                expect(child == block % (1 << self.growth), f"block {block}: child")
+        expect(keys == self.keys, "number of keys")
+
+    def number(self, at):
+        return int.from_bytes(self.data[at : at + 8], "little")
+
+    def slot(self, block, s):
+        """The fingerprint in slot s of a block."""
+        start = HEADER + block * BLOCK
+        if self.width == 8:
+            return self.data[start + s]
+        if self.width == 16:
+            return self.data[start + 2 * s] | self.data[start + 2 * s + 1] << 8
+        high = self.data[start + 40 + s % 20]
+        return (high & 15 if s < 20 else high >> 4) << 8 | self.data[start + s]
+
+    def fingerprint(self, h):
+        low16 = h & 0xFFFF
+        if self.width == 16:
+            return (low16 * 65535 >> 16) + 1
+        low = (low16 * 255 >> 16) + 1
+        return low if self.width == 8 else ((h & 15) << 8) + low
+
+    def count_hash(self, h):
+        """How many copies of the key with this hash there may be."""
+        f = self.fingerprint(h)
+        p = (h >> 8 & 0xFFFF) * self.lane_slots >> 16
+        base = high64(h, self.bases)
+        child = f >> self.width - self.growth
+        home = (base << self.growth) + child
+        bucket = [
+            j * self.lane_slots + (p + ((f * m & 0xFFFF) * self.lane_slots >> 16)) % self.lane_slots
+            for j, m in enumerate(ROTATIONS[: self.lanes])
+        ]
+        copies = sum(self.slot(home, s) == f for s in bucket)
+        spill_class = (f * 0xB54D + p * 0x9E37 & 0xFFFF) * 255 >> 16
+        if spill_class >= self.data[HEADER + home * BLOCK + MARK]:
+            return copies
+        x = (f * 16 + p) * 0x93F632E505CEE36F & MASK
+        x = (x ^ x >> 32) * 0x5494FC2A78752677 & MASK
+        other = ((high64(x, self.bases) - base) % self.bases << self.growth) + child
+        return copies + (sum(self.slot(other, s) == f for s in bucket) if other != home else 0)
+
+    def count_integer(self, key):
+        return self.count_hash(mix(key, self.before, self.between))
+
+    def count_string(self, key):
+        return self.count_hash(xxh3_64(key, self.seed))
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: format_reader.py FILE [KEY...]")
+    with open(sys.argv[1], "rb") as file:
+        try:
+            reader = Reader(file.read())
+        except BadFile as error:
+            sys.exit(f"format_reader.py: {sys.argv[1]}: {error}")
+    for name in ("width", "bases", "growth", "seed", "keys", "capacity", "max_capacity"):
+        print(f"{name:13}{getattr(reader, name)}")
+    answers = {False: "not in the filter", True: "may be in the filter"}
+    for key in sys.argv[2:]:
+        print(f'string "{key}": {answers[reader.count_string(key.encode()) > 0]}')
+        if key.isdecimal() and int(key) <= MASK:
+            print(f"integer {key}: {answers[reader.count_integer(int(key)) > 0]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Whether docs/FORMAT.md is right: the reader that was written from it must give the library's answers.
+
+The golden files come with the answers that the library gave (golden.h). When the environment
+variable NESTLINE names the command, files that it makes now are compared too.
+"""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from format_reader import BadFile, MASK, Reader
+from xxh3 import xxh3_64
+
+GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+NAMES = ("w8", "w12", "w16", "w12_grown")
+ASKED = 4096
+
+
+def read(name):
+    return (GOLDEN / f"{name}.nest").read_bytes()
+
+
+class Golden(unittest.TestCase):
+    def test_answers(self):
+        for name in NAMES:
+            reader = Reader(read(name))
+            counts = (
+                reader.count_integer,
+                lambda i: reader.count_string(b"key-%d" % i),
+                lambda i: reader.count_hash((i + 1) * 0x9E3779B97F4A7C15 & MASK),
+            )
+            lines = (GOLDEN / f"{name}.answers").read_text().splitlines()
+            self.assertEqual(len(lines), len(counts))
+            for kind, (line, count) in enumerate(zip(lines, counts)):
+                with self.subTest(name=name, kind=kind):
+                    self.assertEqual(len(line), ASKED // 4)
+                    expected = [int(line[i // 4], 16) >> i % 4 & 1 for i in range(ASKED)]
+                    self.assertEqual([int(count(i) > 0) for i in range(ASKED)], expected)
+
+    def test_some_keys_are_away_from_home(self):
+        """Otherwise the comparison would say nothing of alternates."""
+        for name in NAMES:
+            reader = Reader(read(name))
+            marks = [reader.data[4096 + 64 * block + 60] for block in range(reader.blocks)]
+            self.assertGreater(max(marks), 0, name)
+
+    def test_worked_examples(self):
+        reader = Reader(read("w8"))
+        self.assertEqual((reader.before, reader.between), (0xFB28661EB662E37B, 0x4D8467D98F6456E8))
+        self.assertEqual(reader.count_integer(9), 1)
+        self.assertEqual((reader.slot(0, 39), reader.data[4220]), (0xB9, 43))
+        reader = Reader(read("w12"))
+        self.assertEqual((reader.before, reader.between), (0xD84331CA30F57ADC, 0xA6CCD613D9521BE5))
+        self.assertEqual(reader.slot(0, 14), 0xC5D)
+
+
+class Damage(unittest.TestCase):
+    def test_is_found(self):
+        for name in NAMES:
+            data = read(name)
+            for at in [*range(0, 96), 2000, *range(4080, len(data))]:
+                bad = bytearray(data)
+                bad[at] ^= 1 << at % 8
+                with self.subTest(name=name, at=at), self.assertRaises(BadFile):
+                    Reader(bytes(bad))
+            for bad in (b"", data[:12], data[:4095], data[:-1], data + b"\0"):
+                with self.subTest(name=name, length=len(bad)), self.assertRaises(BadFile):
+                    Reader(bad)
+
+
+class Checksum(unittest.TestCase):
+    def test_vectors(self):
+        """Against libxxhash 0.8.1, for every way that the length chooses."""
+        text = bytes(i * 7 & 0xFF for i in range(3000))
+        for size, seed, expected in VECTORS:
+            with self.subTest(size=size, seed=seed):
+                self.assertEqual(xxh3_64(text[:size], seed), expected)
+
+
+@unittest.skipUnless("NESTLINE" in os.environ, "NESTLINE does not name the command")
+class Command(unittest.TestCase):
+    def test_files_of_the_command(self):
+        asked = [b"%d" % i for i in range(20_000)]
+        for bits in ("8", "12", "16"):
+            with self.subTest(bits=bits), tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "filter")
+                command = os.path.abspath(os.environ["NESTLINE"])
+                build = [command, "build", "-o", file, "--bits", bits, "--seed", "77"]
+                subprocess.run(build, input=b"\n".join(asked[::4]), check=True)
+                query = [command, "query", file]
+                lines = b"\n".join(asked)
+                done = subprocess.run(query, input=lines, check=True, stdout=subprocess.PIPE)
+                with open(file, "rb") as stream:
+                    reader = Reader(stream.read())
+                mine = [key for key in asked if reader.count_string(key) > 0]
+                self.assertEqual(mine, done.stdout.splitlines())
+
+
+VECTORS = [
+    (0, 0, 0x2d06800538d394c2),
+    (0, 0x9e3779b97f4a7c15, 0x602b0e2cd6662c8b),
+    (1, 0, 0xc44bdff4074eecdb),
+    (1, 0x9e3779b97f4a7c15, 0x062b185e4e01441a),
+    (3, 0, 0xc3489259e968ad9e),
+    (3, 0x9e3779b97f4a7c15, 0x71a5f088b9bf6b14),
+    (4, 0, 0xd3d60c1519014e89),
+    (4, 0x9e3779b97f4a7c15, 0x725545a3f20014ce),
+    (8, 0, 0xb88dee77f6bf6980),
+    (8, 0x9e3779b97f4a7c15, 0x3f5da5b7ad256de3),
+    (9, 0, 0x03688dcad730d826),
+    (9, 0x9e3779b97f4a7c15, 0xc332deb897105a63),
+    (16, 0, 0x9da23836adf2be1e),
+    (16, 0x9e3779b97f4a7c15, 0x6c542998420ca675),
+    (17, 0, 0xf34c3c9cf5a112d1),
+    (17, 0x9e3779b97f4a7c15, 0x215d8e2b47eb92db),
+    (128, 0, 0x65f3c2c00fa93185),
+    (128, 0x9e3779b97f4a7c15, 0x65c2e94ea7b79257),
+    (129, 0, 0x28065c6ec25f5b25),
+    (129, 0x9e3779b97f4a7c15, 0x17f705a26996f1c9),
+    (240, 0, 0x4917a75c0ef8eed7),
+    (240, 0x9e3779b97f4a7c15, 0xf906157a86b7eac3),
+    (241, 0, 0x541b19226f0052e8),
+    (241, 0x9e3779b97f4a7c15, 0x6ec6d69819587a84),
+    (1024, 0, 0xdc5acf0b043c445b),
+    (1024, 0x9e3779b97f4a7c15, 0x40172938d0e7f70f),
+    (1025, 0, 0xe1d9cd946277ae26),
+    (1025, 0x9e3779b97f4a7c15, 0xba11213cc12200e2),
+    (3000, 0, 0x6168bb188259cccf),
+    (3000, 0x9e3779b97f4a7c15, 0xa31c804c73ba1249),
+]
+
+
+if __name__ == "__main__":
+    unittest.main()

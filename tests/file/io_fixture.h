@@ -1,0 +1,112 @@
+// What the tests of files share: a folder of their own, and comparing filters.
+#ifndef NESTLINE_TESTS_FILE_IO_FIXTURE_H_
+#define NESTLINE_TESTS_FILE_IO_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nestline/filter.h"
+#include "nestline/io.h"
+#include "tests/file/format_tools.h"
+
+namespace nestline {
+
+namespace fs = std::filesystem;
+using format_tools::Bytes;
+
+class IoTest : public testing::Test {
+ protected:
+  IoTest() {
+    std::string name = (fs::temp_directory_path() / "nestline_io_test.XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  ~IoTest() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] fs::path path(const std::string& name) const { return folder_ / name; }
+  // Names in the folder, sorted: shows what a failed save leaves behind.
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& file : fs::directory_iterator(folder_)) all.push_back(file.path().filename());
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  static Bytes read(const fs::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    EXPECT_TRUE(stream) << path;
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+  }
+  static void write(const fs::path& path, std::span<const std::byte> bytes) {
+    std::ofstream stream(path, std::ios::binary);
+    stream.write(reinterpret_cast<const char*>(bytes.data()),
+                 static_cast<std::streamsize>(bytes.size()));
+    EXPECT_TRUE(stream.flush()) << path;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+inline std::vector<std::uint64_t> sequence(std::uint64_t from, std::size_t count) {
+  std::vector<std::uint64_t> keys(count);
+  for (auto& key : keys) key = from++;
+  return keys;
+}
+
+inline Filter filled(int bits, std::uint64_t capacity, std::size_t keys) {
+  Filter filter({.capacity = capacity, .bits = bits, .seed = 2024});
+  EXPECT_EQ(filter.insert(sequence(0, keys)), keys);
+  return filter;
+}
+
+// Both say the same of themselves and of every key, alone and in batches. F: Filter, MappedFilter.
+template <typename F>
+void expect_same(const Filter& one, const F& other) {
+  EXPECT_EQ(one.size(), other.size());
+  EXPECT_EQ(one.capacity(), other.capacity());
+  EXPECT_EQ(one.bits(), other.bits());
+  EXPECT_EQ(one.seed(), other.seed());
+  EXPECT_EQ(one.load_factor(), other.load_factor());
+  EXPECT_EQ(one.expected_fpr(), other.expected_fpr());
+
+  const auto keys = sequence(0, 5000);
+  std::vector<std::uint8_t> expected(keys.size());
+  std::vector<std::uint8_t> found(keys.size());
+  EXPECT_EQ(one.may_contain(keys, expected), other.may_contain(keys, found));
+  EXPECT_EQ(expected, found);
+  std::vector<std::uint8_t> copies(keys.size());
+  other.count(keys, copies);
+  std::vector<std::uint32_t> positions(keys.size());
+  positions.resize(other.select(keys, positions));
+  std::vector<std::uint64_t> bitmap((keys.size() + 63) / 64);
+  EXPECT_EQ(other.may_contain_bits(keys, bitmap), positions.size());
+  std::size_t hits = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ(other.may_contain(keys[i]), expected[i] != 0) << i;
+    ASSERT_EQ(other.count(keys[i]), one.count(keys[i])) << i;
+    ASSERT_EQ(copies[i], one.count(keys[i])) << i;
+    ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, expected[i]) << i;
+    if (expected[i] != 0) {
+      ASSERT_EQ(positions[hits++], i);
+    }
+    const std::string text = std::to_string(i);
+    ASSERT_EQ(other.may_contain(text), one.may_contain(text)) << i;
+    ASSERT_EQ(other.may_contain(Hash{~keys[i]}), one.may_contain(Hash{~keys[i]})) << i;
+  }
+}
+
+}  // namespace nestline
+
+#endif  // NESTLINE_TESTS_FILE_IO_FIXTURE_H_

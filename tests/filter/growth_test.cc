@@ -1,0 +1,314 @@
+// Growing: through every doubling that the width allows no key is lost, the rate is the one that
+// expected_fpr tells, and where a filter cannot grow it is as it was, byte for byte.
+#include "lib/filter/growth.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "lib/filter/filter_state.h"
+#include "lib/filter/sizing.h"
+#include "nestline/filter.h"
+#include "nestline/io.h"
+#include "tests/support/model.h"
+
+namespace nestline::test {
+namespace {
+
+Filter filter_of_blocks(int bits, std::uint64_t blocks, std::uint64_t seed = 1) {
+  Filter filter({.capacity = safe_keys(bits, {blocks, 0}), .bits = bits, .seed = seed});
+  EXPECT_EQ(filter.memory_bytes(), blocks * kBlockBytes);
+  return filter;
+}
+
+const Geometry& geometry(const Filter& filter) { return FilterAccess::state(filter).view.geometry; }
+
+double measured_fpr(const Filter& filter, std::uint64_t probes) {
+  std::vector<std::uint64_t> keys(1 << 16);
+  std::vector<std::uint64_t> bitmap(keys.size() / 64);
+  std::uint64_t hits = 0;
+  std::uint64_t asked = 0;
+  for (; asked < probes; asked += keys.size()) {
+    std::iota(keys.begin(), keys.end(), (std::uint64_t{1} << 60) + asked);
+    hits += filter.may_contain_bits(keys, bitmap);
+  }
+  return static_cast<double>(hits) / static_cast<double>(asked);
+}
+
+void expect_fpr(const Filter& filter) {
+  const double expected = filter.expected_fpr();
+  EXPECT_NEAR(measured_fpr(filter, static_cast<std::uint64_t>(3000 / expected)), expected,
+              expected * 0.10);
+}
+
+// A filter beside the exact number of copies of each key: the integers from 0 on.
+class Exact {
+ public:
+  explicit Exact(Filter filter) : filter_(std::move(filter)) {}
+
+  void insert(std::uint64_t key) {
+    if (!filter_.insert(key)) return;
+    if (copies_.size() <= key) copies_.resize(key + 1);
+    ++copies_[key];
+    ++size_;
+  }
+  // Inserts new keys up to this size, in a batch; returns how many of them were not stored.
+  std::uint64_t fill(std::uint64_t size) {
+    std::vector<std::uint64_t> keys(size - std::min(size, size_));
+    std::iota(keys.begin(), keys.end(), copies_.size());
+    std::vector<std::uint8_t> stored(keys.size());
+    copies_.resize(copies_.size() + keys.size());
+    const std::uint64_t count = filter_.insert(keys, stored);
+    size_ += count;
+    for (std::size_t i = 0; i < keys.size(); ++i) copies_[keys[i]] = stored[i];
+    return keys.size() - count;
+  }
+  // Leaves one of each key: capacity and rate are those of distinct keys.
+  void erase_copies() {
+    for (std::uint64_t key = 0; key < copies_.size(); ++key) {
+      for (; copies_[key] > 1; --copies_[key], --size_) ASSERT_TRUE(filter_.erase(key));
+    }
+  }
+  // A key that is in; there must be one.
+  std::uint64_t some_key(std::mt19937_64& random) const {
+    std::uint64_t key = random() % copies_.size();
+    while (copies_[key] == 0) key = (key + 1) % copies_.size();
+    return key;
+  }
+  // Some more are erased than inserted, down to half the keys.
+  void random_operations(int count, std::mt19937_64& random) {
+    const std::uint64_t fewest = size_ / 2 + 1;
+    for (int i = 0; i < count; ++i) {
+      if (size_ <= fewest) insert(copies_.size());
+      const std::uint64_t key = some_key(random);
+      switch (random() % 5) {
+        case 0:
+          insert(copies_.size());
+          break;
+        case 1:
+          if (copies_[key] < 2) insert(key);
+          break;
+        case 2:
+        case 3:
+          ASSERT_TRUE(filter_.erase(key));
+          --copies_[key];
+          --size_;
+          break;
+        default: {
+          const std::uint64_t other = copies_.size();
+          if (!filter_.update(key, other)) break;
+          --copies_[key];
+          copies_.push_back(1);
+        }
+      }
+    }
+  }
+  void check() const {
+    ASSERT_EQ(filter_.size(), size_);
+    std::vector<std::uint64_t> keys(copies_.size());
+    std::iota(keys.begin(), keys.end(), 0);
+    std::vector<std::uint8_t> counts(keys.size());
+    std::vector<std::uint8_t> found(keys.size());
+    filter_.count(keys, counts);
+    filter_.may_contain(keys, found);
+    for (const std::uint64_t key : keys) {
+      ASSERT_GE(counts[key], copies_[key]) << key;
+      ASSERT_EQ(found[key], counts[key] != 0) << key;
+    }
+    const double slots = static_cast<double>(geometry(filter_).blocks()) *
+                         visit_layout(filter_.bits(), [](auto layout) { return layout.kSlots; });
+    ASSERT_DOUBLE_EQ(filter_.load_factor(), static_cast<double>(size_) / slots);
+  }
+
+  [[nodiscard]] Filter& filter() { return filter_; }
+
+ private:
+  Filter filter_;
+  std::vector<std::uint8_t> copies_;
+  std::uint64_t size_ = 0;
+};
+
+using BitsAndBlocks = std::tuple<int, std::uint64_t>;
+class GrowthTest : public testing::TestWithParam<BitsAndBlocks> {};
+
+TEST_P(GrowthTest, EveryDoublingOfTheWidth) {
+  const auto [bits, bases] = GetParam();
+  // Up to here keys that look the same do not fill their slots (safe_keys).
+  const std::uint32_t promised = bits == 8 ? 1 : bits == 12 ? 4 : 8;
+  constexpr std::uint64_t kMostKeys = 600'000;  // the last doublings of 64 blocks stay half empty
+  std::mt19937_64 random(bases);
+  Exact exact(filter_of_blocks(bits, bases));
+  Filter& filter = exact.filter();
+  for (std::uint32_t growth = 0; growth <= max_growth(bits); ++growth) {
+    SCOPED_TRACE("doubled " + std::to_string(growth) + " times");
+    std::uint64_t failed = exact.fill(std::min(kMostKeys, filter.capacity() * 9 / 10));
+    exact.random_operations(3000, random);
+    exact.check();
+    exact.erase_copies();
+    failed += exact.fill(std::min(kMostKeys, filter.capacity()));
+    exact.check();
+    // Further on, a key in a million finds its slots taken by others that look the same.
+    ASSERT_LE(failed, growth <= promised ? 0 : 1 + filter.size() / 100'000);
+    if (bases == 64) expect_fpr(filter);
+    ASSERT_NO_THROW(from_bytes(to_bytes(filter)));  // every fingerprint is in its child
+
+    const auto before = block_bytes(filter);
+    const double load = filter.load_factor();
+    const std::uint64_t capacity = filter.capacity();
+    const double fpr = filter.expected_fpr();
+    if (growth == max_growth(bits)) {
+      EXPECT_FALSE(filter.grow());
+      EXPECT_EQ(block_bytes(filter), before);
+      EXPECT_EQ(filter.capacity(), capacity);
+      break;
+    }
+    ASSERT_TRUE(filter.grow());
+    exact.check();
+    EXPECT_EQ(geometry(filter).base_blocks, bases);
+    EXPECT_EQ(geometry(filter).growth, growth + 1);
+    EXPECT_EQ(filter.memory_bytes(), 2 * before.size());
+    EXPECT_DOUBLE_EQ(filter.load_factor(), load / 2);
+    EXPECT_EQ(filter.capacity(),
+              std::max(capacity, std::min(2 * capacity, safe_keys(bits, geometry(filter)))));
+    EXPECT_GT(filter.capacity(), capacity);
+    // Half the load and half the fingerprints.
+    EXPECT_NEAR(filter.expected_fpr(), fpr, 0.01 * fpr);
+    if (bases == 64) expect_fpr(filter);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, GrowthTest,
+                         testing::Combine(testing::Values(8, 12, 16),
+                                          testing::Values(1u, 2u, 3u, 7u, 64u)));
+
+class GrowthOfWidthTest : public testing::TestWithParam<int> {};
+
+TEST_P(GrowthOfWidthTest, ChurnedFilter) {
+  const int bits = GetParam();
+  Filter filter = filter_of_blocks(bits, 200);
+  const std::uint64_t window = filter.capacity();
+  std::uint64_t next = 0;
+  for (; next < window; ++next) ASSERT_TRUE(filter.insert(next));
+  const auto churn = [&](std::uint64_t keys) {
+    for (const std::uint64_t end = next + keys; next < end; ++next) {
+      ASSERT_TRUE(filter.erase(next - window));
+      ASSERT_TRUE(filter.insert(next));
+    }
+  };
+  churn(6 * window);
+  for (int doubling = 0; doubling < 3; ++doubling) {
+    ASSERT_TRUE(filter.grow());
+    for (std::uint64_t key = next - window; key < next; ++key) {
+      ASSERT_TRUE(filter.may_contain(key));
+    }
+    expect_fpr(filter);
+    churn(window);
+    expect_fpr(filter);
+  }
+  for (std::uint64_t key = next - window; key < next; ++key) ASSERT_TRUE(filter.erase(key));
+  EXPECT_EQ(filter.size(), 0u);
+}
+
+TEST_P(GrowthOfWidthTest, WhatIsKept) {
+  const int bits = GetParam();
+  Filter filter({.capacity = 1000, .bits = bits, .max_capacity = 8000, .seed = 77});
+  filter.insert("a string");
+  filter.insert(Hash{12345});
+  EXPECT_EQ(FilterAccess::state(filter).max_capacity, 8000u);
+  while (filter.grow()) {
+    EXPECT_EQ(filter.bits(), bits);
+    EXPECT_EQ(filter.seed(), 77u);
+    EXPECT_EQ(FilterAccess::state(filter).max_capacity, 8000u);
+    EXPECT_EQ(filter.count("a string"), 1u);
+    EXPECT_EQ(filter.count(Hash{12345}), 1u);
+    EXPECT_EQ(filter.size(), 2u);
+  }
+  EXPECT_EQ(geometry(filter).growth, max_growth(bits));
+  EXPECT_GE(filter.capacity(), 8000u);
+  filter.clear();
+  EXPECT_FALSE(filter.may_contain("a string"));
+  EXPECT_EQ(geometry(filter).growth, max_growth(bits));
+}
+
+// Locks and versions of a concurrent filter do not get into what is made of it.
+TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
+  const int bits = GetParam();
+  Filter filter = filter_of_blocks(bits, 50);
+  for (std::uint64_t key = 0; key < filter.capacity() * 2 / 5; ++key) filter.insert(key);
+  const auto clean = block_bytes(filter);
+  const Filter::State& state = FilterAccess::state(filter);
+  const auto bytes_of = [](std::unique_ptr<Filter::State> made) {
+    return block_bytes(FilterAccess::make(std::move(made)));
+  };
+  const auto clean_grown = bytes_of(grown(state));
+  const auto clean_merged = bytes_of(merged(state, state));
+  for (std::uint64_t b = 0; b < state.view.geometry.blocks(); ++b) {
+    std::memset(state.blocks()[b].bytes.data() + kMarkByte + 1, static_cast<int>(b + 1), 3);
+  }
+  EXPECT_EQ(bytes_of(full_copy(state)), clean);
+  EXPECT_EQ(bytes_of(grown(state)), clean_grown);
+  EXPECT_EQ(bytes_of(merged(state, state)), clean_merged);
+  EXPECT_EQ(bytes_of(empty_copy(state)), std::vector<std::uint8_t>(clean.size()));
+  EXPECT_EQ(full_copy(state)->size, filter.size());
+  EXPECT_EQ(empty_copy(state)->size, 0u);
+  EXPECT_EQ(empty_copy(state)->capacity, filter.capacity());
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, GrowthOfWidthTest, testing::Values(8, 12, 16));
+
+TEST(Growth, NoMoreThanTheMostBlocks) {
+  const Filter::State state(16, {kMaxBlocks, 0}, 1, 1, Storage::allocate(1), 0);
+  EXPECT_EQ(grown(state), nullptr);
+}
+
+// In a child process whose memory is limited: both throw, and the filter is as it was.
+TEST(Growth, MemoryThatCannotBeHad) {
+  Filter filter({.capacity = 50'000'000, .bits = 8});
+  for (std::uint64_t key = 0; key < 1000; ++key) filter.insert(key);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto before = block_bytes(filter);
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t{16} << 20);
+    const rlimit limits{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &limits) != 0) ::_exit(2);
+    int refused = 0;
+    try {
+      filter.grow();
+    } catch (const std::bad_alloc&) {
+      ++refused;
+    }
+    try {
+      filter.merge(filter);
+    } catch (const std::bad_alloc&) {
+      ++refused;
+    }
+    const Filter::State& state = FilterAccess::state(filter);
+    const bool same = state.view.geometry.blocks() * kBlockBytes == before.size() &&
+                      std::memcmp(state.view.blocks, before.data(), before.size()) == 0 &&
+                      filter.size() == 1000 && filter.may_contain(std::uint64_t{999});
+    ::_exit(refused == 2 && same ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace nestline::test

@@ -1,0 +1,57 @@
+# How the tests of all folders are made.
+
+# nestline_test(NAME LIBRARY LABEL [SOURCE...]): the GoogleTest program NAME.cc of this folder. Tests
+# that look behind the public headers link nestline_inside.
+function(nestline_test name library label)
+  add_executable(${name} ${name}.cc ${ARGN})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${library} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE NESTLINE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}")
+  nestline_warnings(${name})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 600)
+endfunction()
+
+# nestline_python_test(NAME LABEL [ENVIRONMENT...]): the unittest program NAME.py of this folder.
+function(nestline_python_test name label)
+  add_test(NAME ${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
+  set_tests_properties(
+    ${name} PROPERTIES ENVIRONMENT "${ARGN}" FAIL_REGULAR_EXPRESSION "Ran 0 tests" LABELS ${label}
+                       TIMEOUT 600)
+endfunction()
+
+# For a program in C: Clang has two run times of the undefined sanitizer, and the library needs the
+# one for C++.
+function(nestline_links_sanitizers name)
+  if(NESTLINE_FUZZ)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+endfunction()
+
+# nestline_fuzz(NAME LIBRARY): the fuzz target fuzz_NAME.cc. It runs over its kept inputs as a test:
+# by libFuzzer in a NESTLINE_FUZZ build, by a main of our own in every other build.
+set(NESTLINE_FUZZ_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
+function(nestline_fuzz name library)
+  add_executable(fuzz_${name} fuzz_${name}.cc)
+  target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(fuzz_${name} PRIVATE ${library})
+  nestline_warnings(fuzz_${name})
+  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  if(NESTLINE_FUZZ)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set(run_once -runs=0)
+  else()
+    target_sources(fuzz_${name} PRIVATE ${NESTLINE_FUZZ_FOLDER}/fuzz_replay_main.cc)
+    set(run_once "")
+  endif()
+  add_test(NAME fuzz_${name}.corpus COMMAND fuzz_${name} ${run_once}
+                                            ${NESTLINE_FUZZ_FOLDER}/corpus/${name})
+  set_tests_properties(fuzz_${name}.corpus PROPERTIES LABELS quick TIMEOUT 300)
+endfunction()
+
+# nestline_corpus_maker(NAME LIBRARY): the program NAME.cc that writes kept inputs; run by hand.
+function(nestline_corpus_maker name library)
+  add_executable(${name} ${name}.cc)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${library})
+  nestline_warnings(${name})
+endfunction()

@@ -1,0 +1,311 @@
+// Every kernel, on every target that this machine can run, against its meaning in layout.h and
+// geometry.h, on random blocks and on the edges: empty, full, all slots equal.
+#include "lib/kernels/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <queue>
+#include <random>
+#include <vector>
+
+#include "lib/place/geometry.h"
+#include "lib/place/layout.h"
+#include "tests/kernels/targets.h"
+
+namespace nestline::test {
+namespace {
+
+template <class L>
+std::uint32_t random_fingerprint(std::mt19937_64& random) {
+  return L::fingerprint_of(random());
+}
+
+// Blocks to try: empty, full of one fingerprint, full of different ones, and partly filled, all
+// with marks of any size and, behind the mark, bits that must not matter.
+template <class L>
+std::vector<Block> sample_blocks() {
+  std::mt19937_64 random(L::kBits);
+  std::vector<Block> blocks(2);
+  std::memset(blocks[1].bytes.data() + kMarkByte, 0xff, 4);
+  for (const std::uint32_t f : {1u, 0x80u, 0xffu}) {
+    Block block{};
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) L::set(block, s, f);
+    blocks.push_back(block);
+  }
+  for (int i = 0; i < 200; ++i) {
+    Block block{};
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      if (i < 20 || static_cast<int>(random() % 200) < i) {
+        L::set(block, s, random_fingerprint<L>(random));
+      }
+    }
+    for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) {
+      block.bytes[b] = static_cast<std::uint8_t>(random());
+    }
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+template <class L>
+std::uint64_t slots_where(const Block& block, auto&& condition) {
+  std::uint64_t slots = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    slots |= std::uint64_t{condition(L::get(block, s))} << s;
+  }
+  return slots;
+}
+
+// The length of the shortest displacement, by a plain search forward from the bucket; 0 if none.
+template <class L>
+std::uint32_t shortest_displacement(const Block& block, std::uint64_t bucket, std::uint64_t goals) {
+  std::vector<std::uint32_t> distance(L::kSlots, 0);
+  std::queue<std::uint32_t> queue;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    if ((bucket >> s & 1) != 0 && (goals >> s & 1) == 0) {
+      distance[s] = 1;
+      queue.push(s);
+    }
+  }
+  while (!queue.empty()) {
+    const std::uint32_t s = queue.front();
+    queue.pop();
+    const std::uint32_t f = L::get(block, s);
+    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
+      const std::uint32_t next = L::slot(f, L::phase_at(f, s), lane);
+      if ((goals >> next & 1) != 0) return distance[s] + 1;
+      if (distance[next] == 0) {
+        distance[next] = distance[s] + 1;
+        queue.push(next);
+      }
+    }
+  }
+  return 0;
+}
+
+template <class Layout>
+class KernelsTest : public testing::Test {};
+using Layouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
+TYPED_TEST_SUITE(KernelsTest, Layouts);
+
+TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {
+  for_each_target(
+      [](std::int64_t target) { EXPECT_EQ(kernels_for(TypeParam::kBits).target, target); });
+}
+
+TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(1);
+    for (const Block& block : sample_blocks<L>()) {
+      EXPECT_EQ(kernels.free_slots(block),
+                slots_where<L>(block, [](std::uint32_t f) { return f == 0; }));
+      std::vector<std::uint32_t> wanted = {1, 0x80, 0xff, random_fingerprint<L>(random)};
+      for (std::uint32_t s = 0; s < L::kSlots; s += 3) wanted.push_back(L::get(block, s));
+      for (std::uint32_t f : wanted) {
+        if (f == 0) continue;
+        // Near misses differ in the high bits only.
+        for (const std::uint32_t near : {f, (f ^ 0x100) & ((1u << L::kBits) - 1)}) {
+          if ((near & 0xff) == 0) continue;
+          EXPECT_EQ(kernels.match(block, near),
+                    slots_where<L>(block, [&](std::uint32_t g) { return g == near; }));
+        }
+      }
+    }
+  });
+}
+
+TYPED_TEST(KernelsTest, Residents) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    for (const Block& block : sample_blocks<L>()) {
+      Residents residents;
+      kernels.residents(block, residents);
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        const std::uint32_t f = L::get(block, s);
+        if (f == 0) continue;
+        const std::uint32_t phase = L::phase_at(f, s);
+        EXPECT_EQ(residents.phase[s], phase);
+        EXPECT_EQ(residents.spill_class[s], spill_class(f, phase));
+      }
+    }
+  });
+}
+
+TYPED_TEST(KernelsTest, DisplacementsAreValidAndShortest) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(2);
+    int found = 0;
+    int none = 0;
+    for (const Block& block : sample_blocks<L>()) {
+      const std::uint64_t free = kernels.free_slots(block);
+      for (int i = 0; i < 20; ++i) {
+        const std::uint32_t newcomer = random_fingerprint<L>(random);
+        const std::uint64_t bucket =
+            L::bucket(newcomer, static_cast<std::uint32_t>(random() % L::kSlotsPerLane));
+        // Sometimes a taken slot is a goal as well, as it is when its resident will leave.
+        const std::uint64_t goals =
+            free | (i % 2 == 0 ? 0 : std::uint64_t{1} << random() % L::kSlots);
+        if ((goals & bucket) != 0) continue;
+        Displacement path;
+        kernels.displace(block, bucket, goals, path);
+        EXPECT_EQ(path.steps, shortest_displacement<L>(block, bucket, goals));
+        if (path.steps == 0) {
+          ++none;
+          continue;
+        }
+        ++found;
+        EXPECT_NE(bucket >> path.step[0] & 1, 0u);
+        EXPECT_NE(goals >> path.step[path.steps - 1] & 1, 0u);
+        for (std::uint32_t step = 0; step + 1 < path.steps; ++step) {
+          const std::uint32_t s = path.step[step];
+          const std::uint32_t f = L::get(block, s);
+          EXPECT_EQ(goals >> s & 1, 0u);
+          EXPECT_NE(L::bucket(f, L::phase_at(f, s)) >> path.step[step + 1] & 1, 0u);
+        }
+      }
+    }
+    EXPECT_GT(found, 500);
+    EXPECT_GT(none, 100);
+  });
+}
+
+// Locating and finding, at many numbers of keys, for filters of one block, few, many, and more than
+// 2^32 (located only), before and after growth.
+TYPED_TEST(KernelsTest, LocateBatch) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(3);
+    const MixSecrets secrets = derive_secrets(77);
+    std::vector<std::uint64_t> keys(kLocateMost + 1);
+    for (std::uint64_t& key : keys) key = random();
+    keys[1] = 0;
+    keys[2] = ~std::uint64_t{0};
+    for (const std::uint64_t bases :
+         {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{61}, std::uint64_t{1} << 20,
+          (std::uint64_t{1} << 32) - 1, std::uint64_t{1} << 32, (std::uint64_t{1} << 40) - 7}) {
+      for (const std::uint32_t growth : {0u, 1u, 5u}) {
+        const BlocksView view = {nullptr, {bases, growth}, secrets};
+        for (const std::size_t count : {0u, 1u, 7u, 8u, 63u, 64u}) {
+          for (const std::size_t shift : {0u, 1u}) {
+            for (const Input input : {Input::integers, Input::hashes}) {
+              std::vector<Place> places(count);
+              kernels.locate_batch(view, keys.data() + shift, count, input, places.data());
+              for (std::size_t i = 0; i < count; ++i) {
+                const std::uint64_t key = keys[i + shift];
+                const Place expected = home_of<L>(
+                    view.geometry, input == Input::hashes ? key : mix_integer(key, secrets));
+                ASSERT_EQ(places[i].block, expected.block);
+                ASSERT_EQ(places[i].bucket, expected.bucket);
+                ASSERT_EQ(places[i].fingerprint, expected.fingerprint);
+                ASSERT_EQ(places[i].phase, expected.phase);
+              }
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(4);
+    const MixSecrets secrets = derive_secrets(78);
+    const std::vector<Block> blocks = sample_blocks<L>();
+    for (const std::uint64_t bases : {1u, 3u, 11u, 50u}) {
+      for (const std::uint32_t growth : {0u, 2u}) {
+        const BlocksView view = {blocks.data(), {bases, growth}, secrets};
+        const auto plain = [&](std::uint64_t hash) {
+          const Place home = home_of<L>(view.geometry, hash);
+          const auto probe = [&](const Place& place) {
+            return (slots_where<L>(blocks[place.block],
+                                   [&](std::uint32_t f) { return f == place.fingerprint; }) &
+                    place.bucket) != 0;
+          };
+          return probe(home) ||
+                 (spill_class(home.fingerprint, home.phase) < blocks[home.block].mark() &&
+                  probe(moved(view.geometry, home)));
+        };
+        for (const std::size_t count : {0u, 1u, 7u, 63u, 64u, 65u, 127u, 128u, 129u, 192u, 1000u}) {
+          std::vector<std::uint64_t> keys(count + 1);
+          for (std::uint64_t& key : keys) key = random();
+          for (const std::size_t shift : {0u, 1u}) {
+            for (const Input input : {Input::integers, Input::hashes}) {
+              std::vector<std::uint64_t> bitmap((count + 63) / 64 + 1, 0xaaaaaaaaaaaaaaaau);
+              kernels.contains_batch(view, keys.data() + shift, count, input, bitmap.data());
+              EXPECT_EQ(bitmap.back(), 0xaaaaaaaaaaaaaaaau);
+              for (std::size_t i = 0; i < bitmap.size() * 64 - 64; ++i) {
+                bool expected = false;
+                if (i < count) {
+                  const std::uint64_t key = keys[i + shift];
+                  const std::uint64_t hash =
+                      input == Input::hashes ? key : mix_integer(key, secrets);
+                  expected = plain(hash);
+                  EXPECT_EQ(kernels.contains(view, hash), expected);
+                  if (input == Input::integers) {
+                    EXPECT_EQ(kernels.contains_integer(view, key), expected);
+                  }
+                }
+                ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, std::uint64_t{expected}) << i;
+              }
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+// Few blocks, and as many as are written past the caches; `to` is dirty before.
+TYPED_TEST(KernelsTest, Split) {
+  using L = TypeParam;
+  const std::vector<Block> sample = sample_blocks<L>();
+  const auto expected = [](const Block& from, std::uint32_t next_bit, std::uint32_t child) {
+    Block block{};
+    block.bytes[kMarkByte] = from.bytes[kMarkByte];
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      const std::uint32_t f = L::get(from, s);
+      if ((f >> next_bit & 1) == child) L::set(block, s, f);
+    }
+    return block;
+  };
+  for_each_target([&](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    for (std::uint32_t growth = 0; growth < max_growth(L::kBits); ++growth) {
+      const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, sample.size(),
+                                      growth == 1 ? std::size_t{40000} : std::size_t{3}}) {
+        std::vector<Block> from(count);
+        for (std::size_t i = 0; i < count; ++i) from[i] = sample[i % sample.size()];
+        const std::vector<Block> before = from;
+        std::vector<Block> to(2 * count + 2);
+        std::memset(static_cast<void*>(to.data()), 0xaa, to.size() * kBlockBytes);
+        const Block dirty = to[0];
+        kernels.split(from.data(), count, growth, to.data() + 1);
+        EXPECT_EQ(to.front().bytes, dirty.bytes);
+        EXPECT_EQ(to.back().bytes, dirty.bytes);
+        for (std::size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(from[i].bytes, before[i].bytes);
+          for (std::uint32_t child = 0; child < 2; ++child) {
+            ASSERT_EQ(to[1 + 2 * i + child].bytes, expected(from[i], next_bit, child).bytes)
+                << "growth " << growth << ", block " << i << ", child " << child;
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace nestline::test

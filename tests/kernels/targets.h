@@ -1,0 +1,35 @@
+// Runs a test once for every instruction set that was compiled in and that this machine has.
+#ifndef NESTLINE_TESTS_KERNELS_TARGETS_H_
+#define NESTLINE_TESTS_KERNELS_TARGETS_H_
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace nestline::test {
+
+// Makes kernels_for give this target's table while it lives.
+class ForcedTarget {
+ public:
+  explicit ForcedTarget(std::int64_t target) { hwy::SetSupportedTargetsForTest(target); }
+  ~ForcedTarget() { hwy::SetSupportedTargetsForTest(0); }
+  ForcedTarget(const ForcedTarget&) = delete;
+  ForcedTarget& operator=(const ForcedTarget&) = delete;
+};
+
+template <typename Test>
+void for_each_target(Test&& test) {
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  ASSERT_FALSE(targets.empty());
+  for (const std::int64_t target : targets) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    const ForcedTarget forced(target);
+    test(target);
+  }
+}
+
+}  // namespace nestline::test
+
+#endif  // NESTLINE_TESTS_KERNELS_TARGETS_H_

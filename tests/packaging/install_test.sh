@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Installs nestline into empty folders and uses it from there as a stranger would.
+#
+#   install_test.sh CMAKE COMPILER SOURCE BUILD VERSION
+#
+# BUILD is a finished build of the static or the shared library; the other kind is built here. Each
+# of the two is installed and linked by a program through find_package and through pkg-config, and
+# the program has to print what it should; and so has a program in C with the library for C. The
+# shared library must export nothing but our names, and nestline must configure as a part of another
+# project without bringing its tests along.
+set -euo pipefail
+
+cmake=$1 compiler=$2 source=$3 build=$4 version=$5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "install_test: $*" >&2
+  exit 1
+}
+
+# quietly COMMAND...: shows the output only when the command fails.
+quietly() {
+  "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "failed: $*"; }
+}
+
+# configure FOLDER BUILD_FOLDER OPTION...
+configure() {
+  quietly "$cmake" -S "$1" -B "$2" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release "${@:3}"
+}
+
+# check_program WHAT PROGRAM: runs a linked program and compares what it prints.
+check_program() {
+  local expected printed
+  expected=$'inserted 100000\nstring 1\nfound 100000\n'
+  expected+=$'on all cores 100000\nerased 100000\nsize 1\nrefused at 0'
+  printed=$("$2" "$work/filter") || fail "$1: the program failed"
+  [[ $printed == "$expected" ]] || fail "$1: the program printed: $printed"
+  echo "$1: works"
+}
+
+# check_installed_c KIND PREFIX: the library for C, with a C compiler only.
+check_installed_c() {
+  local kind=$1 prefix=$2 library_folder flags=() program printed
+  quietly env CXX=/no/compiler "$cmake" -S "$source/tests/packaging/install/c" -B "$work/$kind-c-cmake" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
+  quietly "$cmake" --build "$work/$kind-c-cmake"
+
+  library_folder=$(dirname "$(find "$prefix" -name libnestline-c.so)")
+  export PKG_CONFIG_PATH=$library_folder/pkgconfig
+  [[ $(pkg-config --modversion nestline-c) == "$version" ]] || fail "$kind: nestline-c.pc"
+  read -ra flags <<<"$(pkg-config --cflags --libs nestline-c)"
+  quietly cc -std=c99 -pedantic-errors -Wall -Werror "$source/tests/packaging/install/c/main.c" "${flags[@]}" \
+    -Wl,-rpath,"$library_folder" -o "$work/$kind-c-pkg-config"
+
+  for program in "$work/$kind-c-cmake/consumer" "$work/$kind-c-pkg-config"; do
+    printed=$("$program" "$work/c-filter") || fail "$kind, C: the program failed"
+    [[ $printed == $'found 1\n'*"cannot be changed"* ]] || fail "$kind, C: it printed: $printed"
+  done
+  echo "$kind, C, find_package and pkg-config: works"
+}
+
+# check_installed KIND PREFIX
+check_installed() {
+  local kind=$1 prefix=$2 pc_folder library_folder flags=()
+  configure "$source/tests/packaging/install" "$work/$kind-cmake" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
+  quietly "$cmake" --build "$work/$kind-cmake"
+  check_program "$kind, find_package" "$work/$kind-cmake/consumer"
+
+  pc_folder=$(dirname "$(find "$prefix" -name nestline.pc)")
+  library_folder=$(dirname "$pc_folder")
+  export PKG_CONFIG_PATH=$pc_folder
+  [[ $(pkg-config --modversion nestline) == "$version" ]] || fail "$kind: wrong version in nestline.pc"
+  read -ra flags <<<"$(pkg-config --cflags --libs nestline)"
+  quietly "$compiler" -std=c++20 "$source/tests/packaging/install/main.cc" "${flags[@]}" \
+    -Wl,-rpath,"$library_folder" -o "$work/$kind-pkg-config"
+  check_program "$kind, pkg-config" "$work/$kind-pkg-config"
+
+  [[ $("$prefix/bin/nestline" --version) == *"$version"* ]] || fail "$kind: nestline --version"
+  echo "$kind, installed command: works"
+}
+
+# check_exports LIBRARY: every name that the library defines for others belongs to nestline.
+check_exports() {
+  local names strange
+  names=$(nm --dynamic --defined-only --demangle "$1" | cut -d ' ' -f 3-)
+  grep -q '^nestline::Filter::insert(' <<<"$names" || fail "$1 does not export Filter::insert"
+  strange=$(grep -Ev '^((typeinfo|typeinfo name|vtable) for )?nestline::' <<<"$names" || true)
+  [[ -z $strange ]] || fail "$1 exports names that are not ours:"$'\n'"$strange"
+  echo "shared, exported names: only ours"
+}
+
+if [[ $(grep -c '^BUILD_SHARED_LIBS:BOOL=ON$' "$build/CMakeCache.txt") == 1 ]]; then
+  given=shared other=static other_is_shared=OFF
+else
+  given=static other=shared other_is_shared=ON
+fi
+quietly "$cmake" --install "$build" --prefix "$work/$given"
+
+configure "$source" "$work/build" -DBUILD_SHARED_LIBS=$other_is_shared -DNESTLINE_WERROR=ON \
+  -DNESTLINE_BUILD_TESTS=OFF -DNESTLINE_BUILD_BENCH=OFF -DNESTLINE_BUILD_REDIS=OFF
+quietly "$cmake" --build "$work/build" --parallel 2
+quietly "$cmake" --install "$work/build" --prefix "$work/$other"
+
+# The build folder of the other kind is gone before its installation is used.
+rm -rf "$work/build"
+check_installed "$given" "$work/$given"
+check_installed "$other" "$work/$other"
+if [[ -n $(find "$work/$given" -name nestline-c.pc) ]]; then
+  check_installed_c "$given" "$work/$given"
+  check_installed_c "$other" "$work/$other"
+fi
+check_exports "$(find "$work/shared" -name libnestline.so)"
+
+configure "$source/tests/packaging/install" "$work/part" -DNESTLINE_SOURCE="$source"
+targets=$("$cmake" --build "$work/part" --target help)
+[[ $targets == *nestline* ]] || fail "part of another project: no target nestline"
+[[ $targets != *nestline_command* && $targets != *_test* ]] \
+  || fail "part of another project: builds more than the library"
+echo "part of another project: configures"

@@ -1,0 +1,119 @@
+// The block layouts: where bits are, and that a slot gives back what a key put into it.
+#include "lib/place/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace nestline::test {
+namespace {
+
+template <class Layout>
+class LayoutTest : public testing::Test {};
+using Layouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
+TYPED_TEST_SUITE(LayoutTest, Layouts);
+
+TYPED_TEST(LayoutTest, SlotsKeepWhatIsStored) {
+  using L = TypeParam;
+  std::mt19937_64 random(1);
+  Block block{};
+  std::uint32_t expected[64] = {};
+  for (int i = 0; i < 20000; ++i) {
+    const auto slot = static_cast<std::uint32_t>(random() % L::kSlots);
+    const std::uint32_t fingerprint = random() % 4 == 0 ? 0 : L::fingerprint_of(random());
+    L::set(block, slot, fingerprint);
+    expected[slot] = fingerprint;
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(L::get(block, s), expected[s]);
+    for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0);
+  }
+}
+
+TYPED_TEST(LayoutTest, PhaseFollowsFromEverySlot) {
+  using L = TypeParam;
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint32_t f = L::fingerprint_of(random());
+    const auto p = static_cast<std::uint32_t>(random() % L::kSlotsPerLane);
+    std::uint64_t bucket = 0;
+    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
+      const std::uint32_t s = L::slot(f, p, lane);
+      ASSERT_EQ(s / L::kSlotsPerLane, lane);
+      ASSERT_EQ(L::phase_at(f, s), p);
+      bucket |= std::uint64_t{1} << s;
+    }
+    ASSERT_EQ(L::bucket(f, p), bucket);
+    ASSERT_EQ(std::popcount(bucket), static_cast<int>(L::kLanes));
+  }
+}
+
+TYPED_TEST(LayoutTest, FingerprintsAndPhasesCoverTheirRangesEvenly) {
+  using L = TypeParam;
+  std::vector<int> fingerprints(1u << L::kBits);
+  std::vector<int> phases(L::kSlotsPerLane);
+  for (std::uint64_t low = 0; low < 1u << 24; ++low) {
+    const std::uint32_t f = L::fingerprint_of(low);
+    ASSERT_NE(f & (L::kBits == 16 ? 0xffffu : 0xffu), 0u);
+    ++fingerprints[f];
+    ++phases[L::phase_of(low)];
+  }
+  const double even_f = static_cast<double>(1u << 24) / L::kFingerprints;
+  std::uint32_t used = 0;
+  for (std::size_t f = 0; f < fingerprints.size(); ++f) {
+    if (fingerprints[f] == 0) continue;
+    ++used;
+    // 65536 values onto 65535: one fingerprint is twice as frequent.
+    if (f == 1 && L::kBits == 16) continue;
+    EXPECT_NEAR(fingerprints[f], even_f, even_f * 0.07);
+  }
+  EXPECT_EQ(used, L::kFingerprints);
+  const double even_p = static_cast<double>(1u << 24) / L::kSlotsPerLane;
+  for (const int count : phases) EXPECT_NEAR(count, even_p, even_p * 0.01);
+}
+
+TYPED_TEST(LayoutTest, MarkRisesAndNeverFalls) {
+  Block block{};
+  EXPECT_EQ(block.mark(), 0u);
+  block.raise_mark(7);
+  EXPECT_EQ(block.mark(), 8u);
+  block.raise_mark(3);
+  EXPECT_EQ(block.mark(), 8u);
+  block.raise_mark(kSpillClasses - 1);
+  EXPECT_EQ(block.mark(), 255u);
+  EXPECT_EQ(block.bytes[60], 255);
+}
+
+// The bytes, as docs/FORMAT.md gives them.
+TEST(LayoutBytes, Width8) {
+  Block block{};
+  for (std::uint32_t s = 0; s < 60; ++s) Layout<8>::set(block, s, s + 1);
+  for (std::uint32_t s = 0; s < 60; ++s) EXPECT_EQ(block.bytes[s], s + 1);
+}
+
+TEST(LayoutBytes, Width12) {
+  Block block{};
+  Layout<12>::set(block, 0, 0xabc);
+  Layout<12>::set(block, 20, 0x123);
+  Layout<12>::set(block, 39, 0xf01);
+  EXPECT_EQ(block.bytes[0], 0xbc);
+  EXPECT_EQ(block.bytes[20], 0x23);
+  EXPECT_EQ(block.bytes[39], 0x01);
+  EXPECT_EQ(block.bytes[40], 0x1a);  // low half: slot 0, high half: slot 20
+  EXPECT_EQ(block.bytes[59], 0xf0);  // high half: slot 39
+}
+
+TEST(LayoutBytes, Width16) {
+  Block block{};
+  Layout<16>::set(block, 0, 0x1234);
+  Layout<16>::set(block, 29, 0xabcd);
+  EXPECT_EQ(block.bytes[0], 0x34);
+  EXPECT_EQ(block.bytes[1], 0x12);
+  EXPECT_EQ(block.bytes[58], 0xcd);
+  EXPECT_EQ(block.bytes[59], 0xab);
+}
+
+}  // namespace
+}  // namespace nestline::test

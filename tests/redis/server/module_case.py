@@ -1,0 +1,97 @@
+"""What the tests of the module share: one server for a class, connections of both protocols.
+
+Run by ctest, or by hand: NESTLINE_REDIS_MODULE=build/dev/lib/nestline_redis.so \
+    /usr/bin/python3 tests/redis/server/commands_test.py
+"""
+
+import unittest
+
+from resp import Connection, Error
+from servers import Server
+
+WRONG_TYPE = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
+
+
+def items(prefix, count):
+    return [f"{prefix}-{i}" for i in range(count)]
+
+
+class ModuleCase(unittest.TestCase):
+    """`self.two` and `self.three` speak RESP2 and RESP3 to `self.server`, which is empty."""
+
+    options = {}
+    arguments = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(cls.options, cls.arguments)
+        cls.addClassCleanup(cls.server.remove)
+
+    def setUp(self):
+        self.server.assert_alive()
+        self.connect()
+        self.two.call("FLUSHALL")
+
+    def connect(self):
+        """Again after a restart of the server."""
+        self.two = Connection(self.server.port)
+        self.addCleanup(self.two.close)
+        self.three = Connection(self.server.port, protocol=3)
+        self.addCleanup(self.three.close)
+
+    def restart(self, save=True):
+        self.server.restart(save)
+        self.connect()
+
+    def call(self, *arguments):
+        """By RESP2."""
+        return self.two.call(*arguments)
+
+    def expect(self, reply, *arguments):
+        self.assertEqual(self.call(*arguments), reply, arguments)
+
+    def expect_error(self, text, *arguments):
+        reply = self.call(*arguments)
+        self.assertIsInstance(reply, Error, arguments)
+        self.assertEqual(reply, text, arguments)
+
+    def expect_wrong_arity(self, *arguments):
+        name = arguments[0].lower()
+        self.expect_error(f"ERR wrong number of arguments for '{name}' command", *arguments)
+
+    def expect_both(self, two, three, *arguments):
+        """The reply of each protocol; the command changes nothing, or the key is removed between."""
+        self.assertEqual((two, type(two)), with_type(self.two.call(*arguments)), arguments)
+        self.assertEqual((three, type(three)), with_type(self.three.call(*arguments)), arguments)
+
+    def add_all(self, key, wanted):
+        for reply in self.two.pipeline([("CF.ADD", key, item) for item in wanted]):
+            self.assertEqual(reply, 1)
+
+    def assert_all_found(self, key, wanted):
+        replies = self.two.call("CF.MEXISTS", key, *wanted)
+        self.assertEqual(replies.count(1), len(wanted))
+
+    def info(self, key):
+        flat = self.call("CF.INFO", key)
+        return dict(zip(flat[::2], flat[1::2]))
+
+    def debug(self, key):
+        line = self.call("CF.DEBUG", key)
+        self.assertIsInstance(line, bytes)
+        return {name: int(value) for name, value in (w.split(":") for w in line.decode().split())}
+
+    def dump(self, key):
+        """All (iterator, piece) of CF.SCANDUMP."""
+        pieces = []
+        iterator = 0
+        while True:
+            iterator, piece = self.call("CF.SCANDUMP", key, iterator)
+            if iterator == 0:
+                self.assertIsNone(piece)
+                return pieces
+            pieces.append((iterator, piece))
+
+
+def with_type(value):
+    return value, type(value)

@@ -1,0 +1,159 @@
+// Fuzz target: whatever pieces come, ImageReader, from_head and load_chunk refuse them or make a
+// value that works: it takes questions and changes, and gives an image that is read again.
+//
+// A fuzzer finds no checksum, so they are made right. The input is cut into parts: a u16 with the
+// length, a byte with the way in, and that many bytes. The first part is a head without checksum
+// (the fields of image.h, the magic in place), the others contents of the pieces in order. Odd
+// ways put a part in as it is.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "lib/place/hash.h"
+#include "lib/place/little_endian.h"
+#include "lib/redis/value/image.h"
+#include "lib/redis/value/image_reader.h"
+#include "lib/redis/value/value.h"
+
+namespace {
+
+using namespace nestline::redis;
+using Bytes = std::vector<std::byte>;
+
+// Memory that a fuzzer may have: values that ask for more are not filled.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 22;
+
+void check(bool good) {
+  if (!good) std::abort();
+}
+
+struct Part {
+  bool is_raw;
+  Bytes bytes;
+};
+
+std::vector<Part> parts_of(std::span<const std::byte> input) {
+  std::vector<Part> parts;
+  while (input.size() >= 3 && parts.size() < 64) {
+    const std::size_t wanted = nestline::get<std::uint16_t>(input, 0);
+    const bool is_raw = (input[2] & std::byte{1}) != std::byte{0};
+    const auto content = input.subspan(3, std::min(wanted, input.size() - 3));
+    parts.push_back({is_raw, {content.begin(), content.end()}});
+    input = input.subspan(3 + content.size());
+  }
+  return parts;
+}
+
+// The head with magic, version, count of generations and checksum as they should be.
+Bytes repaired_head(const Part& part) {
+  if (part.is_raw) return part.bytes;
+  Bytes head = part.bytes;
+  const std::size_t generations = head.size() > 128 ? (head.size() - 128) / 32 : 0;
+  head.resize(128 + 32 * generations + 8);
+  const Bytes magic = encode_head({});
+  std::copy_n(magic.begin(), 12, head.begin());
+  nestline::put(head, 12, static_cast<std::uint32_t>(generations));
+  nestline::put(head, head.size() - 8, nestline::checksum_bytes(head.data(), head.size() - 8));
+  return head;
+}
+
+std::uint64_t bytes_of(const ImageHead& head) {
+  std::uint64_t bytes = 0;
+  for (const ImageGeneration& each : head.generations) {
+    if (each.shape.base_blocks > kMostBytes || bytes > kMostBytes) return kMostBytes + 1;
+    bytes += (each.shape.base_blocks << each.shape.growth) * 64;
+  }
+  for (std::uint64_t i = 0; i < head.redisbloom.tables && bytes <= kMostBytes; ++i) {
+    bytes += std::min(*head.redisbloom.buckets_of(i), kMostBytes) * head.redisbloom.bucket_size;
+  }
+  return bytes;
+}
+
+// A further generation may be large, which costs nothing until it is read.
+bool is_small(const CuckooValue& value) { return value.memory_bytes() <= 2 * kMostBytes; }
+
+void use(CuckooValue& value) {
+  // Entries of a ledger may deny what is added; without any, what is added is found.
+  const bool is_plain = value.info().ledger_entries == 0;
+  for (int i = 0; i < 40; ++i) {
+    const std::string item = std::to_string(i % 25);
+    (void)value.exists(item);
+    const Added added = value.add(item, value.generations() + 1);
+    check(!is_plain || added != Added::added || (value.exists(item) && value.count(item) != 0));
+    (void)value.add_unique(item, value.generations());
+    (void)value.update(item, "other", value.generations());
+    (void)value.erase(item);
+  }
+  const std::vector<std::string_view> items = {"1", "2", "3", "other"};
+  std::vector<std::uint8_t> found(items.size());
+  value.exists(items, found);
+  for (std::size_t i = 0; i < items.size(); ++i) check(value.exists(items[i]) == (found[i] != 0));
+  const Info info = value.info();
+  check(info.expected_fpr >= 0 && info.expected_fpr <= 1);
+  value.compact();
+  if (is_small(value)) (void)value.digest();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto parts = parts_of(std::as_bytes(std::span(data, size)));
+  if (parts.empty()) return 0;
+  const Bytes head_bytes = repaired_head(parts[0]);
+  ImageReader reader;
+  if (!reader.add(head_bytes)) {
+    check(reader.finish() == nullptr);
+    if (head_bytes.size() != kRedisBloomHeaderBytes) return 0;
+  }
+  const auto head = decode_head(head_bytes);
+  const auto header = parse_header(head_bytes);
+  ImageHead sizes = head ? *head : ImageHead{};
+  if (header) sizes.redisbloom = *header;
+  if (bytes_of(sizes) > kMostBytes) return 0;
+
+  std::unique_ptr<CuckooValue> loaded;
+  try {
+    loaded = CuckooValue::from_head(head_bytes, 1);
+  } catch (const std::invalid_argument&) {
+    check(!head && !header);
+    return 0;
+  }
+  check(head || header);
+  bool is_read = head.has_value();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Bytes piece = parts[i].bytes;
+    std::uint64_t iterator = i + 1;
+    if (head && !parts[i].is_raw) {
+      const PiecePlace place = head->place(i - 1);
+      if (place.kind != AreaKind::ledger) piece.resize(place.content_bytes());
+      piece = encode_piece(place, piece);
+    } else if (header && piece.size() >= 8) {
+      iterator = nestline::get<std::uint64_t>(piece, 0);
+    }
+    is_read = is_read && reader.add(piece);
+    (void)loaded->load_chunk(iterator, piece);
+  }
+  if (is_read) {
+    if (const auto value = reader.finish()) {
+      check(value->digest() == value->copy()->digest());
+      use(*value);
+      if (!is_small(*value)) return 0;
+      ImageReader again;
+      for (Chunk chunk = value->dump_chunk(0); chunk.next != 0;
+           chunk = value->dump_chunk(chunk.next)) {
+        check(value->is_redisbloom() || again.add(chunk.bytes));
+      }
+      if (!value->is_redisbloom()) check(again.finish()->digest() == value->digest());
+    }
+  }
+  use(*loaded);
+  return 0;
+}

@@ -1,0 +1,295 @@
+// Images: out and in again in both ways, every byte that is wrong refused, no memory for claims.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "lib/redis/value/image.h"
+#include "lib/redis/value/image_reader.h"
+#include "lib/redis/value/value.h"
+#include "tests/redis/redisbloom/redisbloom_model.h"
+
+namespace nestline::redis {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
+
+std::vector<Bytes> pieces_of(const CuckooValue& value) {
+  std::vector<Bytes> pieces;
+  for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
+    pieces.push_back(std::move(chunk.bytes));
+  }
+  return pieces;
+}
+
+std::unique_ptr<CuckooValue> read(const std::vector<Bytes>& pieces) {
+  ImageReader reader;
+  for (const Bytes& piece : pieces) {
+    if (!reader.add(piece)) {
+      EXPECT_FALSE(reader.add(piece));
+      EXPECT_EQ(reader.finish(), nullptr);
+      return nullptr;
+    }
+  }
+  return reader.finish();
+}
+
+// As CF.SCANDUMP and CF.LOADCHUNK do.
+std::unique_ptr<CuckooValue> load(const CuckooValue& from) {
+  Chunk chunk = from.dump_chunk(0);
+  auto value = CuckooValue::from_head(chunk.bytes, 42);
+  for (chunk = from.dump_chunk(chunk.next); chunk.next != 0; chunk = from.dump_chunk(chunk.next)) {
+    EXPECT_FALSE(value->load_chunk(chunk.next + 1, chunk.bytes) && !from.is_redisbloom());
+    EXPECT_TRUE(value->load_chunk(chunk.next, chunk.bytes));
+  }
+  return value;
+}
+
+// Several generations, surplus copies and pending ones in the ledger.
+std::unique_ptr<CuckooValue> sample(std::uint64_t items, std::uint64_t seed = 42) {
+  auto value = CuckooValue::create({30, 0.02, 2, 20, 1, seed});
+  for (std::uint64_t i = 0; i < items; ++i) value->add(name(i));
+  for (std::uint64_t i = 0; i < items / 3; ++i) value->erase(name(i));
+  for (int i = 0; i < 20; ++i) value->add("copies");
+  return value;
+}
+
+std::unique_ptr<CuckooValue> mixed_sample() {
+  RedisBloomModel model(100, 2, 20, 2);
+  for (std::uint64_t i = 0; i < 900; ++i) model.add(name(i));
+  auto value = CuckooValue::from_tables(model.loaded(), 42);
+  for (std::uint64_t i = 900; i < 4000; ++i) value->add(name(i));
+  for (std::uint64_t i = 900; i < 2000; ++i) value->erase(name(i));
+  return value;
+}
+
+TEST(Image, RoundTripsInBothWays) {
+  std::vector<std::unique_ptr<CuckooValue>> values;
+  values.push_back(CuckooValue::create({1000, 0, 2, 20, 1, 42}));
+  values.push_back(sample(3000));
+  values.push_back(mixed_sample());
+  values.push_back(CuckooValue::create({2'000'000, 0.001, 2, 20, 0, 42}));  // 5 pieces
+  for (std::uint64_t i = 0; i < 100'000; ++i) values.back()->add(name(i));
+  ASSERT_GE(values[1]->generations(), 3U);
+  ASSERT_GE(values[1]->info().ledger_entries, 2U);
+  ASSERT_GE(values[2]->info().ledger_entries, 1U);
+  ASSERT_GE(pieces_of(*values[3]).size(), 5U);
+  for (const auto& value : values) {
+    const auto by_pieces = read(pieces_of(*value));
+    ASSERT_NE(by_pieces, nullptr);
+    const auto by_chunks = load(*value);
+    ASSERT_TRUE(by_chunks->is_complete());
+    EXPECT_EQ(by_pieces->digest(), value->digest());
+    EXPECT_EQ(by_chunks->digest(), value->digest());
+    EXPECT_EQ(by_pieces->deletes(), value->deletes());
+    // They go on alike.
+    for (const auto* each : {&value, &by_pieces, &by_chunks}) {
+      for (std::uint64_t i = 0; i < 3000; ++i) (*each)->add(name(i * 7));
+      for (std::uint64_t i = 0; i < 3000; ++i) (*each)->erase(name(i * 7));
+    }
+    EXPECT_EQ(by_pieces->digest(), value->digest());
+    EXPECT_EQ(by_chunks->digest(), value->digest());
+  }
+}
+
+TEST(Image, RedisBloomTablesRoundTripInTheirOwnForm) {
+  RedisBloomModel model(100, 2, 20, 2);
+  for (std::uint64_t i = 0; i < 900; ++i) model.add(name(i));
+  const auto value = CuckooValue::from_tables(model.loaded(), 1);
+  const auto pieces = pieces_of(*value);
+  ASSERT_EQ(pieces.size(), 1 + model.tables().size());
+  EXPECT_EQ(pieces[0].size(), 38U);
+  EXPECT_EQ(value->dump_chunk(1).next, 1 + model.tables()[0].size());
+  const auto loaded = load(*value);
+  EXPECT_TRUE(loaded->is_redisbloom());
+  EXPECT_TRUE(loaded->is_complete());
+  EXPECT_EQ(loaded->digest(), value->digest());
+
+  // Tables of more than 16 MiB come in pieces.
+  const RedisBloomHeader large{0, std::uint64_t{1} << 23, 0, 2, 4, 20, 1};
+  const auto two = CuckooValue::from_tables(RedisBloomTables(large), 1);
+  EXPECT_EQ(pieces_of(*two).size(), 5U);
+  EXPECT_EQ(two->dump_chunk(1).bytes.size(), std::size_t{16} << 20);
+  EXPECT_EQ(load(*two)->digest(), two->digest());
+}
+
+TEST(Image, RefusesEveryByteThatIsWrong) {
+  const auto pieces = pieces_of(*mixed_sample());
+  ASSERT_GE(pieces.size(), 5U);
+  std::mt19937 random(1);
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    for (int i = 0; i < 60; ++i) {
+      auto wrong = pieces;
+      const std::size_t at =
+          i < 40 ? static_cast<std::size_t>(i) * 4 % wrong[p].size() : random() % wrong[p].size();
+      wrong[p][at] ^= static_cast<std::byte>(1U << random() % 8);
+      ASSERT_EQ(read(wrong), nullptr) << p << " " << at;
+    }
+  }
+}
+
+TEST(Image, RefusesWhatIsMissingOrTooMuch) {
+  const auto pieces = pieces_of(*mixed_sample());
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    auto cut = pieces;
+    cut.resize(p);
+    EXPECT_EQ(read(cut), nullptr);
+    auto without = pieces;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(p));
+    EXPECT_EQ(read(without), nullptr);
+    auto twice = pieces;
+    twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(p), pieces[p]);
+    EXPECT_EQ(read(twice), nullptr);
+    for (const std::size_t length : {std::size_t{0}, std::size_t{7}, std::size_t{39},
+                                     pieces[p].size() - 1, pieces[p].size() - 8}) {
+      auto shorter = pieces;
+      shorter[p].resize(length);
+      EXPECT_EQ(read(shorter), nullptr);
+    }
+    auto longer = pieces;
+    longer[p].push_back(std::byte{0});
+    EXPECT_EQ(read(longer), nullptr);
+  }
+  auto more = pieces;
+  more.push_back(pieces.back());
+  EXPECT_EQ(read(more), nullptr);
+  EXPECT_EQ(read({}), nullptr);
+  // Pieces of another value of the same shape: the counts do not fit.
+  const auto one = pieces_of(*sample(500, 1));
+  const auto two = pieces_of(*sample(500, 2));
+  auto both = one;
+  both[1] = two[1];
+  EXPECT_EQ(read(both) == nullptr || one[1] == two[1], true);
+}
+
+TEST(Image, ClaimsAskForNoMemory) {
+  ImageHead head;
+  for (int i = 0; i < 1000; ++i) {
+    head.generations.push_back({{16, 0, 0, std::uint64_t{1} << 40, 1, 0}, 0});
+  }
+  head.redisbloom = {0, std::uint64_t{1} << 55, 0, 65535, 255, 20, 1};
+  head.ledger_entries = 1 << 29;
+  ImageReader reader;
+  ASSERT_TRUE(reader.add(encode_head(head)));
+  const Bytes content(kPieceBytes);
+  ASSERT_TRUE(reader.add(encode_piece(head.place(0), content)));
+  ASSERT_TRUE(reader.add(encode_piece(head.place(1), content)));
+  EXPECT_FALSE(reader.add(encode_piece(head.place(1), content)));
+  EXPECT_EQ(reader.finish(), nullptr);
+  EXPECT_THROW(CuckooValue::from_head(encode_head(head), 0), std::bad_alloc);
+
+  head.generations.resize(65536);
+  EXPECT_FALSE(decode_head(encode_head(head)));
+  head.generations.clear();
+  head.redisbloom.bucket_size = 0;
+  EXPECT_FALSE(decode_head(encode_head(head)));
+}
+
+TEST(Image, RefusesHeadsOutOfRange) {
+  const auto refused = [](const std::function<void(ImageHead&)>& spoil) {
+    ImageHead head;
+    head.generations.push_back({{12, 1, 3, 10, 100, 0}, 50});
+    ASSERT_TRUE(decode_head(encode_head(head)));
+    spoil(head);
+    EXPECT_FALSE(decode_head(encode_head(head)));
+    EXPECT_THROW(CuckooValue::from_head(encode_head(head), 0), std::invalid_argument);
+  };
+  refused([](auto& h) { h.settings.capacity = 0; });
+  refused([](auto& h) { h.settings.error = -1; });
+  refused([](auto& h) { h.settings.expansion = 3; });
+  refused([](auto& h) { h.settings.bucket_size = 0; });
+  refused([](auto& h) { h.items = ~std::uint64_t{0}; });
+  refused([](auto& h) { h.ledger_entries = ~std::uint64_t{0}; });
+  refused([](auto& h) { h.generations[0].shape.bits = 9; });
+  refused([](auto& h) { h.generations[0].shape.growth = 20; });
+  refused([](auto& h) { h.generations[0].shape.base_blocks = 0; });
+  refused([](auto& h) { h.generations[0].shape.base_blocks = ~std::uint64_t{0}; });
+  refused([](auto& h) { h.generations[0].shape.capacity = 801; });
+  refused([](auto& h) { h.generations[0].keys = 801; });
+}
+
+TEST(Image, RefusesPiecesInTheWrongPlaceAndKeepsTheValue) {
+  const auto from = sample(3000);
+  const auto pieces = pieces_of(*from);
+  const auto value = CuckooValue::from_head(pieces[0], 0);
+  EXPECT_FALSE(value->is_complete());
+  for (const std::uint64_t iterator : {0U, 1U, 3U, 1000U}) {
+    EXPECT_FALSE(value->load_chunk(iterator, pieces[1])) << iterator;
+  }
+  EXPECT_FALSE(value->load_chunk(~std::uint64_t{0}, pieces[1]));
+  EXPECT_FALSE(value->load_chunk(2, {}));
+  EXPECT_FALSE(value->load_chunk(2, pieces[0]));
+  EXPECT_EQ(value->items(), 0U);
+  // A value whose pieces are missing works: nothing is found, things are added and erased.
+  EXPECT_FALSE(value->exists(name(2000)));
+  EXPECT_EQ(value->add("new"), Added::added);
+  EXPECT_TRUE(value->erase("new"));
+  // The same piece twice counts once.
+  for (int i = 0; i < 2; ++i) {
+    for (std::size_t p = 1; p < pieces.size(); ++p) {
+      EXPECT_TRUE(value->load_chunk(p + 1, pieces[p]));
+    }
+  }
+  EXPECT_TRUE(value->is_complete());
+  EXPECT_EQ(value->items(), from->items());
+  for (std::uint64_t i = 1000; i < 3000; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
+  EXPECT_EQ(value->count("copies"), 20U);
+}
+
+TEST(Image, RefusesPiecesOfAGenerationThatHasGrownSince) {
+  const auto from = CuckooValue::create({300, 0, 2, 20, 1, 42});
+  for (std::uint64_t i = 0; i < 100; ++i) from->add(name(i));
+  const auto value = CuckooValue::from_head(from->dump_chunk(0).bytes, 0);
+  const Bytes before = from->dump_chunk(1).bytes;
+  for (std::uint64_t i = 100; i < 500; ++i) from->add(name(i));
+  ASSERT_GE(from->info().generations.at(0).growth, 1U);
+  EXPECT_FALSE(value->load_chunk(2, from->dump_chunk(1).bytes));
+  EXPECT_EQ(value->items(), 0U);
+  EXPECT_TRUE(value->load_chunk(2, before));
+  EXPECT_TRUE(value->is_complete());
+}
+
+TEST(Image, AValueThatIsBeingLoadedGoesOnAsItsCopies) {
+  const auto from = sample(3000);
+  ASSERT_GE(from->generations(), 3U);
+  const auto pieces = pieces_of(*from);
+  std::vector<std::unique_ptr<CuckooValue>> values;
+  values.push_back(CuckooValue::from_head(pieces[0], 0));
+  ASSERT_TRUE(values[0]->load_chunk(2, pieces[1]));
+  values.push_back(values[0]->copy());
+  values.push_back(read(pieces_of(*values[0])));
+  values.push_back(load(*values[0]));
+  std::uint64_t shown = 1000;
+  while (!values[0]->exists(name(shown))) ++shown;
+  for (const auto& value : values) {
+    ASSERT_NE(value, nullptr);
+    EXPECT_FALSE(value->is_complete());
+    EXPECT_TRUE(value->erase(name(shown)));  // no generation is dropped that is to be filled
+  }
+  for (const auto& value : values) EXPECT_EQ(value->digest(), values[0]->digest());
+  for (const auto& value : values) {
+    for (std::size_t p = 1; p < pieces.size(); ++p) {
+      ASSERT_TRUE(value->load_chunk(p + 1, pieces[p])) << p;
+    }
+    EXPECT_TRUE(value->is_complete());
+    EXPECT_EQ(value->items(), from->items());
+    EXPECT_EQ(value->digest(), values[0]->digest());
+  }
+}
+
+TEST(Image, IteratorsBehindTheEndGiveNothing) {
+  for (const auto& value : {sample(100), mixed_sample()}) {
+    for (const std::uint64_t iterator : {1000U, 1U << 30, ~0U}) {
+      EXPECT_EQ(value->dump_chunk(iterator).next, 0U);
+    }
+    EXPECT_EQ(value->dump_chunk(~std::uint64_t{0}).next, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace nestline::redis

@@ -1,0 +1,108 @@
+"""Tests of scripts/bench history and table: python3 bench_history_test.py
+
+Results as nestline_bench writes them, of today and of old commits, made by hand.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench" / "tools"))
+
+# pylint: disable=wrong-import-position
+import history
+
+
+def row(name, **values):
+    return {"name": name, "run_name": name, "run_type": "iteration", "repetition_index": 0,
+            "real_time": 1.23456789, "time_unit": "ms", **values}
+
+
+class Names(unittest.TestCase):
+    def test_those_of_old_commits(self):
+        for old, today in (
+            ("may_contain/batch/absent/bits:8/256KiB/manual_time",
+             "may_contain/batch/hits:0/load:95/bits:8/bytes:256KiB/manual_time"),
+            ("may_contain/single/present/bits:12/16MiB/manual_time",
+             "may_contain/single/hits:100/load:95/bits:12/bytes:16MiB/manual_time"),
+            ("insert/batch/empty_to_95/bits:16/256KiB/manual_time",
+             "insert/batch/from_empty/bits:16/bytes:256KiB/manual_time"),
+        ):
+            self.assertEqual(history.todays_name(old), today)
+            self.assertEqual(history.todays_name(today), today)
+            self.assertRegex(old, history.FILTER)
+            self.assertRegex(today, history.FILTER)
+
+    def test_what_is_not_measured(self):
+        for name in ("may_contain/batch/hits:50/load:95/bits:8/bytes:16MiB",
+                     "may_contain/batch/hits:0/load:75/bits:8/bytes:16MiB",
+                     "erase/batch/bits:8/bytes:256MiB", "insert/threads:2/bits:8/bytes:16MiB"):
+            self.assertNotRegex(name, history.FILTER)
+
+
+class Small(unittest.TestCase):
+    def test_repetitions_only_and_few_digits(self):
+        result = {
+            "context": {"date": "2026-01-01", "cpu": "a CPU", "caches": [1], "commit": "wrong"},
+            "benchmarks": [
+                row("erase/batch/bits:8/256KiB", items_per_second=123456789.0, of_ceiling=0.5),
+                row("may_contain/batch/absent/bits:8/16MiB", error_occurred=True),
+                row("erase/batch/bits:8/256KiB", run_type="aggregate"),
+            ],
+        }
+        small = history.small(result, {"commit": "abc"})
+        self.assertEqual(small["context"],
+                         {"date": "2026-01-01", "cpu": "a CPU", "commit": "abc"})
+        kept = {"name": "erase/batch/bits:8/bytes:256KiB", "items_per_second": 123500000.0,
+                "run_name": "erase/batch/bits:8/bytes:256KiB", "run_type": "iteration",
+                "repetition_index": 0, "real_time": 1.235, "time_unit": "ms", "of_ceiling": 0.5}
+        self.assertEqual(small["benchmarks"], [kept])
+        self.assertEqual(json.loads(history.text_of(small)), small)
+
+    def test_what_is_kept_in_the_repository(self):
+        files = sorted(history.FOLDER.glob("*.json"))
+        self.assertTrue(files)
+        self.assertLess(sum(file.stat().st_size for file in files) / len(files), 100_000)
+        for file in files:
+            result = json.loads(file.read_text(encoding="utf-8"))
+            self.assertIn(result["context"]["commit"][:12], file.name)
+            self.assertTrue(all("bytes:" in row["name"] for row in result["benchmarks"]))
+
+
+class Command(unittest.TestCase):
+    def bench(self, *arguments):
+        return subprocess.run([ROOT / "scripts" / "bench", *arguments], capture_output=True,
+                              text=True, timeout=60)
+
+    def test_history_of_no_commit(self):
+        done = self.bench("history", "no-such-commit")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no-such-commit is no commit", done.stderr)
+
+    def test_table(self):
+        operation = "reference/blocked_bloom/may_contain/batch/hits:0/bytes:"
+        values = {"rate": 2e8, "nestline_of_this": 0.755, "bits_per_key": 8.976, "fpr": 0.0203,
+                  "nestline_bits_per_key": 8.9, "nestline_fpr": 0.0164}
+        result = {"context": {}, "benchmarks": [
+            row(operation + "16MiB/iterations:20", **values), row("erase/batch/bits:8/bytes:16MiB")]}
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "result.json")
+            file.write_text(json.dumps(result), encoding="utf-8")
+            done = self.bench("table", file)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("| blocked_bloom | 8.98 | 2.03% |", done.stdout)
+            self.assertIn("| nestline | 8.90 | 1.64% |", done.stdout)
+            self.assertIn("| blocked_bloom: may_contain/batch/hits:0 | 200 M/s, **0.76** |",
+                          done.stdout)
+            file.write_text("{", encoding="utf-8")
+            done = self.bench("table", file)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("is no result of nestline_bench", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

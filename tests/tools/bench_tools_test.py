@@ -1,0 +1,384 @@
+"""Tests of scripts/bench: python3 bench_tools_test.py
+
+The statistics against values from hand calculation and a textbook; then the commands as a user
+sees them, on small programs that print what Google Benchmark, or callgrind, would.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench" / "tools"))
+
+# pylint: disable=wrong-import-position
+import signed_rank
+
+# Takes Google Benchmark's arguments and prints its JSON. Noise is 2 %, another in each run: the
+# runs are counted in a file, so that a test always sees the same noise.
+FAKE_PROGRAM = """#!{python} -IS
+import json, pathlib, random, re, sys
+speeds = {speeds}
+counter = pathlib.Path(__file__ + ".runs")
+run = int(counter.read_text()) if counter.exists() else 0
+counter.write_text(str(run + 1))
+noise = random.Random(__file__.rsplit("/", 1)[1] + str(run))
+arguments = dict(argument.split("=", 1) for argument in sys.argv[1:])
+pattern = arguments.get("--benchmark_filter", "")
+rows = []
+for name, speed in speeds.items():
+    if re.search(pattern, name):
+        speed *= 1 + 0.02 * noise.uniform(-1, 1)
+        row = dict(name=name, run_name=name, run_type="iteration", real_time=1e9 / speed)
+        rows.append(row if name.startswith("time") else dict(row, items_per_second=speed))
+result = json.dumps(dict(context={{}}, benchmarks=rows))
+print(result)
+if "--benchmark_out" in arguments:
+    pathlib.Path(arguments["--benchmark_out"]).write_text(result)
+"""
+
+# "Builds" a file of the source tree that it is started in.
+FAKE_CMAKE = """#!{python} -IS
+import os, pathlib, sys
+if "--build" in sys.argv:
+    made = pathlib.Path("build/bench/bench", sys.argv[-1])
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.write_text(pathlib.Path("program").read_text())
+    made.chmod(0o755)
+"""
+
+# Plays valgrind and the program under it: counts, and versions, are in files beside it.
+FAKE_VALGRIND = """#!{python} -IS
+import json, pathlib, sys
+here = pathlib.Path(__file__).parent
+if "--version" in sys.argv:
+    print("valgrind-9.9.9")
+elif "--toolchain" in sys.argv:
+    print((here / "toolchain").read_text(), end="")
+elif (here / "lacking").exists():
+    sys.exit(3)
+else:
+    out = [a.split("=", 1)[1] for a in sys.argv if a.startswith("--callgrind-out-file=")][0]
+    counts = json.loads((here / "counts").read_text())[sys.argv[-1]]
+    for number, (name, total) in enumerate(counts.items(), 1):
+        pathlib.Path(out + "." + str(number)).write_text("events: Ir\\ntotals: %d\\n" % total)
+        print(name, 1000)
+"""
+
+
+class Statistics(unittest.TestCase):
+    def test_null_distribution(self):
+        # Sums of the subsets of 1, 2, 3: only 3 comes twice, as 3 and as 1 + 2.
+        self.assertEqual(signed_rank.null_distribution([1, 2, 3]), [1, 1, 1, 2, 1, 1, 1])
+        self.assertEqual(sum(signed_rank.null_distribution(range(1, 21))), 2**20)
+
+    def test_ranks(self):
+        self.assertEqual(signed_rank.doubled_ranks([0.3, 0.1, 0.2]), [6, 2, 4])
+        # 5 and 5 share the ranks 2 and 3.
+        self.assertEqual(signed_rank.doubled_ranks([5, 1, 5, 9]), [5, 2, 5, 8])
+
+    def test_p_values(self):
+        # The positive ranks sum to 3; 5 of 8 choices of signs give 3 or less, 5 give 3 or more.
+        self.assertEqual(signed_rank.one_sided([1, 2, -3]), (5 / 8, 5 / 8))
+        self.assertEqual(signed_rank.one_sided([1, 2, 3]), (1, 1 / 8))
+        self.assertEqual(signed_rank.two_sided([1, 2, 3, 4, 5, 6]), 2 / 64)
+        self.assertEqual(signed_rank.two_sided([2, 3, 4], centre=1), 2 / 8)
+        # Ties: three equal sizes, of which one is negative; 1 + 3 of 8 choices have as much.
+        self.assertEqual(signed_rank.one_sided([1, 1, -1]), (7 / 8, 4 / 8))
+        # What equals the centre says nothing.
+        self.assertEqual(signed_rank.two_sided([0, 0, 1, 2, 3]), 2 / 8)
+        self.assertEqual(signed_rank.two_sided([0, 0]), 1)
+
+    def test_estimate(self):
+        # Averages of 0, 1, 5: 0 0.5 1 2.5 3 5.
+        self.assertEqual(signed_rank.estimate([5, 0, 1]), 1.75)
+
+    def test_interval(self):
+        # 6 rounds: 1 / 64 lies below the lowest average, 2 / 64 below the second.
+        self.assertEqual(signed_rank.interval([6, 2, 3, 1, 4, 5]), (1, 6, 1 - 2 / 64))
+        self.assertIsNone(signed_rank.interval([1, 2, 3, 4, 5]))
+        # 8 rounds: sums 0 to 3 come 1 + 1 + 1 + 2 = 5 times in 256, 0 to 4 come 7 times: too much.
+        # So the fourth average from either end: 1, 1.5, 2, 2 and 8, 7.5, 7, 7.
+        self.assertEqual(signed_rank.interval([1, 2, 3, 4, 5, 6, 7, 8]), (2, 7, 1 - 10 / 256))
+
+    def test_textbook(self):
+        # Hollander and Wolfe, table 3.1: nine patients before and after; their results.
+        before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
+        after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+        change = [b - a for a, b in zip(before, after)]
+        self.assertAlmostEqual(signed_rank.one_sided(change)[0], 0.0195, 4)
+        self.assertAlmostEqual(signed_rank.estimate(change), -0.46, 3)
+        low, high, coverage = signed_rank.interval(change)
+        self.assertAlmostEqual(low, -0.786, 3)
+        self.assertAlmostEqual(high, -0.010, 3)
+        self.assertAlmostEqual(coverage, 0.961, 3)
+
+    def test_interval_is_what_the_test_accepts(self):
+        values = [0.31, -0.12, 0.44, 0.05, 0.27, 0.61, -0.08, 0.19, 0.5, 0.33]
+        low, high, _ = signed_rank.interval(values)
+        for centre in (low + 1e-9, high - 1e-9):
+            self.assertGreater(signed_rank.two_sided(values, centre), 0.05)
+        for centre in (low - 1e-9, high + 1e-9):
+            self.assertLessEqual(signed_rank.two_sided(values, centre), 0.05)
+
+    def test_holm(self):
+        # 0.01 * 3, 0.03 * 2, and 0.04 * 1, which must not be less than the one before it.
+        adjusted = signed_rank.holm([0.01, 0.04, 0.03])
+        for value, wanted in zip(adjusted, [0.03, 0.06, 0.06]):
+            self.assertAlmostEqual(value, wanted)
+        self.assertEqual(signed_rank.holm([0.9, 0.8]), [1, 1])
+
+    def test_rounds_needed(self):
+        # 2 / 2^6 < 0.05 < 2 / 2^5; 36 * 2 / 2^11 < 0.05 < 36 * 2 / 2^10.
+        self.assertEqual(signed_rank.rounds_needed(1), 6)
+        self.assertEqual(signed_rank.rounds_needed(36), 11)
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="nestline_bench_tools_test.")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+        return str(path)
+
+    def program(self, name, **speeds):
+        return self.script(name, FAKE_PROGRAM.format(python=sys.executable, speeds=speeds))
+
+    root = ROOT
+
+    def bench(self, *arguments):
+        """Runs scripts/bench; returns status, standard output and standard error."""
+        path = f"{self.folder}{os.pathsep}{os.environ.get('PATH', '')}"
+        done = subprocess.run(
+            [sys.executable, str(self.root / "scripts" / "bench"), *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def expect_trouble(self, arguments, *parts):
+        status, _, err = self.bench(*arguments)
+        self.assertEqual(status, 2, err)
+        for part in parts:
+            self.assertIn(part, err)
+        self.assertNotIn("Traceback", err)
+
+
+class Compare(Command):
+    def line_of(self, name, out):
+        return next(line for line in out.splitlines() if line.startswith(name + " "))
+
+    def test_same_speed(self):
+        a = self.program("a", one=1e6, two=2e6, time_three=3e6)
+        b = self.program("b", one=1e6, two=2e6, time_three=3e6)
+        status, out, err = self.bench("compare", a, b)
+        self.assertEqual((status, err), (0, ""))
+        # 7 rounds for 3 benchmarks and 2 more.
+        self.assertIn("benchmarks: 3, rounds: 9, enough for", out)
+        self.assertIn("alone, which takes 7\n", out)
+        self.assertNotIn("slower", out)
+        self.assertNotIn("faster", out)
+        self.assertEqual(pathlib.Path(a + ".runs").read_text(), "9")
+
+    def test_slower_and_faster(self):
+        a = self.program("a", one=1e6, two=2e6, time_three=3e6, four=4e6)
+        b = self.program("b", one=0.8e6, two=2e6, time_three=3.6e6, four=4e6)
+        status, out, err = self.bench("compare", a, b, "--json", "out.json")
+        self.assertEqual((status, err), (1, ""))
+        self.assertRegex(self.line_of("one", out), r" (0\.79|0\.80)\d .*slower, by more than 5 %")
+        self.assertNotRegex(self.line_of("two", out), "slower|faster")
+        self.assertRegex(self.line_of("time_three", out), r" (1\.19|1\.20)\d .*faster$")
+        self.assertIn("slower by more than 5 %: 1 of 4", out)
+        report = json.loads((self.folder / "out.json").read_text(encoding="utf-8"))
+        one = report["benchmarks"][0]
+        self.assertEqual((one["name"], one["verdict"], one["regression"]), ("one", "slower", True))
+        self.assertEqual(len(one["a_speeds"]), report["rounds"])
+
+    def test_threshold(self):
+        a = self.program("a", one=1e6)
+        b = self.program("b", one=0.9e6)
+        status, out, _ = self.bench("compare", a, b, "--threshold", "20", "--rounds", "10")
+        self.assertEqual(status, 0)
+        self.assertRegex(self.line_of("one", out), "slower$")
+
+    def test_few_rounds(self):
+        a = self.program("a", one=1e6)
+        b = self.program("b", one=0.5e6)
+        status, out, _ = self.bench("compare", a, b, "--rounds", "5")
+        self.assertEqual(status, 0)
+        self.assertIn("rounds: 5, too few for an interval", out)
+        self.assertNotIn("slower", out)
+
+    def test_filter_and_lonely(self):
+        a = self.program("a", one=1e6, two=1e6, old=1e6)
+        b = self.program("b", one=1e6, two=1e6, new=1e6)
+        _, out, _ = self.bench("compare", a, b, "--rounds", "1", "--filter", "^(two|old|new)$")
+        self.assertIn(f"only in {a}, not compared: old", out)
+        self.assertIn(f"only in {b}, not compared: new", out)
+        self.assertNotIn("\none", out)
+        self.assertIn("\ntwo", out)
+
+    def test_build_folder(self):
+        a = self.program("a", one=1e6)
+        self.program("build/bench/nestline_bench", one=1e6)
+        status, out, err = self.bench("compare", a, "build", "--rounds", "1")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("B: build/bench/nestline_bench", out)
+
+    def test_trouble(self):
+        good = self.program("good", one=1e6)
+        other = self.program("other", two=1e6)
+        crash = self.script("crash", "#!/bin/sh\necho ouch >&2\nkill -SEGV $$\n")
+        fails = self.script("fails", "#!/bin/sh\necho sorry >&2\nexit 5\n")
+        silent = self.script("silent", "#!/bin/sh\n")
+        garbage = self.script("garbage", "#!/bin/sh\necho hello\n")
+        row = '{"name": "one", "error_occurred": true, "error_message": "too small"}'
+        error = self.script("error", f"#!/bin/sh\necho '{{\"benchmarks\": [{row}]}}'\n")
+        (self.folder / "folder").mkdir()
+        (self.folder / "text").write_text("no program", encoding="utf-8")
+        self.expect_trouble(["compare", good, "no-such-commit"], "no-such-commit is no commit of")
+        self.expect_trouble(["compare", "--", good], "required: A, B")
+        self.expect_trouble(["compare", good, "folder"], "folder is no build folder")
+        self.expect_trouble(["compare", "text", good], "text is a file that cannot be executed")
+        self.expect_trouble(["compare", good, other], "no benchmark in common")
+        self.expect_trouble(["compare", good, crash], "killed by signal 11", "ouch")
+        self.expect_trouble(["compare", fails, good], "exit status 5", "sorry")
+        self.expect_trouble(["compare", silent, good], "no benchmark ran")
+        self.expect_trouble(["compare", good, garbage], "no JSON of Google Benchmark")
+        self.expect_trouble(["compare", good, error], "one: too small")
+        self.expect_trouble(["compare", good, good, "--filter", "("], "--filter: ")
+        self.expect_trouble(["compare", good, good, "--rounds", "0"], "--rounds: at least 1")
+        self.expect_trouble(["compare", good, good, "--threshold", "100"], "--threshold: a percent")
+        self.expect_trouble([], "usage: scripts/bench")
+
+
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class Commits(Command):
+    """In a repository of two commits, of which the second is slower."""
+
+    def git(self, *arguments):
+        identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+        command = ["git", *identity, "-c", "commit.gpgsign=false", *arguments]
+        done = subprocess.run(command, cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def setUp(self):
+        super().setUp()
+        self.script("cmake", FAKE_CMAKE.format(python=sys.executable))
+        self.root = self.folder / "repository"
+        for part in ("scripts/bench", "bench/tools"):
+            (self.root / part).parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, self.root / part)
+        (self.root / "CMakePresets.json").write_text("{}", encoding="utf-8")
+        (self.root / ".gitignore").write_text("/build/\n", encoding="utf-8")
+        self.git("init", "--quiet")
+        for title, speed in [("Be fast", 1e6), ("Be slow, on purpose", 0.8e6)]:
+            self.program("repository/program", one=speed)
+            self.git("add", ".")
+            self.git("commit", "--quiet", "-m", title)
+
+    def test_compare(self):
+        old, new = self.git("rev-parse", "HEAD~1"), self.git("rev-parse", "HEAD")
+        status, out, err = self.bench("compare", "HEAD~1", "HEAD")
+        self.assertEqual((status, err), (1, ""))
+        self.assertIn(f"A: {old[:12]} Be fast\nB: {new[:12]} Be slow, on purpose\n", out)
+        self.assertTrue((self.root / "build" / "compare" / old / "build" / "bench").is_dir())
+        # The work trees are there already, or were removed by hand.
+        shutil.rmtree(self.root / "build" / "compare" / old)
+        self.assertEqual(self.bench("compare", "HEAD", "HEAD~1")[0], 0)
+
+    def test_run(self):
+        out = self.folder / "out.json"
+        status, _, err = self.bench("run", "--out", str(out), "--", "--benchmark_filter=o")
+        self.assertEqual((status, err), (0, ""))
+        result = json.loads(out.read_text(encoding="utf-8"))
+        context = result["context"]
+        self.assertEqual(context["commit"], self.git("rev-parse", "HEAD"))
+        self.assertEqual(context["commit_title"], "Be slow, on purpose")
+        self.assertEqual(context["commit_date"], self.git("show", "-s", "--format=%cI"))
+        self.assertRegex(context["machine"], r", \d+ cores?$")
+        self.assertEqual(result["benchmarks"][0]["name"], "one")
+        self.program("repository/program", one=1e6)
+        self.assertEqual(self.bench("run")[0], 0)
+        (path,) = (self.root / "build" / "bench" / "results").iterdir()
+        result = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual(result["context"]["commit"], self.git("rev-parse", "HEAD") + "-changed")
+
+
+class Count(Command):
+    def setUp(self):
+        super().setUp()
+        self.script("valgrind", FAKE_VALGRIND.format(python=sys.executable))
+        self.toolchain("g++ 12.2.0")
+        self.counts(100000, 50000)
+        self.arguments = ["count", "--program", "/bin/true", "--file", "record.json"]
+
+    def toolchain(self, compiler):
+        text = f"compiler {compiler}\nhighway 1.0.3\n"
+        (self.folder / "toolchain").write_text(text, encoding="utf-8")
+
+    def counts(self, first, second, name="second"):
+        counts = {"AVX2": {"first": first, name: second}, "SCALAR": {"first": 700000}}
+        (self.folder / "counts").write_text(json.dumps(counts), encoding="utf-8")
+
+    def record(self):
+        status, out, err = self.bench(*self.arguments, "--record")
+        self.assertEqual((status, err), (0, ""), out)
+
+    def expect(self, wanted, *parts):
+        status, out, err = self.bench(*self.arguments)
+        self.assertEqual((status, err), (wanted, ""), out)
+        for part in parts:
+            self.assertRegex(out, part)
+
+    def test_record(self):
+        self.record()
+        record = json.loads((self.folder / "record.json").read_text(encoding="utf-8"))
+        versions = {"compiler": "g++ 12.2.0", "highway": "1.0.3", "valgrind": "9.9.9"}
+        self.assertEqual(record["toolchain"], versions)
+        counts = {"AVX2": {"first": 100.0, "second": 50.0}, "SCALAR": {"first": 700.0}}
+        self.assertEqual(record["instructions_per_key"], counts)
+
+    def test_check(self):
+        self.record()
+        self.expect(0, "3 counts, 0 differ")
+        self.counts(100900, 49600)
+        self.expect(0, r"first +AVX2 +100\.000 +100\.900 +\+0\.90%\n", "3 counts, 0 differ")
+        self.counts(102000, 50000)
+        self.expect(1, r"first +AVX2 .*\+2\.00% +ROSE", "3 counts, 1 differ", "--record")
+        self.counts(100000, 49000)
+        self.expect(1, r"second +AVX2 .*-2\.00% +fell: re-record")
+        self.counts(100000, 50000, "third")
+        self.expect(1, r"third +AVX2 +- +50\.000 +not recorded", r"second .*recorded, but gone")
+
+    def test_skip(self):
+        self.record()
+        self.toolchain("g++ 13.1.0")
+        self.expect(77, "skipped: the counts were recorded with compiler g\\+\\+ 12.2.0, here is g")
+        self.toolchain("g++ 12.2.0")
+        (self.folder / "lacking").touch()
+        self.expect(77, "skipped: this build has no target AVX2")
+
+    def test_trouble(self):
+        self.expect_trouble(self.arguments, "record.json is missing; make it with")
+        (self.folder / "record.json").write_text("{}", encoding="utf-8")
+        self.expect_trouble(self.arguments, "record.json is no record of counts")
+
+
+if __name__ == "__main__":
+    unittest.main()
