@@ -3,9 +3,10 @@
 #
 #   install_test.sh CMAKE COMPILER SOURCE BUILD VERSION
 #
-# BUILD is a finished build of the static or the shared library; the other kind is built here. Each
-# of the two is installed and linked by a program through find_package and through pkg-config, and
-# the program has to print what it should; and so has a program in C with the library for C. The
+# BUILD is a finished build of the static or the shared library; the other kind is linked here, from
+# BUILD's object files, which are the same for both. Each of the two is installed and linked by a
+# program through find_package and through pkg-config, and the program has to print what it should;
+# and so has a program in C with the library for C. A server loads the installed Redis module. The
 # shared library must export nothing but our names, and nestline must configure as a part of another
 # project without bringing its tests along.
 set -euo pipefail
@@ -27,6 +28,24 @@ quietly() {
 # configure FOLDER BUILD_FOLDER OPTION...
 configure() {
   quietly "$cmake" -S "$1" -B "$2" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release "${@:3}"
+}
+
+# write_copier FILE: a program to stand in front of a compiler. It copies the object file that BUILD
+# has under the same name, and compiles what BUILD has not.
+write_copier() {
+  cat >"$1" <<EOF
+#!/usr/bin/env bash
+for ((i = 1; i < \$#; ++i)); do
+  [[ \${!i} == -o ]] || continue
+  object=\${*:i + 1:1}
+  [[ \$object == /* ]] || object=\$PWD/\$object
+  twin=$build/\${object#"$work/build/"}
+  [[ \$twin != *.o || ! -f \$twin ]] || exec cp "\$twin" "\$object"
+done
+echo "\$object" >>"$work/compiled"
+exec "\$@"
+EOF
+  chmod +x "$1"
 }
 
 # check_program WHAT PROGRAM: runs a linked program and compares what it prints.
@@ -81,6 +100,31 @@ check_installed() {
   echo "$kind, installed command: works"
 }
 
+# check_module KIND PREFIX: a server loads the installed module, and the module works.
+check_module() {
+  local kind=$1 module server asked="redis-cli -s $work/socket"
+  module=$(find "$2" -name nestline_redis.so)
+  [[ -n $module ]] || return 0
+  if ! command -v redis-server >/dev/null || ! command -v redis-cli >/dev/null; then
+    echo "$kind, installed module: not tried, there is no redis-server with redis-cli"
+    return
+  fi
+  redis-server --port 0 --unixsocket "$work/socket" --dir "$work" --save "" --loadmodule "$module" \
+    >"$work/server.log" &
+  server=$!
+  # Up to two minutes.
+  for ((i = 0; i < 1200; ++i)); do
+    [[ $($asked PING 2>/dev/null) != PONG ]] || break
+    kill -0 "$server" 2>/dev/null || { cat "$work/server.log" >&2; fail "$kind: the server ended"; }
+    sleep 0.1
+  done
+  [[ $($asked CF.ADD key item) == 1 && $($asked CF.EXISTS key item) == 1 ]] \
+    || { cat "$work/server.log" >&2; fail "$kind: the module in a server"; }
+  $asked SHUTDOWN NOSAVE
+  wait "$server"
+  echo "$kind, installed module: works"
+}
+
 # check_exports LIBRARY: every name that the library defines for others belongs to nestline.
 check_exports() {
   local names strange
@@ -98,9 +142,16 @@ else
 fi
 quietly "$cmake" --install "$build" --prefix "$work/$given"
 
-configure "$source" "$work/build" -DBUILD_SHARED_LIBS=$other_is_shared -DNESTLINE_WERROR=ON \
-  -DNESTLINE_BUILD_TESTS=OFF -DNESTLINE_BUILD_BENCH=OFF -DNESTLINE_BUILD_REDIS=OFF
+# The object files depend on these.
+same=()
+while IFS= read -r line; do same+=("-D$line"); done < <(
+  grep -E '^(CMAKE_BUILD_TYPE|CMAKE_CXX_FLAGS(_[A-Z]+)?|NESTLINE_BUILD_(C|REDIS)):' "$build/CMakeCache.txt"
+)
+write_copier "$work/copier"
+configure "$source" "$work/build" "${same[@]}" -DBUILD_SHARED_LIBS=$other_is_shared \
+  -DCMAKE_CXX_COMPILER_LAUNCHER="$work/copier" -DNESTLINE_BUILD_TESTS=OFF -DNESTLINE_BUILD_BENCH=OFF
 quietly "$cmake" --build "$work/build" --parallel 2
+[[ ! -s $work/compiled ]] || fail "compiled once more:"$'\n'"$(cat "$work/compiled")"
 quietly "$cmake" --install "$work/build" --prefix "$work/$other"
 
 # The build folder of the other kind is gone before its installation is used.
@@ -111,6 +162,8 @@ if [[ -n $(find "$work/$given" -name nestline-c.pc) ]]; then
   check_installed_c "$given" "$work/$given"
   check_installed_c "$other" "$work/$other"
 fi
+check_module "$given" "$work/$given"
+check_module "$other" "$work/$other"
 check_exports "$(find "$work/shared" -name libnestline.so)"
 
 configure "$source/tests/packaging/install" "$work/part" -DNESTLINE_SOURCE="$source"
