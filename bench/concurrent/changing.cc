@@ -37,7 +37,7 @@ ConcurrentFilter touched_filter(int bits, std::size_t bytes) {
 void insert_threads(benchmark::State& state, int bits, std::size_t bytes, unsigned threads) {
   constexpr std::uint64_t kParts = 512;
   const std::uint64_t each = keys_at(0.90, bits, bytes) / threads / kParts;
-  Team& team = whole_team();
+  PinnedThreads& pinned = all_cores();
   Side together;
   Side alone;
   for (auto _ : state) {
@@ -54,9 +54,9 @@ void insert_threads(benchmark::State& state, int bits, std::size_t bytes, unsign
     };
     const double before = together.seconds();
     for (std::uint64_t part = 0; part < kParts; ++part) {
-      const double shared = team.run(0, threads, [&](unsigned m) { insert(many, part, m, m); });
+      const double shared = pinned.run(0, threads, [&](unsigned m) { insert(many, part, m, m); });
       together.add(each * threads, shared);
-      const double single = team.run(static_cast<unsigned>(part % threads), 1, [&](unsigned by) {
+      const double single = pinned.run(static_cast<unsigned>(part % threads), 1, [&](unsigned by) {
         for (unsigned m = 0; m < threads; ++m) insert(one, part, m, by);
       });
       alone.add(each * threads, single);
@@ -144,7 +144,7 @@ struct Stage {
       : set(keys, arguments...) {
     const std::uint64_t each = keys / threads;
     for (unsigned m = 0; m < threads; ++m) actors.push_back({m * kOwner, m * kOwner + each});
-    whole_team().run(0, threads, [&](unsigned m) {
+    all_cores().run(0, threads, [&](unsigned m) {
       for (std::uint64_t i = 0; i < each; ++i) actors[m].wrong += !set.insert(m * kOwner + i);
     });
   }
@@ -169,11 +169,11 @@ void mix(benchmark::State& state, int bits, unsigned threads) {
   Stage<FilterSet>& filter = *kept.second;
   std::vector<std::vector<std::uint64_t>> scripts;
   for (unsigned m = 0; m < threads; ++m) scripts.push_back(make_script(m));
-  Team& team = whole_team();
+  PinnedThreads& pinned = all_cores();
   Side ours;
   Side theirs;
   const auto perform = [&](auto& stage, Side& side) {
-    const double rate = team.rate(
+    const double rate = pinned.rate(
         0, threads, kPhase, [&](unsigned m) { return stage.actors[m].act(stage.set, scripts[m]); });
     side.add(static_cast<std::size_t>(rate * kPhase), kPhase);
   };
@@ -192,7 +192,7 @@ void mix(benchmark::State& state, int bits, unsigned threads) {
 }  // namespace
 
 void add_changing() {
-  const unsigned cores = whole_team().size();
+  const unsigned cores = all_cores().size();
   for (const int bits : kWidths) {
     for (const std::size_t bytes : sizes()) {
       for (unsigned threads = 2; threads <= cores; ++threads) {

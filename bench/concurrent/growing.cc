@@ -125,7 +125,7 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
     ConcurrentFilter filter(full.snapshot());
     std::atomic<Phase> phase = before;
     std::atomic<bool> over = false;
-    whole_team().run(0, 2, [&](unsigned m) {
+    all_cores().run(0, 2, [&](unsigned m) {
       if (m == 1) {
         std::this_thread::sleep_for(kQuiet);
         const double start = now();
@@ -173,7 +173,7 @@ void add_growing() {
                 [=](benchmark::State& state) { growing<Filter>(state, bits, bytes); });
       add_timed("grow/concurrent" + end, iterations,
                 [=](benchmark::State& state) { growing<ConcurrentFilter>(state, bits, bytes); });
-      if (whole_team().size() > 1) {
+      if (all_cores().size() > 1) {
         add_timed("grow/lookups_meanwhile" + end, 1,
                   [=](benchmark::State& state) { asking_meanwhile(state, bits, bytes); });
       }

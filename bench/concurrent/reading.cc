@@ -120,13 +120,13 @@ void more_threads(benchmark::State& state, int bits, std::size_t bytes, int hit_
     benchmark::DoNotOptimize(ceiling.seconds(random_numbers().subspan(readers[m].at, kPiece)));
     return kPiece;
   };
-  Team& team = whole_team();
+  PinnedThreads& pinned = all_cores();
   const auto measure = [&](const auto& piece, Side& alone, Side& together) {
     for (unsigned m = 0; m < threads; ++m) {
-      const double rate = team.rate(m, 1, kPhase / threads, piece);
+      const double rate = pinned.rate(m, 1, kPhase / threads, piece);
       alone.add(static_cast<std::size_t>(rate * kPhase), kPhase);
     }
-    const double rate = team.rate(0, threads, kPhase, piece);
+    const double rate = pinned.rate(0, threads, kPhase, piece);
     together.add(static_cast<std::size_t>(rate * kPhase), kPhase);
   };
   Side alone;
@@ -236,14 +236,14 @@ void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit
       if (hit_rate == 100) missed += keys.size() - hits;
     }
   };
-  Team& team = whole_team();
+  PinnedThreads& pinned = all_cores();
   Side alone;
   Side beside;
   for (auto _ : state) {
-    team.run(0, 1, [&](unsigned) { read(alone); });
+    pinned.run(0, 1, [&](unsigned) { read(alone); });
     std::atomic<bool> over = false;
     const double before = beside.seconds();
-    team.run(0, 2, [&](unsigned m) {
+    pinned.run(0, 2, [&](unsigned m) {
       if (m == 1) return writer.run(over);
       read(beside);
       over = true;
@@ -273,7 +273,7 @@ void add_reading() {
       }
     }
   };
-  const unsigned cores = whole_team().size();
+  const unsigned cores = all_cores().size();
   each([cores](int bits, std::size_t bytes, int hit_rate, const std::string& end) {
     for (const Form form : {Form::batch, Form::single}) {
       add_timed(

@@ -4,7 +4,7 @@
 
 namespace nestline::bench {
 
-double blocks_touched(const Filter& filter, std::span<const std::uint64_t> keys) {
+double blocks_a_lookup(const Filter& filter, std::span<const std::uint64_t> keys) {
   const Filter::State& state = FilterAccess::state(filter);
   std::uint64_t second = 0;
   with_table<NoLocks>(state, [&](const auto& table) {

@@ -11,7 +11,7 @@ namespace nestline::bench {
 
 // Blocks of a question, on the average of these: 1, or 2 where home has no match and its mark says
 // that the key may be away.
-double blocks_touched(const Filter& filter, std::span<const std::uint64_t> keys);
+double blocks_a_lookup(const Filter& filter, std::span<const std::uint64_t> keys);
 
 }  // namespace nestline::bench
 

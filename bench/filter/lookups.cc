@@ -45,7 +45,7 @@ void report_filter(benchmark::State& state, const Filter& filter,
   }
   state.counters["bits_per_key"] =
       static_cast<double>(filter.memory_bytes()) * 8 / static_cast<double>(filter.size());
-  state.counters["bytes_touched"] = 64 * blocks_touched(filter, keys);
+  state.counters["bytes_touched"] = 64 * blocks_a_lookup(filter, keys);
 }
 
 void batch(benchmark::State& state, int load, int bits, std::size_t bytes, int hit_rate) {

@@ -114,15 +114,15 @@ void inserts(benchmark::State& state, int bits, std::size_t bytes) {
 
 }  // namespace
 
-void add_stages() {
+void add_kernel_cycles() {
   for (const int bits : kWidths) {
     for (const std::size_t bytes : sizes()) {
       const std::string end = "/" + suffix(bits, bytes);
       const int several = bytes < kMib ? 200 : bytes <= 16 * kMib ? 5 : 1;
-      add("stages/lookup" + end, [=](benchmark::State& state) {
+      add("cycles/lookup" + end, [=](benchmark::State& state) {
         lookups(state, bits, bytes);
       })->Iterations(5 * several);
-      add("stages/insert" + end, [=](benchmark::State& state) {
+      add("cycles/insert" + end, [=](benchmark::State& state) {
         inserts(state, bits, bytes);
       })->Iterations(several);
     }

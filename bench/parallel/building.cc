@@ -67,7 +67,7 @@ void build(benchmark::State& state, int bits, std::size_t bytes, unsigned thread
 }  // namespace
 
 void add_building() {
-  const unsigned cores = whole_team().size();
+  const unsigned cores = all_cores().size();
   for (const int bits : kWidths) {
     for (const std::size_t bytes : sizes()) {
       const int iterations = bytes > 16 * kMib ? 1 : bytes > kMib ? 4 : 100;

@@ -19,7 +19,7 @@
 //   insert/batch/from_empty       to 95 %;  /last_5_percent: from 90 %, also /single
 //   erase/batch                   from 95 %
 //   churn/batch                   4096 oldest keys erased, 4096 inserted, again and again, at 95 %
-//   stages/lookup, /insert        cycles a key of the parts of it: see stages.cc
+//   cycles/lookup, /insert        cycles a key of the parts of it: see kernel_cycles.cc
 //   file/save, load, map          file/map_then_ask: the first questions to a mapped file
 //
 // Other filters and sets: reference/NAME/OPERATION: `rate` is the reference's, `nestline` that of
@@ -104,7 +104,7 @@ int run(int argc, char** argv) {
   add_context();
   add_lookups();
   add_changes();
-  add_stages();
+  add_kernel_cycles();
   add_files();
   add_references();
   add_reading();

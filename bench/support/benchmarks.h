@@ -14,15 +14,15 @@
 namespace nestline::bench {
 
 // Each registers its benchmarks.
-void add_lookups();     // one thread: widths, loads, sizes, hit rates, lengths of batches, strings
-void add_changes();     // one thread: inserts, erases, both in turn
-void add_stages();      // one thread: cycles of the parts of a lookup and an insert
-void add_files();       // save, load, map
-void add_references();  // the same on other filters and sets, beside nestline
-void add_reading();     // lookups: against Filter, with more threads, beside a writer
-void add_changing();    // inserts with more threads; a mix of everything against libcuckoo
-void add_building();    // parallel::build
-void add_growing();     // growth, and lookups meanwhile
+void add_lookups();  // one thread: widths, loads, sizes, hit rates, lengths of batches, strings
+void add_changes();  // one thread: inserts, erases, both in turn
+void add_kernel_cycles();  // one thread: cycles of the parts of a lookup and an insert
+void add_files();          // save, load, map
+void add_references();     // the same on other filters and sets, beside nestline
+void add_reading();        // lookups: against Filter, with more threads, beside a writer
+void add_changing();       // inserts with more threads; a mix of everything against libcuckoo
+void add_building();       // parallel::build
+void add_growing();        // growth, and lookups meanwhile
 
 // Keys are asked for by one call, or by one each.
 enum class Form { batch, single };

@@ -36,7 +36,7 @@ void bind_to(int core) {
 
 }  // namespace
 
-Team::Team(unsigned members) : times_(members) {
+PinnedThreads::PinnedThreads(unsigned members) : times_(members) {
   for (unsigned m = 0; m < members; ++m) {
     threads_.emplace_back([this, m, core = cores()[m % cores().size()]] {
       bind_to(core);
@@ -45,12 +45,13 @@ Team::Team(unsigned members) : times_(members) {
   }
 }
 
-Team::~Team() {
+PinnedThreads::~PinnedThreads() {
   run(0, 0, {});
   for (std::thread& thread : threads_) thread.join();
 }
 
-double Team::run(unsigned first, unsigned count, const std::function<void(unsigned)>& work) {
+double PinnedThreads::run(unsigned first, unsigned count,
+                          const std::function<void(unsigned)>& work) {
   work_ = count != 0 ? &work : nullptr;
   first_ = first;
   count_ = count;
@@ -68,8 +69,8 @@ double Team::run(unsigned first, unsigned count, const std::function<void(unsign
   return end - begin;
 }
 
-double Team::rate(unsigned first, unsigned count, double seconds,
-                  const std::function<std::size_t(unsigned)>& piece) {
+double PinnedThreads::rate(unsigned first, unsigned count, double seconds,
+                           const std::function<std::size_t(unsigned)>& piece) {
   std::vector<double> rates(first + count);
   run(first, count, [&](unsigned m) {
     const double begin = now();
@@ -86,7 +87,7 @@ double Team::rate(unsigned first, unsigned count, double seconds,
   return sum;
 }
 
-void Team::member(unsigned m) {
+void PinnedThreads::member(unsigned m) {
   for (std::uint32_t seen = 0;; ++seen) {
     round_.wait(seen);
     const bool over = work_ == nullptr;
@@ -103,9 +104,9 @@ void Team::member(unsigned m) {
   }
 }
 
-Team& whole_team() {
-  static Team team(static_cast<unsigned>(cores().size()));
-  return team;
+PinnedThreads& all_cores() {
+  static PinnedThreads threads_of_cores(static_cast<unsigned>(cores().size()));
+  return threads_of_cores;
 }
 
 }  // namespace nestline::bench

@@ -14,12 +14,12 @@
 
 namespace nestline::bench {
 
-class Team {
+class PinnedThreads {
  public:
-  explicit Team(unsigned members);
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  explicit PinnedThreads(unsigned members);
+  ~PinnedThreads();
+  PinnedThreads(const PinnedThreads&) = delete;
+  PinnedThreads& operator=(const PinnedThreads&) = delete;
 
   [[nodiscard]] unsigned size() const { return static_cast<unsigned>(threads_.size()); }
 
@@ -51,7 +51,7 @@ class Team {
 };
 
 // One member for each core that this process may use.
-Team& whole_team();
+PinnedThreads& all_cores();
 
 }  // namespace nestline::bench
 

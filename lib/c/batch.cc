@@ -62,10 +62,10 @@ std::uint64_t erase_batch(nestline_filter* filter, const Keys& keys, std::uint8_
 
 // Questions: work(filter, first, keys) on each part gives the number of yeses.
 template <class Keys, typename Out, typename Work>
-std::uint64_t ask_batch(const nestline_filter* filter, const Keys& keys, const Out* out,
-                        const char* out_is_null, const char** error, Work&& work) {
+std::uint64_t query_batch(const nestline_filter* filter, const Keys& keys, const Out* out,
+                          const char* out_is_null, const char** error, Work&& work) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    return ask(filter, [&](const auto& one) {
+    return with_filter(filter, [&](const auto& one) {
       check_keys(keys);
       require(out != nullptr || keys.size() == 0, out_is_null);
       std::uint64_t total = 0;
@@ -80,20 +80,20 @@ std::uint64_t ask_batch(const nestline_filter* filter, const Keys& keys, const O
 template <class Keys>
 std::uint64_t may_contain_batch(const nestline_filter* filter, const Keys& keys, std::uint8_t* out,
                                 const char** error) {
-  return ask_batch(filter, keys, out, "the array of answers is NULL", error,
-                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
-                     return one.may_contain(part, std::span(out + first, part.size()));
-                   });
+  return query_batch(filter, keys, out, "the array of answers is NULL", error,
+                     [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+                       return one.may_contain(part, std::span(out + first, part.size()));
+                     });
 }
 
 template <class Keys>
 std::uint64_t may_contain_bits(const nestline_filter* filter, const Keys& keys,
                                std::uint64_t* bitmap, const char** error) {
-  return ask_batch(filter, keys, bitmap, "the bitmap is NULL", error,
-                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
-                     const std::size_t words = part.size() / 64 + (part.size() % 64 != 0);
-                     return one.may_contain_bits(part, std::span(bitmap + first / 64, words));
-                   });
+  return query_batch(filter, keys, bitmap, "the bitmap is NULL", error,
+                     [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+                       const std::size_t words = part.size() / 64 + (part.size() % 64 != 0);
+                       return one.may_contain_bits(part, std::span(bitmap + first / 64, words));
+                     });
 }
 
 void require_positions(std::size_t keys) {
@@ -104,17 +104,18 @@ void require_positions(std::size_t keys) {
 template <class Keys>
 std::uint64_t select_batch(const nestline_filter* filter, const Keys& keys,
                            std::uint32_t* positions, const char** error) {
-  return ask_batch(filter, keys, positions, "the array of positions is NULL", error,
-                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t total) {
-                     require_positions(keys.size());
-                     // At most one position a key: so this part's end where its keys end.
-                     const std::span hits(positions + total, part.size());
-                     const std::size_t found = one.select(part, hits);
-                     for (std::uint32_t& i : hits.first(found)) {
-                       i += static_cast<std::uint32_t>(first);
-                     }
-                     return found;
-                   });
+  return query_batch(
+      filter, keys, positions, "the array of positions is NULL", error,
+      [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t total) {
+        require_positions(keys.size());
+        // At most one position a key: so this part's end where its keys end.
+        const std::span hits(positions + total, part.size());
+        const std::size_t found = one.select(part, hits);
+        for (std::uint32_t& i : hits.first(found)) {
+          i += static_cast<std::uint32_t>(first);
+        }
+        return found;
+      });
 }
 
 template <class AnyFilter, typename Key>
@@ -144,7 +145,7 @@ std::uint64_t select_from(const nestline_filter* filter, const Keys& keys,
                           const std::uint32_t* selection, std::size_t selected,
                           std::uint32_t* positions, const char** error) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    return ask(filter, [&](const auto& one) -> std::uint64_t {
+    return with_filter(filter, [&](const auto& one) -> std::uint64_t {
       keys.check_arrays();
       require_array(selection, selected, "the selection is NULL");
       require_array(positions, selected, "the array of positions is NULL");
@@ -161,11 +162,11 @@ std::uint64_t select_from(const nestline_filter* filter, const Keys& keys,
 template <class Keys>
 bool count_batch(const nestline_filter* filter, const Keys& keys, std::uint8_t* copies,
                  const char** error) {
-  return ask_batch(filter, keys, copies, "the array of counts is NULL", error,
-                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
-                     one.count(part, std::span(copies + first, part.size()));
-                     return std::uint64_t{0};
-                   }) != NESTLINE_NO_COUNT;
+  return query_batch(filter, keys, copies, "the array of counts is NULL", error,
+                     [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+                       one.count(part, std::span(copies + first, part.size()));
+                       return std::uint64_t{0};
+                     }) != NESTLINE_NO_COUNT;
 }
 
 using Integers = WordKeys<std::uint64_t>;

@@ -32,7 +32,7 @@ nestline_filter* make_handle(const char** error, Make&& make) {
 
 // The filter's content at one instant.
 Filter snapshot(const nestline_filter* filter) {
-  return ask(filter, [](const auto& one) { return one.snapshot(); });
+  return with_filter(filter, [](const auto& one) { return one.snapshot(); });
 }
 
 Options options_of(const nestline_options* given) {
@@ -62,8 +62,8 @@ std::filesystem::path path_of(const char* path) {
 // What cannot fail, for a filter that is not NULL.
 template <typename Question>
 auto describe(const nestline_filter* filter, Question&& question) noexcept {
-  using Answer = decltype(ask(filter, question));
-  return filter == nullptr ? Answer{} : ask(filter, question);
+  using Answer = decltype(with_filter(filter, question));
+  return filter == nullptr ? Answer{} : with_filter(filter, question);
 }
 
 }  // namespace

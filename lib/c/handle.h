@@ -21,7 +21,7 @@ namespace nestline::c {
 
 // Returns question(filter), the filter being one of the two kinds.
 template <typename Question>
-auto ask(const nestline_filter* filter, Question&& question) {
+auto with_filter(const nestline_filter* filter, Question&& question) {
   require(filter != nullptr, "the filter is NULL");
   return std::visit(std::forward<Question>(question), filter->either);
 }

@@ -35,14 +35,14 @@ nestline_outcome insert(nestline_filter* filter, const char** error, Change&& ch
 template <typename MakeKey>
 bool may_contain(const nestline_filter* filter, const char** error, MakeKey&& key) {
   return guarded(error, true, [&] {
-    return ask(filter, [&](const auto& one) { return one.may_contain(key()); });
+    return with_filter(filter, [&](const auto& one) { return one.may_contain(key()); });
   });
 }
 
 template <typename MakeKey>
 std::uint64_t count(const nestline_filter* filter, const char** error, MakeKey&& key) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    return ask(filter, [&](const auto& one) { return one.count(key()); });
+    return with_filter(filter, [&](const auto& one) { return one.count(key()); });
   });
 }
 

@@ -20,21 +20,22 @@ std::uint64_t hash_of(const State& state, std::uint64_t input, Input kind) {
 
 // Answers chunks of questions.
 auto asker(const State& state) {
-  return [&state](const std::uint64_t* inputs, std::size_t count, Input kind,
-                  std::uint64_t* bitmap) {
-    state.read([&](const Filter::State& table) {
-      std::array<std::uint64_t, kChunk / 64> undecided;
-      if (!table.kernels->ask_batch(table.view, inputs, count, kind, bitmap, undecided.data())) {
-        return;
-      }
-      for (std::size_t first = 0; first < count; first += 64) {
-        for_each_bit(undecided[first / 64], first, [&](std::size_t i) {
-          const bool found = contains_after_all(table, hash_of(state, inputs[i], kind));
-          bitmap[i / 64] |= std::uint64_t{found} << i % 64;
+  return
+      [&state](const std::uint64_t* inputs, std::size_t count, Input kind, std::uint64_t* bitmap) {
+        state.read([&](const Filter::State& table) {
+          std::array<std::uint64_t, kChunk / 64> undecided;
+          if (!table.kernels->try_contains_batch(table.view, inputs, count, kind, bitmap,
+                                                 undecided.data())) {
+            return;
+          }
+          for (std::size_t first = 0; first < count; first += 64) {
+            for_each_bit(undecided[first / 64], first, [&](std::size_t i) {
+              const bool found = contains_after_all(table, hash_of(state, inputs[i], kind));
+              bitmap[i / 64] |= std::uint64_t{found} << i % 64;
+            });
+          }
         });
-      }
-    });
-  };
+      };
 }
 
 }  // namespace

@@ -84,14 +84,14 @@ unsigned count_hash(const State& state, std::uint64_t hash) {
 }
 
 bool contains(const Filter::State& table, std::uint64_t hash) {
-  const Answer answer = table.kernels->ask(table.view, hash);
+  const Answer answer = table.kernels->try_contains(table.view, hash);
   if (answer == Answer::undecided) [[unlikely]]
     return contains_after_all(table, hash);
   return answer == Answer::yes;
 }
 
 bool contains_integer(const Filter::State& table, std::uint64_t key) {
-  const Answer answer = table.kernels->ask_integer(table.view, key);
+  const Answer answer = table.kernels->try_contains_integer(table.view, key);
   if (answer == Answer::undecided) [[unlikely]]
     return contains_after_all(table, table.hash(key));
   return answer == Answer::yes;

@@ -18,10 +18,20 @@ namespace HWY_NAMESPACE {
 template <class L>
 const Kernels* table() {
   static constexpr Kernels kTable = {
-      HWY_TARGET,     match<L>,       free_slots<L>,       find_residents<L>,
-      displace<L>,    contains<L>,    contains_integer<L>, contains_batch<L>,
-      ask<L>,         ask_integer<L>, ask_batch<L>,        locate_batch<L>,
-      match_batch<L>, split<L>,
+      HWY_TARGET,
+      match<L>,
+      free_slots<L>,
+      find_residents<L>,
+      displace<L>,
+      contains<L>,
+      contains_integer<L>,
+      contains_batch<L>,
+      try_contains<L>,
+      try_contains_integer<L>,
+      try_contains_batch<L>,
+      locate_batch<L>,
+      match_batch<L>,
+      split<L>,
   };
   return &kTable;
 }

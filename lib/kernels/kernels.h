@@ -74,11 +74,11 @@ struct Kernels {
                          Input input, std::uint64_t* bitmap) noexcept;
 
   // The same three beside writers, by steps R1 to R3 of locking.h.
-  Answer (*ask)(const BlocksView& view, std::uint64_t hash) noexcept;
-  Answer (*ask_integer)(const BlocksView& view, std::uint64_t key) noexcept;
+  Answer (*try_contains)(const BlocksView& view, std::uint64_t hash) noexcept;
+  Answer (*try_contains_integer)(const BlocksView& view, std::uint64_t key) noexcept;
   // A key whose bit is set in `undecided` has none in `bitmap`. True if there are such keys.
-  bool (*ask_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                    Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept;
+  bool (*try_contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                             Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept;
 
   // The homes of up to kLocateMost keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,

@@ -223,8 +223,8 @@ void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size
 }
 
 template <class L>
-bool ask_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-               std::uint64_t* bitmap, std::uint64_t* undecided) noexcept {
+bool try_contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                        Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept {
   std::uint64_t any = 0;
   look_up<L, true>(view, keys, count, input, [&](std::size_t g, const Verdict& verdict) HWY_ATTR {
     bitmap[g] = verdict.hits;
@@ -335,12 +335,12 @@ HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
 }
 
 template <class L>
-Answer ask(const BlocksView& view, std::uint64_t hash) noexcept {
+Answer try_contains(const BlocksView& view, std::uint64_t hash) noexcept {
   return ask_inline<L>(view, hash);
 }
 
 template <class L>
-Answer ask_integer(const BlocksView& view, std::uint64_t key) noexcept {
+Answer try_contains_integer(const BlocksView& view, std::uint64_t key) noexcept {
   return ask_inline<L>(view, mix_integer(key, view.secrets));
 }
 

@@ -50,7 +50,7 @@ std::size_t change_all(const char* name, KeySpan keys, std::span<std::uint8_t> c
 }
 
 template <class AnyFilter>
-std::size_t ask_all(const AnyFilter& filter, KeySpan keys, std::span<std::uint8_t> out) {
+std::size_t may_contain_all(const AnyFilter& filter, KeySpan keys, std::span<std::uint8_t> out) {
   check_length("out", out.size(), keys.size());
   return sum_of_pieces(keys.size(), [&](std::size_t, std::size_t first, std::size_t count) {
     return filter.may_contain(keys.subspan(first, count), out.subspan(first, count));
@@ -105,13 +105,13 @@ std::size_t erase(ConcurrentFilter& filter, KeySpan keys, std::span<std::uint8_t
 }
 
 std::size_t may_contain(const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
-  return ask_all(filter, keys, out);
+  return may_contain_all(filter, keys, out);
 }
 std::size_t may_contain(const ConcurrentFilter& filter, KeySpan keys, std::span<std::uint8_t> out) {
-  return ask_all(filter, keys, out);
+  return may_contain_all(filter, keys, out);
 }
 std::size_t may_contain(const MappedFilter& filter, KeySpan keys, std::span<std::uint8_t> out) {
-  return ask_all(filter, keys, out);
+  return may_contain_all(filter, keys, out);
 }
 
 std::size_t select(const Filter& filter, KeySpan keys, std::span<std::uint32_t> positions) {

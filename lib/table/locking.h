@@ -98,7 +98,7 @@ struct NoLocks {
   };
 
   // A block for a search whose result is checked later.
-  static const Block& look(const Block& block, Block&) { return block; }
+  static const Block& copy_of(const Block& block, Block&) { return block; }
 };
 
 // Waits a little longer each time: first busily, then by letting other threads run.
@@ -233,7 +233,7 @@ struct BlockLocks {
   };
 
   // A copy of the block as it stood at one instant, if that can be had soon.
-  static const Block& look(const Block& block, Block& copy) {
+  static const Block& copy_of(const Block& block, Block& copy) {
     Backoff backoff;
     for (std::uint32_t tries = 0; tries < kReadTries; ++tries) {
       const std::uint32_t before = block.header();

@@ -180,7 +180,7 @@ class SpillPlan {
   bool expand(std::uint32_t i) {
     const Place arrival = nodes_[i].arrival;
     Block copy;
-    const Block& block = Locks::look(blocks_[arrival.block], copy);
+    const Block& block = Locks::copy_of(blocks_[arrival.block], copy);
     const std::uint64_t free = kernels_.free_slots(block);
     Residents residents;
     kernels_.residents(block, residents);
@@ -286,7 +286,7 @@ class SpillPlan {
   // there: then that is the end.
   bool has_room(std::uint32_t i, const Place& arrival, std::uint32_t slot) {
     Block copy;
-    const Block& block = Locks::look(blocks_[arrival.block], copy);
+    const Block& block = Locks::copy_of(blocks_[arrival.block], copy);
     if (!find_free_way<L>(kernels_, block, arrival.bucket, end_way_)) return false;
     end_ = node_count_;
     nodes_[end_] = {arrival, i, slot};

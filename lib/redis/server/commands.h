@@ -2,7 +2,7 @@
 //
 //   create.cc   CF.RESERVE, and creation by other commands
 //   add.cc      CF.ADD, ADDNX, INSERT, INSERTNX
-//   ask.cc      CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG
+//   query.cc    CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG
 //   change.cc   CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT
 //   chunks.cc   CF.SCANDUMP, LOADCHUNK
 //
