@@ -50,7 +50,8 @@ class Cluster:
                 settings = {
                     "cluster-enabled": "yes",
                     "cluster-port": str(free_port()),
-                    "cluster-node-timeout": "3000",
+                    # Long, so that nobody is taken for dead only because the machine is busy.
+                    "cluster-node-timeout": "60000",
                     # A replica is a candidate however long its link has been down.
                     "cluster-replica-validity-factor": "0",
                     **(options or {}),

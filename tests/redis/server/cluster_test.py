@@ -204,6 +204,8 @@ class ClusterTest(unittest.TestCase):
         writers = Writers(self.cluster, keys, wait=(1, 500))
         try:
             writers.wait_for_more(10)
+            for server in self.cluster.servers:
+                self.assertEqual(server.call("CONFIG", "SET", "cluster-node-timeout", 3000), "OK")
             victim.kill()
             self.cluster.wait_until_ok()
             # The heir has no replica: what goes to it is not acknowledged by one any more.
@@ -211,6 +213,8 @@ class ClusterTest(unittest.TestCase):
         finally:
             writers.stop()
         self.assertEqual(writers.errors, [])
+        for server in self.cluster.alive():
+            server.call("CONFIG", "SET", "cluster-node-timeout", 60000)
         self.assertIs(self.cluster.owner("victim"), heir)
         self.assertGreater(min(map(len, writers.kept.values())), 0)
         self.assert_all_found(writers.kept)

@@ -1,6 +1,5 @@
 """What survives: RDB, append-only files, DUMP and RESTORE, COPY; and what the server is told."""
 
-import time
 import unittest
 
 from module_case import ModuleCase, items
@@ -88,7 +87,8 @@ class PersistenceTest(ModuleCase):
         size = self.info("a")["Size"]
         self.assertGreater(size, 12000000)
         grown = used() - before
-        self.assertTrue(size <= grown <= size * 1.26, (size, grown))
+        # Buffers of connections come and go meanwhile.
+        self.assertTrue(size * 0.99 <= grown <= size * 1.26, (size, grown))
         self.call("UNLINK", "a")
         wait_until(lambda: used() - before < 1000000, "the filter's memory is back")
 
@@ -167,11 +167,9 @@ class AppendOnlyTest(ModuleCase):
         """Nothing that was acknowledged is lost."""
         rounds = 3
         for number in range(rounds):
-            acknowledged, sent = [], 0
-            deadline = time.monotonic() + 0.7
-            while time.monotonic() < deadline:
-                part = [f"r{number}-{sent + i}" for i in range(20)]
-                sent += len(part)
+            acknowledged = []
+            for first in range(0, 4000, 20):
+                part = [f"r{number}-{first + i}" for i in range(20)]
                 replies = self.two.pipeline([("CF.ADD", "a", item) for item in part])
                 self.assertEqual(replies, [1] * len(part))
                 acknowledged += part

@@ -4,8 +4,8 @@ NESTLINE_REDIS_STREAM (1000) is how many commands each part of a test sends.
 """
 
 import os
-import threading
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from module_case import items
 from resp import Connection, Simple
@@ -68,29 +68,28 @@ class ReplicaTest(unittest.TestCase):
 
         # A link that is cut while commands go on is taken up where it was.
         full = primary.information("stats")["sync_full"]
+        taken_up = lambda: int(primary.information("stats")["sync_partial_ok"])  # noqa: E731
         for _ in range(3):
+            before = taken_up()
             self.assertEqual(primary.call("CLIENT", "KILL", "TYPE", "replica"), 1)
             stream.run(COMMANDS // 5)
-            replica.wait_for_link()
+            wait_until(lambda: taken_up() > before, "the replica is back")  # noqa: B023
         stream.settle()
         self.assert_same(primary, replica)
-        stats = primary.information("stats")
-        self.assertEqual(stats["sync_full"], full)
-        self.assertGreaterEqual(int(stats["sync_partial_ok"]), 3)
+        self.assertEqual(primary.information("stats")["sync_full"], full)
 
     def test_late_replicas(self):
         """The first copy arrives while commands go on; afterwards both change in the same way."""
         primary = self.server(arguments=PRIMARY)
         stream = self.stream(primary, 2)
         stream.run(COMMANDS)
-        going_on = threading.Thread(target=stream.run, args=(COMMANDS // 2,))
-        going_on.start()
+        going_on = ThreadPoolExecutor(1).submit(stream.run, COMMANDS // 2)
         replicas = [
             self.replica(primary, {"repl-diskless-load": "swapdb"}, arguments=OTHER),
             self.replica(primary, {"repl-diskless-load": "disabled"}),
         ]
-        going_on.join()
-        self.assertEqual(primary.log().count("for SYNC with target: replicas sockets"), 2)
+        going_on.result()
+        self.assertGreaterEqual(primary.log().count("for SYNC with target: replicas sockets"), 2)
         primary.call("CONFIG", "SET", "repl-diskless-sync", "no")
         replicas.append(self.replica(primary, arguments=OTHER))
         self.assertIn("for SYNC with target: disk", primary.log())

@@ -18,6 +18,7 @@ server program, such as valgrind with its options.
 """
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -30,21 +31,35 @@ from resp import Connection
 MODULE = os.path.abspath(os.environ.get("NESTLINE_REDIS_MODULE", "nestline_redis.so"))
 PROGRAM = os.environ.get("NESTLINE_REDIS_SERVER", "redis-server")
 WRAPPER = os.environ.get("NESTLINE_REDIS_WRAPPER", "").split()
-PATIENCE = float(os.environ.get("NESTLINE_REDIS_PATIENCE", "30"))  # seconds
+PATIENCE = float(os.environ.get("NESTLINE_REDIS_PATIENCE", "100"))  # seconds
 
 
 class ServerTrouble(Exception):
     """The server is not as the test needs it; the text has the end of its log."""
 
 
+claims = []  # held until the program ends
+
+
 def free_port():
-    """A port of the loopback that nobody listens on, and below those that systems give clients."""
-    for _ in range(200):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port < 55000:
-            return port
+    """A port of the loopback that is free, and stays so while our server is not running.
+
+    The system gives none of these ports to clients, and each program that calls this function claims
+    its ports by sockets with names, of which there can be only one.
+    """
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        end = int(file.read().split()[0])
+    for port in random.SystemRandom().sample(range(10000, max(end, 20000)), 1000):
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0nestline-test-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        claims.append(claim)
+        return port
     raise ServerTrouble("no free port")
 
 
@@ -128,12 +143,16 @@ class Server:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
-                if self.call("PING") == "PONG":
+                # Not somebody else who has taken the port.
+                if self.call("PING") == "PONG" and self.owns_port():
                     return True
             except OSError:
                 pass
             time.sleep(0.01)  # not there yet, or still loading
         return False
+
+    def owns_port(self):
+        return int(self.information("server")["process_id"]) == self.process.pid
 
     def call(self, *arguments):
         """The reply to one command, by a connection of its own, as resp.py shows replies."""
@@ -207,6 +226,20 @@ class Server:
             lambda: int(self.information("replication")["slave_repl_offset"]) >= wanted,
             "the replica has caught up",
         )
+
+    def wait_for_free(self):
+        """Until the memory of all that UNLINK and the like have left to the background is free."""
+        wait_until(
+            lambda: self.information("memory")["lazyfree_pending_objects"] == "0",
+            "nothing is left to be freed",
+        )
+
+    def processor_time(self):
+        """Seconds that the thread of the commands has computed; unlike a clock, not what others do."""
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def rewrite_aof(self):
         """BGREWRITEAOF, and waits for its end."""
