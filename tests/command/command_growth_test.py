@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-from command_harness import NESTLINE, CommandTest, lines
+from command_harness import NESTLINE, PATIENCE, CommandTest, lines
 
 
 class Threads(CommandTest):
@@ -102,7 +102,7 @@ class Growth(CommandTest):
              "--max-capacity", "10000"],
             stdin=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:
-            self.assertEqual(process.wait(timeout=20), 2)  # standard input is still open
+            self.assertEqual(process.wait(PATIENCE), 2)  # standard input is still open
             self.assertRegex(process.stderr.read(), rb"\Anestline: [^\n]*max_capacity[^\n]*\n\Z")
         self.expect_error(["build", "-o", "f", "--bits", "8", "--max-capacity", "10000"],
                           b"nestline: max_capacity ", stdin=b"a\n")
@@ -187,8 +187,8 @@ class Merge(CommandTest):
             with subprocess.Popen([NESTLINE, "merge", "-o", "f", "f", "g"],
                                   cwd=self.folder) as merger:
                 adder.stdin.close()
-                self.assertEqual(adder.wait(timeout=30), 0)
-                self.assertEqual(merger.wait(timeout=30), 0)
+                self.assertEqual(adder.wait(PATIENCE), 0)
+                self.assertEqual(merger.wait(PATIENCE), 0)
         # Whoever came first, nothing is lost.
         self.assertEqual(self.info("f")["keys"], 600)
         self.expect(["verify", "f", "-"], stdin=keys + lines(b"g", 300))

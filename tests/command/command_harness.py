@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 NESTLINE = os.path.abspath(os.environ["NESTLINE"])
+PATIENCE = 200  # seconds, for what should come soon
 
 
 def lines(prefix, count):
@@ -41,7 +42,8 @@ class CommandTest(unittest.TestCase):
             options["stdin"] = stdin
         options.setdefault("stdout", subprocess.PIPE)
         done = subprocess.run(
-            [NESTLINE, *arguments], cwd=self.folder, stderr=subprocess.PIPE, timeout=60, **options
+            [NESTLINE, *arguments], cwd=self.folder, stderr=subprocess.PIPE, timeout=PATIENCE,
+            **options,
         )
         return done.returncode, done.stdout, done.stderr
 

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from command_growth_test import Growth, Merge, Threads
-from command_harness import NESTLINE, CommandTest, lines
+from command_harness import NESTLINE, PATIENCE, CommandTest, lines
 from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
 
 __all__ = ["Damage", "Edit", "Growth", "Info", "Merge", "Query", "Terminal", "Threads", "Verify"]
@@ -113,7 +113,7 @@ class Lines(CommandTest):
                 time.sleep(0.6)
             process.stdin.close()
             self.assertEqual(process.stdout.read(), b"abc\r\n")
-            self.assertEqual(process.wait(timeout=20), 0)
+            self.assertEqual(process.wait(PATIENCE), 0)
             self.assertEqual(process.stderr.read(), b"")  # no terminal, no progress bar
 
     def test_inputs(self):

@@ -6,13 +6,14 @@ Run by command_test.py.
 import fcntl
 import os
 import pty
+import select
 import signal
 import struct
 import subprocess
 import termios
 import time
 
-from command_harness import NESTLINE, CommandTest, lines
+from command_harness import NESTLINE, PATIENCE, CommandTest, lines
 
 
 class Query(CommandTest):
@@ -81,7 +82,7 @@ class Query(CommandTest):
             ) as process:
                 self.assertEqual(process.stdout.readline(), b"key-0\n")
                 process.stdout.close()
-                self.assertEqual(process.wait(timeout=20), -signal.SIGPIPE)
+                self.assertEqual(process.wait(PATIENCE), -signal.SIGPIPE)
                 self.assertEqual(process.stderr.read(), b"")
 
 
@@ -140,7 +141,7 @@ class Edit(CommandTest):
                 editor.stdin.write(own)
                 editor.stdin.close()
             for editor in editors:
-                self.assertEqual(editor.wait(timeout=30), 0)
+                self.assertEqual(editor.wait(PATIENCE), 0)
             self.assertEqual(self.info("f")["keys"], count)
             if command == "add":
                 self.expect(["query", "f"], stdin=b"".join(keys), out=b"".join(keys))
@@ -225,6 +226,7 @@ class Terminal(CommandTest):
     def run_on_terminal(self, arguments, work, columns=100, output_too=False):
         """Runs with a terminal as standard error; returns status and what was written there."""
         master, slave = pty.openpty()
+        self.master = master
         self.addCleanup(os.close, master)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with subprocess.Popen([NESTLINE, *arguments], cwd=self.folder, stdin=subprocess.PIPE,
@@ -234,7 +236,7 @@ class Terminal(CommandTest):
             process.stdin.close()
             if not output_too:
                 process.stdout.read()
-            status = process.wait(timeout=20)
+            status = process.wait(PATIENCE)
         os.close(slave)
         seen = b""
         try:
@@ -244,6 +246,10 @@ class Terminal(CommandTest):
             pass
         return status, seen
 
+    def is_written_to(self):
+        """Whether there is something on the terminal."""
+        return bool(select.select([self.master], [], [], 0)[0])
+
     def screens(self, seen, columns):
         """The states of the terminal's only line; none may be longer than the terminal is wide."""
         states = [state.rstrip() for state in seen.split(b"\r")]
@@ -251,9 +257,13 @@ class Terminal(CommandTest):
         return [state.decode() for state in states if state]
 
     def slowly(self, process):
-        """Reads the output only after a while: the command has to wait, its pipe being full."""
-        time.sleep(0.7)
-        self.assertEqual(len(process.stdout.read()), os.path.getsize(self.path("keys")))
+        """Reads the output bit by bit until the bar is there: the command has to wait meanwhile, its
+        pipe being full. With half of the output, three seconds of waiting are over."""
+        size, length = os.path.getsize(self.path("keys")), 0
+        while length < size / 2 and not self.is_written_to():
+            time.sleep(0.05)
+            length += len(process.stdout.read(size // 120))
+        self.assertEqual(length + len(process.stdout.read()), size)
 
     def test_bar_over_files(self):
         self.write("keys", lines(b"key", 300000))
@@ -262,10 +272,10 @@ class Terminal(CommandTest):
             status, seen = self.run_on_terminal(["query", "f", "keys"], self.slowly, columns)
             self.assertEqual(status, 0)
             states = self.screens(seen, columns)
-            self.assertRegex(states[0], r"^query +\d+% ")
-            self.assertIn(bar, states[0])
+            self.assertRegex(states[-1], r"^query +\d+% ")
+            self.assertIn(bar, states[-1])
             if columns == 100:
-                self.assertRegex(states[0], r"% \[#+-*\] [\d.]+ MB of [\d.]+ MB, "
+                self.assertRegex(states[-1], r"% \[#+-*\] [\d.]+ MB of [\d.]+ MB, "
                                  r"[\d.]+ [kM]? ?lines/s, \d+:\d\d left$")
             # Erased at the end: spaces over all that was written, and back to the left margin.
             # What was written last may have ended in spaces itself, cut off by the margin.
@@ -273,11 +283,15 @@ class Terminal(CommandTest):
 
     def test_no_size_and_then_a_summary(self):
         def work(process):
-            for _ in range(2):
-                process.stdin.write(lines(b"key", 500))
+            keys = lines(b"key", 1001).splitlines(keepends=True)
+            process.stdin.write(b"".join(keys[:500]))
+            at = 500
+            while at < 1000 and not self.is_written_to():
+                process.stdin.write(keys[at])
                 process.stdin.flush()
-                time.sleep(0.55)
-            process.stdin.write(b"last\n")
+                at += 1
+                time.sleep(0.05)
+            process.stdin.write(b"".join(keys[at:]))
 
         status, seen = self.run_on_terminal(["build", "-o", "f"], work, 300)
         self.assertEqual(status, 0)
@@ -296,8 +310,20 @@ class Terminal(CommandTest):
         self.build("f", b"a\n")
         status, seen = self.run_on_terminal(["query", "f"], work, output_too=True)
         self.assertEqual((status, seen), (0, b"a\r\na\r\n"))
-        status, seen = self.run_on_terminal(["query", "f", "-c"], work, output_too=True)
-        self.assertRegex(seen, rb"\A\rquery  [^\n]*\r {20,}\r2\r\n\Z")
+
+        count = 0
+
+        def work_until_drawn(process):
+            nonlocal count
+            while count < 1000 and not self.is_written_to():
+                time.sleep(0.05)
+                process.stdin.write(b"a\n")
+                process.stdin.flush()
+                count += 1
+
+        status, seen = self.run_on_terminal(["query", "f", "-c"], work_until_drawn, output_too=True)
+        self.assertEqual(status, 0)
+        self.assertRegex(seen, rb"\A\rquery  [^\n]*\r {20,}\r%d\r\n\Z" % count)
 
     def test_short_work_shows_no_bar(self):
         self.build("f", b"a\n", "--bits", "16")

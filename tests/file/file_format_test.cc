@@ -2,7 +2,7 @@
 // with a cause that says so. Files on disks are in io_test.cc.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -262,7 +262,7 @@ TEST(Hostile, FieldsOutOfRangeAreRefused) {
 // A header that tells of more memory than there is: refused by the length of the input, before
 // anything is allocated. 2^40 blocks are 64 TiB.
 TEST(Hostile, HugeLengthsAreRefusedAtOnce) {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // what is computed here, not what others do
   for (std::uint64_t blocks = 1; blocks <= std::uint64_t{1} << 40; blocks *= 2) {
     Bytes file = make_empty_file({16, 1, 0, 0, 0, 1, 0});
     if (blocks == 1) continue;
@@ -273,7 +273,7 @@ TEST(Hostile, HugeLengthsAreRefusedAtOnce) {
     seal_header(file);
     expect_refusal(file, file.size(), std::to_string(length - file.size()) + " bytes too early");
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC);
 }
 
 TEST(Hostile, TrailingBytesAreRefused) {

@@ -76,7 +76,7 @@ class Small(unittest.TestCase):
 class Command(unittest.TestCase):
     def bench(self, *arguments):
         return subprocess.run([ROOT / "scripts" / "bench", *arguments], capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=500)
 
     def test_history_of_no_commit(self):
         done = self.bench("history", "no-such-commit")

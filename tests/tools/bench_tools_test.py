@@ -166,7 +166,7 @@ class Command(unittest.TestCase):
             env={**os.environ, "PATH": path},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=500,
         )
         return done.returncode, done.stdout, done.stderr
 

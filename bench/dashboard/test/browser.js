@@ -10,6 +10,7 @@ import { chromium } from "playwright-core";
 
 const SCRIPT = fileURLToPath(new URL("../../../scripts/dashboard", import.meta.url));
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const PATIENCE = 200_000; // milliseconds, for what should come soon
 const FLAGS = [
   "--headless",
   "--no-sandbox",
@@ -34,12 +35,13 @@ export function scratchFolder(t) {
 }
 
 export function launch() {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: PATIENCE });
 }
 
 // Opens a page file: { page, misdeeds }. Options are those of a browser context.
 export async function openPage(t, browser, file, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+  context.setDefaultTimeout(PATIENCE);
   t.after(() => context.close());
   const page = await context.newPage();
   const misdeeds = [];
