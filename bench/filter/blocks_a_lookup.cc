@@ -1,6 +1,7 @@
 #include "bench/filter/blocks_a_lookup.h"
 
 #include "lib/filter/filter_state.h"
+#include "lib/filter/filter_table.h"
 
 namespace nestline::bench {
 

@@ -44,8 +44,9 @@
 //   grow/lookups_meanwhile        p999_us, max_us: microseconds of a lookup while the filter grows,
 //                                 clock included; quiet_...: before and after
 //
-// Threads are bound to cores (team.h), oneTBB's are not. Run a Release build, with nothing else on
-// the machine; the program refuses to run with assertions on. Arguments are Google Benchmark's and
+// Threads are bound to cores (pinned_threads.h), oneTBB's are not. Run a Release build, with
+// nothing else on the machine; the program refuses to run with assertions on. Arguments are Google
+// Benchmark's and
 //
 //   --sizes=256KiB,1GiB   the filters' sizes, instead of 256KiB, 16MiB and 256MiB
 //   --target=AVX2         the instruction set, instead of the best that the machine has

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
+#include "lib/filter/filter_table.h"
 #include "lib/filter/growth.h"
 
 namespace nestline {

@@ -25,6 +25,7 @@
 #include "lib/concurrent/key_count.h"
 #include "lib/concurrent/reclaim.h"
 #include "lib/filter/filter_state.h"
+#include "lib/filter/filter_table.h"
 #include "lib/table/locking.h"
 #include "nestline/concurrent_filter.h"
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/filter/filter_state.h"
+#include "lib/filter/filter_table.h"
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 

@@ -1,4 +1,5 @@
-// What a Filter is made of; private to the library's own .cc files.
+// What a Filter is made of: data, and the numbers that follow from it. What works on its blocks is
+// made from it by filter_table.h.
 #ifndef NESTLINE_LIB_FILTER_FILTER_STATE_H_
 #define NESTLINE_LIB_FILTER_FILTER_STATE_H_
 
@@ -12,7 +13,6 @@
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/hash.h"
-#include "lib/table/table.h"
 #include "nestline/filter.h"
 
 namespace nestline {
@@ -52,15 +52,6 @@ struct Filter::State {
   Storage storage;
   std::filesystem::path path;  // of a mapped file
 };
-
-// Calls `work` with the table of the filter's width.
-template <class Locks, typename Work>
-decltype(auto) with_table(const Filter::State& state, Work&& work) {
-  return visit_layout(state.bits, [&](auto layout) -> decltype(auto) {
-    Table<decltype(layout), Locks> table(state.blocks(), state.view.geometry, *state.kernels);
-    return work(table);
-  });
-}
 
 // Keys / slots, and the false-positive rate that is to be expected, with so many keys.
 double load_factor(const Filter::State& state, std::uint64_t keys);

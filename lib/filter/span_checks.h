@@ -2,9 +2,11 @@
 #ifndef NESTLINE_LIB_FILTER_SPAN_CHECKS_H_
 #define NESTLINE_LIB_FILTER_SPAN_CHECKS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -20,6 +22,15 @@ inline void check_length(const char* span, std::size_t length, std::size_t wante
 
 inline void check_optional_length(const char* span, std::size_t length, std::size_t wanted) {
   if (length != 0) check_length(span, length, wanted);
+}
+
+inline void check_selection(std::span<const std::uint32_t> selection, std::size_t keys) {
+  const auto outside = std::find_if(selection.begin(), selection.end(),
+                                    [&](std::uint32_t position) { return position >= keys; });
+  if (outside != selection.end()) {
+    throw std::invalid_argument("the selection has position " + std::to_string(*outside) +
+                                ", but there are only " + std::to_string(keys) + " keys");
+  }
 }
 
 inline void check_positions(std::size_t keys) {

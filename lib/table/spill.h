@@ -28,6 +28,7 @@
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
+#include "lib/table/displacement.h"
 #include "lib/table/locking.h"
 
 namespace nestline {
@@ -36,60 +37,6 @@ namespace nestline {
 // its candidates. More blocks gain less than 0.2 % of load and make a hopeless insert slower.
 inline constexpr std::uint32_t kTries = 16;
 inline constexpr std::uint32_t kMaxExpanded = 1 + kTries + 1;
-
-// A way into a block: the slots to move along, and who is in them. It can be gone at any time at
-// which it is open: a resident's slot and fingerprint say where else it may be.
-struct Way {
-  Displacement path;
-  std::array<std::uint16_t, 64> mover;  // in path.step[i], but for the last step
-
-  Way() { path.steps = 0; }  // no way
-};
-
-// Whether everybody on the way is still there and its end is free.
-template <class L>
-bool is_open(const Block& block, const Way& way) {
-  if (way.path.steps == 0) return false;
-  const std::uint32_t last = way.path.steps - 1;
-  for (std::uint32_t i = 0; i < last; ++i) {
-    if (L::get(block, way.path.step[i]) != way.mover[i]) return false;
-  }
-  return L::get(block, way.path.step[last]) == 0;
-}
-
-// The way from a bucket to one of `goals`, slots that are free or will be; false when there is
-// none.
-template <class L>
-bool find_way(const Kernels& kernels, const Block& block, std::uint64_t bucket, std::uint64_t goals,
-              Way& way) {
-  if ((goals & bucket) != 0) {
-    way.path.steps = 1;
-    way.path.step[0] = static_cast<std::uint8_t>(first_slot(goals & bucket));
-    return true;
-  }
-  kernels.displace(block, bucket, goals, way.path);
-  for (std::uint32_t i = 0; i + 1 < way.path.steps; ++i) {
-    way.mover[i] = static_cast<std::uint16_t>(L::get(block, way.path.step[i]));
-  }
-  return way.path.steps != 0;
-}
-
-// A way from a bucket to a free slot of a block; false when there is none.
-template <class L>
-bool find_free_way(const Kernels& kernels, const Block& block, std::uint64_t bucket, Way& way) {
-  const std::uint64_t free = kernels.free_slots(block);
-  return free != 0 && find_way<L>(kernels, block, bucket, free, way);
-}
-
-// Moves everybody on the way one step on, from its end, and stores the fingerprint at its start.
-// Who is there now, not who was when the way was found: update may have cleared a slot of it since.
-template <class L>
-void walk(Block& block, const Way& way, std::uint32_t fingerprint) {
-  for (std::uint32_t i = way.path.steps - 1; i > 0; --i) {
-    L::set(block, way.path.step[i], L::get(block, way.path.step[i - 1]));
-  }
-  L::set(block, way.path.step[0], fingerprint);
-}
 
 template <class L, class Locks>
 class SpillPlan {

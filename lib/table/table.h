@@ -29,8 +29,8 @@
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
+#include "lib/table/displacement.h"
 #include "lib/table/locking.h"
-#include "lib/table/spill.h"
 #include "nestline/filter.h"
 
 namespace nestline {

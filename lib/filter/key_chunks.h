@@ -1,0 +1,106 @@
+// A batch of keys as the 64-bit numbers that kernels take, in chunks that fit the first-level
+// cache.
+//
+//   for (KeyChunks chunks(keys, seed); chunks.next();) { ... chunks.inputs() ... }
+//
+// Integers and hashes are passed on where they lie; strings are hashed into a buffer of this
+// object, 16 KiB, and so are the keys of a selection, which are gathered there. A chunk is long
+// enough that starting the kernels' pipeline anew for each costs under one percent.
+#ifndef NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
+#define NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "lib/kernels/kernels.h"
+#include "lib/place/hash.h"
+#include "nestline/keys.h"
+
+namespace nestline {
+
+inline constexpr std::size_t kChunk = 2048;
+static_assert(kChunk % kLocateMost == 0, "chunks must be whole groups");
+
+// A chunk of keys, or what is left of it.
+struct Inputs {
+  const std::uint64_t* keys = nullptr;
+  std::size_t count = 0;
+  Input kind = Input::hashes;
+
+  [[nodiscard]] Inputs from(std::size_t at) const { return {keys + at, count - at, kind}; }
+  [[nodiscard]] Inputs first(std::uint64_t most) const {
+    return {keys, static_cast<std::size_t>(std::min<std::uint64_t>(most, count)), kind};
+  }
+};
+
+class KeyChunks {
+ public:
+  // All keys.
+  KeyChunks(KeySpan keys, std::uint64_t seed) : keys_(keys), seed_(seed), end_(keys.size()) {}
+  // The keys at these positions, which must lie inside. A chunk's part of `selection` is not read
+  // any more once next() has returned.
+  KeyChunks(KeySpan keys, std::uint64_t seed, std::span<const std::uint32_t> selection)
+      : keys_(keys), seed_(seed), end_(selection.size()), selection_(selection) {}
+  KeyChunks(const KeyChunks&) = delete;
+  KeyChunks& operator=(const KeyChunks&) = delete;
+
+  // Goes to the first chunk, to the next one; false when there is none.
+  bool next() {
+    first_ += inputs_.count;
+    if (first_ == end_) return false;
+    const std::size_t count = std::min(kChunk, end_ - first_);
+    inputs_ = keys_.visit([&](auto keys) {
+      return selection_ ? gathered(keys, selection_->subspan(first_, count))
+                        : passed_on(keys.subspan(first_, count));
+    });
+    return true;
+  }
+
+  // Where the chunk begins: its first key's number in the batch, or in the selection.
+  [[nodiscard]] std::size_t first() const { return first_; }
+  [[nodiscard]] const Inputs& inputs() const { return inputs_; }
+
+ private:
+  static constexpr Input kind_of(KeySpan::Integers) { return Input::integers; }
+  static constexpr Input kind_of(KeySpan::Hashes) { return Input::hashes; }
+  static constexpr Input kind_of(KeySpan::Strings) { return Input::hashes; }
+
+  [[nodiscard]] std::uint64_t input_of(std::uint64_t key) const { return key; }
+  [[nodiscard]] std::uint64_t input_of(Hash key) const { return key.value; }
+  [[nodiscard]] std::uint64_t input_of(std::string_view key) const {
+    return hash_bytes(key, seed_);
+  }
+
+  Inputs passed_on(KeySpan::Integers keys) { return {keys.data(), keys.size(), kind_of(keys)}; }
+  Inputs passed_on(KeySpan::Hashes keys) {
+    static_assert(sizeof(Hash) == sizeof(std::uint64_t));
+    return {reinterpret_cast<const std::uint64_t*>(keys.data()), keys.size(), kind_of(keys)};
+  }
+  Inputs passed_on(KeySpan::Strings keys) {
+    std::transform(keys.begin(), keys.end(), buffer_.begin(),
+                   [&](std::string_view key) { return input_of(key); });
+    return {buffer_.data(), keys.size(), kind_of(keys)};
+  }
+  template <typename Keys>
+  Inputs gathered(Keys keys, std::span<const std::uint32_t> positions) {
+    std::transform(positions.begin(), positions.end(), buffer_.begin(),
+                   [&](std::uint32_t position) { return input_of(keys[position]); });
+    return {buffer_.data(), positions.size(), kind_of(keys)};
+  }
+
+  KeySpan keys_;
+  std::uint64_t seed_;
+  std::size_t end_;
+  std::optional<std::span<const std::uint32_t>> selection_;
+  std::size_t first_ = 0;
+  Inputs inputs_;
+  std::array<std::uint64_t, kChunk> buffer_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILTER_KEY_CHUNKS_H_

@@ -1,0 +1,108 @@
+// The places of a chunk of keys, group by group, with their blocks on the way from memory: what the
+// batches that change or count go through.
+//
+//   for (PlaceGroups<Fetch::home, Table> groups(...); groups.next();) {
+//     for (std::size_t i = 0; i < groups.size(); ++i) { ... groups.visit(i) ... }
+//   }
+//
+// Homes are fetched two groups ahead, and read for copies one group ahead when alternates are
+// fetched; visit(i) asks for one block of each, so that memory is busy all the time: it takes only
+// so many requests at once.
+#ifndef NESTLINE_LIB_FILTER_PLACE_GROUPS_H_
+#define NESTLINE_LIB_FILTER_PLACE_GROUPS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/filter/key_chunks.h"
+#include "lib/kernels/kernels.h"
+#include "lib/place/geometry.h"
+
+namespace nestline {
+
+// Which blocks are asked for before a key's turn: its home, or its alternate too where home has no
+// copy and a mark that covers the class. The second is for those who look there: erase and count.
+enum class Fetch { home, both };
+
+template <Fetch kFetch, class AnyTable>
+class PlaceGroups {
+ public:
+  PlaceGroups(const AnyTable& table, const Kernels& kernels, const BlocksView& view,
+              const Inputs& inputs)
+      : table_(table), kernels_(kernels), view_(view), inputs_(inputs) {
+    for (Group* group : {&ring_[0], &ring_[1]}) {
+      locate(*group);
+      for (std::size_t i = 0; i < group->size; ++i) fetch_home(group->places[i]);
+    }
+    match(ring_[0]);
+  }
+  PlaceGroups(const PlaceGroups&) = delete;
+  PlaceGroups& operator=(const PlaceGroups&) = delete;
+
+  // Goes to the first group, to the next one; false when there is none.
+  bool next() {
+    now_ = &ring_[at_ % kGroups];
+    near_ = &ring_[(at_ + 1) % kGroups];
+    far_ = &ring_[(at_ + 2) % kGroups];
+    if (at_ * kLocateMost >= inputs_.count) return false;
+    ++at_;
+    locate(*far_);
+    match(*near_);
+    return true;
+  }
+
+  // Which input is the group's first one, and how many keys the group has.
+  [[nodiscard]] std::size_t first() const { return (at_ - 1) * kLocateMost; }
+  [[nodiscard]] std::size_t size() const { return now_->size; }
+
+  // Key i of the group has its turn; call it for each, in order. Its place.
+  const Place& visit(std::size_t i) const {
+    if (i < far_->size) fetch_home(far_->places[i]);
+    if constexpr (kMatch) {
+      if (i < near_->size && near_->copies[i] == 0) table_.prefetch_away(near_->places[i]);
+    }
+    return now_->places[i];
+  }
+  // With Fetch::both, the slots of its home's bucket that held a copy a group ago: a hint.
+  [[nodiscard]] std::uint64_t copies(std::size_t i) const { return now_->copies[i]; }
+
+ private:
+  static constexpr bool kMatch = kFetch == Fetch::both;
+  static constexpr std::size_t kGroups = 3;
+  struct Group {
+    std::size_t size;
+    std::array<Place, kLocateMost> places;
+    std::array<std::uint64_t, kMatch ? kLocateMost : 0> copies;
+  };
+
+  // The next keys that have no place yet.
+  void locate(Group& group) {
+    group.size = std::min(kLocateMost, inputs_.count - located_);
+    kernels_.locate_batch(view_, inputs_.keys + located_, group.size, inputs_.kind,
+                          group.places.data());
+    located_ += group.size;
+  }
+  void match(Group& group) const {
+    if constexpr (kMatch) {
+      kernels_.match_batch(view_, group.places.data(), group.size, group.copies.data());
+    }
+  }
+  void fetch_home(const Place& place) const { prefetch_block(view_.blocks[place.block]); }
+
+  const AnyTable& table_;
+  const Kernels& kernels_;
+  const BlocksView& view_;
+  Inputs inputs_;
+  std::size_t located_ = 0;
+  std::size_t at_ = 0;  // groups that have had their turn, this one included
+  Group* now_ = nullptr;
+  Group* near_ = nullptr;
+  Group* far_ = nullptr;
+  std::array<Group, kGroups> ring_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILTER_PLACE_GROUPS_H_
