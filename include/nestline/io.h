@@ -1,33 +1,28 @@
-// Filters in files and in byte arrays. The format is written down in docs/FORMAT.md.
+// Filters in files, in byte arrays, and over streams. docs/FORMAT.md describes the format.
 //
 // One format for saving, mapping and shipping. It is little-endian, versioned and checksummed, and
 // it names its hash, so a file is read the same by every machine and every later version.
 // Every byte that is read is treated as hostile: bad input is a FormatError, never a crash, an
 // allocation larger than the input warrants, or a wrong answer.
+//
+// To save a ConcurrentFilter while others use it, save its snapshot().
 #ifndef NESTLINE_IO_H_
 #define NESTLINE_IO_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <iosfwd>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
+#include "nestline/format_error.h"
+#include "nestline/mapped_filter.h"
 
 namespace nestline {
-
-/// Bytes that are not a filter this version can read.
-struct NESTLINE_EXPORT FormatError : std::runtime_error {
-  FormatError(std::string file, std::uint64_t offset, std::string cause);
-
-  std::string file;      ///< The path, or "bytes" for from_bytes.
-  std::uint64_t offset;  ///< Where the wrong byte, field or checksum begins.
-  std::string cause;     ///< One sentence without the two above; what() has all three.
-};
 
 /// Writes `filter` to `path`, replacing a file there atomically: readers see the old file or the
 /// new one, and after a crash or an error the old one is still whole. Needs room for both in the
@@ -45,52 +40,44 @@ NESTLINE_EXPORT void save(const Filter& filter, const std::filesystem::path& pat
 /// std::bad_alloc.
 NESTLINE_EXPORT Filter load(const std::filesystem::path& path);
 
+// Streams and callbacks: the same bytes, for sockets, archives, databases and the like. A filter
+// that is read takes exactly its own bytes, so other things may stand before and behind it.
+
+/// Takes the bytes of a filter: is called with one piece after the other, in order.
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+/// Gives the bytes of a filter: fills some of the span from its front and returns how many bytes
+/// that were, 0 only at the end.
+using ByteSource = std::function<std::size_t(std::span<std::byte>)>;
+
+/// Writes `filter` to a stream, which must be binary (std::ios::binary where that matters), and
+/// flushes it. Throws std::system_error when the stream fails, as std::io_errc::stream, or what the
+/// stream itself is set to throw; a part may have been written then.
+NESTLINE_EXPORT void save(const Filter& filter, std::ostream& stream);
+
+/// Gives the bytes of `filter` to `sink`, in pieces of up to 1 MiB. What `sink` throws is passed
+/// on.
+NESTLINE_EXPORT void save(const Filter& filter, const ByteSink& sink);
+
+/// Reads a filter from where the stream stands and checks everything before it returns. Afterwards
+/// the stream stands behind the filter.
+///
+/// How long the stream is cannot be known, so its header is not believed: memory is asked for in
+/// steps, never more than 16 MiB or twice what the stream has given, and while a step is copied
+/// both are there. For a file, load(path) needs less. Throws FormatError with the file name
+/// "stream", std::bad_alloc, std::system_error when the stream fails, as std::io_errc::stream, or
+/// what the stream itself is set to throw. Then some of its bytes have been read.
+NESTLINE_EXPORT Filter load(std::istream& stream);
+
+/// The same from a function. What it throws is passed on; std::invalid_argument when it returns
+/// more than it was asked for.
+NESTLINE_EXPORT Filter load(const ByteSource& source);
+
 /// The bytes that save would write.
 NESTLINE_EXPORT std::vector<std::byte> to_bytes(const Filter& filter);
 
 /// The filter in `bytes`, which are copied and checked as load does.
 /// Throws FormatError, std::bad_alloc.
 NESTLINE_EXPORT Filter from_bytes(std::span<const std::byte> bytes);
-
-/// A filter that answers from a read-only mapping of its file, without reading it first: the system
-/// loads the pages that are asked for, and processes that map the same file share them.
-///
-/// The const members are Filter's, with the same meaning, complexity and thread safety.
-/// open checks the header; the blocks are checked by verify() only, so that opening costs no read
-/// of the file. Blocks that do not match their checksum can give wrong answers but no crash. The
-/// file must not be truncated or written while it is mapped; save and the nestline command never
-/// do that, they replace the file and leave mapped ones alone.
-class NESTLINE_EXPORT MappedFilter : private Filter {
- public:
-  /// Throws FormatError, and std::system_error that names the path.
-  static MappedFilter open(const std::filesystem::path& path);
-
-  /// Reads the whole file and compares every checksum. Throws FormatError when one differs.
-  void verify() const;
-
-  /// A copy in memory, which can be changed and saved: as load gives, but of the mapped file, also
-  /// when another has taken its name. Checks everything. Throws FormatError, std::bad_alloc.
-  [[nodiscard]] Filter snapshot() const;
-
-  using Filter::bits;
-  using Filter::capacity;
-  using Filter::expected_fpr;
-  using Filter::growth;
-  using Filter::load_factor;
-  using Filter::max_capacity;
-  using Filter::may_contain_bits;
-  using Filter::memory_bytes;
-  using Filter::seed;
-  using Filter::select;
-  using Filter::size;
-
-  // count and may_contain share their names with no changing member, so they come as they are.
-  using Filter::count;
-  using Filter::may_contain;
-
- private:
-  explicit MappedFilter(Filter&& filter) noexcept;
-};
 
 }  // namespace nestline
 

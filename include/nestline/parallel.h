@@ -16,8 +16,11 @@
 #include "nestline/concurrent_filter.h"
 #include "nestline/export.h"
 #include "nestline/filter.h"
-#include "nestline/io.h"
 #include "nestline/keys.h"
+
+namespace nestline {
+class MappedFilter;  // <nestline/mapped_filter.h>, which is not needed by those who have none
+}
 
 namespace nestline::parallel {
 

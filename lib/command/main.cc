@@ -49,7 +49,8 @@ int run(const Command& command) {
   } catch (const CommandError& error) {
     complain(error.file, error.what());
   } catch (const FormatError& error) {
-    complain(error.file, "at byte " + std::to_string(error.offset) + ": " + error.cause);
+    complain(error.file,
+             "at byte " + std::to_string(error.offset) + ": " + std::string(error.cause));
   } catch (const std::system_error& error) {
     complain(file, error.code().message());
   } catch (const std::bad_alloc&) {

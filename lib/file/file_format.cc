@@ -2,10 +2,12 @@
 
 #include <bit>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 
 #include "lib/place/hash.h"
 #include "lib/place/little_endian.h"
-#include "nestline/io.h"
+#include "nestline/format_error.h"
 
 namespace nestline {
 namespace {
@@ -71,9 +73,9 @@ std::optional<Flaw> judge_magic(std::span<const std::byte> start) {
 
 // Whether this is a nestline file of a version that this library reads, in the right byte order.
 // All later versions have the same first 16 bytes, so that this can be told of them too.
-std::optional<Flaw> identify(std::span<const std::byte> start, std::uint64_t file_bytes) {
+std::optional<Flaw> identify(std::span<const std::byte> start) {
   if (auto flaw = judge_magic(start)) return flaw;
-  if (start.size() < kFormatVersionAt) return cut_off(file_bytes);
+  if (start.size() < kFormatVersionAt) return cut_off(start.size());
   const auto order = get<std::uint32_t>(start, kByteOrderAt);
   if (order == kSwappedByteOrder) {
     return Flaw{kByteOrderAt,
@@ -83,7 +85,7 @@ std::optional<Flaw> identify(std::span<const std::byte> start, std::uint64_t fil
   if (order != kByteOrder) {
     return Flaw{kByteOrderAt, std::string("the byte-order mark is damaged") + kCopyAgain};
   }
-  if (start.size() < kHashVersionAt) return cut_off(file_bytes);
+  if (start.size() < kHashVersionAt) return cut_off(start.size());
   const auto version = get<std::uint32_t>(start, kFormatVersionAt);
   if (version != kFormatVersion) {
     return Flaw{kFormatVersionAt, "the format version is " + to_string(version) +
@@ -91,24 +93,22 @@ std::optional<Flaw> identify(std::span<const std::byte> start, std::uint64_t fil
                                       to_string(kFormatVersion) +
                                       (version > kFormatVersion ? "; use a newer nestline" : "")};
   }
-  if (start.size() < kHeaderBytes) return cut_off(file_bytes);
+  if (start.size() < kHeaderBytes) return cut_off(start.size());
   return std::nullopt;
 }
 
 std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t told,
-                                 std::uint64_t file_bytes) {
+                                 std::optional<std::uint64_t> file_bytes) {
   const std::uint64_t wanted = header.file_bytes();
   if (told != wanted) {
     return Flaw{kFileBytesAt, "it says it is " + to_string(told) + " bytes long, but " +
                                   to_string(header.geometry.blocks()) + " blocks make " +
                                   to_string(wanted) + kNotOurs};
   }
-  if (file_bytes < wanted) {
-    return Flaw{file_bytes, "the file ends here, " + to_string(wanted - file_bytes) +
-                                " bytes too early" + kCopyAgain};
-  }
-  if (file_bytes > wanted) {
-    return Flaw{wanted, to_string(file_bytes - wanted) +
+  if (!file_bytes) return std::nullopt;
+  if (*file_bytes < wanted) return ends_too_early(*file_bytes, wanted);
+  if (*file_bytes > wanted) {
+    return Flaw{wanted, to_string(*file_bytes - wanted) +
                             " bytes follow behind the end of the filter; remove them or copy the "
                             "file again"};
   }
@@ -117,11 +117,18 @@ std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t told,
 
 }  // namespace
 
-FormatError::FormatError(std::string file_, std::uint64_t offset_, std::string cause_)
-    : std::runtime_error(file_ + ": at byte " + std::to_string(offset_) + ": " + cause_),
-      file(std::move(file_)),
+FormatError::FormatError(std::string_view file_, std::uint64_t offset_, std::string_view cause_)
+    : std::runtime_error(std::string(file_) + ": at byte " + to_string(offset_) + ": " +
+                         std::string(cause_)),
       offset(offset_),
-      cause(std::move(cause_)) {}
+      text_(std::make_shared<const std::string>(std::string(file_) + std::string(cause_))) {
+  file = std::string_view(*text_).substr(0, file_.size());
+  cause = std::string_view(*text_).substr(file_.size());
+}
+
+// An exception that throws while it is copied ends the program.
+static_assert(std::is_nothrow_copy_constructible_v<FormatError> &&
+              std::is_nothrow_copy_assignable_v<FormatError>);
 
 ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
   ChecksumBytes checksum;
@@ -179,9 +186,14 @@ HeaderBytes encode_header(const FileHeader& header) {
   return bytes;
 }
 
-std::optional<Flaw> decode_header(std::span<const std::byte> start, std::uint64_t file_bytes,
-                                  FileHeader& header) {
-  if (auto flaw = identify(start, file_bytes)) return flaw;
+Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted) {
+  return {file_bytes, "the file ends here, " + to_string(wanted - file_bytes) + " bytes too early" +
+                          kCopyAgain};
+}
+
+std::optional<Flaw> decode_header(std::span<const std::byte> start,
+                                  std::optional<std::uint64_t> file_bytes, FileHeader& header) {
+  if (auto flaw = identify(start)) return flaw;
 
   const auto hash_version = get<std::uint32_t>(start, kHashVersionAt);
   if (hash_version != kHashVersion) {

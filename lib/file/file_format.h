@@ -9,7 +9,8 @@
 // of the file, so that whatever is allocated for the rest is no larger than what is there. Numbers
 // are put together from bytes, so that every machine reads and writes the same file.
 //
-// No file is opened here; io.cc does that and turns a Flaw into a FormatError with the file's name.
+// No file is opened here: sources.h has what is read, and filter_bytes.h turns a Flaw into a
+// FormatError with the name of the file.
 #ifndef NESTLINE_LIB_FILE_FILE_FORMAT_H_
 #define NESTLINE_LIB_FILE_FILE_FORMAT_H_
 
@@ -73,9 +74,13 @@ HeaderBytes encode_header(const FileHeader& header);
 
 // Reads and judges the header of a file that is `file_bytes` long; `start` are its first 4096
 // bytes, or all of them when it has fewer. `header` is to be used only when there is no flaw: then
-// header.file_bytes() == file_bytes.
-std::optional<Flaw> decode_header(std::span<const std::byte> start, std::uint64_t file_bytes,
-                                  FileHeader& header);
+// header.file_bytes() == file_bytes. The length may be unknown, as of a stream, once 4096 bytes
+// are there; then the header's word is all there is about it.
+std::optional<Flaw> decode_header(std::span<const std::byte> start,
+                                  std::optional<std::uint64_t> file_bytes, FileHeader& header);
+
+// What is wrong with a file that ends after `file_bytes` of `wanted` bytes.
+Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);
 
 using ChecksumBytes = std::array<std::byte, kChecksumBytes>;
 ChecksumBytes encode_checksum(std::span<const std::byte> bytes);

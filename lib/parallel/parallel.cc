@@ -14,6 +14,7 @@
 #include "lib/filter/answer_bitmap.h"
 #include "lib/filter/span_checks.h"
 #include "lib/parallel/parallel_tasks.h"
+#include "nestline/mapped_filter.h"
 
 namespace nestline::parallel {
 namespace {

@@ -5,7 +5,9 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <type_traits>
 
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
@@ -35,8 +37,9 @@ FormatError refusal(const Bytes& bytes) {
   } catch (const FormatError& error) {
     EXPECT_EQ(error.file, "bytes");
     EXPECT_FALSE(error.cause.empty());
-    EXPECT_EQ(std::string(error.what()),
-              error.file + ": at byte " + std::to_string(error.offset) + ": " + error.cause);
+    EXPECT_EQ(std::string(error.what()), std::string(error.file) + ": at byte " +
+                                             std::to_string(error.offset) + ": " +
+                                             std::string(error.cause));
     return error;
   }
   ADD_FAILURE() << "accepted";
@@ -60,6 +63,23 @@ template <typename Change>
 Bytes changed(Bytes file, Change&& change) {
   change(file);
   return file;
+}
+
+// An exception that throws while it is copied ends the program.
+TEST(Error, IsCopiedWithoutThrowing) {
+  static_assert(std::is_nothrow_copy_constructible_v<FormatError>);
+  static_assert(std::is_nothrow_copy_assignable_v<FormatError>);
+  auto first = std::make_unique<FormatError>("a/rather/long/path/of/a/file.nest", 77, "It is bad.");
+  FormatError copy = *first;
+  FormatError other("bytes", 1, "");
+  other = *first;
+  first.reset();
+  for (const FormatError& error : {copy, other}) {
+    EXPECT_EQ(error.file, "a/rather/long/path/of/a/file.nest");
+    EXPECT_EQ(error.offset, 77u);
+    EXPECT_EQ(error.cause, "It is bad.");
+    EXPECT_STREQ(error.what(), "a/rather/long/path/of/a/file.nest: at byte 77: It is bad.");
+  }
 }
 
 class GoldenTest : public testing::TestWithParam<golden::Golden> {};

@@ -119,8 +119,8 @@ TEST_F(IoTest, DamagedFilesAreRefused) {
     } catch (const FormatError& error) {
       EXPECT_EQ(error.file, file.string());
       EXPECT_EQ(error.offset, offset) << error.what();
-      EXPECT_EQ(std::string(error.what()),
-                file.string() + ": at byte " + std::to_string(offset) + ": " + error.cause);
+      EXPECT_EQ(std::string(error.what()), file.string() + ": at byte " + std::to_string(offset) +
+                                               ": " + std::string(error.cause));
       return;
     }
     ADD_FAILURE() << "accepted";

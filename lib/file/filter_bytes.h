@@ -1,0 +1,78 @@
+// From a filter to the bytes of its file, and from checked bytes to a filter.
+#ifndef NESTLINE_LIB_FILE_FILTER_BYTES_H_
+#define NESTLINE_LIB_FILE_FILTER_BYTES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "lib/file/file_format.h"
+#include "lib/filter/filter_state.h"
+#include "lib/filter/storage.h"
+#include "nestline/format_error.h"
+#include "nestline/io.h"
+
+namespace nestline {
+
+// Throws the FormatError of a flaw, if there is one.
+inline void require(const std::string& name, const std::optional<Flaw>& flaw) {
+  if (flaw) throw FormatError(name, flaw->offset, flaw->cause);
+}
+
+// What the header of this filter's file says.
+FileHeader header_of(const Filter::State& state);
+
+// Gives the bytes of a filter's file to the sink, piece by piece.
+void write_filter(const Filter::State& state, const ByteSink& sink);
+
+// The header of a source whose length is known. Throws FormatError.
+template <class Source>
+FileHeader read_header(const Source& source) {
+  HeaderBytes bytes;
+  const auto start = std::span(bytes).first(
+      static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), source.size())));
+  source.read(0, start);
+  FileHeader header;
+  require(source.name(), decode_header(start, source.size(), header));
+  return header;
+}
+
+// Checks everything behind the header; section(i) gives the bytes of section i. Throws FormatError.
+template <typename Section>
+void check_content(const std::string& name, const FileHeader& header,
+                   std::span<const std::byte> checksums, Section&& section) {
+  ContentCheck check(header, checksums);
+  require(name, check.checksums());
+  for (std::uint64_t i = 0; i < header.sections(); ++i) require(name, check.section(i, section(i)));
+  require(name, check.keys());
+}
+
+// The filter whose blocks lie at `offset` of the storage. `path`: of a mapped file.
+Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset,
+                   std::filesystem::path path);
+
+// Reads a filter into memory and checks everything. Throws FormatError, std::bad_alloc, and what
+// the source throws.
+template <class Source>
+Filter read_filter(const Source& source) {
+  const FileHeader header = read_header(source);
+  // From here on the lengths that the header tells are those of the source.
+  std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
+  source.read(header.checksums_offset(), checksums);
+  Storage storage = Storage::allocate(header.geometry.blocks());
+  // Each section is checked while it is in the cache.
+  check_content(source.name(), header, checksums, [&](std::uint64_t i) {
+    const auto section = storage.bytes().subspan(static_cast<std::size_t>(i) * kSectionBytes,
+                                                 header.section_bytes(i));
+    source.read(FileHeader::section_offset(i), section);
+    return section;
+  });
+  return make_filter(header, std::move(storage), 0, {});
+}
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILE_FILTER_BYTES_H_

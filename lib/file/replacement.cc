@@ -1,0 +1,132 @@
+// The new content goes into a temporary file beside the old one, which takes its name when it is
+// complete and on the disk.
+#include "lib/file/replacement.h"
+
+#include <sys/stat.h>
+
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "lib/file/descriptor.h"
+
+namespace nestline {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name) {
+  while (!bytes.empty()) {
+    const auto count =
+        uninterrupted([&] { return ::write(file.number(), bytes.data(), bytes.size()); });
+    if (count <= 0) fail(name, count < 0 ? errno : EIO);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+// False on an error. Some file systems cannot be asked, which is none.
+bool sync(const Descriptor& file) { return ::fsync(file.number()) == 0 || errno == EINVAL; }
+
+// The file that `path` stands for when it is a symbolic link, there or not.
+fs::path follow_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // as many as the system follows
+  for (int i = 0; fs::is_symlink(fs::symlink_status(path)); ++i) {
+    if (i == kMostLinks) fail(path, ELOOP);
+    path = path.parent_path() / fs::read_symlink(path);  // an absolute one replaces the folder
+  }
+  return path;
+}
+
+// A new file that takes the place of `path` when it is complete, or vanishes.
+class Replacement {
+ public:
+  // `old`: the file that is replaced, or null.
+  Replacement(const fs::path& path, const struct stat* old)
+      : name_(path.string()),
+        target_(follow_links(path)),
+        temporary_(target_.parent_path() / unused_name()),
+        // Nobody else may read what replaces a private file, not even for a moment.
+        file_(temporary_, O_WRONLY | O_CREAT | O_EXCL, old == nullptr ? 0666 : 0600) {
+    if (!file_.is_open()) fail(name_, errno);
+    if (old == nullptr) return;
+    if (const int error = copy_access(*old); error != 0) {
+      remove();
+      fail(name_, error);
+    }
+  }
+  ~Replacement() { remove(); }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+
+  void write(std::span<const std::byte> bytes) { write_all(file_, bytes, name_); }
+
+  void commit() {
+    if (!sync(file_) || !file_.close()) fail(name_, errno);
+    std::error_code error;
+    fs::rename(temporary_, target_, error);
+    if (error) fail(name_, error.value());
+    temporary_.clear();
+    // The new name lasts through a crash once its folder is on the disk too. A folder that may be
+    // written but not read cannot be asked for that.
+    const fs::path folder = target_.parent_path();
+    const Descriptor directory(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+    if (directory.is_open() && !sync(directory)) fail(name_, errno);
+  }
+
+ private:
+  // Short, since the file's own name may be as long as names can be; and not to be guessed.
+  static std::string unused_name() {
+    constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
+    std::random_device random;
+    std::string name = ".nestline-";
+    for (int i = 0; i < 16; ++i) name += kDigits[random() % kDigits.size()];
+    return name + ".tmp";
+  }
+
+  // Gives the new file the owner, group and mode of the old one. A group that cannot be given gets
+  // no more than others have. Returns an error number or 0.
+  [[nodiscard]] int copy_access(const struct stat& old) const {
+    ::mode_t mode = old.st_mode & 0777;
+    if (::fchown(file_.number(), old.st_uid, old.st_gid) != 0 &&
+        ::fchown(file_.number(), static_cast<::uid_t>(-1), old.st_gid) != 0) {
+      mode &= ~static_cast<::mode_t>(S_IRWXG) | (mode & S_IRWXO) << 3;
+    }
+    return ::fchmod(file_.number(), mode) == 0 ? 0 : errno;
+  }
+
+  void remove() noexcept {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  std::string name_;    // what the caller calls it
+  fs::path target_;     // what is replaced
+  fs::path temporary_;  // empty when it is there no more
+  Descriptor file_;
+};
+
+}  // namespace
+
+void replace_file(const fs::path& path, const std::function<void(const ByteSink& sink)>& produce) {
+  const std::string name = path.string();
+  struct stat old {};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (!exists && (errno != ENOENT || !path.has_filename())) fail(name, errno);
+  if (exists && S_ISDIR(old.st_mode)) fail(name, EISDIR);
+  if (exists && !S_ISREG(old.st_mode)) {
+    // A pipe or a device, as /dev/stdout may be, is not replaced: it gets the bytes as they come.
+    Descriptor file(path, O_WRONLY);
+    if (!file.is_open()) fail(name, errno);
+    produce([&](std::span<const std::byte> bytes) { write_all(file, bytes, name); });
+    if (!file.close()) fail(name, errno);
+    return;
+  }
+  // What is protected from writing is not replaced either, although its folder would allow it.
+  if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(name, errno);
+  Replacement replacement(path, exists ? &old : nullptr);
+  produce([&](std::span<const std::byte> bytes) { replacement.write(bytes); });
+  replacement.commit();
+}
+
+}  // namespace nestline

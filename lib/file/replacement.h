@@ -1,0 +1,19 @@
+// Writing a file so that nobody ever sees half of it.
+#ifndef NESTLINE_LIB_FILE_REPLACEMENT_H_
+#define NESTLINE_LIB_FILE_REPLACEMENT_H_
+
+#include <filesystem>
+
+#include "nestline/io.h"
+
+namespace nestline {
+
+// Calls produce(sink), which gives the content of a file to the sink piece by piece, and puts it at
+// `path` as nestline::save promises. When produce throws, the old file stays. Throws
+// std::system_error.
+void replace_file(const std::filesystem::path& path,
+                  const std::function<void(const ByteSink& sink)>& produce);
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILE_REPLACEMENT_H_

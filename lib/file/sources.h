@@ -1,0 +1,80 @@
+// Where the bytes of a filter come from. A source has a name for errors and read(), which fills
+// `to`; those whose length is known have size() and are read anywhere, a stream is read in order.
+#ifndef NESTLINE_LIB_FILE_SOURCES_H_
+#define NESTLINE_LIB_FILE_SOURCES_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "lib/file/descriptor.h"
+#include "nestline/io.h"
+
+namespace nestline {
+
+// A regular file. It is read with pread, not through a mapping: one that is written to or cut off
+// meanwhile fails the checks, but cannot end the program.
+class FileSource {
+ public:
+  // Throws std::system_error; FormatError for what is no regular file.
+  explicit FileSource(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] int descriptor() const { return file_.number(); }
+
+  // Throws std::system_error; FormatError where the file ends too early.
+  void read(std::uint64_t offset, std::span<std::byte> to) const;
+
+ private:
+  std::string name_;
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+};
+
+// Bytes in memory.
+class MemorySource {
+ public:
+  MemorySource(std::string name, std::span<const std::byte> bytes)
+      : name_(std::move(name)), bytes_(bytes) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::uint64_t size() const { return bytes_.size(); }
+  [[nodiscard]] std::span<const std::byte> at(std::uint64_t offset, std::size_t size) const {
+    return bytes_.subspan(static_cast<std::size_t>(offset), size);
+  }
+  void read(std::uint64_t offset, std::span<std::byte> to) const {
+    std::copy_n(at(offset, to.size()).begin(), to.size(), to.begin());
+  }
+
+ private:
+  std::string name_;
+  std::span<const std::byte> bytes_;
+};
+
+// What a caller's function gives. Nothing behind the filter is asked for.
+class StreamSource {
+ public:
+  explicit StreamSource(const ByteSource& give) : give_(give) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  // Fills `to` from the front; returns how many bytes came before the end. Throws
+  // std::invalid_argument when the function claims more than it was asked for, and what it throws.
+  std::size_t read_some(std::span<std::byte> to);
+  // Fills all of `to`. Throws FormatError when the end comes before byte `wanted` of the filter.
+  void read(std::span<std::byte> to, std::uint64_t wanted);
+
+ private:
+  std::string name_ = "stream";
+  const ByteSource& give_;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILE_SOURCES_H_

@@ -1,0 +1,40 @@
+"""The public headers as files: each compiles alone, and pulls in no more than its users need.
+
+CXX and INCLUDE are given in the environment by tests/packaging/CMakeLists.txt.
+"""
+
+import os
+import pathlib
+import subprocess
+import unittest
+
+INCLUDE = pathlib.Path(os.environ["INCLUDE"])
+# Standard headers that take long to compile, and those of ours that may bring them.
+COSTLY = ("filesystem", "istream")
+ABOUT_FILES = {"io.h", "mapped_filter.h"}
+
+
+def included_by(header):
+    """The files that a program gets which includes this header and nothing else."""
+    done = subprocess.run(
+        [os.environ["CXX"], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I", INCLUDE, "-x", "c++",
+         "-M", "-"],
+        input=f"#include <nestline/{header}>\n", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return {pathlib.PurePath(word).name for word in done.stdout.split()}
+
+
+class PublicHeadersTest(unittest.TestCase):
+    def test_each_compiles_alone_and_only_those_about_files_are_costly(self):
+        headers = {path.name for path in (INCLUDE / "nestline").glob("*.h")}
+        self.assertLess(ABOUT_FILES, headers)
+        for header in sorted(headers):
+            with self.subTest(header=header):
+                files = included_by(header)
+                self.assertIn(header, files)
+                for costly in COSTLY:
+                    self.assertEqual(costly in files, header in ABOUT_FILES, costly)
+
+
+if __name__ == "__main__":
+    unittest.main()
