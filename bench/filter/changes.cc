@@ -25,7 +25,7 @@ void insert_from_empty(benchmark::State& state, int bits, std::size_t bytes) {
   BesideCeiling beside(state, bytes);
   for (auto _ : state) {
     filter.clear();
-    beside.changing(keys, [&](auto piece) { filter.insert(piece); });
+    beside.changing(keys, [&](auto piece) { benchmark::DoNotOptimize(filter.insert(piece)); });
   }
   beside.report();
   if (filter.size() != keys.size()) state.SkipWithError("not every key was stored");
@@ -93,11 +93,13 @@ void add_changes() {
       add("insert/batch/from_empty" + end,
           [=](benchmark::State& state) { insert_from_empty(state, bits, bytes); });
       add("insert/batch/last_5_percent" + end, [=](benchmark::State& state) {
-        insert_last(state, bits, bytes, [](Filter& filter, auto keys) { filter.insert(keys); });
+        insert_last(state, bits, bytes, [](Filter& filter, auto keys) {
+          benchmark::DoNotOptimize(filter.insert(keys));
+        });
       });
       add("insert/single/last_5_percent" + end, [=](benchmark::State& state) {
         insert_last(state, bits, bytes, [](Filter& filter, auto keys) {
-          for (const std::uint64_t key : keys) filter.insert(key);
+          for (const std::uint64_t key : keys) benchmark::DoNotOptimize(filter.insert(key));
         });
       });
       add("erase/batch" + end, [=](benchmark::State& state) { erase(state, bits, bytes); });

@@ -111,7 +111,7 @@ void strings(benchmark::State& state, std::size_t length, int bits, std::size_t 
   Filter filter(options_of(bits, bytes));
   fill(filter, filter.capacity() - keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (numbers[i] < kAbsent) filter.insert(keys[i]);
+    if (numbers[i] < kAbsent) (void)filter.insert(keys[i]);
   }
   std::vector<std::uint8_t> answers(keys.size());
   std::size_t asked = 0;

@@ -44,7 +44,7 @@ void build(benchmark::State& state, int bits, std::size_t bytes, unsigned thread
   };
   const auto insert_all = [&] {
     Filter filter(options);
-    filter.insert(keys);
+    (void)filter.insert(keys);
     return filter;
   };
   Side inserted;

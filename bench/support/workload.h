@@ -52,7 +52,7 @@ template <class AnyFilter>
 void fill_from(AnyFilter& filter, std::uint64_t first, std::uint64_t count) {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
   for (std::uint64_t at = first; at < count; at += kPiece) {
-    filter.insert(counter_keys(std::min(kPiece, count - at), at));
+    (void)filter.insert(counter_keys(std::min(kPiece, count - at), at));
   }
 }
 // The same for a filter that holds the keys below its size.

@@ -4,7 +4,7 @@
 //
 //   nestline::ConcurrentFilter filter({.capacity = 1'000'000, .max_capacity = 4'000'000});
 //   // from any thread, at any time:
-//   filter.insert("user:17");
+//   if (!filter.insert("user:17")) { ... there is no room ... }
 //   if (filter.may_contain("user:17")) { ... look in the slow place ... }
 //
 // The same operations in the same order leave the same content as in Filter; the two turn into each
@@ -68,19 +68,19 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// std::bad_alloc.
   [[nodiscard]] Filter snapshot() const;
 
-  Inserted insert(std::uint64_t key) noexcept;
-  Inserted insert(std::string_view key) noexcept;
-  Inserted insert(Hash key) noexcept;
+  [[nodiscard]] Inserted insert(std::uint64_t key) noexcept;
+  [[nodiscard]] Inserted insert(std::string_view key) noexcept;
+  [[nodiscard]] Inserted insert(Hash key) noexcept;
 
   /// Of several threads that call this with the same key one stores it, the others get `present`.
-  Inserted insert_unique(std::uint64_t key) noexcept;
-  Inserted insert_unique(std::string_view key) noexcept;
-  Inserted insert_unique(Hash key) noexcept;
+  [[nodiscard]] Inserted insert_unique(std::uint64_t key) noexcept;
+  [[nodiscard]] Inserted insert_unique(std::string_view key) noexcept;
+  [[nodiscard]] Inserted insert_unique(Hash key) noexcept;
 
   /// No instant lies between the coming of `new_key` and the going of `old_key`.
-  Inserted update(std::uint64_t old_key, std::uint64_t new_key) noexcept;
-  Inserted update(std::string_view old_key, std::string_view new_key) noexcept;
-  Inserted update(Hash old_key, Hash new_key) noexcept;
+  [[nodiscard]] Inserted update(std::uint64_t old_key, std::uint64_t new_key) noexcept;
+  [[nodiscard]] Inserted update(std::string_view old_key, std::string_view new_key) noexcept;
+  [[nodiscard]] Inserted update(Hash old_key, Hash new_key) noexcept;
 
   [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept;
   [[nodiscard]] bool may_contain(std::string_view key) const noexcept;
@@ -100,7 +100,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
 
   // Batches, as Filter's. No span may be written by another thread meanwhile.
 
-  std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
+  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
   std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
   std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const;

@@ -5,7 +5,7 @@
 // A key that was never inserted is found with the small probability expected_fpr().
 //
 //   nestline::Filter filter({.capacity = 1'000'000, .fpr = 0.01});
-//   filter.insert(std::uint64_t{42});
+//   if (!filter.insert("some string")) { ... there is no room ... }
 //   if (filter.may_contain("some string")) { ... look in the slow place ... }
 //
 // What this class does not do: it does not lock (one writer at a time, and no reader beside it), it
@@ -62,8 +62,9 @@ enum class Outcome : std::uint8_t {
             ///< concerned. Growing does not help.
 };
 
-/// What insert, insert_unique and update return.
-struct Inserted {
+/// What insert, insert_unique and update return. The compiler warns of code that drops it: a key
+/// that was not stored is missed by may_contain.
+struct [[nodiscard("a key that is not stored will be missed: look at the outcome")]] Inserted {
   Outcome outcome;
   /// Whether the key was stored by this call.
   explicit operator bool() const noexcept { return outcome == Outcome::stored; }
@@ -119,23 +120,23 @@ class NESTLINE_EXPORT Filter {
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
   /// Fails with Outcome::full or Outcome::copies, the filter then being unchanged.
-  Inserted insert(std::uint64_t key) noexcept;
-  Inserted insert(std::string_view key) noexcept;
-  Inserted insert(Hash key) noexcept;
+  [[nodiscard]] Inserted insert(std::uint64_t key) noexcept;
+  [[nodiscard]] Inserted insert(std::string_view key) noexcept;
+  [[nodiscard]] Inserted insert(Hash key) noexcept;
 
   /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A key that is
   /// only taken for present (a false positive) is not stored either, so do not erase a key after
   /// `present` unless you know that it was inserted.
-  Inserted insert_unique(std::uint64_t key) noexcept;
-  Inserted insert_unique(std::string_view key) noexcept;
-  Inserted insert_unique(Hash key) noexcept;
+  [[nodiscard]] Inserted insert_unique(std::uint64_t key) noexcept;
+  [[nodiscard]] Inserted insert_unique(std::string_view key) noexcept;
+  [[nodiscard]] Inserted insert_unique(Hash key) noexcept;
 
   /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. The new one goes
   /// in before the old one comes out: on Outcome::full or Outcome::copies `old_key` is still there
   /// and nothing has changed.
-  Inserted update(std::uint64_t old_key, std::uint64_t new_key) noexcept;
-  Inserted update(std::string_view old_key, std::string_view new_key) noexcept;
-  Inserted update(Hash old_key, Hash new_key) noexcept;
+  [[nodiscard]] Inserted update(std::uint64_t old_key, std::uint64_t new_key) noexcept;
+  [[nodiscard]] Inserted update(std::string_view old_key, std::string_view new_key) noexcept;
+  [[nodiscard]] Inserted update(Hash old_key, Hash new_key) noexcept;
 
   /// False: `key` is certainly not in the filter. True: it is, or it is one of the few that look
   /// the same (expected_fpr()).
@@ -161,8 +162,9 @@ class NESTLINE_EXPORT Filter {
   // said; otherwise std::invalid_argument is thrown before anything is touched. Optional spans may
   // be left out. Spans must not overlap unless said.
 
-  /// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key.
-  std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
+  /// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key. The number is
+  /// not to be dropped: when it is less than the number of keys, the others will be missed.
+  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
 
   /// Asks for every key; returns how many answers are true. `out`: 1 or 0 for each key.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;

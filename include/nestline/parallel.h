@@ -43,8 +43,8 @@ struct NESTLINE_EXPORT Cancelled : std::runtime_error {
 /// ConcurrentFilter::insert with the keys split among threads; so the order in which they are
 /// inserted is open. Throws std::invalid_argument before anything is touched, and Cancelled: the
 /// filter then has some of the keys, those whose `stored` is 1.
-NESTLINE_EXPORT std::size_t insert(ConcurrentFilter& filter, KeySpan keys,
-                                   std::span<std::uint8_t> stored = {});
+[[nodiscard]] NESTLINE_EXPORT std::size_t insert(ConcurrentFilter& filter, KeySpan keys,
+                                                 std::span<std::uint8_t> stored = {});
 
 /// The filter's own may_contain, split among threads. Throws std::invalid_argument and Cancelled;
 /// after that `out` is of no use.

@@ -209,7 +209,7 @@ TEST(ConcurrentFilterTest, RefusesWhatFilterRefuses) {
     EXPECT_EQ(refusal([&] { ConcurrentFilter filter(options); }), expected);
   }
   ConcurrentFilter filter({.capacity = 100, .bits = 8});
-  filter.insert("key");
+  EXPECT_TRUE(filter.insert("key"));
   for (const Options& options :
        {Options{.capacity = 100, .bits = 12}, Options{.capacity = 1000, .bits = 8},
         Options{.capacity = 100, .bits = 8, .seed = 1}}) {

@@ -120,7 +120,7 @@ class FilterPair {
     Filter other(options_);
     const std::uint32_t growth = FilterAccess::state(one_).view.geometry.growth;
     while (FilterAccess::state(other).view.geometry.growth < growth) ASSERT_TRUE(other.grow());
-    for (int i = 0; i < 5; ++i) other.insert(any());
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(other.insert(any()));
     ASSERT_EQ(outcome_of_merging(one_, other), outcome_of_merging(many_, other));
   }
   void merge_with_itself() {

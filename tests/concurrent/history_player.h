@@ -216,7 +216,7 @@ class Player {
     } else if (step.kind == Kind::erase) {
       filter_.erase(batch, out);
     } else {
-      filter_.insert(batch, out);
+      (void)filter_.insert(batch, out);
     }
     const std::uint64_t end = tickets_.draw();
     for (unsigned i = 0; i < step.batch; ++i) {

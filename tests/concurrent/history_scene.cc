@@ -146,7 +146,7 @@ class Builder {
     }
     const std::uint64_t others = 1 + random_() % 4;
     for (std::uint64_t i = 0; i < others; ++i) {
-      scene_.addition->insert(Hash{smith_.hash(smith_.any_block(), smith_.draw_low())});
+      (void)scene_.addition->insert(Hash{smith_.hash(smith_.any_block(), smith_.draw_low())});
     }
   }
 

@@ -165,7 +165,7 @@ struct Construct {
         return last;
       };
       const std::uint64_t filler = fill(0);
-      tried.insert(Hash{x});
+      (void)tried.insert(Hash{x});
       fill(1);
       if (filler == 0 || copies(tried, x) != std::pair(0, 1) || free_slots(tried, 1) != 0) continue;
       tried.erase(Hash{filler});

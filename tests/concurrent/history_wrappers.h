@@ -153,7 +153,7 @@ class EraseFirst : public MutexFilter {
     erase(old_key);
     linger();
     const Inserted inserted = insert(new_key);
-    if (!inserted) insert(old_key);
+    if (!inserted) (void)insert(old_key);
     return inserted;
   }
 };
@@ -192,7 +192,7 @@ class MovesInTheOpen : public MutexFilter {
     if (inserted) {
       erase(key);
       linger();
-      MutexFilter::insert(key);
+      (void)MutexFilter::insert(key);
     }
     return inserted;
   }

@@ -92,7 +92,7 @@ void stress(const Options& options, double load, Beside beside,
         filter.grow();
       } else if (beside == Beside::looking && round % 4 == 3) {
         Filter addition(options);
-        addition.insert(standing.all().front());
+        EXPECT_TRUE(addition.insert(standing.all().front()));
         try {
           filter.merge(addition);
           ++others;

@@ -43,9 +43,9 @@ inline std::string string(std::uint64_t i) { return "key-" + std::to_string(i); 
 
 inline Filter build(const Golden& golden) {
   Filter filter = from_bytes(format_tools::make_empty_file(golden.fields));
-  for (std::uint64_t i = 0; i < golden.integers; ++i) filter.insert(i);
-  for (std::uint64_t i = 0; i < golden.strings; ++i) filter.insert(string(i));
-  for (std::uint64_t i = 0; i < golden.hashes; ++i) filter.insert(hash(i));
+  for (std::uint64_t i = 0; i < golden.integers; ++i) (void)filter.insert(i);
+  for (std::uint64_t i = 0; i < golden.strings; ++i) (void)filter.insert(string(i));
+  for (std::uint64_t i = 0; i < golden.hashes; ++i) (void)filter.insert(hash(i));
   return filter;
 }
 

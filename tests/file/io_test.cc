@@ -36,8 +36,8 @@ TEST_F(IoTest, WhatIsSavedIsLoadedAndMapped) {
         EXPECT_EQ(mapped.memory_bytes(), bytes.size());
       };
       check();
-      filter.insert("a string");
-      filter.insert(Hash{7});
+      (void)filter.insert("a string");
+      (void)filter.insert(Hash{7});
       check();
       // On until the first key that does not fit.
       for (std::uint64_t key = 0; filter.insert(key); ++key) continue;
@@ -55,8 +55,8 @@ TEST_F(IoTest, WhatIsLoadedGoesOnAsTheOriginalWould) {
   for (Filter* one : {&filter, &copy}) {
     EXPECT_EQ(one->insert(sequence(1500, 450)), 450u);
     EXPECT_EQ(one->erase(sequence(0, 700)), 700u);
-    one->insert_unique("text");
-    one->update(std::uint64_t{900}, std::uint64_t{5});
+    EXPECT_TRUE(one->insert_unique("text"));
+    EXPECT_TRUE(one->update(std::uint64_t{900}, std::uint64_t{5}));
   }
   EXPECT_EQ(to_bytes(filter), to_bytes(copy));
 }
@@ -74,7 +74,7 @@ TEST_F(IoTest, GrownFiltersAreKept) {
       EXPECT_GT(filter.memory_bytes(), last);
       last = filter.memory_bytes();
       while (filter.size() < std::min<std::uint64_t>(filter.capacity(), 4000)) {
-        filter.insert(next++);
+        EXPECT_TRUE(filter.insert(next++));
       }
       save(filter, file);
       EXPECT_EQ(read(file), to_bytes(filter));

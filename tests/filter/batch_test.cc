@@ -31,7 +31,7 @@ std::vector<Filter> sample_filters(std::span<const Key> keys) {
   std::vector<Filter> filters;
   for (const int bits : {8, 12, 16}) {
     filters.emplace_back(Options{.capacity = keys.size() / 3 + 1, .bits = bits, .seed = 5});
-    for (std::size_t i = 0; i < keys.size(); i += 3) filters.back().insert(keys[i]);
+    for (std::size_t i = 0; i < keys.size(); i += 3) EXPECT_TRUE(filters.back().insert(keys[i]));
   }
   return filters;
 }

@@ -49,7 +49,7 @@ TEST_P(FilterTest, InsertUnique) {
 }
 
 TEST_P(FilterTest, Update) {
-  filter_.insert("old");
+  EXPECT_TRUE(filter_.insert("old"));
   EXPECT_EQ(filter_.update("old", "new").outcome, Outcome::stored);
   EXPECT_FALSE(filter_.may_contain("old"));
   EXPECT_TRUE(filter_.may_contain("new"));
@@ -74,18 +74,18 @@ TEST_P(FilterTest, UpdateOfAFullFilterKeepsTheOldKey) {
 
 TEST_P(FilterTest, KindsOfKeyAreSeparateWorlds) {
   const std::string_view seven("\7\0\0\0\0\0\0\0", 8);
-  filter_.insert(std::uint64_t{7});
+  EXPECT_TRUE(filter_.insert(std::uint64_t{7}));
   EXPECT_FALSE(filter_.may_contain("7"));
   EXPECT_FALSE(filter_.may_contain(seven));
   EXPECT_FALSE(filter_.may_contain(Hash{7}));
-  filter_.insert(Hash{0x123456789abcdef0u});
+  EXPECT_TRUE(filter_.insert(Hash{0x123456789abcdef0u}));
   EXPECT_TRUE(filter_.may_contain(Hash{0x123456789abcdef0u}));
   EXPECT_FALSE(filter_.may_contain(std::uint64_t{0x123456789abcdef0u}));
 }
 
 TEST_P(FilterTest, HashKeyIsWhatTheFilterUses) {
-  filter_.insert(std::uint64_t{99});
-  filter_.insert("ninety-nine");
+  EXPECT_TRUE(filter_.insert(std::uint64_t{99}));
+  EXPECT_TRUE(filter_.insert("ninety-nine"));
   EXPECT_TRUE(filter_.may_contain(hash_key(std::uint64_t{99}, filter_.seed())));
   EXPECT_TRUE(filter_.may_contain(hash_key("ninety-nine", filter_.seed())));
   EXPECT_EQ(filter_.size(), 2u);
@@ -105,7 +105,7 @@ TEST_P(FilterTest, StringsMayHoldAnyBytes) {
 }
 
 TEST_P(FilterTest, MovesKeepTheContent) {
-  filter_.insert("key");
+  EXPECT_TRUE(filter_.insert("key"));
   Filter moved(std::move(filter_));
   EXPECT_TRUE(moved.may_contain("key"));
   Filter other({.capacity = 1});

@@ -225,8 +225,8 @@ TEST_P(GrowthOfWidthTest, ChurnedFilter) {
 TEST_P(GrowthOfWidthTest, WhatIsKept) {
   const int bits = GetParam();
   Filter filter({.capacity = 1000, .bits = bits, .max_capacity = 8000, .seed = 77});
-  filter.insert("a string");
-  filter.insert(Hash{12345});
+  EXPECT_TRUE(filter.insert("a string"));
+  EXPECT_TRUE(filter.insert(Hash{12345}));
   EXPECT_EQ(FilterAccess::state(filter).max_capacity, 8000u);
   while (filter.grow()) {
     EXPECT_EQ(filter.bits(), bits);
@@ -247,7 +247,8 @@ TEST_P(GrowthOfWidthTest, WhatIsKept) {
 TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
   const int bits = GetParam();
   Filter filter = filter_of_blocks(bits, 50);
-  for (std::uint64_t key = 0; key < filter.capacity() * 2 / 5; ++key) filter.insert(key);
+  for (std::uint64_t key = 0; key < filter.capacity() * 2 / 5; ++key)
+    EXPECT_TRUE(filter.insert(key));
   const auto clean = block_bytes(filter);
   const Filter::State& state = FilterAccess::state(filter);
   const auto bytes_of = [](std::unique_ptr<Filter::State> made) {
@@ -277,7 +278,7 @@ TEST(Growth, NoMoreThanTheMostBlocks) {
 // In a child process whose memory is limited: both throw, and the filter is as it was.
 TEST(Growth, MemoryThatCannotBeHad) {
   Filter filter({.capacity = 50'000'000, .bits = 8});
-  for (std::uint64_t key = 0; key < 1000; ++key) filter.insert(key);
+  for (std::uint64_t key = 0; key < 1000; ++key) EXPECT_TRUE(filter.insert(key));
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -243,7 +243,7 @@ TEST(Sizing, FilterTellsOfItself) {
   EXPECT_EQ(filter.load_factor(), 0);
   EXPECT_EQ(filter.expected_fpr(), 0);
   EXPECT_EQ(filter.memory_bytes() % 64, 0u);
-  filter.insert(std::uint64_t{1});
+  EXPECT_TRUE(filter.insert(std::uint64_t{1}));
   EXPECT_EQ(filter.size(), 1u);
   EXPECT_DOUBLE_EQ(filter.load_factor(),
                    1 / (static_cast<double>(filter.memory_bytes()) / 64 * 60));

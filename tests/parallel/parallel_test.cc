@@ -148,7 +148,7 @@ TYPED_TEST(ParallelTest, SpansOfWrongLengthChangeNothing) {
   ConcurrentFilter shared(load(this->path("filter")));
   for (const std::size_t length : {std::size_t{1}, 2 * kPiece - 1, 2 * kPiece + 1}) {
     std::vector<std::uint8_t> bytes(length, 7);
-    EXPECT_THROW(parallel::insert(shared, keys.all(), bytes), std::invalid_argument);
+    EXPECT_THROW((void)parallel::insert(shared, keys.all(), bytes), std::invalid_argument);
     EXPECT_THROW(parallel::erase(shared, keys.all(), bytes), std::invalid_argument);
     EXPECT_THROW(parallel::may_contain(filter, keys.all(), bytes), std::invalid_argument);
     EXPECT_THROW(parallel::may_contain(shared, keys.all(), bytes), std::invalid_argument);
@@ -214,9 +214,9 @@ TEST(Parallel, CancelledBeforeItBegins) {
   for (const int threads : kThreads) {
     with_threads(threads, [&] {
       Filter filter({.capacity = kMost});
-      filter.insert(keys.all());
+      EXPECT_EQ(filter.insert(keys.all()), kMost);
       ConcurrentFilter shared({.capacity = kMost});
-      shared.insert(keys.first(1000));
+      EXPECT_EQ(shared.insert(keys.first(1000)), 1000u);
       std::vector<std::uint8_t> bytes(kMost, 9);
       std::vector<std::uint32_t> positions(kMost);
       inside_cancelled([&] {
@@ -229,8 +229,9 @@ TEST(Parallel, CancelledBeforeItBegins) {
       });
       EXPECT_EQ(shared.size(), 1000 - std::accumulate(bytes.begin(), bytes.end(), 0u));
       shared.clear();
-      inside_cancelled(
-          [&] { EXPECT_THROW(parallel::insert(shared, keys.all(), bytes), parallel::Cancelled); });
+      inside_cancelled([&] {
+        EXPECT_THROW((void)parallel::insert(shared, keys.all(), bytes), parallel::Cancelled);
+      });
       expect_true(shared, keys.all(), bytes);
       EXPECT_LT(shared.size(), kMost);
     });
@@ -256,7 +257,7 @@ TEST(Parallel, CancelledInTheMiddle) {
         0, 1,
         [&](int) {
           try {
-            parallel::insert(filter, keys.all(), stored);
+            (void)parallel::insert(filter, keys.all(), stored);
           } catch (const parallel::Cancelled& error) {
             ++cancelled;
             EXPECT_STRNE(error.what(), "");
@@ -282,7 +283,7 @@ TEST(Parallel, BesideATaskThatThrows) {
       while (filter.size() < 1000) std::this_thread::yield();
       throw std::runtime_error("neighbour");
     });
-    group.run([&] { parallel::insert(filter, keys.all(), stored); });
+    group.run([&] { (void)parallel::insert(filter, keys.all(), stored); });
     EXPECT_THROW(group.wait(), std::runtime_error);
   });
   expect_true(filter, keys.all(), stored);
