@@ -109,28 +109,17 @@ HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble)
 template <typename T>
 using BlockTag = hn::CappedTag<T, kBlockBytes / sizeof(T)>;
 
-// A mask of at most 64 lanes as bits. Read back in the mask's own size, which compilers turn into a
-// move between registers.
+// A mask of at most 64 lanes as bits. Read back in the size of the largest mask that this target
+// may have, which compilers turn into a move between registers. The processor's own mask may be
+// shorter, since SVE leaves the length of vectors to it: what StoreMaskBits does not write is 0.
 template <class D, class Mask>
 HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
-  std::uint8_t bytes[8];
-  if constexpr (hn::MaxLanes(D()) == 64) {
-    std::uint64_t bits;
-    hn::StoreMaskBits(d, mask, bytes);
-    std::memcpy(&bits, bytes, sizeof(bits));
-    return bits;
-  } else if constexpr (hn::MaxLanes(D()) == 32) {
-    std::uint32_t bits;
-    hn::StoreMaskBits(d, mask, bytes);
-    std::memcpy(&bits, bytes, sizeof(bits));
-    return bits;
-  } else {
-    std::uint16_t bits;
-    static_assert(hn::MaxLanes(D()) <= 16);
-    hn::StoreMaskBits(d, mask, bytes);
-    std::memcpy(&bits, bytes, sizeof(bits));
-    return bits & ((1u << hn::Lanes(d)) - 1);
-  }
+  static_assert(hn::MaxLanes(D()) <= 64);
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, mask, bytes);
+  hwy::UnsignedFromSize<(hn::MaxLanes(D()) + 7) / 8> bits;
+  std::memcpy(&bits, bytes, sizeof(bits));
+  return bits;
 }
 
 // Bit i: lane i of the block, taken as lanes of T, equals `value`.
