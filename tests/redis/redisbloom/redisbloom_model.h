@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,6 +20,17 @@
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 
 namespace nestline::redis {
+
+// The hash of the standard library. It reads words of 8 bytes in the machine's order; RedisBloom's
+// are little-endian on every machine.
+inline std::uint64_t standard_murmur_hash64a(std::string bytes, std::uint64_t seed) {
+  if constexpr (std::endian::native == std::endian::big) {
+    for (auto rest = std::span(bytes); rest.size() >= 8; rest = rest.subspan(8)) {
+      std::ranges::reverse(rest.first(8));
+    }
+  }
+  return std::_Hash_bytes(bytes.data(), bytes.size(), seed);
+}
 
 class RedisBloomModel {
  public:
@@ -34,7 +46,7 @@ class RedisBloomModel {
   }
 
   static std::uint64_t hash(std::string_view item) {
-    return std::_Hash_bytes(item.data(), item.size(), 0);
+    return standard_murmur_hash64a(std::string(item), 0);
   }
 
   // False: full.
