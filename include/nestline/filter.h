@@ -16,11 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string_view>
 
 #include "nestline/export.h"
 #include "nestline/keys.h"
+#include "nestline/memory.h"
 
 namespace nestline {
 
@@ -49,6 +51,9 @@ struct Options {
   /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
   /// Keep it secret where strangers choose the keys. It is stored with the filter.
   std::uint64_t seed = 0;
+  /// Where the blocks come from, as memory.h says; null: mapped_memory(). grow, merge and inserts
+  /// that grow stay with it.
+  std::pmr::memory_resource* memory = nullptr;
 };
 
 /// How an insert ended.

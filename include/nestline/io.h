@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -37,8 +38,9 @@ NESTLINE_EXPORT void save(const Filter& filter, const std::filesystem::path& pat
 
 /// Reads a whole file into memory and checks everything before it returns. The file must be a
 /// regular one: a pipe is a FormatError. Throws FormatError, std::system_error that names the path,
-/// std::bad_alloc.
-NESTLINE_EXPORT Filter load(const std::filesystem::path& path);
+/// std::bad_alloc. The blocks come from `memory`, here and below, as Options::memory says.
+NESTLINE_EXPORT Filter load(const std::filesystem::path& path,
+                            std::pmr::memory_resource* memory = nullptr);
 
 // Streams and callbacks: the same bytes, for sockets, archives, databases and the like. A filter
 // that is read takes exactly its own bytes, so other things may stand before and behind it.
@@ -66,18 +68,19 @@ NESTLINE_EXPORT void save(const Filter& filter, const ByteSink& sink);
 /// both are there. For a file, load(path) needs less. Throws FormatError with the file name
 /// "stream", std::bad_alloc, std::system_error when the stream fails, as std::io_errc::stream, or
 /// what the stream itself is set to throw. Then some of its bytes have been read.
-NESTLINE_EXPORT Filter load(std::istream& stream);
+NESTLINE_EXPORT Filter load(std::istream& stream, std::pmr::memory_resource* memory = nullptr);
 
 /// The same from a function. What it throws is passed on; std::invalid_argument when it returns
 /// more than it was asked for.
-NESTLINE_EXPORT Filter load(const ByteSource& source);
+NESTLINE_EXPORT Filter load(const ByteSource& source, std::pmr::memory_resource* memory = nullptr);
 
 /// The bytes that save would write.
 NESTLINE_EXPORT std::vector<std::byte> to_bytes(const Filter& filter);
 
 /// The filter in `bytes`, which are copied and checked as load does.
 /// Throws FormatError, std::bad_alloc.
-NESTLINE_EXPORT Filter from_bytes(std::span<const std::byte> bytes);
+NESTLINE_EXPORT Filter from_bytes(std::span<const std::byte> bytes,
+                                  std::pmr::memory_resource* memory = nullptr);
 
 }  // namespace nestline
 

@@ -3,6 +3,7 @@
 #define NESTLINE_MAPPED_FILTER_H_
 
 #include <filesystem>
+#include <memory_resource>
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
@@ -27,8 +28,9 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   void verify() const;
 
   /// A copy in memory, which can be changed and saved: as load gives, but of the mapped file, also
-  /// when another has taken its name. Checks everything. Throws FormatError, std::bad_alloc.
-  [[nodiscard]] Filter snapshot() const;
+  /// when another has taken its name. Checks everything. `memory` as for load. Throws FormatError,
+  /// std::bad_alloc.
+  [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
 
   using Filter::bits;
   using Filter::capacity;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,15 +55,15 @@ void check_content(const std::string& name, const FileHeader& header,
 Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset,
                    std::filesystem::path path);
 
-// Reads a filter into memory and checks everything. Throws FormatError, std::bad_alloc, and what
-// the source throws.
+// Reads a filter into `memory`, as Options::memory says, and checks everything. Throws FormatError,
+// std::bad_alloc, and what the source throws.
 template <class Source>
-Filter read_filter(const Source& source) {
+Filter read_filter(const Source& source, std::pmr::memory_resource* memory) {
   const FileHeader header = read_header(source);
   // From here on the lengths that the header tells are those of the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
   source.read(header.checksums_offset(), checksums);
-  Storage storage = Storage::allocate(header.geometry.blocks());
+  Storage storage = Storage::allocate(header.geometry.blocks(), memory);
   // Each section is checked while it is in the cache.
   check_content(source.name(), header, checksums, [&](std::uint64_t i) {
     const auto section = storage.bytes().subspan(static_cast<std::size_t>(i) * kSectionBytes,

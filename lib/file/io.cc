@@ -22,7 +22,7 @@ constexpr std::uint64_t kFirstBlocks = (std::uint64_t{16} << 20) / kBlockBytes;
 
 // A filter from a stream, which has its checksums behind the blocks and whose length is not known.
 // Only what it has given is believed: memory is asked for in steps.
-Filter read_stream(StreamSource& source) {
+Filter read_stream(StreamSource& source, std::pmr::memory_resource* memory) {
   HeaderBytes start;
   const std::size_t count = source.read_some(start);
   FileHeader header;
@@ -32,7 +32,7 @@ Filter read_stream(StreamSource& source) {
   Storage storage;
   for (std::uint64_t done = 0; done < blocks;) {
     const std::uint64_t next = std::min(blocks, std::max(kFirstBlocks, 2 * done));
-    Storage larger = Storage::allocate(next);
+    Storage larger = Storage::allocate(next, memory);
     std::copy_n(storage.bytes().begin(), storage.bytes().size(), larger.bytes().begin());
     storage = std::move(larger);
     source.read(storage.bytes().subspan(static_cast<std::size_t>(done) * kBlockBytes),
@@ -77,14 +77,16 @@ void save(const Filter& filter, std::ostream& stream) {
   require_good();
 }
 
-Filter load(const std::filesystem::path& path) { return read_filter(FileSource(path)); }
-
-Filter load(const ByteSource& source) {
-  StreamSource stream(source);
-  return read_stream(stream);
+Filter load(const std::filesystem::path& path, std::pmr::memory_resource* memory) {
+  return read_filter(FileSource(path), memory);
 }
 
-Filter load(std::istream& stream) {
+Filter load(const ByteSource& source, std::pmr::memory_resource* memory) {
+  StreamSource stream(source);
+  return read_stream(stream, memory);
+}
+
+Filter load(std::istream& stream, std::pmr::memory_resource* memory) {
   const auto require_good = [&] {
     // The end is none: the format says what is missing then.
     if (stream.bad() || (stream.fail() && !stream.eof())) {
@@ -92,11 +94,12 @@ Filter load(std::istream& stream) {
     }
   };
   require_good();
-  return load([&](std::span<std::byte> to) {
+  const auto source = [&](std::span<std::byte> to) {
     stream.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
     require_good();
     return static_cast<std::size_t>(stream.gcount());
-  });
+  };
+  return load(source, memory);
 }
 
 std::vector<std::byte> to_bytes(const Filter& filter) {
@@ -109,8 +112,8 @@ std::vector<std::byte> to_bytes(const Filter& filter) {
   return all;
 }
 
-Filter from_bytes(std::span<const std::byte> bytes) {
-  return read_filter(MemorySource("bytes", bytes));
+Filter from_bytes(std::span<const std::byte> bytes, std::pmr::memory_resource* memory) {
+  return read_filter(MemorySource("bytes", bytes), memory);
 }
 
 }  // namespace nestline

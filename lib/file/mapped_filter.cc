@@ -26,7 +26,9 @@ MappedFilter MappedFilter::open(const std::filesystem::path& path) {
                                   kHeaderBytes, path));
 }
 
-Filter MappedFilter::snapshot() const { return read_filter(mapped_bytes(*this)); }
+Filter MappedFilter::snapshot(std::pmr::memory_resource* memory) const {
+  return read_filter(mapped_bytes(*this), memory);
+}
 
 void MappedFilter::verify() const {
   const MemorySource source = mapped_bytes(*this);

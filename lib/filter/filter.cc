@@ -72,8 +72,9 @@ unsigned count_hash(const State& state, std::uint64_t hash) {
 
 std::unique_ptr<State> make_state(const Options& options) {
   const Size size = decide_size(options);
-  auto state = std::make_unique<State>(size.bits, Geometry{size.blocks, 0}, options.seed,
-                                       size.capacity, Storage::allocate(size.blocks), 0);
+  auto state =
+      std::make_unique<State>(size.bits, Geometry{size.blocks, 0}, options.seed, size.capacity,
+                              Storage::allocate(size.blocks, options.memory), 0);
   state->max_capacity = size.max_capacity;
   return state;
 }

@@ -20,10 +20,12 @@ namespace {
 
 using State = Filter::State;
 
-// A filter in fresh memory like `state`, but with these blocks and this promise, and without keys.
+// A filter in fresh memory of the same source like `state`, but with these blocks and this promise,
+// and without keys.
 std::unique_ptr<State> fresh(const State& state, const Geometry& geometry, std::uint64_t capacity) {
-  auto made = std::make_unique<State>(state.bits, geometry, state.seed, capacity,
-                                      Storage::allocate(geometry.blocks()), 0);
+  auto made =
+      std::make_unique<State>(state.bits, geometry, state.seed, capacity,
+                              Storage::allocate(geometry.blocks(), state.storage.memory()), 0);
   made->max_capacity = state.max_capacity;
   return made;
 }

@@ -1,9 +1,10 @@
 // New tables made from old ones, without keys: a doubled one, the union of two, copies.
 //
 // Each function reads its filters, which nobody may write meanwhile, and gives a state of its own
-// in fresh memory; its lock and version bytes are 0 whatever they are in the source. So a filter
-// that grows or merges changes by one exchange of pointers, and is as it was when something fails.
-// The sequential filter and the concurrent one both use them.
+// in fresh memory from where its own came (nestline/memory.h); its lock and version bytes are 0
+// whatever they are in the source. So a filter that grows or merges changes by one exchange of
+// pointers, and is as it was when something fails. The sequential filter and the concurrent one
+// both use them.
 #ifndef NESTLINE_LIB_FILTER_GROWTH_H_
 #define NESTLINE_LIB_FILTER_GROWTH_H_
 

@@ -1,13 +1,12 @@
-// The memory that the blocks lie in: zeroed and aligned, or a read-only mapping of a file.
-//
-// From 2 MiB on, memory is aligned to 2 MiB and the system is asked for huge pages: a filter is
-// read at random, and with 4 KiB pages most of that is waiting for page tables.
+// The memory that the blocks lie in: zeroed and aligned, from a resource (nestline/memory.h), or a
+// read-only mapping of a file.
 #ifndef NESTLINE_LIB_FILTER_STORAGE_H_
 #define NESTLINE_LIB_FILTER_STORAGE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory_resource>
 #include <span>
 #include <utility>
 
@@ -15,7 +14,7 @@
 
 namespace nestline {
 
-// Owns one anonymous or file mapping. Move-only; empty after a move.
+// Owns one allocation or one mapping of a file. Move-only; empty after a move.
 class Storage {
  public:
   Storage() = default;
@@ -26,8 +25,9 @@ class Storage {
   }
   ~Storage();
 
-  // Zeroed memory for `blocks` blocks. Throws std::bad_alloc.
-  static Storage allocate(std::uint64_t blocks);
+  // Zeroed memory for `blocks` blocks, from mapped_memory() when `memory` is null. Throws
+  // std::bad_alloc.
+  static Storage allocate(std::uint64_t blocks, std::pmr::memory_resource* memory = nullptr);
 
   // The first `size` bytes, at least one, of an open file, read-only; the file may be closed then.
   // Throws std::system_error with `path` as its text.
@@ -35,13 +35,17 @@ class Storage {
 
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
 
+  // Where memory like this comes from; null for a mapped file.
+  [[nodiscard]] std::pmr::memory_resource* memory() const { return memory_; }
+
  private:
+  Storage(void* data, std::size_t size, std::pmr::memory_resource* memory)
+      : data_(static_cast<std::byte*>(data)), size_(size), memory_(memory) {}
   void swap(Storage& other) noexcept;
 
-  std::byte* data_ = nullptr;  // what the owner asked for
+  std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  void* mapping_ = nullptr;  // what the system gave: larger by the alignment
-  std::size_t mapping_size_ = 0;
+  std::pmr::memory_resource* memory_ = nullptr;
 };
 
 }  // namespace nestline

@@ -1,0 +1,43 @@
+// Where the blocks of a filter lie: in pages of the system, or in memory that the caller provides.
+//
+//   CountedMemory memory;  // derives from std::pmr::memory_resource
+//   nestline::Filter filter({.capacity = 1'000'000, .memory = &memory});
+//
+// What a resource in Options::memory is asked for, and what it promises:
+//
+// - Each table of blocks is one allocation: a multiple of 64 bytes at an alignment of 64. grow,
+//   merge and an insert that makes the filter grow ask for the new table before they give the old
+//   one back. Nothing but blocks comes from the resource; the few hundred bytes around them come
+//   from operator new.
+// - The library writes zeros over what it gets, unless the resource is a ZeroedMemory.
+// - It must outlive every filter that uses it: the one made with it, and those made from that one
+//   by moving, growing, merging into it or copying.
+// - allocate may throw std::bad_alloc and types derived from it. Anything else ends the program
+//   when it comes out of an insert, which is noexcept. deallocate must not throw.
+// - It is called by whichever thread creates, grows, merges or destroys a filter. One that serves
+//   filters of several threads, or a ConcurrentFilter, must be safe for that, as
+//   std::pmr::synchronized_pool_resource is.
+#ifndef NESTLINE_MEMORY_H_
+#define NESTLINE_MEMORY_H_
+
+#include <memory_resource>
+
+#include "nestline/export.h"
+
+namespace nestline {
+
+/// A resource whose allocate gives bytes that are all 0, as fresh pages of the system are. Derive
+/// from it where that is so: then the library writes no zeros, and pages take memory only when
+/// they are first used.
+class NESTLINE_EXPORT ZeroedMemory : public std::pmr::memory_resource {};
+
+/// The resource that filters have when Options::memory is null: fresh pages from the system for
+/// each allocation. From 2 MiB on they are aligned to 2 MiB and the system is asked for huge pages:
+/// a filter is read at random, and with small pages most of that is waiting for page tables. Every
+/// allocation takes whole pages, so it is not for small things. A resource of your own may pass its
+/// calls on to it. Lives as long as the process. Safe in any thread.
+NESTLINE_EXPORT ZeroedMemory& mapped_memory() noexcept;
+
+}  // namespace nestline
+
+#endif  // NESTLINE_MEMORY_H_

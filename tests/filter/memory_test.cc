@@ -1,0 +1,212 @@
+// Options::memory: what a resource is asked for and given back, that whatever is made from a filter
+// stays with it, and that the library clears what is not clear.
+#include "nestline/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory_resource>
+#include <new>
+#include <numeric>
+#include <sstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "nestline/concurrent_filter.h"
+#include "nestline/filter.h"
+#include "nestline/io.h"
+#include "nestline/mapped_filter.h"
+
+namespace nestline::test {
+namespace {
+
+constexpr std::size_t kBlock = 64;
+
+// Keeps account of what is out, hands memory out full of ones, and fails where it is told to.
+template <class Base, unsigned char kFill>
+class Accounted final : public Base {
+ public:
+  ~Accounted() override { EXPECT_EQ(out_, 0u); }
+
+  [[nodiscard]] std::size_t out() const { return out_; }
+  [[nodiscard]] std::size_t asked() const { return asked_; }
+  // Refuses whatever would take it above so many bytes.
+  void set_most(std::size_t bytes) { most_ = bytes; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    EXPECT_EQ(bytes % kBlock, 0u);
+    EXPECT_EQ(alignment, kBlock);
+    if (bytes > most_ - out_) throw std::bad_alloc();
+    void* const memory = ::operator new (bytes, std::align_val_t{alignment});
+    std::memset(memory, kFill, bytes);
+    out_ += bytes;
+    ++asked_;
+    return memory;
+  }
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+    EXPECT_EQ(alignment, kBlock);
+    out_ -= bytes;
+    ::operator delete (memory, std::align_val_t{alignment});
+  }
+  [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  std::size_t out_ = 0;
+  std::size_t asked_ = 0;
+  std::size_t most_ = ~std::size_t{0};
+};
+
+using Dirty = Accounted<std::pmr::memory_resource, 0xff>;
+using Zeroed = Accounted<ZeroedMemory, 0>;
+
+template <class Memory>
+class MemoryTest : public testing::Test {};
+using Memories = testing::Types<Dirty, Zeroed>;
+TYPED_TEST_SUITE(MemoryTest, Memories);
+
+std::vector<std::uint64_t> keys(std::size_t count) {
+  std::vector<std::uint64_t> all(count);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+TYPED_TEST(MemoryTest, SameBytesAsWithout) {
+  TypeParam memory;
+  Filter with({.capacity = 5000, .fpr = 0.01, .seed = 3, .memory = &memory});
+  Filter without({.capacity = 5000, .fpr = 0.01, .seed = 3});
+  EXPECT_EQ(memory.out(), with.memory_bytes());
+  EXPECT_EQ(to_bytes(with), to_bytes(without));
+  EXPECT_EQ(with.insert(keys(5000)), 5000u);
+  EXPECT_EQ(without.insert(keys(5000)), 5000u);
+  EXPECT_EQ(to_bytes(with), to_bytes(without));
+  EXPECT_EQ(memory.asked(), 1u);
+}
+
+TYPED_TEST(MemoryTest, KeptByWhateverTakesItsPlace) {
+  TypeParam memory;
+  Filter filter({.capacity = 1000, .memory = &memory});
+  filter.insert(keys(500));
+  const std::size_t first = memory.out();
+  ASSERT_TRUE(filter.grow());
+  EXPECT_EQ(memory.out(), 2 * first);
+  filter.merge(filter);
+  EXPECT_EQ(memory.out(), 2 * first);
+  EXPECT_EQ(filter.memory_bytes(), 2 * first);
+  Filter moved = std::move(filter);
+  ASSERT_TRUE(moved.grow());
+  EXPECT_EQ(memory.out(), 4 * first);
+  for (std::uint64_t key = 0; key < 500; ++key) ASSERT_EQ(moved.count(key), 2u);
+
+  // A filter of other memory that is merged into this one leaves its memory behind.
+  Filter other({.capacity = 1000});
+  other.insert(keys(10));
+  other.grow();
+  other.grow();
+  moved.merge(other);
+  EXPECT_EQ(moved.count(std::uint64_t{3}), 3u);
+  EXPECT_EQ(memory.out(), 4 * first);
+}
+
+TYPED_TEST(MemoryTest, KeptByGrowingInserts) {
+  TypeParam memory;
+  Filter filter({.capacity = 1000, .max_capacity = 16'000, .memory = &memory});
+  EXPECT_EQ(filter.insert(keys(10'000)), 10'000u);
+  EXPECT_GT(filter.growth(), 2u);
+  EXPECT_EQ(memory.out(), filter.memory_bytes());
+}
+
+TYPED_TEST(MemoryTest, KeptByConcurrentFilters) {
+  TypeParam memory;
+  ConcurrentFilter filter(Options{.capacity = 1000, .max_capacity = 16'000, .memory = &memory});
+  EXPECT_EQ(filter.insert(keys(10'000)), 10'000u);
+  EXPECT_EQ(memory.out(), filter.memory_bytes());
+  filter.clear();
+  EXPECT_EQ(memory.out(), filter.memory_bytes());
+  EXPECT_FALSE(filter.may_contain(std::uint64_t{1}));
+}
+
+TYPED_TEST(MemoryTest, LoadedIntoIt) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "nestline_memory_test.nest";
+  Filter made({.capacity = 1000});
+  made.insert(keys(1000));
+  save(made, path);
+  TypeParam memory;
+  {
+    Filter loaded = load(path, &memory);
+    EXPECT_EQ(memory.out(), loaded.memory_bytes());
+    ASSERT_TRUE(loaded.grow());
+    EXPECT_EQ(memory.out(), loaded.memory_bytes());
+    const Filter again = from_bytes(to_bytes(made), &memory);
+    std::stringstream stream;
+    save(made, stream);
+    const Filter streamed = load(stream, &memory);
+    EXPECT_EQ(to_bytes(streamed), to_bytes(made));
+    EXPECT_EQ(memory.out(), loaded.memory_bytes() + again.memory_bytes() + streamed.memory_bytes());
+  }
+  const Filter copy = MappedFilter::open(path).snapshot(&memory);
+  EXPECT_EQ(memory.out(), copy.memory_bytes());
+  EXPECT_EQ(to_bytes(copy), to_bytes(made));
+  std::filesystem::remove(path);
+}
+
+TYPED_TEST(MemoryTest, RefusesInTheMiddle) {
+  TypeParam memory;
+  memory.set_most(0);
+  EXPECT_THROW(Filter({.capacity = 1000, .memory = &memory}), std::bad_alloc);
+  memory.set_most(~std::size_t{0});
+  Filter filter({.capacity = 1000, .max_capacity = 100'000, .memory = &memory});
+  ASSERT_TRUE(filter.insert(std::uint64_t{1}));
+  memory.set_most(memory.out());
+  const auto before = to_bytes(filter);
+  EXPECT_THROW(filter.grow(), std::bad_alloc);
+  EXPECT_THROW(filter.merge(filter), std::bad_alloc);
+  EXPECT_EQ(to_bytes(filter), before);
+  // Inserts that would make it grow go on until there is no room.
+  std::uint64_t key = 2;
+  while (filter.insert(key)) ++key;
+  EXPECT_GE(filter.size(), 1000u);
+  EXPECT_EQ(filter.growth(), 0u);
+  memory.set_most(~std::size_t{0});
+  EXPECT_THROW(from_bytes(before, std::pmr::null_memory_resource()), std::bad_alloc);
+}
+
+TEST(Memory, PoolsOfTheStandardLibrary) {
+  std::pmr::synchronized_pool_resource pool;
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    threads.emplace_back([&pool, seed] {
+      Filter filter({.capacity = 100, .max_capacity = 3200, .seed = seed, .memory = &pool});
+      EXPECT_EQ(filter.insert(keys(3000)), 3000u);
+      for (std::uint64_t key = 0; key < 3000; ++key) ASSERT_TRUE(filter.may_contain(key));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Memory, Mapped) {
+  ZeroedMemory& memory = mapped_memory();
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{4096}, std::size_t{100'032},
+                                  std::size_t{2} << 20, (std::size_t{5} << 20) + 64}) {
+    auto* const data = static_cast<unsigned char*>(memory.allocate(bytes, kBlock));
+    const std::size_t alignment = bytes >= std::size_t{2} << 20 ? std::size_t{2} << 20 : 4096;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % alignment, 0u) << bytes;
+    for (std::size_t i = 0; i < bytes; i += kBlock) ASSERT_EQ(data[i], 0);
+    std::memset(data, 1, bytes);
+    memory.deallocate(data, bytes, kBlock);
+  }
+  void* const aligned = memory.allocate(64, std::size_t{1} << 16);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % (std::size_t{1} << 16), 0u);
+  memory.deallocate(aligned, 64, std::size_t{1} << 16);
+  EXPECT_THROW((void)memory.allocate(~std::size_t{0} - 64, kBlock), std::bad_alloc);
+  EXPECT_TRUE(memory.is_equal(mapped_memory()));
+}
+
+}  // namespace
+}  // namespace nestline::test
