@@ -92,7 +92,7 @@ TYPED_TEST(MemoryTest, SameBytesAsWithout) {
 TYPED_TEST(MemoryTest, KeptByWhateverTakesItsPlace) {
   TypeParam memory;
   Filter filter({.capacity = 1000, .memory = &memory});
-  filter.insert(keys(500));
+  ASSERT_EQ(filter.insert(keys(500)), 500u);
   const std::size_t first = memory.out();
   ASSERT_TRUE(filter.grow());
   EXPECT_EQ(memory.out(), 2 * first);
@@ -106,7 +106,7 @@ TYPED_TEST(MemoryTest, KeptByWhateverTakesItsPlace) {
 
   // A filter of other memory that is merged into this one leaves its memory behind.
   Filter other({.capacity = 1000});
-  other.insert(keys(10));
+  ASSERT_EQ(other.insert(keys(10)), 10u);
   other.grow();
   other.grow();
   moved.merge(other);
@@ -135,7 +135,7 @@ TYPED_TEST(MemoryTest, KeptByConcurrentFilters) {
 TYPED_TEST(MemoryTest, LoadedIntoIt) {
   const auto path = std::filesystem::path(testing::TempDir()) / "nestline_memory_test.nest";
   Filter made({.capacity = 1000});
-  made.insert(keys(1000));
+  ASSERT_EQ(made.insert(keys(1000)), 1000u);
   save(made, path);
   TypeParam memory;
   {

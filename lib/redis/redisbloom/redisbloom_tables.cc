@@ -91,15 +91,18 @@ std::span<std::uint8_t> RedisBloomTables::Table::slots() const noexcept {
           static_cast<std::size_t>(bytes)};
 }
 
-RedisBloomTables RedisBloomTables::begin(const RedisBloomHeader& header) {
+RedisBloomTables RedisBloomTables::begin(const RedisBloomHeader& header,
+                                         std::pmr::memory_resource* memory) {
   if (!is_valid(header)) throw std::invalid_argument("the header of RedisBloom is not valid");
   RedisBloomTables tables;
   tables.header_ = header;
+  tables.memory_ = memory;
   return tables;
 }
 
-RedisBloomTables::RedisBloomTables(const RedisBloomHeader& header)
-    : RedisBloomTables(begin(header)) {
+RedisBloomTables::RedisBloomTables(const RedisBloomHeader& header,
+                                   std::pmr::memory_resource* memory)
+    : RedisBloomTables(begin(header, memory)) {
   std::uint64_t blocks = 0;
   tables_.reserve(static_cast<std::size_t>(header_.tables));
   while (!is_whole()) {
@@ -109,14 +112,14 @@ RedisBloomTables::RedisBloomTables(const RedisBloomHeader& header)
     if (blocks > kMostBytes / kBlockBytes) throw std::bad_alloc();
     tables_.push_back(std::move(table));
   }
-  const auto storage = std::make_shared<Storage>(Storage::allocate(blocks));
+  const auto storage = std::make_shared<Storage>(Storage::allocate(blocks, memory_));
   for (Table& table : tables_) table.storage = storage;
 }
 
 bool RedisBloomTables::append_clear() {
   if (is_whole()) return false;
   Table table = next_table();
-  table.storage = std::make_shared<Storage>(Storage::allocate(blocks_of(table.bytes)));
+  table.storage = std::make_shared<Storage>(Storage::allocate(blocks_of(table.bytes), memory_));
   tables_.push_back(std::move(table));
   return true;
 }
@@ -286,7 +289,7 @@ std::size_t RedisBloomTables::memory_bytes() const noexcept {
 
 RedisBloomTables RedisBloomTables::copy() const {
   if (empty()) return {};
-  RedisBloomTables made(header_);
+  RedisBloomTables made(header_, memory_);
   for (std::size_t i = 0; i < tables_.size(); ++i) made.load_table(i, 0, table(i));
   return made;
 }

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -62,12 +63,14 @@ class RedisBloomTables {
   RedisBloomTables() = default;
   /// Empty tables as the header says; their bytes come by load or set_table. All of them lie in one
   /// block of memory, which is touched as slots come, however many tables a header tells of, and
-  /// is freed with the last of them. Throws std::invalid_argument when the header is not valid,
-  /// std::bad_alloc.
-  explicit RedisBloomTables(const RedisBloomHeader& header);
+  /// is freed with the last of them. It comes from `memory`, as Options::memory says. Throws
+  /// std::invalid_argument when the header is not valid, std::bad_alloc.
+  explicit RedisBloomTables(const RedisBloomHeader& header,
+                            std::pmr::memory_resource* memory = nullptr);
   /// For loaders, which may take memory only as slots come: no tables yet, but this header. Throws
   /// std::invalid_argument when it is not valid.
-  static RedisBloomTables begin(const RedisBloomHeader& header);
+  static RedisBloomTables begin(const RedisBloomHeader& header,
+                                std::pmr::memory_resource* memory = nullptr);
   /// One more of the header's tables, empty. False when it has them all. Throws std::bad_alloc.
   bool append_clear();
   /// Whether all of the header's tables are there.
@@ -110,6 +113,8 @@ class RedisBloomTables {
   /// to 256 KiB together, of which more are sampled.
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  /// Where the slots lie: what the constructor or begin was given.
+  [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return memory_; }
   /// Another of the same. Throws std::bad_alloc.
   [[nodiscard]] RedisBloomTables copy() const;
 
@@ -134,6 +139,7 @@ class RedisBloomTables {
 
   RedisBloomHeader header_;
   std::vector<Table> tables_;
+  std::pmr::memory_resource* memory_ = nullptr;
 };
 
 }  // namespace nestline::redis

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "lib/redis/server/opened_key.h"
+#include "lib/redis/server/server_memory.h"
 
 namespace nestline::redis {
 namespace {
@@ -24,7 +25,7 @@ int load_head(const Call& call, OpenedKey& key) {
   if (key.filter() != nullptr) return reply_error(call, kItemExists);
   const auto head = bytes_of(call.arguments[3]);
   try {
-    key.set(CuckooValue::from_head(head, kSeedOfRedisBloom));
+    key.set(CuckooValue::from_head(head, kSeedOfRedisBloom, &server_memory()));
   } catch (const std::invalid_argument&) {
     const bool is_redisbloom = head.size() == kRedisBloomHeaderBytes;
     return reply_error(call, is_redisbloom ? kCouldNotCreateFromHeader : kInvalidHeader);

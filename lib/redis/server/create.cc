@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lib/redis/server/creation.h"
+#include "lib/redis/server/server_memory.h"
 
 namespace nestline::redis {
 namespace {
@@ -154,7 +155,7 @@ std::uint64_t draw_seed(const Call& call) {
 CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings) {
   std::unique_ptr<CuckooValue> made;
   try {
-    made = CuckooValue::create(settings);
+    made = CuckooValue::create(settings, &server_memory());
   } catch (const std::bad_alloc&) {
     reply_error(call, kInsufficientMemoryToCreate);
     return nullptr;

@@ -1,10 +1,6 @@
 # The module for servers, nestline_redis.so. It holds all of nestline that it needs and asks the
 # system for the C and C++ run time only: neither oneTBB nor liburcu, whose files are not part of
 # it, nor Highway's library, of which targets.cc takes the place.
-#
-# nestline comes from an archive: of an archive the linker takes the files that something asks for,
-# and nobody asks for lib/filter/storage.cc, since redis/storage.cc has what it would bring. A name that is
-# defined twice, or nowhere, is an error.
 add_library(
   nestline_redis MODULE
   redis/server/add.cc
@@ -20,7 +16,7 @@ add_library(
   redis/server/module_api.cc
   redis/server/opened_key.cc
   redis/server/rdb.cc
-  redis/server/storage.cc
+  redis/server/server_memory.cc
   redis/server/targets.cc
   $<TARGET_OBJECTS:nestline_redis_value>)
 target_compile_features(nestline_redis PRIVATE cxx_std_20)

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "lib/redis/server/server_memory.h"
 #include "lib/redis/value/image_reader.h"
 
 namespace nestline::redis {
@@ -84,7 +85,7 @@ std::unique_ptr<CuckooValue> load_tables(Io* io, std::uint64_t tables, int encod
     }
   }
   if (api.IsIOError(io) != 0 || !is_valid(header)) return nullptr;
-  RedisBloomTables read = RedisBloomTables::begin(header);
+  RedisBloomTables read = RedisBloomTables::begin(header, &server_memory());
   for (std::uint64_t i = 0; i < header.tables; ++i) {
     if (!load_table(io, is_new, i, read)) return nullptr;
   }
@@ -92,7 +93,7 @@ std::unique_ptr<CuckooValue> load_tables(Io* io, std::uint64_t tables, int encod
 }
 
 std::unique_ptr<CuckooValue> load_image(Io* io) {
-  ImageReader reader;
+  ImageReader reader(&server_memory());
   while (true) {
     const Buffer piece(io);
     if (!piece.is_there()) return nullptr;

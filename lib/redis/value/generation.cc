@@ -25,19 +25,22 @@ FileHeader header_of(const GenerationShape& shape, std::uint64_t seed) {
   return header;
 }
 
-Filter filter_of(const GenerationShape& shape, std::uint64_t seed) {
+Filter filter_of(const GenerationShape& shape, std::uint64_t seed,
+                 std::pmr::memory_resource* memory) {
   const FileHeader header = header_of(shape, seed);
   if (const auto flaw = check_fields(header)) throw std::invalid_argument(flaw->cause);
   return FilterAccess::make(
       std::make_unique<State>(shape.bits, header.geometry, seed, shape.capacity,
-                              Storage::allocate(header.geometry.blocks()), 0));
+                              Storage::allocate(header.geometry.blocks(), memory), 0));
 }
 
-Options options_of(const GenerationPlan& plan, std::uint64_t seed) {
+Options options_of(const GenerationPlan& plan, std::uint64_t seed,
+                   std::pmr::memory_resource* memory) {
   Options options;
   options.capacity = plan.capacity;
   options.bits = plan.bits;
   options.seed = seed;
+  options.memory = memory;
   return options;
 }
 
@@ -49,11 +52,15 @@ bool is_valid(const GenerationShape& shape, std::uint64_t keys) {
   return !check_fields(header);
 }
 
-Generation::Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number)
-    : filter_(options_of(plan, seed + number)), most_growth_(plan.most_growth), number_(number) {}
+Generation::Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number,
+                       std::pmr::memory_resource* memory)
+    : filter_(options_of(plan, seed + number, memory)),
+      most_growth_(plan.most_growth),
+      number_(number) {}
 
-Generation::Generation(const GenerationShape& shape, std::uint64_t seed)
-    : filter_(filter_of(shape, seed + shape.number)),
+Generation::Generation(const GenerationShape& shape, std::uint64_t seed,
+                       std::pmr::memory_resource* memory)
+    : filter_(filter_of(shape, seed + shape.number, memory)),
       most_growth_(shape.most_growth),
       number_(shape.number) {}
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 
 #include "lib/redis/value/generation_plan.h"
@@ -34,11 +35,13 @@ bool is_valid(const GenerationShape& shape, std::uint64_t keys);
 /// See the head of this file.
 class Generation {
  public:
-  /// Empty; `seed` is the value's. Throws std::bad_alloc.
-  Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number);
+  /// Empty; `seed` is the value's, the blocks come from `memory` as Options::memory says. Throws
+  /// std::bad_alloc.
+  Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number,
+             std::pmr::memory_resource* memory);
   /// Empty, of this shape. Throws std::invalid_argument when there is no such filter (an image may
   /// be hostile), std::bad_alloc.
-  Generation(const GenerationShape& shape, std::uint64_t seed);
+  Generation(const GenerationShape& shape, std::uint64_t seed, std::pmr::memory_resource* memory);
 
   [[nodiscard]] Filter& filter() noexcept { return filter_; }
   [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
@@ -53,7 +56,7 @@ class Generation {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
   [[nodiscard]] GenerationShape shape() const noexcept;
-  /// Throws std::bad_alloc. O(memory).
+  /// From the same memory. Throws std::bad_alloc. O(memory).
   [[nodiscard]] Generation copy() const;
 
   /// All blocks as bytes; they move with every growth.

@@ -17,6 +17,7 @@ constexpr std::uint64_t kShare = 8;
 }  // namespace
 
 struct ImageReader::State {
+  std::pmr::memory_resource* memory = nullptr;
   std::optional<ImageHead> head;
   std::unique_ptr<CuckooValue> value;
   std::uint64_t next = 0;  // number of the piece to come
@@ -26,7 +27,9 @@ struct ImageReader::State {
   std::uint64_t waiting_bytes = 0;
 };
 
-ImageReader::ImageReader() : state_(std::make_unique<State>()) {}
+ImageReader::ImageReader(std::pmr::memory_resource* memory) : state_(std::make_unique<State>()) {
+  state_->memory = memory;
+}
 ImageReader::ImageReader(ImageReader&&) noexcept = default;
 ImageReader& ImageReader::operator=(ImageReader&&) noexcept = default;
 ImageReader::~ImageReader() = default;
@@ -40,9 +43,9 @@ bool ImageReader::add_head(std::span<const std::byte> piece) {
   state_->head = decode_head(piece);
   if (!state_->head) return false;
   const ImageHead& head = *state_->head;
-  state_->value = CuckooValue::from_settings(head);
+  state_->value = CuckooValue::from_settings(head, state_->memory);
   if (head.redisbloom.tables != 0) {
-    state_->value->tables_ = RedisBloomTables::begin(head.redisbloom);
+    state_->value->tables_ = RedisBloomTables::begin(head.redisbloom, state_->memory);
   }
   return true;
 }
@@ -73,7 +76,7 @@ bool ImageReader::add_content(const PiecePlace& place, std::span<const std::byte
     value.tables_.append_clear();
   } else {
     const GenerationShape& shape = state_->head->generations[value.generations_.size()].shape;
-    value.generations_.emplace_back(shape, state_->head->settings.seed);
+    value.generations_.emplace_back(shape, state_->head->settings.seed, state_->memory);
   }
   const auto waiting = std::exchange(state_->waiting, {});
   state_->waiting_bytes = 0;

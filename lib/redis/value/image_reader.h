@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <memory_resource>
 #include <span>
 
 #include "lib/redis/value/value.h"
@@ -18,7 +19,8 @@ struct PiecePlace;  // image.h
 /// Not safe for concurrent use.
 class ImageReader {
  public:
-  ImageReader();
+  /// For a value whose blocks and slots come from `memory`, as Options::memory says.
+  explicit ImageReader(std::pmr::memory_resource* memory = nullptr);
   ImageReader(ImageReader&&) noexcept;
   ImageReader& operator=(ImageReader&&) noexcept;
   ~ImageReader();

@@ -57,11 +57,13 @@ bool unite(std::vector<Generation>& generations, const Generation& other) {
 
 }  // namespace
 
-CuckooValue::CuckooValue(const Settings& settings) : settings_(normalized(settings)) {}
+CuckooValue::CuckooValue(const Settings& settings, std::pmr::memory_resource* memory)
+    : settings_(normalized(settings)), memory_(memory) {}
 
-std::unique_ptr<CuckooValue> CuckooValue::create(const Settings& settings) {
+std::unique_ptr<CuckooValue> CuckooValue::create(const Settings& settings,
+                                                 std::pmr::memory_resource* memory) {
   check(settings);
-  std::unique_ptr<CuckooValue> value(new CuckooValue(settings));
+  std::unique_ptr<CuckooValue> value(new CuckooValue(settings, memory));
   value->open_generation();
   return value;
 }
@@ -77,7 +79,7 @@ std::unique_ptr<CuckooValue> CuckooValue::from_tables(RedisBloomTables tables, s
   settings.max_iterations = header.max_iterations;
   settings.expansion = header.expansion;
   settings.seed = seed;
-  std::unique_ptr<CuckooValue> value(new CuckooValue(settings));
+  std::unique_ptr<CuckooValue> value(new CuckooValue(settings, tables.memory()));
   value->tables_ = std::move(tables);
   return value;
 }
@@ -211,7 +213,7 @@ std::size_t CuckooValue::free_effort() const noexcept {
 }
 
 std::unique_ptr<CuckooValue> CuckooValue::copy() const {
-  std::unique_ptr<CuckooValue> made(new CuckooValue(settings_));
+  std::unique_ptr<CuckooValue> made(new CuckooValue(settings_, memory_));
   made->generations_.reserve(generations_.size());
   for (const Generation& generation : generations_) {
     made->generations_.push_back(generation.copy());
@@ -332,7 +334,8 @@ void CuckooValue::open_generation() {
                    ? std::max(kLeastBesideTables, settings_.capacity - items)
                    : times(std::max(kLeastBesideTables, items), settings_.expansion);
   }
-  generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed, number);
+  generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed, number,
+                            memory_);
 }
 
 bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)); }
@@ -401,7 +404,7 @@ void CuckooValue::drop_empty(std::size_t most_bytes) noexcept {
 }
 
 void CuckooValue::clear() {
-  CuckooValue fresh(settings_);
+  CuckooValue fresh(settings_, memory_);
   fresh.open_generation();
   *this = std::move(fresh);
 }
@@ -515,27 +518,29 @@ Chunk CuckooValue::dump_chunk(std::uint64_t iterator) const {
 }
 
 std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> bytes,
-                                                    std::uint64_t seed) {
+                                                    std::uint64_t seed,
+                                                    std::pmr::memory_resource* memory) {
   if (bytes.size() == kRedisBloomHeaderBytes) {
     const auto header = parse_header(bytes);
     if (!header) throw std::invalid_argument("the header of RedisBloom is not valid");
-    return from_tables(RedisBloomTables(*header), seed);
+    return from_tables(RedisBloomTables(*header, memory), seed);
   }
   const auto head = decode_head(bytes);
   if (!head) throw std::invalid_argument("the head is not valid");
-  auto value = from_settings(*head);
-  if (head->redisbloom.tables != 0) value->tables_ = RedisBloomTables(head->redisbloom);
+  auto value = from_settings(*head, memory);
+  if (head->redisbloom.tables != 0) value->tables_ = RedisBloomTables(head->redisbloom, memory);
   value->generations_.reserve(head->generations.size());
   for (const ImageGeneration& each : head->generations) {
-    value->generations_.emplace_back(each.shape, head->settings.seed);
+    value->generations_.emplace_back(each.shape, head->settings.seed, memory);
   }
   if (value->awaited_items_ == 0) value->awaited_items_ = head->items;
   return value;
 }
 
 // A value with all that a head says but its filters and tables.
-std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head) {
-  std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings));
+std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head,
+                                                        std::pmr::memory_resource* memory) {
+  std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings, memory));
   value->deletes_ = head.deletes;
   value->awaited_items_ = head.awaited_items;
   value->ledger_.set_cursor(head.ledger_cursor);

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -89,11 +90,15 @@ struct Chunk {
 class CuckooValue {
  public:
   /// An empty value. Throws std::invalid_argument with a sentence that names the setting and its
-  /// bounds, and std::bad_alloc. Memory is asked for, not touched: O(1) in capacity, about.
-  static std::unique_ptr<CuckooValue> create(const Settings& settings);
+  /// bounds, and std::bad_alloc. Blocks and slots come from `memory`, as Options::memory says, for
+  /// this value and for its copies. From a ZeroedMemory they are not touched: O(1) in capacity,
+  /// about.
+  static std::unique_ptr<CuckooValue> create(const Settings& settings,
+                                             std::pmr::memory_resource* memory = nullptr);
 
-  /// A value that has these tables and nothing else yet; `seed` is for the generations to come.
-  /// Throws std::invalid_argument when there are no tables, std::bad_alloc.
+  /// A value that has these tables and nothing else yet; `seed` is for the generations to come,
+  /// whose memory is that of the tables. Throws std::invalid_argument when there are no tables,
+  /// std::bad_alloc.
   static std::unique_ptr<CuckooValue> from_tables(RedisBloomTables tables, std::uint64_t seed);
 
   // Changes. Each is O(generations), except that an add may double a filter of at most
@@ -177,9 +182,10 @@ class CuckooValue {
 
   /// A value from the head, as dump_chunk(0) gave it, its pieces still missing: to be filled by
   /// load_chunk. It works meanwhile, with what it has. `seed` is for a head of RedisBloom's, which
-  /// has none. Throws std::invalid_argument when the head is not valid, std::bad_alloc.
-  static std::unique_ptr<CuckooValue> from_head(std::span<const std::byte> head,
-                                                std::uint64_t seed);
+  /// has none. `memory` as for create. Throws std::invalid_argument when the head is not valid,
+  /// std::bad_alloc.
+  static std::unique_ptr<CuckooValue> from_head(std::span<const std::byte> head, std::uint64_t seed,
+                                                std::pmr::memory_resource* memory = nullptr);
   /// Puts a piece into its place. `iterator` is what dump_chunk returned as `next` beside it.
   /// False, nothing being changed, when the two do not fit each other or this value. Throws
   /// std::bad_alloc.
@@ -204,7 +210,7 @@ class CuckooValue {
     unsigned filters;  // that show it, all RedisBloom tables counting as one
   };
 
-  explicit CuckooValue(const Settings& settings);
+  CuckooValue(const Settings& settings, std::pmr::memory_resource* memory);
 
   [[nodiscard]] Item item_of(std::string_view item) const noexcept;
   [[nodiscard]] Shown shown(const Item& item) const noexcept;
@@ -213,7 +219,8 @@ class CuckooValue {
   void exists_some(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
 
   [[nodiscard]] ImageHead head() const;
-  static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head);
+  static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head,
+                                                    std::pmr::memory_resource* memory);
   bool load_content(const PiecePlace& place, std::span<const std::byte> content);
 
   Added add_item(const Item& item, std::uint64_t most_generations) noexcept;
@@ -231,6 +238,7 @@ class CuckooValue {
   void drop_empty(std::size_t most_bytes) noexcept;
 
   Settings settings_;
+  std::pmr::memory_resource* memory_;
   std::vector<Generation> generations_;
   Ledger ledger_;
   RedisBloomTables tables_;

@@ -1,0 +1,104 @@
+#include "lib/redis/server/server_memory.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+#include "lib/redis/server/module_api.h"
+
+namespace nestline::redis {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kLarge = std::size_t{1} << 20;  // below, memset is as fast
+
+// How many bytes behind `memory` the next multiple of `alignment` is.
+std::size_t distance_to(std::size_t alignment, const void* memory) {
+  return (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
+}
+
+// Writes zeros. A large allocation must not take the time to write over all of it: its pages are
+// given back to the system, which gives fresh ones, zeroed, as they are touched.
+void clear(std::byte* memory, std::size_t size) {
+  if (size >= kLarge) {
+    std::byte* const begin = memory + distance_to(kPage, memory);
+    std::byte* const end = memory + size - reinterpret_cast<std::uintptr_t>(memory + size) % kPage;
+    // Private anonymous pages come back as zeros. The system refuses where they are locked.
+    if (::madvise(begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED) == 0) {
+      std::memset(memory, 0, static_cast<std::size_t>(begin - memory));
+      std::memset(end, 0, static_cast<std::size_t>(memory + size - end));
+      return;
+    }
+  }
+  std::memset(memory, 0, size);
+}
+
+class ServerMemory final : public ZeroedMemory {
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
+    void* memory = api.TryAlloc(bytes);
+    // jemalloc aligns what is a multiple of 64 bytes so; others get more to begin in.
+    if (memory != nullptr && distance_to(alignment, memory) != 0) {
+      api.Free(memory);
+      memory = allocate_shifted(bytes, alignment);
+    }
+    if (memory == nullptr) throw std::bad_alloc();
+    clear(static_cast<std::byte*>(memory), bytes);
+    return memory;
+  }
+
+  // Null when there is no memory.
+  void* allocate_shifted(std::size_t bytes, std::size_t alignment) {
+    void* const given = api.TryAlloc(bytes + alignment);
+    if (given == nullptr) return nullptr;
+    void* const memory = static_cast<std::byte*>(given) + distance_to(alignment, given);
+    if (memory == given) return memory;
+    try {
+      const std::scoped_lock lock(shifting_);
+      shifted_.emplace(memory, given);
+      has_shifted_.store(true);
+    } catch (const std::bad_alloc&) {
+      api.Free(given);
+      return nullptr;
+    }
+    return memory;
+  }
+
+  void do_deallocate(void* memory, std::size_t, std::size_t) override {
+    if (has_shifted_.load()) {
+      const std::scoped_lock lock(shifting_);
+      if (const auto entry = shifted_.find(memory); entry != shifted_.end()) {
+        memory = entry->second;
+        shifted_.erase(entry);
+      }
+    }
+    api.Free(memory);
+  }
+
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  // Of what begins behind the start of its allocation: where that start is.
+  std::unordered_map<void*, void*> shifted_;
+  std::mutex shifting_;
+  std::atomic<bool> has_shifted_{false};  // ever
+};
+
+}  // namespace
+
+ZeroedMemory& server_memory() noexcept {
+  // Never destroyed: a thread of the server may free a value while the process ends.
+  alignas(ServerMemory) static std::byte place[sizeof(ServerMemory)];
+  static ServerMemory* const memory = new (place) ServerMemory;
+  return *memory;
+}
+
+}  // namespace nestline::redis
