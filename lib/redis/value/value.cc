@@ -38,6 +38,23 @@ std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
   return capacity > kMostFurtherCapacity / factor ? kMostFurtherCapacity : capacity * factor;
 }
 
+// One more than the highest; the lowest that is free when the highest is the last there is, as it
+// may be in a value from elsewhere. Two of one number would take the same items for alike.
+std::uint32_t next_number(const std::vector<Generation>& generations) {
+  constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t next = 0;
+  bool is_last_taken = false;
+  std::vector<bool> taken(generations.size());
+  for (const Generation& generation : generations) {
+    const std::uint32_t number = generation.number();
+    is_last_taken = is_last_taken || number == kLast;
+    if (number != kLast) next = std::max(next, number + 1);
+    if (number < taken.size()) taken[number] = true;
+  }
+  if (!is_last_taken) return next;
+  return static_cast<std::uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+}
+
 // Adds a generation of another value to the one here that it can be united with, if there is one.
 bool unite(std::vector<Generation>& generations, const Generation& other) {
   for (Generation& each : generations) {
@@ -317,11 +334,9 @@ bool CuckooValue::store_in_older(const Item& item) noexcept {
 void CuckooValue::open_generation() {
   Billionths used = 0;
   std::uint64_t keys = 0;
-  std::uint32_t number = 0;
   for (const Generation& generation : generations_) {
     used += rate_when_full(generation.filter().bits(), generation.filter().growth());
     keys += generation.filter().size();
-    number = std::max(number, generation.number() + 1);
   }
   std::uint64_t capacity = settings_.capacity;
   if (!generations_.empty()) {
@@ -334,8 +349,8 @@ void CuckooValue::open_generation() {
                    ? std::max(kLeastBesideTables, settings_.capacity - items)
                    : times(std::max(kLeastBesideTables, items), settings_.expansion);
   }
-  generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed, number,
-                            memory_);
+  generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed,
+                            next_number(generations_), memory_);
 }
 
 bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)); }

@@ -213,6 +213,26 @@ TEST(Image, RefusesHeadsOutOfRange) {
   refused([](auto& h) { h.generations[0].keys = 801; });
 }
 
+// Numbers of generations come from the head, so the last one there is may be among them.
+TEST(Image, GenerationsBehindTheLastNumberTakeFreeOnes) {
+  constexpr std::uint32_t kLast = ~std::uint32_t{0};
+  ImageHead head;
+  head.settings.capacity = 100;
+  for (const std::uint32_t number : {0U, kLast - 1}) {
+    head.generations.push_back({{12, 0, 0, 10, 100, number}, 0});
+  }
+  const auto value = CuckooValue::from_head(encode_head(head), 0);
+  ASSERT_TRUE(value->is_complete());
+  std::uint64_t items = 0;
+  while (value->generations() < 5) ASSERT_EQ(value->add(name(items++)), Added::added);
+  const auto now = decode_head(value->dump_chunk(0).bytes);
+  ASSERT_TRUE(now);
+  std::vector<std::uint32_t> numbers;
+  for (const ImageGeneration& each : now->generations) numbers.push_back(each.shape.number);
+  EXPECT_EQ(numbers, (std::vector<std::uint32_t>{0, kLast - 1, kLast, 1, 2}));
+  for (std::uint64_t i = 0; i < items; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
+}
+
 TEST(Image, RefusesPiecesInTheWrongPlaceAndKeepsTheValue) {
   const auto from = sample(3000);
   const auto pieces = pieces_of(*from);
