@@ -77,31 +77,7 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
 
 /// A cuckoo filter in memory.
 ///
-/// Sizing. A filter of n blocks has S = 60, 40 or 30 slots a block at 8, 12 or 16 bits. It promises
-/// n * S * L keys, L = 0.95 from 8 blocks on and 0.75 to 0.94 below, and it gets more blocks where
-/// `fpr` asks for it: at load l (keys / slots), after g doublings, the false-positive rate is
-///
-///     1 - exp(-(2^g / F) * k * l * (1 + s + min(s / 2, 0.03)))
-///
-/// with F = 255, 4080 or 65535 fingerprints, k = 4, 4 or 5 slots looked at in a block, and s the
-/// share of absent keys that need a second block. After inserts alone s is a * e^(b * (l - 0.95)),
-/// a = 0.068, 0.090, 0.092 and b = 19, 16.3, 14.5; when a filter is kept at 95 % while its content
-/// is replaced 16 times, s rises to 0.34, 0.44, 0.49. Filled to 95 % again after each of 1, 4 and 8
-/// doublings it is 1.5, 2.5 and 3.2 times what it is after inserts alone, since blocks inherit it.
-/// Options::fpr is kept for filters filled by inserts; expected_fpr() tells the present rate in any
-/// case (of distinct keys: copies of a key add nothing to it).
-///
-/// Growth. A filter that has doubled g times is 2^g filters side by side, on which keys fall a
-/// little unevenly. So capacity() doubles as long as the fullest of them still has room for its
-/// part; from 800 blocks before the first doubling on that is always, a filter of 64 blocks
-/// promises 90, 88 and 87 % of its slots after 4 doublings at 8, 12 and 16 bits, and one of 8
-/// blocks 77, 72 and 69 %. And with each bit that is taken from them, more keys look the same,
-/// until a few have more copies than slots: Outcome::copies. At full load this is rarer than one
-/// filter in a million up to 1, 4 and 8 doublings at 8, 12 and 16 bits; with each further doubling
-/// it is about 32, 32 and 64 times as frequent, so that after all 4, 8 and 12 doublings one filter
-/// in 50, 5 and 4 cannot store some key (of filters that began with up to 1000 blocks; in large
-/// ones of 8 bits it is one key in 200 million). Where `bits` is left to be chosen, the width for
-/// max_capacity is one that stays below one in a million.
+/// What it can hold and how often it is wrong: docs/SIZING.md has the formulas.
 ///
 /// Thread safety: const members may run in any number of threads while no other member runs.
 /// Moving leaves a filter that can only be destroyed or assigned to.

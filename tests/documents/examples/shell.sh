@@ -1,0 +1,6 @@
+# Needs nestline on the PATH, and the files words, words2 and list, one key a line.
+nestline build -o words.nest --fpr 0.001 words
+nestline query words.nest list      # prints the lines of list that may be in words
+nestline query -v words.nest list   # prints the lines that certainly are not
+nestline add words.nest words2
+nestline info words.nest            # keys, load, growth, expected false-positive rate

@@ -1,0 +1,79 @@
+"""What README.md and docs/ quote stands in a file that tests build or run.
+
+A program in a document follows a comment that names its file:
+
+    <!-- from tests/documents/examples/first.cc -->
+    ```cpp
+
+The quotation is a run of lines of that file, whatever its indentation. Programs in C++, C, Python and
+CMake have to be quotations; commands of a shell may be.
+
+Links to files and to headings of our documents must lead somewhere.
+"""
+
+import pathlib
+import re
+import textwrap
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROGRAMS = {"cpp", "c", "python", "cmake"}
+FENCE = re.compile(r"(?:^<!-- from (\S+) -->\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def lines_of(text):
+    return textwrap.dedent(text).strip("\n").splitlines()
+
+
+def is_quoted(quotation, text):
+    """Whether the lines stand in the text one after the other, all moved by as many blanks."""
+    wanted = lines_of(quotation)
+    lines = text.splitlines()
+    return any(
+        lines_of("\n".join(lines[at : at + len(wanted)])) == wanted for at in range(len(lines))
+    )
+
+
+def anchors(path):
+    """The names that headings of a document have in links."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+class QuotesTest(unittest.TestCase):
+    def test_each_program_in_a_document_is_a_quotation(self):
+        quoted = set()
+        for document in DOCUMENTS:
+            for source, language, text in FENCE.findall(document.read_text(encoding="utf-8")):
+                with self.subTest(document=document.name, begins=text[:60]):
+                    if language in PROGRAMS:
+                        self.assertTrue(source, "no comment names the file that it is from")
+                    if source:
+                        quoted.add(source)
+                        whole = (ROOT / source).read_text(encoding="utf-8")
+                        self.assertTrue(is_quoted(text, whole), f"not as it stands in {source}")
+        self.assertGreater(len(quoted), 6)
+
+    def test_links_lead_somewhere(self):
+        for document in DOCUMENTS:
+            for link in LINK.findall(document.read_text(encoding="utf-8")):
+                if re.match(r"https?:", link):
+                    continue
+                with self.subTest(document=document.name, link=link):
+                    path, _, anchor = link.partition("#")
+                    target = (document.parent / path).resolve() if path else document
+                    self.assertTrue(target.exists())
+                    if anchor:
+                        self.assertIn(anchor, anchors(target))
+
+    def test_a_changed_line_is_no_quotation(self):
+        text = "int main() {\n  return f(1);\n}\n"
+        self.assertTrue(is_quoted("return f(1);\n", text))
+        self.assertFalse(is_quoted("return f(2);\n", text))
+        self.assertFalse(is_quoted("int main() {\n}\n", text))
+
+
+if __name__ == "__main__":
+    unittest.main()
