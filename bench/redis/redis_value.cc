@@ -1,12 +1,14 @@
 // How fast the value of a CF.* key is, and how long its longest add takes while it grows.
 //
-//   redis_value [--items N] [--capacity N] [--expansion N] [--error P]
+//   redis_value [--items N] [--capacity N] [--expansion N] [--error P] [--list 1]
 //
-// Adds N distinct items one by one and prints for each tenfold size: adds a second since the size
-// before, the longest add, and questions a second, single and in batches of 1000, of items that are
-// in it and that are not. Times are of the value alone: no server, no protocol. The longest add is
-// that of a second value, in processor time of the thread, so that it shows growth and page faults
-// but not what else the machine does. There are no huge pages, as there are none in a server.
+// Adds N distinct items one by one and prints for each tenfold size, and for N: the memory for an
+// item, adds a second since the size before, the longest add, and a second of items that are in it
+// and that are not: questions, single and in batches of 1000; and erases, from a copy of the value.
+// A second line tells the same of the value after compact(), and how long that took. Times are of
+// the value alone: no server, no protocol. The longest add is that of a second value, in processor
+// time of the thread, so that it shows growth and page faults but not what else the machine does.
+// There are no huge pages, as there are none in a server. --list prints each generation.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -110,11 +112,48 @@ Rates ask(const CuckooValue& value, std::uint64_t first, std::uint64_t count) {
   return {kAsked / single, kAsked / batch};
 }
 
+// Erases a second, of items in an order of their own, from a copy of the value.
+double erase_some(const CuckooValue& value, std::uint64_t items) {
+  const auto copy = value.copy();
+  const std::uint64_t count = std::min<std::uint64_t>(items / 2, 200'000);
+  const std::uint64_t step = items / count;
+  std::vector<std::string> names;
+  char text[32];
+  for (std::uint64_t i = 0; i < count; ++i)
+    names.emplace_back(item((i * 7919 % count) * step, text));
+  const auto start = Clock::now();
+  for (const std::string& name : names) {
+    if (!copy->erase(name)) std::abort();
+  }
+  return static_cast<double>(count) / seconds(Clock::now() - start);
+}
+
+void tell(const CuckooValue& value, std::uint64_t items, bool list) {
+  const auto info = value.info();
+  const Rates hits = ask(value, 0, items);
+  const Rates misses = ask(value, std::uint64_t{1} << 40, std::uint64_t{1} << 39);
+  std::printf("%12llu %4zu %9.2f %6.2f %9.6f | %6.1f %6.1f %6.1f %6.1f %6.2f",
+              static_cast<unsigned long long>(items), info.generations.size(),
+              static_cast<double>(info.memory_bytes) / (1 << 20),
+              static_cast<double>(info.memory_bytes) / static_cast<double>(items),
+              info.expected_fpr, hits.single / 1e6, hits.batch / 1e6, misses.single / 1e6,
+              misses.batch / 1e6, erase_some(value, items) / 1e6);
+  if (!list) return;
+  for (const auto& each : info.generations) {
+    std::printf("\n    %2d bits, doubled %u of %u: %llu of %llu items, %.2f MiB, rate %.6f",
+                each.bits, each.growth, each.most_growth,
+                static_cast<unsigned long long>(each.items),
+                static_cast<unsigned long long>(each.capacity),
+                static_cast<double>(each.memory_bytes) / (1 << 20), each.expected_fpr);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   std::uint64_t most = 10'000'000;
+  bool list = false;
   nestline::redis::Settings settings;
   settings.seed = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -125,24 +164,27 @@ int main(int argc, char** argv) {
       settings.expansion = static_cast<std::uint16_t>(std::strtoul(argv[i + 1], nullptr, 10));
     }
     if (option == "--error") settings.error = std::strtod(argv[i + 1], nullptr);
+    if (option == "--list") list = *argv[i + 1] != '0';
   }
   const auto value = CuckooValue::create(settings);
   const auto timed = CuckooValue::create(settings);
-  std::printf("%12s %5s %9s %9s | %9s %12s at | M/s: %8s %8s %8s %8s\n", "items", "gens", "MiB",
-              "rate", "M adds/s", "longest", "hit", "hits", "miss", "misses");
+  std::printf("%12s %4s %9s %6s %9s | %6s %6s %6s %6s %6s | M/s\n", "items", "gens", "MiB",
+              "B/item", "rate", "hit", "hits", "miss", "misses", "erase");
   std::uint64_t items = 0;
-  for (std::uint64_t until = 1000; until <= most; until *= 10) {
+  while (items < most) {
+    const std::uint64_t until = std::min(most, std::max<std::uint64_t>(1000, items * 10));
     const double adds = fill(*value, items, until);
     const Longest longest = fill_timed(*timed, items, until);
     items = until;
-    const Rates hits = ask(*value, 0, items);
-    const Rates misses = ask(*value, std::uint64_t{1} << 40, std::uint64_t{1} << 39);
-    const auto info = value->info();
-    std::printf("%12llu %5zu %9.2f %9.6f | %9.2f %9.3f ms at %llu | %8.1f %8.1f %8.1f %8.1f\n",
-                static_cast<unsigned long long>(items), info.generations.size(),
-                static_cast<double>(info.memory_bytes) / (1 << 20), info.expected_fpr, adds / 1e6,
-                longest.milliseconds, static_cast<unsigned long long>(longest.at),
-                hits.single / 1e6, hits.batch / 1e6, misses.single / 1e6, misses.batch / 1e6);
+    tell(*value, items, list);
+    std::printf("\n%16s %.2f M adds/s, longest %.3f ms at %llu\n", "", adds / 1e6,
+                longest.milliseconds, static_cast<unsigned long long>(longest.at));
+    const auto compacted = value->copy();
+    const double start = thread_milliseconds();
+    compacted->compact();
+    const double time = thread_milliseconds() - start;
+    tell(*compacted, items, list);
+    std::printf("\n%16s after compact() of %.1f ms\n", "", time);
     std::fflush(stdout);
   }
   return 0;

@@ -242,7 +242,14 @@ std::uint64_t RedisBloomTables::slots() const noexcept {
 
 std::optional<RedisBloomTables::Spot> RedisBloomTables::spot_of(
     std::uint64_t offset) const noexcept {
-  for (std::size_t i = 0; i < tables_.size(); ++i) {
+  std::size_t first = 0;
+  // Tables that grow are few; of those that do not there may be many.
+  if (header_.expansion <= 1 && !tables_.empty()) {
+    first = static_cast<std::size_t>(
+        std::min<std::uint64_t>(offset / tables_[0].bytes, tables_.size()));
+    offset -= first * tables_[0].bytes;
+  }
+  for (std::size_t i = first; i < tables_.size(); ++i) {
     if (offset < tables_[i].bytes) return Spot{i, offset};
     offset -= tables_[i].bytes;
   }

@@ -26,14 +26,19 @@ constexpr std::uint32_t kPieceMagic = 0x7046434e;
 constexpr std::size_t kPieceHeadBytes = 32;
 
 constexpr std::size_t kEntryBytes = 24;
+// A piece of the ledger ends with a whole stretch.
+constexpr std::uint64_t kMostEntriesInPiece = kEntriesInPiece + (1U << kStretchBits);
+
+// An iterator of an area's piece: 2 + (area * 2^30 + piece), tables behind generations as if there
+// were as many of these as there can be; the ledger's: 2^52 + stretch. An area of 2^30 pieces would
+// have 2^50 bytes.
+constexpr unsigned kPieceNumberBits = 30;
+constexpr std::uint64_t kMostGenerationAreas = 65536;
+constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
 constexpr std::uint64_t kMostItems = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 29;  // so that no sum overflows
 
 using Bytes = std::span<const std::byte>;
-
-std::uint64_t pieces_of(std::uint64_t bytes) {
-  return bytes / kPieceBytes + (bytes % kPieceBytes != 0);
-}
 
 std::uint64_t bytes_of(const GenerationShape& shape) {
   return (shape.base_blocks << shape.growth) * kBlockBytes;
@@ -99,34 +104,75 @@ std::size_t PiecePlace::content_bytes() const noexcept {
   return static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, area_bytes - offset));
 }
 
-std::uint64_t ImageHead::pieces_before_ledger() const noexcept {
-  std::uint64_t pieces = 0;
-  for (const ImageGeneration& each : generations) pieces += pieces_of(bytes_of(each.shape));
-  for (std::uint64_t i = 0; i < redisbloom.tables; ++i)
-    pieces += pieces_of(bytes_of(redisbloom, i));
-  return pieces;
+PiecePlace Areas::area(AreaKind kind, std::uint64_t index) const noexcept {
+  if (kind == AreaKind::blocks && index >= generations()) {
+    index -= generations();
+    kind = AreaKind::slots;
+  }
+  if (kind == AreaKind::slots && index >= tables()) return {AreaKind::ledger, 0, 0, 0};
+  return {kind, index, 0, bytes(kind, index)};
 }
 
-std::uint64_t ImageHead::pieces() const noexcept {
-  return pieces_before_ledger() + (ledger_entries + kEntriesInPiece - 1) / kEntriesInPiece;
+PiecePlace Areas::first() const noexcept { return area(AreaKind::blocks, 0); }
+
+PiecePlace Areas::after(const PiecePlace& place) const noexcept {
+  PiecePlace next = place;
+  next.offset += kPieceBytes;
+  return next.offset < place.area_bytes ? next : area(place.kind, place.index + 1);
 }
 
-PiecePlace ImageHead::place(std::uint64_t number) const noexcept {
-  const auto inside = [&](std::uint64_t bytes) {
-    const std::uint64_t pieces = pieces_of(bytes);
-    if (number < pieces) return true;
-    number -= pieces;
-    return false;
-  };
-  for (std::uint64_t i = 0; i < generations.size(); ++i) {
-    const std::uint64_t bytes = bytes_of(generations[i].shape);
-    if (inside(bytes)) return {AreaKind::blocks, i, number * kPieceBytes, bytes};
+std::optional<PiecePlace> Areas::at(std::uint64_t iterator) const noexcept {
+  if (iterator >= kLedgerIterator) {
+    const std::uint64_t stretch = iterator - kLedgerIterator;
+    if (stretch >= kStretches) return std::nullopt;
+    return PiecePlace{AreaKind::ledger, 0, stretch, 0};
   }
-  for (std::uint64_t i = 0; i < redisbloom.tables; ++i) {
-    const std::uint64_t bytes = bytes_of(redisbloom, i);
-    if (inside(bytes)) return {AreaKind::slots, i, number * kPieceBytes, bytes};
+  if (iterator < 2) return std::nullopt;
+  std::uint64_t index = (iterator - 2) >> kPieceNumberBits;
+  const bool is_table = index >= kMostGenerationAreas;
+  if (is_table) index -= kMostGenerationAreas;
+  if (index >= (is_table ? tables() : generations())) return std::nullopt;
+  PiecePlace place = area(is_table ? AreaKind::slots : AreaKind::blocks, index);
+  const std::uint64_t number = (iterator - 2) & ((std::uint64_t{1} << kPieceNumberBits) - 1);
+  place.offset = number * kPieceBytes;
+  return place.offset < place.area_bytes ? std::optional(place) : std::nullopt;
+}
+
+bool Areas::have(const PiecePlace& place) const noexcept {
+  switch (place.kind) {
+    case AreaKind::ledger:
+      return place.index == 0 && place.offset < place.area_bytes && place.area_bytes <= kStretches;
+    case AreaKind::blocks:
+    case AreaKind::slots:
+      break;
+    default:
+      return false;
   }
-  return {AreaKind::ledger, 0, number * kEntriesInPiece * kEntryBytes, 0};
+  return place.index < (place.kind == AreaKind::blocks ? generations() : tables()) &&
+         place.area_bytes == bytes(place.kind, place.index) && place.offset % kPieceBytes == 0 &&
+         place.offset < place.area_bytes;
+}
+
+std::uint64_t Areas::iterator_after(const PiecePlace& place) const noexcept {
+  if (place.kind == AreaKind::ledger) return kLedgerIterator + place.area_bytes;
+  return iterator_of(after(place));
+}
+
+std::uint64_t HeadAreas::generations() const noexcept { return head_.generations.size(); }
+
+std::uint64_t HeadAreas::tables() const noexcept { return head_.redisbloom.tables; }
+
+std::uint64_t HeadAreas::bytes(AreaKind kind, std::uint64_t index) const noexcept {
+  return kind == AreaKind::blocks
+             ? bytes_of(head_.generations[static_cast<std::size_t>(index)].shape)
+             : bytes_of(head_.redisbloom, index);
+}
+
+std::uint64_t iterator_of(const PiecePlace& place) noexcept {
+  if (place.kind == AreaKind::ledger) return kLedgerIterator + place.offset;
+  const std::uint64_t area =
+      place.index + (place.kind == AreaKind::slots ? kMostGenerationAreas : 0);
+  return 2 + (area << kPieceNumberBits) + place.offset / kPieceBytes;
 }
 
 std::vector<std::byte> encode_head(const ImageHead& head) {
@@ -212,30 +258,36 @@ std::vector<std::byte> encode_piece(const PiecePlace& place, Bytes content) {
   return piece;
 }
 
-std::optional<Bytes> decode_piece(const PiecePlace& place, Bytes piece) noexcept {
-  if (piece.size() < kPieceHeadBytes + kChecksumBytes || !is_sealed(piece) ||
-      get<std::uint32_t>(piece, 0) != kPieceMagic) {
+std::optional<Piece> decode_piece(Bytes bytes) noexcept {
+  if (bytes.size() < kPieceHeadBytes + kChecksumBytes || !is_sealed(bytes) ||
+      get<std::uint32_t>(bytes, 0) != kPieceMagic) {
     return std::nullopt;
   }
-  const PiecePlace told{static_cast<AreaKind>(get<std::uint32_t>(piece, 4)),
-                        get<std::uint64_t>(piece, 8), get<std::uint64_t>(piece, 16),
-                        get<std::uint64_t>(piece, 24)};
+  const PiecePlace place{static_cast<AreaKind>(get<std::uint32_t>(bytes, 4)),
+                         get<std::uint64_t>(bytes, 8), get<std::uint64_t>(bytes, 16),
+                         get<std::uint64_t>(bytes, 24)};
   const Bytes content =
-      piece.subspan(kPieceHeadBytes, piece.size() - kPieceHeadBytes - kChecksumBytes);
-  if (!(told == place)) return std::nullopt;
+      bytes.subspan(kPieceHeadBytes, bytes.size() - kPieceHeadBytes - kChecksumBytes);
   if (place.kind != AreaKind::ledger && content.size() != place.content_bytes()) {
     return std::nullopt;
   }
-  return content;
+  return Piece{place, content};
 }
 
-std::vector<std::byte> encode_entries(const Ledger& ledger, std::uint64_t first) {
+std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place) {
   const Ledger::Entries& entries = ledger.entries();
-  if (first >= entries.size()) return {};
-  const std::uint64_t count = std::min(kEntriesInPiece, entries.size() - first);
-  std::vector<std::byte> content(static_cast<std::size_t>(count) * kEntryBytes);
-  auto entry = std::next(entries.begin(), static_cast<std::ptrdiff_t>(first));
-  for (std::size_t at = 0; at < content.size(); at += kEntryBytes, ++entry) {
+  const auto begin = entries.lower_bound(place.offset << kStretchBits);
+  auto end = begin;
+  std::uint64_t stretch = 0;
+  std::size_t count = 0;
+  for (; end != entries.end(); ++end, ++count) {
+    if (count >= kEntriesInPiece && end->first >> kStretchBits != stretch) break;
+    stretch = end->first >> kStretchBits;
+  }
+  place.area_bytes = end == entries.end() ? kStretches : end->first >> kStretchBits;
+  std::vector<std::byte> content(count * kEntryBytes);
+  std::size_t at = 0;
+  for (auto entry = begin; entry != end; ++entry, at += kEntryBytes) {
     put(content, at, entry->first);
     put(content, at + 8, static_cast<std::uint64_t>(entry->second.copies));
     put(content, at + 16, entry->second.redisbloom_hash);
@@ -243,9 +295,10 @@ std::vector<std::byte> encode_entries(const Ledger& ledger, std::uint64_t first)
   return content;
 }
 
-bool decode_entries(Bytes content, Ledger& ledger) {
+bool decode_entries(const Piece& piece, Ledger& ledger) {
+  const Bytes content = piece.content;
   const std::size_t count = content.size() / kEntryBytes;
-  if (content.size() % kEntryBytes != 0 || count == 0 || count > kEntriesInPiece) return false;
+  if (content.size() % kEntryBytes != 0 || count == 0 || count > kMostEntriesInPiece) return false;
   std::vector<std::pair<std::uint64_t, Ledger::Entry>> entries;
   entries.reserve(count);
   for (std::size_t at = 0; at < content.size(); at += kEntryBytes) {
@@ -253,6 +306,10 @@ bool decode_entries(Bytes content, Ledger& ledger) {
     const auto copies = static_cast<std::int64_t>(get<std::uint64_t>(content, at + 8));
     if (copies == 0 || copies > Ledger::kMostCopies || copies < -Ledger::kMostCopies) return false;
     if (!entries.empty() && entries.back().first >= hash) return false;
+    if (hash >> kStretchBits < piece.place.offset ||
+        hash >> kStretchBits >= piece.place.area_bytes) {
+      return false;
+    }
     entries.push_back({hash, {copies, get<std::uint64_t>(content, at + 16)}});
   }
   if (ledger.size() + count > kMostEntries) return false;

@@ -19,16 +19,20 @@
 //
 // Then the pieces. Areas are cut into pieces of 1 MiB, the last one of an area may be shorter, in
 // this order: the blocks of each generation, the slots of each RedisBloom table, the ledger (24
-// bytes an entry: hash, copies, RedisBloom hash, by ascending hash, 32768 entries to a piece).
+// bytes an entry: hash, copies, RedisBloom hash, by ascending hash).
 //
 //     0  u32 magic "NCFp"    4  u32 kind: 0 blocks, 1 slots, 2 ledger
 //     8  u64 which generation or table; 0
-//    16  u64 where in the area the content begins, in bytes
-//    24  u64 length of the area in bytes; of the ledger 0
+//    16  u64 where in the area the content begins, in bytes; in the ledger the lowest stretch
+//    24  u64 length of the area in bytes; in the ledger the stretch where the next piece begins
 //    32  content, checksum
 //
+// A stretch of the ledger is 8192 neighbouring hashes: entry of hash h is in stretch h / 8192. A
+// piece has the entries of whole stretches, and ends with the first one that makes them 32768.
+//
 // A piece tells its place, so one that was made after its generation had grown, or that is put
-// elsewhere, is refused.
+// elsewhere, is refused. The place is also what its iterator says (iterator_of): so each piece is
+// found in O(1), or O(log entries) of the ledger, without a look at those before it.
 #ifndef NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 #define NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 
@@ -47,10 +51,13 @@ namespace nestline::redis {
 
 inline constexpr std::uint64_t kEntriesInPiece = 32768;
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+inline constexpr unsigned kStretchBits = 13;
+inline constexpr std::uint64_t kStretches = std::uint64_t{1} << (64 - kStretchBits);
 
 enum class AreaKind : std::uint32_t { blocks = 0, slots = 1, ledger = 2 };
 
-/// Where a piece's content belongs.
+/// Where a piece's content belongs; of the ledger, `offset` and `area_bytes` are the stretches
+/// where it begins and where the next piece begins.
 struct PiecePlace {
   AreaKind kind;
   std::uint64_t index;
@@ -76,28 +83,71 @@ struct ImageHead {
   std::uint64_t ledger_cursor = 0;
   RedisBloomHeader redisbloom;  ///< tables is 0 when there are none.
   std::vector<ImageGeneration> generations;
-
-  /// Pieces of generations and tables; those of the ledger follow.
-  [[nodiscard]] std::uint64_t pieces_before_ledger() const noexcept;
-  [[nodiscard]] std::uint64_t pieces() const noexcept;
-  /// Of piece `number`, from 0; of the ledger's also behind the last one. O(generations).
-  [[nodiscard]] PiecePlace place(std::uint64_t number) const noexcept;
 };
+
+/// The areas of an image in front of the ledger: how many, and how long each is.
+class Areas {
+ public:
+  Areas() = default;
+  Areas(const Areas&) = delete;
+  Areas& operator=(const Areas&) = delete;
+  virtual ~Areas() = default;
+
+  [[nodiscard]] virtual std::uint64_t generations() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t tables() const noexcept = 0;
+  /// Bytes of one that there is, more than 0. O(1).
+  [[nodiscard]] virtual std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept = 0;
+
+  /// The first piece; the ledger's, as far as it is known without the ledger, when there are no
+  /// areas.
+  [[nodiscard]] PiecePlace first() const noexcept;
+  /// The piece behind one that is in an area.
+  [[nodiscard]] PiecePlace after(const PiecePlace& place) const noexcept;
+  /// The piece with this iterator; of the ledger's the place where it begins only. Nothing if there
+  /// is none.
+  [[nodiscard]] std::optional<PiecePlace> at(std::uint64_t iterator) const noexcept;
+  /// Whether there is such a piece; of the ledger's, whether there can be.
+  [[nodiscard]] bool have(const PiecePlace& place) const noexcept;
+  /// The iterator of the piece behind this one.
+  [[nodiscard]] std::uint64_t iterator_after(const PiecePlace& place) const noexcept;
+
+ private:
+  [[nodiscard]] PiecePlace area(AreaKind kind, std::uint64_t index) const noexcept;
+};
+
+/// The areas that a head tells of.
+class HeadAreas final : public Areas {
+ public:
+  explicit HeadAreas(const ImageHead& head) : head_(head) {}
+  [[nodiscard]] std::uint64_t generations() const noexcept override;
+  [[nodiscard]] std::uint64_t tables() const noexcept override;
+  [[nodiscard]] std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept override;
+
+ private:
+  const ImageHead& head_;
+};
+
+/// A piece's iterator: 2 at least, below 2^53, so that every client's numbers hold it.
+std::uint64_t iterator_of(const PiecePlace& place) noexcept;
 
 std::vector<std::byte> encode_head(const ImageHead& head);
 /// Nothing when any byte is wrong. Takes no more memory than `bytes` has. Throws std::bad_alloc.
 std::optional<ImageHead> decode_head(std::span<const std::byte> bytes);
 
 std::vector<std::byte> encode_piece(const PiecePlace& place, std::span<const std::byte> content);
-/// The content of a piece that belongs exactly there; nothing when any byte is wrong.
-std::optional<std::span<const std::byte>> decode_piece(const PiecePlace& place,
-                                                       std::span<const std::byte> piece) noexcept;
+struct Piece {
+  PiecePlace place;
+  std::span<const std::byte> content;
+};
+/// A piece whose bytes are as they were made, of any place.
+std::optional<Piece> decode_piece(std::span<const std::byte> bytes) noexcept;
 
-/// The entries from number `first` on that fit into a piece.
-std::vector<std::byte> encode_entries(const Ledger& ledger, std::uint64_t first);
-/// Puts them into the ledger; false, nothing being changed, when any is wrong. Throws
-/// std::bad_alloc.
-bool decode_entries(std::span<const std::byte> content, Ledger& ledger);
+/// The content of the ledger's piece that begins at place.offset, and in place.area_bytes where the
+/// next one begins. Empty if there are no entries from there on. O(log entries) and its length.
+std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place);
+/// Puts them into the ledger; false, nothing being changed, when any is wrong or does not belong
+/// there. Throws std::bad_alloc.
+bool decode_entries(const Piece& piece, Ledger& ledger);
 
 }  // namespace nestline::redis
 

@@ -20,7 +20,7 @@ struct ImageReader::State {
   std::pmr::memory_resource* memory = nullptr;
   std::optional<ImageHead> head;
   std::unique_ptr<CuckooValue> value;
-  std::uint64_t next = 0;  // number of the piece to come
+  PiecePlace next{};  // of the piece to come; of the ledger's where it begins only
   bool is_wrong = false;
   // The first contents of an area whose memory is not asked for yet, and where they belong.
   std::vector<std::pair<PiecePlace, std::vector<std::byte>>> waiting;
@@ -47,24 +47,35 @@ bool ImageReader::add_head(std::span<const std::byte> piece) {
   if (head.redisbloom.tables != 0) {
     state_->value->tables_ = RedisBloomTables::begin(head.redisbloom, state_->memory);
   }
+  state_->next = HeadAreas(head).first();
   return true;
 }
 
-bool ImageReader::add_piece(std::span<const std::byte> piece) {
+bool ImageReader::add_piece(std::span<const std::byte> bytes) {
   const ImageHead& head = *state_->head;
-  if (state_->next >= head.pieces()) return false;
-  const PiecePlace place = head.place(state_->next++);
-  const auto content = decode_piece(place, piece);
-  if (!content) return false;
-  if (place.kind == AreaKind::ledger) return decode_entries(*content, state_->value->ledger_);
-  return add_content(place, *content);
+  const HeadAreas areas(head);
+  PiecePlace& next = state_->next;
+  const auto piece = decode_piece(bytes);
+  if (!piece || !areas.have(piece->place)) return false;
+  if (next.kind != AreaKind::ledger) {
+    if (!(piece->place == next)) return false;
+    next = areas.after(next);
+    return add_content(piece->place, piece->content);
+  }
+  Ledger& ledger = state_->value->ledger_;
+  if (piece->place.kind != AreaKind::ledger || piece->place.offset != next.offset ||
+      ledger.size() >= head.ledger_entries) {
+    return false;
+  }
+  next.offset = piece->place.area_bytes;
+  return decode_entries(*piece, ledger);
 }
 
 bool ImageReader::add_content(const PiecePlace& place, std::span<const std::byte> content) {
   CuckooValue& value = *state_->value;
   const auto load = [&](const PiecePlace& to, std::span<const std::byte> bytes) {
     if (to.kind == AreaKind::slots) return value.tables_.load_table(to.index, to.offset, bytes);
-    return value.generations_.back().load(to.offset, bytes);
+    return value.load_blocks(value.generations_.back(), to.offset, bytes);
   };
   const bool is_made = place.offset != 0 && state_->waiting.empty();
   if (is_made) return load(place, content);
@@ -85,7 +96,9 @@ bool ImageReader::add_content(const PiecePlace& place, std::span<const std::byte
 }
 
 std::unique_ptr<CuckooValue> ImageReader::finish() {
-  if (state_->is_wrong || !state_->head || state_->next != state_->head->pieces()) return nullptr;
+  if (state_->is_wrong || !state_->head || state_->next.kind != AreaKind::ledger) {
+    return nullptr;
+  }
   const ImageHead& head = *state_->head;
   std::unique_ptr<CuckooValue> value = std::move(state_->value);
   if (!value || value->items() - value->tables_.header().items != head.items ||

@@ -72,6 +72,29 @@ bool unite(std::vector<Generation>& generations, const Generation& other) {
   return false;
 }
 
+// The areas of a value's image.
+class ValueAreas final : public Areas {
+ public:
+  ValueAreas(const std::vector<Generation>& generations, const RedisBloomTables& tables)
+      : generations_(generations), tables_(tables) {}
+
+  [[nodiscard]] std::uint64_t generations() const noexcept override { return generations_.size(); }
+  [[nodiscard]] std::uint64_t tables() const noexcept override { return tables_.header().tables; }
+  [[nodiscard]] std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept override {
+    return content({kind, index, 0, 0}).size();
+  }
+  // All bytes of the area.
+  [[nodiscard]] std::span<const std::byte> content(const PiecePlace& place) const noexcept {
+    return place.kind == AreaKind::blocks
+               ? generations_[static_cast<std::size_t>(place.index)].bytes()
+               : tables_.table(place.index);
+  }
+
+ private:
+  const std::vector<Generation>& generations_;
+  const RedisBloomTables& tables_;
+};
+
 }  // namespace
 
 CuckooValue::CuckooValue(const Settings& settings, std::pmr::memory_resource* memory)
@@ -180,10 +203,7 @@ void CuckooValue::exists_some(std::span<const std::string_view> items,
 }
 
 std::uint64_t CuckooValue::items() const noexcept {
-  std::int64_t items = ledger_.total();
-  for (const Generation& generation : generations_) {
-    items += static_cast<std::int64_t>(generation.filter().size());
-  }
+  const std::int64_t items = ledger_.total() + static_cast<std::int64_t>(stored_);
   // Negative only while a head's pieces are missing.
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, items)) + tables_.header().items;
 }
@@ -235,6 +255,7 @@ std::unique_ptr<CuckooValue> CuckooValue::copy() const {
   for (const Generation& generation : generations_) {
     made->generations_.push_back(generation.copy());
   }
+  made->stored_ = stored_;
   made->ledger_ = ledger_;
   made->tables_ = tables_.copy();
   made->deletes_ = deletes_;
@@ -304,7 +325,10 @@ Added CuckooValue::store(const Item& item, std::uint64_t most_generations) {
 // copies, and one other that has nowhere else to go, fill the item's slots. Growth would not help.
 bool CuckooValue::store_in(Generation& generation, const Item& item) {
   const Outcome outcome = generation.filter().insert(item.hash).outcome;
-  if (outcome == Outcome::stored) return true;
+  if (outcome == Outcome::stored) {
+    ++stored_;
+    return true;
+  }
   if (outcome == Outcome::full && !generation.has_room()) return false;
   ledger_.add(item.hash, 1, item.redisbloom);
   return true;
@@ -326,9 +350,12 @@ bool CuckooValue::store_in_grown(const Item& item) {
 
 // Oldest first, so that the newest ones empty.
 bool CuckooValue::store_in_older(const Item& item) noexcept {
-  return std::any_of(generations_.begin(), generations_.end() - 1, [&](Generation& generation) {
-    return generation.has_room() && generation.filter().insert(item.hash);
-  });
+  const bool stored =
+      std::any_of(generations_.begin(), generations_.end() - 1, [&](Generation& generation) {
+        return generation.has_room() && generation.filter().insert(item.hash);
+      });
+  stored_ += stored;
+  return stored;
 }
 
 void CuckooValue::open_generation() {
@@ -379,7 +406,7 @@ void CuckooValue::take_out(const Item& item, std::uint64_t copies) noexcept {
   const std::int64_t entry = ledger_.copies(item.hash);
   if (entry < 0) ledger_.add(item.hash, -entry, 0);
   for (auto generation = generations_.rbegin(); generation != generations_.rend(); ++generation) {
-    while (copies != 0 && generation->filter().erase(item.hash)) --copies;
+    for (; copies != 0 && generation->filter().erase(item.hash); --copies) --stored_;
   }
   while (copies != 0 && item.redisbloom != 0 && tables_.erase(item.redisbloom)) {
     --copies;
@@ -448,6 +475,7 @@ void CuckooValue::empty_all() noexcept {
     // What is empty may be memory that nobody has touched yet.
     if (generation.filter().size() != 0) generation.filter().clear();
   }
+  stored_ = 0;
   ledger_.clear();
 }
 
@@ -481,6 +509,7 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
     }
   }
   generations_ = std::move(united);
+  stored_ += other.stored_;
   ledger_ = std::move(ledger);
 }
 
@@ -516,20 +545,18 @@ Chunk CuckooValue::dump_chunk(std::uint64_t iterator) const {
     if (slots.empty()) return {};
     return {iterator + slots.size(), {slots.begin(), slots.end()}};
   }
-  const ImageHead head = this->head();
-  if (iterator == 0) return {1, encode_head(head)};
-  const std::uint64_t number = iterator - 1;
-  if (number >= head.pieces()) return {};
-  const PiecePlace place = head.place(number);
-  if (place.kind == AreaKind::ledger) {
-    const std::uint64_t first = (number - head.pieces_before_ledger()) * kEntriesInPiece;
-    return {iterator + 1, encode_piece(place, encode_entries(ledger_, first))};
+  if (iterator == 0) return {1, encode_head(head())};
+  const ValueAreas areas(generations_, tables_);
+  auto place = iterator == 1 ? areas.first() : areas.at(iterator);
+  if (!place) return {};
+  if (place->kind == AreaKind::ledger) {
+    const auto entries = encode_entries(ledger_, *place);
+    if (entries.empty()) return {};
+    return {areas.iterator_after(*place), encode_piece(*place, entries)};
   }
-  const auto index = static_cast<std::size_t>(place.index);
-  const auto area =
-      place.kind == AreaKind::blocks ? generations_[index].bytes() : tables_.table(place.index);
-  return {iterator + 1, encode_piece(place, area.subspan(static_cast<std::size_t>(place.offset),
-                                                         place.content_bytes()))};
+  const auto content = areas.content(*place).subspan(static_cast<std::size_t>(place->offset),
+                                                     place->content_bytes());
+  return {areas.iterator_after(*place), encode_piece(*place, content)};
 }
 
 std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> bytes,
@@ -562,29 +589,41 @@ std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head,
   return value;
 }
 
-bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> piece) {
+bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) {
   if (is_redisbloom()) {
-    if (iterator == 0 || iterator - 1 < piece.size()) return false;
-    return tables_.load(iterator - 1 - piece.size(), piece);
+    if (iterator == 0 || iterator - 1 < bytes.size()) return false;
+    return tables_.load(iterator - 1 - bytes.size(), bytes);
   }
-  if (iterator < 2) return false;
-  const PiecePlace place = head().place(iterator - 2);
-  const auto content = decode_piece(place, piece);
-  if (!content || !load_content(place, *content)) return false;
+  const ValueAreas areas(generations_, tables_);
+  const auto piece = decode_piece(bytes);
+  if (!piece || !areas.have(piece->place) || areas.iterator_after(piece->place) != iterator ||
+      !load_content(*piece)) {
+    return false;
+  }
   if (items() - tables_.header().items == awaited_items_) awaited_items_ = 0;
   return true;
 }
 
-bool CuckooValue::load_content(const PiecePlace& place, std::span<const std::byte> content) {
+bool CuckooValue::load_content(const Piece& piece) {
+  const PiecePlace& place = piece.place;
   switch (place.kind) {
     case AreaKind::blocks:
-      return generations_[static_cast<std::size_t>(place.index)].load(place.offset, content);
+      return load_blocks(generations_[static_cast<std::size_t>(place.index)], place.offset,
+                         piece.content);
     case AreaKind::slots:
-      return tables_.load_table(place.index, place.offset, content);
+      return tables_.load_table(place.index, place.offset, piece.content);
     case AreaKind::ledger:
-      return decode_entries(content, ledger_);
+      return decode_entries(piece, ledger_);
   }
   return false;
+}
+
+bool CuckooValue::load_blocks(Generation& generation, std::uint64_t offset,
+                              std::span<const std::byte> blocks) {
+  stored_ -= generation.filter().size();
+  const bool loaded = generation.load(offset, blocks);
+  stored_ += generation.filter().size();
+  return loaded;
 }
 
 std::uint64_t CuckooValue::digest() const {

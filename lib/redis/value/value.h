@@ -37,8 +37,8 @@
 
 namespace nestline::redis {
 
-struct ImageHead;   // image.h
-struct PiecePlace;  // image.h
+struct ImageHead;  // image.h
+struct Piece;      // image.h
 
 /// How an add, or an update, ended.
 enum class Added : std::uint8_t {
@@ -150,7 +150,7 @@ class CuckooValue {
   /// Copies of the item; may count those of others that look the same.
   [[nodiscard]] std::uint64_t count(std::string_view item) const noexcept;
 
-  /// Copies in it, RedisBloom's included. O(generations).
+  /// Copies in it, RedisBloom's included. O(1).
   [[nodiscard]] std::uint64_t items() const noexcept;
   /// Copies erased since creation or the last compact().
   [[nodiscard]] std::uint64_t deletes() const noexcept;
@@ -177,7 +177,8 @@ class CuckooValue {
 
   /// The piece at `iterator`, and the iterator of the next one: 0 gives the head and next 1. No
   /// piece is there: next is 0 and there are no bytes, which is also the end. The pieces are of one
-  /// moment only when nothing changes between the calls. Throws std::bad_alloc.
+  /// moment only when nothing changes between the calls. O(bytes of the piece), and O(log entries)
+  /// of the ledger's pieces; so all of them together are O(memory). Throws std::bad_alloc.
   [[nodiscard]] Chunk dump_chunk(std::uint64_t iterator) const;
 
   /// A value from the head, as dump_chunk(0) gave it, its pieces still missing: to be filled by
@@ -189,7 +190,7 @@ class CuckooValue {
   /// Puts a piece into its place. `iterator` is what dump_chunk returned as `next` beside it.
   /// False, nothing being changed, when the two do not fit each other or this value. Throws
   /// std::bad_alloc.
-  bool load_chunk(std::uint64_t iterator, std::span<const std::byte> piece);
+  bool load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes);
   /// Whether the pieces loaded so far make what the head said: every item has come. O(1).
   [[nodiscard]] bool is_complete() const noexcept { return awaited_items_ == 0; }
 
@@ -221,7 +222,8 @@ class CuckooValue {
   [[nodiscard]] ImageHead head() const;
   static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head,
                                                     std::pmr::memory_resource* memory);
-  bool load_content(const PiecePlace& place, std::span<const std::byte> content);
+  bool load_content(const Piece& piece);
+  bool load_blocks(Generation& generation, std::uint64_t offset, std::span<const std::byte> blocks);
 
   Added add_item(const Item& item, std::uint64_t most_generations) noexcept;
   Added store(const Item& item, std::uint64_t most_generations);
@@ -240,6 +242,7 @@ class CuckooValue {
   Settings settings_;
   std::pmr::memory_resource* memory_;
   std::vector<Generation> generations_;
+  std::uint64_t stored_ = 0;  // fingerprints in all generations
   Ledger ledger_;
   RedisBloomTables tables_;
   std::uint64_t deletes_ = 0;  // less those of tables_

@@ -128,12 +128,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   check(head || header);
   bool is_read = head.has_value();
+  const ImageHead known = head.value_or(ImageHead{});
+  const HeadAreas areas(known);
+  PiecePlace next = areas.first();
   for (std::size_t i = 1; i < parts.size(); ++i) {
     Bytes piece = parts[i].bytes;
     std::uint64_t iterator = i + 1;
     if (head && !parts[i].is_raw) {
-      const PiecePlace place = head->place(i - 1);
-      if (place.kind != AreaKind::ledger) piece.resize(place.content_bytes());
+      PiecePlace place = next;
+      if (place.kind != AreaKind::ledger) {
+        piece.resize(place.content_bytes());
+        next = areas.after(place);
+      } else {
+        place.area_bytes = kStretches;  // nothing may follow
+        next.offset = kStretches - 1;
+      }
+      iterator = areas.iterator_after(place);
       piece = encode_piece(place, piece);
     } else if (header && piece.size() >= 8) {
       iterator = nestline::get<std::uint64_t>(piece, 0);

@@ -1,5 +1,6 @@
 // Images: out and in again in both ways, every byte that is wrong refused, no memory for claims.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <functional>
 #include <random>
@@ -25,6 +26,15 @@ std::vector<Bytes> pieces_of(const CuckooValue& value) {
     pieces.push_back(std::move(chunk.bytes));
   }
   return pieces;
+}
+
+// The same with the iterators that CF.LOADCHUNK takes beside them.
+std::vector<Chunk> chunks_of(const CuckooValue& value) {
+  std::vector<Chunk> chunks;
+  for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
+    chunks.push_back(chunk);
+  }
+  return chunks;
 }
 
 std::unique_ptr<CuckooValue> read(const std::vector<Bytes>& pieces) {
@@ -177,9 +187,11 @@ TEST(Image, ClaimsAskForNoMemory) {
   ImageReader reader;
   ASSERT_TRUE(reader.add(encode_head(head)));
   const Bytes content(kPieceBytes);
-  ASSERT_TRUE(reader.add(encode_piece(head.place(0), content)));
-  ASSERT_TRUE(reader.add(encode_piece(head.place(1), content)));
-  EXPECT_FALSE(reader.add(encode_piece(head.place(1), content)));
+  const HeadAreas areas(head);
+  const PiecePlace second = areas.after(areas.first());
+  ASSERT_TRUE(reader.add(encode_piece(areas.first(), content)));
+  ASSERT_TRUE(reader.add(encode_piece(second, content)));
+  EXPECT_FALSE(reader.add(encode_piece(second, content)));
   EXPECT_EQ(reader.finish(), nullptr);
   EXPECT_THROW(CuckooValue::from_head(encode_head(head), 0), std::bad_alloc);
 
@@ -235,15 +247,15 @@ TEST(Image, GenerationsBehindTheLastNumberTakeFreeOnes) {
 
 TEST(Image, RefusesPiecesInTheWrongPlaceAndKeepsTheValue) {
   const auto from = sample(3000);
-  const auto pieces = pieces_of(*from);
-  const auto value = CuckooValue::from_head(pieces[0], 0);
+  const auto chunks = chunks_of(*from);
+  const auto value = CuckooValue::from_head(chunks[0].bytes, 0);
   EXPECT_FALSE(value->is_complete());
-  for (const std::uint64_t iterator : {0U, 1U, 3U, 1000U}) {
-    EXPECT_FALSE(value->load_chunk(iterator, pieces[1])) << iterator;
+  for (const std::uint64_t iterator : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2},
+                                       chunks[1].next + 1, chunks[2].next, ~std::uint64_t{0}}) {
+    EXPECT_FALSE(value->load_chunk(iterator, chunks[1].bytes)) << iterator;
   }
-  EXPECT_FALSE(value->load_chunk(~std::uint64_t{0}, pieces[1]));
-  EXPECT_FALSE(value->load_chunk(2, {}));
-  EXPECT_FALSE(value->load_chunk(2, pieces[0]));
+  EXPECT_FALSE(value->load_chunk(chunks[1].next, {}));
+  EXPECT_FALSE(value->load_chunk(chunks[1].next, chunks[0].bytes));
   EXPECT_EQ(value->items(), 0U);
   // A value whose pieces are missing works: nothing is found, things are added and erased.
   EXPECT_FALSE(value->exists(name(2000)));
@@ -251,8 +263,8 @@ TEST(Image, RefusesPiecesInTheWrongPlaceAndKeepsTheValue) {
   EXPECT_TRUE(value->erase("new"));
   // The same piece twice counts once.
   for (int i = 0; i < 2; ++i) {
-    for (std::size_t p = 1; p < pieces.size(); ++p) {
-      EXPECT_TRUE(value->load_chunk(p + 1, pieces[p]));
+    for (std::size_t p = 1; p < chunks.size(); ++p) {
+      EXPECT_TRUE(value->load_chunk(chunks[p].next, chunks[p].bytes));
     }
   }
   EXPECT_TRUE(value->is_complete());
@@ -265,22 +277,23 @@ TEST(Image, RefusesPiecesOfAGenerationThatHasGrownSince) {
   const auto from = CuckooValue::create({300, 0, 2, 20, 1, 42});
   for (std::uint64_t i = 0; i < 100; ++i) from->add(name(i));
   const auto value = CuckooValue::from_head(from->dump_chunk(0).bytes, 0);
-  const Bytes before = from->dump_chunk(1).bytes;
+  const Chunk before = from->dump_chunk(1);
   for (std::uint64_t i = 100; i < 500; ++i) from->add(name(i));
   ASSERT_GE(from->info().generations.at(0).growth, 1U);
-  EXPECT_FALSE(value->load_chunk(2, from->dump_chunk(1).bytes));
+  const Chunk after = from->dump_chunk(1);
+  EXPECT_FALSE(value->load_chunk(after.next, after.bytes));
   EXPECT_EQ(value->items(), 0U);
-  EXPECT_TRUE(value->load_chunk(2, before));
+  EXPECT_TRUE(value->load_chunk(before.next, before.bytes));
   EXPECT_TRUE(value->is_complete());
 }
 
 TEST(Image, AValueThatIsBeingLoadedGoesOnAsItsCopies) {
   const auto from = sample(3000);
   ASSERT_GE(from->generations(), 3U);
-  const auto pieces = pieces_of(*from);
+  const auto chunks = chunks_of(*from);
   std::vector<std::unique_ptr<CuckooValue>> values;
-  values.push_back(CuckooValue::from_head(pieces[0], 0));
-  ASSERT_TRUE(values[0]->load_chunk(2, pieces[1]));
+  values.push_back(CuckooValue::from_head(chunks[0].bytes, 0));
+  ASSERT_TRUE(values[0]->load_chunk(chunks[1].next, chunks[1].bytes));
   values.push_back(values[0]->copy());
   values.push_back(read(pieces_of(*values[0])));
   values.push_back(load(*values[0]));
@@ -293,8 +306,8 @@ TEST(Image, AValueThatIsBeingLoadedGoesOnAsItsCopies) {
   }
   for (const auto& value : values) EXPECT_EQ(value->digest(), values[0]->digest());
   for (const auto& value : values) {
-    for (std::size_t p = 1; p < pieces.size(); ++p) {
-      ASSERT_TRUE(value->load_chunk(p + 1, pieces[p])) << p;
+    for (std::size_t p = 1; p < chunks.size(); ++p) {
+      ASSERT_TRUE(value->load_chunk(chunks[p].next, chunks[p].bytes)) << p;
     }
     EXPECT_TRUE(value->is_complete());
     EXPECT_EQ(value->items(), from->items());
@@ -304,11 +317,81 @@ TEST(Image, AValueThatIsBeingLoadedGoesOnAsItsCopies) {
 
 TEST(Image, IteratorsBehindTheEndGiveNothing) {
   for (const auto& value : {sample(100), mixed_sample()}) {
-    for (const std::uint64_t iterator : {1000U, 1U << 30, ~0U}) {
-      EXPECT_EQ(value->dump_chunk(iterator).next, 0U);
+    std::uint64_t last = 0;
+    for (const Chunk& chunk : chunks_of(*value)) last = chunk.next;
+    for (const std::uint64_t iterator :
+         {last, last + 1, std::uint64_t{1000}, std::uint64_t{1} << 30, std::uint64_t{1} << 52,
+          std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
+      if (iterator == std::uint64_t{1} << 52 && value->info().ledger_entries != 0) continue;
+      EXPECT_EQ(value->dump_chunk(iterator).next, 0U) << iterator;
     }
-    EXPECT_EQ(value->dump_chunk(~std::uint64_t{0}).next, 0U);
+    for (const Chunk& chunk : chunks_of(*value)) EXPECT_LT(chunk.next, std::uint64_t{1} << 53);
   }
+}
+
+// What this thread has worked, the system's part left out.
+double worked_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec) / 1e6;
+}
+
+// Looking at all generations for each piece takes minutes here, work for each piece a fraction of a
+// second.
+TEST(Image, TakesTimeInProportionToItsPieces) {
+  static constexpr double kMostSeconds = 2;
+  ImageHead head;
+  for (std::uint32_t i = 0; i < 65535; ++i) head.generations.push_back({{12, 0, 0, 1, 1, i}, 0});
+  const auto value = CuckooValue::from_head(encode_head(head), 0);
+  auto expect_quick = [start = worked_seconds()](const char* what) mutable {
+    EXPECT_LT(worked_seconds() - start, kMostSeconds) << what;
+    start = worked_seconds();
+  };
+  const auto chunks = chunks_of(*value);
+  ASSERT_EQ(chunks.size(), 65536U);
+  expect_quick("dump");
+  const std::uint64_t digest = value->digest();
+  expect_quick("digest");
+  for (std::size_t i = 1; i < chunks.size(); ++i) {
+    ASSERT_TRUE(value->load_chunk(chunks[i].next, chunks[i].bytes));
+  }
+  expect_quick("load by chunks");
+  ImageReader reader;
+  for (const Chunk& chunk : chunks) ASSERT_TRUE(reader.add(chunk.bytes));
+  const auto by_pieces = reader.finish();
+  ASSERT_NE(by_pieces, nullptr);
+  expect_quick("read");
+  EXPECT_EQ(by_pieces->digest(), digest);
+}
+
+// A long ledger: as above, each piece is found without the entries before it.
+TEST(Image, FindsPiecesOfALongLedger) {
+  Ledger ledger;
+  std::mt19937_64 random(3);
+  constexpr std::uint64_t kEntries = 300'000;
+  // Neighbours too, more of them than a piece has entries.
+  for (std::uint64_t i = 0; i < kEntries / 2; ++i) ledger.set(random(), {2, i});
+  for (std::uint64_t i = 0; ledger.size() < kEntries; ++i) ledger.set((7ULL << 60) + i, {-1, 0});
+  Ledger read;
+  std::uint64_t pieces = 0;
+  PiecePlace place{AreaKind::ledger, 0, 0, 0};
+  for (; place.offset != kStretches; place.offset = place.area_bytes, ++pieces) {
+    const auto content = encode_entries(ledger, place);
+    ASSERT_FALSE(content.empty());
+    ASSERT_LE(content.size(), 24 * (kEntriesInPiece + (1U << kStretchBits)));
+    PiecePlace elsewhere = place;
+    elsewhere.offset = place.area_bytes - 1;
+    if (elsewhere.offset != place.offset) {
+      ASSERT_FALSE(decode_entries({elsewhere, content}, read));
+    }
+    ASSERT_TRUE(decode_entries({place, content}, read));
+  }
+  EXPECT_GE(pieces, 7U);
+  EXPECT_LE(pieces, 10U);
+  EXPECT_EQ(read.size(), ledger.size());
+  EXPECT_EQ(read.total(), ledger.total());
+  for (const auto& [hash, entry] : ledger.entries()) ASSERT_EQ(read.copies(hash), entry.copies);
 }
 
 }  // namespace
