@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "lib/kernels/kernels.h"
+#include "lib/kernels/targets.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 
@@ -171,9 +172,9 @@ void count_concurrent(int bits, const Keys& keys, const std::string& end) {
 }
 
 int run(std::string_view target) {
-  for (const std::int64_t number : hwy::SupportedAndGeneratedTargets()) {
+  for (const std::int64_t number : usable_targets()) {
     if (target != hwy::TargetName(number)) continue;
-    hwy::SetSupportedTargetsForTest(number);
+    force_target(number);
     for (const int bits : kWidths) {
       expect(kernels_for(bits).target == number, "another target than the wanted one runs");
       const std::string end = "/bits:" + std::to_string(bits);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lib/kernels/kernels.h"
+#include "lib/kernels/targets.h"
 
 namespace nestline::bench {
 namespace {
@@ -46,9 +47,10 @@ void add_context() {
 }
 
 bool force_target(const std::string& name) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+  for (const std::int64_t target : usable_targets()) {
     if (name != hwy::TargetName(target)) continue;
-    hwy::SetSupportedTargetsForTest(target);
+    nestline::force_target(target);
+    hwy::SetSupportedTargetsForTest(target);  // of the filters beside
     return true;
   }
   return false;
@@ -56,7 +58,7 @@ bool force_target(const std::string& name) {
 
 std::string target_names() {
   std::string names;
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+  for (const std::int64_t target : usable_targets()) {
     names += std::string(" ") + hwy::TargetName(target);
   }
   return names;

@@ -1,6 +1,10 @@
 // The table of kernels, made once per target. See kernels.h.
 #include "lib/kernels/kernels.h"
 
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/kernels/kernels.cc"
 #include <hwy/foreach_target.h>
@@ -10,6 +14,7 @@
 #include "lib/kernels/lookup-inl.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/split-inl.h"
+#include "lib/kernels/targets.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
@@ -47,9 +52,43 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace nestline {
 
-HWY_EXPORT(table_for);
+namespace {
 
-const Kernels& kernels_for(int bits) { return *HWY_DYNAMIC_DISPATCH(table_for)(bits); }
+using TableFor = const Kernels* (*)(int bits);
+
+// One for each target that was compiled, the best first; null for the others. These lists are
+// Highway's. Its own way to choose from them needs its library (targets.h).
+constexpr TableFor kTables[] = {
+#if HWY_ARCH_X86 || HWY_ARCH_ARM
+    HWY_CHOOSE_TARGET_LIST(table_for),
+#endif
+    HWY_CHOOSE_FALLBACK(table_for),
+};
+
+}  // namespace
+
+const Kernels& kernels_for(int bits) {
+  const std::int64_t supported = supported_targets();
+  for (const TableFor table_for : kTables) {
+    if (table_for == nullptr) continue;
+    const Kernels& kernels = *table_for(bits);
+    if ((kernels.target & supported) != 0) return kernels;
+  }
+  return *std::end(kTables)[-1](bits);
+}
+
+std::vector<std::int64_t> usable_targets() {
+  std::vector<std::int64_t> targets;
+  for (const TableFor table_for : kTables) {
+    if (table_for == nullptr) continue;
+    const std::int64_t target = table_for(8)->target;
+    // The fallback may be the last one of the list.
+    if ((target & supported_targets()) != 0 && (targets.empty() || targets.back() != target)) {
+      targets.push_back(target);
+    }
+  }
+  return targets;
+}
 
 }  // namespace nestline
 #endif

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "lib/place/geometry.h"
 #include "lib/place/hash.h"
@@ -102,8 +103,12 @@ inline constexpr std::size_t kLocateMost = 64;
 inline void prefetch_block(const Block& block) { __builtin_prefetch(block.bytes.data(), 1); }
 
 // The table for this processor; bits is 8, 12 or 16. Not cached here, so that a test can switch
-// targets: keep the result.
+// targets (force_target in targets.h): keep the result.
 const Kernels& kernels_for(int bits);
+
+// The targets that were compiled and that this processor has, the best first; for tests and
+// measurements.
+std::vector<std::int64_t> usable_targets();
 
 }  // namespace nestline
 

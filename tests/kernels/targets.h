@@ -8,20 +8,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/kernels/kernels.h"
+#include "lib/kernels/targets.h"
+
 namespace nestline::test {
 
 // Makes kernels_for give this target's table while it lives.
 class ForcedTarget {
  public:
-  explicit ForcedTarget(std::int64_t target) { hwy::SetSupportedTargetsForTest(target); }
-  ~ForcedTarget() { hwy::SetSupportedTargetsForTest(0); }
+  explicit ForcedTarget(std::int64_t target) { force_target(target); }
+  ~ForcedTarget() { force_target(0); }
   ForcedTarget(const ForcedTarget&) = delete;
   ForcedTarget& operator=(const ForcedTarget&) = delete;
 };
 
 template <typename Test>
 void for_each_target(Test&& test) {
-  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  const std::vector<std::int64_t> targets = usable_targets();
   ASSERT_FALSE(targets.empty());
   for (const std::int64_t target : targets) {
     SCOPED_TRACE(hwy::TargetName(target));

@@ -1,6 +1,6 @@
 # The module for servers, nestline_redis.so. It holds all of nestline that it needs and asks the
-# system for the C and C++ run time only: neither oneTBB nor liburcu, whose files are not part of
-# it, nor Highway's library, of which targets.cc takes the place.
+# system for the C and C++ run time only: neither for oneTBB nor for liburcu, whose users the linker
+# does not take out of the archive.
 add_library(
   nestline_redis MODULE
   redis/server/add.cc
@@ -17,13 +17,10 @@ add_library(
   redis/server/opened_key.cc
   redis/server/rdb.cc
   redis/server/server_memory.cc
-  redis/server/targets.cc
   $<TARGET_OBJECTS:nestline_redis_value>)
 target_compile_features(nestline_redis PRIVATE cxx_std_20)
 target_include_directories(nestline_redis PRIVATE ${PROJECT_SOURCE_DIR}
                                                   ${PROJECT_SOURCE_DIR}/include)
-target_include_directories(nestline_redis SYSTEM PRIVATE
-                           $<TARGET_PROPERTY:hwy::hwy,INTERFACE_INCLUDE_DIRECTORIES>)
 math(EXPR module_version "${PROJECT_VERSION_MAJOR} * 10000 + ${PROJECT_VERSION_MINOR} * 100 + \
 ${PROJECT_VERSION_PATCH}")
 target_compile_definitions(nestline_redis PRIVATE NESTLINE_MODULE_VERSION=${module_version})

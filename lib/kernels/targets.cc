@@ -1,21 +1,18 @@
-// Which instruction sets this processor has, for a module that cannot bring Highway's library
-// along.
-//
-// Highway's headers call two functions of its library: SupportedTargets() and GetChosenTarget().
-// Debian has that library as a shared one only, and a server that loads the module should need
-// nothing but the C and C++ run time. So both are defined here, as hwy/targets.h declares them, and
-// the version script of the module keeps them to itself. Only targets are named whose instructions
-// the processor has and whose registers the system saves.
-#include <hwy/targets.h>
+#include "lib/kernels/targets.h"
 
-#include <cstdint>
+#include <hwy/detect_targets.h>
 
 #if HWY_ARCH_X86
 #include <cpuid.h>
+#elif HWY_ARCH_ARM_A64
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
-namespace hwy {
+namespace nestline {
 namespace {
+
+std::int64_t forced = 0;
 
 #if HWY_ARCH_X86
 
@@ -71,6 +68,30 @@ std::int64_t detect() {
   return targets;
 }
 
+#elif HWY_ARCH_ARM_A64
+
+// The system tells what it found: Linux gives these bits and numbers to every program.
+std::int64_t detect() {
+  constexpr unsigned long kAes = 1ul << 3, kSve = 1ul << 22;      // of AT_HWCAP
+  constexpr unsigned long kSve2 = 1ul << 1, kSve2Aes = 1ul << 2;  // of AT_HWCAP2
+  constexpr int kGetVectorLength = 51, kVectorLength = 0xffff;    // of prctl
+  const auto has = [](unsigned long word, unsigned long bits) { return (word & bits) == bits; };
+  const unsigned long one = getauxval(AT_HWCAP), two = getauxval(AT_HWCAP2);
+  std::int64_t targets = 0;
+  // Highway's NEON is compiled with the instructions for AES.
+  if (has(one, kAes)) targets |= HWY_NEON;
+  if (!has(one, kSve)) return targets;
+  targets |= HWY_SVE;
+  const bool has_sve2 = has(two, kSve2 | kSve2Aes);
+  if (has_sve2) targets |= HWY_SVE2;
+  // Two targets are for one length of vectors each.
+  const int length = ::prctl(kGetVectorLength);
+  if (length < 0) return targets;
+  if ((length & kVectorLength) == 32) targets |= HWY_SVE_256;
+  if ((length & kVectorLength) == 16 && has_sve2) targets |= HWY_SVE2_128;
+  return targets;
+}
+
 #else
 
 // Only what every processor of the architecture has: there the kernels are compiled once.
@@ -80,14 +101,11 @@ std::int64_t detect() { return 0; }
 
 }  // namespace
 
-int64_t SupportedTargets() {
-  static const std::int64_t targets = detect() | HWY_ENABLED_BASELINE;
-  return targets;
+std::int64_t supported_targets() {
+  static const std::int64_t detected = detect() | HWY_ENABLED_BASELINE;
+  return forced != 0 ? forced : detected;
 }
 
-ChosenTarget& GetChosenTarget() {
-  static ChosenTarget chosen;
-  return chosen;
-}
+void force_target(std::int64_t target) { forced = target; }
 
-}  // namespace hwy
+}  // namespace nestline
