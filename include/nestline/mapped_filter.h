@@ -2,35 +2,92 @@
 #ifndef NESTLINE_MAPPED_FILTER_H_
 #define NESTLINE_MAPPED_FILTER_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <memory_resource>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
 #include "nestline/format_error.h"
+#include "nestline/keys.h"
 
 namespace nestline {
+
+class SectionChecks;  // private to the library
+
+/// When the blocks of a mapped file are checked. They lie in sections of 1 MiB, each with a
+/// checksum. The header, 4 KiB, is always checked when the file is opened.
+enum class Verify : std::uint8_t {
+  /// Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
+  none,
+  /// Each section when the first key that may lie in it is asked for, once. Every key that may lie
+  /// in a damaged section is taken for present, so a key that was inserted is never missed.
+  lazily,
+  /// All of them before the file is opened: a damaged file is a FormatError and gives no answers.
+  all,
+};
 
 /// A filter that answers from a read-only mapping of its file, without reading it first: the system
 /// loads the pages that are asked for, and processes that map the same file share them.
 ///
-/// The const members are Filter's, with the same meaning, complexity and thread safety.
-/// open checks the header; the blocks are checked by verify() only, so that opening costs no read
-/// of the file. Blocks that do not match their checksum can give wrong answers but no crash. The
-/// file must not be truncated or written while it is mapped; save and the nestline command never
-/// do that, they replace the file and leave mapped ones alone.
+/// The const members are Filter's, with the same meaning and thread safety, as long as the file is
+/// whole. What a damaged section does to answers is decided by the Verify that the file is opened
+/// with; by default it is Verify::lazily:
+///
+///   Verify   open reads     damaged section: may_contain    count               damage()
+///   none     the header     wrong either way                wrong either way    nothing
+///   lazily   the header     true                            2k, the most        the section
+///   all      the file       open throws FormatError
+///
+/// Lazily, the first key of a section takes 0.1 to 0.2 ms for reading the section, and what the
+/// disk takes to give it; all sections together take one pass over the file, spread over the first
+/// questions. While some section is unchecked or damaged, a question takes two to three times as
+/// long as after that. In no mode do bad bytes crash the program.
+///
+/// The file must not be truncated or written while it is mapped; save and the nestline command
+/// never do that, they replace the file and leave mapped ones alone. A disk that cannot read the
+/// file ends the program by SIGBUS, as for every mapping; load() reports it.
 class NESTLINE_EXPORT MappedFilter : private Filter {
  public:
-  /// Throws FormatError, and std::system_error that names the path.
-  static MappedFilter open(const std::filesystem::path& path);
+  /// Throws FormatError, std::system_error that names the path, and std::bad_alloc.
+  static MappedFilter open(const std::filesystem::path& path, Verify verify = Verify::lazily);
+  MappedFilter(MappedFilter&& other) noexcept;
+  MappedFilter& operator=(MappedFilter&& other) noexcept;
+  ~MappedFilter();
 
-  /// Reads the whole file and compares every checksum. Throws FormatError when one differs.
+  /// Reads the whole file and checks everything that load checks, whatever has been checked before.
+  /// Throws FormatError for the first flaw.
   void verify() const;
+
+  /// The first damaged section that questions have come upon so far; nothing while all that were
+  /// needed are whole, and nothing unless the file is opened with Verify::lazily. Reads nothing
+  /// itself. O(sections).
+  [[nodiscard]] std::optional<FormatError> damage() const;
 
   /// A copy in memory, which can be changed and saved: as load gives, but of the mapped file, also
   /// when another has taken its name. Checks everything. `memory` as for load. Throws FormatError,
   /// std::bad_alloc.
   [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
+
+  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept;
+  [[nodiscard]] bool may_contain(std::string_view key) const noexcept;
+  [[nodiscard]] bool may_contain(Hash key) const noexcept;
+
+  [[nodiscard]] unsigned count(std::uint64_t key) const noexcept;
+  [[nodiscard]] unsigned count(std::string_view key) const noexcept;
+  [[nodiscard]] unsigned count(Hash key) const noexcept;
+
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
+  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
+  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const;
+  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                     std::span<std::uint32_t> positions) const;
+  void count(KeySpan keys, std::span<std::uint8_t> out) const;
 
   using Filter::bits;
   using Filter::capacity;
@@ -38,18 +95,16 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   using Filter::growth;
   using Filter::load_factor;
   using Filter::max_capacity;
-  using Filter::may_contain_bits;
   using Filter::memory_bytes;
   using Filter::seed;
-  using Filter::select;
   using Filter::size;
 
-  // count and may_contain share their names with no changing member, so they come as they are.
-  using Filter::count;
-  using Filter::may_contain;
-
  private:
-  explicit MappedFilter(Filter&& filter) noexcept;
+  MappedFilter(Filter&& filter, std::unique_ptr<SectionChecks> checks) noexcept;
+  // Whether sections still have to be checked, or are damaged.
+  [[nodiscard]] bool needs_checks() const noexcept;
+
+  std::unique_ptr<SectionChecks> checks_;  // of Verify::lazily
 };
 
 }  // namespace nestline

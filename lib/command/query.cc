@@ -65,7 +65,8 @@ bool next_readable(LineReader& reader, LineBatch& batch, Progress& progress, boo
 }  // namespace
 
 int query(const QueryArguments& arguments) {
-  const MappedFilter filter = MappedFilter::open(arguments.file);
+  // Damaged blocks would answer, but lines that were added could be missing.
+  const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
   LineReader reader(arguments.inputs);
   // A bar between the printed lines would spoil both.
   Progress progress("query", arguments.count_only || ::isatty(STDOUT_FILENO) != 1);

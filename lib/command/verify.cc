@@ -45,8 +45,7 @@ int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
 }  // namespace
 
 int verify(const KeysArguments& arguments) {
-  const MappedFilter filter = MappedFilter::open(arguments.file);
-  filter.verify();
+  const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
   return arguments.inputs.empty() ? kExitYes : verify_keys(filter, arguments);
 }
 

@@ -201,8 +201,7 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                     ", but this library knows version " + to_string(kHashVersion) +
                                     (hash_version > kHashVersion ? "; use a newer nestline" : "")};
   }
-  if (get<std::uint64_t>(start, kHeaderChecksumAt) !=
-      checksum_bytes(start.data(), kHeaderChecksumAt)) {
+  if (!matches_checksum(start.first(kHeaderChecksumAt), start.subspan(kHeaderChecksumAt))) {
     return Flaw{kHeaderChecksumAt,
                 std::string("the header does not match its checksum") + kCopyAgain};
   }
@@ -230,12 +229,24 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   return judge_length(header, get<std::uint64_t>(start, kFileBytesAt), file_bytes);
 }
 
+bool matches_checksum(std::span<const std::byte> bytes,
+                      std::span<const std::byte> checksum) noexcept {
+  return get<std::uint64_t>(checksum, 0) == checksum_bytes(bytes.data(), bytes.size());
+}
+
+Flaw damaged_section(const FileHeader& header, std::uint64_t i) {
+  const std::uint64_t first = FileHeader::section_offset(i);
+  return {first, "the blocks from here to byte " + to_string(first + header.section_bytes(i) - 1) +
+                     ", section " + to_string(i + 1) + " of " + to_string(header.sections()) +
+                     ", do not match their checksum" + kCopyAgain};
+}
+
 ContentCheck::ContentCheck(const FileHeader& header, std::span<const std::byte> checksums)
     : header_(header), kernels_(kernels_for(header.bits)), checksums_(checksums) {}
 
 std::optional<Flaw> ContentCheck::checksums() const {
   const std::size_t covered = checksums_.size() - kChecksumBytes;
-  if (get<std::uint64_t>(checksums_, covered) == checksum_bytes(checksums_.data(), covered)) {
+  if (matches_checksum(checksums_.first(covered), checksums_.subspan(covered))) {
     return std::nullopt;
   }
   return Flaw{
@@ -245,12 +256,8 @@ std::optional<Flaw> ContentCheck::checksums() const {
 
 std::optional<Flaw> ContentCheck::section(std::uint64_t i, std::span<const std::byte> bytes) {
   const auto at = static_cast<std::size_t>(i) * kChecksumBytes;
-  if (get<std::uint64_t>(checksums_, at) != checksum_bytes(bytes.data(), bytes.size())) {
-    return Flaw{FileHeader::section_offset(i),
-                "the blocks from here to byte " +
-                    to_string(FileHeader::section_offset(i) + bytes.size() - 1) + ", section " +
-                    to_string(i + 1) + " of " + to_string(header_.sections()) +
-                    ", do not match their checksum" + kCopyAgain};
+  if (!matches_checksum(bytes, checksums_.subspan(at, kChecksumBytes))) {
+    return damaged_section(header_, i);
   }
   return blocks(i * (kSectionBytes / kBlockBytes),
                 {reinterpret_cast<const Block*>(bytes.data()), bytes.size() / kBlockBytes});

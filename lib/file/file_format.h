@@ -85,6 +85,13 @@ Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);
 using ChecksumBytes = std::array<std::byte, kChecksumBytes>;
 ChecksumBytes encode_checksum(std::span<const std::byte> bytes);
 
+// Whether the kChecksumBytes of `checksum` are those of `bytes`.
+bool matches_checksum(std::span<const std::byte> bytes,
+                      std::span<const std::byte> checksum) noexcept;
+
+// What is wrong with section i when its checksum does not match.
+Flaw damaged_section(const FileHeader& header, std::uint64_t i);
+
 // Judges all that stands behind the header: first checksums(), then every section in order, then
 // keys(). Nothing more is wrong when none of them finds a flaw.
 class ContentCheck {

@@ -64,7 +64,7 @@ constexpr std::size_t kFewKeys = 4096;
   if (outcome == Outcome::copies) {
     sentence << "one of the " << keys
              << " keys, with those that look the same, occurs more often than the "
-             << visit_layout(state.bits, [](auto layout) { return layout.kMaxCopies; })
+             << most_copies(state.bits)
              << " copies that a filter of " << state.bits << " bits holds";
   } else {
     sentence << "no room for all of the " << keys << " keys in a filter that promises to hold "

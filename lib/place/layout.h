@@ -230,6 +230,11 @@ constexpr std::uint32_t slots_of(int bits) {
   return visit_layout(bits, [](auto layout) { return layout.kSlots; });
 }
 
+// Most copies of one key.
+constexpr std::uint32_t most_copies(int bits) {
+  return visit_layout(bits, [](auto layout) { return layout.kMaxCopies; });
+}
+
 // The lowest slot of a set that is not empty.
 inline std::uint32_t first_slot(std::uint64_t slots) {
   return static_cast<std::uint32_t>(std::countr_zero(slots));

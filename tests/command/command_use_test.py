@@ -6,6 +6,7 @@ Run by command_test.py.
 import fcntl
 import os
 import pty
+import random
 import select
 import signal
 import struct
@@ -217,9 +218,34 @@ class Damage(CommandTest):
         self.write("f", good[:place] + bytes([good[place] ^ 0x10]) + good[place + 1:])
         before = self.read("f")
         self.assertEqual(self.run_command("info", "f")[0], 0)
-        for command in ("verify", "add", "remove"):
-            self.expect_error([command, "f"], b"nestline: f: at byte ", stdin=b"key-1\n")
+        self.write("other", good)
+        for arguments in (["verify", "f"], ["add", "f"], ["remove", "f"], ["query", "f"],
+                          ["query", "-v", "f"], ["query", "-c", "f"],
+                          ["merge", "-o", "new", "other", "f"]):
+            self.expect_error(arguments, b"nestline: f: at byte ",
+                              b"do not match their checksum; copy the file again or restore it\n",
+                              stdin=b"key-1\n")
         self.assertEqual(self.read("f"), before)
+
+    def test_query_refuses_every_flipped_bit(self):
+        # At random: a hundred in the file, and some in each of the parts of the header, the blocks
+        # and the checksums. Before anything is printed, also where the line would be found.
+        random.seed(11)
+        for bits in (8, 12, 16):
+            keys = lines(b"key", 2000)
+            self.build("good", keys, "--bits", str(bits))
+            good = self.read("good")
+            places = [random.randrange(len(good)) for _ in range(70)]
+            places += [random.randrange(80) for _ in range(10)]
+            places += [random.randrange(4088, 4096) for _ in range(5)]
+            places += [4096 + 64 * random.randrange(10) + 60 for _ in range(5)]
+            places += [len(good) - 16 + random.randrange(16) for _ in range(10)]
+            for place in places:
+                flipped = bytearray(good)
+                flipped[place] ^= 1 << random.randrange(8)
+                self.write("f", flipped)
+                with self.subTest(bits=bits, place=place):
+                    self.expect_error(["query", "f"], b"nestline: f: at byte ", stdin=keys)
 
 
 class Terminal(CommandTest):
