@@ -2,9 +2,9 @@
 //
 // Each thread adds to one of kStripes numbers, each in a cache line of its own; the sum is exact
 // while nobody adds. For a filter that grows by itself the sum must be compared with the capacity
-// before each insert. That is done at a distance: when the sum is taken, a stripe gets a share of
-// the room that was left, and looks again only when it has used it up. So one thread by itself
-// grows the filter at exactly the same key as Filter does, and many threads near enough.
+// before each insert. To save most of these comparisons, each sum gives a stripe a share of the
+// room that is left, and the stripe takes the next sum only when its share is used up. So one
+// thread grows the filter at exactly the same key as Filter does, and several threads close to it.
 #ifndef NESTLINE_LIB_CONCURRENT_KEY_COUNT_H_
 #define NESTLINE_LIB_CONCURRENT_KEY_COUNT_H_
 

@@ -1,10 +1,10 @@
-// When memory that readers may be in can be freed: userspace RCU, the flavour in which threads
-// register by themselves (liburcu-bp).
+// Decides when memory that readers may still be using can be freed. It is userspace RCU, in the
+// flavour whose threads register by themselves (liburcu-bp).
 //
 // Why this scheme: a reader pays a few moves to memory of its own thread, whatever the number of
-// threads; it never waits; and a library cannot ask the program's threads to register. What it
-// costs is that who frees waits for the readers of the whole process that are inside at that
-// moment, so reading sections are short: one question, or one chunk of a batch.
+// threads, and never waits; and a library cannot make the program's threads register. The cost is
+// that the thread which frees waits for all readers of the process that are inside at that moment.
+// So reading sections are short: one lookup, or one chunk of a batch.
 //
 // liburcu is not compiled for ThreadSanitizer, which therefore has to be told what it orders.
 #ifndef NESTLINE_LIB_CONCURRENT_RECLAIM_H_
@@ -17,8 +17,8 @@
 #ifndef NESTLINE_SANITIZED
 #define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
 #endif
-// C++ code asks of a thread_local of another file whether it has a constructor to run, each time it
-// uses it. liburcu's, in C, has none: __thread says so.
+// Before each use of a thread_local variable of another file, C++ code checks whether its
+// constructor has to run. liburcu's variables, in C, have none: __thread says so.
 #include <urcu/tls-compat.h>
 #undef DECLARE_URCU_TLS
 #define DECLARE_URCU_TLS(type, name) __thread type name

@@ -76,19 +76,19 @@ void copy_blocks(const State& from, State& to) {
   }
 }
 
-// In which order fingerprints are added. By block is one pass over the memory. It fills the first
-// blocks before the last ones have got theirs, so that the last ones are then full of others' keys:
-// unions up to 97.5 % of the slots have always fitted, from 98.5 % on few. The first slots of all
-// blocks, then the second ones and so on, fits as much as single inserts do, but reads all blocks
-// once for each slot.
+// The order in which fingerprints are added. By block is one pass over the memory. But spills from
+// the first blocks fill the last ones before their own turn comes: unions of up to 97.5 % of the
+// slots have always fitted, from 98.5 % on few. By slot (the first slots of all blocks, then the
+// second ones, and so on) fits as much as single inserts do, but reads every block once for each
+// slot.
 enum class Order : std::uint8_t { by_block, by_slot };
 
-// Makes the union in the blocks of `made`. Not Outcome::stored: some fingerprint finds no room, and
-// the blocks are of no use.
+// Makes the union in the blocks of `made`. Any outcome but stored means that some fingerprint found
+// no room, and the blocks are of no use.
 Outcome unite(const State& into, const State& other, Order order, State& made) {
   copy_blocks(into, made);
   const auto from = blocks_of(other);
-  // All marks first: whoever is away in `other` stays away where its home's mark covers it.
+  // All marks first: a key that is away in `other` stays away, so its home's mark must cover it.
   for (std::size_t i = 0; i < from.size(); ++i) {
     std::uint8_t& mark = made.blocks()[i].bytes[kMarkByte];
     mark = std::max(mark, from[i].bytes[kMarkByte]);
@@ -144,7 +144,7 @@ std::unique_ptr<State> merged(const State& into, const State& other) {
   if (into.size + other.size > slots) refuse_room(Outcome::full);
   auto made = empty_copy(into);
   Outcome outcome = unite(into, other, Order::by_block, *made);
-  // Copies that are too many are so in any order.
+  // Too many copies are too many in any order.
   if (outcome == Outcome::full) outcome = unite(into, other, Order::by_slot, *made);
   if (outcome != Outcome::stored) refuse_room(outcome);
   made->size = into.size + other.size;

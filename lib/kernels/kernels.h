@@ -1,11 +1,12 @@
 // The vectorized work, behind one table of function pointers per target and width.
 //
 // kernels.cc and the *-inl.h files it includes are compiled once for every instruction set that
-// Highway offers; kernels_for picks the table of the best one that this processor has. Whoever
-// works on blocks keeps the pointer, so dispatch costs one indirect call per operation or batch.
+// Highway offers; kernels_for picks the table of the best one that this processor has. Code
+// that works on blocks keeps the pointer, so dispatch costs one indirect call per operation or
+// batch.
 //
-// Everything here has a plain meaning, written in layout.h and geometry.h;
-// tests/kernels/kernels_test.cc compares every function on every target with it. No function
+// layout.h and geometry.h define in scalar code what each function computes;
+// tests/kernels/kernels_test.cc compares every function with that on every target. No function
 // allocates, throws or locks.
 #ifndef NESTLINE_LIB_KERNELS_KERNELS_H_
 #define NESTLINE_LIB_KERNELS_KERNELS_H_
@@ -27,8 +28,8 @@ struct BlocksView {
   MixSecrets secrets;  // for integer keys
 };
 
-// What a reader beside writers learns: a match, certainly none, or that it must look again because
-// a writer was there.
+// What a reader beside writers learns: there is a match, there certainly is none, or it must look
+// again because a writer was at work.
 enum class Answer : std::uint8_t { no, yes, undecided };
 
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.

@@ -101,8 +101,8 @@ HWY_INLINE void split_lanes(const Block* from, std::size_t count, std::uint32_t 
     for (std::size_t lane = 0; lane < kLanes; lane += step) {
       const auto all = hn::And(hn::Load(d, block + lane), hn::Load(d, masks.kept + lane));
       const auto decides = hn::Load(d, masks.decides + lane);
-      // True of the mark's lane as well, where nothing decides. Not an Or of two masks: with Highway
-      // 1.0.3 and g++ 12, that of 256-bit SVE is right in the first 16 byte lanes only.
+      // True of the mark's lane as well, where nothing decides. Not an Or of two masks: with
+      // Highway 1.0.3 and g++ 12, that of 256-bit SVE is right in the first 16 byte lanes only.
       const auto kept = hn::Eq(hn::And(all, decides), decides);
       put_lanes<kStream>(d, hn::IfThenElseZero(kept, all), high + lane);
     }

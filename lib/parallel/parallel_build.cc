@@ -56,7 +56,7 @@ std::size_t slice_keys(const State& state) {
       std::clamp<std::uint64_t>(slots / 10, kLeastSliceKeys, kMostSliceKeys));
 }
 
-// Fewer than so many keys are spilled by one thread, without locks.
+// Fewer keys than this are spilled by one thread, without locks.
 constexpr std::size_t kFewKeys = 4096;
 
 [[noreturn]] void refuse(const State& state, Outcome outcome, std::size_t keys) {
@@ -176,7 +176,8 @@ class Builder {
     must_grow_ = false;
   }
 
-  // Inserts what is left of a range. What has to wait for the others to be done goes to waiting_.
+  // Inserts what is left of a range. A key that has to wait until the others are done goes to
+  // waiting_.
   template <class Locks>
   void spill_range(std::size_t range) {
     auto blocks = table<Locks>();
@@ -202,7 +203,7 @@ class Builder {
     }
   }
 
-  // Inserts one key when nobody else is at work, growing the filter for it if need be.
+  // Inserts one key while no other thread is at work. Grows the filter if it has to.
   void insert_alone(std::uint64_t hash) {
     for (;;) {
       auto blocks = table<NoLocks>();

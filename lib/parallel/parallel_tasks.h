@@ -1,8 +1,8 @@
 // Tasks that belong together, on the threads of the caller's task arena.
 //
 // No arena and no task group is made here. So when the group that the caller runs in is cancelled,
-// oneTBB skips the tasks that have not begun, without a word. They are counted, and who misses some
-// throws instead of returning.
+// oneTBB silently skips the tasks that have not begun. So finished tasks are counted, and when some
+// are missing an exception is thrown.
 #ifndef NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_
 #define NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_
 

@@ -1,8 +1,8 @@
 // Hashes sorted by the range of blocks that they belong to: the first phase of parallel_build.cc.
 //
 // The hashes of a chunk of keys are written side by side, those of range 0 first: one run for each
-// range, by a counting sort. A chunk is sorted by one thread and no chunk knows of another; who
-// wants all hashes of a range goes through its runs, one in each chunk.
+// range, by a counting sort. One thread sorts a chunk, independently of all others. All hashes of a
+// range are in its runs, one in each chunk.
 #ifndef NESTLINE_LIB_PARALLEL_RANGE_SORT_H_
 #define NESTLINE_LIB_PARALLEL_RANGE_SORT_H_
 

@@ -2,7 +2,7 @@
 //
 // A filter has base_blocks * 2^growth blocks. Block = base * 2^growth + child: the base from the
 // hash, the child from the highest `growth` bits of the fingerprint. So when the filter doubles,
-// block b splits into 2b and 2b + 1 by the fingerprints' next bit, and nobody needs to be hashed.
+// block b splits into 2b and 2b + 1 by the fingerprints' next bit, and no key is hashed again.
 //
 // The alternate of a base is (H - base) mod base_blocks, with H from (fingerprint, phase): its own
 // inverse for any number of bases. The child number is the fingerprint's, so it stays. Where the
@@ -20,7 +20,7 @@ namespace nestline {
 // 64 TiB of blocks: the bases are uniform up to here (hash.h), and sizes in bytes fit 64 bits.
 inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
 
-// How often a filter may double: 4 bits of each fingerprint are left to tell keys apart.
+// How often a filter may double: 4 bits of each fingerprint must remain to tell keys apart.
 constexpr std::uint32_t max_growth(int bits) { return static_cast<std::uint32_t>(bits) - 4; }
 
 struct Geometry {
@@ -50,7 +50,8 @@ NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
   return {block, L::bucket(fingerprint, phase), fingerprint, phase};
 }
 
-// The other block of a fingerprint that is in, or belongs to, `place.block`; that itself if none.
+// The other block of a fingerprint that is in, or belongs to, `place.block`; that block itself if
+// there is no other.
 NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {
   const std::uint64_t base = place.block >> geometry.growth;
   const std::uint64_t sum =

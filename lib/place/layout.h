@@ -44,7 +44,7 @@ inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highe
 struct alignas(kBlockBytes) Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
 
-  // Classes below the mark may be away in their alternates; 0: nobody is.
+  // Classes below the mark may be away in their alternates; 0: no key is.
   [[nodiscard]] std::uint32_t mark() const { return load_shared(bytes[kMarkByte]); }
   // Makes the mark cover `spill_class`. A mark never falls.
   void raise_mark(std::uint32_t spill_class) {

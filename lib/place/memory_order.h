@@ -45,8 +45,8 @@ inline std::uint8_t load_shared(const std::uint8_t& from) {
   return __atomic_load_n(&from, __ATOMIC_RELAXED);
 }
 
-// Stores that others may see at once. Release: whoever sees one sees that its block was locked
-// before.
+// Stores that other threads may see at once. Release: a thread that sees one also sees that its
+// block was locked before.
 inline void store_shared(std::uint8_t& to, std::uint8_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }

@@ -17,8 +17,8 @@
 
 namespace nestline {
 
-// A way into a block: the slots to move along, and who is in them. It can be gone at any time at
-// which it is open: a resident's slot and fingerprint say where else it may be.
+// A way into a block: the slots to move along, and the fingerprints in them. It can be walked at
+// any time at which it is open: a resident's slot and fingerprint determine its other slots.
 struct Way {
   Displacement path;
   std::array<std::uint16_t, 64> mover;  // in path.step[i], but for the last step
@@ -26,7 +26,7 @@ struct Way {
   Way() { path.steps = 0; }  // no way
 };
 
-// Whether everybody on the way is still there and its end is free.
+// Whether every fingerprint of the way is still in its slot, and its end is free.
 template <class L>
 bool is_open(const Block& block, const Way& way) {
   if (way.path.steps == 0) return false;
@@ -61,8 +61,9 @@ bool find_free_way(const Kernels& kernels, const Block& block, std::uint64_t buc
   return free != 0 && find_way<L>(kernels, block, bucket, free, way);
 }
 
-// Moves everybody on the way one step on, from its end, and stores the fingerprint at its start.
-// Who is there now, not who was when the way was found: update may have cleared a slot of it since.
+// Moves each fingerprint on the way one step, starting at its end, and stores `fingerprint` at its
+// start. It moves what is there now, not what was there when the way was found: update may have
+// cleared a slot since.
 template <class L>
 void walk(Block& block, const Way& way, std::uint32_t fingerprint) {
   for (std::uint32_t i = way.path.steps - 1; i > 0; --i) {

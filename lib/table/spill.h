@@ -18,10 +18,11 @@
 // and each move is done if it is still possible (locking.h, W5).
 //
 // Tried and dropped, on Zen 3 at 90 to 95 % load. To find the way, or the first candidates, for a
-// key of a batch two to eight keys before its turn: 417 to 470 ns in 256 MiB against 438 to 498, not
-// worth a second form of insert. To search for all reachable slots when the first candidate fails,
-// and not when all have: no difference, since most spills try three. To stop that search at the
-// first reachable candidate: to cover four of sixty slots, thirty to forty have to be looked at.
+// key of a batch two to eight keys before its turn: 417 to 470 ns in 256 MiB against 438 to 498,
+// not worth a second form of insert. To search for all reachable slots when the first candidate
+// fails, and not when all have: no difference, since most spills try three. To stop that search at
+// the first reachable candidate: to cover four of sixty slots, thirty to forty have to be looked
+// at.
 #ifndef NESTLINE_LIB_TABLE_SPILL_H_
 #define NESTLINE_LIB_TABLE_SPILL_H_
 
@@ -142,9 +143,9 @@ class SpillPlan {
     bool newcomer_tried = i != 0;
     if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint, arrival.phase));
 
-    // The next few that may leave, with their other blocks on the way from memory already. Two: with
-    // four the last 5 % of 256 MiB took 522 to 556 ns an insert instead of 438 to 498 (Zen 3), since
-    // most spills try three, and each block costs a walk of page tables.
+    // The next few that may leave, with their other blocks on the way from memory already. Two:
+    // with four the last 5 % of 256 MiB took 522 to 556 ns an insert instead of 438 to 498 (Zen 3),
+    // since most spills try three, and each block costs a walk of page tables.
     constexpr std::uint32_t kAhead = 2;
     struct Leaver {
       Place target;
