@@ -10,6 +10,7 @@
 
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/creation.h"
+#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/opened_key.h"
 
 namespace nestline::redis {
@@ -25,7 +26,10 @@ Added add_item(const Call& call, CuckooValue& filter, std::string_view item, Unl
   const auto most = static_cast<std::uint64_t>(configuration().max_expansions);
   const Added added = add_within(most);
   // The limit is that of clients of this server; asked for last, since the answer takes time.
-  return added == Added::too_many && is_replayed(call) ? add_within(kMostGenerations) : added;
+  const Added last =
+      added == Added::too_many && is_replayed(call) ? add_within(kMostGenerations) : added;
+  count_outcome(last);
+  return last;
 }
 
 int add_one(const Call& call, Unless unless, const char* event) {

@@ -9,6 +9,7 @@
 
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/creation.h"
+#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/opened_key.h"
 
 namespace nestline::redis {
@@ -18,6 +19,7 @@ int erase(const Call& call) {
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNothingToDelete);
   const bool erased = key.filter()->erase(call.item(2));
+  counters.items_deleted += erased;
   if (erased) {
     api.ReplicateVerbatim(call.context);
     tell_change(call, "cf.del");
@@ -35,6 +37,7 @@ int erase_many(const Call& call) {
   for (int i = 2; i < call.count; ++i) {
     try {
       const bool done = key.filter()->erase(call.item(i));
+      counters.items_deleted += done;
       if (done) erased.push_back(call.arguments[i]);
       api.ReplyWithBool(call.context, done);
     } catch (const std::bad_alloc&) {
@@ -68,8 +71,10 @@ int update(const Call& call) {
   if (outcome == Added::too_many && is_replayed(call)) {
     outcome = key.filter()->update(call.item(2), call.item(3));
   }
+  count_outcome(outcome);
   switch (outcome) {
     case Added::added:
+      ++counters.items_deleted;
       api.ReplicateVerbatim(call.context);
       tell_change(call, "cf.update");
       return api.ReplyWithBool(call.context, 1);

@@ -6,6 +6,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "lib/redis/server/creation.h"
+#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/opened_key.h"
 #include "lib/redis/server/server_memory.h"
 
@@ -25,10 +27,14 @@ int load_head(const Call& call, OpenedKey& key) {
   if (key.filter() != nullptr) return reply_error(call, kItemExists);
   const auto head = bytes_of(call.arguments[3]);
   try {
+    const WithinMaxmemory limited(call.context, is_replayed(call));
     key.set(CuckooValue::from_head(head, kSeedOfRedisBloom, &server_memory()));
   } catch (const std::invalid_argument&) {
     const bool is_redisbloom = head.size() == kRedisBloomHeaderBytes;
     return reply_error(call, is_redisbloom ? kCouldNotCreateFromHeader : kInvalidHeader);
+  } catch (const AboveMaxmemory&) {
+    ++counters.refused_by_maxmemory;
+    return reply_error(call, kCouldNotCreateFromHeader);
   } catch (const std::bad_alloc&) {
     return reply_error(call, kCouldNotCreateFromHeader);
   }

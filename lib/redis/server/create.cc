@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lib/redis/server/creation.h"
+#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/server_memory.h"
 
 namespace nestline::redis {
@@ -155,7 +156,15 @@ std::uint64_t draw_seed(const Call& call) {
 CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings) {
   std::unique_ptr<CuckooValue> made;
   try {
+    const WithinMaxmemory limited(call.context, is_replayed(call));
     made = CuckooValue::create(settings, &server_memory());
+  } catch (const AboveMaxmemory& above) {
+    ++counters.refused_by_maxmemory;
+    reply_error(call, (std::string(kInsufficientMemoryToCreate) + ": it takes " +
+                       std::to_string(above.wanted) + " bytes and maxmemory leaves " +
+                       std::to_string(above.room))
+                          .c_str());
+    return nullptr;
   } catch (const std::bad_alloc&) {
     reply_error(call, kInsufficientMemoryToCreate);
     return nullptr;

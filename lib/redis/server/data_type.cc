@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/rdb.h"
 #include "lib/redis/value/value.h"
 
@@ -15,7 +16,15 @@ Type* registered = nullptr;
 
 const CuckooValue& value_of(const void* value) { return *static_cast<const CuckooValue*>(value); }
 
-void* load_value(Io* io, int encoding_version) { return load(io, encoding_version).release(); }
+void* load_value(Io* io, int encoding_version) {
+  auto value = load(io, encoding_version);
+  if (value) {
+    ++counters.values;
+  } else {
+    ++counters.refused_payloads;
+  }
+  return value.release();
+}
 
 // Nothing but the end of the process keeps a save from going on after an error of memory: a file
 // without this value would be taken for whole.
@@ -42,13 +51,18 @@ void add_to_digest(Digest* digest, void* value) noexcept {
 }
 
 // Also called by the server's thread for freeing; nothing else has the value then.
-void free_value(void* value) { delete static_cast<CuckooValue*>(value); }
+void free_value(void* value) {
+  delete static_cast<CuckooValue*>(value);
+  --counters.values;
+}
 
 std::size_t effort_of(String*, const void* value) { return value_of(value).free_effort(); }
 
 void* copy_value(String*, String*, const void* value) {
   try {
-    return value_of(value).copy().release();
+    auto made = value_of(value).copy();
+    ++counters.values;
+    return made.release();
   } catch (const std::exception&) {
     return nullptr;  // COPY then answers with an error
   }

@@ -2,7 +2,7 @@
 //
 // Its name and encoding version are those of RedisBloom's cuckoo filters, whose values are loaded
 // and, as long as nothing else was added to them, saved as they were. What stands in an RDB file
-// behind the type is told in payload.h.
+// behind the type is told in rdb.h.
 #ifndef NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
 #define NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
 

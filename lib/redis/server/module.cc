@@ -3,6 +3,7 @@
 #include "lib/redis/server/command_table.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/data_type.h"
+#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/module_api.h"
 
 namespace {
@@ -26,7 +27,7 @@ int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::Strin
   // Changes are told where they happen, not for every key that was opened to write.
   api.SetModuleOptions(context, kOptionHandleIoErrors | kOptionNoImplicitSignal);
   if (!register_commands(context) || !register_data_type(context) ||
-      !configure(context, arguments, count)) {
+      !register_info_section(context) || !configure(context, arguments, count)) {
     return kError;
   }
   return kOk;

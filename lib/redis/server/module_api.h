@@ -24,6 +24,8 @@ struct Io;
 struct Digest;
 struct Type;
 struct Command;
+struct InfoContext;
+struct ServerInfo;
 
 inline constexpr int kOk = 0;
 inline constexpr int kError = 1;
@@ -152,6 +154,7 @@ struct CommandInfo {
 
 using GetNumber = long long (*)(const char* name, void* data);
 using SetNumber = int (*)(const char* name, long long value, void* data, String** error);
+using TellInfo = void (*)(InfoContext*, int for_crash_report);
 using ApplyNumber = int (*)(Context*, void* data, String** error);
 
 // X(result, name, parameters): what every server from Redis 7.0 on has.
@@ -206,6 +209,13 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(int, RegisterNumericConfig,                                                                    \
     (Context*, const char* name, long long value, unsigned flags, long long least, long long most, \
      GetNumber, SetNumber, ApplyNumber, void* data))                                               \
+  X(int, RegisterInfoFunc, (Context*, TellInfo))                                                   \
+  X(int, InfoAddSection, (InfoContext*, const char* name))                                         \
+  X(int, InfoAddFieldULongLong, (InfoContext*, const char* name, unsigned long long value))        \
+  X(ServerInfo*, GetServerInfo, (Context*, const char* section))                                   \
+  X(unsigned long long, ServerInfoGetFieldUnsigned, (ServerInfo*, const char* name, int* error))   \
+  X(const char*, ServerInfoGetFieldC, (ServerInfo*, const char* name))                             \
+  X(void, FreeServerInfo, (Context*, ServerInfo*))                                                 \
   X(int, LoadConfigs, (Context*))
 
 // What some servers lack; null there.

@@ -1,6 +1,7 @@
 #include "lib/redis/server/opened_key.h"
 
 #include "lib/redis/server/data_type.h"
+#include "lib/redis/server/info_section.h"
 
 namespace nestline::redis {
 
@@ -17,6 +18,7 @@ OpenedKey::~OpenedKey() {
 }
 
 CuckooValue& OpenedKey::set(std::unique_ptr<CuckooValue> filter) {
+  ++counters.values;
   filter_ = filter.get();
   is_other_ = false;
   api.ModuleTypeSetValue(key_, data_type(), filter.release());

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -40,9 +41,33 @@ void clear(std::byte* memory, std::size_t size) {
   std::memset(memory, 0, size);
 }
 
+WithinMaxmemory* limit = nullptr;
+
+// The bytes that maxmemory leaves.
+std::uint64_t room_of_server(Context* context) {
+  constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+  ServerInfo* const info = api.GetServerInfo(context, "memory");
+  if (info == nullptr) return kNoLimit;
+  int unknown = 0;
+  const std::uint64_t most = api.ServerInfoGetFieldUnsigned(info, "maxmemory", &unknown);
+  const std::uint64_t used = api.ServerInfoGetFieldUnsigned(info, "used_memory", &unknown);
+  const char* const policy = api.ServerInfoGetFieldC(info, "maxmemory_policy");
+  const bool evicts = policy != nullptr && std::strcmp(policy, "noeviction") != 0;
+  api.FreeServerInfo(context, info);
+  if (most == 0 || unknown != 0) return kNoLimit;
+  return evicts ? most : most - std::min(most, used);
+}
+
 class ServerMemory final : public ZeroedMemory {
+ public:
+  [[nodiscard]] ServerMemoryUse use() const noexcept {
+    return {allocations_.load(), bytes_.load()};
+  }
+
+ private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
+    if (limit != nullptr) limit->take(bytes);
     void* memory = api.TryAlloc(bytes);
     // jemalloc aligns what is a multiple of 64 bytes so; others get more to begin in.
     if (memory != nullptr && distance_to(alignment, memory) != 0) {
@@ -51,6 +76,8 @@ class ServerMemory final : public ZeroedMemory {
     }
     if (memory == nullptr) throw std::bad_alloc();
     clear(static_cast<std::byte*>(memory), bytes);
+    ++allocations_;
+    bytes_ += bytes;
     return memory;
   }
 
@@ -71,7 +98,9 @@ class ServerMemory final : public ZeroedMemory {
     return memory;
   }
 
-  void do_deallocate(void* memory, std::size_t, std::size_t) override {
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t) override {
+    --allocations_;
+    bytes_ -= bytes;
     if (has_shifted_.load()) {
       const std::scoped_lock lock(shifting_);
       if (const auto entry = shifted_.find(memory); entry != shifted_.end()) {
@@ -90,15 +119,37 @@ class ServerMemory final : public ZeroedMemory {
   std::unordered_map<void*, void*> shifted_;
   std::mutex shifting_;
   std::atomic<bool> has_shifted_{false};  // ever
+  std::atomic<std::uint64_t> allocations_{0};
+  std::atomic<std::uint64_t> bytes_{0};
 };
 
-}  // namespace
-
-ZeroedMemory& server_memory() noexcept {
+ServerMemory& the_memory() noexcept {
   // Never destroyed: a thread of the server may free a value while the process ends.
   alignas(ServerMemory) static std::byte place[sizeof(ServerMemory)];
   static ServerMemory* const memory = new (place) ServerMemory;
   return *memory;
+}
+
+}  // namespace
+
+ZeroedMemory& server_memory() noexcept { return the_memory(); }
+ServerMemoryUse server_memory_use() noexcept { return the_memory().use(); }
+
+WithinMaxmemory::WithinMaxmemory(Context* context, bool is_replayed) : context_(context) {
+  if (!is_replayed) limit = this;
+}
+
+WithinMaxmemory::~WithinMaxmemory() { limit = nullptr; }
+
+void WithinMaxmemory::take(std::size_t bytes) {
+  if (!room_) room_ = room_of_server(context_);
+  if (bytes > *room_) {
+    AboveMaxmemory above;
+    above.wanted = bytes;
+    above.room = *room_;
+    throw above;
+  }
+  *room_ -= bytes;
 }
 
 }  // namespace nestline::redis

@@ -2,10 +2,12 @@
 
 import os
 import re
+import struct
 import subprocess
 import unittest
 
 import servers
+from dump import crc64
 from module_case import ModuleCase
 from resp import Connection, Error, Simple
 from servers import MODULE, Server, ServerTrouble
@@ -224,6 +226,129 @@ class DescriptionTest(ModuleCase):
             self.expect(1, "CF.DEL", "a", "x")
         finally:
             self.call("CONFIG", "SET", "maxmemory", 0)
+
+
+class InfoTest(ModuleCase):
+    def told(self):
+        text = self.call("INFO", "nestline").decode()
+        self.assertIn("# nestline\r\n", text)
+        fields = dict(line.split(":") for line in text.split() if ":" in line)
+        return {name.removeprefix("nestline_"): int(value) for name, value in fields.items()}
+
+    def change(self, *commands):
+        """What a field of the section has gained by the commands, for each that has."""
+        before = self.told()
+        for command in commands:
+            self.call(*command)
+        after = self.told()
+        return {name: after[name] - before[name] for name in after if after[name] != before[name]}
+
+    def test_filters_come_and_go(self):
+        empty = self.told()
+        gained = self.change(("CF.RESERVE", "a", 100000), ("CF.ADD", "b", "x"), ("COPY", "a", "c"))
+        self.assertEqual((gained["keys"], gained["filters"], gained["items_added"]), (3, 3, 1))
+        sizes = sum(self.call("MEMORY", "USAGE", key) for key in "abc")
+        self.assertLess(abs(gained["filter_bytes"] - sizes), 3000)
+        self.assertGreater(gained["filter_bytes"], 300000)
+        self.assertEqual(self.change(("CF.RESERVE", "a", 100)), {})
+        self.call("FLUSHALL")
+        self.assertEqual([self.told()[name] for name in ("keys", "filters", "filter_bytes")],
+                         [empty[name] for name in ("keys", "filters", "filter_bytes")])  # fmt: skip
+
+    def test_filters_that_grow(self):
+        items = [f"item-{i}" for i in range(20000)]
+        gained = self.change(("CF.INSERT", "a", "ITEMS", *items))
+        self.assertEqual((gained["keys"], gained["items_added"]), (1, 20000))
+        self.assertEqual(gained["filters"], dict(self.pairs("CF.INFO", "a"))["Number of filters"])
+        self.assertGreater(gained["filters"], 1)
+
+    def pairs(self, *command):
+        flat = self.call(*command)
+        return {str(name): value for name, value in zip(flat[::2], flat[1::2])}
+
+    def test_items(self):
+        gained = self.change(
+            *(("CF.INSERT", "a", "ITEMS", "x", "y", "z"), ("CF.DEL", "a", "x"), ("CF.DEL", "a", "no")),
+            *(("CF.MDEL", "a", "y", "no"), ("CF.UPDATE", "a", "z", "w"), ("CF.ADDNX", "a", "w")),
+        )
+        self.assertEqual((gained["items_added"], gained["items_deleted"]), (4, 3))
+
+    def test_what_is_refused(self):
+        self.call("CONFIG", "SET", "nestline.cf-max-expansions", 1)
+        self.addCleanup(self.call, "CONFIG", "SET", "nestline.cf-max-expansions", 32)
+        items = [f"item-{i}" for i in range(20000)]
+        gained = self.change(("CF.INSERT", "a", "ITEMS", *items))
+        self.assertEqual(gained["items_added"] + gained["stopped_by_max_expansions"], 20000)
+        damaged = bytearray(self.call("DUMP", "a"))
+        damaged[len(damaged) // 2] ^= 1
+        damaged[-8:] = struct.pack("<Q", crc64(damaged[:-8]))
+        gained = self.change(("RESTORE", "c", 0, bytes(damaged)))
+        self.assertEqual(gained, {"refused_payloads": 1})
+
+    def test_whole_section_in_everything(self):
+        self.assertIn(b"nestline_keys:", self.call("INFO", "everything"))
+
+
+class MaxmemoryTest(ModuleCase):
+    LARGE = ("CF.RESERVE", "large", 200_000_000)  # some 340 MB
+
+    def limit(self, size, policy="noeviction"):
+        self.call("CONFIG", "SET", "maxmemory-policy", policy)
+        self.call("CONFIG", "SET", "maxmemory", size)
+        self.addCleanup(self.call, "CONFIG", "SET", "maxmemory", 0)
+
+    def refused(self, *command):
+        reply = self.call(*command)
+        self.assertIsInstance(reply, Error, command)
+        found = re.fullmatch(
+            r"ERR Insufficient memory to create filter: it takes (\d+) bytes and maxmemory leaves (\d+)",
+            str(reply),
+        )
+        self.assertTrue(found, reply)
+        wanted, room = map(int, found.groups())
+        self.assertGreater(wanted, room)
+        self.assertEqual(self.call("EXISTS", command[1]), 0)
+        return wanted, room
+
+    def test_more_than_it_leaves(self):
+        self.limit("100mb")
+        wanted, room = self.refused(*self.LARGE)
+        self.assertGreater(wanted, 300_000_000)
+        self.assertLess(room, 100 << 20)
+        self.refused("CF.INSERT", "large", "CAPACITY", 200_000_000, "ITEMS", "x")
+        self.expect("OK", "CF.RESERVE", "small", 1_000_000)
+        self.expect(1, "CF.ADD", "small", "x")
+
+    def test_what_is_used_counts(self):
+        self.call("SETBIT", "other", (60 << 23) - 1, 1)  # 60 MiB
+        self.limit("100mb")
+        self.refused("CF.RESERVE", "a", 30_000_000)
+        self.call("DEL", "other")
+        self.expect("OK", "CF.RESERVE", "a", 30_000_000)
+
+    def test_what_can_be_evicted_is_room(self):
+        self.call("SETBIT", "other", (60 << 23) - 1, 1)  # 60 MiB
+        self.limit("100mb", "allkeys-lru")
+        self.expect("OK", "CF.RESERVE", "a", 30_000_000)
+        self.refused(*self.LARGE)
+
+    def test_heads_of_pieces(self):
+        self.call("CF.RESERVE", "from", 200_000_000)
+        self.call("CF.ADD", "from", "x")
+        head = self.call("CF.SCANDUMP", "from", 0)[1]
+        self.call("FLUSHALL", "SYNC")
+        self.limit("100mb")
+        self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "large", 1, head)
+        self.call("CONFIG", "SET", "maxmemory", 0)
+        self.expect("OK", "CF.LOADCHUNK", "large", 1, head)
+
+    def test_replicas_follow(self):
+        """A filter that the primary has made is made on a replica with less memory too."""
+        with Server.replica_of(self.server, {"maxmemory": "100mb"}) as replica:
+            self.call("CF.RESERVE", "large", 200_000_000)
+            self.expect(1, "CF.ADD", "large", "x")
+            self.assertEqual(self.call("WAIT", 1, 100000), 1)
+            self.assertEqual(replica.call("CF.EXISTS", "large", "x"), 1)
 
 
 if __name__ == "__main__":
