@@ -76,6 +76,21 @@ typedef enum nestline_outcome {
   NESTLINE_COPIES = 3    ///< As many copies as the filter can hold of this key are in it already.
 } nestline_outcome;
 
+/// When the blocks of a mapped file are checked.
+typedef enum nestline_verify_mode {
+  NESTLINE_VERIFY_NONE = 0,    ///< Never: damage gives wrong answers, and keys can be missed.
+  NESTLINE_VERIFY_LAZILY = 1,  ///< Each section of 1 MiB when a key first needs it. Every key of a
+                               ///< damaged one is taken for present: none is missed.
+  NESTLINE_VERIFY_ALL = 2      ///< All before the file is mapped: a damaged file is refused.
+} nestline_verify_mode;
+
+/// Takes the bytes of a filter, one piece after the other; false to give up.
+typedef bool (*nestline_write)(void* context, const void* bytes, size_t size);
+/// Gives the bytes of a filter: writes up to `size` of them to `bytes` and returns how many, 0 at
+/// the end, NESTLINE_READ_FAILED to give up.
+typedef size_t (*nestline_read)(void* context, void* bytes, size_t size);
+#define NESTLINE_READ_FAILED SIZE_MAX
+
 /// What functions return in place of a number of keys when they fail.
 #define NESTLINE_NO_COUNT UINT64_MAX
 
@@ -92,13 +107,21 @@ NESTLINE_EXPORT nestline_filter* nestline_create(const nestline_options* options
 NESTLINE_EXPORT nestline_filter* nestline_copy(const nestline_filter* filter, const char** error);
 /// Reads a file into memory and checks everything. O(file).
 NESTLINE_EXPORT nestline_filter* nestline_load(const char* path, const char** error);
-/// A filter that answers from a read-only mapping of its file. Checks the header only, so it costs
-/// no read of the file; nestline_verify checks the rest. The file must not be truncated or written
-/// in place meanwhile; nestline_save never does that, it replaces files.
+/// A filter that answers from a read-only mapping of its file, without reading it first. It is
+/// nestline_map_with and NESTLINE_VERIFY_LAZILY. The file must not be truncated or written in place
+/// meanwhile; nestline_save never does that, it replaces files.
 NESTLINE_EXPORT nestline_filter* nestline_map(const char* path, const char** error);
+/// The same; `verify` says when the blocks of the file are checked, and so what damage does to
+/// answers: see Verify in mapped_filter.h. The header is always checked.
+NESTLINE_EXPORT nestline_filter* nestline_map_with(const char* path, nestline_verify_mode verify,
+                                                   const char** error);
 /// The filter in the `size` bytes, which are copied and checked as nestline_load does.
 NESTLINE_EXPORT nestline_filter* nestline_from_bytes(const void* bytes, size_t size,
                                                      const char** error);
+/// The filter whose bytes `read` gives, which is called with `context`; it is asked for no byte
+/// behind the filter. Checks everything, and asks for memory as bytes come in.
+NESTLINE_EXPORT nestline_filter* nestline_load_from(nestline_read read, void* context,
+                                                    const char** error);
 /// Frees the filter; no other call may be at work on it. NULL is let pass.
 NESTLINE_EXPORT void nestline_free(nestline_filter* filter);
 
@@ -106,6 +129,11 @@ NESTLINE_EXPORT void nestline_free(nestline_filter* filter);
 /// a copy. False on failure, the old file then being whole.
 NESTLINE_EXPORT bool nestline_save(const nestline_filter* filter, const char* path,
                                    const char** error);
+/// Gives the bytes that nestline_save would write to `write`, in pieces of up to 1 MiB; it is
+/// called with `context`. Needs memory for a copy. False on failure, also when `write` returns
+/// false.
+NESTLINE_EXPORT bool nestline_save_to(const nestline_filter* filter, nestline_write write,
+                                      void* context, const char** error);
 /// The bytes that nestline_save would write, their number in *size; NULL on failure. Needs memory
 /// for two copies meanwhile. For nestline_free_bytes.
 NESTLINE_EXPORT void* nestline_to_bytes(const nestline_filter* filter, size_t* size,
@@ -115,6 +143,9 @@ NESTLINE_EXPORT void nestline_free_bytes(void* bytes);
 /// Reads the whole file of a mapped filter and compares every checksum; false with the place of the
 /// first flaw. A filter in memory is refused: it was checked when it was loaded.
 NESTLINE_EXPORT bool nestline_verify(const nestline_filter* filter, const char** error);
+/// Whether the questions asked so far have come upon no damage; false with the place of the first
+/// damaged section. Only NESTLINE_VERIFY_LAZILY finds any. Reads nothing itself.
+NESTLINE_EXPORT bool nestline_undamaged(const nestline_filter* filter, const char** error);
 
 // The filter as a whole. False: failed, nothing has changed.
 

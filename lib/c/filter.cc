@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,6 +24,13 @@ namespace {
 
 static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 4 * 8 + 2 * sizeof(int),
               "no padding: a member of a later version must not lie in what is there today");
+
+constexpr bool same(nestline_verify_mode ours, Verify theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(same(NESTLINE_VERIFY_NONE, Verify::none) &&
+              same(NESTLINE_VERIFY_LAZILY, Verify::lazily) &&
+              same(NESTLINE_VERIFY_ALL, Verify::all));
 
 // A handle of `filter`, which make() returns.
 template <typename Make>
@@ -90,6 +98,27 @@ nestline_filter* nestline_map(const char* path, const char** error) {
   return make_handle(error, [&] { return nestline::MappedFilter::open(path_of(path)); });
 }
 
+nestline_filter* nestline_map_with(const char* path, nestline_verify_mode verify,
+                                   const char** error) {
+  return make_handle(error, [&] {
+    require(verify == NESTLINE_VERIFY_NONE || verify == NESTLINE_VERIFY_LAZILY ||
+                verify == NESTLINE_VERIFY_ALL,
+            "verify is none of NESTLINE_VERIFY_NONE, NESTLINE_VERIFY_LAZILY, NESTLINE_VERIFY_ALL");
+    return nestline::MappedFilter::open(path_of(path), static_cast<nestline::Verify>(verify));
+  });
+}
+
+nestline_filter* nestline_load_from(nestline_read read, void* context, const char** error) {
+  return make_handle(error, [&] {
+    require(read != nullptr, "the function that reads is NULL");
+    return nestline::ConcurrentFilter(nestline::load([&](std::span<std::byte> to) {
+      const std::size_t count = read(context, to.data(), to.size());
+      require(count != NESTLINE_READ_FAILED, "the function that reads has failed");
+      return count;
+    }));
+  });
+}
+
 nestline_filter* nestline_from_bytes(const void* bytes, size_t size, const char** error) {
   return make_handle(error, [&] {
     require(bytes != nullptr || size == 0, "the bytes are NULL");
@@ -105,6 +134,17 @@ bool nestline_save(const nestline_filter* filter, const char* path, const char**
   return guarded(error, false, [&] {
     const std::filesystem::path target = path_of(path);
     nestline::save(snapshot(filter), target);
+    return true;
+  });
+}
+
+bool nestline_save_to(const nestline_filter* filter, nestline_write write, void* context,
+                      const char** error) {
+  return guarded(error, false, [&] {
+    require(write != nullptr, "the function that writes is NULL");
+    nestline::save(snapshot(filter), [&](std::span<const std::byte> bytes) {
+      require(write(context, bytes.data(), bytes.size()), "the function that writes has failed");
+    });
     return true;
   });
 }
@@ -131,6 +171,16 @@ bool nestline_verify(const nestline_filter* filter, const char** error) {
             "only a filter that answers from a mapped file can be verified; one in memory was "
             "checked when it was loaded");
     mapped->verify();
+    return true;
+  });
+}
+
+bool nestline_undamaged(const nestline_filter* filter, const char** error) {
+  return guarded(error, false, [&] {
+    require(filter != nullptr, "the filter is NULL");
+    const auto* const mapped = std::get_if<nestline::MappedFilter>(&filter->either);
+    const auto damage = mapped == nullptr ? std::nullopt : mapped->damage();
+    if (damage) throw *damage;
     return true;
   });
 }

@@ -124,6 +124,83 @@ static void put_byte(long offset, int byte) {
   CHECK(good && fclose(file) == 0);
 }
 
+// What the callbacks work on: `size` bytes, of which `done` are written or read, `most` at a time.
+typedef struct {
+  unsigned char* bytes;
+  size_t size, done, most;
+} tape_t;
+
+static bool write_tape(void* context, const void* bytes, size_t size) {
+  tape_t* to = context;
+  if (size > to->size - to->done) return false;
+  memcpy(to->bytes + to->done, bytes, size);
+  to->done += size;
+  return true;
+}
+
+static size_t read_tape(void* context, void* bytes, size_t size) {
+  tape_t* from = context;
+  if (size > from->most) size = from->most;
+  if (size > from->size - from->done) size = from->size - from->done;
+  memcpy(bytes, from->bytes + from->done, size);
+  from->done += size;
+  return size;
+}
+
+static size_t read_nothing(void* context, void* bytes, size_t size) {
+  (void)context, (void)bytes, (void)size;
+  return NESTLINE_READ_FAILED;
+}
+
+static size_t read_too_much(void* context, void* bytes, size_t size) {
+  (void)context, (void)bytes;
+  return size + 1;
+}
+
+static void test_callbacks(const nestline_filter* filter) {
+  size_t size = 0;
+  unsigned char* bytes = nestline_to_bytes(filter, &size, NULL);
+  tape_t tape = {malloc(size), size, 0, 1000};
+  nestline_filter* other = NULL;
+
+  WORKS(nestline_save_to(filter, write_tape, &tape, error));
+  CHECK(tape.done == size && memcmp(tape.bytes, bytes, size) == 0);
+  tape.done = 0;
+  WORKS((other = nestline_load_from(read_tape, &tape, error)) != NULL);
+  CHECK(has_all(other) && tape.done == size);
+  nestline_free(other);
+
+  tape.done = 1;
+  FAILS(!nestline_save_to(filter, write_tape, &tape, error), "the function that writes has failed");
+  FAILS(!nestline_save_to(filter, NULL, &tape, error), "the function that writes is NULL");
+  FAILS(!nestline_save_to(NULL, write_tape, &tape, error), "the filter is NULL");
+  FAILS(nestline_load_from(NULL, &tape, error) == NULL, "the function that reads is NULL");
+  FAILS(nestline_load_from(read_nothing, NULL, error) == NULL,
+        "the function that reads has failed");
+  FAILS(nestline_load_from(read_too_much, NULL, error) == NULL, "asked for");
+  tape.done = tape.size;
+  FAILS(nestline_load_from(read_tape, &tape, error) == NULL, "stream: at byte 0");
+  free(tape.bytes);
+  nestline_free_bytes(bytes);
+}
+
+// The file at `path` is damaged at byte 5000, in its only section.
+static void test_damaged(void) {
+  nestline_filter* other = NULL;
+  uint64_t absent = 1u << 30;
+
+  FAILS(nestline_map_with(path, NESTLINE_VERIFY_ALL, error) == NULL, "c_files_test.nest");
+  WORKS((other = nestline_map_with(path, NESTLINE_VERIFY_NONE, error)) != NULL);
+  CHECK(nestline_may_contain_batch_u64(other, keys, kKeys, found, NULL) <= kKeys);
+  WORKS(nestline_undamaged(other, error));  // as far as this one can tell
+  nestline_free(other);
+  WORKS((other = nestline_map_with(path, NESTLINE_VERIFY_LAZILY, error)) != NULL);
+  WORKS(nestline_undamaged(other, error));
+  CHECK(has_all(other) && nestline_may_contain_u64(other, absent, NULL));
+  FAILS(!nestline_undamaged(other, error), "c_files_test.nest: at byte 4096");
+  nestline_free(other);
+}
+
 static void test_files(const char* folder) {
   static char too_long[9000];
   nestline_filter* filter = filled();
@@ -140,6 +217,11 @@ static void test_files(const char* folder) {
   WORKS((other = nestline_map(path, error)) != NULL);
   test_mapped(filter, other);
   test_bytes(filter);
+  test_callbacks(filter);
+  WORKS(nestline_undamaged(filter, error) && nestline_undamaged(other, error));
+  FAILS(!nestline_undamaged(NULL, error), "the filter is NULL");
+  FAILS(nestline_map_with(path, (nestline_verify_mode)3, error) == NULL, "verify is none of");
+  FAILS(nestline_map_with(NULL, NESTLINE_VERIFY_ALL, error) == NULL, "the path is NULL");
   WORKS(nestline_save(other, path, error));  // a mapped one, in its own place
   CHECK(has_all(other));
   nestline_free(other);
@@ -156,7 +238,8 @@ static void test_files(const char* folder) {
 
   put_byte(5000, 99);
   FAILS(nestline_load(path, error) == NULL, "c_files_test.nest");
-  WORKS((other = nestline_map(path, error)) != NULL);  // which does not look there
+  test_damaged();
+  WORKS((other = nestline_map(path, error)) != NULL);  // which does not look there yet
   FAILS(!nestline_verify(other, error), "c_files_test.nest");
   FAILS(nestline_copy(other, error) == NULL, "c_files_test.nest");
   FAILS(!nestline_save(other, path, error), "c_files_test.nest");
