@@ -1,0 +1,168 @@
+"""Tests of scripts/lint: a small tree without a breach, and each kind of breach planted in it.
+
+python3 lint_test.py
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+# Every room has a header a.h.
+ROOMS = """include/nestline lib/place lib/kernels lib/table lib/filter lib/concurrent lib/parallel lib/file
+    lib/c lib/command lib/redis/redisbloom lib/redis/value lib/redis/server tests/place bench/filter""".split()
+
+# (from, to): a file of the one room may include headers of the other, and not the other way round.
+ABOVE = [
+    ("lib/place", "include/nestline"), ("lib/kernels", "lib/place"), ("lib/table", "lib/kernels"),
+    ("lib/filter", "lib/table"), ("lib/concurrent", "lib/filter"), ("lib/file", "lib/place"),
+    ("lib/c", "include/nestline"), ("lib/command", "include/nestline"),
+    ("lib/redis/value", "lib/redis/redisbloom"), ("lib/redis/server", "lib/redis/value"),
+    ("tests/place", "lib/place"), ("bench/filter", "lib/filter"),
+]  # fmt: skip
+# A file of the first may not include headers of the second.
+APART = [
+    ("lib/c", "lib/filter"), ("lib/c", "lib/command"), ("lib/command", "lib/c"),
+    ("lib/command", "lib/file"), ("lib/redis/server", "lib/table"), ("lib/filter", "tests/place"),
+    ("tests/place", "bench/filter"), ("bench/filter", "tests/place"),
+]  # fmt: skip
+
+
+def header_in(room):
+    return "include/nestline/keys.h" if room == "include/nestline" else f"{room}/a.h"
+
+
+def include_of(header):
+    name = header.removeprefix("include/")
+    return f'#include "{name}"\n'
+
+
+def guarded(name, content=""):
+    stem = name.removesuffix(".h").removeprefix("include/nestline/")
+    guard = "NESTLINE_" + re.sub(r"\W", "_", stem).upper() + "_H_"
+    return f"#ifndef {guard}\n#define {guard}\n{content}#endif  // {guard}\n"
+
+
+class LintTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="nestline_lint_test.")
+        self.addCleanup(folder.cleanup)
+        self.tree = pathlib.Path(folder.name)
+        self.write("scripts/lint", "")
+        shutil.copy(ROOT / "scripts" / "lint", self.tree / "scripts" / "lint")
+        for room in ROOMS:
+            header = header_in(room)
+            self.write(header, guarded(header))
+        self.write("include/nestline/filter.h", guarded("include/nestline/filter.h"))
+        self.write("CMakeLists.txt", "project(small)\n")
+
+    def write(self, name, content):
+        path = self.tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+    def lint(self):
+        """The status, and the lines that are printed about files."""
+        done = subprocess.run([sys.executable, "-B", self.tree / "scripts" / "lint"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        *breaches, summary = done.stdout.splitlines()
+        self.assertRegex(summary, rf"^lint: \d+ files, {len(breaches)} breaches$")
+        return done.returncode, breaches
+
+    def expect_clean(self, name=None, content=None):
+        self.expect((0, []), name, content)
+
+    def expect_breach(self, text, name, content, line=1):
+        """The file is the only one with a breach; afterwards it is gone."""
+        self.expect((1, [f"{name}:{line}: {text}"]), name, content)
+
+    def expect(self, result, name, content):
+        path = self.tree / name if name else None
+        before = path.read_text(encoding="utf-8") if path and path.exists() else None
+        if name:
+            self.write(name, content)
+        self.assertEqual(self.lint(), result, content)
+        if before is not None:
+            self.write(name, before)
+        elif name:
+            path.unlink()
+
+    def test_nothing(self):
+        self.expect_clean()
+
+    def test_text(self):
+        self.expect_breach("not ASCII", "lib/place/b.cc", "// fine\n// caf\u00e9\n", 2)
+        blank = "tab, or blank at the end of the line"
+        self.expect_breach(blank, "lib/place/b.cc", "int a;\n\tint b;\n", 2)
+        self.expect_breach(blank, "tests/place/b.py", "a = 1 \n")
+        self.expect_breach(blank, "CMakeLists.txt", "project(small) \n")
+        self.expect_breach("file names are letters, digits and . _ -", "lib/place/b c.cc", "int a;\n")
+        self.expect_clean("lib/place/b.cc", "int a;\n" * 650)
+        self.expect_breach("more than 650 lines: this file may hold two ideas", "lib/place/b.cc",
+                           "int a;\n" * 651, 651)
+
+    def test_guards(self):
+        text = "the include guard should be NESTLINE_LIB_PLACE_B_H_"
+        self.expect_breach(text, "lib/place/b.h", "#pragma once\n")
+        self.expect_breach(text, "lib/place/b.h", guarded("lib/place/c.h"))
+        self.expect_breach("the include guard should be NESTLINE_KEYS_H_", "include/nestline/keys.h",
+                           guarded("lib/include/keys.h"))
+
+    def test_rooms(self):
+        for lower, upper in ABOVE:
+            self.expect_clean(f"{lower}/b.cc", include_of(header_in(upper)))
+            header = "include/nestline/filter.h" if upper == "include/nestline" else f"{upper}/b.h"
+            self.expect_breach(f"{upper} may not include {self.room(lower)}", header,
+                               guarded(header, include_of(header_in(lower))), 3)
+        for room, other in APART:
+            self.expect_breach(f"{self.room(room)} may not include {self.room(other)}", f"{room}/b.cc",
+                               include_of(header_in(other)))
+
+    def room(self, folder):
+        """As scripts/lint calls it: tests and benchmarks are one room each."""
+        top = folder.split("/")[0]
+        return top if top in ("tests", "bench") else folder
+
+    def test_public_headers(self):
+        self.expect_clean("include/nestline/filter.h",
+                          guarded("include/nestline/filter.h", include_of("include/nestline/keys.h")))
+        self.expect_breach(
+            "include/nestline/filter.h does not come before it in PUBLIC", "include/nestline/keys.h",
+            guarded("include/nestline/keys.h", include_of("include/nestline/filter.h")), 3)
+        self.expect_breach("no place in PUBLIC of scripts/lint", "include/nestline/b.h",
+                           guarded("include/nestline/b.h"))
+
+    def test_unknown_places(self):
+        self.expect_breach("no room in scripts/lint", "lib/new/b.cc", "int a;\n")
+        unknown = "is none of our headers, by its path from the top"
+        self.expect_breach(f"a.h {unknown}", "lib/place/b.cc", '#include "a.h"\n')
+        self.expect_breach(f"lib/place/c.h {unknown}", "lib/place/b.cc", '#include "lib/place/c.h"\n')
+
+    def test_headers_from_outside(self):
+        for header, belongs, name in (
+            ("hwy/highway.h", "lib/kernels/b.cc", "lib/table/b.cc"),
+            ("xxhash.h", "lib/place/hash.cc", "lib/file/b.cc"),
+            ("tbb/task_arena.h", "lib/parallel/b.cc", "lib/filter/b.cc"),
+            ("urcu/urcu-bp.h", "lib/concurrent/reclaim.h", "lib/concurrent/b.cc"),
+            ("libcuckoo/cuckoohash_map.hh", "bench/filter/b.cc", "tests/place/b.cc"),
+            ("fcntl.h", "lib/command/b.cc", "lib/table/b.cc"),
+            ("cstdio", "lib/command/b.cc", "lib/filter/b.cc"),
+            ("iostream", "tests/place/b.cc", "lib/concurrent/b.cc"),
+            ("CLI/CLI.hpp", "lib/command/b.cc", "lib/c/b.cc"),
+            ("gtest/gtest.h", "tests/place/b.cc", "bench/filter/b.cc"),
+        ):
+            line = f"#include <{header}>\n"
+            self.expect_clean(belongs, guarded(belongs, line) if belongs.endswith(".h") else line)
+            self.expect_breach(f"<{header}> does not belong here", name, line)
+        self.expect_breach("<boost/any.hpp> has no room in scripts/lint", "lib/filter/b.cc",
+                           "#include <vector>\n#include <boost/any.hpp>\n", 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
