@@ -46,7 +46,7 @@ enum class Verify : std::uint8_t {
 ///
 /// Lazily, the first key of a section takes 0.1 to 0.2 ms for reading the section, and what the
 /// disk takes to give it; all sections together take one pass over the file, spread over the first
-/// questions. While some section is unchecked or damaged, a question takes two to three times as
+/// questions. While some section is unchecked or damaged, a question takes up to three times as
 /// long as after that. In no mode do bad bytes crash the program.
 ///
 /// The file must not be truncated or written while it is mapped; save and the nestline command
