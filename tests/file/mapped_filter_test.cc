@@ -181,6 +181,19 @@ TEST_P(MappedFilterTest, ADamagedSectionAnswersMaybeAndTheOthersAsEver) {
   }
 }
 
+// Also the keys at home in the other sections whose alternates were in this one.
+TEST_P(MappedFilterTest, ASectionOfZerosHidesNoKey) {
+  make(kLarge);
+  {
+    std::fstream stream(file_, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(format_tools::kHeader + format_tools::kSection);
+    stream << std::string(format_tools::kSection, '\0');
+    EXPECT_TRUE(stream.flush());
+  }
+  EXPECT_LT(hits(MappedFilter::open(file_, Verify::none)), keys_.size() * 2 / 3);
+  expect_no_miss(MappedFilter::open(file_, Verify::lazily));
+}
+
 TEST_P(MappedFilterTest, ASectionThatNobodyNeedsIsNotRead) {
   make(kLarge);
   flip(format_tools::kHeader + format_tools::kSection + 5, 0);
