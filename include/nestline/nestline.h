@@ -122,7 +122,7 @@ NESTLINE_EXPORT nestline_filter* nestline_from_bytes(const void* bytes, size_t s
 /// behind the filter. Checks everything, and asks for memory as bytes come in.
 NESTLINE_EXPORT nestline_filter* nestline_load_from(nestline_read read, void* context,
                                                     const char** error);
-/// Frees the filter; no other call may be at work on it. NULL is let pass.
+/// Frees the filter; no other call may be at work on it. NULL does nothing.
 NESTLINE_EXPORT void nestline_free(nestline_filter* filter);
 
 /// Replaces the file at `path` atomically by the filter as it is at one instant. Needs memory for
@@ -138,7 +138,7 @@ NESTLINE_EXPORT bool nestline_save_to(const nestline_filter* filter, nestline_wr
 /// for two copies meanwhile. For nestline_free_bytes.
 NESTLINE_EXPORT void* nestline_to_bytes(const nestline_filter* filter, size_t* size,
                                         const char** error);
-/// Frees what nestline_to_bytes gave. NULL is let pass.
+/// Frees what nestline_to_bytes gave. NULL does nothing.
 NESTLINE_EXPORT void nestline_free_bytes(void* bytes);
 /// Reads the whole file of a mapped filter and compares every checksum; false with the place of the
 /// first flaw. A filter in memory is refused: it was checked when it was loaded.

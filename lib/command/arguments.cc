@@ -112,7 +112,7 @@ constexpr const char* kBuildFooter =
 constexpr const char* kQueryFooter =
     "Lines that were added are always printed; of the others a few are too, at the rate that\n"
     "nestline info tells. A damaged FILE is refused before anything is printed. An input that\n"
-    "cannot be read is reported and passed over.\n"
+    "cannot be read is reported and skipped.\n"
     "Exit status: 0 a line was printed, 1 none was, 2 error.";
 
 constexpr const char* kAddFooter =

@@ -4,7 +4,7 @@
 // flushed whenever the reader is about to wait for more input, so that answers come as fast as
 // the lines do.
 //
-// As in grep an input that cannot be read is reported and passed over; the status is then 2.
+// As with grep, an input that cannot be read is reported and skipped; the status is then 2.
 #include <unistd.h>
 
 #include <cstdint>
