@@ -7,9 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "lib/place/layout.h"
-#include "lib/place/little_endian.h"
-
 namespace nestline::redis {
 namespace {
 

@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/filter/storage.h"
+#include "lib/file/filter_blocks.h"
 
 namespace nestline::redis {
 

@@ -1,5 +1,4 @@
-// One nestline filter of a value, with what its plan allows it; and the only file here that looks
-// into a Filter, for what its public members cannot do: copy, and read and write ranges of blocks.
+// One nestline filter of a value, with what its plan allows it.
 //
 // Its keys are the 64-bit hashes of the value's items, mixed once more under a seed of its own: the
 // value's seed plus the generation's number. So items that look the same in one generation do not

@@ -7,14 +7,13 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "lib/filter/sizing.h"
+#include "lib/file/filter_blocks.h"
 
 namespace nestline::redis {
 namespace {
 
 constexpr double kOne = 1e9;  // billionths
 constexpr std::uint64_t kMostCapacity = std::uint64_t{1} << 40;
-constexpr double kFullLoad = 0.95;
 
 // A rate is kept by planning for this much less, so that it also holds where content is replaced
 // again and again, which raises it by up to a third.
@@ -71,9 +70,7 @@ double promised_fpr(const Settings& settings) {
 }
 
 Billionths rate_when_full(int bits, unsigned growth) {
-  const double second_probes = second_probe_share(bits, kFullLoad, growth);
-  return static_cast<Billionths>(
-      std::ceil(false_positive_rate(bits, kFullLoad, second_probes, growth) * kOne));
+  return static_cast<Billionths>(std::ceil(fpr_when_full(bits, growth) * kOne));
 }
 
 GenerationPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity) {

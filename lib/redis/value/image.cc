@@ -8,9 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "lib/place/hash.h"
-#include "lib/place/layout.h"
-#include "lib/place/little_endian.h"
+#include "lib/file/filter_blocks.h"
 #include "lib/redis/value/generation_plan.h"
 
 namespace nestline::redis {
@@ -50,12 +48,12 @@ std::uint64_t bytes_of(const RedisBloomHeader& header, std::uint64_t table) {
 
 void seal(std::vector<std::byte>& bytes) {
   const std::size_t covered = bytes.size() - kChecksumBytes;
-  put(bytes, covered, checksum_bytes(bytes.data(), covered));
+  put(bytes, covered, checksum(std::span(bytes).first(covered)));
 }
 
 bool is_sealed(Bytes bytes) {
   const std::size_t covered = bytes.size() - kChecksumBytes;
-  return get<std::uint64_t>(bytes, covered) == checksum_bytes(bytes.data(), covered);
+  return get<std::uint64_t>(bytes, covered) == checksum(bytes.first(covered));
 }
 
 bool is_zero(Bytes bytes) {

@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/place/hash.h"
-#include "lib/place/little_endian.h"
+#include "lib/file/filter_blocks.h"
 #include "lib/redis/redisbloom/murmur_hash64a.h"
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/image.h"
@@ -631,8 +630,8 @@ std::uint64_t CuckooValue::digest() const {
   for (Chunk chunk = dump_chunk(0); chunk.next != 0; chunk = dump_chunk(chunk.next)) {
     std::array<std::byte, 16> both{};
     put(both, 0, digest);
-    put(both, 8, checksum_bytes(chunk.bytes.data(), chunk.bytes.size()));
-    digest = checksum_bytes(both.data(), both.size());
+    put(both, 8, checksum(chunk.bytes));
+    digest = checksum(both);
   }
   return digest;
 }
