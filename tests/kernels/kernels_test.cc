@@ -3,9 +3,11 @@
 #include "lib/kernels/kernels.h"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <queue>
 #include <random>
@@ -84,6 +86,14 @@ std::uint32_t shortest_displacement(const Block& block, std::uint64_t bucket, st
     }
   }
   return 0;
+}
+
+// Somebody who tries a certain processor says so, since a test that falls back to another
+// instruction set than the wanted one shows nothing.
+TEST(Kernels, BestTargetIsTheExpectedOne) {
+  const char* const expected = std::getenv("NESTLINE_EXPECTED_TARGET");
+  if (expected == nullptr) GTEST_SKIP() << "NESTLINE_EXPECTED_TARGET is not set";
+  EXPECT_STREQ(hwy::TargetName(kernels_for(8).target), expected);
 }
 
 template <class Layout>

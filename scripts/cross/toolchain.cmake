@@ -1,0 +1,39 @@
+# Builds for another processor, with Debian's cross compiler and the libraries that
+# scripts/cross/sysroot has unpacked. Programs run here under qemu.
+#
+#   cmake -S . -B build/cross/arm64 -DCMAKE_TOOLCHAIN_FILE=scripts/cross/toolchain.cmake \
+#         -DNESTLINE_CROSS=arm64
+#
+# NESTLINE_CROSS: arm64 or s390x.
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES NESTLINE_CROSS)
+if(NESTLINE_CROSS STREQUAL "arm64")
+  set(CMAKE_SYSTEM_PROCESSOR aarch64)
+elseif(NESTLINE_CROSS STREQUAL "s390x")
+  set(CMAKE_SYSTEM_PROCESSOR ${NESTLINE_CROSS})
+else()
+  message(FATAL_ERROR "NESTLINE_CROSS is \"${NESTLINE_CROSS}\", not arm64 or s390x")
+endif()
+set(CMAKE_SYSTEM_NAME Linux)
+
+set(triple ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)
+get_filename_component(sysroot ${CMAKE_CURRENT_LIST_DIR}/../../build/cross/sysroot-${NESTLINE_CROSS}
+                       ABSOLUTE)
+set(CMAKE_C_COMPILER ${triple}-gcc)
+set(CMAKE_CXX_COMPILER ${triple}-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE ${triple})
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR}-static -L /usr/${triple})
+
+# Not CMAKE_SYSROOT: the C library is the cross compiler's own.
+set(CMAKE_FIND_ROOT_PATH ${sysroot} ${sysroot}/usr /usr/${triple})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${sysroot})
+set(ENV{PKG_CONFIG_LIBDIR} ${sysroot}/usr/lib/${triple}/pkgconfig)
+set(libraries ${sysroot}/usr/lib/${triple})
+string(APPEND CMAKE_CXX_FLAGS_INIT " -isystem ${sysroot}/usr/include")
+foreach(kind EXE SHARED MODULE)
+  string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT
+         " -L${libraries} -Wl,-rpath-link,${libraries} -Wl,-rpath,${libraries}")
+endforeach()
