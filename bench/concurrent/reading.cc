@@ -1,5 +1,5 @@
 // ConcurrentFilter's lookups: without writers against Filter, two and more threads against one, and
-// beside a writer against without it.
+// beside a writer, of many blocks or of one, against without it.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "bench/support/ceiling.h"
 #include "bench/support/pinned_threads.h"
 #include "bench/support/workload.h"
+#include "lib/filter/filter_state.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline::bench {
@@ -258,6 +259,91 @@ void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit
   if (writer.failed() != 0) state.SkipWithError("a change failed");
 }
 
+// What the writer of one block does again and again.
+enum class Hammer {
+  changing,  // erases a key and inserts it again
+  in_vain,   // erases a key that is not there
+};
+
+// Absent keys whose home is the home of key 0.
+std::vector<std::uint64_t> keys_of_hot_block(const Filter& filter, std::size_t count) {
+  const auto& state = FilterAccess::state(filter);
+  const auto block_of = [&](std::uint64_t key) {
+    return visit_layout(state.bits, [&](auto layout) {
+      return home_of<decltype(layout)>(state.view.geometry, state.hash(key)).block;
+    });
+  };
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t key = kAbsent; keys.size() < count; ++key) {
+    if (block_of(key) == block_of(0) && !filter.may_contain(key)) keys.push_back(key);
+  }
+  return keys;
+}
+
+// Every question, and every change, is about keys of one block: against the same readers without
+// the writer. With more readers than cores left they take turns.
+void hot_block(benchmark::State& state, int bits, Hammer hammer, unsigned readers) {
+  constexpr double kPhase = 0.05;
+  constexpr std::size_t kPiece = 256;
+  Filter filled = filled_filter(bits, sizes().front(), kWriterLoad);
+  const std::vector<std::uint64_t> absent = keys_of_hot_block(filled, kPiece);
+  ConcurrentFilter filter(std::move(filled));
+  const std::uint64_t key = hammer == Hammer::changing ? 0 : absent.front();
+  struct alignas(64) Count {
+    std::size_t failed = 0;
+    std::size_t written = 0;
+    double seconds = 0;
+  } writer;
+  std::atomic<unsigned> reading = 0;
+  const auto write = [&] {
+    const double start = now();
+    while (reading.load(std::memory_order_relaxed) != 0) {
+      for (std::size_t i = 0; i < kPiece; ++i) {
+        const bool erased = filter.erase(key);
+        writer.failed += erased != (hammer == Hammer::changing);
+        if (erased) writer.failed += !filter.insert(key);
+      }
+      writer.written += kPiece;
+    }
+    writer.seconds += now() - start;
+  };
+  const auto read = [&](Side& side) {
+    std::size_t hits = 0;
+    std::size_t asked = 0;
+    const double start = now();
+    double taken = 0;
+    while (taken < kPhase) {
+      for (const std::uint64_t question : absent) hits += filter.may_contain(question);
+      asked += absent.size();
+      taken = now() - start;
+    }
+    benchmark::DoNotOptimize(hits);
+    side.add(asked, taken);
+  };
+  Team team(readers + 1);
+  std::vector<Side> alone(readers + 1);
+  std::vector<Side> beside(readers + 1);
+  for (auto _ : state) {
+    team.run(1, readers, [&](unsigned m) { read(alone[m]); });
+    reading = readers;
+    team.run(0, readers + 1, [&](unsigned m) {
+      if (m == 0) return write();
+      read(beside[m]);
+      reading.fetch_sub(1);
+    });
+    state.SetIterationTime(kPhase);
+  }
+  double rate = 0;
+  double alone_rate = 0;
+  for (unsigned m = 1; m <= readers; ++m) {
+    rate += beside[m].rate();
+    alone_rate += alone[m].rate();
+  }
+  report(state, "of_alone", rate, alone_rate);
+  state.counters["writer_rate"] = static_cast<double>(writer.written) / writer.seconds;
+  if (writer.failed != 0) state.SkipWithError("a change had another outcome");
+}
+
 const char* name_of(Form form) { return form == Form::batch ? "batch" : "single"; }
 
 }  // namespace
@@ -294,6 +380,16 @@ void add_reading() {
           [=](benchmark::State& state) { beside_writer(state, bits, bytes, hit_rate, form); });
     }
   });
+  for (const int bits : kWidths) {
+    for (const Hammer hammer : {Hammer::changing, Hammer::in_vain}) {
+      for (const unsigned readers : {1u, 3u}) {
+        add_timed(std::string("read/hot_block:") +
+                      (hammer == Hammer::changing ? "changing" : "in_vain") +
+                      "/readers:" + std::to_string(readers) + "/bits:" + std::to_string(bits),
+                  16, [=](benchmark::State& state) { hot_block(state, bits, hammer, readers); });
+      }
+    }
+  }
 }
 
 }  // namespace nestline::bench

@@ -34,6 +34,8 @@
 //                                 (ceiling_of_one_thread: the same ratio for ceiling.h)
 //   read/beside_writer:FORM       of_alone: one thread asks while another erases and inserts flat
 //                                 out, key by key or in batches, at 90 % load
+//   read/hot_block:WRITER         of_alone: all questions about one block, which another thread
+//                                 changes, or in which it looks for a key in vain, flat out
 //   insert/threads:N              of_one_thread: key by key from empty to 90 %
 //   mix                           of_libcuckoo: 90 % lookups, 5 % inserts, 5 % erases, 16 million
 //                                 keys, against libcuckoo's map with room for as many; also with

@@ -79,9 +79,9 @@ unsigned count_hash(const State& state, std::uint64_t hash) {
 
 // Out of line, so that the many questions that need no second look do not pay for its registers.
 [[gnu::noinline]] bool contains_after_all(const Filter::State& table, std::uint64_t hash) {
-  // Counting does all of R4: it tries again, then locks.
+  // It tries again, then locks (R4).
   return with_table<BlockLocks>(
-      table, [&](const auto& blocks) { return blocks.count(blocks.home(hash)) != 0; });
+      table, [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
 }
 
 bool contains(const Filter::State& table, std::uint64_t hash) {

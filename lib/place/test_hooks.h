@@ -1,4 +1,5 @@
-// Places where a test can make a thread dawdle, and a switch that breaks the protocol on purpose.
+// Places where a test can make a thread dawdle, and switches that break the protocol on purpose or
+// send readers along its rarest way.
 //
 // Only in the library that tests/ compiles for itself with NESTLINE_TEST_HOOKS; elsewhere nothing
 // of this is left.
@@ -13,6 +14,10 @@ namespace nestline::test_hooks {
 
 // Whether readers trust what they saw without comparing headers.
 inline std::atomic<bool> skip_validation{false};
+// Whether blocks that were changed get their old versions back.
+inline std::atomic<bool> forget_changes{false};
+// Whether readers that have to look again take locks at once.
+inline std::atomic<bool> lock_at_once{false};
 // Called, if set, where another thread coming in between is worth a test.
 inline std::atomic<void (*)(int point)> at_point{nullptr};
 
@@ -24,11 +29,15 @@ inline void reach(int point) {
 
 #define NESTLINE_TEST_POINT(point) ::nestline::test_hooks::reach(point)
 #define NESTLINE_SKIP_VALIDATION ::nestline::test_hooks::skip_validation.load()
+#define NESTLINE_FORGET_CHANGES ::nestline::test_hooks::forget_changes.load()
+#define NESTLINE_LOCK_AT_ONCE ::nestline::test_hooks::lock_at_once.load()
 
 #else
 
 #define NESTLINE_TEST_POINT(point) ((void)0)
 #define NESTLINE_SKIP_VALIDATION false
+#define NESTLINE_FORGET_CHANGES false
+#define NESTLINE_LOCK_AT_ONCE false
 
 #endif
 

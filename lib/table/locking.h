@@ -5,8 +5,10 @@
 // Each block has a lock bit and a version in its header (layout.h). A block is its own stripe.
 //
 // Writers
-//   W1  Whoever changes a block holds its lock, and nobody else changes it meanwhile. Giving the
-//       lock back advances the version, in the same store.
+//   W1  Whoever changes a block holds its lock, and nobody else changes it meanwhile. Giving back
+//       the lock of a block that was changed advances its version, in the same store. A block that
+//       was held and not changed gets its old header back. Hold::change() is the only way to a
+//       block that can be written, so that Hold knows which.
 //   W2  A thread holds at most two locks. It takes the second one while holding the first only if
 //       it is the one of the higher block, or if it is free at that moment; otherwise it gives the
 //       first one back and takes both in order, and looks again.
@@ -36,18 +38,30 @@
 //       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
 //   R3  No, or a number, counts only if every block that was looked at was unlocked, and its
 //       header is the same when all of them have been read.
-//   R4  After kReadTries it takes the locks, as a writer does.
+//   R4  After kReadTries it takes the locks, as a writer does, of the blocks that it looks at:
+//   home,
+//       and the alternate as in R1. It changes nothing, so it makes no other reader look again, but
+//       for one that comes while it holds the lock.
+//
+// Why a block that was held and not changed may have its old header back (W1). Take a block that a
+// reader found unlocked with header h, and unlocked with h again after it has read it. Who changed
+// the block meanwhile, took its lock after the first look and gave it back before the second one,
+// and left a higher version; a later holder keeps that version or raises it, so the second look
+// would not have given h. Holders that changed nothing may have come and gone; they left h and the
+// bytes as they were, and what the reader read is still what stood there all the time. The loads
+// are in order whoever stored h: it was stored after the last change of the block, by the thread
+// that made the change or by one that took the lock from it.
 //
 // Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
-// nor B changed between the reading of A and the check, for changing them locks them (W1) and
-// unlocking changes the header (so does raising the mark). So both were read as they stood at one
-// instant, with no writer in between W3's start and end; then I1 of table.h holds: x's fingerprint
-// is in A, or in B and the mark covers it. This includes the keys x and y with equal fingerprint
-// and phase where y's home is B and its alternate A: x is stored in B; a reader of x finds nothing
-// in A; y is inserted, spills to A and is erased from B; the reader finds nothing in B. The copy in
-// A now stands for x. A has changed, its header too, and the reader starts again. A header is 23
-// bits of version: a reader would have to sleep through exactly 8,388,608 changes of one block (or
-// a multiple) between two loads to take it for unchanged.
+// nor B changed between the reading of A and the check, for changing them locks them and unlocking
+// changes the header then (so does raising the mark). So both were read as they stood at one
+// instant, at which no writer that changes one of them was between W3's start and end; then I1 of
+// table.h holds: x's fingerprint is in A, or in B and the mark covers it. This includes the keys x
+// and y with equal fingerprint and phase where y's home is B and its alternate A: x is stored in B;
+// a reader of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader
+// finds nothing in B. The copy in A now stands for x. A has changed, its header too, and the reader
+// starts again. A header is 23 bits of version: a reader would have to sleep through exactly
+// 8,388,608 changes of one block (or a multiple) between two loads to take it for unchanged.
 //
 // A yes at once is right too: the fingerprint was there when it was read, so by W4 a key of that
 // class was in the filter at that instant or was being placed, and its reader linearizes the
@@ -72,6 +86,12 @@
 
 namespace nestline {
 
+// A block that its holder is about to change. The operations have the blocks as const and change
+// them through Hold; they are made for blocks that may be changed (table.h).
+inline Block& changeable(const Block* blocks, std::uint64_t block) {
+  return const_cast<Block&>(blocks[block]);
+}
+
 // One thread at a time.
 struct NoLocks {
   // Nobody overtakes, so the second try is the last, and the first look counts.
@@ -81,9 +101,14 @@ struct NoLocks {
   // The right to change the blocks with these numbers.
   class Hold {
    public:
-    Hold(Block*, std::uint64_t) {}
-    Hold(Block*, std::uint64_t, std::uint64_t) {}
+    Hold(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
+    Hold(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
     bool add(std::uint64_t) { return true; }
+    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
+    Block& change(std::uint64_t block) { return changeable(blocks_, block); }
+
+   private:
+    const Block* blocks_;
   };
 
   // Blocks as they stood at one instant.
@@ -139,9 +164,10 @@ struct BlockLocks {
   static void lock(Block& block) {
     for (Backoff backoff; !try_lock(block);) backoff.pause();
   }
-  static void unlock(Block& block) {
+  // `step`: kHeaderVersion if the block was changed, else 0.
+  static void unlock(Block& block, std::uint32_t step) {
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
-    store_release(block.header_word(), Block::to_header((header & ~kHeaderLock) + kHeaderVersion));
+    store_release(block.header_word(), Block::to_header((header & ~kHeaderLock) + step));
   }
 
   // Makes a block of a filter without locks; nobody may use it meanwhile.
@@ -152,18 +178,19 @@ struct BlockLocks {
 
   class Hold {
    public:
-    Hold(Block* blocks, std::uint64_t first) : blocks_(blocks), first_(first), second_(first) {
-      lock(blocks_[first_]);
+    Hold(const Block* blocks, std::uint64_t first)
+        : blocks_(blocks), first_(first), second_(first) {
+      lock(changeable(blocks_, first_));
       NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
-    Hold(Block* blocks, std::uint64_t one, std::uint64_t other)
+    Hold(const Block* blocks, std::uint64_t one, std::uint64_t other)
         : blocks_(blocks), first_(one), second_(other) {
       lock_both();
       NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
     ~Hold() {
-      unlock(blocks_[first_]);
-      if (second_ != first_) unlock(blocks_[second_]);
+      unlock(changeable(blocks_, first_), first_step_);
+      if (second_ != first_) unlock(changeable(blocks_, second_), second_step_);
     }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
@@ -178,25 +205,38 @@ struct BlockLocks {
       if (holds(other)) return true;
       second_ = other;
       if (second_ > first_) {
-        lock(blocks_[second_]);
+        lock(changeable(blocks_, second_));
         return true;
       }
-      if (try_lock(blocks_[second_])) return true;
-      unlock(blocks_[first_]);
+      if (try_lock(changeable(blocks_, second_))) return true;
+      unlock(changeable(blocks_, first_), std::exchange(first_step_, 0));
       lock_both();
       return false;
     }
 
-   private:
-    void lock_both() {
-      if (second_ < first_) std::swap(first_, second_);
-      lock(blocks_[first_]);
-      if (second_ != first_) lock(blocks_[second_]);
+    // A block that is held.
+    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
+    // The same, to be changed.
+    Block& change(std::uint64_t block) {
+      if (!NESTLINE_FORGET_CHANGES) {
+        (block == first_ ? first_step_ : second_step_) = kHeaderVersion;
+      }
+      return changeable(blocks_, block);
     }
 
-    Block* blocks_;
+   private:
+    // Nothing was changed yet.
+    void lock_both() {
+      if (second_ < first_) std::swap(first_, second_);
+      lock(changeable(blocks_, first_));
+      if (second_ != first_) lock(changeable(blocks_, second_));
+    }
+
+    const Block* blocks_;
     std::uint64_t first_;
     std::uint64_t second_;  // the same: only one
+    std::uint32_t first_step_ = 0;
+    std::uint32_t second_step_ = 0;
   };
 
   // Copies of up to two blocks, but those that `hold` holds as they are. valid() tells whether they
@@ -243,6 +283,23 @@ struct BlockLocks {
     }
     return copy;
   }
+};
+
+// Blocks for a reader that locks each one it looks at (R4). valid() tells whether it held them all
+// from its first look on; if not, it does when it looks again.
+template <class Hold>
+class HeldView {
+ public:
+  explicit HeldView(Hold& hold) : hold_(hold) {}
+  const Block& at(std::uint64_t block) {
+    if (!hold_.add(block)) valid_ = false;
+    return hold_.at(block);
+  }
+  [[nodiscard]] bool valid() const { return valid_; }
+
+ private:
+  Hold& hold_;
+  bool valid_ = true;
 };
 
 }  // namespace nestline

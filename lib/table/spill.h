@@ -48,7 +48,7 @@ inline constexpr std::uint32_t kMaxExpanded = 1 + kTries + 1;
 template <class L, class Locks>
 class SpillPlan {
  public:
-  SpillPlan(Block* blocks, const Geometry& geometry, const Kernels& kernels)
+  SpillPlan(const Block* blocks, const Geometry& geometry, const Kernels& kernels)
       : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
   // Looks for moves that make room for a newcomer; none, if there is room by now. Changes nothing.
@@ -258,21 +258,21 @@ class SpillPlan {
   bool move(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     if (node.victim == kNobody) {
-      const typename Locks::Hold hold(blocks_, from);
-      blocks_[from].raise_mark(spill_class(arrival.fingerprint, arrival.phase));
+      typename Locks::Hold hold(blocks_, from);
+      hold.change(from).raise_mark(spill_class(arrival.fingerprint, arrival.phase));
       newcomer_leaves_ = true;
       return true;
     }
-    const typename Locks::Hold hold(blocks_, from, arrival.block);
-    Block& source = blocks_[from];
-    Block& target = blocks_[arrival.block];
+    typename Locks::Hold hold(blocks_, from, arrival.block);
+    const Block& target = blocks_[arrival.block];
     // The slot and the fingerprint give the phase, so this is the same fingerprint or as good.
-    if (L::get(source, node.victim) != arrival.fingerprint) return false;
+    if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
     Way way;
     const bool known = &node == &nodes_[end_] && is_open<L>(target, end_way_);
     if (!known && !find_free_way<L>(kernels_, target, arrival.bucket, way)) return false;
+    Block& source = hold.change(from);
     source.raise_mark(spill_class(arrival.fingerprint, arrival.phase));
-    walk<L>(target, known ? end_way_ : way, arrival.fingerprint);
+    walk<L>(hold.change(arrival.block), known ? end_way_ : way, arrival.fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
     return true;
@@ -289,7 +289,7 @@ class SpillPlan {
                        [&](const Node& node) { return node.arrival.block == block; });
   }
 
-  Block* blocks_;
+  const Block* blocks_;  // changed through Hold
   Geometry geometry_;
   const Kernels& kernels_;
   bool newcomer_leaves_ = false;

@@ -7,15 +7,15 @@
 namespace nestline {
 
 template <class L, class Locks>
-bool Table<L, Locks>::store(const Place& place, const Way& known) {
-  Block& block = blocks_[place.block];
+bool Table<L, Locks>::store(Hold& hold, const Place& place, const Way& known) {
+  const Block& block = blocks_[place.block];
   if (is_open<L>(block, known)) {
-    walk<L>(block, known, place.fingerprint);
+    walk<L>(hold.change(place.block), known, place.fingerprint);
     return true;
   }
   Way way;
   if (!find_free_way<L>(kernels_, block, place.bucket, way)) return false;
-  walk<L>(block, way, place.fingerprint);
+  walk<L>(hold.change(place.block), way, place.fingerprint);
   return true;
 }
 
@@ -36,8 +36,8 @@ auto Table<L, Locks>::place(const Place& home) -> Result {
         // Home's mark covers the class by now, so home need not be as it was a moment ago.
         const Place away = moved(geometry_, home);
         hold.add(away.block);
-        if (store(away, room.way) || store(home, Way())) return Outcome::stored;
-      } else if (store(home, room.way)) {
+        if (store(hold, away, room.way) || store(hold, home, Way())) return Outcome::stored;
+      } else if (store(hold, home, room.way)) {
         return Outcome::stored;
       }
     }
@@ -87,8 +87,8 @@ auto Table<L, Locks>::insert_unique(const Place& home) -> Result {
 
 template <class L, class Locks>
 bool Table<L, Locks>::insert_at_home(const Place& home) {
-  const Hold hold(blocks_, home.block);
-  return store(home, Way());
+  Hold hold(blocks_, home.block);
+  return store(hold, home, Way());
 }
 
 template <class L, class Locks>
@@ -105,9 +105,9 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
       if (!still(old, old_home, hold)) continue;
       Way way;
       if (find_free_way<L>(kernels_, blocks_[target.block], target.bucket, way)) {
-        if (old) L::set(blocks_[old->block], first_slot(copies(*old)), 0);
+        if (old) L::set(hold.change(old->block), first_slot(copies(*old)), 0);
         NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
-        walk<L>(blocks_[target.block], way, target.fingerprint);
+        walk<L>(hold.change(target.block), way, target.fingerprint);
         replaced = old.has_value();
         return Outcome::stored;
       }
@@ -148,7 +148,7 @@ template <class L, class Locks>
 bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
   Hold hold(blocks_, home.block);
   if (hint != 0 && L::get(blocks_[home.block], first_slot(hint)) == home.fingerprint) {
-    L::set(blocks_[home.block], first_slot(hint), 0);
+    L::set(hold.change(home.block), first_slot(hint), 0);
     return true;
   }
   Place place = home;
@@ -162,7 +162,7 @@ bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
     }
   }
   if (found == 0) return false;
-  L::set(blocks_[place.block], first_slot(found), 0);
+  L::set(hold.change(place.block), first_slot(found), 0);
   return true;
 }
 
@@ -174,11 +174,15 @@ auto Table<L, Locks>::read(const Place& home, Work&& work) const {
     View view(blocks_);
     auto result = work(view);
     if (view.valid()) return result;
+    if (NESTLINE_LOCK_AT_ONCE) break;
     backoff.pause();
   }
-  const Hold hold(blocks_, home.block, moved(geometry_, home).block);
-  NoLocks::View view(blocks_);
-  return work(view);
+  Hold hold(blocks_, home.block);
+  for (;;) {
+    HeldView<Hold> view(hold);
+    auto result = work(view);
+    if (view.valid()) return result;
+  }
 }
 
 template <class L, class Locks>
@@ -202,6 +206,11 @@ unsigned Table<L, Locks>::count(const Place& home) const {
     }
     return static_cast<unsigned>(found);
   });
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::contains(const Place& home) const {
+  return read(home, [&](auto& view) { return find(view, home).has_value(); });
 }
 
 template class Table<Layout<8>, NoLocks>;

@@ -66,6 +66,8 @@ class Table {
   void prefetch_away(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
+  // Whether there is one. Kernels::try_contains is faster where no writer is near.
+  [[nodiscard]] bool contains(const Place& home) const;
 
  private:
   enum class Copies : bool { refused, allowed };
@@ -74,9 +76,9 @@ class Table {
 
   template <Copies kCopies>
   Result place(const Place& home);
-  // Stores in this block, which is held, if there is a way to a free slot: the one that is known,
-  // if it is open.
-  bool store(const Place& place, const Way& known);
+  // Stores in this block, which `hold` holds, if there is a way to a free slot: the one that is
+  // known, if it is open.
+  bool store(Hold& hold, const Place& place, const Way& known);
   // Makes room for a newcomer, or tells why there is none. Holds nothing before and after.
   struct Room {
     bool away = false;  // in its alternate, and home's mark covers it
@@ -104,7 +106,7 @@ class Table {
   // Whether a key may be in its alternate, by the mark of its home, and which block that is.
   [[nodiscard]] bool may_be_away(const Block& block, const Place& home, Place& away) const;
 
-  Block* blocks_;
+  const Block* blocks_;  // changed through Hold
   Geometry geometry_;
   const Kernels& kernels_;
 };

@@ -1,7 +1,7 @@
 // ConcurrentFilter is linearizable: random histories of two to four threads on few keys, at each
 // width, in each family of scenes (history_scene.h). And the test has teeth: when readers trust
-// what they saw without comparing headers, it fails, at random and in the one construct that shows
-// why they have to.
+// what they saw without comparing headers, or writers give the old header of a changed block back,
+// it fails, at random and in the one construct that shows why they may not.
 //
 // Linked with nestline_hooked, whose readers and writers stop for a moment at the points that
 // lib/place/test_hooks.h names.
@@ -32,15 +32,23 @@
 namespace nestline::test {
 namespace {
 
+enum class Readers : std::uint8_t { as_ever, lock_at_once };
+enum class Fault : std::uint8_t { none, skip_validation, forget_changes };
+
 // Sets the hooks while it lives.
 class Hooks {
  public:
-  Hooks(bool skip_validation, void (*at_point)(int)) {
-    test_hooks::skip_validation = skip_validation;
+  explicit Hooks(void (*at_point)(int), Fault fault = Fault::none,
+                 Readers readers = Readers::as_ever) {
+    test_hooks::skip_validation = fault == Fault::skip_validation;
+    test_hooks::forget_changes = fault == Fault::forget_changes;
+    test_hooks::lock_at_once = readers == Readers::lock_at_once;
     test_hooks::at_point = at_point;
   }
   ~Hooks() {
     test_hooks::skip_validation = false;
+    test_hooks::forget_changes = false;
+    test_hooks::lock_at_once = false;
     test_hooks::at_point = nullptr;
   }
   Hooks(const Hooks&) = delete;
@@ -73,8 +81,13 @@ class HistoryTest : public testing::TestWithParam<std::tuple<int, Family>> {
 TEST_P(HistoryTest, LinearizableAtFullSpeed) { play(1); }
 
 TEST_P(HistoryTest, LinearizableWithWaitsInside) {
-  const Hooks hooks(false, perturb);
+  const Hooks hooks(perturb);
   play(1'000'001);
+}
+
+TEST_P(HistoryTest, LinearizableWithReadersThatLock) {
+  const Hooks hooks(perturb, Fault::none, Readers::lock_at_once);
+  play(2'000'001);
 }
 
 std::string parameter_name(const testing::TestParamInfo<std::tuple<int, Family>>& info) {
@@ -86,18 +99,23 @@ INSTANTIATE_TEST_SUITE_P(All, HistoryTest,
                          testing::Combine(testing::Values(8, 12, 16), testing::ValuesIn(kFamilies)),
                          parameter_name);
 
-class BrokenProtocol : public testing::TestWithParam<int> {};
+class BrokenProtocol : public testing::TestWithParam<int> {
+ protected:
+  void expect_caught(Fault fault) {
+    const Hooks hooks(
+        [](int point) { point == NESTLINE_POINT_HOME_READ ? linger() : perturb(point); }, fault);
+    Crew crew;
+    constexpr std::uint64_t kMost = 20'000;
+    const Verdict verdict =
+        play_histories<ConcurrentFilter>(crew, Family::crossed, GetParam(), 1, kMost, true);
+    EXPECT_GT(verdict.failed, 0u) << "not caught in " << verdict.played << " histories";
+    RecordProperty("histories", static_cast<int>(verdict.played));
+  }
+};
 
-TEST_P(BrokenProtocol, ReadersWithoutValidationAreCaught) {
-  const Hooks hooks(
-      true, [](int point) { point == NESTLINE_POINT_HOME_READ ? linger() : perturb(point); });
-  Crew crew;
-  constexpr std::uint64_t kMost = 20'000;
-  const Verdict verdict =
-      play_histories<ConcurrentFilter>(crew, Family::crossed, GetParam(), 1, kMost, true);
-  EXPECT_GT(verdict.failed, 0u) << "not caught in " << verdict.played << " histories";
-  RecordProperty("histories", static_cast<int>(verdict.played));
-}
+TEST_P(BrokenProtocol, ReadersWithoutValidationAreCaught) { expect_caught(Fault::skip_validation); }
+
+TEST_P(BrokenProtocol, ChangesWithoutANewVersionAreCaught) { expect_caught(Fault::forget_changes); }
 
 // Makes one thread stop at a point while another one works.
 class Stop {
@@ -190,15 +208,15 @@ TEST_P(BrokenProtocol, AKeyThatChangesPlacesBehindTheReader) {
   }};
   for (const auto& form : questions) {
     const Question& question = form.second;
-    for (const bool validate : {true, false}) {
-      SCOPED_TRACE(std::string(form.first) + (validate ? ", validated" : ", not validated"));
+    for (const Fault fault : {Fault::none, Fault::skip_validation, Fault::forget_changes}) {
+      SCOPED_TRACE(std::string(form.first) + ", fault " + std::to_string(static_cast<int>(fault)));
       Construct construct(GetParam());
       const Hash x{construct.x};
       const Hash y{construct.y};
       ConcurrentFilter filter(std::move(*construct.filter));
       EXPECT_TRUE(filter.may_contain(x));
       Stop stop;
-      const Hooks hooks(!validate, Stop::at_point);
+      const Hooks hooks(Stop::at_point, fault);
       bool found = false;
       std::thread reader([&] {
         Stop::arm(NESTLINE_POINT_HOME_READ);
@@ -210,7 +228,7 @@ TEST_P(BrokenProtocol, AKeyThatChangesPlacesBehindTheReader) {
       Stop::release();
       reader.join();
       // x was there all the time.
-      EXPECT_EQ(found, validate);
+      EXPECT_EQ(found, fault == Fault::none);
       EXPECT_TRUE(filter.may_contain(x));
       const Filter frozen = std::move(filter).freeze();
       EXPECT_EQ(Construct::copies(frozen, x.value), std::pair(1, 0));
