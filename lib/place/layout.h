@@ -12,8 +12,8 @@
 // Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
 // (bit 8), version (bits 9..31). The filter without locks keeps lock and version at 0.
 //
-// Everything is stored by single stores that others may see at once (memory_order.h), a slot's
-// fingerprint by one store at 8 and 16 bits and by two at 12.
+// Everything is stored by single stores that others may see at once (memory_order.h): the header as
+// a whole, a slot's fingerprint by one store at 8 and 16 bits and by two at 12.
 //
 // A fingerprint is never 0, a 12-bit one has a low byte that is not 0; so a slot is free when its
 // first byte (8, 12 bit) or halfword (16 bit) is 0.
@@ -45,11 +45,14 @@ struct alignas(kBlockBytes) Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
 
   // Classes below the mark may be away in their alternates; 0: no key is.
-  [[nodiscard]] std::uint32_t mark() const { return load_shared(bytes[kMarkByte]); }
+  [[nodiscard]] std::uint32_t mark() const {
+    return to_header(load_relaxed(header_word())) & kHeaderMark;
+  }
   // Makes the mark cover `spill_class`. A mark never falls.
   void raise_mark(std::uint32_t spill_class) {
-    if (mark() <= spill_class) {
-      store_shared(bytes[kMarkByte], static_cast<std::uint8_t>(spill_class + 1));
+    const std::uint32_t header = to_header(load_relaxed(header_word()));
+    if ((header & kHeaderMark) <= spill_class) {
+      store_release(header_word(), to_header((header & ~kHeaderMark) | (spill_class + 1)));
     }
   }
 

@@ -14,6 +14,20 @@
 // ThreadSanitizer, which knows no fences and reports the race, readable_block() (match-inl.h)
 // copies the block by atomic words first: the same protocol without the race, and slower.
 //
+// Sizes. The C++ memory model has no word for atomic accesses of different sizes to the same bytes,
+// and there are such here. Fingerprints are stored by bytes and halfwords, and read by vectors and,
+// in copy_shared, by words of 64 bits, the last of which has the header in it. On the processors we
+// support (x86, ARMv8, RISC-V, s390x) that is well defined: no aligned access straddles a line of
+// the cache, a load takes for each byte a value that was stored there, in the order in which the
+// line got them, and acquire and release hold for a load that saw any byte of a store. A vector
+// may see two stores to one line in the wrong order; the second look at the header is for that.
+//
+// The header itself is loaded, compared and exchanged, and stored as one word of 32 bits and in no
+// other way, the mark with it: only its lock's holder stores it, and an exchange by anybody else
+// fails meanwhile. A store of the mark's byte alone would be right as well, since an exchange, even
+// one that fails and writes back what it found, has the line for itself. But the load of the word
+// when the lock is given back would have to wait until the byte has left the store buffer.
+//
 // That two readers see the inserts of two writers in the same order needs a processor on which a
 // store becomes visible to all others at once, as x86, ARMv8 and RISC-V are.
 #ifndef NESTLINE_LIB_PLACE_MEMORY_ORDER_H_
@@ -39,11 +53,6 @@ namespace nestline {
 using SharedHalfword [[gnu::may_alias]] = std::uint16_t;
 using SharedWord [[gnu::may_alias]] = std::uint32_t;
 using SharedLongword [[gnu::may_alias]] = std::uint64_t;
-
-// A byte that others may write meanwhile.
-inline std::uint8_t load_shared(const std::uint8_t& from) {
-  return __atomic_load_n(&from, __ATOMIC_RELAXED);
-}
 
 // Stores that other threads may see at once. Release: a thread that sees one also sees that its
 // block was locked before.
@@ -82,7 +91,7 @@ inline void store_before_load() {
 #endif
 }
 
-// A header nobody depends on yet.
+// A header nobody depends on yet, or that only this thread stores now.
 inline std::uint32_t load_relaxed(const SharedWord& from) {
   return __atomic_load_n(&from, __ATOMIC_RELAXED);
 }
