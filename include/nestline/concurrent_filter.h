@@ -1,6 +1,7 @@
 // The cuckoo filter that any number of threads read and change at the same time.
 //
-// Readers take no lock and write no shared memory; a writer locks one or two blocks of 64 bytes.
+// A question takes no lock and writes no shared memory, unless writers change its blocks again and
+// again: then it locks them for a moment. A writer locks one or two blocks of 64 bytes.
 //
 //   nestline::ConcurrentFilter filter({.capacity = 1'000'000, .max_capacity = 4'000'000});
 //   // from any thread, at any time:
@@ -37,17 +38,33 @@ namespace nestline {
 /// exact while no writer runs.
 ///
 /// Progress: a question retries a bounded number of times when writers change its blocks, then it
-/// takes their locks; an insert that is overtaken again and again makes the other writers wait for
-/// it. So no call goes on for ever, and a full filter answers `full` however many writers there
-/// are. A failed insert has changed nothing that can be asked for, but it may have moved other
-/// keys' fingerprints.
+/// takes the locks of those that it looks at, one or two; an insert that is overtaken again and
+/// again makes the other writers wait for it. So no call goes on for ever, and a full filter
+/// answers `full` however many writers there are. A failed insert has changed nothing that can be
+/// asked for, but it may have moved other keys' fingerprints.
 ///
 /// While the filter grows, or merge, clear or snapshot runs, questions go on undisturbed and
 /// writers wait. Memory that is no longer used is freed when no question can be in it, by userspace
 /// RCU (liburcu): the thread that grows waits for the questions that are running, which are short,
 /// batches being cut into chunks. So no member that changes the filter may be called inside an
-/// urcu_bp_read_lock() of the program's own. After fork() the child may use the filter if the
-/// process had one thread, or was quiet, at that moment.
+/// urcu_bp_read_lock() of the program's own.
+///
+/// Threads and memory: a thread's first call on any filter of this kind registers it with liburcu,
+/// which takes a little memory now and then (256 bytes a thread, in pieces that double) and ends
+/// the process by abort() where the system refuses it. register_thread() does this ahead, and
+/// reports it. The constructors do it for their own thread.
+///
+/// Signals: a handler may ask and count, if the thread that it interrupted has registered and is in
+/// no call on the same filter. The interrupted call may hold the lock of a block, and the handler
+/// would wait for it for ever. A handler must not change a filter, nor leave by longjmp.
+///
+/// Cancellation: no member is a cancellation point, so a thread that is cancelled ends after the
+/// call. Asynchronous cancellation must be off: a lock would stay taken.
+///
+/// fork(): the child may use the filter if no other thread was in a call on any filter of this kind
+/// at that moment. A change that was under way is never finished in the child, and its locks stay
+/// taken there. Where threads cannot be kept quiet, take a snapshot() before fork(): the child may
+/// use that, which has no locks, whatever the other threads did.
 class NESTLINE_EXPORT ConcurrentFilter {
  public:
   struct State;  // private to the library
@@ -59,6 +76,12 @@ class NESTLINE_EXPORT ConcurrentFilter {
   ConcurrentFilter(ConcurrentFilter&& other) noexcept;
   ConcurrentFilter& operator=(ConcurrentFilter&& other) noexcept;
   ~ConcurrentFilter();
+
+  /// Registers the calling thread with liburcu (see above), once and for all filters; later calls
+  /// do nothing. Afterwards no question of this thread needs memory. Throws std::bad_alloc when the
+  /// system refuses a MiB, which covers 4,000 threads; another thread that takes what is left at
+  /// the same moment can still end the process.
+  static void register_thread();
 
   /// The filter without locks, in the same memory; this one can then only be destroyed or assigned
   /// to. Nobody else may use it meanwhile. One pass over the memory, which clears the versions.

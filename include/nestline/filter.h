@@ -82,6 +82,11 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
 /// Thread safety: const members may run in any number of threads while no other member runs.
 /// Moving leaves a filter that can only be destroyed or assigned to.
 ///
+/// Signals, cancellation, fork(): a signal handler counts as a thread here: it must not ask a
+/// filter that the interrupted thread is changing. No member is a cancellation point. A child
+/// process has a filter of its own, whole if no other thread was changing it at the moment of
+/// fork().
+///
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
 /// nearly full filter, which looks at no more than a fixed number of blocks before it says `full`.
 /// A batch does the same work as its keys one by one in the order given, with the memory latency

@@ -15,7 +15,7 @@
 //       them with nestline_free_bytes. Nothing that is passed in is kept after the call.
 //   C2  Threads. Any number of threads may make any calls on one filter at the same time, except
 //       nestline_free, which must be the last one. Each call on one key takes effect at one
-//       instant; questions take no lock (concurrent_filter.h says more, also about fork).
+//       instant. A question takes no lock unless changes overtake it again and again.
 //   C3  Errors. A function that can fail has `error` as its last argument. It sets *error to NULL
 //       when it did what was asked, and otherwise to a sentence in English. `error` may be NULL.
 //       The returned value tells of a failure as well; each function says how.
@@ -33,6 +33,13 @@
 //   C8  Numbers. Sizes of memory and lengths of arrays are size_t, numbers of keys uint64_t.
 //   C9  Answers. "False" of a question means certainly not; when a question fails, it answers
 //       true, which is never wrong.
+//   C10 Processes. A signal handler may ask a filter if the thread that it interrupted has
+//       registered (nestline_register_thread) and is in no call on that filter; it must not change
+//       one. A thread may be cancelled, with the deferred cancellation that is the default, in any
+//       call but those that read or write a file, in which it ends the process; it ends after the
+//       call. After fork() the child may use a filter if no other thread was in a call of this
+//       library at that moment. If one was, the child may only ask a copy that was made before
+//       (nestline_copy). concurrent_filter.h says why.
 //
 // Each function costs what its C++ twin in filter.h and concurrent_filter.h costs, and means the
 // same; bounds and formulas stand there.
@@ -96,6 +103,12 @@ typedef size_t (*nestline_read)(void* context, void* bytes, size_t size);
 
 /// The version of the library, as "0.1.0".
 NESTLINE_EXPORT const char* nestline_version(void);
+
+/// Registers the calling thread, which its first call on any filter does otherwise. That takes a
+/// little memory now and then, and where the system refuses it the first call ends the process by
+/// abort(); this one says so instead: false, when the system refuses a MiB. Later calls do nothing.
+/// Functions that make a filter register their own thread.
+NESTLINE_EXPORT bool nestline_register_thread(const char** error);
 
 // Filters come and go. Those that return a filter return NULL when they fail.
 

@@ -81,6 +81,13 @@ using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names
 
 const char* nestline_version(void) { return NESTLINE_VERSION; }
 
+bool nestline_register_thread(const char** error) {
+  return guarded(error, false, [] {
+    nestline::ConcurrentFilter::register_thread();
+    return true;
+  });
+}
+
 nestline_filter* nestline_create(const nestline_options* options, const char** error) {
   return make_handle(error, [&] { return nestline::ConcurrentFilter(options_of(options)); });
 }

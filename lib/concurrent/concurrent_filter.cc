@@ -98,6 +98,8 @@ bool contains_integer(const Filter::State& table, std::uint64_t key) {
   return answer == Answer::yes;
 }
 
+// Nothing throws here but what asks for memory: locking a plain mutex has no error, and waiting on
+// an atomic none either.
 bool make_way(State& state, const Tried& tried) noexcept {
   // Room for so many keys is pretended before a filter that cannot grow is tried again: each thread
   // gets its share of it (key_count.h).
@@ -139,12 +141,16 @@ Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
 
 // The state takes the filter's when there is memory for it, so that nothing is lost without.
-ConcurrentFilter::ConcurrentFilter(Filter&& filter)
-    : state_(std::make_unique<State>(std::move(filter))) {}
+ConcurrentFilter::ConcurrentFilter(Filter&& filter) {
+  register_thread();
+  state_ = std::make_unique<State>(std::move(filter));
+}
 
 ConcurrentFilter::ConcurrentFilter(ConcurrentFilter&& other) noexcept = default;
 ConcurrentFilter& ConcurrentFilter::operator=(ConcurrentFilter&& other) noexcept = default;
 ConcurrentFilter::~ConcurrentFilter() = default;
+
+void ConcurrentFilter::register_thread() { register_reader(); }
 
 Filter ConcurrentFilter::freeze() && {
   std::unique_ptr<Filter::State> table = state_->release();

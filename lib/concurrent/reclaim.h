@@ -6,10 +6,20 @@
 // that the thread which frees waits for all readers of the process that are inside at that moment.
 // So reading sections are short: one lookup, or one chunk of a batch.
 //
+// A thread registers at its first section, with its signals blocked. liburcu takes the memory for
+// that by mmap and mremap, 256 bytes a thread in chunks that double from 2 KiB on, and calls
+// abort() where the system refuses it. It has no way to report this, so register_reader() looks
+// ahead.
+//
 // liburcu is not compiled for ThreadSanitizer, which therefore has to be told what it orders.
 #ifndef NESTLINE_LIB_CONCURRENT_RECLAIM_H_
 #define NESTLINE_LIB_CONCURRENT_RECLAIM_H_
 
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "lib/filter/storage.h"
 #include "lib/place/memory_order.h"
 
 // Sanitizers see what is compiled here: the thread sanitizer does not know liburcu's orders, and
@@ -49,9 +59,35 @@ class ReadSection {
   ReadSection& operator=(const ReadSection&) = delete;
 };
 
+// Registers the calling thread, so that its sections need no memory. Throws std::bad_alloc, unless
+// another thread takes the memory just after it was found to be there.
+inline void register_reader() {
+  // A chunk for 4,096 threads: no system that gives this refuses what liburcu asks for then.
+  constexpr std::uint64_t kRoom = (std::uint64_t{1} << 20) / kBlockBytes;
+  thread_local bool registered = false;
+  if (registered) return;
+  (void)Storage::allocate(kRoom);  // and given back at once
+  urcu_bp_register_thread();
+  registered = true;
+}
+
+// While it lives, the thread is not cancelled. It must not be: liburcu waits for readers in poll(),
+// which is a cancellation point, while it holds a mutex.
+class Uncancelled {
+ public:
+  Uncancelled() noexcept { (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancelled() { (void)::pthread_setcancelstate(before_, &before_); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 // Returns when every section that had begun before has ended; sections that begin later see
 // everything that was written before. Not to be called inside a section.
 inline void wait_for_readers() noexcept {
+  const Uncancelled uncancelled;
   urcu_bp_synchronize_rcu();
 #if NESTLINE_TSAN
   __tsan_acquire(&grace_period_mark);

@@ -290,6 +290,8 @@ static void test_whole(void) {
 int main(void) {
   const char* version = nestline_version();
   CHECK(version[0] >= '0' && version[0] <= '9' && strchr(version, '.') != NULL);
+  WORKS(nestline_register_thread(error));
+  CHECK(nestline_register_thread(NULL));
   make_keys();
   test_options();
   test_one_key();
