@@ -276,14 +276,20 @@ Added CuckooValue::add_unique(std::string_view item, std::uint64_t most_generati
 Added CuckooValue::update(std::string_view old_item, std::string_view new_item,
                           std::uint64_t most_generations) noexcept {
   const Item old_hashes = item_of(old_item);
+  const Item new_hashes = item_of(new_item);
   if (!exists_of(old_hashes)) return Added::missing;
+  // An item that takes its own place: adding it might drop the entry that erasing it then needs.
+  if (new_hashes.hash == old_hashes.hash) {
+    ++deletes_;
+    return Added::added;
+  }
   try {
     // So that erasing cannot fail once the new item is in.
     ledger_.prepare(old_hashes.hash);
   } catch (const std::bad_alloc&) {
     return Added::no_memory;
   }
-  const Added added = add_item(item_of(new_item), most_generations);
+  const Added added = add_item(new_hashes, most_generations);
   if (added == Added::added) erase_item(old_hashes);
   ledger_.drop_prepared(old_hashes.hash);
   return added;
@@ -298,7 +304,7 @@ Added CuckooValue::add_item(const Item& item, std::uint64_t most_generations) no
     if (copies >= 0) return store(item, most_generations);
     ledger_.add(item.hash, 1, item.redisbloom);
     return Added::added;
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // a generation's options are in bounds: nothing else is thrown
     return Added::no_memory;
   }
 }

@@ -174,6 +174,7 @@ TEST(CuckooValue, IsFullAtItsCapacityWithoutExpansion) {
   EXPECT_EQ(value->add(name(5)), Added::full);
   EXPECT_EQ(value->add(name(1)), Added::full);
   EXPECT_EQ(value->update(name(1), name(6)), Added::full);
+  EXPECT_EQ(value->update(name(1), name(1)), Added::added);
   EXPECT_TRUE(value->exists(name(1)));
   EXPECT_TRUE(value->erase(name(1)));
   EXPECT_EQ(value->add(name(5)), Added::added);
