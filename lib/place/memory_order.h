@@ -22,11 +22,11 @@
 // line got them, and acquire and release hold for a load that saw any byte of a store. A vector
 // may see two stores to one line in the wrong order; the second look at the header is for that.
 //
-// The header itself is loaded, compared and exchanged, and stored as one word of 32 bits and in no
-// other way, the mark with it: only its lock's holder stores it, and an exchange by anybody else
-// fails meanwhile. A store of the mark's byte alone would be right as well, since an exchange, even
-// one that fails and writes back what it found, has the line for itself. But the load of the word
-// when the lock is given back would have to wait until the byte has left the store buffer.
+// A header is exchanged and stored as one word of 32 bits only, the mark with it. Only the thread
+// that holds its lock stores it; an exchange by any other thread fails meanwhile. A store of the
+// mark's byte alone would be right too: an exchange, even one that fails and writes back what it
+// found, has the line for itself. But giving the lock back loads the word, and that load would have
+// to wait until the byte has left the store buffer.
 //
 // That two readers see the inserts of two writers in the same order needs a processor on which a
 // store becomes visible to all others at once, as x86, ARMv8 and RISC-V are.

@@ -38,19 +38,18 @@
 //       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
 //   R3  No, or a number, counts only if every block that was looked at was unlocked, and its
 //       header is the same when all of them have been read.
-//   R4  After kReadTries it takes the locks, as a writer does, of the blocks that it looks at:
-//   home,
-//       and the alternate as in R1. It changes nothing, so it makes no other reader look again, but
-//       for one that comes while it holds the lock.
+//   R4  After kReadTries it takes the locks, as a writer does, but only of the blocks that it looks
+//       at: home, and the alternate as in R1. It changes nothing, so other readers have to look
+//       again only if they come while it holds the lock.
 //
-// Why a block that was held and not changed may have its old header back (W1). Take a block that a
-// reader found unlocked with header h, and unlocked with h again after it has read it. Who changed
-// the block meanwhile, took its lock after the first look and gave it back before the second one,
-// and left a higher version; a later holder keeps that version or raises it, so the second look
-// would not have given h. Holders that changed nothing may have come and gone; they left h and the
-// bytes as they were, and what the reader read is still what stood there all the time. The loads
-// are in order whoever stored h: it was stored after the last change of the block, by the thread
-// that made the change or by one that took the lock from it.
+// Why a block that was held and not changed may have its old header back (W1). A reader finds a
+// block unlocked with header h, reads it, and finds it unlocked with h again. A writer that changed
+// the block in between took its lock after the first look, gave it back before the second one, and
+// left a higher version. Later holders keep that version or raise it, so the second look would not
+// have given h. Holders that changed nothing left h and the bytes as they were, so the reader has
+// read what stood there all the time. Its loads are in order whichever holder stored h: that holder
+// made the last change of the block itself, or took the lock from the one before it, and so on back
+// to the last change.
 //
 // Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
 // nor B changed between the reading of A and the check, for changing them locks them and unlocking
