@@ -1,74 +1,77 @@
 // How readers and writers share blocks: the protocol, and the two lock policies that table.h and
-// spill.h take as a parameter. NoLocks is the filter of one thread; with it everything here is
-// nothing at run time.
+// spill.h take as a parameter. NoLocks is for the filter of one thread; it compiles everything here
+// to nothing.
 //
-// Each block has a lock bit and a version in its header (layout.h). A block is its own stripe.
+// Each block has a lock bit and a version in its header (layout.h). There is one lock per block.
 //
 // Writers
-//   W1  Whoever changes a block holds its lock, and nobody else changes it meanwhile. Giving back
-//       the lock of a block that was changed advances its version, in the same store. A block that
-//       was held and not changed gets its old header back. Hold::change() is the only way to a
-//       block that can be written, so that Hold knows which.
-//   W2  A thread holds at most two locks. It takes the second one while holding the first only if
-//       it is the one of the higher block, or if it is free at that moment; otherwise it gives the
-//       first one back and takes both in order, and looks again.
-//   W3  What an operation decides on (is there a copy, is there room) it looks at under the locks
-//       of the blocks in question, and it keeps them until what it decided is done. So every
-//       operation takes effect while it holds all the locks it depends on. Only update, whose keys
-//       have four blocks, may look at the old key's home or, where it found none, at both its
-//       blocks as a reader does (R3) while it holds the block it stores in: the absence was true
-//       then, and nobody can tell the new key's absence from that instant on.
-//   W4  Inside a displacement a fingerprint is copied first and cleared after. A move to the
-//       alternate holds both blocks; home's mark is raised first, then the fingerprint is copied,
-//       then cleared. update clears the old key before it stores the new one.
+//   W1  A thread changes a block only while it holds its lock, so no other thread changes it
+//       meanwhile. Releasing the lock of a changed block advances its version, in the same store. A
+//       block that was held but not changed gets its old header back. Hold::change() is the only
+//       way to get a writable block, so Hold knows which blocks changed.
+//   W2  A thread holds at most two locks. It takes the second while holding the first only if the
+//       second is of the higher block, or free at that moment. Otherwise it releases the first,
+//       takes both in order and looks again.
+//   W3  An operation decides (is there a copy, is there room) under the locks of the blocks in
+//       question, and it keeps the locks until it has done what it decided. So every operation
+//       takes effect while it holds all the locks it depends on. Only update, whose keys have four
+//       blocks, may look at the old key's home or, if it found no copy, at both its blocks as a
+//       reader does (R3) while it holds the block it stores in: the absence was true then, and from
+//       that instant on no other thread can see that the new key is absent.
+//   W4  A displacement copies a fingerprint first and clears it after. A move to the alternate
+//       holds both blocks; it raises home's mark first, then copies the fingerprint, then clears
+//       it. update clears the old key before it stores the new one.
 //   W5  Room is made before the newcomer is placed: spill.h searches a chain of moves without
 //       locks, on copies of the blocks, and carries them out from the far end, each under its two
-//       locks, if the victim is still where it was and there still is room for it. Each move by
-//       itself leaves the same keys in the filter: no harm when the rest is given up.
-//   W6  Who is overtaken kMostTries times tells its caller, which makes the other writers wait
-//       (concurrent_state.h) and is then not overtaken again and again: only readers lock then.
-//   W7  A writer returns when all others can see what it stored: counting the key does that, which
-//       is a read-modify-write, and where none is counted store_before_load(). Otherwise it might
-//       see the past of another block in its next question, and the other writer of this one.
+//       locks, if the victim is still where it was and there is still room for it. Each single move
+//       leaves the same keys in the filter, so giving up the rest does no harm.
+//   W6  A writer overtaken kMostTries times tells its caller. The caller makes the other writers
+//       wait (concurrent_state.h). Then only readers take locks, and it is not overtaken again and
+//       again.
+//   W7  A writer returns only when all other threads can see what it stored. Counting the key
+//       ensures that, being a read-modify-write; where no key is counted, store_before_load() does.
+//       Otherwise this writer's next lookup might see another block's past, and that block's writer
+//       the past of this one.
 //
 // Readers
-//   R1  A reader looks at home, and at the alternate if home's mark as it was then covers the
+//   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the
 //       class.
-//   R2  A match says yes at once; read_before() keeps the thread's next question from overtaking
-//       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
-//   R3  No, or a number, counts only if every block that was looked at was unlocked, and its
-//       header is the same when all of them have been read.
-//   R4  After kReadTries it takes the locks, as a writer does, but only of the blocks that it looks
-//       at: home, and the alternate as in R1. It changes nothing, so other readers have to look
-//       again only if they come while it holds the lock.
+//   R2  A match says yes at once; read_before() keeps the thread's next lookup from overtaking it.
+//       (At 12 bits, where a fingerprint is two bytes, only under R3.)
+//   R3  A no, or a number, counts only if every block looked at was unlocked and its header is
+//       unchanged after all of them have been read.
+//   R4  After kReadTries a reader takes locks, as a writer does, but only of the blocks that it
+//       looks at: home, and the alternate as in R1. It changes nothing, so other readers must look
+//       again only if they look while it holds the lock.
 //
-// Why a block that was held and not changed may have its old header back (W1). A reader finds a
+// Why a block that was held but not changed may get its old header back (W1). A reader finds a
 // block unlocked with header h, reads it, and finds it unlocked with h again. A writer that changed
-// the block in between took its lock after the first look, gave it back before the second one, and
-// left a higher version. Later holders keep that version or raise it, so the second look would not
-// have given h. Holders that changed nothing left h and the bytes as they were, so the reader has
-// read what stood there all the time. Its loads are in order whichever holder stored h: that holder
-// made the last change of the block itself, or took the lock from the one before it, and so on back
-// to the last change.
+// the block in between took its lock after the first look, released it before the second, and left
+// a higher version. Later holders keep that version or raise it, so the second look would not have
+// found h. Holders that changed nothing left h and the bytes alone, so the reader has read what
+// stood there all the time. Its loads are ordered whichever holder stored h: that holder made the
+// last change of the block itself, or took the lock after the holder before it, and so on back to
+// the last change.
 //
 // Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
-// nor B changed between the reading of A and the check, for changing them locks them and unlocking
-// changes the header then (so does raising the mark). So both were read as they stood at one
-// instant, at which no writer that changes one of them was between W3's start and end; then I1 of
-// table.h holds: x's fingerprint is in A, or in B and the mark covers it. This includes the keys x
-// and y with equal fingerprint and phase where y's home is B and its alternate A: x is stored in B;
-// a reader of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader
-// finds nothing in B. The copy in A now stands for x. A has changed, its header too, and the reader
-// starts again. A header is 23 bits of version: a reader would have to sleep through exactly
-// 8,388,608 changes of one block (or a multiple) between two loads to take it for unchanged.
+// nor B changed between the reading of A and the check: a change locks the block, and unlocking
+// then changes the header (so does raising the mark). So both were read as they stood at one
+// instant, and at that instant no writer that changes either of them was between W3's start and
+// end. Then I1 of table.h holds: x's fingerprint is in A, or in B and the mark covers it. This
+// includes the keys x and y with equal fingerprint and phase where y's home is B and its alternate
+// A: x is stored in B; a reader of x finds nothing in A; y is inserted, spills to A and is erased
+// from B; the reader finds nothing in B. The copy in A now stands for x. A has changed, and so has
+// its header, so the reader starts again. A header is 23 bits of version: a reader would have to
+// sleep through exactly 8,388,608 changes of one block (or a multiple) between two loads to mistake
+// it for unchanged.
 //
 // A yes at once is right too: the fingerprint was there when it was read, so by W4 a key of that
 // class was in the filter at that instant or was being placed, and its reader linearizes the
-// insert; a no by another reader comes only after the locks are back.
+// insert; another reader can say no only after the locks are released.
 //
 // Why no two writers wait for each other. A thread that waits for a lock holds none, or it holds
-// one lock of a lower block. So along any chain of waiting threads the blocks go up, and no chain
-// ends where it began. Lock holders wait for nothing else: they neither allocate nor wait for
+// one lock of a lower block. So along any chain of waiting threads the block numbers rise, and no
+// chain ends where it began. Lock holders wait for nothing else: they neither allocate nor wait for
 // readers.
 #ifndef NESTLINE_LIB_TABLE_LOCKING_H_
 #define NESTLINE_LIB_TABLE_LOCKING_H_
@@ -85,15 +88,15 @@
 
 namespace nestline {
 
-// A block that its holder is about to change. The operations have the blocks as const and change
-// them through Hold; they are made for blocks that may be changed (table.h).
+// A block that its holder is about to change. Operations see the blocks as const and change them
+// through Hold; the blocks themselves are not const (table.h).
 inline Block& changeable(const Block* blocks, std::uint64_t block) {
   return const_cast<Block&>(blocks[block]);
 }
 
 // One thread at a time.
 struct NoLocks {
-  // Nobody overtakes, so the second try is the last, and the first look counts.
+  // No writer overtakes, so the second try is the last, and the first look counts.
   static constexpr std::uint32_t kMostTries = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t kReadTries = 1;
 
@@ -169,7 +172,7 @@ struct BlockLocks {
     store_release(block.header_word(), Block::to_header((header & ~kHeaderLock) + step));
   }
 
-  // Makes a block of a filter without locks; nobody may use it meanwhile.
+  // Makes it a block of a filter without locks; no other thread may use it meanwhile.
   static void forget_version(Block& block) {
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     store_release(block.header_word(), Block::to_header(header & kHeaderMark));
@@ -198,8 +201,8 @@ struct BlockLocks {
       return block == first_ || block == second_;
     }
 
-    // Holds this block too. False when the first one was given back and taken again for it, so that
-    // it may have changed.
+    // Holds this block too. False when the first had to be released and taken again, so that it may
+    // have changed.
     bool add(std::uint64_t other) {
       if (holds(other)) return true;
       second_ = other;
@@ -224,7 +227,7 @@ struct BlockLocks {
     }
 
    private:
-    // Nothing was changed yet.
+    // Nothing has been changed yet.
     void lock_both() {
       if (second_ < first_) std::swap(first_, second_);
       lock(changeable(blocks_, first_));
@@ -233,12 +236,12 @@ struct BlockLocks {
 
     const Block* blocks_;
     std::uint64_t first_;
-    std::uint64_t second_;  // the same: only one
+    std::uint64_t second_;  // equal to first_: only one is held
     std::uint32_t first_step_ = 0;
     std::uint32_t second_step_ = 0;
   };
 
-  // Copies of up to two blocks, but those that `hold` holds as they are. valid() tells whether they
+  // Copies of up to two blocks; blocks that `hold` holds are not copied. valid() says whether they
   // stood like this at one instant.
   class View {
    public:
@@ -271,7 +274,7 @@ struct BlockLocks {
     std::array<Block, 2> copy_;
   };
 
-  // A copy of the block as it stood at one instant, if that can be had soon.
+  // A copy of the block as it stood at one instant, unless writers keep it busy.
   static const Block& copy_of(const Block& block, Block& copy) {
     Backoff backoff;
     for (std::uint32_t tries = 0; tries < kReadTries; ++tries) {
@@ -284,8 +287,8 @@ struct BlockLocks {
   }
 };
 
-// Blocks for a reader that locks each one it looks at (R4). valid() tells whether it held them all
-// from its first look on; if not, it does when it looks again.
+// Blocks for a reader that locks each one it looks at (R4). valid() says whether it held them all
+// from its first look on; if not, it holds them when it looks again.
 template <class Hold>
 class HeldView {
  public:

@@ -1,28 +1,27 @@
-// How room is made for a newcomer when its home has no free slot that its bucket reaches: a chain
-// of moves to alternates, searched first and then carried out.
+// How an insert makes room when home has no free slot that the newcomer's bucket reaches: it
+// searches a chain of moves to alternates, then carries it out.
 //
 //   home: (displacement) -> slot of victim 1 becomes free
 //   alternate of victim 1: victim 1 -> (displacement) -> slot of victim 2
 //   alternate of victim 2: victim 2 -> (displacement) -> free slot
 //
-// In the first block the newcomer itself may be the one that leaves: then room is made in its
-// alternate, and home's mark is raised for it. The newcomer is placed by the caller, as any other,
-// when room has been made.
+// In the first block the newcomer itself may be the one that leaves: then the chain makes room in
+// its alternate and raises home's mark for it. Once there is room, the caller places the newcomer
+// like any other.
 //
-// The search is breadth first over blocks. In each block the candidates are tried by ascending
-// spill class, so that marks stay as low as they can, kTries of them at most (of those that have
-// another block and whose slot can be reached), and the newcomer's own alternate in any case. A
-// block is used once in a chain, so its blocks can be searched one by one. Nothing is written while
-// searching: an insert that fails has changed nothing. Moves are carried out from the far end, each
-// by itself under the locks of its two blocks; with threads beside, what was found is a hint only,
-// and each move is done if it is still possible (locking.h, W5).
+// The search is breadth first over blocks. In each block it tries candidates by ascending spill
+// class, so that marks stay as low as they can: kTries at most (of those that have another block
+// and whose slot can be reached), and the newcomer's own alternate in any case. A chain uses a
+// block only once, so its blocks can be searched one by one. The search writes nothing: an insert
+// that fails has changed nothing. Moves are carried out from the far end, each under the locks of
+// its two blocks. Beside other threads the chain found is only a hint, and each move is made only
+// if it is still possible (locking.h, W5).
 //
-// Tried and dropped, on Zen 3 at 90 to 95 % load. To find the way, or the first candidates, for a
+// Tried and dropped, on Zen 3 at 90 to 95 % load. Finding the way, or the first candidates, for a
 // key of a batch two to eight keys before its turn: 417 to 470 ns in 256 MiB against 438 to 498,
-// not worth a second form of insert. To search for all reachable slots when the first candidate
-// fails, and not when all have: no difference, since most spills try three. To stop that search at
-// the first reachable candidate: to cover four of sixty slots, thirty to forty have to be looked
-// at.
+// not worth a second form of insert. Searching for all reachable slots when the first candidate
+// fails, instead of when all have: no difference, since most spills try three. Stopping that search
+// at the first reachable candidate: covering four of sixty slots means looking at thirty to forty.
 #ifndef NESTLINE_LIB_TABLE_SPILL_H_
 #define NESTLINE_LIB_TABLE_SPILL_H_
 
@@ -51,7 +50,8 @@ class SpillPlan {
   SpillPlan(const Block* blocks, const Geometry& geometry, const Kernels& kernels)
       : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
-  // Looks for moves that make room for a newcomer; none, if there is room by now. Changes nothing.
+  // Looks for moves that make room for a newcomer; no moves if there is room by now. Changes
+  // nothing.
   bool search(const Place& newcomer) {
     nodes_[0] = {newcomer, 0, kNobody};
     node_count_ = 1;
@@ -62,7 +62,7 @@ class SpillPlan {
     return false;
   }
 
-  // Carries the moves out. False when somebody else has changed the blocks too much meanwhile.
+  // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
   bool carry_out() {
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
@@ -106,7 +106,7 @@ class SpillPlan {
     void add_newcomer(std::uint32_t spill_class) { order_[0] = rank(spill_class, 0); }
     // The next candidate's slot, kNobody for the newcomer; false when all are done.
     bool next(std::uint32_t& slot) {
-      // A rank tells its index; and this loop becomes vectors, std::min_element does not.
+      // A rank contains its index. Compilers vectorize this loop, but not std::min_element.
       std::int16_t least = kDone;
       for (const std::int16_t rank : order_) least = std::min(least, rank);
       if (least == kDone) return false;
@@ -127,10 +127,10 @@ class SpillPlan {
 
   // Tries the candidates of node i's block. True: end_ is the end of a chain.
   //
-  // Whether the arrival can reach a candidate's slot is found out late: almost always it can. So a
-  // candidate whose other block has room is asked for first, and then for the way to its slot,
-  // which is needed anyway. Only when no candidate had both are those that cannot be reached struck
-  // out, and as many others tried.
+  // Almost always the arrival can reach a candidate's slot, so that is checked late: expand first
+  // looks for a candidate whose other block has room, then for the way to its slot, which is needed
+  // anyway. Only when no candidate had both does it strike out those that cannot be reached, and
+  // try as many others.
   bool expand(std::uint32_t i) {
     const Place arrival = nodes_[i].arrival;
     Block copy;
@@ -143,9 +143,9 @@ class SpillPlan {
     bool newcomer_tried = i != 0;
     if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint, arrival.phase));
 
-    // The next few that may leave, with their other blocks on the way from memory already. Two:
-    // with four the last 5 % of 256 MiB took 522 to 556 ns an insert instead of 438 to 498 (Zen 3),
-    // since most spills try three, and each block costs a walk of page tables.
+    // The next few that may leave; their other blocks are already being prefetched. Two: with four
+    // the last 5 % of 256 MiB took 522 to 556 ns an insert instead of 438 to 498 (Zen 3), since
+    // most spills try three, and each block costs a page walk.
     constexpr std::uint32_t kAhead = 2;
     struct Leaver {
       Place target;
@@ -171,8 +171,8 @@ class SpillPlan {
     };
     while (known < kAhead && find_next()) continue;
 
-    // Whether the arrival has a way to one of the slots. Where that is a free one, somebody has
-    // left meanwhile, and nobody else has to.
+    // Whether the arrival has a way to one of the slots. If that slot is free, a fingerprint has
+    // left meanwhile, and no other has to.
     const auto arrive = [&](std::uint64_t slots) {
       Way way;
       if (!find_way<L>(kernels_, block, arrival.bucket, slots, way)) return false;
@@ -185,8 +185,8 @@ class SpillPlan {
     };
 
     std::array<Leaver, kTries> failed;  // whose other blocks have no room
-    std::uint32_t tries = 0;            // of those, as many
-    std::uint64_t out_of_reach = 0;     // slots that the arrival cannot reach, as far as is known
+    std::uint32_t tries = 0;            // how many of those
+    std::uint64_t out_of_reach = 0;     // slots known to be out of the arrival's reach
     const auto is_out_of_reach = [&](const Leaver& leaver) {
       return leaver.slot != kNobody && (out_of_reach >> leaver.slot & 1) != 0;
     };
@@ -224,8 +224,8 @@ class SpillPlan {
     return false;
   }
 
-  // Every slot that some displacement from the bucket ends in. One pass over the block for all its
-  // candidates: a quarter of the time of a search by `displace` for each.
+  // Every slot in which some displacement from the bucket ends. One pass over the block covers all
+  // its candidates, in a quarter of the time that `displace` takes to search for each.
   static std::uint64_t reach(const Block& block, const Residents& residents, std::uint64_t bucket,
                              std::uint64_t free) {
     std::uint64_t reached = bucket;
@@ -239,7 +239,7 @@ class SpillPlan {
   }
 
   // Whether the fingerprint that leaves node i's block for `arrival` finds a way to a free slot
-  // there: then that is the end.
+  // there: then the chain ends there.
   bool has_room(std::uint32_t i, const Place& arrival, std::uint32_t slot) {
     Block copy;
     const Block& block = Locks::copy_of(blocks_[arrival.block], copy);
@@ -254,7 +254,7 @@ class SpillPlan {
     if (node_count_ < kMaxExpanded && !is_node(node.arrival.block)) nodes_[node_count_++] = node;
   }
 
-  // Moves what leaves block `from` to where it arrives.
+  // Moves the node's fingerprint from block `from` to where it arrives.
   bool move(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     if (node.victim == kNobody) {
@@ -265,7 +265,8 @@ class SpillPlan {
     }
     typename Locks::Hold hold(blocks_, from, arrival.block);
     const Block& target = blocks_[arrival.block];
-    // The slot and the fingerprint give the phase, so this is the same fingerprint or as good.
+    // The slot and the fingerprint determine the phase, so this is the same fingerprint or an equal
+    // one.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
     Way way;
     const bool known = &node == &nodes_[end_] && is_open<L>(target, end_way_);

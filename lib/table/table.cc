@@ -33,7 +33,7 @@ auto Table<L, Locks>::place(const Place& home) -> Result {
         if (copies(home) != 0 || (both && copies(away) != 0)) return Outcome::present;
       }
       if (room.away) {
-        // Home's mark covers the class by now, so home need not be as it was a moment ago.
+        // Home's mark covers the class by now, so home may have changed since.
         const Place away = moved(geometry_, home);
         hold.add(away.block);
         if (store(hold, away, room.way) || store(hold, home, Way())) return Outcome::stored;
@@ -54,7 +54,7 @@ template <class L, class Locks>
 std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, Room& room) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   {
-    // Copies of one fingerprint cannot make room for each other; say so before searching.
+    // Copies of one fingerprint cannot make room for each other; return before searching.
     Hold hold(blocks_, home.block);
     if (copies(home) == home.bucket) {
       const Place away = moved(geometry_, home);

@@ -6,19 +6,19 @@
 //       spill class is below home's mark.
 //   I2  A mark never falls, except when everything is cleared.
 //   I3  A fingerprint on the move is readable in at least one place at every instant.
-//   I4  An insert that fails leaves every byte as it was. (With threads beside it may have moved
-//       others before it was overtaken.)
-//   I5  No operation loses a key of somebody else: there is no victim slot and no random loss.
+//   I4  An insert that fails leaves every byte as it was. (Beside other threads it may have moved
+//       other fingerprints before it was overtaken.)
+//   I5  No operation loses another key: there is no victim slot and no random loss.
 //   I6  Every outcome is a function of the blocks and the operation: no random numbers. So both
 //       policies leave the same blocks when one thread works.
 //
 // Why erasing by fingerprint keeps I1 although two keys x and y may have equal (f, p) and be each
 // other's home and alternate (home of x: A, of y: B): their copies are interchangeable. Let a and b
-// be the copies in A and B, x and y also stand for how many there are of each. I1 says: a + b = x +
-// y; if A's mark does not cover the class then a >= x, and likewise b >= y. Erasing an x takes from
-// A when it can: then a and x fall together and b >= y is untouched. It takes from B only when a =
-// 0, so only when A's mark covers the class (else a >= x > 0); then b = x + y before, so b >= y
-// after.
+// be the copies in A and B, and let x and y also stand for how many keys of each are stored. I1
+// says: a + b = x + y; if A's mark does not cover the class then a >= x, and likewise b >= y.
+// Erasing an x takes from A when it can: then a and x both fall by one and b >= y is untouched. It
+// takes from B only when a = 0, so only when A's mark covers the class (else a >= x > 0); then b =
+// x + y before, so b >= y after.
 #ifndef NESTLINE_LIB_TABLE_TABLE_H_
 #define NESTLINE_LIB_TABLE_TABLE_H_
 
@@ -35,13 +35,13 @@
 
 namespace nestline {
 
-// Does not own the blocks. With NoLocks: one writer at a time; const members in any number of
-// threads meanwhile not. With BlockLocks: everything from any thread.
+// Does not own the blocks. With NoLocks: one writer at a time and no const member meanwhile; const
+// members alone from any number of threads. With BlockLocks: everything from any thread.
 template <class L, class Locks>
 class Table {
  public:
-  // What an insert or update came to; nothing when it was overtaken too often by other writers and
-  // has not been done (never with NoLocks).
+  // The outcome of an insert or update; empty when other writers overtook it too often and it was
+  // not done (never with NoLocks).
   using Result = std::optional<Outcome>;
 
   Table(Block* blocks, const Geometry& geometry, const Kernels& kernels)
@@ -51,22 +51,22 @@ class Table {
 
   // Outcome::stored, full or copies.
   Result insert(const Place& home);
-  // The same, or Outcome::present, looked at and stored at one instant.
+  // The same, or Outcome::present; checks and stores at one instant.
   Result insert_unique(const Place& home);
-  // Stores at home if there is a way to a free slot; nobody leaves the block.
+  // Stores at home if there is a way to a free slot; no fingerprint leaves the block.
   bool insert_at_home(const Place& home);
   // Clears a copy of the old key and stores the new one, at one instant. `replaced`: whether there
-  // was an old one; without it the new one is stored all the same.
+  // was an old one; without it the new key is stored all the same.
   Result update(const Place& old_home, const Place& new_home, bool& replaced);
   // Clears one copy; false when there is none. `hint`: slots of home's bucket that lately held
   // copies.
   bool erase(const Place& home, std::uint64_t hint = 0);
-  // Asks for the alternate's block of a key without a copy at home, if erase or count would look
+  // Prefetches the alternate block of a key without a copy at home, if erase or count would look
   // there. A hint: no locks.
   void prefetch_away(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
-  // Whether there is one. Kernels::try_contains is faster where no writer is near.
+  // Whether there is a copy. Kernels::try_contains is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const;
 
  private:
@@ -76,17 +76,17 @@ class Table {
 
   template <Copies kCopies>
   Result place(const Place& home);
-  // Stores in this block, which `hold` holds, if there is a way to a free slot: the one that is
-  // known, if it is open.
+  // Stores in this block, which `hold` holds, if there is a way to a free slot: the known one if it
+  // is open.
   bool store(Hold& hold, const Place& place, const Way& known);
-  // Makes room for a newcomer, or tells why there is none. Holds nothing before and after.
+  // Makes room for a newcomer, or says why it cannot. Holds no lock before or after.
   struct Room {
-    bool away = false;  // in its alternate, and home's mark covers it
-    Way way;            // there, if it is known
+    bool away = false;  // room is in its alternate, and home's mark covers it
+    Way way;            // the way to the room, if known
   };
   std::optional<Outcome> make_room(const Place& home, Room& room);
-  // Whether find() would still give a copy in the same block, or none, while `hold` is held; false
-  // as well if that cannot be told now.
+  // Whether find() would still return a copy in the same block, or no copy, while `hold` is held;
+  // also false if that cannot be decided now.
   [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
                            const Hold& hold) const;
 
