@@ -48,11 +48,22 @@ std::optional<std::uint64_t> RedisBloomHeader::buckets_of(std::uint64_t i) const
   return all <= kMostBuckets ? std::optional(all) : std::nullopt;
 }
 
+bool RedisBloomHeader::has_slots_for_items() const noexcept {
+  std::uint64_t left = items;
+  for (std::uint64_t i = 0; i < tables; ++i) {
+    const auto slots = buckets_of(i).value_or(0) * bucket_size;  // below 2^64
+    if (left <= slots) return true;
+    left -= slots;
+  }
+  return false;
+}
+
 bool is_valid(const RedisBloomHeader& header) noexcept {
   return header.bucket_size >= 1 && header.bucket_size <= 255 && header.tables >= 1 &&
          header.tables <= kMostTables && header.max_iterations >= 1 && header.expansion <= 32768 &&
          (header.expansion == 0 ? header.tables == 1 : std::has_single_bit(header.expansion)) &&
-         std::has_single_bit(header.buckets) && header.buckets_of(header.tables - 1).has_value();
+         std::has_single_bit(header.buckets) && header.buckets_of(header.tables - 1).has_value() &&
+         header.has_slots_for_items();
 }
 
 std::optional<RedisBloomHeader> parse_header(std::span<const std::byte> bytes) noexcept {
@@ -152,6 +163,29 @@ bool RedisBloomTables::is_clear() const noexcept {
   });
 }
 
+std::uint64_t RedisBloomTables::taken() const noexcept {
+  std::uint64_t taken = 0;
+  for (const Table& table : tables_) {
+    const auto slots = table.slots();
+    taken += slots.size() - static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), 0));
+  }
+  return taken;
+}
+
+std::uint64_t RedisBloomTables::slots_of(std::uint64_t hash) const noexcept {
+  const std::uint8_t fingerprint = fingerprint_of(hash);
+  const std::uint64_t other = other_hash(hash, fingerprint);
+  std::uint64_t copies = 0;
+  for (const Table& table : tables_) {
+    const auto first = bucket(table, hash);
+    const auto second = bucket(table, other);
+    copies += static_cast<std::uint64_t>(std::count(first.begin(), first.end(), fingerprint));
+    if (second.data() == first.data()) continue;
+    copies += static_cast<std::uint64_t>(std::count(second.begin(), second.end(), fingerprint));
+  }
+  return copies;
+}
+
 std::uint64_t RedisBloomTables::count(std::uint64_t hash) const noexcept {
   const std::uint8_t fingerprint = fingerprint_of(hash);
   std::uint64_t copies = 0;
@@ -162,6 +196,65 @@ std::uint64_t RedisBloomTables::count(std::uint64_t hash) const noexcept {
     }
   }
   return copies;
+}
+
+bool RedisBloomTables::add(std::uint64_t hash) {
+  const std::uint8_t fingerprint = fingerprint_of(hash);
+  const std::uint64_t other = other_hash(hash, fingerprint);
+  for (;;) {
+    for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
+      std::uint8_t* free = find_slot(bucket(*table, hash), 0);
+      if (free == nullptr) free = find_slot(bucket(*table, other), 0);
+      if (free == nullptr) continue;
+      *free = fingerprint;
+      ++header_.items;
+      return true;
+    }
+    if (push_in(tables_.back(), hash)) {
+      ++header_.items;
+      return true;
+    }
+    if (header_.expansion == 0 || header_.tables == kMostTables) return false;
+    open_table();
+  }
+}
+
+// Puts it into its first bucket, what stood there into that one's other bucket, and so on, until a
+// bucket has a free slot. Without one after as many steps as the header allows all of it is undone.
+bool RedisBloomTables::push_in(const Table& table, std::uint64_t hash) const noexcept {
+  std::uint8_t carried = fingerprint_of(hash);
+  std::size_t victim = 0;
+  std::uint64_t place = hash;
+  unsigned steps = 0;
+  while (steps < header_.max_iterations) {
+    ++steps;
+    std::swap(carried, bucket(table, place)[victim]);
+    place = other_hash(place, carried);
+    if (std::uint8_t* const free = find_slot(bucket(table, place), 0)) {
+      *free = carried;
+      return true;
+    }
+    victim = (victim + 1) % header_.bucket_size;
+  }
+  for (; steps != 0; --steps) {
+    victim = (victim + header_.bucket_size - 1) % header_.bucket_size;
+    place = other_hash(place, carried);
+    std::swap(carried, bucket(table, place)[victim]);
+  }
+  return false;
+}
+
+void RedisBloomTables::open_table() {
+  RedisBloomHeader larger = header_;
+  ++larger.tables;
+  if (!larger.buckets_of(larger.tables - 1)) throw std::bad_alloc();
+  const RedisBloomHeader before = std::exchange(header_, larger);
+  try {
+    append_clear();
+  } catch (const std::bad_alloc&) {
+    header_ = before;
+    throw;
+  }
 }
 
 bool RedisBloomTables::erase(std::uint64_t hash) noexcept {
@@ -216,6 +309,8 @@ void RedisBloomTables::compact(bool all) noexcept {
   }
   header_.tables = tables_.size();
   header_.deletes = 0;
+  // Only a header whose slots never came counts more.
+  header_.items = std::min(header_.items, slots());
 }
 
 std::span<const std::byte> RedisBloomTables::table(std::uint64_t i) const noexcept {

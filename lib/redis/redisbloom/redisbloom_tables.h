@@ -5,9 +5,10 @@
 // h = MurmurHash64A (seed 0), the fingerprint h mod 255 + 1, and two buckets in each table: h and
 // h xor fingerprint * 0x5bd1e995, both modulo the table's number of buckets, a power of two.
 //
-// Nothing is added to these tables: new items go to nestline filters beside them. Questions,
-// counts, deletes and compaction do what RedisBloom does, byte for byte, except that a slot's
-// number has 64 bits here (RedisBloom's lookups cut it to 32 and lose items in larger tables).
+// Questions, counts, additions, deletes and compaction do what RedisBloom does, byte for byte,
+// except that a slot's number has 64 bits here (RedisBloom's lookups cut it to 32 and lose items in
+// larger tables). Additions are for commands that RedisBloom has carried out already: items of
+// clients go to nestline filters beside the tables.
 //
 // The header is the 38 bytes that CF.SCANDUMP gives first, little-endian without gaps:
 //
@@ -34,7 +35,7 @@ namespace nestline::redis {
 
 /// What is known of all tables together.
 struct RedisBloomHeader {
-  std::uint64_t items = 0;
+  std::uint64_t items = 0;    ///< At most as many as there are slots.
   std::uint64_t buckets = 0;  ///< Of table 0: a power of two, at most 2^55.
   std::uint64_t deletes = 0;
   std::uint64_t tables = 0;          ///< 1 to 65535.
@@ -44,11 +45,15 @@ struct RedisBloomHeader {
 
   /// Buckets of table i; nothing when they are more than 2^56 - 1.
   [[nodiscard]] std::optional<std::uint64_t> buckets_of(std::uint64_t i) const noexcept;
+  /// Whether all tables together have a slot for each item. The other fields must be in their
+  /// ranges. O(tables).
+  [[nodiscard]] bool has_slots_for_items() const noexcept;
 };
 
 inline constexpr std::size_t kRedisBloomHeaderBytes = 38;
 
-/// Whether every field is in its range, and so is the last table's size.
+/// Whether every field is in its range, so is the last table's size, and there is a slot for each
+/// item. O(tables).
 bool is_valid(const RedisBloomHeader& header) noexcept;
 
 /// The header in `bytes`; nothing unless there are 38 and is_valid. An expansion that is no power
@@ -84,8 +89,18 @@ class RedisBloomTables {
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept;
   /// Whether every slot is free. O(slots).
   [[nodiscard]] bool is_clear() const noexcept;
-  /// Slots that hold its fingerprint; a slot counts twice where both its buckets are the same.
+  /// Slots that are not free; the header may tell less. O(slots).
+  [[nodiscard]] std::uint64_t taken() const noexcept;
+  /// Slots that hold its fingerprint, each counted once: so many erasures of it find one.
+  [[nodiscard]] std::uint64_t slots_of(std::uint64_t hash) const noexcept;
+  /// RedisBloom's CF.COUNT: as slots_of, but a slot counts twice where both its buckets are the
+  /// same.
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const noexcept;
+  /// Adds one copy: into a free slot, newest table first, else by moving others in the newest
+  /// table, else into a further table. False, nothing being changed, when it has no place and
+  /// expansion is 0 or there are 65535 tables. Throws std::bad_alloc, nothing being changed. There
+  /// must be a table.
+  bool add(std::uint64_t hash);
   /// Clears one slot, newest table first. Then, if there are several tables and deletes are more
   /// than a tenth of the items, compacts until the first table that cannot be emptied.
   bool erase(std::uint64_t hash) noexcept;
@@ -135,6 +150,8 @@ class RedisBloomTables {
   [[nodiscard]] std::span<std::uint8_t> bucket(const Table& table,
                                                std::uint64_t hash) const noexcept;
   [[nodiscard]] std::optional<Spot> spot_of(std::uint64_t offset) const noexcept;
+  bool push_in(const Table& table, std::uint64_t hash) const noexcept;
+  void open_table();
   bool move_out(std::size_t from) noexcept;
 
   RedisBloomHeader header_;

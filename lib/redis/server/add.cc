@@ -19,17 +19,26 @@ namespace {
 enum class Unless { never, present };
 
 Added add_item(const Call& call, CuckooValue& filter, std::string_view item, Unless unless) {
-  const auto add_within = [&](std::uint64_t most_generations) {
-    return unless == Unless::present ? filter.add_unique(item, most_generations)
-                                     : filter.add(item, most_generations);
+  const auto add_within = [&](const Limits& limits) {
+    return unless == Unless::present ? filter.add_unique(item, limits) : filter.add(item, limits);
   };
-  const auto most = static_cast<std::uint64_t>(configuration().max_expansions);
-  const Added added = add_within(most);
-  // The limit is that of clients of this server; asked for last, since the answer takes time.
-  const Added last =
-      added == Added::too_many && is_replayed(call) ? add_within(kMostGenerations) : added;
-  count_outcome(last);
-  return last;
+  Added added = Added::full;
+  if (filter.follows_redisbloom() && is_replayed(call)) {
+    added = filter.add_as_redisbloom(item, unless == Unless::present);
+  } else {
+    added = add_within({static_cast<std::uint64_t>(configuration().max_expansions), true});
+    // Limits are for clients of this server: what is replayed was acknowledged. Asked for last,
+    // since the answer takes time.
+    const bool is_limited = added == Added::too_many || added == Added::full;
+    if (is_limited && is_replayed(call)) added = add_within(kUnlimited);
+  }
+  count_outcome(added);
+  return added;
+}
+
+// The first generation beside tables of RedisBloom is told before the items in it.
+void replicate_opening(const Call& call, const CuckooValue& filter, bool followed_redisbloom) {
+  if (followed_redisbloom && !filter.follows_redisbloom()) tell_opened_beside_tables(call, filter);
 }
 
 int add_one(const Call& call, Unless unless, const char* event) {
@@ -38,8 +47,10 @@ int add_one(const Call& call, Unless unless, const char* event) {
   CuckooValue* filter = key.filter();
   if (filter == nullptr) filter = create_by_default(call, key, std::nullopt);
   if (filter == nullptr) return kOk;
+  const bool followed_redisbloom = filter->follows_redisbloom();
   switch (add_item(call, *filter, call.item(2), unless)) {
     case Added::added:
+      replicate_opening(call, *filter, followed_redisbloom);
       api.ReplicateVerbatim(call.context);
       tell_change(call, event);
       return api.ReplyWithBool(call.context, 1);
@@ -62,20 +73,27 @@ struct InsertOptions {
   int first_item = 0;
 };
 
+// A command that is replayed may be RedisBloom's, which looks at the first letter only.
+bool is_option(const Call& call, String* argument, std::string_view word) {
+  return is_word(argument, word) ||
+         (is_word(text(argument).substr(0, 1), word.substr(0, 1)) && is_replayed(call));
+}
+
 // False: it has replied with the error.
 bool read(const Call& call, InsertOptions& options) {
   int i = 2;
-  for (; i < call.count && !is_word(call.arguments[i], "ITEMS"); ++i) {
-    if (is_word(call.arguments[i], "NOCREATE")) {
+  for (; i < call.count && !is_option(call, call.arguments[i], "ITEMS"); ++i) {
+    if (is_option(call, call.arguments[i], "NOCREATE")) {
       options.may_create = false;
-    } else if (is_word(call.arguments[i], "CAPACITY")) {
+    } else if (is_option(call, call.arguments[i], "CAPACITY")) {
       if (++i == call.count) break;
       options.capacity = integer(call.arguments[i]);
       if (!options.capacity) {
         reply_error(call, kBadCapacity);
         return false;
       }
-      if (*options.capacity < 2 * defaults(call).bucket_size || *options.capacity > kMostCapacity) {
+      const long long least = is_replayed(call) ? 1 : 2 * configuration().bucket_size;
+      if (*options.capacity < least || *options.capacity > kMostCapacity) {
         reply_error(call, "Capacity must be in the range [cf-bucket-size * 2, 1073741824]");
         return false;
       }
@@ -116,6 +134,7 @@ int insert_items(const Call& call, Unless unless, const char* event) {
     filter = create_by_default(call, key, options.capacity);
     if (filter == nullptr) return kOk;
   }
+  const bool followed_redisbloom = filter->follows_redisbloom();
   std::vector<String*> added;
   added.reserve(static_cast<std::size_t>(call.count - options.first_item));
   bool is_whole = true;
@@ -130,6 +149,7 @@ int insert_items(const Call& call, Unless unless, const char* event) {
     reply_outcome(call, outcome, unless);
   }
   if (added.empty()) return kOk;
+  replicate_opening(call, *filter, followed_redisbloom);
   if (is_whole) {
     api.ReplicateVerbatim(call.context);
   } else {

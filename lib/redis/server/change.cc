@@ -66,10 +66,10 @@ int update(const Call& call) {
   const OpenedKey key(call, kWrite);
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  const auto most = static_cast<std::uint64_t>(configuration().max_expansions);
-  Added outcome = key.filter()->update(call.item(2), call.item(3), most);
-  if (outcome == Added::too_many && is_replayed(call)) {
-    outcome = key.filter()->update(call.item(2), call.item(3));
+  const Limits limits{static_cast<std::uint64_t>(configuration().max_expansions), true};
+  Added outcome = key.filter()->update(call.item(2), call.item(3), limits);
+  if ((outcome == Added::too_many || outcome == Added::full) && is_replayed(call)) {
+    outcome = key.filter()->update(call.item(2), call.item(3), kUnlimited);
   }
   count_outcome(outcome);
   switch (outcome) {

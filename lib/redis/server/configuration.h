@@ -8,7 +8,8 @@
 //
 // Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, behind the prefix
 // "nestline.", a name for CONFIG GET and SET and for redis.conf. They are read where a client
-// creates a filter or adds to one, never where a command is replayed: see creation.h.
+// creates a filter or adds to one; where a command is replayed, only for one of RedisBloom: see
+// creation.h.
 #ifndef NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
 #define NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
 

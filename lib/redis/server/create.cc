@@ -22,12 +22,18 @@ std::array<char, 32> digits(Number number) {
   return bytes;
 }
 
-void replicate_reserve(const Call& call, const Settings& settings) {
+// Who makes filters in this way.
+enum class Maker { nestline, redisbloom };
+
+void replicate_reserve(const Call& call, const Settings& settings, Maker maker) {
   const auto capacity = static_cast<long long>(settings.capacity);
   const long long bucket_size = settings.bucket_size, iterations = settings.max_iterations;
   const long long expansion = settings.expansion;
   const auto seed = digits(settings.seed);
-  if (settings.error == 0) {
+  if (maker == Maker::redisbloom) {
+    api.Replicate(call.context, "CF.RESERVE", "slclclcl", call.key(), capacity, "BUCKETSIZE",
+                  bucket_size, "MAXITERATIONS", iterations, "EXPANSION", expansion);
+  } else if (settings.error == 0) {
     api.Replicate(call.context, "CF.RESERVE", "slclclclcc", call.key(), capacity, "BUCKETSIZE",
                   bucket_size, "MAXITERATIONS", iterations, "EXPANSION", expansion, "SEED",
                   seed.data());
@@ -37,6 +43,16 @@ void replicate_reserve(const Call& call, const Settings& settings) {
                   bucket_size, "MAXITERATIONS", iterations, "EXPANSION", expansion, "ERROR",
                   error.data(), "SEED", seed.data());
   }
+}
+
+std::uint64_t draw_seed(const Call& call) {
+  std::uint64_t seed = 0;
+  if (!is_replayed(call)) {
+    std::array<unsigned char, sizeof seed> bytes{};
+    api.GetRandomBytes(bytes.data(), bytes.size());
+    for (const unsigned char byte : bytes) seed = seed << 8 | byte;
+  }
+  return seed;
 }
 
 // Reads the options of CF.RESERVE; each method replies with the error and returns false.
@@ -59,15 +75,21 @@ class ReserveOptions {
         error_ = value;
       } else if (is_word(word, "SEED")) {
         seed_ = value;
-      } else {
+      } else if (!is_replayed(call_)) {
         return fail(kUnknownArgument);
       }
     }
+    if (is_of_redisbloom()) find_as_redisbloom();
     return true;
   }
 
+  // Whether RedisBloom has carried the command out before.
+  [[nodiscard]] bool is_of_redisbloom() const {
+    return is_replayed(call_) && seed_ == nullptr && error_ == nullptr;
+  }
+
   bool read(Settings& settings) {
-    const Configuration standard = defaults(call_);
+    const Configuration& standard = configuration();
     const long long most_bucket = is_replayed(call_) ? kMostBucketSize : most_bucket_size();
     const auto capacity = integer(call_.arguments[2]);
     if (!capacity) return fail(kBadCapacity);
@@ -88,6 +110,19 @@ class ReserveOptions {
   }
 
  private:
+  // RedisBloom looks for a word in all arguments, and takes what follows the first one.
+  void find_as_redisbloom() {
+    const auto behind = [&](std::string_view word) -> String* {
+      for (int i = 1; i + 1 < call_.count; ++i) {
+        if (is_word(call_.arguments[i], word)) return call_.arguments[i + 1];
+      }
+      return nullptr;
+    };
+    iterations_ = behind("MAXITERATIONS");
+    bucket_size_ = behind("BUCKETSIZE");
+    expansion_ = behind("EXPANSION");
+  }
+
   bool fail(const std::string& text) {
     reply_error(call_, text.c_str());
     return false;
@@ -139,25 +174,20 @@ bool is_replayed(const Call& call) {
   return (api.GetContextFlags(call.context) & (kContextReplicated | kContextLoading)) != 0;
 }
 
-Configuration defaults(const Call& call) {
-  return is_replayed(call) ? Configuration{} : configuration();
+void tell_opened_beside_tables(const Call& call, const CuckooValue& filter) {
+  replicate_reserve(call, filter.settings(), Maker::nestline);
 }
 
-std::uint64_t draw_seed(const Call& call) {
-  std::uint64_t seed = 0;
-  if (!is_replayed(call)) {
-    std::array<unsigned char, sizeof seed> bytes{};
-    api.GetRandomBytes(bytes.data(), bytes.size());
-    for (const unsigned char byte : bytes) seed = seed << 8 | byte;
-  }
-  return seed;
-}
+namespace {
 
-CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings) {
+// Makes a filter as `maker` does, gives it to the key and replicates its CF.RESERVE. Null when that
+// is not possible; then it has replied with the reason.
+CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, Maker maker) {
   std::unique_ptr<CuckooValue> made;
   try {
     const WithinMaxmemory limited(call.context, is_replayed(call));
-    made = CuckooValue::create(settings, &server_memory());
+    made = maker == Maker::nestline ? CuckooValue::create(settings, &server_memory())
+                                    : CuckooValue::create_as_redisbloom(settings, &server_memory());
   } catch (const AboveMaxmemory& above) {
     ++counters.refused_by_maxmemory;
     reply_error(call, (std::string(kInsufficientMemoryToCreate) + ": it takes " +
@@ -173,32 +203,44 @@ CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings) 
     return nullptr;
   }
   CuckooValue& value = key.set(std::move(made));
-  replicate_reserve(call, value.settings());
+  replicate_reserve(call, maker == Maker::nestline ? value.settings() : settings, maker);
   tell_change(call, "cf.reserve");
   return &value;
 }
 
+}  // namespace
+
 CuckooValue* create_by_default(const Call& call, OpenedKey& key,
                                std::optional<long long> capacity) {
-  const Configuration standard = defaults(call);
+  const Configuration& standard = configuration();
+  const Maker maker = is_replayed(call) ? Maker::redisbloom : Maker::nestline;
   Settings settings;
   settings.capacity = static_cast<std::uint64_t>(capacity.value_or(standard.initial_size));
   settings.bucket_size = static_cast<std::uint16_t>(standard.bucket_size);
   settings.max_iterations = static_cast<std::uint16_t>(standard.max_iterations);
   settings.expansion = static_cast<std::uint16_t>(standard.expansion);
-  settings.seed = draw_seed(call);
-  return create(call, key, settings);
+  if (maker == Maker::nestline) settings.seed = draw_seed(call);
+  return create(call, key, settings, maker);
 }
 
 int reserve(const Call& call) {
   if (call.count % 2 == 0) return api.WrongArity(call.context);
   ReserveOptions options(call);
   Settings settings;
-  if (!options.find() || !options.read(settings)) return kOk;
+  if (!options.find()) return kOk;
+  const Maker maker = options.is_of_redisbloom() ? Maker::redisbloom : Maker::nestline;
   OpenedKey key(call, kWrite);
+  CuckooValue* const old = key.filter();
+  if (is_replayed(call) && maker == Maker::nestline && old != nullptr &&
+      old->follows_redisbloom()) {
+    old->open_beside_tables();
+    api.ReplicateVerbatim(call.context);
+    return reply_ok(call);
+  }
+  if (!options.read(settings)) return kOk;
   if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() != nullptr) return reply_error(call, kItemExists);
-  if (create(call, key, settings) == nullptr) return kOk;
+  if (old != nullptr) return reply_error(call, kItemExists);
+  if (create(call, key, settings, maker) == nullptr) return kOk;
   return reply_ok(call);
 }
 

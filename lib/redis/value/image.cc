@@ -36,6 +36,10 @@ constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
 constexpr std::uint64_t kMostItems = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 29;  // so that no sum overflows
 
+// Stands for the RedisBloom hash 0 in an entry, where 0 means none. Its fingerprint is the same, as
+// it is a multiple of 255, and so are its buckets, of which no table has more than 2^56.
+constexpr std::uint64_t kHashZero = std::uint64_t{255} << 56;
+
 using Bytes = std::span<const std::byte>;
 
 std::uint64_t bytes_of(const GenerationShape& shape) {
@@ -94,6 +98,22 @@ bool are_valid(const Settings& settings) {
   } catch (const std::invalid_argument&) {
     return false;
   }
+}
+
+// Whether there is a filter, and room for the items that it says are beside RedisBloom's. What a
+// head claims decides how large the next filter is, so all of it has to have come as slots.
+bool is_sound(const ImageHead& head) {
+  std::uint64_t keys = 0;
+  for (const ImageGeneration& each : head.generations) {
+    keys += std::min(each.keys, kMostItems);
+    if (keys > kMostItems) return false;
+  }
+  // Beyond them an entry may count so many copies.
+  if (head.items > keys + head.ledger_entries * Ledger::kMostCopies) return false;
+  if (head.redisbloom.tables == 0) return !head.generations.empty();
+  // The first generation beside tables may be as large as the capacity.
+  return !head.generations.empty() ||
+         head.settings.capacity / head.redisbloom.bucket_size <= head.redisbloom.buckets;
 }
 
 }  // namespace
@@ -241,6 +261,7 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
     if (!generation) return std::nullopt;
     head.generations.push_back(*generation);
   }
+  if (!is_sound(head)) return std::nullopt;
   return head;
 }
 
@@ -288,7 +309,8 @@ std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place) {
   for (auto entry = begin; entry != end; ++entry, at += kEntryBytes) {
     put(content, at, entry->first);
     put(content, at + 8, static_cast<std::uint64_t>(entry->second.copies));
-    put(content, at + 16, entry->second.redisbloom_hash);
+    const auto redisbloom_hash = entry->second.redisbloom_hash;
+    put(content, at + 16, redisbloom_hash == 0 ? kHashZero : redisbloom_hash.value_or(0));
   }
   return content;
 }
@@ -308,7 +330,9 @@ bool decode_entries(const Piece& piece, Ledger& ledger) {
         hash >> kStretchBits >= piece.place.area_bytes) {
       return false;
     }
-    entries.push_back({hash, {copies, get<std::uint64_t>(content, at + 16)}});
+    const auto redisbloom_hash = get<std::uint64_t>(content, at + 16);
+    entries.push_back({hash, {copies, std::nullopt}});
+    if (redisbloom_hash != 0) entries.back().second.redisbloom_hash = redisbloom_hash;
   }
   if (ledger.size() + count > kMostEntries) return false;
   for (const auto& [hash, entry] : entries) ledger.set(hash, entry);

@@ -19,7 +19,8 @@
 //
 // Then the pieces. Areas are cut into pieces of 1 MiB, the last one of an area may be shorter, in
 // this order: the blocks of each generation, the slots of each RedisBloom table, the ledger (24
-// bytes an entry: hash, copies, RedisBloom hash, by ascending hash).
+// bytes an entry: hash, copies, RedisBloom hash, by ascending hash). No RedisBloom hash is 0, and
+// the hash 0 is ff00000000000000, which is the same to every table.
 //
 //     0  u32 magic "NCFp"    4  u32 kind: 0 blocks, 1 slots, 2 ledger
 //     8  u64 which generation or table; 0
@@ -131,7 +132,8 @@ class HeadAreas final : public Areas {
 std::uint64_t iterator_of(const PiecePlace& place) noexcept;
 
 std::vector<std::byte> encode_head(const ImageHead& head);
-/// Nothing when any byte is wrong. Takes no more memory than `bytes` has. Throws std::bad_alloc.
+/// Nothing when any byte is wrong, when there are neither generations nor tables, or when it claims
+/// more items than there is room for. Takes no more memory than `bytes` has. Throws std::bad_alloc.
 std::optional<ImageHead> decode_head(std::span<const std::byte> bytes);
 
 std::vector<std::byte> encode_piece(const PiecePlace& place, std::span<const std::byte> content);

@@ -101,8 +101,7 @@ std::unique_ptr<CuckooValue> ImageReader::finish() {
   }
   const ImageHead& head = *state_->head;
   std::unique_ptr<CuckooValue> value = std::move(state_->value);
-  if (!value || value->items() - value->tables_.header().items != head.items ||
-      value->ledger_.size() != head.ledger_entries) {
+  if (!value || value->head_items() != head.items || value->ledger_.size() != head.ledger_entries) {
     return nullptr;
   }
   for (std::size_t i = 0; i < head.generations.size(); ++i) {

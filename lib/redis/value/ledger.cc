@@ -8,12 +8,13 @@ std::int64_t Ledger::copies(std::uint64_t hash) const noexcept {
   return entry == entries_.end() ? 0 : entry->second.copies;
 }
 
-void Ledger::add(std::uint64_t hash, std::int64_t change, std::uint64_t redisbloom_hash) {
+void Ledger::add(std::uint64_t hash, std::int64_t change,
+                 std::optional<std::uint64_t> redisbloom_hash) {
   const auto [place, is_new] = entries_.try_emplace(hash);
   Entry& entry = place->second;
   entry.copies += change;
   total_ += change;
-  if (redisbloom_hash != 0) entry.redisbloom_hash = redisbloom_hash;
+  if (redisbloom_hash) entry.redisbloom_hash = redisbloom_hash;
   if (entry.copies == 0) entries_.erase(place);
 }
 

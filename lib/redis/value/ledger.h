@@ -5,9 +5,9 @@
 //           showed a match, and the wrong one would have been somebody else's fingerprint.
 //
 // So an item has as many copies as slots show plus n. An entry of n < 0 is settled, the
-// fingerprints taken out, as soon as it is known where they are: when one filter only shows the
-// item, or when slots show no more than -n. Others' erasures bring that about, so entries are
-// looked at again in turn, from the cursor on.
+// fingerprints taken out, as soon as it is known where they are: those of the -n that all filters
+// but one have no room for, showing fewer of the item, are in that one. Others' erasures bring that
+// about, so entries are looked at again in turn, from the cursor on.
 //
 // Entries are in the order of their hashes, which makes images and turns the same everywhere.
 #ifndef NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 namespace nestline::redis {
 
@@ -23,8 +24,9 @@ namespace nestline::redis {
 class Ledger {
  public:
   struct Entry {
-    std::int64_t copies = 0;            ///< n; not 0 but for prepare.
-    std::uint64_t redisbloom_hash = 0;  ///< The item's MurmurHash64A; 0 in values without tables.
+    std::int64_t copies = 0;  ///< n; not 0 but for prepare.
+    /// The item's MurmurHash64A; none where its copies cannot be in RedisBloom's tables.
+    std::optional<std::uint64_t> redisbloom_hash = std::nullopt;
   };
   /// The most copies that one entry may count: then sums of them cannot overflow.
   static constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;
@@ -36,8 +38,10 @@ class Ledger {
   [[nodiscard]] std::int64_t copies(std::uint64_t hash) const noexcept;
   /// The sum of all n. O(1).
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
-  /// Adds `change` to the hash's n. Throws std::bad_alloc only where there was no entry.
-  void add(std::uint64_t hash, std::int64_t change, std::uint64_t redisbloom_hash);
+  /// Adds `change` to the hash's n, and the other hash if there is one. Throws std::bad_alloc only
+  /// where there was no entry.
+  void add(std::uint64_t hash, std::int64_t change,
+           std::optional<std::uint64_t> redisbloom_hash = std::nullopt);
   /// Makes an entry whose n is 0 where there is none, so that the next add for this hash cannot
   /// fail; drop_prepared must follow. Throws std::bad_alloc.
   void prepare(std::uint64_t hash);

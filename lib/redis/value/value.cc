@@ -33,6 +33,9 @@ constexpr std::uint64_t kLeastBesideTables = 1024;
 // are settled faster than they come up.
 constexpr int kTurns = 2;
 
+// How often a compaction goes over the ledger, as long as that settles something.
+constexpr int kMostRounds = 16;
+
 std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
   return capacity > kMostFurtherCapacity / factor ? kMostFurtherCapacity : capacity * factor;
 }
@@ -123,18 +126,33 @@ std::unique_ptr<CuckooValue> CuckooValue::from_tables(RedisBloomTables tables, s
   return value;
 }
 
+std::unique_ptr<CuckooValue> CuckooValue::create_as_redisbloom(const Settings& settings,
+                                                               std::pmr::memory_resource* memory) {
+  check(settings);
+  const Settings kept = normalized(settings);
+  RedisBloomHeader header;
+  header.buckets = std::bit_ceil(std::max<std::uint64_t>(1, kept.capacity / kept.bucket_size));
+  header.tables = 1;
+  header.bucket_size = kept.bucket_size;
+  header.max_iterations = kept.max_iterations;
+  header.expansion = kept.expansion;
+  return from_tables(RedisBloomTables(header, memory), kept.seed);
+}
+
 CuckooValue::Item CuckooValue::item_of(std::string_view item) const noexcept {
-  return {hash_key(item, settings_.seed).value, tables_.empty() ? 0 : murmur_hash64a(item, 0)};
+  Item hashes{hash_key(item, settings_.seed).value, std::nullopt};
+  if (!tables_.empty()) hashes.redisbloom = murmur_hash64a(item, 0);
+  return hashes;
 }
 
 CuckooValue::Shown CuckooValue::shown(const Item& item) const noexcept {
   Shown shown{0, 0};
   const auto add = [&](std::uint64_t copies) {
     shown.copies += copies;
-    shown.filters += copies != 0;
+    shown.most = std::max(shown.most, copies);
   };
   for (const Generation& generation : generations_) add(generation.filter().count(item.hash));
-  if (item.redisbloom != 0) add(tables_.count(item.redisbloom));
+  if (item.redisbloom) add(tables_.slots_of(*item.redisbloom));
   return shown;
 }
 
@@ -153,13 +171,14 @@ bool CuckooValue::exists_of(const Item& item) const noexcept {
                      [&](const Generation& generation) {
                        return generation.filter().may_contain(item.hash);
                      }) ||
-         (item.redisbloom != 0 && tables_.may_contain(item.redisbloom));
+         (item.redisbloom && tables_.may_contain(*item.redisbloom));
 }
 
 bool CuckooValue::exists(std::string_view item) const noexcept { return exists_of(item_of(item)); }
 
 std::uint64_t CuckooValue::count(std::string_view item) const noexcept {
-  return count_of(item_of(item));
+  const Item hashes = item_of(item);
+  return is_redisbloom() ? tables_.count(*hashes.redisbloom) : count_of(hashes);
 }
 
 void CuckooValue::exists(std::span<const std::string_view> items,
@@ -201,10 +220,21 @@ void CuckooValue::exists_some(std::span<const std::string_view> items,
   }
 }
 
+// Negative where copies wait to be taken out that stand in the tables, and while a head's pieces
+// are missing.
+std::int64_t CuckooValue::items_beside_tables() const noexcept {
+  return ledger_.total() + static_cast<std::int64_t>(stored_);
+}
+
+// What a head tells of them.
+std::uint64_t CuckooValue::head_items() const noexcept {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, items_beside_tables()));
+}
+
 std::uint64_t CuckooValue::items() const noexcept {
-  const std::int64_t items = ledger_.total() + static_cast<std::int64_t>(stored_);
   // Negative only while a head's pieces are missing.
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, items)) + tables_.header().items;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(
+      0, items_beside_tables() + static_cast<std::int64_t>(tables_.header().items)));
 }
 
 std::uint64_t CuckooValue::deletes() const noexcept { return deletes_ + tables_.header().deletes; }
@@ -264,17 +294,30 @@ std::unique_ptr<CuckooValue> CuckooValue::copy() const {
 
 // Changes.
 
-Added CuckooValue::add(std::string_view item, std::uint64_t most_generations) noexcept {
-  return add_item(item_of(item), most_generations);
+Added CuckooValue::add(std::string_view item, const Limits& limits) noexcept {
+  return add_item(item_of(item), limits);
 }
 
-Added CuckooValue::add_unique(std::string_view item, std::uint64_t most_generations) noexcept {
+Added CuckooValue::add_unique(std::string_view item, const Limits& limits) noexcept {
   const Item hashes = item_of(item);
-  return exists_of(hashes) ? Added::present : add_item(hashes, most_generations);
+  return exists_of(hashes) ? Added::present : add_item(hashes, limits);
 }
+
+Added CuckooValue::add_as_redisbloom(std::string_view item, bool unique) noexcept {
+  const Item hashes = item_of(item);
+  if (unique && tables_.may_contain(*hashes.redisbloom)) return Added::present;
+  try {
+    if (!tables_.add(*hashes.redisbloom)) ledger_.add(hashes.hash, 1, hashes.redisbloom);
+    return Added::added;
+  } catch (const std::bad_alloc&) {
+    return Added::no_memory;
+  }
+}
+
+void CuckooValue::open_beside_tables() { open_generation(); }
 
 Added CuckooValue::update(std::string_view old_item, std::string_view new_item,
-                          std::uint64_t most_generations) noexcept {
+                          const Limits& limits) noexcept {
   const Item old_hashes = item_of(old_item);
   const Item new_hashes = item_of(new_item);
   if (!exists_of(old_hashes)) return Added::missing;
@@ -289,19 +332,21 @@ Added CuckooValue::update(std::string_view old_item, std::string_view new_item,
   } catch (const std::bad_alloc&) {
     return Added::no_memory;
   }
-  const Added added = add_item(new_hashes, most_generations);
+  const Added added = add_item(new_hashes, limits);
   if (added == Added::added) erase_item(old_hashes);
   ledger_.drop_prepared(old_hashes.hash);
   return added;
 }
 
-Added CuckooValue::add_item(const Item& item, std::uint64_t most_generations) noexcept {
+Added CuckooValue::add_item(const Item& item, const Limits& limits) noexcept {
   try {
-    if (settings_.expansion == 0 && items() >= settings_.capacity) return Added::full;
+    if (limits.capacity && settings_.expansion == 0 && items() >= settings_.capacity) {
+      return Added::full;
+    }
     // A copy that waits to be taken out stands for the new one.
     const std::int64_t copies = ledger_.copies(item.hash);
     if (copies >= Ledger::kMostCopies) return Added::full;
-    if (copies >= 0) return store(item, most_generations);
+    if (copies >= 0) return store(item, limits);
     ledger_.add(item.hash, 1, item.redisbloom);
     return Added::added;
   } catch (const std::bad_alloc&) {  // a generation's options are in bounds: nothing else is thrown
@@ -309,17 +354,17 @@ Added CuckooValue::add_item(const Item& item, std::uint64_t most_generations) no
   }
 }
 
-Added CuckooValue::store(const Item& item, std::uint64_t most_generations) {
+Added CuckooValue::store(const Item& item, const Limits& limits) {
   for (;;) {
     if (!generations_.empty()) {
       Generation& newest = generations_.back();
       if ((newest.has_room() || settings_.expansion == 0) && store_in(newest, item)) {
         return Added::added;
       }
-      if (settings_.expansion == 0) return Added::full;
+      if (settings_.expansion == 0 && limits.capacity) return Added::full;
       if (store_in_older(item) || store_in_grown(item)) return Added::added;
     }
-    if (generations_.size() >= std::min(most_generations, kMostGenerations)) {
+    if (generations_.size() >= std::min(limits.generations, kMostGenerations)) {
       return Added::too_many;
     }
     open_generation();
@@ -374,12 +419,14 @@ void CuckooValue::open_generation() {
   if (!generations_.empty()) {
     // At least as many as there are: so generations stay few, however small the expansion.
     capacity = std::max({kLeastFurtherCapacity, std::min(keys, kMostFurtherCapacity),
-                         times(generations_.back().filter().capacity(), settings_.expansion)});
+                         times(generations_.back().filter().capacity(),
+                               std::max<std::uint64_t>(1, settings_.expansion))});
   } else if (!tables_.empty()) {
     const std::uint64_t items = tables_.header().items;
-    capacity = settings_.expansion == 0
-                   ? std::max(kLeastBesideTables, settings_.capacity - items)
-                   : times(std::max(kLeastBesideTables, items), settings_.expansion);
+    capacity =
+        settings_.expansion == 0
+            ? std::max(kLeastBesideTables, settings_.capacity - std::min(items, settings_.capacity))
+            : times(std::max(kLeastBesideTables, items), settings_.expansion);
   }
   generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed,
                             next_number(generations_), memory_);
@@ -392,52 +439,77 @@ bool CuckooValue::erase_item(const Item& item) {
   const Shown slots = shown(item);
   const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
   if (slots.copies < pending) return false;
-  if (copies > 0 || (slots.filters > 1 && slots.copies > pending)) {
+  if (copies > 0 || pending <= slots.copies - slots.most) {
     ledger_.add(item.hash, -1, item.redisbloom);
     ++deletes_;
   } else {
     ++deletes_;
-    take_out(item, pending);
+    take_out(item, slots, pending);
   }
   for (int turn = 0; turn < kTurns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
   if (!is_complete()) return true;
-  if (!ledger_.empty() && items() == 0 && block_bytes() <= kMostBytesToDouble) empty_all();
+  if (!ledger_.empty() && block_bytes() <= kMostBytesToDouble && all_is_erased()) empty_all();
   drop_empty(kMostBytesToDouble);
   return true;
 }
 
-// Takes so many fingerprints out of whichever filters show them, and with them the item's entry.
-void CuckooValue::take_out(const Item& item, std::uint64_t copies) noexcept {
-  const std::int64_t entry = ledger_.copies(item.hash);
-  if (entry < 0) ledger_.add(item.hash, -entry, 0);
+// Takes out of each filter the copies that are certainly there, of `pending` that were erased and
+// still stand in slots: those that all other filters together have no room for, since they show no
+// more of the item. The rest stays in the item's entry.
+//
+// That is right for several filters at once: each of these copies is in one of them, wherever. And
+// it is right to take any slot that shows the item, for whoever owns it is shown by the slot that
+// is left in its place.
+void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
+  std::uint64_t rest = pending;
+  const auto take_from = [&](std::uint64_t showing, const auto& erase) {
+    const std::uint64_t elsewhere = slots.copies - showing;
+    std::uint64_t here = pending > elsewhere ? std::min(showing, pending - elsewhere) : 0;
+    for (; here != 0 && erase(); --here) --rest;
+  };
   for (auto generation = generations_.rbegin(); generation != generations_.rend(); ++generation) {
-    for (; copies != 0 && generation->filter().erase(item.hash); --copies) --stored_;
+    Filter& filter = generation->filter();
+    take_from(filter.count(item.hash), [&] {
+      if (!filter.erase(item.hash)) return false;
+      --stored_;
+      return true;
+    });
   }
-  while (copies != 0 && item.redisbloom != 0 && tables_.erase(item.redisbloom)) {
-    --copies;
-    if (deletes_ != 0) --deletes_;  // the tables count it
+  if (item.redisbloom) {
+    take_from(tables_.slots_of(*item.redisbloom), [&] {
+      if (!tables_.erase(*item.redisbloom)) return false;
+      if (deletes_ != 0) --deletes_;  // the tables count it
+      return true;
+    });
   }
+  // Slots may show less than an entry says, in an image that somebody made up.
+  if (pending >= slots.copies) rest = 0;
+  const std::int64_t change = -static_cast<std::int64_t>(rest) - ledger_.copies(item.hash);
+  if (change != 0) ledger_.add(item.hash, change, item.redisbloom);
 }
 
-// Takes out what waits to be taken out, if it is known where it is: `pending` copies were erased,
-// and slots still show them. Where one filter only shows the item, they are there. Where slots show
-// no more than those copies, all that they show is those copies.
-void CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
+// Whether something waited to be taken out of which it is known where it is, and was.
+bool CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
   const auto& [hash, what] = *entry;
-  if (what.copies > 0) return;
-  const Item item{hash, what.redisbloom_hash};
+  if (what.copies > 0) return false;
+  const Item item{hash, tables_.empty() ? std::nullopt : what.redisbloom_hash};
   const auto pending = static_cast<std::uint64_t>(-what.copies);
   const Shown slots = shown(item);
-  if (slots.filters <= 1 || slots.copies <= pending) take_out(item, pending);
+  if (pending <= slots.copies - slots.most) return false;
+  take_out(item, slots, pending);
+  return true;
 }
 
-void CuckooValue::settle_all() noexcept {
+// Whether anything was settled.
+bool CuckooValue::settle_all() noexcept {
+  bool any = false;
   const Ledger::Entries& entries = ledger_.entries();
   for (auto entry = entries.begin(); entry != entries.end();) {
     const std::uint64_t hash = entry->first;
-    settle_entry(entry);
+    any = settle_entry(entry) || any;
     entry = entries.upper_bound(hash);
   }
+  return any;
 }
 
 // One generation stays, so that the next item finds it.
@@ -458,8 +530,9 @@ void CuckooValue::clear() {
 
 void CuckooValue::compact() noexcept {
   tables_.compact(true);
-  settle_all();
-  if (items() == 0) empty_all();
+  for (int round = 0; round < kMostRounds && settle_all(); ++round) {
+  }
+  if (!follows_redisbloom() && all_is_erased()) empty_all();
   drop_empty(std::numeric_limits<std::size_t>::max());
   if (!generations_.empty() && tables_.is_clear()) tables_ = {};
   deletes_ = 0;
@@ -471,11 +544,19 @@ void CuckooValue::compact() noexcept {
 std::uint64_t CuckooValue::block_bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (const Generation& generation : generations_) bytes += generation.filter().memory_bytes();
-  return bytes;
+  return bytes + tables_.slots();
 }
 
-// When there are no items, all that slots still show waits to be taken out.
+// Whether all that slots still show waits to be taken out. Slots of tables are counted, since their
+// header may tell less.
+bool CuckooValue::all_is_erased() const noexcept {
+  return items() == 0 && items_beside_tables() + static_cast<std::int64_t>(tables_.taken()) <= 0;
+}
+
+// Of a value that has a generation: what is left is erased.
 void CuckooValue::empty_all() noexcept {
+  deletes_ += tables_.header().deletes;
+  tables_ = {};
   for (Generation& generation : generations_) {
     // What is empty may be memory that nobody has touched yet.
     if (generation.filter().size() != 0) generation.filter().clear();
@@ -528,7 +609,7 @@ ImageHead CuckooValue::head() const {
   ImageHead head;
   head.settings = settings_;
   head.deletes = deletes_;
-  head.items = items() - tables_.header().items;
+  head.items = head_items();
   head.awaited_items = awaited_items_;
   head.ledger_entries = ledger_.size();
   head.ledger_cursor = ledger_.cursor();
@@ -605,7 +686,7 @@ bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> 
       !load_content(*piece)) {
     return false;
   }
-  if (items() - tables_.header().items == awaited_items_) awaited_items_ = 0;
+  if (head_items() == awaited_items_) awaited_items_ = 0;
   return true;
 }
 

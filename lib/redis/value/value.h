@@ -7,7 +7,8 @@
 //                 generation_plan.h decides, from settings and history alone.
 //   ledger        what the filters alone cannot say, by hash: copies beyond the 2k that a filter
 //                 holds, and erased copies whose slot is not known for certain yet (ledger.h).
-//   tables        of RedisBloom (redisbloom_tables.h); asked, counted, erased from, never added to.
+//   tables        of RedisBloom (redisbloom_tables.h); asked, counted, erased from. Only
+//                 add_as_redisbloom, which repeats what a RedisBloom server did, adds to them.
 //
 // An item is hashed once, to 64 bits, under the seed of the settings; each generation mixes those
 // once more.
@@ -50,8 +51,26 @@ enum class Added : std::uint8_t {
   missing,    ///< update: the old item is not in it.
 };
 
-/// No limit but the format's for `most_generations`.
+/// The most generations that a value may have.
 inline constexpr std::uint64_t kMostGenerations = 65535;
+
+/// What an add keeps to. The same call with and without limits differs only in too_many and full,
+/// so replicas that are told only of items that were added may go without.
+struct Limits {
+  /// How many generations (not RedisBloom tables) the call may leave; a call that needs no further
+  /// one succeeds whatever it is.
+  std::uint64_t generations;
+  /// Whether `capacity` is the most when expansion is 0. If not, further generations are opened as
+  /// with expansion 1.
+  bool capacity;
+
+  /// Also from a number of generations alone.
+  constexpr Limits(std::uint64_t most_generations = kMostGenerations, bool keeps_capacity = true)
+      : generations(most_generations), capacity(keeps_capacity) {}
+};
+
+/// For items that have been acknowledged already.
+inline constexpr Limits kUnlimited{kMostGenerations, false};
 
 /// One generation, for CF.INFO and the like.
 struct GenerationInfo {
@@ -100,23 +119,36 @@ class CuckooValue {
   /// whose memory is that of the tables. Throws std::invalid_argument when there are no tables,
   /// std::bad_alloc.
   static std::unique_ptr<CuckooValue> from_tables(RedisBloomTables tables, std::uint64_t seed);
+  /// The empty value that RedisBloom makes for these settings: one table. Throws as create.
+  static std::unique_ptr<CuckooValue> create_as_redisbloom(
+      const Settings& settings, std::pmr::memory_resource* memory = nullptr);
 
   // Changes. Each is O(generations), except that an add may double a filter of at most
   // kMostBytesToDouble, which takes a few milliseconds.
 
   /// Adds one copy. Copies are not limited: beyond 2k in one generation they are counted in the
-  /// ledger, some 64 bytes for an item of however many copies. `most_generations` bounds how many
-  /// generations (not RedisBloom tables) this call may leave; a call that needs no further one
-  /// succeeds whatever it is. The same call with and without a bound differs only in too_many, so
-  /// replicas that are told only of items that were added may go without.
-  Added add(std::string_view item, std::uint64_t most_generations = kMostGenerations) noexcept;
+  /// ledger, some 64 bytes for an item of however many copies.
+  Added add(std::string_view item, const Limits& limits = {}) noexcept;
   /// The same unless exists(item): then Added::present.
-  Added add_unique(std::string_view item,
-                   std::uint64_t most_generations = kMostGenerations) noexcept;
+  Added add_unique(std::string_view item, const Limits& limits = {}) noexcept;
   /// Replaces one copy of `old_item` by `new_item`: adds first, then erases. Nothing changes unless
   /// it returns Added::added. Added::missing when old_item is not found.
   Added update(std::string_view old_item, std::string_view new_item,
-               std::uint64_t most_generations = kMostGenerations) noexcept;
+               const Limits& limits = {}) noexcept;
+
+  /// Whether it has RedisBloom's tables and no generation: nothing was added here but by
+  /// add_as_redisbloom.
+  [[nodiscard]] bool follows_redisbloom() const noexcept {
+    return !tables_.empty() && generations_.empty();
+  }
+  /// For a value that follows_redisbloom(), and a command that a RedisBloom server has carried out:
+  /// adds to the tables what that server added, and `unique` first asks them as it did. So the
+  /// tables stay those of that server byte for byte. An item that has no place in them is counted
+  /// in the ledger: its server may have had other settings, and had place.
+  Added add_as_redisbloom(std::string_view item, bool unique) noexcept;
+  /// Opens the first generation of a value that follows_redisbloom(), as its first add does. Throws
+  /// std::bad_alloc, nothing being changed.
+  void open_beside_tables();
 
   /// Takes one copy out; false when none is found. Only for items that are in it: a stranger may
   /// look like another item, which is then missed. From RedisBloom's tables it erases as RedisBloom
@@ -129,7 +161,8 @@ class CuckooValue {
 
   /// Settles the ledger as far as possible, compacts RedisBloom's tables and frees generations that
   /// are empty. Generations that are not are left as they are: new items fill them again. No answer
-  /// of a stored item changes. O(ledger), and O(slots of RedisBloom's tables).
+  /// of a stored item changes. O(ledger), up to 16 times as long as that settles something, and
+  /// O(slots of RedisBloom's tables).
   void compact() noexcept;
 
   /// Adds everything in `other`, copies included. A generation of `other` is united with the one of
@@ -200,15 +233,17 @@ class CuckooValue {
  private:
   friend class ImageReader;
 
-  // An item's hash for the generations, and for RedisBloom's tables: 0 when there are none.
+  // An item's hash for the generations, and for RedisBloom's tables: none where they are not asked,
+  // because there are none or the item cannot be in them.
   struct Item {
     std::uint64_t hash;
-    std::uint64_t redisbloom;
+    std::optional<std::uint64_t> redisbloom;
   };
-  // What slots show of an item.
+  // What slots show of an item: in all filters, and in the one that shows most of it. All tables of
+  // RedisBloom count as one filter.
   struct Shown {
     std::uint64_t copies;
-    unsigned filters;  // that show it, all RedisBloom tables counting as one
+    std::uint64_t most;
   };
 
   CuckooValue(const Settings& settings, std::pmr::memory_resource* memory);
@@ -225,16 +260,19 @@ class CuckooValue {
   bool load_content(const Piece& piece);
   bool load_blocks(Generation& generation, std::uint64_t offset, std::span<const std::byte> blocks);
 
-  Added add_item(const Item& item, std::uint64_t most_generations) noexcept;
-  Added store(const Item& item, std::uint64_t most_generations);
+  [[nodiscard]] std::int64_t items_beside_tables() const noexcept;
+  [[nodiscard]] std::uint64_t head_items() const noexcept;
+  Added add_item(const Item& item, const Limits& limits) noexcept;
+  Added store(const Item& item, const Limits& limits);
   bool store_in(Generation& generation, const Item& item);
   bool store_in_older(const Item& item) noexcept;
   bool store_in_grown(const Item& item);
   void open_generation();
   bool erase_item(const Item& item);
-  void take_out(const Item& item, std::uint64_t copies) noexcept;
-  void settle_entry(Ledger::Entries::const_iterator entry) noexcept;
-  void settle_all() noexcept;
+  void take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept;
+  bool settle_entry(Ledger::Entries::const_iterator entry) noexcept;
+  bool settle_all() noexcept;
+  [[nodiscard]] bool all_is_erased() const noexcept;
   [[nodiscard]] std::uint64_t block_bytes() const noexcept;
   void empty_all() noexcept;
   void drop_empty(std::size_t most_bytes) noexcept;

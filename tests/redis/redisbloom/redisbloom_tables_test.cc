@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -105,6 +106,53 @@ TEST(RedisBloomTables, AnswerCountEraseAndCompactAsTheModel) {
   }
 }
 
+TEST(RedisBloomTables, AddAsTheModel) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto pick = [&](std::uint32_t below) {
+      return static_cast<std::uint32_t>(random()) % below;
+    };
+    const auto size = static_cast<std::uint16_t>(1 + pick(4));
+    RedisBloomModel model(2 * size + pick(100), size, static_cast<std::uint16_t>(1 + pick(30)),
+                          static_cast<std::uint16_t>(seed % 4 == 0 ? 0 : 1U << pick(3)));
+    RedisBloomTables tables = model.loaded();
+    const std::uint32_t range = 200 + pick(600);  // many copies of one item double tables for ever
+    int refused = 0;
+    for (int step = 0; step < 800; ++step) {
+      const std::string item = std::to_string(pick(range));
+      const std::uint64_t hash = murmur_hash64a(item, 0);
+      if (pick(4) != 0) {
+        const bool added = model.add(item);
+        ASSERT_EQ(tables.add(hash), added);
+        refused += !added;
+      } else {
+        ASSERT_EQ(tables.erase(hash), model.erase(item));
+      }
+      if (step % 200 == 199) {
+        tables.compact(true);
+        model.compact(true);
+      }
+      expect_same(tables, model);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    EXPECT_EQ(refused != 0, seed % 4 == 0);
+    std::uint64_t taken = 0;
+    for (const auto& table : model.tables()) {
+      taken += table.size() - static_cast<std::size_t>(std::count(table.begin(), table.end(), 0));
+    }
+    EXPECT_EQ(tables.taken(), taken);
+    EXPECT_EQ(tables.taken(), tables.header().items);
+    // Erased as long as slots_of says so, and no longer.
+    for (std::uint32_t i = 0; i < range; ++i) {
+      const std::uint64_t hash = murmur_hash64a(std::to_string(i), 0);
+      while (tables.slots_of(hash) != 0) ASSERT_TRUE(tables.erase(hash));
+      ASSERT_FALSE(tables.erase(hash));
+    }
+    EXPECT_TRUE(tables.is_clear());
+  }
+}
+
 TEST(RedisBloomTables, MatchEverywhereInOneSlotBuckets) {
   // The figures of RedisBloom's expected rate: 2 * bucket size * load / 255 a table, summed.
   RedisBloomModel model(1024, 2, 20, 1);
@@ -140,6 +188,12 @@ TEST(RedisBloomHeader, RefusesWhatIsOutOfRange) {
   refused([](auto& h) { h.max_iterations = 0; });
   refused([](auto& h) { h.expansion = 0; });
   refused([](auto& h) { h.expansion = 32769; });
+  // More items than slots: 512 + 2048 + 8192 buckets of two.
+  refused([](auto& h) { h.items = 2 * 10752 + 1; });
+  refused([](auto& h) { h.items = std::uint64_t{1} << 30; });
+  refused([](auto& h) { h.items = ~std::uint64_t{0}; });
+  EXPECT_TRUE(is_valid({2 * 10752, 512, 0, 3, 2, 20, 4}));
+  EXPECT_TRUE(is_valid({~std::uint64_t{0}, std::uint64_t{1} << 55, 0, 65535, 255, 1, 1}));
 
   RedisBloomHeader odd = good;
   odd.expansion = 3;
@@ -182,6 +236,14 @@ TEST(RedisBloomTables, LoadRefusesWhatLiesOutside) {
   EXPECT_TRUE(tables.piece(24).empty());
   EXPECT_TRUE(tables.piece(~std::uint64_t{0}).empty());
   EXPECT_FALSE(tables.append_clear());
+}
+
+// Or nothing that is saved then could be loaded again.
+TEST(RedisBloomTables, NeverCountMoreItemsThanSlots) {
+  RedisBloomTables tables({16, 4, 0, 2, 2, 20, 1});  // the slots have not come
+  tables.compact(true);
+  EXPECT_EQ(tables.header().tables, 1U);
+  EXPECT_TRUE(is_valid(tables.header()));
 }
 
 TEST(RedisBloomTables, ErasesWhatTheHeaderDoesNotCount) {

@@ -4,7 +4,7 @@ import random
 import struct
 import unittest
 
-from chunks_test import redisbloom_filter
+from chunks_test import murmur, redisbloom_filter
 from dump import Payload
 from module_case import ModuleCase, items
 from resp import Error, Simple
@@ -54,6 +54,47 @@ class RestoreTest(ModuleCase):
         self.assertEqual(ours.fields[0], ("number", 0))
         self.assertEqual({kind for kind, _ in ours.fields[1:]}, {"string"})
         self.assertEqual(ours.fields[-1], ("string", b""))
+
+    def test_items_whose_hash_is_zero(self):
+        zero = bytes.fromhex("e8cdd82c3f75d0fb")
+        payload = self.redisbloom_payload()
+        # Both have the fingerprint 1, and bucket 0 as their first.
+        slots = bytearray(payload.fields[8][1])
+        free = [at for at in (0, 1) if slots[at] == 0]
+        self.assertEqual(murmur(zero), 0)
+        self.assertEqual(murmur(b""), 0)
+        for _ in free:
+            slots[slots.index(0, 0, 2)] = 1
+        payload.fields[2] = ("number", 600 + len(free))
+        payload.fields[8] = ("string", bytes(slots))
+        self.assertEqual(self.restore(payload), OK)
+        for item in (b"", zero):
+            self.expect(1, "CF.EXISTS", "b", item)
+            self.expect([1], "CF.MEXISTS", "b", item)
+            self.expect(len(free), "CF.COUNT", "b", item)
+            self.expect(0, "CF.ADDNX", "b", item)
+        self.add_all("b", ["beside"])
+        for item in (b"", zero)[: len(free)]:
+            self.expect(1, "CF.EXISTS", "b", item)
+            self.expect(1, "CF.DEL", "b", item)
+        self.expect(0, "CF.EXISTS", "b", "")
+        self.assertEqual(self.debug("b")["items"], 601)
+
+    def test_more_items_than_slots(self):
+        for expansion in (0, 1, 2):
+            for count in (5, 1 << 30, 1 << 32, (1 << 64) - 1):
+                payload = self.redisbloom_payload()
+                numbers = [1, 2, count, 0, 2, 20, expansion, 2]
+                payload.fields = [("number", number) for number in numbers]
+                payload.fields.append(("string", b"\1\2\3\4"))
+                self.expect_error(BAD, "RESTORE", "c", 0, payload.bytes())
+                header = struct.pack("<QQQQHHH", count, 2, 0, 1, 2, 20, expansion)
+                self.assertIsInstance(self.call("CF.LOADCHUNK", "c", 1, header), Error)
+                payload.fields[2] = ("number", 4)
+                self.assertEqual(self.restore(payload, "c"), OK)
+                self.call("CF.ADD", "c", "x")
+                self.assertLess(self.info("c")["Size"], 100000)
+                self.call("DEL", "c")
 
     def test_old_encodings(self):
         for version in range(4):

@@ -223,6 +223,15 @@ TEST(Image, RefusesHeadsOutOfRange) {
   refused([](auto& h) { h.generations[0].shape.base_blocks = ~std::uint64_t{0}; });
   refused([](auto& h) { h.generations[0].shape.capacity = 801; });
   refused([](auto& h) { h.generations[0].keys = 801; });
+  // More items than there is room for, or no room at all.
+  refused([](auto& h) { h.items = 51; });
+  refused([](auto& h) { h.generations.clear(); });
+  refused([](auto& h) { h.redisbloom = {9, 4, 0, 1, 2, 20, 1}; });
+  refused([](auto& h) {
+    h.generations.clear();
+    h.redisbloom = {8, 4, 0, 1, 2, 20, 0};
+    h.settings.capacity = std::uint64_t{1} << 40;
+  });
 }
 
 // Numbers of generations come from the head, so the last one there is may be among them.

@@ -1,11 +1,14 @@
 // Values that begin with RedisBloom's tables: their answers stay, new items go beside them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "lib/redis/redisbloom/murmur_hash64a.h"
+#include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
 
@@ -13,6 +16,15 @@ namespace nestline::redis {
 namespace {
 
 std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
+
+// Its image read again; null when it is refused.
+std::unique_ptr<CuckooValue> reloaded(const CuckooValue& value) {
+  ImageReader reader;
+  for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
+    if (!reader.add(chunk.bytes)) return nullptr;
+  }
+  return reader.finish();
+}
 
 TEST(RedisBloomValue, AnswersAsTheTablesDo) {
   RedisBloomModel model(200, 2, 20, 2);
@@ -134,6 +146,280 @@ TEST(RedisBloomValue, WorksBesideHugeEmptyTables) {
   EXPECT_EQ(value->count("copy"), 10U);
   EXPECT_FALSE(value->exists("other"));
   EXPECT_LT(value->info().expected_fpr, 0.001);
+}
+
+// Its MurmurHash64A is 0, as that of the empty item.
+const std::string kHashZero("\xe8\xcd\xd8\x2c\x3f\x75\xd0\xfb", 8);
+
+TEST(RedisBloomValue, KnowsItemsWhoseHashIsZero) {
+  for (const std::string& item : {std::string(), kHashZero}) {
+    ASSERT_EQ(murmur_hash64a(item, 0), 0U);
+    RedisBloomModel model(64, 2, 20, 1);
+    for (std::uint64_t i = 0; i < 20; ++i) model.add(name(i));
+    const auto without = CuckooValue::from_tables(model.loaded(), 0);
+    EXPECT_FALSE(without->exists(item));
+    EXPECT_FALSE(without->erase(item));
+    model.add(item);
+    const auto value = CuckooValue::from_tables(model.loaded(), 0);
+    const auto ask = [&](const CuckooValue& asked) {
+      std::uint8_t found = 2;
+      const std::string_view one = item;
+      asked.exists({&one, 1}, {&found, 1});
+      EXPECT_EQ(found != 0, asked.exists(one));
+      return found != 0;
+    };
+    EXPECT_TRUE(ask(*value));
+    EXPECT_EQ(value->count(item), 1U);
+    EXPECT_EQ(value->add_unique(item), Added::present);
+    EXPECT_EQ(value->add("beside"), Added::added);
+    EXPECT_TRUE(ask(*value));
+    // One here and one there: which of them is erased stays open, also in an image.
+    EXPECT_EQ(value->add(item), Added::added);
+    EXPECT_EQ(value->count(item), 2U);
+    EXPECT_TRUE(value->erase(item));
+    EXPECT_EQ(value->info().ledger_entries, 1U);
+    EXPECT_EQ(value->count(item), 1U);
+    EXPECT_TRUE(ask(*value));
+    const auto again = value->copy();
+    EXPECT_TRUE(again->erase(item));
+    EXPECT_FALSE(ask(*again));
+    EXPECT_FALSE(again->erase(item));
+    EXPECT_EQ(again->items(), 21U);
+    EXPECT_EQ(again->info().ledger_entries, 0U);
+    const auto loaded = reloaded(*value);
+    ASSERT_NE(loaded, nullptr);
+    EXPECT_EQ(loaded->digest(), value->digest());
+    loaded->compact();
+    EXPECT_EQ(loaded->info().ledger_entries, 1U);
+    EXPECT_TRUE(loaded->erase(item));
+    EXPECT_FALSE(ask(*loaded));
+    EXPECT_EQ(loaded->items(), 21U);
+  }
+}
+
+TEST(RedisBloomValue, CountsItemsInOneSum) {
+  RedisBloomModel model(4, 1, 20, 0);
+  ASSERT_TRUE(model.add("x"));
+  ASSERT_TRUE(model.add("x"));
+  const auto value = CuckooValue::from_tables(model.loaded(), 0);
+  EXPECT_EQ(value->add("x"), Added::added);
+  EXPECT_EQ(value->items(), 3U);
+  EXPECT_TRUE(value->erase("x"));
+  EXPECT_EQ(value->items(), 2U);
+  EXPECT_TRUE(value->erase("x"));
+  EXPECT_EQ(value->items(), 1U);
+  EXPECT_EQ(value->count("x"), 1U);
+  const auto loaded = reloaded(*value);
+  ASSERT_NE(loaded, nullptr);
+  EXPECT_EQ(loaded->items(), 1U);
+  EXPECT_EQ(loaded->digest(), value->digest());
+  EXPECT_TRUE(value->erase("x"));
+  EXPECT_EQ(value->items(), 0U);
+  EXPECT_FALSE(value->exists("x"));
+  EXPECT_EQ(value->info().ledger_entries, 0U);
+}
+
+// In the tables of a default filter o37 and o598 look the same.
+TEST(RedisBloomValue, LeavesNoRemainsOfItemsThatLookAlike) {
+  const std::vector<std::string> alike = {"o37", "o598"};
+  for (const bool is_alone : {true, false}) {
+    for (int order = 0; order < 6; ++order) {
+      RedisBloomModel model(1024, 2, 20, 1);
+      for (const std::string& item : alike) model.add(item);
+      if (!is_alone) model.add("other");
+      const auto value = CuckooValue::from_tables(model.loaded(), 0);
+      for (const std::string& item : alike) ASSERT_EQ(value->add(item), Added::added);
+      EXPECT_EQ(value->count("o37"), 3U);
+      std::vector<std::string> erased = {"o37", "o37", "o598", "o598"};
+      for (int i = 0; i < order; ++i) std::next_permutation(erased.begin(), erased.end());
+      for (const std::string& item : erased) ASSERT_TRUE(value->erase(item)) << order;
+      EXPECT_EQ(value->items(), is_alone ? 0U : 1U);
+      EXPECT_EQ(value->exists("other"), !is_alone);
+      value->compact();
+      for (const std::string& item : alike) EXPECT_FALSE(value->exists(item)) << order;
+      const Info info = value->info();
+      EXPECT_EQ(info.ledger_entries, 0U);
+      EXPECT_EQ(info.items, is_alone ? 0U : 1U);
+      for (const GenerationInfo& each : info.generations) EXPECT_EQ(each.items, 0U);
+      EXPECT_EQ(value->tables().empty(), is_alone);
+      EXPECT_EQ(value->tables().taken(), is_alone ? 0U : 1U);
+    }
+  }
+}
+
+// Tables so small that many items look the same in them, and ours beside them, against a multiset.
+TEST(RedisBloomValue, KeepsEveryCopyOfMixedValues) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto pick = [&](std::uint32_t below) {
+      return static_cast<std::uint32_t>(random()) % below;
+    };
+    const auto size = static_cast<std::uint16_t>(1 + pick(4));
+    RedisBloomModel model(2 * size + pick(300), size, static_cast<std::uint16_t>(1 + pick(30)),
+                          static_cast<std::uint16_t>(seed % 5 == 0 ? 0 : 1U << pick(3)));
+    const std::uint32_t range = 60 + pick(400);  // many copies of one item double tables for ever
+    std::map<std::string, std::uint64_t> truth;
+    std::uint64_t total = 0;
+    const auto pick_name = [&] { return name(pick(range)); };
+    for (std::uint32_t i = pick(400); i != 0; --i) {
+      const std::string item = pick_name();
+      if (!model.add(item)) continue;
+      ++truth[item];
+      ++total;
+    }
+    auto value = CuckooValue::from_tables(model.loaded(), 0);
+    const auto expect_right = [&] {
+      ASSERT_EQ(value->items(), total);
+      for (const auto& [item, copies] : truth) {
+        if (copies == 0) continue;
+        ASSERT_TRUE(value->exists(item)) << item;
+        ASSERT_GE(value->count(item), copies) << item;
+      }
+    };
+    const auto erase = [&](const std::string& item) {
+      ASSERT_TRUE(value->erase(item)) << item;
+      --truth[item];
+      --total;
+    };
+    const std::uint32_t adds_in_ten = 3 + pick(4);
+    for (int step = 0; step < 600; ++step) {
+      const std::string item = pick_name();
+      if (pick(10) < adds_in_ten) {
+        const Added added = value->add(item);
+        ASSERT_TRUE(added == Added::added || seed % 5 == 0);
+        truth[item] += added == Added::added;
+        total += added == Added::added;
+      } else if (truth[item] != 0) {
+        erase(item);
+      }
+      if (step % 150 == 149) value->compact();
+      if (step % 100 == 99 && !value->is_redisbloom()) {
+        auto loaded = reloaded(*value);
+        ASSERT_NE(loaded, nullptr);
+        ASSERT_EQ(loaded->digest(), value->digest());
+        value = std::move(loaded);
+      }
+      if (step % 8 == 0) expect_right();
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    // All of it goes; nothing stays.
+    std::vector<std::string> left;
+    for (const auto& [item, copies] : truth) left.insert(left.end(), copies, item);
+    std::shuffle(left.begin(), left.end(), random);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      erase(left[i]);
+      if (i % 16 == 0) expect_right();
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    EXPECT_EQ(value->items(), 0U);
+    if (value->is_redisbloom()) continue;
+    value->compact();
+    const Info info = value->info();
+    EXPECT_EQ(info.ledger_entries, 0U);
+    EXPECT_TRUE(value->tables().empty());
+    for (std::uint32_t i = 0; i < range; ++i) ASSERT_FALSE(value->exists(name(i)));
+  }
+}
+
+// What waits to be taken out there was never in these tables.
+TEST(RedisBloomValue, TakesTheCorrectionsOfAMergedValue) {
+  RedisBloomModel model(1024, 2, 20, 1);
+  model.add(std::string());
+  const auto value = CuckooValue::from_tables(model.loaded(), 3);
+  const auto other = CuckooValue::create({30, 0.02, 2, 20, 1, 3});
+  for (std::uint64_t i = 0; i < 3000; ++i) ASSERT_EQ(other->add(name(i)), Added::added);
+  for (std::uint64_t i = 0; i < 1500; ++i) ASSERT_TRUE(other->erase(name(i)));
+  ASSERT_NE(other->info().ledger_entries, 0U);
+  value->merge(*other);
+  EXPECT_EQ(value->items(), 1501U);
+  value->compact();
+  for (std::uint64_t i = 1500; i < 3000; ++i) ASSERT_TRUE(value->erase(name(i)));
+  value->compact();
+  EXPECT_EQ(value->items(), 1U);
+  EXPECT_TRUE(value->exists(""));
+  EXPECT_EQ(value->tables().taken(), 1U);
+}
+
+// A header that tells less than there is must not lose it.
+TEST(RedisBloomValue, KeepsWhatTheHeaderDoesNotCount) {
+  RedisBloomModel model(64, 2, 20, 1);
+  for (std::uint64_t i = 0; i < 50; ++i) model.add(name(i));
+  RedisBloomHeader header = model.header();
+  header.items = 0;
+  RedisBloomTables tables(header);
+  tables.load_table(0, 0, std::as_bytes(std::span(model.tables()[0])));
+  const auto value = CuckooValue::from_tables(std::move(tables), 0);
+  ASSERT_EQ(value->add(name(0)), Added::added);
+  ASSERT_TRUE(value->erase(name(0)));
+  EXPECT_EQ(value->items(), 0U);
+  value->compact();
+  for (std::uint64_t i = 1; i < 50; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
+}
+
+// Commands that a RedisBloom server has carried out.
+
+TEST(RedisBloomValue, FollowsRedisBloomByteForByte) {
+  for (const std::uint16_t expansion : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{2}}) {
+    for (const std::uint64_t capacity : {4U, 100U, 1100U}) {
+      const auto value = CuckooValue::create_as_redisbloom({capacity, 0, 2, 20, expansion, 0});
+      RedisBloomModel model(capacity, 2, 20, expansion);
+      std::mt19937 random(expansion);
+      for (int step = 0; step < 4000; ++step) {
+        const std::string item = name(random() % 2000);
+        const bool is_in = model.count(item) != 0;
+        switch (random() % 4) {
+          case 0:
+            ASSERT_EQ(value->erase(item), model.erase(item));
+            break;
+          case 1:
+            if (is_in) {
+              ASSERT_EQ(value->add_as_redisbloom(item, true), Added::present);
+              break;
+            }
+            [[fallthrough]];
+          default:
+            if (!model.add(item)) break;  // RedisBloom refuses it, and tells nobody
+            ASSERT_EQ(value->add_as_redisbloom(item, false), Added::added);
+        }
+        if (step % 1000 == 999) {
+          value->compact();
+          model.compact(true);
+        }
+        ASSERT_TRUE(value->is_redisbloom());
+      }
+      ASSERT_EQ(value->digest(), CuckooValue::from_tables(model.loaded(), 0)->digest());
+    }
+  }
+}
+
+TEST(RedisBloomValue, LosesNothingThatItsTablesHaveNoPlaceFor) {
+  const auto value = CuckooValue::create_as_redisbloom({64, 0, 2, 20, 0, 0});
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    ASSERT_EQ(value->add_as_redisbloom(name(i), false), Added::added);
+  }
+  EXPECT_FALSE(value->is_redisbloom());
+  EXPECT_TRUE(value->follows_redisbloom());
+  EXPECT_EQ(value->items(), 200U);
+  for (std::uint64_t i = 0; i < 200; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
+  const auto loaded = reloaded(*value);
+  ASSERT_NE(loaded, nullptr);
+  EXPECT_EQ(loaded->digest(), value->digest());
+  for (std::uint64_t i = 0; i < 200; ++i) ASSERT_TRUE(loaded->erase(name(i))) << i;
+  EXPECT_EQ(loaded->items(), 0U);
+  EXPECT_TRUE(loaded->is_redisbloom());
+}
+
+TEST(RedisBloomValue, OpensBesideTablesAsAnAddDoes) {
+  RedisBloomModel model(100, 2, 20, 1);
+  for (std::uint64_t i = 0; i < 90; ++i) model.add(name(i));
+  const auto told = CuckooValue::from_tables(model.loaded(), 0);
+  const auto asked = told->copy();
+  ASSERT_EQ(asked->add("new"), Added::added);
+  told->open_beside_tables();
+  EXPECT_FALSE(told->follows_redisbloom());
+  ASSERT_EQ(told->add("new", kUnlimited), Added::added);
+  EXPECT_EQ(told->digest(), asked->digest());
 }
 
 TEST(RedisBloomValue, NeedsTables) {
