@@ -56,8 +56,8 @@ namespace {
 
 using TableFor = const Kernels* (*)(int bits);
 
-// One for each target that was compiled, the best first; null for the others. These lists are
-// Highway's. Its own way to choose from them needs its library (targets.h).
+// One for each compiled target, the best first; null for the others. These lists are Highway's.
+// Highway's own way of choosing from them needs its library (targets.h).
 constexpr TableFor kTables[] = {
 #if HWY_ARCH_X86 || HWY_ARCH_ARM
     HWY_CHOOSE_TARGET_LIST(table_for),

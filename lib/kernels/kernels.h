@@ -5,8 +5,8 @@
 // that works on blocks keeps the pointer, so dispatch costs one indirect call per operation or
 // batch.
 //
-// layout.h and geometry.h define in scalar code what each function computes;
-// tests/kernels/kernels_test.cc compares every function with that on every target. No function
+// The scalar code of layout.h and geometry.h defines what each function computes;
+// tests/kernels/kernels_test.cc compares every function with it on every target. No function
 // allocates, throws or locks.
 #ifndef NESTLINE_LIB_KERNELS_KERNELS_H_
 #define NESTLINE_LIB_KERNELS_KERNELS_H_
@@ -28,8 +28,8 @@ struct BlocksView {
   MixSecrets secrets;  // for integer keys
 };
 
-// What a reader beside writers learns: there is a match, there certainly is none, or it must look
-// again because a writer was at work.
+// What a reader beside writers learns: there is a match, there certainly is no match, or it must
+// look again because a writer was at work.
 enum class Answer : std::uint8_t { no, yes, undecided };
 
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
@@ -42,8 +42,8 @@ struct alignas(64) Residents {
   std::uint8_t spill_class[64];
 };
 
-// A displacement inside one block: the resident of step[i] moves to step[i + 1]. The last step is
-// a free slot (or one about to be), the first is then open for the newcomer.
+// A displacement inside one block: the resident of step[i] moves to step[i + 1]. The last step is a
+// free slot (or about to be); the first is then free for the newcomer.
 struct Displacement {
   std::uint32_t steps;  // slots in `step`; 0: there is no such path
   std::uint8_t step[64];
@@ -52,17 +52,17 @@ struct Displacement {
 struct Kernels {
   std::int64_t target;  // Highway's number of the instruction set
 
-  // Slots that hold `fingerprint`, as bits. Only fingerprints other than 0.
+  // Slots that hold `fingerprint`, as bits. `fingerprint` must not be 0.
   std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
 
-  // Slots that hold nothing, as bits.
+  // Free slots, as bits.
   std::uint64_t (*free_slots)(const Block& block) noexcept;
 
   // Fills in `residents`.
   void (*residents)(const Block& block, Residents& residents) noexcept;
 
   // The shortest displacement from a slot of `bucket` to a slot of `goals`, found by a
-  // breadth-first search backwards from the goals; among the shortest the one through the lowest
+  // breadth-first search backwards from the goals; among the shortest, the one through the lowest
   // slots. Residents of goal slots do not move; all other slots must be taken.
   void (*displace)(const Block& block, std::uint64_t bucket, std::uint64_t goals,
                    Displacement& path) noexcept;
@@ -78,7 +78,8 @@ struct Kernels {
   // The same three beside writers, by steps R1 to R3 of locking.h.
   Answer (*try_contains)(const BlocksView& view, std::uint64_t hash) noexcept;
   Answer (*try_contains_integer)(const BlocksView& view, std::uint64_t key) noexcept;
-  // A key whose bit is set in `undecided` has none in `bitmap`. True if there are such keys.
+  // A key whose bit is set in `undecided` has its bit clear in `bitmap`. True if any key is
+  // undecided.
   bool (*try_contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                              Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept;
 
@@ -86,7 +87,7 @@ struct Kernels {
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, Place* places) noexcept;
 
-  // For each of some places, the slots of its bucket that hold its fingerprint.
+  // For each place, the slots of its bucket that hold its fingerprint.
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
                       std::uint64_t* slots) noexcept;
 
@@ -100,7 +101,7 @@ struct Kernels {
 
 inline constexpr std::size_t kLocateMost = 64;
 
-// Asks for a block that is about to be changed.
+// Prefetches a block that is about to be changed.
 inline void prefetch_block(const Block& block) { __builtin_prefetch(block.bytes.data(), 1); }
 
 // The table for this processor; bits is 8, 12 or 16. Not cached here, so that a test can switch

@@ -1,8 +1,8 @@
-// Per-target: where the keys of a group go. From 64 keys to their home blocks, buckets,
-// fingerprints, phases and spill classes: geometry.h and layout.h for many keys at a time.
+// Per-target: from the 64 keys of a group to their home blocks, buckets, fingerprints, phases and
+// spill classes: geometry.h and layout.h for many keys at a time.
 //
 // A bucket is a 64-bit mask made without a shift per lane: byte lookups turn slot numbers into bits
-// (BlockLocator::store_looked_up_bits). Hashing is two 64-bit products, made of 32-bit ones.
+// (BlockLocator::store_looked_up_bits). Hashing takes two 64-bit products, made of 32-bit ones.
 #if defined(NESTLINE_LIB_KERNELS_LOCATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_LOCATE_INL_H_
 #undef NESTLINE_LIB_KERNELS_LOCATE_INL_H_
@@ -45,7 +45,7 @@ HWY_INLINE const Block& block_at(const Block* blocks, std::uint64_t offset) {
   return *reinterpret_cast<const Block*>(reinterpret_cast<const std::uint8_t*>(blocks) + offset);
 }
 
-// Any number is an address to prefetch: nothing is read.
+// Any offset may be prefetched: nothing is read.
 HWY_INLINE void prefetch_at(const Block* blocks, std::uint64_t offset) {
   hwy::Prefetch(reinterpret_cast<const Block*>(reinterpret_cast<std::uintptr_t>(blocks) + offset));
 }
@@ -143,8 +143,8 @@ struct BlockLocator {
 
   // From the low halves of the hashes to group entries i, i + 1, ...
   static HWY_INLINE void locate(V32 hash_low, Group& group, std::size_t i) {
-    // Every quantity stands in both 16-bit halves of its key's lane, so that a product with a pair
-    // of multipliers gives two lanes' rotations at once.
+    // Every quantity is in both 16-bit halves of its key's lane, so that a product with a pair of
+    // multipliers gives two lanes' rotations at once.
     const auto hash = hn::BitCast(D8(), hash_low);
     const auto x = hn::BitCast(D16(), hn::TableLookupBytes(hash, table(kBits0To15)));
     const auto y = hn::BitCast(D16(), hn::TableLookupBytes(hash, table(kBits8To23)));
@@ -184,7 +184,7 @@ struct BlockLocator {
     hn::StoreU(hn::TruncateTo(d_class, classes), d_class, to);
   }
 
-  // 16 bit: the bucket fits a 32-bit lane, where shifting each index by itself is cheap enough.
+  // 16 bit: the bucket fits a 32-bit lane, where one shift per index is cheap enough.
   static HWY_INLINE void store_shifted_bits(V16 at02, V16 at13, V16 at4, std::uint64_t* to) {
     const D32 d;
     constexpr std::uint32_t kR = L::kSlotsPerLane;

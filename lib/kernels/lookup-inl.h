@@ -1,5 +1,5 @@
-// Per-target: asking for many keys at a time, and for one. Batches go in groups of 64 keys through
-// three stages, each a group or more behind the one before it, so that memory is never waited for:
+// Per-target: looking up many keys at a time, or one. Batches pass in groups of 64 keys through
+// three stages, each a group or more behind the one before it, so that no stage waits for memory:
 //
 //   group i + 2   locate: hash, block, bucket bits, spill class of all its keys, in vectors
 //   group i       probe: the home block; beside it the prefetch of one key of group i + 2, so that
@@ -7,8 +7,7 @@
 //   group i - 1   second probe: the few keys whose home's mark says that they may be away; their
 //                 alternates were prefetched when group i - 1 was probed
 //
-// Beside writers the same is done by steps R1 to R3 of locking.h; keys that need R4 are left
-// undecided.
+// Beside writers lookups follow steps R1 to R3 of locking.h; keys that need R4 are left undecided.
 #if defined(NESTLINE_LIB_KERNELS_LOOKUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_LOOKUP_INL_H_
 #undef NESTLINE_LIB_KERNELS_LOOKUP_INL_H_
@@ -53,7 +52,7 @@ HWY_INLINE std::uint64_t classes_below(const std::uint8_t* classes, const std::u
 #endif
 }
 
-// What is known of a group's keys, a bit for each. None is in two of them.
+// What is known of a group's keys, one bit per key. No key is in two of the sets.
 struct Verdict {
   std::uint64_t hits = 0;
   std::uint64_t waiting = 0;    // for the second probe
@@ -67,7 +66,7 @@ struct ProbeGroup : Group {};
 template <>
 struct ProbeGroup<true> : Group {
   alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
-  std::uint64_t home[kGroup];                // its offset, of waiting keys
+  std::uint64_t home[kGroup];                // its offset, for waiting keys
 };
 
 // Not 0: the block was locked before, or has changed since.
@@ -85,7 +84,7 @@ HWY_INLINE bool any_locked(const std::uint32_t* headers) {
   return !hn::AllFalse(d, hn::TestBit(all, hn::Set(d, kHeaderLock)));
 }
 
-// The second probe of the keys that wait, whose `offset` is the alternate's by now.
+// The second probe of the waiting keys; their `offset` is the alternate's by now.
 template <class L, bool kBeside>
 HWY_INLINE void second_probe(const BlocksView& view, const ProbeGroup<kBeside>& group,
                              Verdict& verdict) {
@@ -121,13 +120,13 @@ HWY_INLINE void seek_alternates(const BlocksView& view, ProbeGroup<kBeside>& gro
   }
 }
 
-// Probes `count` homes, of kGroup at most. `ahead`: blocks to prefetch meanwhile, as many.
+// Probes `count` homes, at most kGroup. `ahead`: as many blocks to prefetch meanwhile.
 template <class L, bool kBeside>
 HWY_INLINE Verdict probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group,
                                std::size_t count, const std::uint64_t* ahead) {
   alignas(64) std::uint8_t found[kGroup];
   alignas(64) std::uint8_t marks[kGroup];
-  std::uint32_t drift = 0;  // what differed between the two loads of a header, of all keys
+  std::uint32_t drift = 0;  // what differed between the two loads of a header, for all keys
   const Block* const blocks = view.blocks;
   HWY_UNROLL(8)
   for (std::size_t i = 0; i < count; ++i) {
@@ -151,7 +150,7 @@ HWY_INLINE Verdict probe_homes(const BlocksView& view, ProbeGroup<kBeside>& grou
   if constexpr (kBeside) {
     std::uint64_t unsteady = 0;
     if (HWY_UNLIKELY(drift != 0 || count != kGroup || any_locked(group.header))) {
-      // Which ones: a header that has changed stays changed, so it can be told now as well.
+      // Find out which ones: a header that has changed stays changed, so it is not too late.
       for (std::size_t i = 0; i < count; ++i) {
         const Block& block = block_at(blocks, group.offset[i]);
         unsteady |= std::uint64_t{changes(block, group.header[i]) != 0} << i;
@@ -174,7 +173,7 @@ template <class L, bool kBeside, class Done>
 HWY_INLINE void look_up(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                         Input input, const Done& done) {
   constexpr std::size_t kAhead = 2;  // groups between locating and probing
-  constexpr std::size_t kRing = 4;   // those, the probed one and the one in second probe
+  constexpr std::size_t kRing = 4;   // those, the probed group and the one in second probe
   ProbeGroup<kBeside> ring[kRing];
   const std::size_t groups = (count + kGroup - 1) / kGroup;
   const auto size_of = [&](std::size_t g) {
@@ -251,19 +250,19 @@ void match_batch(const BlocksView& view, const Place* places, std::size_t count,
   }
 }
 
-// Out of line, and from the hash again, so that the many keys that need no second probe do not pay
-// for its registers.
+// Out of line, and starting from the hash again, so that the many keys that need no second probe do
+// not pay for its registers.
 template <class L>
 HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place away = moved(view.geometry, home_of<L>(view.geometry, hash));
   return match_among<L>(view.blocks[away.block], away.fingerprint, away.bucket) != 0;
 }
 
-// One key: in scalars but for the compare, since no other key is there to share vectors with. The
-// only branch is the one to the alternate: yes and no are as likely as each other, and so is the
-// class to be on either side of the mark; a branch on them that is guessed wrong throws away the
-// next questions, whose blocks are being fetched. So the conditions are numbers that are negative
-// where they hold: of bools the compiler would make a branch each.
+// One key: scalar except for the compare, since there is no other key to share vectors with. The
+// only branch is the one to the alternate. Yes and no are equally likely, and so are the two sides
+// of the mark; a mispredicted branch on them throws away the next lookups, whose blocks are being
+// fetched. So the conditions are numbers that are negative when true: the compiler would turn each
+// bool into a branch.
 template <class L>
 struct AtHome {
   std::uint64_t matches;
@@ -325,7 +324,7 @@ HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
   const AtHome<L> key(place, home, header & kHeaderMark);
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   const std::int64_t unsteady = -std::int64_t{changes(home, header)};
-  // Without a match, whatever forbids a no; at 12 bits a match has to be steady too.
+  // Negative without a match if something forbids a no; at 12 bits a match has to be steady too.
   const std::int64_t doubt = L::kBits == 12 ? (key.no_match & key.sent_on) | unsteady
                                             : key.no_match & (key.sent_on | unsteady);
   if (HWY_UNLIKELY(doubt < 0)) {

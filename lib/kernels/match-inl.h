@@ -1,8 +1,8 @@
-// Per-target: one block at a time. Which slots hold a fingerprint, which are free, and where every
-// resident could be instead.
+// Per-target: one block at a time. Which slots hold a fingerprint, which are free, and where each
+// resident could move.
 //
-// A block is four 16-byte, two 32-byte or one 64-byte vector; the loops below are over that number,
-// which the compiler knows. The one-lane target does the same by the definitions of layout.h.
+// A block is four 16-byte, two 32-byte or one 64-byte vector; the loops below run over that number,
+// which the compiler knows. The one-lane target does the same through the definitions of layout.h.
 #if defined(NESTLINE_LIB_KERNELS_MATCH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_MATCH_INL_H_
 #undef NESTLINE_LIB_KERNELS_MATCH_INL_H_
@@ -17,7 +17,7 @@
 #include "lib/kernels/kernels.h"
 #include "lib/place/memory_order.h"
 
-// The vector bodies take little-endian lanes and at least 16 bytes; anything else takes the scalar
+// The vector bodies need little-endian lanes and at least 16 bytes; other targets use the scalar
 // bodies.
 #undef NESTLINE_ONE_LANE
 #if HWY_TARGET == HWY_SCALAR || HWY_IS_BIG_ENDIAN
@@ -31,7 +31,7 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block that a writer may be changing, to be read with plain vector loads: see memory_order.h.
+// A block that a writer may be changing, ready for plain vector loads: see memory_order.h.
 HWY_INLINE const Block& readable_block(const Block& block, Block& copy) {
 #if NESTLINE_TSAN
   copy_shared<kBlockBytes>(block.bytes.data(), copy.bytes.data());
@@ -66,7 +66,7 @@ void find_residents(const Block& shared, Residents& residents) noexcept {
   }
 }
 
-// Who could move where, of all that are in a block.
+// Which residents of a block could move where.
 template <class L>
 class Movers {
  public:
@@ -109,9 +109,9 @@ HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble)
 template <typename T>
 using BlockTag = hn::CappedTag<T, kBlockBytes / sizeof(T)>;
 
-// A mask of at most 64 lanes as bits. Read back in the size of the largest mask that this target
-// may have, which compilers turn into a move between registers. The processor's own mask may be
-// shorter, since SVE leaves the length of vectors to it: what StoreMaskBits does not write is 0.
+// A mask of at most 64 lanes as bits. It is read back in the size of this target's largest mask,
+// which compilers turn into a move between registers. The processor's mask may be shorter, since
+// SVE does not fix the length of vectors: what StoreMaskBits does not write is 0.
 template <class D, class Mask>
 HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
   static_assert(hn::MaxLanes(D()) <= 64);
@@ -140,7 +140,7 @@ HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t val
 }
 
 // Bit s: the first byte (8 and 12 bit) or halfword (16 bit) of slot s is the fingerprint's. Bits
-// behind the last slot mean nothing.
+// after the last slot mean nothing.
 template <class L>
 HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fingerprint) {
   if constexpr (L::kBits == 16) {
@@ -151,8 +151,8 @@ HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fin
   }
 }
 
-// Bit s: the high nibble of 12-bit slot s is `nibble`. Either half of the nibble bytes, compared by
-// itself, gives a run of slots in order.
+// Bit s: the high nibble of 12-bit slot s is `nibble`. Comparing one half of the nibble bytes gives
+// a run of slots in order.
 template <class L>
 HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble) {
   const BlockTag<std::uint8_t> d;
@@ -197,7 +197,7 @@ HWY_INLINE const std::uint16_t* unpack_fingerprints(const Block& block, std::uin
   }
 }
 
-// Per slot: its index in its lane, and its lane's rotation multiplier.
+// For each slot: its index in its lane, and its lane's rotation multiplier.
 template <class L>
 struct SlotTables {
   alignas(64) std::uint16_t index[64];
@@ -262,8 +262,8 @@ void find_residents(const Block& shared, Residents& residents) noexcept {
   }
 }
 
-// Who could move where, of all that are in a block. Most searches ask for one or two lanes only, so
-// each is computed when it is asked for.
+// Which residents of a block could move where. Most searches need only one or two lanes, so
+// each is computed when first needed.
 template <class L>
 class Movers {
  public:
@@ -272,7 +272,7 @@ class Movers {
       hn::Store(lanes_.phases(s), D(), phases_ + s);
     }
   }
-  // The slots whose residents have slot e in their buckets. Bits behind the last slot mean nothing.
+  // The slots whose residents have slot e in their buckets. Bits after the last slot mean nothing.
   HWY_INLINE std::uint64_t into(std::uint32_t e) {
     const std::uint32_t lane = e / L::kSlotsPerLane;
     if ((known_ >> lane & 1) == 0) compute(lane);
@@ -309,7 +309,7 @@ HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerpr
   const Block& block = readable_block(shared, copy);
   std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   if constexpr (L::kBits == 12) {
-    // Of absent keys one in 70 gets here, of present ones all: a branch that predicts well.
+    // One in 70 absent keys gets here, and every present key: the branch predicts well.
     if (slots != 0) slots &= match_nibbles<L>(block, fingerprint >> 8);
   }
   return slots;
@@ -327,7 +327,8 @@ std::uint64_t free_slots(const Block& shared) noexcept {
   return match_first_bytes<L>(block, 0) & L::kAllSlots;
 }
 
-// Backwards from the goals: who can move into slot e, then who can move into one of theirs.
+// Backwards from the goals: which residents can move into slot e, then which can move into their
+// slots.
 template <class L>
 void displace(const Block& shared, std::uint64_t bucket, std::uint64_t goals,
               Displacement& path) noexcept {

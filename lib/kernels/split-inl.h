@@ -1,16 +1,16 @@
-// Per-target: splitting blocks in two, the one pass that growth consists of.
+// Per-target: splitting blocks in two, the single pass that makes a filter grow.
 //
-// A block is loaded once and stored twice, masked: a byte or halfword that is chosen, because the
-// next bit of its fingerprint is 1, is kept in the second copy and cleared in the first. The header
-// is never chosen, but its mark goes to both.
+// A block is loaded once and stored twice, masked: a byte or halfword is chosen if the next bit of
+// its fingerprint is 1; it is then kept in the second copy and cleared in the first. The header is
+// never chosen, but its mark goes to both copies.
 //
 // At 12 bits a slot's two parts are chosen together, and the bit that decides is in the high nibble
-// during the first four doublings and in the low byte afterwards. So the choice is made as a mask
-// of the low bytes first, and the mask of the nibbles is put together from that by moving bytes
-// within 16-byte vectors.
+// during the first four doublings and in the low byte afterwards. So the code first makes a mask of
+// the low bytes, then assembles the mask of the nibbles from it by moving bytes within 16-byte
+// vectors.
 //
 // From kStreamBytes on the copies are written past the caches (non-temporal stores): they are
-// larger than what a cache would keep, and the old content of their lines need not be read.
+// larger than a cache would keep, and the old content of their lines need not be read.
 #if defined(NESTLINE_LIB_KERNELS_SPLIT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_SPLIT_INL_H_
 #undef NESTLINE_LIB_KERNELS_SPLIT_INL_H_
@@ -53,7 +53,7 @@ void split(const Block* from, std::size_t count, std::uint32_t growth, Block* to
 
 inline constexpr std::size_t kStreamBytes = std::size_t{4} << 20;
 
-// Stores a part of a block for good, past the caches or through them.
+// Stores a part of a block, past the caches or through them.
 template <bool kStream, class D, class V>
 HWY_INLINE void put_lanes(D d, V v, hn::TFromD<D>* to) {
   if constexpr (kStream) {
@@ -63,7 +63,8 @@ HWY_INLINE void put_lanes(D d, V v, hn::TFromD<D>* to) {
   }
 }
 
-// Per lane of a block: the bit that decides, nothing in the header; and what goes to both copies.
+// Per lane of a block: the bit that decides, none in the header; and the bits that may go to the
+// copies.
 template <typename T>
 struct SplitMasks {
   static constexpr std::size_t kLanes = kBlockBytes / sizeof(T);
@@ -101,8 +102,8 @@ HWY_INLINE void split_lanes(const Block* from, std::size_t count, std::uint32_t 
     for (std::size_t lane = 0; lane < kLanes; lane += step) {
       const auto all = hn::And(hn::Load(d, block + lane), hn::Load(d, masks.kept + lane));
       const auto decides = hn::Load(d, masks.decides + lane);
-      // True of the mark's lane as well, where nothing decides. Not an Or of two masks: with
-      // Highway 1.0.3 and g++ 12, that of 256-bit SVE is right in the first 16 byte lanes only.
+      // True for the mark's lane too, where no bit decides. Not an Or of two masks: with Highway
+      // 1.0.3 and g++ 12, that of 256-bit SVE is right in the first 16 byte lanes only.
       const auto kept = hn::Eq(hn::And(all, decides), decides);
       put_lanes<kStream>(d, hn::IfThenElseZero(kept, all), high + lane);
     }
@@ -126,7 +127,7 @@ HWY_INLINE void split_nibbled(const Block* from, std::size_t count, std::uint32_
   const auto mark = hn::AndNot(in_12, in_13);
   const auto low_half = hn::Set(d, std::uint8_t{0x0f});
   const auto low_bit = hn::Set(d, static_cast<std::uint8_t>(1u << next_bit % 8));
-  // Of nibble bytes: the low half is that of slots 0..19, the high half that of the others.
+  // Nibble bytes: the low half belongs to slots 0..19, the high half to the others.
   const auto high_bit = hn::Set(d, static_cast<std::uint8_t>(1u << (next_bit % 8 + 4) % 8));
   const auto mixed_bit = hn::Or(hn::And(in_4, low_bit), hn::AndNot(in_4, high_bit));
   const auto test = [&](auto bytes, auto bit)
@@ -138,7 +139,7 @@ HWY_INLINE void split_nibbled(const Block* from, std::size_t count, std::uint32_
     const auto b = hn::Load(d, block + 16);
     const auto c = hn::Load(d, block + 32);
     const auto e = hn::And(hn::Load(d, block + 48), in_13);
-    // Which low bytes are chosen: all ones, or 0. Of chosen_c the first 8 bytes count.
+    // Which low bytes are chosen: all ones, or 0. Only the first 8 bytes of chosen_c count.
     auto chosen_a = zero;
     auto chosen_b = zero;
     auto chosen_c = zero;
@@ -155,7 +156,7 @@ HWY_INLINE void split_nibbled(const Block* from, std::size_t count, std::uint32_
       chosen_c = test(c, low_bit);
     }
     chosen_c = hn::And(chosen_c, in_8);
-    // The nibbles of the chosen: of slots s and 20 + s for nibble byte s.
+    // The nibbles of the chosen slots: nibble byte s holds those of slots s and 20 + s.
     const auto nibbles_of = [&](auto low, auto high) HWY_ATTR {
       return hn::Or(hn::And(low, low_half), hn::AndNot(low_half, high));
     };
@@ -198,7 +199,7 @@ void split(const Block* from, std::size_t count, std::uint32_t growth, Block* to
     split_blocks<L, false>(from, count, next_bit, to);
   } else {
     split_blocks<L, true>(from, count, next_bit, to);
-    hwy::FlushStream();  // so that whoever is told of the new blocks sees them
+    hwy::FlushStream();  // so that every thread that gets the new blocks sees them
   }
 }
 

@@ -28,7 +28,7 @@ struct Registers {
 
 constexpr bool all(std::uint32_t word, std::uint32_t bits) { return (word & bits) == bits; }
 
-// Registers that the system saves: XCR0. Only where the processor says that it may be asked.
+// Registers that the system saves: XCR0. Only where the processor says that xgetbv is allowed.
 std::uint32_t saved_registers() {
   std::uint32_t low = 0, high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -36,13 +36,13 @@ std::uint32_t saved_registers() {
 }
 
 std::int64_t detect() {
-  // Of leaf 1, register c, and of leaf 0x80000001, register c.
+  // Bits of register c of leaf 1, and of register c of leaf 0x80000001.
   constexpr std::uint32_t kSsse3 = 1u << 9;
   constexpr std::uint32_t kSse4 = 1u << 19 | 1u << 20 | 1u << 1 | 1u << 25;  // 4.1, 4.2, CLMUL, AES
   constexpr std::uint32_t kSavesRegisters = 1u << 27;
   constexpr std::uint32_t kAvx = 1u << 28 | 1u << 12 | 1u << 29;  // AVX, FMA, F16C
   constexpr std::uint32_t kLzcnt = 1u << 5;
-  // Of leaf 7, registers b and c.
+  // Bits of registers b and c of leaf 7.
   constexpr std::uint32_t kAvx2 = 1u << 5 | 1u << 3 | 1u << 8;                // BMI, BMI2
   constexpr std::uint32_t kAvx3 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;  // F DQ BW VL
   constexpr std::uint32_t kAvx3More = 1u << 1 | 1u << 6 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11 |
@@ -70,7 +70,7 @@ std::int64_t detect() {
 
 #elif HWY_ARCH_ARM_A64
 
-// The system tells what it found: Linux gives these bits and numbers to every program.
+// Linux reports what the processor has to every program, in these bits and numbers.
 std::int64_t detect() {
   constexpr unsigned long kAes = 1ul << 3, kSve = 1ul << 22;      // of AT_HWCAP
   constexpr unsigned long kSve2 = 1ul << 1, kSve2Aes = 1ul << 2;  // of AT_HWCAP2
@@ -84,7 +84,7 @@ std::int64_t detect() {
   targets |= HWY_SVE;
   const bool has_sve2 = has(two, kSve2 | kSve2Aes);
   if (has_sve2) targets |= HWY_SVE2;
-  // Two targets are for one length of vectors each.
+  // Two targets are each for one vector length.
   const int length = ::prctl(kGetVectorLength);
   if (length < 0) return targets;
   if ((length & kVectorLength) == 32) targets |= HWY_SVE_256;
@@ -94,7 +94,7 @@ std::int64_t detect() {
 
 #else
 
-// Only what every processor of the architecture has: there the kernels are compiled once.
+// Only what every processor of the architecture has: the kernels are compiled once there.
 std::int64_t detect() { return 0; }
 
 #endif

@@ -1,12 +1,12 @@
-// From a hash to its place: which block, which fingerprint, which phase; and the block's alternate.
+// From a hash to its place: block, fingerprint and phase; and the block's alternate.
 //
 // A filter has base_blocks * 2^growth blocks. Block = base * 2^growth + child: the base from the
 // hash, the child from the highest `growth` bits of the fingerprint. So when the filter doubles,
-// block b splits into 2b and 2b + 1 by the fingerprints' next bit, and no key is hashed again.
+// block b splits into 2b and 2b + 1 by the fingerprints' next bit; no key is hashed again.
 //
 // The alternate of a base is (H - base) mod base_blocks, with H from (fingerprint, phase): its own
-// inverse for any number of bases. The child number is the fingerprint's, so it stays. Where the
-// alternate is the block itself, the key has none.
+// inverse for any number of bases. The child number comes from the fingerprint, so it stays the
+// same. Where the alternate is the block itself, the key has no alternate.
 #ifndef NESTLINE_LIB_PLACE_GEOMETRY_H_
 #define NESTLINE_LIB_PLACE_GEOMETRY_H_
 

@@ -1,6 +1,6 @@
-// Hashing, version 1: from a key to 64 bits, and from those bits to everything a place is made of.
+// Hashing, version 1: from a key to 64 bits, and from those bits to every part of a place.
 //
-// Every mixing constant of the library stands in this file. All of it is frozen by the file format
+// Every mixing constant of the library is in this file. The file format freezes all of it
 // (docs/FORMAT.md, "Hash version 1"): a change needs a new kHashVersion, and
 // tests/place/hash_test.cc pins it with vectors.
 //
@@ -16,9 +16,9 @@
 // bits 8..15 and the phase by bits 20..23, each up to one part in 16. The lowest 24 bits decide the
 // base only beyond 2^40 blocks, which no filter has, so the three are independent.
 //
-// From (fingerprint, phase) alone follow the rotations, the spill class and the alternate block:
+// (fingerprint, phase) alone determines the rotations, the spill class and the alternate block:
 // what is stored is enough to move it. Rotations are 16-bit products scaled to [0, R), because that
-// is two instructions for a vector of 16-bit lanes. The rotation multipliers come from a search
+// takes two instructions for a vector of 16-bit lanes. The rotation multipliers come from a search
 // over 6000 random sets for the fewest pairs of fingerprints that share 3 or 4 of their 4 slots; in
 // this set no two of the 255 8-bit fingerprints share all four.
 #ifndef NESTLINE_LIB_PLACE_HASH_H_
@@ -35,8 +35,8 @@ namespace nestline {
 
 inline constexpr std::uint32_t kHashVersion = 1;
 
-// For the few functions that every lookup is made of: they must become part of the kernel that uses
-// them, so that they are compiled for its target.
+// For the few functions in every lookup: they must be inlined into the kernel that uses them, so
+// that they are compiled for its target.
 #define NESTLINE_INLINE inline __attribute__((always_inline))
 
 // High 64 bits of the 128-bit product.
@@ -45,8 +45,8 @@ NESTLINE_INLINE constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint
   return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
 }
 
-// The integer mixer: a bijection of 64 bits made of two multiply-xorshift rounds under two secrets.
-// Shifts by 32 only: a 64-bit product in vectors is made of 32-bit halves anyway, so they are free.
+// The integer mixer: a bijection of 64 bits in two multiply-xorshift rounds under two secrets. All
+// shifts are by 32: vector code makes a 64-bit product of 32-bit halves anyway, so they are free.
 // No input bit flips an output bit with a frequency outside 0.5 +- noise (hash_test measures it).
 inline constexpr std::uint64_t kMixMultiplier1 = 0x3ff5c6bd6e2a43f1u;
 inline constexpr std::uint64_t kMixMultiplier2 = 0xaa4deb21cc59b9f1u;
@@ -65,7 +65,7 @@ NESTLINE_INLINE constexpr std::uint64_t mix_integer(std::uint64_t key, const Mix
   return h ^ (h >> 32);
 }
 
-// The two secrets are two steps of the mixer itself, so that near seeds give unrelated ones.
+// The two secrets are two steps of the mixer itself, so that similar seeds give unrelated secrets.
 inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {
   const std::uint64_t first = mix_integer(seed, {kMixMultiplier2, kMixMultiplier1});
   return {first, mix_integer(first + seed, {kMixMultiplier1, kMixMultiplier2})};

@@ -1,25 +1,25 @@
-// The block: 64 bytes, 64-byte aligned. Every bit position of the library stands in this file.
+// The block: 64 bytes, 64-byte aligned. Every bit position of the library is in this file.
 //
 //   byte    0                                                      59 60    61..63
 //    8 bit  | 60 fingerprints of a byte                              | mark | lock, version |
 //   12 bit  | 40 low bytes             | 20 bytes of two high nibbles | mark | lock, version |
 //   16 bit  | 30 little-endian halfwords                             | mark | lock, version |
 //
-// 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, the low half
-// for s < 20 and the high half for the others: so each half of the nibble bytes is a run of slots
-// in order, and a vector compare of either half gives the bits of 20 slots in order.
+// 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, in the low
+// half for s < 20 and in the high half for the others. So each half of the nibble bytes is a run of
+// slots in order, and a vector compare of either half gives the bits of 20 slots in order.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
-// (bit 8), version (bits 9..31). The filter without locks keeps lock and version at 0.
+// (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
-// Everything is stored by single stores that others may see at once (memory_order.h): the header as
-// a whole, a slot's fingerprint by one store at 8 and 16 bits and by two at 12.
+// All stores are single stores that other threads may see at once (memory_order.h): one for the
+// whole header; for a slot's fingerprint one at 8 and 16 bits, and two at 12.
 //
-// A fingerprint is never 0, a 12-bit one has a low byte that is not 0; so a slot is free when its
+// A fingerprint is never 0, and the low byte of a 12-bit one is never 0. So a slot is free when its
 // first byte (8, 12 bit) or halfword (16 bit) is 0.
 //
-// Lane j is the slots [j * R, (j + 1) * R). A key has one candidate slot in each lane; the k of
-// them are its bucket.
+// Lane j is the slots [j * R, (j + 1) * R). A key has one candidate slot in each lane; these slots
+// are its bucket.
 #ifndef NESTLINE_LIB_PLACE_LAYOUT_H_
 #define NESTLINE_LIB_PLACE_LAYOUT_H_
 
@@ -36,7 +36,7 @@ namespace nestline {
 inline constexpr std::size_t kBlockBytes = 64;
 inline constexpr std::size_t kMarkByte = 60;
 
-// The header word's parts, in a header as Block gives it.
+// The header word's parts, in a header as Block returns it.
 inline constexpr std::uint32_t kHeaderMark = 0xff;
 inline constexpr std::uint32_t kHeaderLock = 1u << 8;
 inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
@@ -44,7 +44,7 @@ inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highe
 struct alignas(kBlockBytes) Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
 
-  // Classes below the mark may be away in their alternates; 0: no key is.
+  // Keys of classes below the mark may be away in their alternates; 0: no key is away.
   [[nodiscard]] std::uint32_t mark() const {
     return to_header(load_relaxed(header_word())) & kHeaderMark;
   }
@@ -56,13 +56,13 @@ struct alignas(kBlockBytes) Block {
     }
   }
 
-  // The header as a reader beside writers loads it: before it reads the rest of the block, and
-  // again after.
+  // The header as a reader beside writers loads it: before reading the rest of the block, and again
+  // after.
   [[nodiscard]] std::uint32_t header() const { return to_header(load_acquire(header_word())); }
   [[nodiscard]] std::uint32_t header_again() const { return to_header(load_again(header_word())); }
 
-  // The header word, to be loaded and stored by the functions of memory_order.h; to_header turns
-  // what they give into the numbers above, and back.
+  // The header word, for the functions of memory_order.h to load and store; to_header converts
+  // between its stored form and the numbers above.
   [[nodiscard]] const SharedWord& header_word() const {
     return *reinterpret_cast<const SharedWord*>(bytes.data() + kMarkByte);
   }
@@ -76,8 +76,8 @@ struct alignas(kBlockBytes) Block {
 static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
               "a mark above the highest class must fit its byte");
 
-// What differs between the widths: how many lanes and slots, where a slot's bits are, and how a
-// hash gives a fingerprint.
+// What differs between the widths: how many lanes and slots there are, where a slot's bits are, and
+// how a hash becomes a fingerprint.
 template <int kBits>
 struct Layout;
 
@@ -102,20 +102,20 @@ struct LayoutShape {
     const std::uint32_t q = phase + rotation(fingerprint, lane, kSlotsPerLane);
     return lane * kSlotsPerLane + (q < kSlotsPerLane ? q : q - kSlotsPerLane);
   }
-  // The phase of a fingerprint found in a slot: slot() undone.
+  // The phase of a fingerprint found in a slot: the inverse of slot().
   static constexpr std::uint32_t phase_at(std::uint32_t fingerprint, std::uint32_t slot) {
     const std::uint32_t q = slot % kSlotsPerLane + kSlotsPerLane;
     return (q - rotation(fingerprint, slot / kSlotsPerLane, kSlotsPerLane)) % kSlotsPerLane;
   }
-  // The candidate slots as bits: bit s for slot s. The lanes behind lane 0 are computed together,
-  // in 16-bit fields of one word: half the instructions of slot() for each lane.
+  // The candidate slots as bits: bit s for slot s. The lanes after lane 0 are computed together, in
+  // 16-bit fields of one word, with half the instructions of slot() for each lane.
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
     constexpr std::uint64_t kR = kSlotsPerLane;
     constexpr std::uint64_t kOnes = 0x0001000100010001u;
     constexpr std::uint64_t kPairOfHalfwords = 0x0000ffff0000ffffu;
     const auto rotations = [&](std::size_t lane, std::size_t other) __attribute__((always_inline)) {
-      // Two products of 32 bits; of each the low half counts, scaled to [0, R).
+      // Two products of 32 bits; the low half of each is used, scaled to [0, R).
       const std::uint64_t multipliers =
           kRotationMultiplier[lane] | std::uint64_t{kRotationMultiplier[other]} << 32;
       return (((fingerprint * multipliers) & kPairOfHalfwords) * kR >> 16) & kPairOfHalfwords;
@@ -134,8 +134,8 @@ struct LayoutShape {
 
 template <>
 struct Layout<8> : LayoutShape<8, 4, 15, 255> {
-  // With so few fingerprints the bucket at phase 0 comes from a table of 2 KiB, and the phase turns
-  // each lane's bit around in the lane: a third of the instructions of the general form.
+  // With so few fingerprints a table of 2 KiB holds the bucket at phase 0, and the phase rotates
+  // each lane's bit within the lane: a third of the instructions of the general form.
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
     const std::uint64_t unturned = kUnturned[fingerprint];
@@ -176,8 +176,8 @@ struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
     const std::uint32_t low = scale16(static_cast<std::uint32_t>(hash) & 0xffff, 255) + 1;
     return (static_cast<std::uint32_t>(hash) & 15) << 8 | low;
   }
-  // Which half of a byte a slot's nibble is in is a number, not a condition: as likely as not, a
-  // branch on it would be guessed wrong.
+  // Computes which half of a byte holds a slot's nibble, without a branch: that would be
+  // mispredicted as often as not.
   static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
     return ((kNibbleRun - 1 - slot) >> 31) * 4;  // 0 for the first run, 4 for the second
   }
@@ -215,7 +215,7 @@ struct Layout<16> : LayoutShape<16, 5, 6, 65535> {
   }
 };
 
-// Calls `visitor` with the Layout of a width that is 8, 12 or 16.
+// Calls `visitor` with the Layout of a width: 8, 12 or 16.
 template <typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
   switch (bits) {

@@ -1,4 +1,4 @@
-// Numbers in bytes, lowest byte first, whatever machine this is: how every format of ours has them.
+// Numbers as bytes, lowest byte first on every machine, as all our formats store them.
 #ifndef NESTLINE_LIB_PLACE_LITTLE_ENDIAN_H_
 #define NESTLINE_LIB_PLACE_LITTLE_ENDIAN_H_
 

@@ -1,35 +1,36 @@
-// The memory orders: every access to memory that threads share without being alone in it has a name
-// here, and locking.h says what each is good for.
+// The memory orders: every access to a block that other threads may use at the same time has a name
+// here, and locking.h says what each is for.
 //
-// Blocks are plain bytes, so these work on the bytes where they lie, through types that may alias
-// them. On x86 all of them are plain moves.
+// Blocks are plain bytes, so these work on the bytes in place, through types that may alias them.
+// On x86 all of them are plain moves.
 //
 // A reader looks at a block without a lock, between two loads of its header:
 //
 //   load_acquire(header)  ->  the bytes, in vectors  ->  load_again(header)
 //
 // In the C++ memory model the plain vector loads in the middle race with a writer's stores,
-// although whatever they gave is thrown away when the headers differ. No compiler moves them across
-// the acquire load before or the fence behind, and no processor tears an aligned halfword. Under
-// ThreadSanitizer, which knows no fences and reports the race, readable_block() (match-inl.h)
-// copies the block by atomic words first: the same protocol without the race, and slower.
+// although their result is discarded when the headers differ. No compiler moves them across the
+// acquire load before or the fence after, and no processor tears an aligned halfword.
+// ThreadSanitizer does not understand fences and reports the race, so under it readable_block()
+// (match-inl.h) copies the block by atomic words first: the same protocol without the race, but
+// slower.
 //
-// Sizes. The C++ memory model has no word for atomic accesses of different sizes to the same bytes,
-// and there are such here. Fingerprints are stored by bytes and halfwords, and read by vectors and,
-// in copy_shared, by words of 64 bits, the last of which has the header in it. On the processors we
-// support (x86, ARMv8, RISC-V, s390x) that is well defined: no aligned access straddles a line of
-// the cache, a load takes for each byte a value that was stored there, in the order in which the
-// line got them, and acquire and release hold for a load that saw any byte of a store. A vector
-// may see two stores to one line in the wrong order; the second look at the header is for that.
+// Sizes. The C++ memory model does not define atomic accesses of different sizes to the same bytes,
+// but blocks need them. Fingerprints are stored by bytes and halfwords, and read by vectors and, in
+// copy_shared, by words of 64 bits, the last of which contains the header. On the processors we
+// support (x86, ARMv8, RISC-V, s390x) that is well defined: no aligned access straddles a cache
+// line, a load takes for each byte a value that was stored there, in the order in which the line
+// received them, and acquire and release hold for a load that saw any byte of a store. A vector may
+// see two stores to one line in the wrong order; the second look at the header detects that.
 //
-// A header is exchanged and stored as one word of 32 bits only, the mark with it. Only the thread
-// that holds its lock stores it; an exchange by any other thread fails meanwhile. A store of the
-// mark's byte alone would be right too: an exchange, even one that fails and writes back what it
-// found, has the line for itself. But giving the lock back loads the word, and that load would have
-// to wait until the byte has left the store buffer.
+// A header is exchanged and stored only as one word of 32 bits, including the mark. Only the thread
+// that holds its lock stores it; an exchange by any other thread fails meanwhile. Storing the
+// mark's byte alone would be correct too: an exchange, even one that fails and writes back what it
+// found, owns the line. But unlocking loads the word, and that load would have to wait until the
+// byte has left the store buffer.
 //
-// That two readers see the inserts of two writers in the same order needs a processor on which a
-// store becomes visible to all others at once, as x86, ARMv8 and RISC-V are.
+// Two readers see the inserts of two writers in the same order only on processors where a store
+// becomes visible to all others at once, as on x86, ARMv8 and RISC-V.
 #ifndef NESTLINE_LIB_PLACE_MEMORY_ORDER_H_
 #define NESTLINE_LIB_PLACE_MEMORY_ORDER_H_
 
@@ -63,7 +64,7 @@ inline void store_shared(SharedHalfword& to, std::uint16_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }
 
-// The header before the block is read. Acquire: nothing behind it is read earlier.
+// The header before the block is read. Acquire: nothing after it is read earlier.
 inline std::uint32_t load_acquire(const SharedWord& from) {
   return __atomic_load_n(&from, __ATOMIC_ACQUIRE);
 }
@@ -77,32 +78,32 @@ inline std::uint32_t load_again(const SharedWord& from) {
 }
 
 // What was read before, as by a match that needs no second look at its header, is not read later
-// than anything behind. Nothing on x86.
+// than anything after. No instruction on x86.
 inline void read_before() {
 #if !NESTLINE_TSAN
   std::atomic_thread_fence(std::memory_order_acquire);
 #endif
 }
 
-// What this thread has stored is seen by all before it loads anything behind.
+// All threads see what this one has stored before it loads anything after.
 inline void store_before_load() {
 #if !NESTLINE_TSAN
   std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif
 }
 
-// A header nobody depends on yet, or that only this thread stores now.
+// A header that no decision depends on yet, or that only this thread stores now.
 inline std::uint32_t load_relaxed(const SharedWord& from) {
   return __atomic_load_n(&from, __ATOMIC_RELAXED);
 }
 
-// Takes a lock: acquire, so that nothing of what it protects is read or written earlier.
+// Takes a lock: acquire, so that nothing it protects is read or written earlier.
 inline bool exchange_acquire(SharedWord& word, std::uint32_t expected, std::uint32_t wanted) {
   return __atomic_compare_exchange_n(&word, &expected, wanted, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED);
 }
 
-// Gives a lock back: release, so that everything done under it is seen by the next one.
+// Unlocks: release, so that the next holder sees everything done under the lock.
 inline void store_release(SharedWord& to, std::uint32_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }

@@ -1,8 +1,8 @@
-// Places where a test can make a thread dawdle, and switches that break the protocol on purpose or
-// send readers along its rarest way.
+// Points where a test can delay a thread, and switches that break the protocol on purpose or send
+// readers along its rarest path.
 //
-// Only in the library that tests/ compiles for itself with NESTLINE_TEST_HOOKS; elsewhere nothing
-// of this is left.
+// Only the library that tests/ compiles with NESTLINE_TEST_HOOKS has them; elsewhere they compile
+// to nothing.
 #ifndef NESTLINE_LIB_PLACE_TEST_HOOKS_H_
 #define NESTLINE_LIB_PLACE_TEST_HOOKS_H_
 
@@ -14,7 +14,7 @@ namespace nestline::test_hooks {
 
 // Whether readers trust what they saw without comparing headers.
 inline std::atomic<bool> skip_validation{false};
-// Whether blocks that were changed get their old versions back.
+// Whether changed blocks get their old versions back.
 inline std::atomic<bool> forget_changes{false};
 // Whether readers that have to look again take locks at once.
 inline std::atomic<bool> lock_at_once{false};
