@@ -15,7 +15,7 @@
 
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
-#include "tests/kernels/targets.h"
+#include "tests/kernels/each_target.h"
 
 namespace nestline::test {
 namespace {

@@ -1,6 +1,6 @@
 // Runs a test once for every instruction set that was compiled in and that this machine has.
-#ifndef NESTLINE_TESTS_KERNELS_TARGETS_H_
-#define NESTLINE_TESTS_KERNELS_TARGETS_H_
+#ifndef NESTLINE_TESTS_KERNELS_EACH_TARGET_H_
+#define NESTLINE_TESTS_KERNELS_EACH_TARGET_H_
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
@@ -35,4 +35,4 @@ void for_each_target(Test&& test) {
 
 }  // namespace nestline::test
 
-#endif  // NESTLINE_TESTS_KERNELS_TARGETS_H_
+#endif  // NESTLINE_TESTS_KERNELS_EACH_TARGET_H_
