@@ -1,5 +1,5 @@
-// The three shapes in which a batch's answers leave: bits, bytes, positions. Bits are what the
-// kernels make; the other two are made from them here, 64 keys a word.
+// The three forms of a batch's answers: bits, bytes, positions. The kernels produce bits; this file
+// makes the other two from them, 64 keys per word.
 #ifndef NESTLINE_LIB_FILTER_ANSWER_BITMAP_H_
 #define NESTLINE_LIB_FILTER_ANSWER_BITMAP_H_
 
@@ -11,7 +11,7 @@
 
 namespace nestline {
 
-// Words that hold the bits of so many keys.
+// Words that hold the bits of `keys` keys.
 constexpr std::size_t bitmap_words(std::size_t keys) { return keys / 64 + (keys % 64 != 0); }
 
 // Writes `count` (at most 64) bytes, 1 or 0, for the lowest bits of a word.
@@ -54,8 +54,8 @@ inline std::size_t bitmap_to_bytes(const std::uint64_t* bitmap, std::size_t keys
   return total;
 }
 
-// Writes position_of(i) for each key i whose bit is set, ascending; returns how many. Since no more
-// are written than have been looked at, they may overwrite what position_of reads.
+// Writes position_of(i) for each key i whose bit is set, ascending; returns how many. It never
+// writes more positions than it has looked at, so they may overwrite what position_of reads.
 template <typename PositionOf>
 std::size_t bitmap_to_positions(const std::uint64_t* bitmap, std::size_t keys,
                                 std::uint32_t* positions, PositionOf&& position_of) {

@@ -13,7 +13,7 @@
 namespace nestline {
 namespace {
 
-// Answers a chunk of questions.
+// Looks up a chunk of keys.
 struct Lookup {
   const Filter::State& state;
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
@@ -30,7 +30,7 @@ std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
     for (std::size_t taken = 0; taken < chunks.inputs().count;) {
       while (may_grow && state_->is_due_to_grow()) may_grow = try_to_grow(state_);
       const bool growing = may_grow && state_->grows_by_itself();
-      // Up to where it would have to grow before the next key.
+      // Up to the key before which it would have to grow.
       Inputs run = chunks.inputs().from(taken);
       if (growing) run = run.first(state_->capacity - state_->size);
       const std::size_t before = record.total();

@@ -1,5 +1,5 @@
-// The batches that change or count, on one table: a chunk of keys in, what became of each out. Both
-// filters use them; what a filter does around them (sizes, growth, sections) is its own.
+// The batches that change or count, on one table: a chunk of keys in, the result of each out. Both
+// filters use them; each filter adds its own work around them (sizes, growth, sections).
 #ifndef NESTLINE_LIB_FILTER_BATCH_CHANGES_H_
 #define NESTLINE_LIB_FILTER_BATCH_CHANGES_H_
 
@@ -16,11 +16,11 @@
 
 namespace nestline::batch {
 
-// What became of each key of a changing batch: a byte each, where the caller wants them, and how
-// many were done.
+// The results of a changing batch: a byte for each key, if the caller wants them, and how many keys
+// were done.
 class Record {
  public:
-  // `name`: of the caller's span, which is empty or has an element for each key.
+  // `name` is that of the caller's span, which is empty or has an element for each key.
   Record(const char* name, std::span<std::uint8_t> changed, std::size_t keys) : changed_(changed) {
     check_optional_length(name, changed.size(), keys);
   }
@@ -35,15 +35,15 @@ class Record {
   std::size_t total_ = 0;
 };
 
-// Where a run of inserts ended: after so many keys, and why before the last one.
+// Where a run of inserts ended: after how many keys, and if that was early, why.
 struct RunEnd {
   std::size_t taken;
   bool full = false;       // the next key found no room
-  bool overtaken = false;  // other writers were in the way of the next key again and again
+  bool overtaken = false;  // other writers kept overtaking the next key
 };
 
 // Inserts keys from the front, the first being number `first` of the batch. A key that finds no
-// room ends the run where `stops_when_full`; else it is recorded as not stored.
+// room ends the run if `stops_when_full`; otherwise it is recorded as not stored.
 template <class AnyTable>
 RunEnd insert_run(AnyTable& table, const Filter::State& state, const Inputs& inputs,
                   bool stops_when_full, std::size_t first, Record& record) {

@@ -1,8 +1,8 @@
-// The batches that ask: keys in, answers out as bytes, bits or positions, for all filters.
+// The lookup batches of all filters: keys in, answers out as bytes, bits or positions.
 //
 // `lookup(inputs, bitmap)` answers a chunk: bit i % 64 of bitmap[i / 64] says whether key i may be
-// in the filter, and the unused bits of the last word are 0. It is what differs between the
-// filters. The spans are checked before the first key is looked at.
+// in the filter, and the unused bits of the last word are 0. Only it differs between the filters.
+// The spans are checked before the first lookup.
 #ifndef NESTLINE_LIB_FILTER_BATCH_QUESTIONS_H_
 #define NESTLINE_LIB_FILTER_BATCH_QUESTIONS_H_
 

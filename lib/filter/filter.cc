@@ -1,4 +1,4 @@
-// Filter: single keys, and what it tells of itself. Its batches are in batch.cc.
+// Filter: single keys, and its properties. Its batches are in batch.cc.
 #include "nestline/filter.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
   return state.kernels->contains(state.view, hash);
 }
 
-// Runs an insert or update, again when the filter has grown for it.
+// Runs an insert or update; grows the filter and runs it again while it finds no room.
 template <typename Work>
 Inserted with_room(std::unique_ptr<State>& state, Work&& work) {
   for (;;) {

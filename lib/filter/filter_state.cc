@@ -21,8 +21,8 @@ double expected_fpr(const Filter::State& state, std::uint64_t keys) {
     const std::uint64_t whole = geometry.blocks() / sample * i;
     marks += state.view.blocks[whole + geometry.blocks() % sample * i / sample].mark();
   }
-  // A class is one of 255, evenly: a key's home sends it on with a probability of mark / 255, if it
-  // has another block: one key in base_blocks has not.
+  // The 255 classes are equally likely: a key's home sends it on with a probability of mark / 255,
+  // if it has another block. One key in base_blocks has none.
   const double second_probes = static_cast<double>(marks) /
                                (static_cast<double>(sample) * (kSpillClasses)) *
                                (1 - 1 / static_cast<double>(geometry.base_blocks));

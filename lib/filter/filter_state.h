@@ -1,5 +1,5 @@
-// What a Filter is made of: data, and the numbers that follow from it. What works on its blocks is
-// made from it by filter_table.h.
+// What a Filter is made of: data, and the numbers derived from it. filter_table.h makes from it the
+// table that works on its blocks.
 #ifndef NESTLINE_LIB_FILTER_FILTER_STATE_H_
 #define NESTLINE_LIB_FILTER_FILTER_STATE_H_
 
@@ -28,7 +28,7 @@ struct Filter::State {
         capacity(capacity_),
         storage(std::move(storage_)) {}
 
-  // Only of a filter that is not a read-only mapping.
+  // Only for a filter that is not a read-only mapping.
   Block* blocks() const { return const_cast<Block*>(view.blocks); }
 
   template <typename Key>
@@ -36,28 +36,28 @@ struct Filter::State {
     return hash_key(key, view.secrets, seed);
   }
 
-  // Whether it still grows by itself, and whether it has to before the next key comes.
+  // Whether it still grows automatically, and whether it has to grow before the next key.
   [[nodiscard]] bool grows_by_itself() const {
     return max_capacity > capacity && view.geometry.growth < max_growth(bits);
   }
   [[nodiscard]] bool is_due_to_grow() const { return grows_by_itself() && size >= capacity; }
 
-  BlocksView view;  // with the three that every lookup needs first
+  BlocksView view;  // contains the three members that every lookup needs first
   const Kernels* kernels;
   int bits;
   std::uint64_t seed;
-  std::uint64_t size = 0;          // keys; kept elsewhere while a ConcurrentFilter has the state
+  std::uint64_t size = 0;          // keys; a ConcurrentFilter counts them elsewhere (key_count.h)
   std::uint64_t capacity;          // promised
-  std::uint64_t max_capacity = 0;  // up to where it grows by itself
+  std::uint64_t max_capacity = 0;  // how far it grows automatically
   Storage storage;
   std::filesystem::path path;  // of a mapped file
 };
 
-// Keys / slots, and the false-positive rate that is to be expected, with so many keys.
+// Keys / slots, and the expected false-positive rate, for `keys` keys.
 double load_factor(const Filter::State& state, std::uint64_t keys);
 double expected_fpr(const Filter::State& state, std::uint64_t keys);
 
-// The way to a filter's state for the files that make filters or write them out.
+// Access to a filter's state for the files that make filters or write them out.
 struct FilterAccess {
   static const Filter::State& state(const Filter& filter) { return *filter.state_; }
   static std::unique_ptr<Filter::State> take(Filter&& filter) { return std::move(filter.state_); }

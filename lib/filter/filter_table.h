@@ -8,7 +8,7 @@
 
 namespace nestline {
 
-// Calls work(table), the table being that of the filter's width with the lock policy `Locks`.
+// Calls work(table) with the table for the filter's width and the lock policy `Locks`.
 template <class Locks, typename Work>
 decltype(auto) with_table(const Filter::State& state, Work&& work) {
   return visit_layout(state.bits, [&](auto layout) -> decltype(auto) {

@@ -20,7 +20,7 @@ namespace {
 
 using State = Filter::State;
 
-// A filter in fresh memory of the same source like `state`, but with these blocks and this promise,
+// A filter like `state`, in fresh memory from the same source, but with this geometry and capacity,
 // and without keys.
 std::unique_ptr<State> fresh(const State& state, const Geometry& geometry, std::uint64_t capacity) {
   auto made =
@@ -66,7 +66,7 @@ void check_alike(const State& into, const State& other) {
             "be when both have grown once more");
 }
 
-// Overwrites all blocks of `to` with those of `from`, lock and version being 0.
+// Overwrites all blocks of `to` with those of `from`, and sets lock and version to 0.
 void copy_blocks(const State& from, State& to) {
   Block* block = to.blocks();
   for (const Block& source : blocks_of(from)) {
@@ -76,15 +76,15 @@ void copy_blocks(const State& from, State& to) {
   }
 }
 
-// The order in which fingerprints are added. By block is one pass over the memory. But spills from
-// the first blocks fill the last ones before their own turn comes: unions of up to 97.5 % of the
-// slots have always fitted, from 98.5 % on few. By slot (the first slots of all blocks, then the
-// second ones, and so on) fits as much as single inserts do, but reads every block once for each
-// slot.
+// The order in which fingerprints are added. by_block makes one pass over the memory, but spills
+// from the first blocks fill the last ones before their own turn: unions of up to 97.5 % of the
+// slots have always fitted, but few from 98.5 % on. by_slot (the first slots of all blocks, then
+// the second ones, and so on) fits as much as single inserts do, but reads every block once for
+// each slot.
 enum class Order : std::uint8_t { by_block, by_slot };
 
-// Makes the union in the blocks of `made`. Any outcome but stored means that some fingerprint found
-// no room, and the blocks are of no use.
+// Makes the union in the blocks of `made`. Any outcome but stored means that a fingerprint found no
+// room and the blocks are unusable.
 Outcome unite(const State& into, const State& other, Order order, State& made) {
   copy_blocks(into, made);
   const auto from = blocks_of(other);
@@ -144,7 +144,7 @@ std::unique_ptr<State> merged(const State& into, const State& other) {
   if (into.size + other.size > slots) refuse_room(Outcome::full);
   auto made = empty_copy(into);
   Outcome outcome = unite(into, other, Order::by_block, *made);
-  // Too many copies are too many in any order.
+  // Too many copies do not fit in any order.
   if (outcome == Outcome::full) outcome = unite(into, other, Order::by_slot, *made);
   if (outcome != Outcome::stored) refuse_room(outcome);
   made->size = into.size + other.size;

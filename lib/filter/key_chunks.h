@@ -3,9 +3,9 @@
 //
 //   for (KeyChunks chunks(keys, seed); chunks.next();) { ... chunks.inputs() ... }
 //
-// Integers and hashes are passed on where they lie; strings are hashed into a buffer of this
-// object, 16 KiB, and so are the keys of a selection, which are gathered there. A chunk is long
-// enough that starting the kernels' pipeline anew for each costs under one percent.
+// Integers and hashes are passed on in place. Strings are hashed into this object's buffer of 16
+// KiB, and the keys of a selection are gathered there. A chunk is long enough that restarting the
+// kernels' pipeline for each costs under one percent.
 #ifndef NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
 #define NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
 
@@ -42,13 +42,13 @@ class KeyChunks {
   // All keys.
   KeyChunks(KeySpan keys, std::uint64_t seed) : keys_(keys), seed_(seed), end_(keys.size()) {}
   // The keys at these positions, which must lie inside. A chunk's part of `selection` is not read
-  // any more once next() has returned.
+  // again after next() has returned.
   KeyChunks(KeySpan keys, std::uint64_t seed, std::span<const std::uint32_t> selection)
       : keys_(keys), seed_(seed), end_(selection.size()), selection_(selection) {}
   KeyChunks(const KeyChunks&) = delete;
   KeyChunks& operator=(const KeyChunks&) = delete;
 
-  // Goes to the first chunk, to the next one; false when there is none.
+  // Goes to the first or the next chunk; false at the end.
   bool next() {
     first_ += inputs_.count;
     if (first_ == end_) return false;

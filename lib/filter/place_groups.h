@@ -1,13 +1,13 @@
-// The places of a chunk of keys, group by group, with their blocks on the way from memory: what the
-// batches that change or count go through.
+// The places of a chunk of keys, group by group, with their blocks prefetched. The batches that
+// change or count iterate over them.
 //
 //   for (PlaceGroups<Fetch::home, Table> groups(...); groups.next();) {
 //     for (std::size_t i = 0; i < groups.size(); ++i) { ... groups.visit(i) ... }
 //   }
 //
-// Homes are fetched two groups ahead, and read for copies one group ahead when alternates are
-// fetched; visit(i) asks for one block of each, so that memory is busy all the time: it takes only
-// so many requests at once.
+// Homes are fetched two groups ahead. With Fetch::both they are read for copies one group ahead,
+// and alternates are fetched then. visit(i) fetches one block of each kind, which keeps memory busy
+// all the time: it takes only a limited number of requests at once.
 #ifndef NESTLINE_LIB_FILTER_PLACE_GROUPS_H_
 #define NESTLINE_LIB_FILTER_PLACE_GROUPS_H_
 
@@ -22,8 +22,8 @@
 
 namespace nestline {
 
-// Which blocks are asked for before a key's turn: its home, or its alternate too where home has no
-// copy and a mark that covers the class. The second is for those who look there: erase and count.
+// Which blocks are fetched before a key's turn: its home, or also its alternate where home has no
+// copy and a mark that covers the class. `both` is for erase and count, which look there.
 enum class Fetch { home, both };
 
 template <Fetch kFetch, class AnyTable>
@@ -41,7 +41,7 @@ class PlaceGroups {
   PlaceGroups(const PlaceGroups&) = delete;
   PlaceGroups& operator=(const PlaceGroups&) = delete;
 
-  // Goes to the first group, to the next one; false when there is none.
+  // Goes to the first or the next group; false at the end.
   bool next() {
     now_ = &ring_[at_ % kGroups];
     near_ = &ring_[(at_ + 1) % kGroups];
@@ -53,11 +53,11 @@ class PlaceGroups {
     return true;
   }
 
-  // Which input is the group's first one, and how many keys the group has.
+  // The number of the group's first input, and how many keys the group has.
   [[nodiscard]] std::size_t first() const { return (at_ - 1) * kLocateMost; }
   [[nodiscard]] std::size_t size() const { return now_->size; }
 
-  // Key i of the group has its turn; call it for each, in order. Its place.
+  // Starts the turn of key i of the group and returns its place. Call it for each key, in order.
   const Place& visit(std::size_t i) const {
     if (i < far_->size) fetch_home(far_->places[i]);
     if constexpr (kMatch) {
@@ -77,7 +77,7 @@ class PlaceGroups {
     std::array<std::uint64_t, kMatch ? kLocateMost : 0> copies;
   };
 
-  // The next keys that have no place yet.
+  // Locates the next keys that have no place yet.
   void locate(Group& group) {
     group.size = std::min(kLocateMost, inputs_.count - located_);
     kernels_.locate_batch(view_, inputs_.keys + located_, group.size, inputs_.kind,

@@ -16,24 +16,25 @@
 namespace nestline {
 namespace {
 
-// The load that is promised from 8 blocks on, and below: the share of their slots that 1, 2, ... 7
+// The load promised from 8 blocks on; and below that, the share of their slots that 1, 2, ... 7
 // blocks hold in all but one of a million filters (bench/filter/fill_limits.cc).
 constexpr double kFullLoad = 0.95;
 constexpr std::array<double, 7> kSmallLoad = {0.75, 0.80, 0.85, 0.90, 0.90, 0.93, 0.94};
 
-// A rate is met by lowering the load, but not below half: the next width then needs less memory.
+// A lower load meets a lower rate, but it never goes below half: the next width needs less memory
+// then.
 constexpr double kLowestLoad = 0.5;
 
-// A child filter is taken for full at this share of its slots. What keeps it below is how unevenly
-// keys fall on the children: see safe_keys.
+// A child filter counts as full at this share of its slots. Keys fall unevenly on the children, so
+// the mean stays below it: see safe_keys.
 constexpr double kChildFull = 0.985;
 
-// Keys for each base block up to which at most one filter in a million holds more keys that look
-// the same than their slots can: see highest_load.
+// The most keys per base block at which at most one filter in a million gets more keys that look
+// the same than their slots can hold: see highest_load.
 double alike_keys(int bits) { return bits == 8 ? 120 : bits == 12 ? 800 : 13700; }
 
-// Sizes are decided for a rate this much below the wanted one, so that what is measured on one
-// filter is below it too.
+// Sizes are decided for the wanted rate times this, so that the rate measured on a single filter is
+// below the wanted one too.
 constexpr double kRateMargin = 0.97;
 
 constexpr double kDefaultFpr = 0.01;
@@ -45,28 +46,28 @@ template <typename... Parts>
   throw std::invalid_argument(sentence.str());
 }
 
-// What is asked of a filter's size: of its options, and of each width that is tried.
+// What the options ask of a filter's size, for each width that is tried.
 struct Wish {
   double capacity;
   double max_capacity;  // at least `capacity`
   double fpr;           // 0: no bound
   bool any_width;
 
-  // Doublings that leave no more than twice the blocks that `capacity` needs for the beginning.
+  // The fewest doublings for which the initial blocks are no more than twice what `capacity` needs.
   [[nodiscard]] std::uint32_t fewest_doublings() const {
     return static_cast<std::uint32_t>(
         std::max(0.0, std::ceil(std::log2(max_capacity / capacity)) - 1));
   }
 };
 
-// A width and the doublings up to the maximal capacity, with the load that they allow.
+// A width and the doublings up to the maximal capacity, and the load that they allow.
 struct Plan {
   int bits;
   std::uint32_t growth;
   double load;
 
   [[nodiscard]] double keys_a_block() const { return load * slots_of(bits); }
-  // Blocks that the capacities take at the beginning, not yet whole ones.
+  // Initial blocks that the capacities need, not rounded.
   [[nodiscard]] double blocks(const Wish& wish) const {
     return std::max(wish.capacity, std::ldexp(wish.max_capacity, -static_cast<int>(growth))) /
            keys_a_block();
@@ -77,16 +78,17 @@ double planned_rate(int bits, double load, std::uint32_t growth) {
   return false_positive_rate(bits, load, second_probe_share(bits, load, growth), growth);
 }
 
-// The highest load up to full that keeps the rate below the wanted one after so many doublings;
-// nothing if half full is too much.
+// The highest load up to full that keeps the rate below the wanted one after `growth` doublings;
+// nothing if even half full is too much.
 //
-// Where the width is left open, it keeps the promise of one failure in a million for keys that look
-// the same, too. A key's fingerprint and phase have M values (3825, 40800, 393210), and those keys
-// that agree in home and both find place for k copies if they have no alternate. With K keys for
-// each base block there are K / M of a kind on average, M kinds without alternate in all, and so
-// M (K / M)^(k+1) / (k+1)! failures: a million to one at alike_keys. Each doubling at full load
-// multiplies that by 2^(k+1). (Kinds with an alternate have 2k slots and fail far more rarely:
-// once in a million filters of 10^7 base blocks at 8 bits and one doubling, less otherwise.)
+// Where the width is left open, this also keeps the promise of one failure in a million for keys
+// that look the same. Fingerprint and phase together have M values (3825, 40800, 393210). Keys that
+// agree in these and in home are of one kind; without an alternate there is room for k of a kind.
+// With K keys per base block a kind has K / M keys on average, and M kinds have no alternate, so M
+// (K / M)^(k+1) / (k+1)! failures are expected: one in a million at alike_keys. Each doubling at
+// full load multiplies that by 2^(k+1). (Kinds with an alternate have 2k slots and fail far more
+// rarely: once in a million filters of 10^7 base blocks at 8 bits and one doubling, less
+// otherwise.)
 std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t growth) {
   double most = kFullLoad;
   if (wish.any_width) {
@@ -105,9 +107,9 @@ std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t gro
   return met;
 }
 
-// The plan with the least memory: the product of the blocks at the beginning and at the end, since
-// one of the two can be had for the other; among equals the smaller width. By density, not by whole
-// blocks: so the choice does not hang on how a capacity falls into blocks.
+// The plan with the least memory, measured by the product of the initial and the final blocks,
+// since fewer of one cost more of the other; among equals the smaller width. It compares densities,
+// not whole blocks, so the choice does not depend on how a capacity divides into blocks.
 std::optional<Plan> choose(const Wish& wish, std::span<const int> widths) {
   std::optional<Plan> best;
   double least = 0;
@@ -128,7 +130,7 @@ std::optional<Plan> choose(const Wish& wish, std::span<const int> widths) {
   return best;
 }
 
-// The largest max_capacity / capacity that has a plan; 0: there is none even without growth.
+// The largest max_capacity / capacity that has a plan; 0: there is no plan even without growth.
 double largest_ratio(const Wish& wish, std::span<const int> widths) {
   double ratio = 0;
   for (const int bits : widths) {
@@ -140,7 +142,7 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
   return ratio;
 }
 
-// Says why there is no plan, and what can be had.
+// Says why there is no plan, and what is possible.
 [[noreturn]] void refuse_all(const Wish& wish, std::span<const int> widths) {
   const double ratio = wish.max_capacity / wish.capacity;
   const std::uint32_t growth = wish.fewest_doublings();
@@ -175,7 +177,7 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
 }
 
 void check(const Options& options) {
-  // Up to here every count is exact in a double; more blocks than kMaxBlocks are refused below.
+  // Up to here every count is exact in a double; decide_size refuses more than kMaxBlocks.
   constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
   if (options.capacity == 0) refuse("capacity must be at least 1: the keys the filter has to hold");
   if (options.capacity > kMaxCapacity) refuse("capacity must be at most 2^53");
@@ -195,17 +197,18 @@ std::uint64_t safe_keys(int bits, const Geometry& geometry) {
   const double load = bases <= kSmallLoad.size() ? kSmallLoad[bases - 1] : kFullLoad;
   const double slots = static_cast<double>(bases) * slots_of(bits);
   if (geometry.growth == 0) return static_cast<std::uint64_t>(load * slots);
-  // Keys fall on the 2^g children by chance: on each a Poisson number of mean m, less the part that
-  // its share of the total takes from the variance. None of them may get more than kChildFull of
-  // its slots with a probability of 1 - 1e-6, that is m + z sigma + z^2 / 6 at most, where z is the
-  // quantile of a normal distribution at 1e-6 / 2^g and the last term is for Poisson's longer tail.
-  // Solved for the root of m.
+  // Keys fall on the 2^g children by chance: on each a Poisson number of mean m, with the variance
+  // reduced by the child's share of the total. With a probability of 1 - 1e-6 none of them may get
+  // more than kChildFull of its slots. The largest gets at most m + z sigma + z^2 / 6, where z is
+  // the quantile of a normal distribution at 1e-6 / 2^g and the last term is for Poisson's longer
+  // tail. This solves for the root of m.
   const double growth = geometry.growth;
   const double z = 4.76 + 0.13 * growth;
   const double z_sigma = z * std::sqrt(1 - std::exp2(-growth));
   const double room = kChildFull * slots - z * z / 6;
   const double root = (std::sqrt(z_sigma * z_sigma + 4 * room) - z_sigma) / 2;
-  // No child gets more than one of 2^bits - 2^(bits - 8) (8 and 12 bits) or 2^bits - 1 parts.
+  // A child has at most 2^(bits - g) of the 2^bits - 2^(bits - 8) (8 and 12 bits) or 2^bits - 1
+  // fingerprints.
   const double mean = root * root * (bits == 16 ? 1 : 255.0 / 256);
   return static_cast<std::uint64_t>(std::min(mean, load * slots) * std::exp2(growth));
 }
@@ -222,7 +225,7 @@ double second_probe_share(int bits, double load, unsigned growth) {
   };
   const Fit fit = bits == 8 ? Fit{0.068, 19} : bits == 12 ? Fit{0.090, 16.3} : Fit{0.092, 14.5};
   const double fresh = fit.at_full * std::exp(fit.slope * (load - kFullLoad));
-  // A block keeps the highest mark of all its past fillings. Measured on 2000 base blocks through
+  // A block keeps the highest mark from all its past fillings. Measured on 2000 base blocks through
   // up to 8 doublings, each at this load: within a tenth at 80 to 95 %.
   const double power = std::min(1.0, 0.57 + 2 * (kFullLoad - load));
   return fresh * std::pow(1 + growth, power);
@@ -250,14 +253,14 @@ Size decide_size(const Options& options) {
   const std::optional<Plan> plan = choose(wish, widths);
   if (!plan) refuse_all(wish, widths);
 
-  // What so many blocks may promise, at the beginning and after all doublings.
+  // The capacity that `blocks` blocks may promise before any doubling.
   const auto capacity_of = [&](std::uint64_t blocks) {
     const auto at_load =
         static_cast<std::uint64_t>(plan->keys_a_block() * static_cast<double>(blocks));
     return std::min(safe_keys(plan->bits, {blocks, 0}), at_load);
   };
   // After how many doublings they may promise the maximal capacity; nothing if that takes more than
-  // planned, or if they are too few for the first one.
+  // planned, or if they are too few for the initial capacity.
   const auto doublings = [&](std::uint64_t blocks) -> std::optional<std::uint32_t> {
     std::uint64_t capacity = capacity_of(blocks);
     if (capacity < options.capacity) return std::nullopt;

@@ -3,7 +3,7 @@
 //   safe_keys            keys that find room with a probability above 1 - 1e-6
 //   false_positive_rate  at a load, with the share of keys that need a second block
 //
-// A filter that may grow is sized for its maximal capacity: with a wider fingerprint, or a lower
+// A filter that may grow is sized for its maximal capacity: it gets a wider fingerprint or a lower
 // load, so that the rate holds after all doublings, each of which costs one bit.
 //
 // The figures in sizing.cc were measured on this library, the loads with
@@ -24,36 +24,35 @@ struct Size {
   int bits;
   std::uint64_t blocks;
   std::uint64_t capacity;      // promised, at least Options::capacity
-  std::uint64_t max_capacity;  // up to where the filter grows by itself; 0: it does not
+  std::uint64_t max_capacity;  // how far the filter grows automatically; 0: it does not
   std::uint32_t growth;        // doublings until its capacity is max_capacity
 };
 
 // Checks `options` and decides. Throws std::invalid_argument.
 Size decide_size(const Options& options);
 
-// Keys that a filter of this geometry finds room for, in all but one of a million filters.
+// How many keys find room in a filter of this geometry, in all but one of a million filters.
 //
-// Grown, a filter is 2^growth filters of base_blocks blocks side by side, which do not help each
-// other out and on which keys fall unevenly. So this is 95 % of the slots from 250 base blocks on
-// when it has doubled once and from 800 on in any case, and less below: at 1, 8, 64 and 256 base
-// blocks 57 %, 82 %, 92 % and 95 % after one doubling at 8 bits, 22 %, 63 %, 84 % and 91 % after 12
-// at 16 bits.
+// A grown filter is 2^growth filters of base_blocks blocks side by side, which cannot share room
+// and on which keys fall unevenly. So this is 95 % of the slots from 250 base blocks on when it has
+// doubled once and from 800 on in any case, and less below: at 1, 8, 64 and 256 base blocks 57 %,
+// 82 %, 92 % and 95 % after one doubling at 8 bits, 22 %, 63 %, 84 % and 91 % after 12 at 16 bits.
 //
-// Keys that look the same are not counted here. So many that their slots do not suffice are rarer
-// than one filter in a million up to 1, 4 and 8 doublings at 8, 12 and 16 bits; with every further
-// doubling at full load they are 2^5, 2^5 and 2^6 times as frequent (see highest_load).
+// This ignores keys that look the same. Fewer than one filter in a million gets more of them than
+// their slots can hold, up to 1, 4 and 8 doublings at 8, 12 and 16 bits; every further doubling at
+// full load makes that 2^5, 2^5 and 2^6 times as frequent (see highest_load).
 std::uint64_t safe_keys(int bits, const Geometry& geometry);
 
-// What a filter that has just doubled promises, `geometry` being the new one: twice what it
-// promised before as far as that is safe, and never less than before.
+// The capacity of a filter that has just doubled to `geometry`: twice the capacity before, as far
+// as that is safe, and never less than before.
 std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity);
 
 // Share of absent keys that need a second block in a filter that inserts alone filled to `load`,
 // at each of `growth` doublings again.
 double second_probe_share(int bits, double load, unsigned growth);
 
-// The false-positive rate at a load, `second_probes` being that share, after `growth` doublings.
-// Beyond the blocks looked at, a bound of 0.03 for the keys that are away: a key whose home has
+// The false-positive rate at a load, `second_probes` being that share, after `growth` doublings. It
+// adds to the blocks looked at a bound of 0.03 for the keys that are away: a key whose home has
 // sent keys of its class away meets them in the alternate. Measured on 3500 to 7000 blocks, in
 // multiples of the rate without second probes: 1.10, 1.14, 1.14 at 8, 12, 16 bits after inserts to
 // 95 %, 1.33, 1.43, 1.53 after the content was replaced 16 times. Grown filters of 1 to 1000 base

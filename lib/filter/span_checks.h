@@ -1,4 +1,4 @@
-// What the spans of a batch are held to before anything is touched: one wording for all filters.
+// The checks on a batch's spans before anything is changed, with one wording for all filters.
 #ifndef NESTLINE_LIB_FILTER_SPAN_CHECKS_H_
 #define NESTLINE_LIB_FILTER_SPAN_CHECKS_H_
 

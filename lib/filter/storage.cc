@@ -26,7 +26,7 @@ std::size_t page_bytes() {
 
 // See mapped_memory in memory.h.
 class MappedMemory final : public ZeroedMemory {
-  // Maps more than is asked for where the alignment needs it, and gives back what stands out.
+  // Maps more than requested where the alignment needs it, and unmaps the excess.
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     const std::size_t page = page_bytes();
     const bool huge = bytes >= kHugePage;
@@ -98,9 +98,9 @@ Storage Storage::map(int file, std::uint64_t size, const std::filesystem::path& 
   if (mapping == MAP_FAILED) {
     throw std::system_error(errno, std::generic_category(), path.string());
   }
-  // No advice, although access is random: the system's habit of reading 128 KiB around a missing
-  // page brings a filter into memory soon. After MADV_RANDOM the first 262,144 lookups in a cold
-  // file of 256 MiB took 9.5 s instead of 0.5.
+  // No advice, although access is random: the system reads 128 KiB around a missing page, which
+  // soon brings a filter into memory. After MADV_RANDOM the first 262,144 lookups in a cold file of
+  // 256 MiB took 9.5 s instead of 0.5.
   return {mapping, bytes, nullptr};
 }
 

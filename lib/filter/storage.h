@@ -1,4 +1,4 @@
-// The memory that the blocks lie in: zeroed and aligned, from a resource (nestline/memory.h), or a
+// The memory that holds the blocks: zeroed and aligned, from a resource (nestline/memory.h), or a
 // read-only mapping of a file.
 #ifndef NESTLINE_LIB_FILTER_STORAGE_H_
 #define NESTLINE_LIB_FILTER_STORAGE_H_
@@ -29,13 +29,13 @@ class Storage {
   // std::bad_alloc.
   static Storage allocate(std::uint64_t blocks, std::pmr::memory_resource* memory = nullptr);
 
-  // The first `size` bytes, at least one, of an open file, read-only; the file may be closed then.
-  // Throws std::system_error with `path` as its text.
+  // The first `size` bytes, at least one, of an open file, read-only; the file may be closed
+  // afterwards. Throws std::system_error with `path` as its text.
   static Storage map(int file, std::uint64_t size, const std::filesystem::path& path);
 
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
 
-  // Where memory like this comes from; null for a mapped file.
+  // The resource that this memory came from; null for a mapped file.
   [[nodiscard]] std::pmr::memory_resource* memory() const { return memory_; }
 
  private:
