@@ -1,4 +1,4 @@
-// ConcurrentFilter's batches: one section a chunk, so that growing waits for one chunk at most.
+// ConcurrentFilter's batches: one section per chunk, so that growing waits for one chunk at most.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -21,7 +21,7 @@ std::uint64_t hash_of(const State& state, const Inputs& inputs, std::size_t i) {
   return inputs.kind == Input::integers ? state.hash(inputs.keys[i]) : inputs.keys[i];
 }
 
-// Answers a chunk of questions.
+// Looks up a chunk of keys.
 struct Lookup {
   const State& state;
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
@@ -41,8 +41,8 @@ struct Lookup {
   }
 };
 
-// Inserts some keys from the front of the inputs, and makes way where the next one finds no room;
-// returns how many. False in `may_grow`: the filter cannot.
+// Inserts some keys from the front of the inputs, and makes way if the next one finds no room;
+// returns how many it took. Sets `may_grow` to false if the filter cannot grow.
 std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first, bool& may_grow,
                         batch::Record& record) {
   batch::RunEnd end{};

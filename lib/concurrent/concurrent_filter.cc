@@ -1,4 +1,4 @@
-// ConcurrentFilter: single keys, growing, and what it tells of itself. Its batches are in
+// ConcurrentFilter: single keys, growing, and its properties. Its batches are in
 // concurrent_batch.cc.
 #include "nestline/concurrent_filter.h"
 
@@ -19,9 +19,9 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
   return state.read([&](const Filter::State& table) { return contains(table, hash); });
 }
 
-// Runs an insert or update, work(blocks, added), until it comes to an outcome; the filter grows for
-// it where it may. Counts the key when it was stored, unless the work has made `added` false.
-// `adds`: whether it surely adds a key, and so has to wait where the filter has to grow first.
+// Runs an insert or update, work(blocks, added), until it has an outcome; grows the filter for it
+// if possible. Counts the key when it was stored, unless the work has set `added` to false. `adds`:
+// whether a stored key is always a new one, so that the filter must grow first if it is due.
 template <typename Work>
 Outcome with_room(State& state, bool adds, Work&& work) {
   bool may_grow = true;
@@ -77,7 +77,7 @@ unsigned count_hash(const State& state, std::uint64_t hash) {
 
 }  // namespace
 
-// Out of line, so that the many questions that need no second look do not pay for its registers.
+// Out of line, so that the many lookups that need no second look do not pay for its registers.
 [[gnu::noinline]] bool contains_after_all(const Filter::State& table, std::uint64_t hash) {
   // It tries again, then locks (R4).
   return with_table<BlockLocks>(
@@ -98,11 +98,10 @@ bool contains_integer(const Filter::State& table, std::uint64_t key) {
   return answer == Answer::yes;
 }
 
-// Nothing throws here but what asks for memory: locking a plain mutex has no error, and waiting on
-// an atomic none either.
+// Only allocations throw here: neither locking a plain mutex nor waiting on an atomic can fail.
 bool make_way(State& state, const Tried& tried) noexcept {
-  // Room for so many keys is pretended before a filter that cannot grow is tried again: each thread
-  // gets its share of it (key_count.h).
+  // The room to allow after growth has failed, before it is tried again: each thread gets its share
+  // (key_count.h).
   constexpr std::uint64_t kPatience = std::uint64_t{1} << 16;
   const auto is_due = [&](const Filter::State& table, std::uint64_t keys) {
     return table.view.geometry.growth == tried.growth && table.grows_by_itself() &&
@@ -140,7 +139,8 @@ Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
 
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
 
-// The state takes the filter's when there is memory for it, so that nothing is lost without.
+// The new state takes the filter's only once it has memory, so that running out of it loses
+// nothing.
 ConcurrentFilter::ConcurrentFilter(Filter&& filter) {
   register_thread();
   state_ = std::make_unique<State>(std::move(filter));
@@ -228,7 +228,7 @@ void ConcurrentFilter::merge(const Filter& other) {
 }
 
 void ConcurrentFilter::merge(const ConcurrentFilter& other) {
-  // Never two filters' writers paused at once: two filters may be merged into each other.
+  // Never pauses the writers of both filters at once: two filters may be merged into each other.
   merge(other.snapshot());
 }
 

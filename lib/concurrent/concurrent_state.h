@@ -1,17 +1,17 @@
 // What a ConcurrentFilter is made of: a table that is exchanged as a whole when the filter grows,
-// merges or is cleared, and the way in and out of it for readers and writers.
+// merges or is cleared, and how readers and writers enter and leave it.
 //
-//   S1  Whoever works on the table is in a ReadSection and got the pointer inside it.
-//   S2  A writer that finds `paused_` set inside its section leaves it and waits. So when Pause has
-//       set it and waited for the sections that had begun before, no writer is at work, and none
-//       begins until the Pause ends; readers do not look at `paused_`. A writer that meets one
-//       Pause after the other makes one itself and works in it.
-//   S3  Only the thread that holds a Pause exchanges the table. What the old one holds is all there
-//       is, since no writer is at work; a reader that still has the old one gives an answer that
-//       was right when the exchange had not happened, which is after its question began.
-//   S4  The old table is freed after a second grace period, when the writers go on already.
+//   S1  A thread works on the table only in a ReadSection, and loads the pointer inside it.
+//   S2  A writer that finds `paused_` set inside its section leaves it and waits. So once a Pause
+//       has set it and waited for the sections that had begun before, no writer is at work, and
+//       none begins until the Pause ends. Readers do not look at `paused_`. A writer that meets one
+//       Pause after another makes its own and works in it.
+//   S3  Only the thread that holds a Pause exchanges the table. The old table is complete then,
+//       since no writer is at work. A reader that still has it gives an answer that was right just
+//       before the exchange, which is after its lookup began.
+//   S4  The old table is freed after a second grace period; the writers already work again then.
 //
-// Keys are counted within the sections, so the count is exact during a Pause.
+// Keys are counted inside the sections, so the count is exact during a Pause.
 #ifndef NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 #define NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 
@@ -50,8 +50,9 @@ struct ConcurrentFilter::State {
     return work(std::as_const(*table_.load()));
   }
 
-  // Calls work(table, blocks) for a writer, blocks being a Table<L, BlockLocks>&. The work gives an
-  // optional; while it is empty, the work was overtaken and is done again, alone then.
+  // Calls work(table, blocks) for a writer; blocks is a Table<L, BlockLocks>&. The work returns an
+  // optional. If it is empty, the work was overtaken and is done again with the other writers
+  // paused.
   template <typename Work>
   auto write(Work&& work) {
     for (int waits = 0;; ++waits) {
@@ -71,7 +72,7 @@ struct ConcurrentFilter::State {
     }
   }
 
-  // Makes the writers wait while it lives. Not to be made inside a section.
+  // Makes the writers wait while it lives. Must not be made inside a section.
   class Pause {
    public:
     explicit Pause(const State& state) : Pause(state, std::unique_lock(state.pausing_)) {}
@@ -95,8 +96,8 @@ struct ConcurrentFilter::State {
     std::unique_lock<std::mutex> lock_;
   };
 
-  // Puts make(table) in the place of the table, unless it is null or wanted(table) says no; whether
-  // it did. What make throws leaves everything as it was.
+  // Replaces the table with make(table), unless that is null or wanted(table) says no; returns
+  // whether it did. When make throws, nothing has changed.
   template <typename Make, typename Wanted>
   bool exchange(Make&& make, Wanted&& wanted) {
     std::unique_ptr<Filter::State> old;
@@ -131,7 +132,7 @@ struct ConcurrentFilter::State {
   KeyCount keys;
 
  private:
-  // Pauses of others that a writer waits for before it makes one of its own.
+  // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMostWaits = 16;
 
   explicit State(std::unique_ptr<Filter::State> table)
@@ -152,13 +153,13 @@ struct ConcurrentFilter::State {
   mutable std::mutex pausing_;
 };
 
-// Answers of a reader beside writers (locking.h, R1 to R4); inside a section.
+// Answers of a reader beside writers (locking.h, R1 to R4). Call them inside a section.
 bool contains(const Filter::State& table, std::uint64_t hash);
 bool contains_integer(const Filter::State& table, std::uint64_t key);
-// After an answer that was left undecided.
+// The same after an undecided answer.
 bool contains_after_all(const Filter::State& table, std::uint64_t hash);
 
-// What became of an insert, or of a run of inserts, on one table.
+// The result of an insert, or of a run of inserts, on one table.
 struct Tried {
   Outcome outcome = Outcome::full;
   bool due = false;          // the filter has to grow, or to count its keys, before it can go on
@@ -166,10 +167,10 @@ struct Tried {
   std::uint32_t growth = 0;  // of the table
 };
 
-// Does what `tried` asks for. False when the filter cannot grow any more, or has no memory for it.
+// Does what `tried` needs. False when the filter cannot grow any more, or has no memory for it.
 bool make_way(ConcurrentFilter::State& state, const Tried& tried) noexcept;
 
-// Stores one key, whatever it takes.
+// Stores one key; pauses the other writers or grows the filter if it has to.
 Inserted insert_hash(ConcurrentFilter::State& state, std::uint64_t hash) noexcept;
 
 }  // namespace nestline

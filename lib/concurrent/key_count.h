@@ -1,10 +1,11 @@
 // How many keys a ConcurrentFilter holds, counted by many threads without waiting for each other.
 //
 // Each thread adds to one of kStripes numbers, each in a cache line of its own; the sum is exact
-// while nobody adds. For a filter that grows by itself the sum must be compared with the capacity
-// before each insert. To save most of these comparisons, each sum gives a stripe a share of the
-// room that is left, and the stripe takes the next sum only when its share is used up. So one
-// thread grows the filter at exactly the same key as Filter does, and several threads close to it.
+// while no thread adds. For a filter that grows by itself the sum must be compared with the
+// capacity before each insert. To save most of these comparisons, each sum gives a stripe a share
+// of the room that is left, and the stripe needs the next sum only when it has used up its share.
+// So one thread grows the filter at exactly the same key as Filter does, and several threads close
+// to it.
 #ifndef NESTLINE_LIB_CONCURRENT_KEY_COUNT_H_
 #define NESTLINE_LIB_CONCURRENT_KEY_COUNT_H_
 
@@ -20,10 +21,10 @@ class KeyCount {
  public:
   explicit KeyCount(std::uint64_t keys) { stripes_[0].keys = static_cast<std::int64_t>(keys); }
 
-  // Also makes everything stored before visible to all (locking.h, W7).
+  // Also makes everything stored before visible to all threads (locking.h, W7).
   void add(std::int64_t keys) noexcept { mine().keys += keys; }
 
-  // A key that is erased by a thread which has not seen its insert may be subtracted first.
+  // A thread may erase a key and subtract it here before the inserting thread has added it.
   [[nodiscard]] std::uint64_t total() const noexcept {
     std::int64_t sum = 0;
     for (const Stripe& stripe : stripes_) sum += stripe.keys;
@@ -43,7 +44,7 @@ class KeyCount {
         stripe.keys + static_cast<std::int64_t>(std::max<std::uint64_t>(1, room / kShares));
   }
 
-  // Sets the sum and takes back what was allowed, while nobody adds.
+  // Sets the sum and cancels what was allowed. No thread may add meanwhile.
   void reset(std::uint64_t keys) noexcept {
     std::int64_t sum = 0;
     for (const Stripe& stripe : stripes_) sum += stripe.keys;
@@ -53,11 +54,11 @@ class KeyCount {
 
  private:
   static constexpr std::size_t kStripes = 32;
-  // So all stripes together never have more than an eighth of the room that there was.
+  // So all stripes together never hold more than an eighth of the room.
   static constexpr std::size_t kShares = 8 * kStripes;
   struct alignas(64) Stripe {
     std::atomic<std::int64_t> keys{0};
-    std::atomic<std::int64_t> look_at{0};  // the value of `keys` that ends what was allowed
+    std::atomic<std::int64_t> look_at{0};  // the value of `keys` at which the share is used up
   };
 
   Stripe& mine() noexcept {

@@ -1,17 +1,16 @@
-// Decides when memory that readers may still be using can be freed. It is userspace RCU, in the
-// flavour whose threads register by themselves (liburcu-bp).
+// Decides when memory that readers may still be using can be freed. It uses userspace RCU, in the
+// flavour whose threads register automatically (liburcu-bp).
 //
 // Why this scheme: a reader pays a few moves to memory of its own thread, whatever the number of
-// threads, and never waits; and a library cannot make the program's threads register. The cost is
-// that the thread which frees waits for all readers of the process that are inside at that moment.
-// So reading sections are short: one lookup, or one chunk of a batch.
+// threads, and never waits; and a library cannot make the program's threads register. The cost: a
+// thread that frees memory waits for all readers of the process that are in a section at that
+// moment. So sections are short: one lookup, or one chunk of a batch.
 //
 // A thread registers at its first section, with its signals blocked. liburcu takes the memory for
 // that by mmap and mremap, 256 bytes a thread in chunks that double from 2 KiB on, and calls
-// abort() where the system refuses it. It has no way to report this, so register_reader() looks
-// ahead.
+// abort() if the system refuses. It cannot report that, so register_reader() checks ahead.
 //
-// liburcu is not compiled for ThreadSanitizer, which therefore has to be told what it orders.
+// liburcu is not compiled for ThreadSanitizer, so the code here tells it what liburcu orders.
 #ifndef NESTLINE_LIB_CONCURRENT_RECLAIM_H_
 #define NESTLINE_LIB_CONCURRENT_RECLAIM_H_
 
@@ -22,13 +21,14 @@
 #include "lib/filter/storage.h"
 #include "lib/place/memory_order.h"
 
-// Sanitizers see what is compiled here: the thread sanitizer does not know liburcu's orders, and
-// the undefined one that liburcu puts its readers at smaller alignments than their type has.
+// Sanitizers see what is compiled here. ThreadSanitizer does not know liburcu's memory orders, and
+// the undefined-behaviour sanitizer reports that liburcu aligns its readers less than their type
+// requires.
 #ifndef NESTLINE_SANITIZED
 #define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
 #endif
 // Before each use of a thread_local variable of another file, C++ code checks whether its
-// constructor has to run. liburcu's variables, in C, have none: __thread says so.
+// constructor has to run. liburcu's variables are C and have no constructor: __thread says so.
 #include <urcu/tls-compat.h>
 #undef DECLARE_URCU_TLS
 #define DECLARE_URCU_TLS(type, name) __thread type name
@@ -45,7 +45,8 @@ namespace nestline {
 inline char grace_period_mark;
 #endif
 
-// While it lives, what the thread reads through an atomic pointer is not freed. Sections nest.
+// While it lives, memory that the thread reaches through an atomic pointer is not freed. Sections
+// nest.
 class ReadSection {
  public:
   ReadSection() noexcept { urcu_bp_read_lock(); }
@@ -60,19 +61,20 @@ class ReadSection {
 };
 
 // Registers the calling thread, so that its sections need no memory. Throws std::bad_alloc, unless
-// another thread takes the memory just after it was found to be there.
+// another thread takes the memory just after this check found it.
 inline void register_reader() {
-  // A chunk for 4,096 threads: no system that gives this refuses what liburcu asks for then.
+  // A chunk for 4,096 threads: a system that grants this does not refuse what liburcu requests
+  // next.
   constexpr std::uint64_t kRoom = (std::uint64_t{1} << 20) / kBlockBytes;
   thread_local bool registered = false;
   if (registered) return;
-  (void)Storage::allocate(kRoom);  // and given back at once
+  (void)Storage::allocate(kRoom);  // and freed at once
   urcu_bp_register_thread();
   registered = true;
 }
 
-// While it lives, the thread is not cancelled. It must not be: liburcu waits for readers in poll(),
-// which is a cancellation point, while it holds a mutex.
+// While it lives, the thread cannot be cancelled: liburcu waits for readers in poll(), which is a
+// cancellation point, while it holds a mutex.
 class Uncancelled {
  public:
   Uncancelled() noexcept { (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -85,7 +87,7 @@ class Uncancelled {
 };
 
 // Returns when every section that had begun before has ended; sections that begin later see
-// everything that was written before. Not to be called inside a section.
+// everything that was written before. Must not be called inside a section.
 inline void wait_for_readers() noexcept {
   const Uncancelled uncancelled;
   urcu_bp_synchronize_rcu();
