@@ -1,5 +1,5 @@
 // The batches of one filter split among oneTBB's threads. Each piece of the keys is a batch of its
-// own on the filter; what is left here is putting the results where they belong.
+// own on the filter; this file puts the results where they belong.
 #include "nestline/parallel.h"
 
 #include <algorithm>
@@ -19,15 +19,16 @@
 namespace nestline::parallel {
 namespace {
 
-// Keys of a piece. Many times what starting a task costs, and a few hundred microseconds at most,
-// so that threads end together. Whole words of a bitmap, and whole chunks of the kernels.
+// Keys of a piece. A piece takes many times as long as starting a task, but a few hundred
+// microseconds at most, so that threads end together. It is whole words of a bitmap, and whole
+// chunks of the kernels.
 constexpr std::size_t kPiece = 16384;
 static_assert(kPiece % 64 == 0);
 
 std::size_t piece_count(std::size_t keys) { return keys / kPiece + (keys % kPiece != 0); }
 
-// Calls work(piece, first, count) for each piece of so many keys, on all threads. Returns the sum
-// of what the calls return.
+// Calls work(piece, first, count) for each piece of `keys` keys, on all threads. Returns the sum of
+// what the calls return.
 template <typename Work>
 std::size_t sum_of_pieces(std::size_t keys, const Work& work) {
   std::atomic<std::size_t> sum = 0;
@@ -38,7 +39,7 @@ std::size_t sum_of_pieces(std::size_t keys, const Work& work) {
   return sum;
 }
 
-// A changing batch. `changed` is 0 for the keys of pieces that are skipped.
+// A changing batch. `changed` is 0 for the keys of skipped pieces.
 template <typename Change>
 std::size_t change_all(const char* name, KeySpan keys, std::span<std::uint8_t> changed,
                        const Change& change) {
@@ -58,8 +59,8 @@ std::size_t may_contain_all(const AnyFilter& filter, KeySpan keys, std::span<std
   });
 }
 
-// Where a piece's positions begin is known when all pieces before it are answered. So the answers
-// are kept as bits, and the positions written in a second pass.
+// Where a piece's positions begin is known only once all pieces before it have answers. So this
+// keeps the answers as bits and writes the positions in a second pass.
 template <class AnyFilter>
 std::size_t select_all(const AnyFilter& filter, KeySpan keys, std::span<std::uint32_t> positions) {
   check_length("positions", positions.size(), keys.size());

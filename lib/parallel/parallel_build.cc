@@ -1,8 +1,8 @@
-// Building a filter of many keys on all cores: every key goes to its home while the home is in the
-// cache of one core, and no block is locked for it.
+// Building a filter of many keys on all cores: keys go to their homes while these are in the cache
+// of one core, and without locks.
 //
-// The keys are taken a slice at a time, so that the memory beside the filter is bounded. For each
-// slice:
+// The build takes the keys a slice at a time, so that the memory beside the filter is bounded. For
+// each slice:
 //
 //   1  sort    Chunks of keys, in parallel: they are hashed, and sorted by the range of blocks that
 //              they belong to (range_sort.h).
@@ -12,7 +12,7 @@
 //   3  spill   What was written back, in parallel over the ranges, by the general insert with its
 //              locks.
 //
-// Locking leaves versions behind; they are cleared at the end.
+// Locking leaves versions behind; the build clears them at the end.
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
@@ -43,9 +43,9 @@ namespace nestline::parallel {
 namespace {
 using State = Filter::State;
 
-// Keys of a slice at most: 128 MiB of hashes. In smaller filters a tenth of their slots: when more
-// keys go home before any is spilled, those that spill have to search longer; when fewer do, the
-// blocks are gone through more often. But enough for some chunks for each thread.
+// Keys of a slice at most: 128 MiB of hashes. In smaller filters a tenth of their slots: larger
+// slices make spills search longer, since more keys go home before any spills; smaller slices pass
+// over the blocks more often. But never fewer than 8 chunks, so that several threads have work.
 constexpr std::size_t kMostSliceKeys = std::size_t{1} << 24;
 constexpr std::size_t kLeastSliceKeys = 8 * RangeSort::kChunkKeys;
 
@@ -73,7 +73,7 @@ constexpr std::size_t kFewKeys = 4096;
   throw std::length_error(sentence.str());
 }
 
-// How many threads may work for the caller at most.
+// The most threads that may work for the caller.
 std::size_t threads() {
   return std::min(static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()),
                   tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
@@ -91,7 +91,7 @@ class Builder {
     for_each_task(sort_.chunks(),
                   [&](std::size_t chunk) { sort_.sort_chunk(chunk, scratch_.local()); });
     left_.resize(sort_.ranges());
-    // Where most blocks get no key, asking for all of them would be a waste.
+    // Where most blocks get no key, prefetching all of them would be a waste.
     const std::uint64_t blocks = state_->view.geometry.blocks();
     blocks_a_group_ = slice.size() < blocks / 4 ? 0 : blocks * kGroup / slice.size() + 1;
     for_each_task(sort_.ranges(), [&](std::size_t range) { left_[range] = place_at_home(range); });
@@ -99,7 +99,7 @@ class Builder {
     state_->size += slice.size();
   }
 
-  // Gives the blocks the versions of a filter without locks.
+  // Resets the blocks' versions to those of a filter without locks.
   void finish() {
     if (!locked_) return;
     constexpr std::size_t kBlocks = 65536;
@@ -120,9 +120,9 @@ class Builder {
     return {state_->blocks(), state_->view.geometry, *state_->kernels};
   }
 
-  // Returns how many hashes were written back. Each group of them is located, and its blocks asked
-  // for, while the group before it is placed; beside it some blocks of the next range are asked
-  // for, which this thread is most likely to have next.
+  // Returns how many hashes were written back. Each group of hashes is located, and its blocks
+  // prefetched, while the group before it is placed. Some blocks of the next range are prefetched
+  // too, since this thread most likely gets that range next.
   std::size_t place_at_home(std::size_t range) {
     struct Group {
       std::size_t size;
@@ -176,7 +176,7 @@ class Builder {
     must_grow_ = false;
   }
 
-  // Inserts what is left of a range. A key that has to wait until the others are done goes to
+  // Inserts what is left of a range. A key that must wait until the others are done goes to
   // waiting_.
   template <class Locks>
   void spill_range(std::size_t range) {
@@ -220,7 +220,7 @@ class Builder {
   RangeSort sort_;
   tbb::enumerable_thread_specific<RangeSort::Scratch> scratch_;
   std::vector<std::size_t> left_;        // hashes of each range that were written back
-  std::atomic<bool> must_grow_ = false;  // a key found no room, and there can be more
+  std::atomic<bool> must_grow_ = false;  // a key found no room, and the filter can grow
   std::uint64_t blocks_a_group_ = 0;
   bool locked_ = false;
   tbb::enumerable_thread_specific<std::vector<std::uint64_t>> waiting_;

@@ -1,8 +1,8 @@
 // Tasks that belong together, on the threads of the caller's task arena.
 //
-// No arena and no task group is made here. So when the group that the caller runs in is cancelled,
-// oneTBB silently skips the tasks that have not begun. So finished tasks are counted, and when some
-// are missing an exception is thrown.
+// This makes no arena and no task group of its own. So when the caller's group is cancelled, oneTBB
+// silently skips the tasks that have not begun. That is why finished tasks are counted; if some are
+// missing, for_each_task throws.
 #ifndef NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_
 #define NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_
 
@@ -15,8 +15,8 @@
 
 namespace nestline::parallel {
 
-// Calls work(i) for each i below `count`, on all threads, neighbours mostly on the same one and in
-// order; a single one on this thread. Throws Cancelled, and what `work` throws.
+// Calls work(i) for each i below `count`, on all threads, neighbours mostly on the same thread and
+// in order; a single task runs on this thread. Throws Cancelled, and what `work` throws.
 template <typename Work>
 void for_each_task(std::size_t count, const Work& work) {
   if (count == 0) return;

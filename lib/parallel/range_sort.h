@@ -1,8 +1,8 @@
 // Hashes sorted by the range of blocks that they belong to: the first phase of parallel_build.cc.
 //
-// The hashes of a chunk of keys are written side by side, those of range 0 first: one run for each
-// range, by a counting sort. One thread sorts a chunk, independently of all others. All hashes of a
-// range are in its runs, one in each chunk.
+// A counting sort writes the hashes of a chunk of keys side by side, those of range 0 first: one
+// run for each range. One thread sorts a chunk, independently of all others. All hashes of a range
+// are in its runs, one in each chunk.
 #ifndef NESTLINE_LIB_PARALLEL_RANGE_SORT_H_
 #define NESTLINE_LIB_PARALLEL_RANGE_SORT_H_
 
@@ -22,7 +22,7 @@ class RangeSort {
  public:
   static constexpr std::size_t kChunkKeys = std::size_t{1} << 16;
 
-  // What a thread needs while it sorts a chunk; to be used again for the next.
+  // What a thread needs while it sorts a chunk; reused for the next.
   struct Scratch {
     std::vector<std::uint64_t> hashes;
     std::vector<std::uint32_t> next;
@@ -33,7 +33,7 @@ class RangeSort {
       : storage_(Storage::allocate(most_keys / kHashesABlock + 1)),
         hashes_(reinterpret_cast<std::uint64_t*>(storage_.bytes().data())) {}
 
-  // Forgets what is there and makes room for the hashes of `keys` in the filter.
+  // Forgets the old hashes and makes room for the hashes of `keys` in the filter.
   void begin(const Filter::State& state, KeySpan keys);
 
   [[nodiscard]] std::size_t chunks() const { return chunks_; }
@@ -46,12 +46,12 @@ class RangeSort {
   // Sorts one chunk. Any thread, each chunk once.
   void sort_chunk(std::size_t chunk, Scratch& scratch);
 
-  // Goes through the hashes of a range, all chunks sorted. To be read, or to be written over.
+  // Goes through the hashes of a range, to read or to overwrite them. All chunks must be sorted.
   class Cursor {
    public:
     Cursor(const RangeSort& sort, std::size_t range) : sort_(sort), range_(range) {}
 
-    // Copies the next hashes, `most` at most; returns how many.
+    // Copies at most `most` of the next hashes; returns how many.
     std::size_t read(std::uint64_t* to, std::size_t most) {
       std::size_t count = 0;
       while (count < most && find_run()) {
@@ -62,14 +62,14 @@ class RangeSort {
       }
       return count;
     }
-    // Writes over the next hash, which must exist.
+    // Overwrites the next hash, which must exist.
     void write(std::uint64_t hash) {
       find_run();
       *at_++ = hash;
     }
 
    private:
-    // Goes on to the next run when this one is at its end; false when all are.
+    // Goes to the next run when this one is at its end; false after the last.
     bool find_run() {
       for (; at_ == end_; ++chunk_) {
         if (chunk_ == sort_.chunks_) return false;
@@ -94,8 +94,9 @@ class RangeSort {
 
  private:
   static constexpr std::size_t kHashesABlock = kBlockBytes / sizeof(std::uint64_t);
-  // A range is 4096 blocks, 256 KiB, so that one fits the second-level cache of a core; more in
-  // filters of more than kMostRanges of them, since sorting writes to that many places at once.
+  // A range is 4096 blocks, 256 KiB, so that one fits the second-level cache of a core; larger
+  // filters have larger ranges, at most kMostRanges of them, since sorting writes to that many
+  // places at once.
   static constexpr std::uint32_t kRangeShift = 12;
   static constexpr std::uint64_t kMostRanges = 2048;
 
@@ -125,7 +126,7 @@ class RangeSort {
   KeySpan keys_ = KeySpan::Hashes();
   std::uint64_t bases_ = 1;
   std::uint32_t growth_ = 0;
-  std::uint32_t shift_ = 0;  // of a base, to its range
+  std::uint32_t shift_ = 0;  // from a base to its range
   std::size_t chunks_ = 0;
   std::size_t ranges_ = 1;
   std::vector<std::uint32_t> starts_;  // of the runs, in their chunk; ranges_ + 1 a chunk
@@ -151,7 +152,7 @@ inline void RangeSort::sort_chunk(std::size_t chunk, Scratch& scratch) {
   scratch.next.assign(ranges_ + 1, 0);
   std::uint64_t* const hashes = scratch.hashes.data();
   std::uint32_t* const next = scratch.next.data();
-  // Copies, which no store below can change as far as the compiler knows.
+  // Captured copies: the compiler knows that no store below changes them.
   const auto range_of = [bases = bases_, shift = shift_](std::uint64_t hash) {
     return static_cast<std::size_t>(multiply_high(hash, bases) >> shift);
   };
