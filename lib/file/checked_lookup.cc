@@ -57,7 +57,7 @@ unsigned CheckedLookup::count(std::uint64_t hash) const noexcept {
 
 void CheckedLookup::operator()(const Inputs& inputs, std::uint64_t* bitmap) const noexcept {
   static_assert(kLocateMost == 64, "a group is a word of the bitmap");
-  // A long batch may have come upon the last section a few chunks ago.
+  // A long batch may have checked the last section a few chunks ago.
   if (checks_.all_good()) {
     state_.kernels->contains_batch(state_.view, inputs.keys, inputs.count, inputs.kind, bitmap);
     return;

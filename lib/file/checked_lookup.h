@@ -1,8 +1,8 @@
-// Lookups in a mapped file that check each section before they look at a block in it.
+// Lookups in a mapped file that check a section before they look at a block in it.
 //
-// They are used until all sections are known to be good, so they are short and not as fast as the
-// kernels' own. A key that may lie in a damaged section has every copy it could have: so a key that
-// was inserted is never missed.
+// They serve only until all sections are known to be good, so they are short and not as fast as the
+// kernels' own. A key that may be in a damaged section counts as having all the copies it could
+// have, so an inserted key is never missed.
 #ifndef NESTLINE_LIB_FILE_CHECKED_LOOKUP_H_
 #define NESTLINE_LIB_FILE_CHECKED_LOOKUP_H_
 
@@ -30,13 +30,13 @@ class CheckedLookup {
   void count(const Inputs& inputs, std::uint8_t* out) const noexcept;
 
  private:
-  // What is asked of a key: whether there is a copy, or how many there are.
+  // What a lookup returns: whether there is a copy, or how many copies there are.
   enum class Question { any, how_many };
 
   // The answer for one key, and for up to kLocateMost keys.
   [[nodiscard]] unsigned look_up(std::uint64_t hash, Question question) const noexcept;
   void look_up(const Inputs& inputs, Question question, std::uint8_t* out) const noexcept;
-  // The copies of a key at home in a section that is good, where `matches` are those in its home.
+  // The copies of a key whose home is in a good section; `matches` are the copies at home.
   [[nodiscard]] unsigned copies(const Place& home, std::uint64_t matches,
                                 Question question) const noexcept;
   [[nodiscard]] std::uint64_t match(const Place& place) const noexcept {

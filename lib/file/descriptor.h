@@ -1,4 +1,4 @@
-// Open files, and how the system's refusals are told.
+// Open files, and how system errors are reported.
 #ifndef NESTLINE_LIB_FILE_DESCRIPTOR_H_
 #define NESTLINE_LIB_FILE_DESCRIPTOR_H_
 
@@ -18,7 +18,7 @@ namespace nestline {
   throw std::system_error(error, std::generic_category(), file);
 }
 
-// Makes a system call again while signals interrupt it.
+// Repeats a system call while signals interrupt it.
 template <typename Call>
 auto uninterrupted(Call&& call) {
   auto result = call();
@@ -37,7 +37,7 @@ class Descriptor {
 
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
   [[nodiscard]] int number() const { return number_; }
-  // False on an error. The file is closed in any case, also when a signal interrupts the call.
+  // False on an error. The file is closed in any case, even when a signal interrupts the call.
   bool close() {
     const int number = std::exchange(number_, -1);
     return number < 0 || ::close(number) == 0 || errno == EINTR;

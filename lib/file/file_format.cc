@@ -14,12 +14,12 @@ namespace {
 
 using std::to_string;
 
-// The first byte is no ASCII and begins no UTF-8 text; the last four change when line ends are
-// converted, and end the output where somebody types the file on an old system.
+// The first byte is not ASCII and cannot begin UTF-8 text. The last four change when line ends are
+// converted, and stop the output when the file is typed on an old system.
 constexpr std::array<std::uint8_t, 8> kMagic = {0x8e, 'N', 'S', 'T', '\r', '\n', 0x1a, '\n'};
 constexpr std::size_t kNameBytes = 4;  // of the magic, before its line ends
 
-// Where the fields are. Nothing but zeros stands between the last one and the checksum.
+// Where the fields are. There are only zeros between the last one and the checksum.
 constexpr std::size_t kByteOrderAt = 8;
 constexpr std::size_t kFormatVersionAt = 12;
 constexpr std::size_t kHashVersionAt = 16;
@@ -37,7 +37,7 @@ constexpr std::size_t kHeaderChecksumAt = kHeaderBytes - kChecksumBytes;
 
 constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kSwappedByteOrder = 0x04030201;
-constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;  // of a promise: Options::capacity
+constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;  // as for Options::capacity
 
 constexpr const char* kCopyAgain = "; copy the file again or restore it";
 constexpr const char* kNotOurs = "; the file was not written by nestline, build it again";
@@ -51,7 +51,7 @@ Flaw cut_off(std::uint64_t file_bytes) {
                           " of 4096 bytes" + kCopyAgain};
 }
 
-// Whether the file begins with the magic, or with as much of it as it has.
+// Whether the file begins with the magic, or, if it is shorter, with the start of it.
 std::optional<Flaw> judge_magic(std::span<const std::byte> start) {
   if (start.empty()) return Flaw{0, "it is empty, but a filter has at least 4176 bytes"};
   const auto magic = std::as_bytes(std::span(kMagic));
@@ -72,7 +72,7 @@ std::optional<Flaw> judge_magic(std::span<const std::byte> start) {
 }
 
 // Whether this is a nestline file of a version that this library reads, in the right byte order.
-// All later versions have the same first 16 bytes, so that this can be told of them too.
+// All later versions have the same first 16 bytes, so that this works for them too.
 std::optional<Flaw> identify(std::span<const std::byte> start) {
   if (auto flaw = judge_magic(start)) return flaw;
   if (start.size() < kFormatVersionAt) return cut_off(start.size());
@@ -126,7 +126,7 @@ FormatError::FormatError(std::string_view file_, std::uint64_t offset_, std::str
   cause = std::string_view(*text_).substr(file_.size());
 }
 
-// An exception that throws while it is copied ends the program.
+// A program ends when an exception throws while it is copied.
 static_assert(std::is_nothrow_copy_constructible_v<FormatError> &&
               std::is_nothrow_copy_assignable_v<FormatError>);
 
@@ -147,7 +147,7 @@ std::optional<Flaw> check_fields(const FileHeader& header) {
                                to_string(max_growth(header.bits)) + " at " +
                                to_string(header.bits) + " bits"};
   }
-  // In this order: the shift is safe only for the numbers that pass.
+  // The order matters: a shift is safe only for numbers that have passed.
   if (geometry.base_blocks == 0 || geometry.base_blocks > kMaxBlocks >> geometry.growth) {
     return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
                                    ", is not in 1 to " + to_string(kMaxBlocks >> geometry.growth)};

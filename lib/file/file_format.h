@@ -5,12 +5,12 @@
 //           one checksum for each section of the blocks: 1 MiB, the last one may be shorter
 //           the checksum of those checksums
 //
-// Reading treats its bytes as hostile. The header is judged first, by itself and against the length
-// of the file, so that whatever is allocated for the rest is no larger than what is there. Numbers
-// are put together from bytes, so that every machine reads and writes the same file.
+// Reading treats its bytes as hostile. The header is checked first, alone and against the length of
+// the file, so that allocations for the rest are no larger than the file. Numbers are assembled
+// from bytes, so that every machine reads and writes the same file.
 //
-// No file is opened here: sources.h has what is read, and filter_bytes.h turns a Flaw into a
-// FormatError with the name of the file.
+// This code opens no file: sources.h has the sources of bytes, and filter_bytes.h turns a Flaw into
+// a FormatError with the name of the file.
 #ifndef NESTLINE_LIB_FILE_FILE_FORMAT_H_
 #define NESTLINE_LIB_FILE_FILE_FORMAT_H_
 
@@ -33,7 +33,7 @@ inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kSectionBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kChecksumBytes = 8;
 
-// What the header tells of the filter and of the rest of the file.
+// What the header says about the filter and the rest of the file.
 struct FileHeader {
   int bits = 0;
   Geometry geometry;
@@ -55,7 +55,7 @@ struct FileHeader {
         std::min<std::uint64_t>(kSectionBytes, block_bytes() - i * kSectionBytes));
   }
   [[nodiscard]] std::uint64_t checksums_offset() const { return kHeaderBytes + block_bytes(); }
-  // Of all sections' checksums and the one of themselves.
+  // Of all sections' checksums and their own checksum.
   [[nodiscard]] std::uint64_t checksums_bytes() const { return (sections() + 1) * kChecksumBytes; }
   [[nodiscard]] std::uint64_t file_bytes() const { return checksums_offset() + checksums_bytes(); }
 };
@@ -72,14 +72,14 @@ std::optional<Flaw> check_fields(const FileHeader& header);
 using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 HeaderBytes encode_header(const FileHeader& header);
 
-// Reads and judges the header of a file that is `file_bytes` long; `start` are its first 4096
-// bytes, or all of them when it has fewer. `header` is to be used only when there is no flaw: then
-// header.file_bytes() == file_bytes. The length may be unknown, as of a stream, once 4096 bytes
-// are there; then the header's word is all there is about it.
+// Reads and checks the header of a file that is `file_bytes` long; `start` is its first 4096 bytes,
+// or all of it if it has fewer. Use `header` only when there is no flaw: then header.file_bytes()
+// == file_bytes. The length may be unknown, as for a stream; then only the header says how long the
+// file is.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header);
 
-// What is wrong with a file that ends after `file_bytes` of `wanted` bytes.
+// The flaw of a file that ends after `file_bytes` of `wanted` bytes.
 Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);
 
 using ChecksumBytes = std::array<std::byte, kChecksumBytes>;
@@ -89,22 +89,23 @@ ChecksumBytes encode_checksum(std::span<const std::byte> bytes);
 bool matches_checksum(std::span<const std::byte> bytes,
                       std::span<const std::byte> checksum) noexcept;
 
-// What is wrong with section i when its checksum does not match.
+// The flaw of section i when its checksum does not match.
 Flaw damaged_section(const FileHeader& header, std::uint64_t i);
 
-// Judges all that stands behind the header: first checksums(), then every section in order, then
-// keys(). Nothing more is wrong when none of them finds a flaw.
+// Checks everything after the header: first checksums(), then every section in order, then keys().
+// If none of them finds a flaw, the content is sound.
 class ContentCheck {
  public:
-  // `checksums`: the header.checksums_bytes() behind the blocks; they must outlive this object.
+  // `checksums`: the header.checksums_bytes() bytes after the blocks; they must outlive this
+  // object.
   ContentCheck(const FileHeader& header, std::span<const std::byte> checksums);
 
-  // Whether the checksums themselves are as they were written.
+  // Whether the checksums themselves are intact.
   [[nodiscard]] std::optional<Flaw> checksums() const;
 
-  // Whether section i is as it was written, and its blocks are as a filter leaves them: lock and
-  // version 0, free slots all zero, each fingerprint in a block where it can be found. Counts the
-  // keys. `bytes` must be aligned as blocks are.
+  // Whether section i is intact, and its blocks are as a filter leaves them: lock and version 0,
+  // free slots all zero, each fingerprint in a block where lookups can find it. Counts the keys.
+  // `bytes` must be aligned like blocks.
   std::optional<Flaw> section(std::uint64_t i, std::span<const std::byte> bytes);
 
   // The same for blocks from number `first` on, without their checksum.
@@ -113,7 +114,7 @@ class ContentCheck {
   // Keys counted so far.
   [[nodiscard]] std::uint64_t counted() const { return counted_; }
 
-  // Whether the header tells the number of keys counted by section().
+  // Whether the header has the number of keys that section() counted.
   [[nodiscard]] std::optional<Flaw> keys() const;
 
  private:

@@ -63,7 +63,7 @@ bool replace_blocks(Filter& filter, std::uint64_t offset, std::span<const std::b
       blocks.size() > all - offset) {
     return false;
   }
-  std::vector<Block> fresh(blocks.size() / kBlockBytes);  // aligned, as the check wants them
+  std::vector<Block> fresh(blocks.size() / kBlockBytes);  // aligned, as the check needs them
   if (fresh.empty()) return true;
   std::memcpy(fresh.data(), blocks.data(), blocks.size());
   const std::uint64_t first = offset / kBlockBytes;

@@ -23,10 +23,10 @@ inline void require(const std::string& name, const std::optional<Flaw>& flaw) {
   if (flaw) throw FormatError(name, flaw->offset, flaw->cause);
 }
 
-// What the header of this filter's file says.
+// The header of this filter's file.
 FileHeader header_of(const Filter::State& state);
 
-// Gives the bytes of a filter's file to the sink, piece by piece.
+// Passes the bytes of a filter's file to the sink, piece by piece.
 void write_filter(const Filter::State& state, const ByteSink& sink);
 
 // The header of a source whose length is known. Throws FormatError.
@@ -41,7 +41,8 @@ FileHeader read_header(const Source& source) {
   return header;
 }
 
-// Checks everything behind the header; section(i) gives the bytes of section i. Throws FormatError.
+// Checks everything after the header; section(i) returns the bytes of section i. Throws
+// FormatError.
 template <typename Section>
 void check_content(const std::string& name, const FileHeader& header,
                    std::span<const std::byte> checksums, Section&& section) {
@@ -51,7 +52,7 @@ void check_content(const std::string& name, const FileHeader& header,
   require(name, check.keys());
 }
 
-// The filter whose blocks lie at `offset` of the storage. `path`: of a mapped file.
+// The filter whose blocks begin at `offset` of the storage. `path`: of a mapped file.
 Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset,
                    std::filesystem::path path);
 
@@ -60,11 +61,11 @@ Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset
 template <class Source>
 Filter read_filter(const Source& source, std::pmr::memory_resource* memory) {
   const FileHeader header = read_header(source);
-  // From here on the lengths that the header tells are those of the source.
+  // From here on the lengths in the header match the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
   source.read(header.checksums_offset(), checksums);
   Storage storage = Storage::allocate(header.geometry.blocks(), memory);
-  // Each section is checked while it is in the cache.
+  // Checks each section while it is in the cache.
   check_content(source.name(), header, checksums, [&](std::uint64_t i) {
     const auto section = storage.bytes().subspan(static_cast<std::size_t>(i) * kSectionBytes,
                                                  header.section_bytes(i));

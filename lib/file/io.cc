@@ -1,5 +1,5 @@
-// Filters to and from files, byte arrays, streams and callbacks. What the bytes mean is in
-// file_format.h, how a file is replaced in replacement.h.
+// Filters to and from files, byte arrays, streams and callbacks. file_format.h says what the bytes
+// mean, replacement.h how a file is replaced.
 #include "nestline/io.h"
 
 #include <algorithm>
@@ -16,12 +16,12 @@
 namespace nestline {
 namespace {
 
-// Memory for the blocks of a stream that is as long as it claims, at most so much, is asked for at
-// once; beyond that, twice as much as the stream has given by then.
+// The most blocks of a stream to allocate at once on its header's word; beyond that, at most twice
+// as many as the stream has delivered.
 constexpr std::uint64_t kFirstBlocks = (std::uint64_t{16} << 20) / kBlockBytes;
 
-// A filter from a stream, which has its checksums behind the blocks and whose length is not known.
-// Only what it has given is believed: memory is asked for in steps.
+// A filter from a stream, whose checksums come after the blocks and whose length is unknown. It
+// trusts only what has arrived, and so allocates memory in steps.
 Filter read_stream(StreamSource& source, std::pmr::memory_resource* memory) {
   HeaderBytes start;
   const std::size_t count = source.read_some(start);
@@ -88,7 +88,7 @@ Filter load(const ByteSource& source, std::pmr::memory_resource* memory) {
 
 Filter load(std::istream& stream, std::pmr::memory_resource* memory) {
   const auto require_good = [&] {
-    // The end is none: the format says what is missing then.
+    // The end is no error here: the format's checks report what is missing.
     if (stream.bad() || (stream.fail() && !stream.eof())) {
       fail_stream("the filter cannot be read from the stream");
     }

@@ -1,5 +1,5 @@
-// The filter on a mapped file; see mapped_filter.h. Where sections are still to be checked it asks
-// CheckedLookup, else it is the Filter that it inherits from.
+// The filter on a mapped file; see mapped_filter.h. While sections are unchecked or damaged it uses
+// CheckedLookup, otherwise the Filter that it inherits from.
 #include "nestline/mapped_filter.h"
 
 #include <memory>
@@ -34,7 +34,7 @@ MappedFilter& MappedFilter::operator=(MappedFilter&& other) noexcept = default;
 MappedFilter::~MappedFilter() = default;
 
 MappedFilter MappedFilter::open(const std::filesystem::path& path, Verify verify) {
-  // The header is read, not mapped: what was judged here is what is used later.
+  // The header is read, not mapped, so that later code uses exactly what was checked here.
   const FileSource file(path);
   const FileHeader header = read_header(file);
   Filter filter =

@@ -1,5 +1,5 @@
-// The new content goes into a temporary file beside the old one, which takes its name when it is
-// complete and on the disk.
+// The new content goes into a temporary file beside the old one. The temporary file takes the old
+// one's name when it is complete and on the disk.
 #include "lib/file/replacement.h"
 
 #include <sys/stat.h>
@@ -26,20 +26,20 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes, const s
   }
 }
 
-// False on an error. Some file systems cannot be asked, which is none.
+// False on an error. It is no error that some file systems cannot sync.
 bool sync(const Descriptor& file) { return ::fsync(file.number()) == 0 || errno == EINVAL; }
 
-// The file that `path` stands for when it is a symbolic link, there or not.
+// The file that `path` refers to through symbolic links, whether it exists or not.
 fs::path follow_links(fs::path path) {
   constexpr int kMostLinks = 40;  // as many as the system follows
   for (int i = 0; fs::is_symlink(fs::symlink_status(path)); ++i) {
     if (i == kMostLinks) fail(path, ELOOP);
-    path = path.parent_path() / fs::read_symlink(path);  // an absolute one replaces the folder
+    path = path.parent_path() / fs::read_symlink(path);  // an absolute link replaces the folder
   }
   return path;
 }
 
-// A new file that takes the place of `path` when it is complete, or vanishes.
+// A new file that replaces `path` when it is complete, or is removed.
 class Replacement {
  public:
   // `old`: the file that is replaced, or null.
@@ -47,7 +47,7 @@ class Replacement {
       : name_(path.string()),
         target_(follow_links(path)),
         temporary_(target_.parent_path() / unused_name()),
-        // Nobody else may read what replaces a private file, not even for a moment.
+        // No other user may read what replaces a private file, not even for a moment.
         file_(temporary_, O_WRONLY | O_CREAT | O_EXCL, old == nullptr ? 0666 : 0600) {
     if (!file_.is_open()) fail(name_, errno);
     if (old == nullptr) return;
@@ -68,15 +68,15 @@ class Replacement {
     fs::rename(temporary_, target_, error);
     if (error) fail(name_, error.value());
     temporary_.clear();
-    // The new name lasts through a crash once its folder is on the disk too. A folder that may be
-    // written but not read cannot be asked for that.
+    // The new name survives a crash once its folder is on the disk too. A folder that is writable
+    // but not readable cannot be synced.
     const fs::path folder = target_.parent_path();
     const Descriptor directory(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
     if (directory.is_open() && !sync(directory)) fail(name_, errno);
   }
 
  private:
-  // Short, since the file's own name may be as long as names can be; and not to be guessed.
+  // Short, since the file's own name may be as long as names can be; and hard to guess.
   static std::string unused_name() {
     constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
     std::random_device random;
@@ -85,8 +85,8 @@ class Replacement {
     return name + ".tmp";
   }
 
-  // Gives the new file the owner, group and mode of the old one. A group that cannot be given gets
-  // no more than others have. Returns an error number or 0.
+  // Gives the new file the owner, group and mode of the old one. If the group cannot be set, the
+  // file's group gets no more than others have. Returns an error number or 0.
   [[nodiscard]] int copy_access(const struct stat& old) const {
     ::mode_t mode = old.st_mode & 0777;
     if (::fchown(file_.number(), old.st_uid, old.st_gid) != 0 &&
@@ -102,7 +102,7 @@ class Replacement {
 
   std::string name_;    // what the caller calls it
   fs::path target_;     // what is replaced
-  fs::path temporary_;  // empty when it is there no more
+  fs::path temporary_;  // empty once it is gone
   Descriptor file_;
 };
 
@@ -115,14 +115,14 @@ void replace_file(const fs::path& path, const std::function<void(const ByteSink&
   if (!exists && (errno != ENOENT || !path.has_filename())) fail(name, errno);
   if (exists && S_ISDIR(old.st_mode)) fail(name, EISDIR);
   if (exists && !S_ISREG(old.st_mode)) {
-    // A pipe or a device, as /dev/stdout may be, is not replaced: it gets the bytes as they come.
+    // A pipe or a device, as /dev/stdout may be, is not replaced: the bytes go straight to it.
     Descriptor file(path, O_WRONLY);
     if (!file.is_open()) fail(name, errno);
     produce([&](std::span<const std::byte> bytes) { write_all(file, bytes, name); });
     if (!file.close()) fail(name, errno);
     return;
   }
-  // What is protected from writing is not replaced either, although its folder would allow it.
+  // A write-protected file is not replaced either, although its folder would allow it.
   if (exists && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail(name, errno);
   Replacement replacement(path, exists ? &old : nullptr);
   produce([&](std::span<const std::byte> bytes) { replacement.write(bytes); });

@@ -1,4 +1,4 @@
-// Writing a file so that nobody ever sees half of it.
+// Writing a file so that no reader ever sees half of it.
 #ifndef NESTLINE_LIB_FILE_REPLACEMENT_H_
 #define NESTLINE_LIB_FILE_REPLACEMENT_H_
 
@@ -8,8 +8,8 @@
 
 namespace nestline {
 
-// Calls produce(sink), which gives the content of a file to the sink piece by piece, and puts it at
-// `path` as nestline::save promises. When produce throws, the old file stays. Throws
+// Calls produce(sink), which passes the content of a file to the sink piece by piece, and puts the
+// content at `path` as nestline::save promises. When produce throws, the old file stays. Throws
 // std::system_error.
 void replace_file(const std::filesystem::path& path,
                   const std::function<void(const ByteSink& sink)>& produce);

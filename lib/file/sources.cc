@@ -8,7 +8,7 @@
 
 namespace nestline {
 
-// Opening a pipe without O_NONBLOCK would wait for somebody to write into it.
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
 FileSource::FileSource(const std::filesystem::path& path)
     : name_(path.string()), file_(path, O_RDONLY | O_NONBLOCK) {
   if (!file_.is_open()) fail(name_, errno);

@@ -1,5 +1,6 @@
-// Where the bytes of a filter come from. A source has a name for errors and read(), which fills
-// `to`; those whose length is known have size() and are read anywhere, a stream is read in order.
+// Where the bytes of a filter come from. A source has a name for errors, and read(), which fills
+// `to`. Sources of known length have size() and can be read at any offset; a stream is read in
+// order.
 #ifndef NESTLINE_LIB_FILE_SOURCES_H_
 #define NESTLINE_LIB_FILE_SOURCES_H_
 
@@ -16,11 +17,11 @@
 
 namespace nestline {
 
-// A regular file. It is read with pread, not through a mapping: one that is written to or cut off
-// meanwhile fails the checks, but cannot end the program.
+// A regular file. It is read with pread, not through a mapping: a file that is written to or
+// truncated meanwhile fails the checks, but cannot end the program.
 class FileSource {
  public:
-  // Throws std::system_error; FormatError for what is no regular file.
+  // Throws std::system_error; FormatError if it is not a regular file.
   explicit FileSource(const std::filesystem::path& path);
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -56,7 +57,7 @@ class MemorySource {
   std::span<const std::byte> bytes_;
 };
 
-// What a caller's function gives. Nothing behind the filter is asked for.
+// The bytes from a caller's function. Never requests bytes after the filter.
 class StreamSource {
  public:
   explicit StreamSource(const ByteSource& give) : give_(give) {}
@@ -64,7 +65,7 @@ class StreamSource {
   [[nodiscard]] const std::string& name() const { return name_; }
 
   // Fills `to` from the front; returns how many bytes came before the end. Throws
-  // std::invalid_argument when the function claims more than it was asked for, and what it throws.
+  // std::invalid_argument when the function claims more bytes than requested, and what it throws.
   std::size_t read_some(std::span<std::byte> to);
   // Fills all of `to`. Throws FormatError when the end comes before byte `wanted` of the filter.
   void read(std::span<std::byte> to, std::uint64_t wanted);
