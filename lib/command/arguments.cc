@@ -58,7 +58,7 @@ int parse_bits(const CLI::Option* option) {
   return *value;
 }
 
-// The options of build whose values are checked after CLI11 is through.
+// The options of build whose values are checked after CLI11 has parsed the command line.
 struct BuildOptions {
   CLI::Option* capacity;
   CLI::Option* fpr;
@@ -92,53 +92,54 @@ void define_file(CLI::App& command, std::string& file) {
 void define_inputs(CLI::App& command, std::vector<std::string>& inputs, const char* when_absent) {
   command
       .add_option("INPUT", inputs,
-                  std::string("Files of one key a line; - is standard input; ") + when_absent)
+                  std::string("Files with one key per line; - is standard input; ") + when_absent)
       ->type_name("");
 }
 
-constexpr const char* kAbsentIsInput = "none: standard input";
+constexpr const char* kAbsentIsInput = "default: standard input";
 
 constexpr const char* kBuildFooter =
-    "Without --capacity the lines are counted first, which takes 8 bytes of memory a line.\n"
-    "So does --threads above 1; FILE then answers the same for the keys, but its bytes may differ\n"
-    "from one time to the next.\n"
-    "With --max-capacity nestline add and merge go on beyond --capacity: the filter doubles by\n"
-    "itself, and has the wanted false-positive rate even when it has grown so far.\n"
-    "A line that comes n times is n copies of its key; a filter holds 8 copies of a key at\n"
-    "most (10 at 16 bits) and leaves out further ones, which are found all the same. To have\n"
-    "every key once, and a smaller filter, build it from the output of sort -u.\n"
-    "Exit status: 0 done, 2 error; FILE is written on success only.";
+    "Without --capacity, nestline counts the lines first. This takes 8 bytes of memory per line.\n"
+    "--threads above 1 needs this memory too. FILE then gives the same answers for these keys,\n"
+    "but its bytes may differ from one build to the next.\n"
+    "With --max-capacity, nestline add and merge can go beyond --capacity: the filter doubles by\n"
+    "itself and keeps the wanted false-positive rate up to that number of keys.\n"
+    "A line that occurs n times is n copies of its key. A filter holds at most 8 copies of a key\n"
+    "(10 at 16 bits). It leaves out further copies; the key is still found. To store every key\n"
+    "once, in a smaller filter, build it from the output of sort -u.\n"
+    "Exit status: 0 done, 2 error. FILE is written only on success.";
 
 constexpr const char* kQueryFooter =
-    "Lines that were added are always printed; of the others a few are too, at the rate that\n"
-    "nestline info tells. A damaged FILE is refused before anything is printed. An input that\n"
+    "Lines that were added are always printed. A few others are printed too, at the rate that\n"
+    "nestline info shows. A damaged FILE is refused before anything is printed. An input that\n"
     "cannot be read is reported and skipped.\n"
-    "Exit status: 0 a line was printed, 1 none was, 2 error.";
+    "Exit status: 0 at least one line was selected, 1 none was, 2 error.";
 
 constexpr const char* kAddFooter =
-    "FILE is replaced in one step, or left as it is when the keys do not fit. A filter that was\n"
-    "built with --max-capacity grows so far. Commands that change the same file wait for each\n"
-    "other.\n"
+    "FILE is replaced in one step, or left unchanged when the keys do not fit. A filter that was\n"
+    "built with --max-capacity grows up to that number of keys. Commands that change the same\n"
+    "file wait for each other.\n"
     "Exit status: 0 done, 2 error.";
 
 constexpr const char* kRemoveFooter =
-    "Only remove keys that were added: another key may look the same as one that was, and\n"
-    "removing it takes that one away, which is then missed. Each line removes one copy.\n"
+    "Only remove keys that were added. A key that was not added may look the same as one that\n"
+    "was; removing it removes the other key, which is then not found. Each line removes one copy.\n"
     "FILE is replaced in one step. Commands that change the same file wait for each other.\n"
-    "Exit status: 0 done, 1 some lines were not in the filter (the others are removed), 2 error.";
+    "Exit status: 0 done, 1 some lines were not in the filter (the others were removed), 2 error.";
 
 constexpr const char* kVerifyFooter =
-    "Prints nothing when all is well. Missing keys go to standard error, one a line.\n"
+    "Prints nothing when all is well. Prints missing keys to standard error, one per line.\n"
     "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error.";
 
 constexpr const char* kMergeFooter =
-    "The filters must have been made with the same --bits or --fpr, --seed, --capacity and\n"
-    "--max-capacity; the keys are not needed. Those that have grown less are grown to match. When\n"
+    "All filters must have been built with the same --bits or --fpr, --seed, --capacity and\n"
+    "--max-capacity. The keys are not needed. Filters that have grown less are grown to match. "
+    "When\n"
     "the keys do not fit and the first filter was built with --max-capacity, the result grows.\n"
     "Copies add up. FILE may be one of the inputs; it is replaced in one step.\n"
-    "Exit status: 0 done, 2 error; FILE is written on success only.";
+    "Exit status: 0 done, 2 error. FILE is written only on success.";
 
-// The command line with the places its values go to.
+// The command line and the variables that its values go to.
 class Parser {
  public:
   Parser() {
@@ -146,7 +147,7 @@ class Parser {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", "nestline " NESTLINE_VERSION, "Print the version and exit");
     app_.footer(
-        "A key is a line without its line end. nestline COMMAND --help tells more.\n"
+        "A key is a line without its line end. For details, see nestline COMMAND --help.\n"
         "Exit status: 0 yes or done, 1 no, 2 error.");
     define_build();
     define_query();
@@ -156,13 +157,13 @@ class Parser {
     define_info();
     define_keys_command(verify_, "verify",
                         "Check that a filter file is whole, and that it has the keys of the inputs",
-                        "none: no keys are asked for", kVerifyFooter);
+                        "without any, only the file is checked", kVerifyFooter);
     define_merge();
   }
 
   Command parse(int argc, const char* const* argv) {
     try {
-      // Last first, which is how CLI11 takes them.
+      // In reverse order, as CLI11 expects them.
       std::vector<std::string> words;
       while (argc > 1) words.push_back(protect(argv[--argc]));
       app_.parse(std::move(words));
@@ -186,25 +187,24 @@ class Parser {
 
  private:
   void define_build() {
-    CLI::App* command = app_.add_subcommand("build", "Make a filter of keys");
+    CLI::App* command = app_.add_subcommand("build", "Build a filter from keys");
     command->add_option("-o", build_.file, "The filter file to write or replace")
         ->required()
         ->type_name("FILE");
-    // Texts at first: parse() gives the messages for bad values.
-    options_.capacity = text_option(command, "--capacity", "N",
-                                    "Keys it must hold; not given: as many as the inputs have");
-    options_.fpr =
-        text_option(command, "--fpr", "P", "Wanted false-positive rate; not given: 0.01");
+    // Plain texts at first: parse() checks them and words the messages for bad values.
+    options_.capacity =
+        text_option(command, "--capacity", "N",
+                    "Number of keys it must hold; default: as many as the inputs have");
+    options_.fpr = text_option(command, "--fpr", "P", "Wanted false-positive rate; default: 0.01");
     options_.bits = text_option(command, "--bits", "B", "Fingerprint width: 8, 12 or 16");
     options_.fpr->excludes(options_.bits);
-    options_.max_capacity =
-        text_option(command, "--max-capacity", "N", "Keys up to which it grows by itself");
+    options_.max_capacity = text_option(command, "--max-capacity", "N",
+                                        "Number of keys up to which it grows by itself");
     options_.seed =
         text_option(command, "--seed", "S",
-                    "Keys the hash; filters with different seeds err on different keys");
+                    "Seed of the hash; filters with different seeds err on different keys");
     threads_ = text_option(command, "--threads", "T",
-                           "Threads that fill the filter, as many as there are cores at most; not "
-                           "given: 1");
+                           "Threads that fill the filter, at most one per core; default: 1");
     define_inputs(*command, build_.inputs, kAbsentIsInput);
     command->footer(kBuildFooter);
   }
@@ -212,23 +212,25 @@ class Parser {
   void define_query() {
     CLI::App* command = app_.add_subcommand("query", "Print the lines that may be in a filter");
     define_file(*command, query_.file);
-    command->add_flag("-v", query_.invert, "Print the other lines, those certainly not in it");
+    command->add_flag("-v", query_.invert,
+                      "Print the other lines: those that are certainly not in it");
     command->add_flag("-c", query_.count_only, "Print only the number of lines");
     define_inputs(*command, query_.inputs, kAbsentIsInput);
     command->footer(kQueryFooter);
   }
 
   void define_info() {
-    CLI::App* command = app_.add_subcommand("info", "Tell what is in a filter file");
+    CLI::App* command = app_.add_subcommand("info", "Show what is in a filter file");
     define_file(*command, info_.file);
-    command->add_flag("--json", info_.json, "As one JSON object");
+    command->add_flag("--json", info_.json, "Print one JSON object");
     command->footer(
-        "Reads the header of the file only; nestline verify checks the whole file.\n"
+        "Does not check the whole file; nestline verify does.\n"
         "Exit status: 0 done, 2 error.");
   }
 
   void define_merge() {
-    CLI::App* command = app_.add_subcommand("merge", "Make a filter of all that is in filters");
+    CLI::App* command =
+        app_.add_subcommand("merge", "Combine filters into one, without their keys");
     command->add_option("-o", merge_.file, "The filter file to write or replace")
         ->required()
         ->type_name("FILE");
@@ -265,7 +267,7 @@ class Parser {
     if (name == "info") return info_;
     if (name == "verify") return verify_;
     if (name == "merge") {
-      if (merge_.inputs.size() < 2) throw UsageError("merge takes two filter files or more");
+      if (merge_.inputs.size() < 2) throw UsageError("merge takes two or more filter files");
       return merge_;
     }
     build_.options = options_.parse();
@@ -278,7 +280,7 @@ class Parser {
     return "; see nestline " + (name.empty() ? "" : name + " ") + "--help";
   }
 
-  CLI::App app_{"Approximate sets of keys in files: never a miss, few false alarms."};
+  CLI::App app_{"Approximate sets of keys in files: no false negatives, few false positives."};
   BuildOptions options_{};
   CLI::Option* threads_ = nullptr;
   BuildArguments build_;

@@ -1,6 +1,7 @@
-// The command line: from argv to what one command is told, and the help texts.
+// The command line: turns argv into the arguments of one command. The help texts are here too.
 //
-// Every value is checked here, before any file is opened, so a wrong one is named by its option.
+// Every value is checked here, before any file is opened, so a message about a wrong value can name
+// its option.
 #ifndef NESTLINE_LIB_COMMAND_ARGUMENTS_H_
 #define NESTLINE_LIB_COMMAND_ARGUMENTS_H_
 
@@ -11,7 +12,7 @@
 
 namespace nestline::command {
 
-/// A command that is a function of its own, so that two with the same arguments stay apart.
+/// One type per command, so that commands with the same arguments stay distinct.
 struct AddCommand : KeysArguments {};
 struct RemoveCommand : KeysArguments {};
 struct VerifyCommand : KeysArguments {};
@@ -24,7 +25,7 @@ struct ShowText {
 using Command = std::variant<ShowText, BuildArguments, QueryArguments, AddCommand, RemoveCommand,
                              InfoArguments, VerifyCommand, MergeArguments>;
 
-/// Throws UsageError, with the hint to --help in it.
+/// Throws UsageError; its text includes the hint to --help.
 Command parse_arguments(int argc, const char* const* argv);
 
 }  // namespace nestline::command

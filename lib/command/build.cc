@@ -1,12 +1,12 @@
-// nestline build: a new filter of the lines of the inputs.
+// nestline build: makes a new filter from the lines of the inputs.
 //
-// With --capacity the lines stream through the filter. Without it the keys must be counted first,
-// and a pipe can be read only once, so their hashes are kept: eight bytes a key, whatever its
-// length. With --threads they are kept too, since parallel::build sorts them. A line that comes n
+// With --capacity, keys go straight into the filter. Without it, the keys must be counted first,
+// and a pipe can be read only once, so their hashes are kept: eight bytes per key, whatever its
+// length. With --threads they are kept too, since parallel::build sorts them. A line that occurs n
 // times is n copies of its key.
 //
-// What can be known to fail is tried before the inputs are read: the options, and whether the file
-// may be written. It is written at the very end, in one step.
+// The options, and whether the file can be written, are checked before the inputs are read. The
+// file is written at the very end, in one step.
 #include <tbb/global_control.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Filter make_filter(const std::string& file, const Options& options) {
   }
 }
 
-// A filter and what it took to fill it.
+// A filter and its inserter.
 struct Built {
   Filter filter;
   Inserter inserter{filter};
@@ -54,8 +54,8 @@ std::unique_ptr<Built> make_built(const std::string& file, const Options& option
   return std::make_unique<Built>(make_filter(file, options));
 }
 
-// With the size of the inputs known the rest of the lines is counted, so that the advice is right.
-// A pipe may never end: there the user is told at once.
+// When the size of the inputs is known, counts the remaining lines, so that the message can give
+// the right capacity. A pipe may never end, so there it fails at once.
 [[noreturn]] void fail_full(const BuildArguments& arguments, const Built& built, LineReader& reader,
                             Progress& progress) {
   std::string sentence = "full after " + std::to_string(built.inserter.stored()) + " keys; ";
@@ -64,11 +64,12 @@ std::unique_ptr<Built> make_built(const std::string& file, const Options& option
     while (reader.next(batch)) progress.update(reader.bytes(), reader.lines());
   }
   if (!reader.total_bytes()) {
-    sentence += "build it again with a larger --capacity, or without it to have the keys counted";
+    sentence +=
+        "build it again with a larger --capacity, or without --capacity to count the keys first";
   } else if (reader.lines() > built.filter.capacity()) {
-    sentence += "build it again with --capacity of at least " + std::to_string(reader.lines());
+    sentence += "build it again with a --capacity of at least " + std::to_string(reader.lines());
   } else {
-    sentence += "some lines come too often; build it again without --capacity, or from sort -u";
+    sentence += "some lines occur too often; build it again without --capacity, or from sort -u";
   }
   throw CommandError(arguments.file, sentence);
 }
@@ -102,8 +103,9 @@ HashStore read_hashes(const BuildArguments& arguments, LineReader& reader, Progr
   return hashes;
 }
 
-// All keys at once, on several threads. Nothing when some find no room, which can be because they
-// come too often: then they have to go in one by one, and those that are too many be left out.
+// Inserts all keys at once, on several threads. Returns nullptr when some keys find no room,
+// perhaps because they occur too often: then the caller inserts them one by one and leaves out the
+// copies that are too many.
 std::unique_ptr<Built> build_in_parallel(const BuildArguments& arguments, const Options& options,
                                          HashStore& hashes) {
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, arguments.threads);
@@ -112,7 +114,7 @@ std::unique_ptr<Built> build_in_parallel(const BuildArguments& arguments, const 
   } catch (const std::length_error&) {
     return nullptr;
   } catch (const std::bad_alloc&) {
-    return nullptr;  // one by one takes less
+    return nullptr;  // one by one takes less memory
   }
 }
 
@@ -139,10 +141,10 @@ std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, LineRead
   if (!counting) fail_full(arguments, *built, reader, progress);
   // Many copies of one key can leave another without room, however large the filter is.
   if (fill(count, &HashStore::insert_copies_last)) return built;
-  // One filter in a million, or keys that somebody chose to make this happen.
+  // Happens to one filter in a million, or with keys that were chosen to make it happen.
   if (fill(count + count / 4 + 1, &HashStore::insert_copies_last)) return built;
   throw CommandError(arguments.file,
-                     "full although there is room for all keys, too many have "
+                     "full, although there is room for all keys: too many have "
                      "the same hash; build it again with another --seed");
 }
 
@@ -150,8 +152,8 @@ std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, LineRead
 
 int build(const BuildArguments& arguments) {
   check_target(arguments.file);
-  // Tells of options that no filter can have before the inputs are read. How far a filter of so
-  // many keys can grow is known when they are counted.
+  // Rejects impossible options before the inputs are read. How far the filter can grow is known
+  // only after the keys have been counted.
   Options options = arguments.options;
   if (options.capacity == 0) {
     options.capacity = 1;

@@ -1,7 +1,7 @@
-// The commands: what each is told, and what each does. The command line itself is main.cc's matter.
+// The commands: the arguments of each, and what each does. arguments.h parses the command line.
 //
-// Each function returns the exit status and throws what went wrong: CommandError, UsageError and
-// what the library throws. None prints an error that ends it; main.cc does.
+// Each function returns the exit status. It throws CommandError, UsageError, or what the library
+// throws; main.cc prints the message.
 #ifndef NESTLINE_LIB_COMMAND_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_COMMANDS_H_
 
@@ -43,7 +43,7 @@ struct MergeArguments {
   std::vector<std::string> inputs;  // two or more
 };
 
-/// Makes a filter of the keys and saves it; on an error no file is written.
+/// Makes a filter of the keys and saves it; on an error, writes no file.
 int build(const BuildArguments& arguments);
 /// Prints the lines that may be in the filter.
 int query(const QueryArguments& arguments);
@@ -51,11 +51,11 @@ int query(const QueryArguments& arguments);
 int add(const KeysArguments& arguments);
 /// Removes one copy of each key.
 int remove(const KeysArguments& arguments);
-/// Tells what is in the file.
+/// Prints what is in the file.
 int info(const InfoArguments& arguments);
-/// Checks the file, and that every key is found.
+/// Checks the file, then checks that every key is found.
 int verify(const KeysArguments& arguments);
-/// Makes a filter of all that is in the filters; on an error no file is written.
+/// Merges the filters into one and saves it; on an error, writes no file.
 int merge(const MergeArguments& arguments);
 
 }  // namespace nestline::command

@@ -1,7 +1,7 @@
 // nestline add and nestline remove: load the filter, change it, replace the file in one step.
 //
-// add is all or nothing: a filter that is full on the way leaves the file as it was. remove takes
-// away what it finds and counts the rest.
+// add is all or nothing: when the filter becomes full, the file stays as it was. remove removes the
+// keys that it finds and counts the others.
 #include "lib/command/commands.h"
 #include "lib/command/errors.h"
 #include "lib/command/file_lock.h"
@@ -24,12 +24,12 @@ namespace {
     while (reader.next(batch)) continue;
   }
   if (!reader.total_bytes()) {
-    sentence += "build a new one of all keys with a larger --capacity";
+    sentence += "build a new filter from all keys with a larger --capacity";
   } else if (before + reader.lines() > filter.capacity()) {
-    sentence += "build a new one of all keys with --capacity of at least " +
+    sentence += "build a new filter from all keys with a --capacity of at least " +
                 std::to_string(before + reader.lines());
   } else {
-    sentence += "some lines come too often; add each once, as sort -u gives them";
+    sentence += "some lines occur too often; add each line once, from the output of sort -u";
   }
   throw CommandError(arguments.file, sentence);
 }

@@ -1,5 +1,5 @@
-// Messages on standard error; see errors.h. A message that cannot be written is lost: there is
-// nowhere left to say so, and the exit status still tells.
+// Messages on standard error; see errors.h. A message that cannot be written is lost; the exit
+// status still shows the error.
 #include "lib/command/errors.h"
 
 #include <unistd.h>

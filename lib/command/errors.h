@@ -1,7 +1,7 @@
-// How the command fails: the two exceptions of its own and the one place that prints a message.
+// How the command fails: its two exceptions and the one function that prints a message.
 //
-// Every message has the form `nestline: FILE: what is wrong`, FILE being the file concerned. A
-// wrong command line has no file: `nestline: what is wrong`, then a hint to --help.
+// Every message has the form `nestline: FILE: what is wrong`. A message about the command line has
+// no file: `nestline: what is wrong`, then a hint to --help.
 #ifndef NESTLINE_LIB_COMMAND_ERRORS_H_
 #define NESTLINE_LIB_COMMAND_ERRORS_H_
 
@@ -11,9 +11,9 @@
 
 namespace nestline::command {
 
-/// Exit statuses, as grep has them.
-inline constexpr int kExitYes = 0;    // done; query: a line was printed
-inline constexpr int kExitNo = 1;     // the answer is no: nothing printed, or a key was missing
+/// Exit statuses, the same as those of grep.
+inline constexpr int kExitYes = 0;    // done; query: a line was selected
+inline constexpr int kExitNo = 1;     // the answer is no: no line selected, or a key was missing
 inline constexpr int kExitError = 2;  // the command could not do its work
 
 /// Something is wrong with a file; the message names it.
@@ -29,10 +29,10 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The system's sentence for an errno value.
+/// The system's message for an errno value.
 std::string error_text(int error_number);
 
-/// Writes `nestline: FILE: SENTENCE` to standard error, in one write; without the file if it is
+/// Writes `nestline: FILE: SENTENCE` to standard error, in one write. Leaves FILE out when it is
 /// empty.
 void complain(std::string_view file, std::string_view sentence);
 

@@ -11,8 +11,8 @@
 namespace nestline::command {
 namespace {
 
-// Whether the name still stands for the open file. A name that is gone counts as yes: there is
-// nothing to lock instead.
+// Whether the name still refers to the open file. If the name is gone, returns true: there is
+// nothing else to lock.
 bool is_current(int descriptor, const std::string& file) {
   struct stat open_file {};
   struct stat named_file {};
@@ -24,7 +24,7 @@ bool is_current(int descriptor, const std::string& file) {
 
 FileLock::FileLock(const std::string& file) {
   while (true) {
-    // Not blocking: opening a named pipe would wait for a writer.
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
     descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) return;
     int result = 0;

@@ -24,7 +24,7 @@ void HashStore::append(std::span<const std::string_view> keys, std::uint64_t see
 
 std::span<const Hash> HashStore::joined() {
   if (chunks_.size() > 1) {
-    // Memory that is reserved but not written is not there yet; each chunk is freed when it is
+    // Reserved memory takes no pages until it is written. Each chunk is freed as soon as it is
     // copied.
     std::vector<Hash> all;
     all.reserve(size_);

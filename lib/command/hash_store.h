@@ -1,7 +1,7 @@
 // The hashes of all lines, for a build that must count its keys before it can make the filter.
 //
-// Eight bytes a key, whatever its length, in chunks: a growing vector would need room for the old
-// and the new copy at once.
+// Eight bytes per key, whatever its length, kept in chunks. A growing vector would need room for
+// its old and its new copy at once.
 #ifndef NESTLINE_LIB_COMMAND_HASH_STORE_H_
 #define NESTLINE_LIB_COMMAND_HASH_STORE_H_
 
@@ -22,14 +22,14 @@ class HashStore {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// All hashes in order, side by side. Takes no more memory than one chunk beside them.
+  /// All hashes in order, in one span. Needs memory for one more chunk while it copies.
   std::span<const Hash> joined();
 
   /// Inserts every hash in order; false when the filter is full.
   [[nodiscard]] bool insert_in_order(Inserter& inserter, Progress& progress) const;
 
-  /// Inserts every key once and then the further copies, as many as there is room for. Slower, but
-  /// copies of one key cannot take the place of another: false only when there are too many keys.
+  /// Inserts every key once, then as many further copies as there is room for. Slower, but copies
+  /// of one key cannot take the place of another key. False only when there are too many keys.
   [[nodiscard]] bool insert_copies_last(Inserter& inserter, Progress& progress) const;
 
  private:

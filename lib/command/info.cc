@@ -1,7 +1,7 @@
-// nestline info: what is in a filter file, for people and as JSON.
+// nestline info: prints what is in a filter file, for people and as JSON.
 //
-// Only the header and a sample of the blocks are read; nestline verify checks the rest. The names
-// in the JSON object are part of the interface: they stay.
+// It reads only the header and a sample of the blocks; nestline verify checks the rest. The names
+// in the JSON object are part of the interface and do not change.
 #include <unistd.h>
 
 #include <array>

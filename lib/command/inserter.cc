@@ -40,7 +40,7 @@ bool Inserter::insert_batch(KeySpan keys) {
   stored_ += stored;
   if (stored == keys.size()) return true;
 
-  // A batch tells which keys were not stored, one more try with each of them tells why.
+  // The flags say which keys were not stored. Another try with each of them finds out why.
   return keys.visit([&](const auto& span) {
     for (std::size_t i = 0; i < span.size(); ++i) {
       if (flags[i] != 0) continue;
@@ -79,7 +79,7 @@ void Inserter::report_copies(const std::string& file) const {
                      (refused_copies_ == 1 ? " line was a further copy of a key that has"
                                            : " lines were further copies of keys that have") +
                      " the most copies already; " + (refused_copies_ == 1 ? "it is" : "they are") +
-                     " found all the same");
+                     " still found");
 }
 
 }  // namespace nestline::command

@@ -1,12 +1,12 @@
-// Inserts batches of keys and tells apart why some were not stored.
+// Inserts batches of keys and finds out why some were not stored.
 //
-// A key has a limited number of slots, and less when copies of other keys lie in them too. A copy
-// that finds no room is no error as long as its key is found: it is counted, and the work goes on.
-// A key that finds no room and is not found means that the filter is full, which ends the work.
+// A key has a limited number of slots, and fewer when copies of other keys use them too. A copy
+// that finds no room is not an error as long as its key is found: it is counted, and the work
+// continues. When a key finds no room and is not found, the filter is full, and the work ends.
 //
-// To learn that there is no room a filter looks at many blocks. Where lines repeat a lot that would
-// be most of the work, so a key that was left out once is remembered: nothing is erased here, so it
-// stays without room, and the lines that repeat it are only counted.
+// A filter looks at many blocks before it finds that there is no room. When lines repeat often,
+// that would be most of the work. So a key that was left out once is remembered. Nothing is erased
+// here, so there will be no room for it later either; lines that repeat it are only counted.
 #ifndef NESTLINE_LIB_COMMAND_INSERTER_H_
 #define NESTLINE_LIB_COMMAND_INSERTER_H_
 
@@ -25,17 +25,17 @@ class Inserter {
   /// The filter must outlive the inserter.
   explicit Inserter(Filter& filter) : filter_(filter) {}
 
-  /// Inserts every key; false when the filter is full, some keys of the batch being left out then.
+  /// Inserts every key. False when the filter is full; then some keys of the batch are left out.
   [[nodiscard]] bool insert(KeySpan keys);
 
-  /// Inserts the keys that are not found yet and appends the others to `found`; false when full.
+  /// Inserts the keys that are not found yet, and appends the others to `found`. False when full.
   [[nodiscard]] bool insert_new(std::span<const Hash> keys, std::vector<Hash>& found);
 
   /// Keys stored, and copies left out.
   [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
   [[nodiscard]] std::uint64_t refused_copies() const noexcept { return refused_copies_; }
 
-  /// Tells the user on standard error about refused copies, if there were any.
+  /// Prints a message about refused copies to standard error, if there were any.
   void report_copies(const std::string& file) const;
 
  private:

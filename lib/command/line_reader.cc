@@ -15,7 +15,7 @@
 namespace nestline::command {
 namespace {
 
-// Large enough that the cost of read(2) vanishes, small enough to stay in the second-level cache.
+// Large enough that the cost of read(2) is negligible, small enough for the second-level cache.
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 constexpr std::size_t kBatchLines = 16384;
 
@@ -25,7 +25,7 @@ std::string shown_name(const std::string& input) {
   return input == kStandardInput ? "standard input" : input;
 }
 
-// What is left to read of a regular file; nothing for any other kind of input.
+// The bytes left to read in a regular file; no value for any other kind of input.
 std::optional<std::uint64_t> bytes_of(const std::string& input) {
   struct stat status {};
   const bool standard = input == kStandardInput;
@@ -81,7 +81,7 @@ void LineReader::open_input() {
     skip_input();
     throw error;
   }
-  // Only a hint to read ahead; where it is refused nothing is lost.
+  // Only a hint to read ahead; it does not matter if the system refuses it.
   static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL));
 }
 
@@ -112,7 +112,7 @@ bool LineReader::fill() {
   return got > 0;
 }
 
-// Only an unfinished line is in the buffer here. It moves once, since it begins at the front then.
+// The buffer holds only an unfinished line here. The line moves to the front, at most once.
 void LineReader::make_room() {
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -127,7 +127,7 @@ void LineReader::make_room() {
   } catch (const std::bad_alloc&) {
     CommandError error(shown_name(name()), "not enough memory for a line of more than " +
                                                std::to_string(size_) +
-                                               " bytes; check that the keys are one a line");
+                                               " bytes; check that the input has one key per line");
     skip_input();
     throw error;
   }

@@ -1,15 +1,15 @@
-// Reads keys, one a line, from files and standard input.
+// Reads keys, one per line, from files and standard input.
 //
-// A large buffer is filled with read(2); the lines in it are handed out in batches of views, so no
-// line is copied and no memory is allocated per line. What is left of an unfinished line moves to
-// the front of the buffer before the next read; only a line longer than the buffer makes it grow.
+// read(2) fills a large buffer. The lines in it are handed out in batches of views, so no line is
+// copied and no memory is allocated per line. An unfinished line moves to the front of the buffer
+// before the next read. Only a line longer than the buffer makes it grow.
 //
 //   buffer:  | lines handed out | lines not yet handed out | unfinished line | room |
 //            data              begin                                        end     size
 //
-// A key is the line's bytes without its end, `\n` or `\r\n`; every other byte is part of the key,
-// NUL and a lone `\r` too. The last line of an input need not have an end. Lines of two inputs are
-// never joined. What this does not do: it does not seek, and it does not interpret an encoding.
+// A key is a line without its line end, which is `\n` or `\r\n`. Every other byte is part of the
+// key, including NUL and a lone `\r`. The last line of an input may have no line end. Lines of two
+// inputs are never joined. The reader does not seek and does not interpret an encoding.
 #ifndef NESTLINE_LIB_COMMAND_LINE_READER_H_
 #define NESTLINE_LIB_COMMAND_LINE_READER_H_
 
@@ -24,14 +24,14 @@
 
 namespace nestline::command {
 
-/// Some lines that lie one behind the other in the reader's buffer, valid until the next call.
+/// Consecutive lines in the reader's buffer, valid until the next call.
 struct LineBatch {
   std::span<const std::string_view> keys;
-  const char* end = nullptr;  ///< Behind the last line, its line end included.
+  const char* end = nullptr;  ///< Just past the last line and its line end.
   bool unterminated = false;  ///< The last line has no line end.
-  bool drained = false;       ///< No whole line is left: the next batch waits for the input.
+  bool drained = false;       ///< No whole line is left: the next call has to read.
 
-  /// The bytes of the lines from `first` up to and without `last`, with their line ends.
+  /// The bytes of the lines from `first` up to but excluding `last`, with their line ends.
   [[nodiscard]] std::string_view lines(std::size_t first, std::size_t last) const {
     if (first == last) return {};
     const char* begin = keys[first].data();
@@ -48,14 +48,14 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// The next batch, never an empty one; false at the end of the last input. Throws CommandError
-  /// for an input that cannot be read; the next call goes on with the input behind it.
+  /// Gets the next batch, which is never empty; false at the end of the last input. Throws
+  /// CommandError for an input that cannot be read; the next call continues with the next input.
   bool next(LineBatch& batch);
 
   /// Bytes read and lines handed out so far.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
-  /// Bytes of all inputs together, when all are regular files.
+  /// The total size of all inputs in bytes, if all are regular files.
   [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_bytes_; }
 
  private:

@@ -1,5 +1,5 @@
-// nestline: the filter from the command line. Parses, dispatches, and turns every error into one
-// message and exit status 2. The commands are in files of their own; see commands.h.
+// nestline: the filter on the command line. Parses the arguments, calls the command, and turns
+// every error into one message and exit status 2. Each command has its own file; see commands.h.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ std::string file_of(const Arguments& arguments) {
   return arguments.file;
 }
 
-// Errors of the library concern the filter file, unless they name another.
+// Errors from the library are about the filter file, unless they name another file.
 int run(const Command& command) {
   const std::string file = std::visit([](const auto& told) { return file_of(told); }, command);
   try {
@@ -63,8 +63,8 @@ int run(const Command& command) {
   return kExitError;
 }
 
-// A standard stream that is closed gets a descriptor that fails in the same way; otherwise the next
-// file that is opened would take its number, and messages would be written into it.
+// Gives a closed standard stream a descriptor that fails in the same way. Otherwise the next file
+// that is opened would get its number, and messages would be written into that file.
 void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) >= 0) continue;
@@ -74,7 +74,7 @@ void occupy_standard_descriptors() {
 }
 
 int main(int argc, const char* const* argv) {
-  // `nestline query FILE | head` ends quietly, also where the caller ignores the signal.
+  // `nestline query FILE | head` ends quietly, even if the caller ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);
   occupy_standard_descriptors();
   try {

@@ -1,9 +1,9 @@
-// nestline merge: one filter of all that is in several, without their keys.
+// nestline merge: makes one filter of several, without their keys.
 //
-// Each further filter is merged into the first one. Filters of the same origin may have grown
-// differently; the smaller one is grown first, and both when their keys do not fit together and the
-// first was built to grow. What cannot be merged is found before anything is written, and the
-// result is written in one step, so it may replace one of the inputs.
+// Each further filter is merged into the first one. Filters that were built alike may have grown
+// differently: the smaller one is grown first. Both are grown when their keys do not fit together
+// and the first was built to grow. Filters that cannot be merged are found before anything is
+// written. The result is written in one step, so it may replace one of the inputs.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -24,12 +24,12 @@
 namespace nestline::command {
 namespace {
 
-// A filter with the file that it comes from.
+// A filter and the file that it comes from.
 struct Source {
   std::string file;
   Filter filter;
 
-  // Bytes before it doubled for the first time.
+  // The filter's bytes before its first doubling.
   [[nodiscard]] std::uint64_t first_bytes() const {
     return std::uint64_t{filter.memory_bytes()} >> filter.growth();
   }
@@ -43,7 +43,7 @@ Source load_source(const std::string& file) {
   }
 }
 
-// Refuses what no growing can make alike.
+// Rejects filters that cannot be made alike by growing.
 void check_alike(const Source& one, const Source& other) {
   const auto refuse = [&](const std::string& difference) {
     throw CommandError(other.file, "cannot be merged into " + one.file + ": " + difference);
@@ -68,7 +68,7 @@ void grow(Source& source) {
   if (!source.filter.grow()) throw CommandError(source.file, "cannot grow any further");
 }
 
-// Merges `other` into `one`, growing them as far as it takes and as one was built for.
+// Merges `other` into `one`. Grows both as far as needed and as far as `one` was built for.
 void merge_into(Source& one, Source& other) {
   check_alike(one, other);
   while (other.filter.memory_bytes() < one.filter.memory_bytes()) grow(other);
@@ -92,7 +92,7 @@ void merge_into(Source& one, Source& other) {
   }
 }
 
-// Bytes of the inputs, or nothing when one of them cannot tell.
+// The total size of the inputs in bytes; no value when the size of one is not known.
 std::optional<std::uint64_t> total_bytes(const std::vector<std::string>& files) {
   std::uint64_t total = 0;
   for (const std::string& file : files) {
@@ -108,7 +108,7 @@ std::optional<std::uint64_t> total_bytes(const std::vector<std::string>& files) 
 
 int merge(const MergeArguments& arguments) {
   check_target(arguments.file);
-  // The file may be one of the inputs, and somebody may be adding to it.
+  // The file may be one of the inputs, and another command may be adding to it.
   const FileLock lock(arguments.file);
   Progress progress("merge");
   progress.begin(Progress::Unit::bytes, total_bytes(arguments.inputs));

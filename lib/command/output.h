@@ -1,8 +1,8 @@
 // Buffered output to a file descriptor, for lines that are printed by the million.
 //
-// Unlike stdio it takes a run of lines in one call, writes long runs from where they lie, and turns
-// every failure into a message. It does not flush by itself at the end: flush() may throw, a
-// destructor may not, so the owner calls it.
+// Unlike stdio, it takes many lines in one call, writes long runs without copying them, and turns
+// every failure into a message. It does not flush by itself at the end: flush() may throw and a
+// destructor must not, so the owner calls flush().
 #ifndef NESTLINE_LIB_COMMAND_OUTPUT_H_
 #define NESTLINE_LIB_COMMAND_OUTPUT_H_
 
@@ -13,7 +13,7 @@
 
 namespace nestline::command {
 
-/// Throws CommandError under the name given when the bytes cannot be written.
+/// Throws CommandError with this name when the bytes cannot be written.
 class Output {
  public:
   Output(int descriptor, std::string name);

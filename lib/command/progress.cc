@@ -1,5 +1,5 @@
-// Timing and drawing of the progress bar; see progress.h. The bar is overwritten with spaces, not
-// with control sequences, so it works on every terminal that knows a carriage return.
+// Timing and drawing of the progress bar; see progress.h. The bar is erased with spaces, not with
+// control sequences, so it works on every terminal that supports a carriage return.
 #include "lib/command/progress.h"
 
 #include <sys/ioctl.h>
@@ -70,7 +70,7 @@ void Progress::begin(Unit unit, std::optional<std::uint64_t> total) {
   unit_ = unit;
   total_ = total.value_or(0);
   start_ = Clock::now();
-  // A bar that is on the screen goes on with the new work at once.
+  // A bar that is already on the screen shows the new work soon.
   next_draw_ = drawn_ > 0 ? start_ + kRedraw : start_ + kFirstDraw;
 }
 
@@ -89,7 +89,7 @@ void Progress::draw(double seconds, std::uint64_t done, std::uint64_t lines) {
   if (total_ == 0 || done == 0) {
     text += short_number(static_cast<double>(done), unit) + ", " + rate;
   } else {
-    // A file may have become longer since its size was asked for.
+    // A file may have grown since its size was read.
     const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
     text += std::to_string(static_cast<int>(share * 100)) + "% ";
     const std::string tail = short_number(static_cast<double>(done), unit) + " of " +
@@ -101,7 +101,7 @@ void Progress::draw(double seconds, std::uint64_t done, std::uint64_t lines) {
     if (room >= kShortestBar) text += bar(share, std::min(room, kLongestBar));
     text += tail;
   }
-  // The last column stays free: writing there makes some terminals start a new line.
+  // Leave the last column free: writing there makes some terminals start a new line.
   text.resize(std::min(text.size(), terminal_columns() - 1));
   const std::size_t length = text.size();
   if (length < drawn_) text.append(drawn_ - length, ' ');
@@ -111,7 +111,7 @@ void Progress::draw(double seconds, std::uint64_t done, std::uint64_t lines) {
 
 void Progress::erase() noexcept {
   if (drawn_ == 0) return;
-  // Pieces of a constant, since a destructor must not allocate.
+  // Write pieces of a constant, since a destructor must not allocate.
   constexpr std::string_view kSpaces = "                                                  ";
   write_error_output("\r");
   while (drawn_ > 0) {

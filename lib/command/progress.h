@@ -3,9 +3,9 @@
 //   build  42% [##########----------] 1.2 of 2.9 GB, 8.1 M lines/s, 0:12 left
 //   build  1.2 GB, 8.1 M lines/s                       (the size of the input is not known)
 //
-// It is written only when standard error is a terminal, first after half a second and then at most
-// ten times a second, and it is erased at the end. The caller reports once per batch, so that the
-// clock is not asked for every line. While the caller waits for its input the bar stands still.
+// It is drawn only when standard error is a terminal: first after half a second, then at most ten
+// times a second. It is erased at the end. The caller reports once per batch, so the clock is not
+// read for every line. While the caller waits for input, the bar does not move.
 #ifndef NESTLINE_LIB_COMMAND_PROGRESS_H_
 #define NESTLINE_LIB_COMMAND_PROGRESS_H_
 
@@ -18,7 +18,7 @@
 
 namespace nestline::command {
 
-/// A number for people, in powers of 1000: "1.2 MB" with the unit B, "47 k keys" with keys.
+/// A rounded number in powers of 1000: "1.2 MB" with the unit B, "47 k keys" with keys.
 std::string short_number(double value, std::string_view unit);
 
 class Progress {
@@ -26,17 +26,17 @@ class Progress {
   /// What `done` counts in update().
   enum class Unit { bytes, keys };
 
-  /// With `wanted` false nothing is ever shown.
+  /// When `wanted` is false, nothing is ever shown.
   explicit Progress(std::string_view verb, bool wanted = true);
   ~Progress() { erase(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Starts a piece of work of `total` units, or of an unknown number.
+  /// Starts a new piece of work of `total` units, or of an unknown number of units.
   void begin(Unit unit, std::optional<std::uint64_t> total);
-  /// `done` units are done, and `lines` lines.
+  /// Reports that `done` units and `lines` lines are done.
   void update(std::uint64_t done, std::uint64_t lines);
-  /// Takes the bar off the screen, before another message or at the end.
+  /// Erases the bar, before another message or at the end.
   void erase() noexcept;
 
  private:

@@ -1,8 +1,7 @@
 // nestline query: prints the lines that may be in the filter, in order, as grep prints matches.
 //
-// Lines that match one behind the other are copied to the output in one piece. The output is
-// flushed whenever the reader is about to wait for more input, so that answers come as fast as
-// the lines do.
+// Consecutive lines that match are copied to the output in one piece. The output is flushed before
+// the reader waits for more input, so answers come as fast as the lines do.
 //
 // As with grep, an input that cannot be read is reported and skipped; the status is then 2.
 #include <unistd.h>
@@ -24,9 +23,9 @@ class Printer {
  public:
   explicit Printer(bool invert) : invert_(invert) {}
 
-  // Prints the lines at `positions`, which ascend, or all others.
+  // Prints the lines at `positions`, which are in ascending order; when inverted, all others.
   void print(const LineBatch& batch, std::span<const std::uint32_t> positions) {
-    std::size_t next = 0;  // the first line that is not dealt with yet
+    std::size_t next = 0;  // the first line that has not been handled yet
     for (std::size_t i = 0; i < positions.size();) {
       const std::size_t first = positions[i];
       std::size_t last = first;
@@ -49,7 +48,7 @@ class Printer {
   Output output_{STDOUT_FILENO, "standard output"};
 };
 
-// Reads on behind an input that cannot be read, and remembers that there was one.
+// Skips inputs that cannot be read, and sets `failed` when there was one.
 bool next_readable(LineReader& reader, LineBatch& batch, Progress& progress, bool& failed) {
   while (true) {
     try {
@@ -65,7 +64,7 @@ bool next_readable(LineReader& reader, LineBatch& batch, Progress& progress, boo
 }  // namespace
 
 int query(const QueryArguments& arguments) {
-  // Damaged blocks would answer, but lines that were added could be missing.
+  // Damaged blocks would give answers too, but could deny lines that were added.
   const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
   LineReader reader(arguments.inputs);
   // A bar between the printed lines would spoil both.

@@ -15,8 +15,8 @@
 
 namespace nestline::command {
 
-// save() writes into pipes and devices, and replaces other files, which takes a folder that may be
-// written.
+// save() writes into pipes and devices. It replaces any other file, for which the folder must be
+// writable.
 void check_target(const std::string& file) {
   struct stat status {};
   const bool exists = ::stat(file.c_str(), &status) == 0;
@@ -26,7 +26,7 @@ void check_target(const std::string& file) {
     throw CommandError(file, error_text(errno));
   }
   const bool replaced = !exists || S_ISREG(status.st_mode);
-  // What a link leads to may lie in another folder.
+  // The target of a link may be in another folder.
   if (!replaced || std::filesystem::is_symlink(file)) return;
   std::filesystem::path folder = std::filesystem::path(file).parent_path();
   if (folder.empty()) folder = ".";

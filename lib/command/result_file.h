@@ -1,4 +1,5 @@
-// The file that build and merge make: whether it can be written, and what is said of it at the end.
+// The file that build and merge write: checks that it can be written, and prints a summary at the
+// end.
 #ifndef NESTLINE_LIB_COMMAND_RESULT_FILE_H_
 #define NESTLINE_LIB_COMMAND_RESULT_FILE_H_
 
@@ -8,10 +9,10 @@
 
 namespace nestline::command {
 
-/// Finds what would make save() fail, before there is any work to lose. Throws CommandError.
+/// Throws CommandError if save() would fail, before there is any work to lose.
 void check_target(const std::string& file);
 
-/// Tells of a filter that was saved there, when standard error is a terminal.
+/// Prints a summary of the filter that was saved, when standard error is a terminal.
 void print_summary(const std::string& file, const Filter& filter);
 
 }  // namespace nestline::command

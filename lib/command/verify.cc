@@ -1,7 +1,8 @@
-// nestline verify: compares every checksum of a filter file, then asks for the keys, if any.
+// nestline verify: checks every checksum of a filter file, then looks up the keys, if any are
+// given.
 //
-// Silent when all is well. Keys that are missing go to standard error, one a line and nothing else,
-// so that they can be kept: nestline verify FILE keys 2>missing.
+// It prints nothing when all is well. It prints missing keys to standard error, one per line and
+// nothing else, so that they can be saved: nestline verify FILE keys 2>missing.
 #include <unistd.h>
 
 #include <span>

@@ -62,7 +62,7 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--threads", "all"], b"not 'all'"),
             (["merge", "f", "g"], b"-o is required; see nestline merge --help"),
             (["merge", "-o", "f"], b"INPUT is required"),
-            (["merge", "-o", "f", "g"], b"merge takes two filter files or more; see nestline merge"),
+            (["merge", "-o", "f", "g"], b"merge takes two or more filter files; see nestline merge"),
         ]:
             with self.subTest(arguments=arguments):
                 self.expect_error(arguments, part, stdin=b"a\n")
@@ -188,7 +188,7 @@ class Build(CommandTest):
                                                 stdin=b"again\n" * 30 + b"once\n")
             self.assertEqual((status, out), (0, b""))
             self.assertEqual(err, b"nestline: f: %d lines were further copies of keys that have "
-                             b"the most copies already; they are found all the same\n"
+                             b"the most copies already; they are still found\n"
                              % (30 - most))
             self.assertEqual(self.info("f")["keys"], most + 1)
             self.expect(["query", "f"], stdin=b"again\nonce\n", out=b"again\nonce\n")
@@ -219,7 +219,7 @@ class Build(CommandTest):
             left_out = 600 * repeats - self.info("f")["keys"]
             self.assertGreater(left_out, 600 * (repeats - 8))
             self.assertIn(b"nestline: f: %d lines were further copies of keys that have the most "
-                          b"copies already; they are found all the same" % left_out, err)
+                          b"copies already; they are still found" % left_out, err)
             self.expect(["verify", "f", "-"], stdin=keys)
         self.assertLess(seconds[1], 4 * seconds[0] + 0.5)
 
@@ -228,7 +228,7 @@ class Build(CommandTest):
         self.write("keys", lines(b"key", 1000))
         self.expect_error(["build", "-o", "f", "--capacity", "10", "keys"],
                           b"nestline: f: full after ",
-                          b" keys; build it again with --capacity of at least 1000\n")
+                          b" keys; build it again with a --capacity of at least 1000\n")
         self.expect_error(["build", "-o", "f", "--capacity", "10"], b"nestline: f: full after ",
                           b"larger --capacity", stdin=lines(b"key", 1000))
         self.assertEqual(self.read("f"), b"precious")

@@ -112,7 +112,7 @@ class Edit(CommandTest):
         status, _, err = self.run_command("add", "f", stdin=b"a\n" * 8)
         self.assertEqual(status, 0)
         self.assertEqual(err, b"nestline: f: 1 line was a further copy of a key that has the most "
-                         b"copies already; it is found all the same\n")
+                         b"copies already; it is still found\n")
         self.assertEqual(self.info("f")["keys"], 10)
         self.expect(["remove", "f"], stdin=b"a\n" * 9)
         self.expect(["query", "f"], stdin=b"a\n", out=b"a\n")
