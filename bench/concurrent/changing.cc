@@ -1,4 +1,4 @@
-// Inserts of two and more threads against one, and a mix of everything against libcuckoo's map.
+// Inserts by several threads against one, and a mix of all operations against libcuckoo's map.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -22,18 +22,18 @@
 namespace nestline::bench {
 namespace {
 
-// Whose a key is stands in its upper bits.
+// The upper bits of a key say which thread it belongs to.
 constexpr std::uint64_t kOwner = std::uint64_t{1} << 40;
 
-// An empty filter whose memory the system has given already.
+// An empty filter. The system has already provided its memory.
 ConcurrentFilter touched_filter(int bits, std::size_t bytes) {
   Filter filter(options_of(bits, bytes));
   filter.clear();
   return ConcurrentFilter(std::move(filter));
 }
 
-// Single-key inserts from empty to 90 %. Two filters get the same keys, a small part at a time: one
-// from all threads, each inserting its own keys, the other from one thread, which takes turns.
+// Single-key inserts from empty to 90 %. Two filters get the same keys, a small part at a time. All
+// threads fill one of them, each with its own keys; one thread fills the other, in turn with them.
 void insert_threads(benchmark::State& state, int bits, std::size_t bytes, unsigned threads) {
   constexpr std::uint64_t kParts = 512;
   const std::uint64_t each = keys_at(0.90, bits, bytes) / threads / kParts;
@@ -83,8 +83,8 @@ class FilterSet {
   ConcurrentFilter filter_;
 };
 
-// What a thread does, again and again: 90 % lookups, half of them of keys that are there, 5 %
-// inserts and 5 % erases, in random order. The number in the low half picks the key.
+// What a thread does, again and again: 90 % lookups, half of them for stored keys, 5 % inserts and
+// 5 % erases, in random order. The number in the low half picks the key.
 enum Deed : std::uint64_t { ask_absent, ask_present, insert_newest, erase_oldest };
 
 std::vector<std::uint64_t> make_script(std::uint64_t seed) {
@@ -123,11 +123,12 @@ struct alignas(64) Actor {
       } else if (deed == erase_oldest) {
         wrong += !set.erase(low++);
       } else {
-        // One place in the code for both, without a branch: nobody knows the answer beforehand.
+        // The same code for both, without a branch, so that the processor cannot predict the
+        // answer.
         const std::uint64_t absent = kAbsent + number;
         const std::uint64_t present = low + ((high - low) * number >> 32);
         const bool hit = set.contains(absent ^ ((absent ^ present) & (0 - deed)));
-        wrong += static_cast<std::uint64_t>(!hit) & deed;  // a yes to an absent key is no fault
+        wrong += static_cast<std::uint64_t>(!hit) & deed;  // a false positive is not an error
       }
     }
     return kPiece;

@@ -1,4 +1,4 @@
-// Growth of full filters against copying as many bytes, and how long a question takes meanwhile.
+// Growth of full filters against copying as many bytes, and how long a lookup takes meanwhile.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 namespace nestline::bench {
 namespace {
 
-// Copies `from` twice, as a filter that grows writes each block twice: a part at a time, so that
-// the second copy finds it in the cache and the bytes read from memory are as many as in growing.
+// Copies `from` twice, because a growing filter writes two blocks for each one. Copies a part at a
+// time, so that the second copy finds it in the cache and reads no more memory than growth does.
 void copy_twice(const std::uint8_t* from, std::size_t bytes, std::uint8_t* to) {
   constexpr std::size_t kPart = std::size_t{64} << 10;
   for (std::size_t at = 0; at < bytes; at += kPart) {
@@ -35,9 +35,9 @@ void copy_twice(const std::uint8_t* from, std::size_t bytes, std::uint8_t* to) {
   benchmark::ClobberMemory();
 }
 
-// Bytes a second, those read and those written. The new memory is fresh, as the filter's is, so
-// the system's clearing of it counts on both sides; of_memcpy_touched compares with a copy into
-// memory that was there before.
+// Bytes per second, read and written. The new memory is fresh, as the filter's is, so the time in
+// which the system clears it counts on both sides. of_memcpy_touched compares with a copy into
+// memory that the system has cleared before.
 template <typename AnyFilter>
 void growing(benchmark::State& state, int bits, std::size_t bytes) {
   const std::size_t moved = 3 * bytes;
@@ -72,8 +72,8 @@ void growing(benchmark::State& state, int bits, std::size_t bytes) {
   state.counters["touched_rate"] = copied_touched.rate();
 }
 
-// Seconds that single lookups took, for percentiles. So much memory beforehand that none is asked
-// for while measuring.
+// Seconds that single lookups took, for percentiles. Reserves its memory beforehand, so that it
+// allocates none while measuring.
 class Latencies {
  public:
   explicit Latencies(std::size_t most) : nanoseconds_(most) {}
@@ -105,8 +105,8 @@ std::uint64_t nanoseconds_now() {
                                         .count());
 }
 
-// One thread asks, from before the growth until after it; each question is timed, with the time of
-// reading the clock. Questions that began or ended while the filter grew are `during`.
+// One thread looks up keys from before the growth until after it. Each lookup is timed, including
+// the reading of the clock. Lookups that began or ended while the filter grew are `during`.
 void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
   enum Phase { before, during, after };
   constexpr std::chrono::milliseconds kQuiet(100);
@@ -114,7 +114,7 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
   const ConcurrentFilter& full = kept_filter(kLoad, bits, bytes);
   std::vector<std::uint64_t> keys = questions(bytes, full.size(), 100);
   const std::vector<std::uint64_t> absent = questions(bytes, full.size(), 0);
-  // Every other one absent.
+  // Every other key is absent.
   for (std::size_t i = 0; i < keys.size(); i += 2) keys[i] = absent[i];
   Latencies meanwhile(kMost);
   Latencies quiet(kMost);
@@ -166,7 +166,7 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
 void add_growing() {
   for (const int bits : kWidths) {
     for (const std::size_t bytes : sizes()) {
-      if (bytes < kMib) continue;  // done before a clock has been read
+      if (bytes < kMib) continue;  // too fast for the clock
       const std::string end = "/" + suffix(bits, bytes);
       const int iterations = bytes > 16 * kMib ? 3 : 20;
       add_timed("grow/filter" + end, iterations,

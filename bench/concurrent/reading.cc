@@ -1,5 +1,5 @@
-// ConcurrentFilter's lookups: without writers against Filter, two and more threads against one, and
-// beside a writer, of many blocks or of one, against without it.
+// ConcurrentFilter's lookups: without writers against Filter; several threads against one; and
+// beside a writer of many blocks, or of one block, against the same without the writer.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kWriterLoad = 0.90;
 
-// The same content in both.
+// Two filters with the same content.
 struct Twins {
   Filter plain;
   ConcurrentFilter shared;
@@ -43,9 +43,9 @@ Twins& twins(int bits, std::size_t bytes, double load) {
   return *made;
 }
 
-// Calls ask(piece) for pieces of `keys` and adds up the time. Where a filter fits into a cache,
-// each piece is asked for once before it is timed, to bring the filter there again: the other side
-// of the comparison was there meanwhile.
+// Calls ask(piece) for one piece of `keys` and adds its time to `side`. If the filter fits into a
+// cache, first calls ask(piece) once untimed, to bring the filter back into the cache: the other
+// side of the comparison has used the cache meanwhile.
 template <typename Ask>
 void ask_in_pieces(std::span<const std::uint64_t> keys, std::size_t at, bool cached, Side& side,
                    Ask&& ask) {
@@ -56,7 +56,7 @@ void ask_in_pieces(std::span<const std::uint64_t> keys, std::size_t at, bool cac
   side.add(piece.size(), now() - start);
 }
 
-// One thread, nobody writes: against Filter.
+// One thread without writers, against Filter.
 void without_writers(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
                      Form form) {
   const Twins& both = twins(bits, bytes, kLoad);
@@ -89,8 +89,8 @@ void without_writers(benchmark::State& state, int bits, std::size_t bytes, int h
   report(state, "of_filter", shared.rate(), plain.rate());
 }
 
-// Several threads against each of them alone, and the same for the ceiling of memory as
-// large: what this machine's cores can do together.
+// Several threads against each of them alone, and the same for the ceiling of equally large memory:
+// what this machine's cores can do together.
 void more_threads(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
                   unsigned threads) {
   constexpr double kPhase = 0.02;
@@ -144,14 +144,14 @@ void more_threads(benchmark::State& state, int bits, std::size_t bytes, int hit_
   state.counters["ceiling_of_one_thread"] = ceiling_together.rate() / ceiling_alone.rate();
 }
 
-// A writer that erases its oldest keys and inserts new ones, so that the load stays.
+// A writer that erases its oldest keys and inserts new ones, so that the load stays the same.
 class Writer {
  public:
-  // Its first keys are those of [low, high), which are stored.
+  // Its first keys are those of [low, high), which must be stored already.
   Writer(ConcurrentFilter& filter, std::uint64_t low, std::uint64_t high, Form form)
       : filter_(filter), low_(low), high_(high), form_(form) {}
 
-  // Until `over`; every key it inserted must be stored, every key it erased have been there.
+  // Runs until `over`. Counts each key that it could not store, or could not erase, as a failure.
   void run(const std::atomic<bool>& over) {
     const double start = now();
     std::size_t written = 0;
@@ -227,12 +227,13 @@ void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit
   Writer writer(content.filter, content.low, content.high, form);
   std::size_t missed = 0;
   const auto read = [&](Side& side) {
-    // Small filters, with few questions, are asked again and again for as long as large ones.
+    // Small filters have fewer keys to ask for, so they are asked repeatedly, for as long as large
+    // ones.
     const std::size_t rounds = (std::size_t{1} << 20) / keys.size();
     for (std::size_t round = 0; round <= rounds; ++round) {
       const double start = now();
       const std::size_t hits = content.filter.may_contain(keys, answers);
-      // The first round brings the filter back into the cache that the other phase filled.
+      // The first round brings the filter back into the cache, which the other phase has filled.
       if (round != 0) side.add(keys.size(), now() - start);
       if (hit_rate == 100) missed += keys.size() - hits;
     }
@@ -259,13 +260,13 @@ void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit
   if (writer.failed() != 0) state.SkipWithError("a change failed");
 }
 
-// What the writer of one block does again and again.
+// What the writer of one block does, again and again.
 enum class Hammer {
   changing,  // erases a key and inserts it again
   in_vain,   // erases a key that is not there
 };
 
-// Absent keys whose home is the home of key 0.
+// Absent keys with the same home as key 0.
 std::vector<std::uint64_t> keys_of_hot_block(const Filter& filter, std::size_t count) {
   const auto& state = FilterAccess::state(filter);
   const auto block_of = [&](std::uint64_t key) {
@@ -280,8 +281,8 @@ std::vector<std::uint64_t> keys_of_hot_block(const Filter& filter, std::size_t c
   return keys;
 }
 
-// Every question, and every change, is about keys of one block: against the same readers without
-// the writer. With more readers than cores left they take turns.
+// All lookups and all changes are of keys of one block; compared with the same readers without the
+// writer. If there are more readers than free cores, they take turns.
 void hot_block(benchmark::State& state, int bits, Hammer hammer, unsigned readers) {
   constexpr double kPhase = 0.05;
   constexpr std::size_t kPiece = 256;

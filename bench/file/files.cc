@@ -1,6 +1,7 @@
-// Full filters to and from files: saved, loaded, mapped, and the first million questions to a
-// mapping. In the folder for temporary files, from a warm page cache: the time of our own work and
-// the system's copying, not of a disk; saving includes the system's syncing.
+// Full filters to and from files: saved, loaded, mapped, and the first million lookups in a
+// mapping. The files are in the folder for temporary files, and in the page cache. So the time is
+// that of our own work and of the system's copying, not of a disk. Saving includes the system's
+// syncing.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// How many blocks questions touch: read off the filter's blocks, not off a clock.
+// How many blocks a lookup touches, computed from the filter's blocks, not from a clock.
 #ifndef NESTLINE_BENCH_FILTER_BLOCKS_A_LOOKUP_H_
 #define NESTLINE_BENCH_FILTER_BLOCKS_A_LOOKUP_H_
 
@@ -9,8 +9,8 @@
 
 namespace nestline::bench {
 
-// Blocks of a question, on the average of these: 1, or 2 where home has no match and its mark says
-// that the key may be away.
+// The average number of blocks for these keys: 1 for a key, or 2 if its home has no match and the
+// home's mark says that the key may be away.
 double blocks_a_lookup(const Filter& filter, std::span<const std::uint64_t> keys);
 
 }  // namespace nestline::bench

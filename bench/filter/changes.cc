@@ -1,5 +1,5 @@
-// Changes by one thread, in batches and one by one: inserts from empty and where the filter is
-// nearly full, erases, and both in turn.
+// Changes by one thread, in batches and one by one: inserts into an empty and into a nearly full
+// filter, erases, and both in turn.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 void insert_from_empty(benchmark::State& state, int bits, std::size_t bytes) {
   Filter filter(options_of(bits, bytes));
   const std::vector<std::uint64_t> keys = counter_keys(filter.capacity());
-  // The first touch of the memory is the system's time.
+  // Touch the memory first: the system's time for that does not count.
   filter.clear();
   BesideCeiling beside(state, bytes);
   for (auto _ : state) {
@@ -46,7 +46,7 @@ void insert_last(benchmark::State& state, int bits, std::size_t bytes, Insert&& 
   beside.report();
 }
 
-// From full; as many at a time as are 5 % of the filter or a million.
+// Erases from a full filter, 5 % of the filter or a million keys at a time.
 void erase(benchmark::State& state, int bits, std::size_t bytes) {
   const ConcurrentFilter& start = kept_filter(kLoad, bits, bytes);
   const std::vector<std::uint64_t> keys =
@@ -60,7 +60,7 @@ void erase(benchmark::State& state, int bits, std::size_t bytes) {
   beside.report();
 }
 
-// A batch of the oldest keys goes, one of new keys comes, again and again: keys gone and come.
+// Erases a batch of the oldest keys and inserts a batch of new ones, again and again. Counts both.
 void churn(benchmark::State& state, int bits, std::size_t bytes) {
   constexpr std::size_t kBatch = 4096;
   Filter filter = kept_filter(kLoad, bits, bytes).snapshot();
@@ -80,7 +80,7 @@ void churn(benchmark::State& state, int bits, std::size_t bytes) {
     });
   }
   beside.report();
-  // Without growth the odd key may find no room at full load; more than that is a fault.
+  // Without growth, a few keys may find no room at full load; more than that is an error.
   if (failed > newest / 10000) state.SkipWithError("many changes failed");
 }
 

@@ -1,17 +1,17 @@
 // Fixed work whose instructions are counted under callgrind; scripts/bench count runs it.
 //
-//   counted_workloads --target AVX2   the workloads on this one instruction set: for each a line
-//                                     "NAME KEYS", in the order in which they ran
-//   counted_workloads --toolchain     what the counts depend on, as lines "NAME VALUE"
+//   counted_workloads --target AVX2   the workloads on this instruction set; prints a line
+//                                     "NAME KEYS" for each, in the order in which they ran
+//   counted_workloads --toolchain     prints what the counts depend on, as lines "NAME VALUE"
 //
 // Each workload prepares its filter and its keys, then calls nestline_workload once. callgrind
-// collects inside that function only, and writes what it collected when the function returns. So
-// neither the loading of the program nor the preparation is in a count; run outside of callgrind,
-// the program only checks itself.
+// collects only inside that function, and writes what it collected when the function returns. So a
+// count includes neither the loading of the program nor the preparation. Without callgrind, the
+// program only checks itself.
 //
 // The counts are the same in every run: keys and seeds are fixed, there is one thread, no work
 // depends on an address, and the filters are smaller than a huge page. Instructions are not time:
-// what the processor waits for (memory, page faults, mispredicted branches) is not in them.
+// they do not show what the processor waits for (memory, page faults, mispredicted branches).
 #include <gnu/libc-version.h>
 #include <hwy/highway.h>
 #include <hwy/targets.h>
@@ -38,8 +38,8 @@
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 
-// The name that scripts/bench knows. The empty assembly keeps the call from becoming a jump, after
-// which callgrind would not see this function return.
+// scripts/bench knows this function by its name. The empty assembly keeps the call from becoming a
+// jump; after a jump, callgrind would not see this function return.
 extern "C" [[gnu::noinline]] void nestline_workload(const std::function<void()>& work) {
   work();
   asm volatile("");
@@ -51,7 +51,7 @@ namespace {
 constexpr int kWidths[] = {8, 12, 16};
 constexpr std::uint64_t kBlocks = 512;  // 32 KiB, in the first-level cache of most machines
 constexpr std::size_t kQuestions = 8192;
-constexpr std::uint64_t kAbsent = std::uint64_t{1} << 50;  // keys from here on are not stored
+constexpr std::uint64_t kAbsent = std::uint64_t{1} << 50;  // keys from this one on are not stored
 
 using Keys = std::vector<std::uint64_t>;
 
@@ -65,13 +65,13 @@ void expect(bool condition, const char* sentence) {
   if (!condition) throw std::logic_error(sentence);
 }
 
-// Keys a filter holds when it is full to `load`.
+// The number of keys in a filter at this load.
 std::uint64_t keys_at(double load, int bits) {
   const std::uint64_t slots = kBlocks * (bits == 8 ? 60 : bits == 12 ? 40 : 30);
   return static_cast<std::uint64_t>(load * static_cast<double>(slots));
 }
 
-// What is stored is 0, 1, 2, ...: the filter mixes it.
+// The stored keys are 0, 1, 2, ...: the filter mixes them.
 Keys stored_keys(int bits) {
   Keys keys(keys_at(0.95, bits));
   std::iota(keys.begin(), keys.end(), std::uint64_t{0});
@@ -97,7 +97,7 @@ void store(Any& filter, std::span<const std::uint64_t> keys) {
   expect(filter.insert(keys) == keys.size(), "a filter did not take its keys");
 }
 
-// The questions, to a filter that holds `stored`. `kind` says which filter it is.
+// The lookups, in a filter that holds `stored`. `kind` says which filter it is.
 template <typename Any>
 void count_questions(const Any& filter, const std::string& kind, const std::string& end) {
   std::vector<std::uint8_t> answers(kQuestions);
@@ -119,7 +119,7 @@ void count_questions(const Any& filter, const std::string& kind, const std::stri
   ask("present", random_keys(0, filter.size()), true);
 }
 
-// A string of 16 bytes for each key, one behind the other in `text`.
+// A string of 16 bytes for each key, one after the other in `text`.
 std::vector<std::string_view> strings_of(const Keys& keys, std::string& text) {
   for (const std::uint64_t key : keys) {
     for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[key >> shift & 15];
@@ -161,7 +161,7 @@ void count_changes(int bits, const Keys& keys, const std::string& end) {
 
 void count_concurrent(int bits, const Keys& keys, const std::string& end) {
   auto filter = empty_filter<ConcurrentFilter>(bits);
-  // The first operation of a thread makes it known to userspace RCU; that is not counted.
+  // The first operation of a thread registers it with userspace RCU; that is not counted.
   store(filter, std::span(keys).first(1));
   expect(filter.may_contain(keys.front()), "a wrong answer");
   count("concurrent/insert/single/empty_to_95" + end, keys.size() - 1, [&] {
@@ -201,7 +201,7 @@ int print_toolchain() {
 #endif
   std::printf("highway %d.%d.%d\n", HWY_MAJOR, HWY_MINOR, HWY_PATCH);
   std::printf("libc %s\n", gnu_get_libc_version());
-  // Without this system call each question to a ConcurrentFilter takes memory barriers.
+  // Without this system call, each lookup in a ConcurrentFilter needs memory barriers.
   constexpr long kQuery = 0;
   constexpr long kPrivateExpedited = 1 << 3;
   const long known = ::syscall(SYS_membarrier, kQuery, 0);

@@ -1,13 +1,13 @@
-// Measures how full filters of few blocks get, also after they have grown: the figures behind
-// safe_keys in lib/filter/sizing.cc.
+// Measures how full filters of few blocks get, also after growth. safe_keys in lib/filter/sizing.cc
+// is based on these figures.
 //
 //   fill_limits BITS BASE_BLOCKS FILLINGS [SEED [GROWTH]]
 //
-// Fills that many filters of BASE_BLOCKS * 2^GROWTH blocks with random hashes until the first
-// insert fails and prints the keys stored by then: the lowest, and the count that all but one in
-// 10, 100, ... fillings passed; and how many fillings ended with `copies`, of keys that look the
-// same. Where a promise for one filter in a million is wanted, take at least ten million fillings,
-// or extend the printed tail. Counts, not times: any machine will do.
+// Fills FILLINGS filters of BASE_BLOCKS * 2^GROWTH blocks with random hashes until the first insert
+// fails. Prints the number of keys stored by then: the lowest, and the number that all but one in
+// 10, 100, ... fillings passed. Also prints how many fillings ended with `copies`, because of keys
+// that look the same. For a promise about one filter in a million, use at least ten million
+// fillings, or extend the printed tail. The results are counts, not times, so any machine will do.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

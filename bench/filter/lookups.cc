@@ -23,7 +23,7 @@ namespace {
 constexpr int kLoads[] = {50, 75, 90, 95};
 
 // A filter that holds the keys below keys_at(load, ...), kept for the next benchmark of the same
-// size. Ask for ascending loads: it is filled further then.
+// size. Call it with ascending loads: then it only adds the missing keys.
 const Filter& filter_at(int load, int bits, std::size_t bytes) {
   static std::tuple<int, std::size_t> kept;
   static std::optional<Filter> filter;
@@ -37,7 +37,7 @@ const Filter& filter_at(int load, int bits, std::size_t bytes) {
   return *filter;
 }
 
-// What is said of the filter beside its speed.
+// Reports the filter's properties beside its speed.
 void report_filter(benchmark::State& state, const Filter& filter,
                    std::span<const std::uint64_t> keys, int hit_rate, std::size_t hits) {
   if (hit_rate == 0) {
@@ -77,7 +77,7 @@ void single(benchmark::State& state, int load, int bits, std::size_t bytes, int 
   report_filter(state, filter, keys, hit_rate, hits);
 }
 
-// Many calls with `length` keys each.
+// Makes many calls with `length` keys each.
 void batches_of(benchmark::State& state, std::size_t length, int bits, std::size_t bytes) {
   const Filter& filter = filter_at(95, bits, bytes);
   const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), 0);
@@ -94,14 +94,14 @@ void batches_of(benchmark::State& state, std::size_t length, int bits, std::size
   beside.report();
 }
 
-// A text of `length` characters for a number.
+// The text of `length` characters for a number.
 std::string text_of(std::uint64_t number, std::size_t length) {
   std::string text = std::to_string(number);
   text.insert(0, length - std::min(length, text.size()), '.');
   return text;
 }
 
-// Strings to ask for, in a filter that holds those with numbers below kAbsent beside integers.
+// Looks up strings, in a filter that holds integers and the strings with numbers below kAbsent.
 void strings(benchmark::State& state, std::size_t length, int bits, std::size_t bytes,
              int hit_rate) {
   const std::vector<std::uint64_t> numbers = questions(bytes, kAbsent, hit_rate);

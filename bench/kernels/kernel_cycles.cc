@@ -1,8 +1,8 @@
-// What a lookup and an insert are made of, in cycles of the processor a key: by measuring more and
-// more of it.
+// The parts of a lookup and of an insert, in processor cycles per key. Each measurement includes
+// one part more than the one before.
 //
-// A cycle is what one addition takes in a chain of additions that wait for each other; the chain is
-// timed beside each measurement.
+// A cycle is the time of one addition in a chain of dependent additions. The chain is timed beside
+// each measurement.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -28,8 +28,8 @@ double seconds_of_a_cycle() {
   return (now() - start) / static_cast<double>(kAdditions);
 }
 
-// Times work(), which concerns `keys` keys. Of the rounds the best counts, of the chain as well,
-// since all disturbances add time.
+// Times work(), which handles `keys` keys. The best round counts, for the chain as well, since
+// every disturbance adds time.
 class Stage {
  public:
   template <typename Work>
@@ -48,8 +48,8 @@ class Stage {
   double best_ = 1;
 };
 
-// located: hashes and places of the keys. at_half_load: all of a batch of absent keys where no mark
-// sends one on. at_full_load: the same with second probes, absent and present.
+// located: hashes and places of the keys. at_half_load: a whole batch of absent keys, with no mark
+// that asks for a second probe. at_full_load: the same with second probes, absent and present.
 void lookups(benchmark::State& state, int bits, std::size_t bytes) {
   const Filter half = filled_filter(bits, bytes, 0.5);
   const Filter full = filled_filter(bits, bytes, kLoad);
@@ -92,7 +92,7 @@ void lookups(benchmark::State& state, int bits, std::size_t bytes) {
   state.counters["single"] = single.cycles();
 }
 
-// Batches that fill a filter from empty to each of these loads from the one before.
+// Batches that fill a filter to each of these loads from the one before, the first from empty.
 void inserts(benchmark::State& state, int bits, std::size_t bytes) {
   constexpr std::array<int, 7> kUpTo = {50, 70, 80, 85, 90, 93, 95};
   std::array<Stage, kUpTo.size()> stages;

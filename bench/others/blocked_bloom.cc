@@ -51,7 +51,8 @@ bool may_contain_one(const Block* blocks, std::uint64_t count, std::uint64_t key
   return contains(blocks[block_of(hash, count)], static_cast<std::uint32_t>(hash));
 }
 
-// The batch form of prefetched.h, written out: its callbacks would not be compiled for the target.
+// The batch form of prefetched.h, written out here: its callbacks would not be compiled for the
+// target.
 template <typename Visit>
 HWY_INLINE void each(const Block* blocks, std::uint64_t count, std::span<const std::uint64_t> keys,
                      const Visit& visit) {

@@ -2,9 +2,8 @@
 // Bloom Filters", 2007) with blocks of 256 bits: a key sets one bit in each of eight 32-bit words,
 // by eight odd multipliers, as Impala's and Parquet's do. It cannot erase and it cannot count.
 //
-// Written as one would write it who wants nothing but speed: vectors through Highway for the best
-// target of the machine, groups of keys hashed in vectors, their blocks prefetched two groups
-// ahead.
+// Written for speed alone: it uses Highway's vectors for the best target of the machine, hashes
+// groups of keys in vectors, and prefetches their blocks two groups ahead.
 #ifndef NESTLINE_BENCH_OTHERS_BLOCKED_BLOOM_H_
 #define NESTLINE_BENCH_OTHERS_BLOCKED_BLOOM_H_
 

@@ -1,9 +1,9 @@
 // Reference: Bloom's filter (Bloom: "Space/Time Trade-offs in Hash Coding with Allowable Errors",
-// CACM 1970), its k bits anywhere in the memory, by the two hashes of Kirsch and Mitzenmacher
-// ("Less Hashing, Same Performance", 2006).
+// CACM 1970). Its k bits lie anywhere in the memory; two hashes give their places, as in Kirsch and
+// Mitzenmacher ("Less Hashing, Same Performance", 2006).
 //
-// k is the best for the number of keys. A single question stops at the first bit that is 0; a batch
-// asks for all k lines two groups ahead.
+// k is the best for the number of keys. A single lookup stops at the first bit that is 0. A batch
+// prefetches all k lines two groups ahead.
 #ifndef NESTLINE_BENCH_OTHERS_CLASSIC_BLOOM_H_
 #define NESTLINE_BENCH_OTHERS_CLASSIC_BLOOM_H_
 
@@ -21,7 +21,7 @@ namespace nestline::bench {
 
 class ClassicBloom {
  public:
-  // For so many keys in so many bytes.
+  // A filter for this many keys in this many bytes.
   ClassicBloom(std::size_t bytes, std::uint64_t keys)
       : words_(bytes / sizeof(std::uint64_t)), bits_(words_.size() * 64), k_(best_k(bits_, keys)) {}
 

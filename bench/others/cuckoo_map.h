@@ -1,5 +1,5 @@
 // Reference: libcuckoo's map (Li, Andersen, Kaminsky, Freedman: "Algorithmic Improvements for Fast
-// Concurrent Cuckoo Hashing", EuroSys 2014) from a key to nothing, as an exact set that threads
+// Concurrent Cuckoo Hashing", EuroSys 2014) from keys to nothing: an exact set that threads
 // share.
 #ifndef NESTLINE_BENCH_OTHERS_CUCKOO_MAP_H_
 #define NESTLINE_BENCH_OTHERS_CUCKOO_MAP_H_
@@ -15,8 +15,9 @@ namespace nestline::bench {
 struct Empty {};
 
 // libcuckoo takes its buckets from the low bits of the hash, and std::hash of an integer is the
-// integer: with that, keys that count up would fill bucket after bucket. So it gets a hash that
-// mixes well and costs no more than the filter's own: the two halves of a product, folded.
+// integer itself. With that, consecutive keys would fill one bucket after the other. So it gets a
+// hash that mixes well and costs no more than the filter's own: the two halves of a product,
+// folded.
 struct FoldedProduct {
   std::size_t operator()(std::uint64_t key) const noexcept {
     __extension__ using Wide = unsigned __int128;
@@ -25,8 +26,8 @@ struct FoldedProduct {
   }
 };
 
-// As a user makes it, with room for the keys asked for, on the allocator that it has by default;
-// and with what else helps it: huge pages, which it does not ask for by itself, and twice the room.
+// As a user makes it: with room for the wanted keys, on its default allocator. And with what makes
+// it faster: huge pages, which it does not use by itself, and twice the room.
 template <template <typename> class Allocator, unsigned kRoom>
 class CuckooMap {
  public:

@@ -1,4 +1,4 @@
-// What the references share: a hash, and a batch form that asks memory early.
+// What the references share: a hash, and a batch form that prefetches.
 #ifndef NESTLINE_BENCH_OTHERS_PREFETCHED_H_
 #define NESTLINE_BENCH_OTHERS_PREFETCHED_H_
 
@@ -10,7 +10,7 @@
 
 namespace nestline::bench {
 
-// As many operations as nestline's own mixing: a multiplication each in two xorshift rounds.
+// As many operations as nestline's own mixing: two xorshift rounds with one multiplication each.
 inline std::uint64_t mixed(std::uint64_t key) {
   key ^= key >> 32;
   key *= 0x9fb21c651e98df25u;
@@ -19,8 +19,8 @@ inline std::uint64_t mixed(std::uint64_t key) {
   return key ^ key >> 32;
 }
 
-// Calls visit(i, place) for every key in order, when prefetch(place) has been called for it a few
-// groups earlier; the place is place_of(key). Returns the sum of what the visits return.
+// Calls visit(i, place) for every key in order, a few groups after prefetch(place). The place is
+// place_of(key). Returns the sum of what the visits return.
 template <typename Place, typename PlaceOf, typename Prefetch, typename Visit>
 std::size_t for_each_prefetched(std::span<const std::uint64_t> keys, PlaceOf&& place_of,
                                 Prefetch&& prefetch, Visit&& visit) {

@@ -1,9 +1,10 @@
-// Other filters and sets beside nestline at 8 bits, piece by piece in turn: speed, space and how
-// often they err.
+// Other filters and sets beside nestline at 8 bits, piece by piece in turn: speed, space and error
+// rate.
 //
-// What has blocks or buckets gets the same memory as nestline. The Bloom filters hold the same
-// keys; the textbook cuckoo filter is filled to 95 % of its own slots, as nestline is of its; the
-// sets hold the same keys in as much memory as they take, and are left out where that is gigabytes.
+// Filters with blocks or buckets get the same memory as nestline. The Bloom filters hold the same
+// keys. The textbook cuckoo filter is filled to 95 % of its own slots, as nestline is. The sets
+// hold the same keys in as much memory as they need, and are left out where that would be
+// gigabytes.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ namespace {
 
 constexpr int kBits = 8;
 
-// A set as the references are, over anything with insert, contains and erase of a key.
+// Gives the interface of the references to any set with insert, contains and erase of a key.
 template <class Set>
 class BatchedSet {
  public:
@@ -57,7 +58,7 @@ struct TextbookReference : TextbookCuckoo {
   static constexpr bool kExact = false;
   static constexpr bool kErases = true;
   TextbookReference(std::size_t bytes, std::uint64_t) : TextbookCuckoo(bytes) {}
-  // Bytes are slots.
+  // One slot per byte.
   static std::uint64_t keys_at(double load, std::size_t bytes) {
     return static_cast<std::uint64_t>(load * static_cast<double>(bytes));
   }
@@ -92,7 +93,7 @@ struct CuckooMapReference : BatchedSet<CuckooMap<std::allocator, 1>>, HoldsTheSa
   using BatchedSet::BatchedSet;
 };
 
-// The reference and nestline, and the ceiling, in turn.
+// Measures the reference, nestline and the ceiling in turn.
 class Contest {
  public:
   Contest(benchmark::State& state, std::size_t bytes)
@@ -124,8 +125,8 @@ class Contest {
     state_.SetIterationTime(theirs_.seconds() - before);
   }
 
-  // Lookups are alike, so the medians of their pieces count; inserts become slower as a filter
-  // fills, so of changes the sums do.
+  // For lookups the median of the pieces counts, since all pieces are alike. For changes the sum
+  // counts, since inserts become slower as a filter fills.
   void report(bool repeatable) {
     const auto rate = [&](const Side& side) { return repeatable ? side.rate() : side.mean_rate(); };
     state_.counters["rate"] = rate(theirs_);
@@ -158,7 +159,7 @@ struct Pair {
   }
 };
 
-// Kept for the next benchmark of the same.
+// Kept for the next benchmark of the same reference and size.
 template <class Reference>
 Pair<Reference>& pair_at(double load, std::size_t bytes) {
   static std::pair<double, std::size_t> kept;
@@ -222,7 +223,7 @@ void inserts(benchmark::State& state, std::size_t bytes, double load) {
   for (auto _ : state) {
     made.reset();
     made.emplace(load, bytes);
-    if (load == 0) made->filter.clear();  // so that the system has given the memory
+    if (load == 0) made->filter.clear();  // the system has provided the memory then
     contest.iteration(made->reference, their_keys, made->filter, our_keys, false,
                       [](auto& subject, auto piece) { (void)subject.insert(piece); });
     if (made->filter.size() != keys_at(kLoad, kBits, bytes)) {

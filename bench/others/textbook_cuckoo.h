@@ -2,12 +2,12 @@
 // Practically Better Than Bloom", CoNEXT 2014), with 8-bit fingerprints and buckets of four slots.
 //
 // The two buckets of a fingerprint differ by the xor of its hash, so their number is a power of
-// two. A bucket is one 32-bit word, compared as a whole. A newcomer that finds both buckets full
-// throws out a random resident, which goes to its other bucket, and so on, at most kMostKicks
-// times; the one that is left then has a place of its own beside the table, and the filter is full.
+// two. A bucket is one 32-bit word, compared as a whole. A new fingerprint that finds both buckets
+// full throws out a random resident, which goes to its other bucket, and so on, at most kMostKicks
+// times. The fingerprint left over is kept outside the table, and the filter is full.
 //
-// Batches are prefetched as nestline's are: groups of keys are hashed and both their buckets asked
-// for two groups ahead; an insert asks for both too.
+// Batches prefetch as nestline's do: they hash groups of keys and prefetch both buckets of each key
+// two groups ahead. Inserts prefetch both buckets too.
 #ifndef NESTLINE_BENCH_OTHERS_TEXTBOOK_CUCKOO_H_
 #define NESTLINE_BENCH_OTHERS_TEXTBOOK_CUCKOO_H_
 
@@ -63,14 +63,14 @@ class TextbookCuckoo {
   }
   [[nodiscard]] Place place_of(std::uint64_t key) const {
     const std::uint64_t hash = mixed(key);
-    // 1 to 255, by the high half of a product as well.
+    // 1 to 255, also from the high half of a product.
     const auto fingerprint = static_cast<std::uint32_t>((hash & 0xffff) * 255 >> 16) + 1;
     const std::uint64_t bucket = hash >> 32 & mask_;
     return {bucket, other_bucket(bucket, fingerprint), fingerprint};
   }
 
-  // The highest bit of each byte that is equal to the fingerprint; of the lowest such byte for
-  // sure.
+  // Sets the highest bit of each byte that equals the fingerprint. Only the lowest one set is
+  // certain to be right.
   static std::uint32_t matches(std::uint32_t bucket, std::uint32_t fingerprint) {
     const std::uint32_t difference = bucket ^ fingerprint * kBytes;
     return (difference - kBytes) & ~difference & kBytes << 7;
@@ -85,7 +85,7 @@ class TextbookCuckoo {
            (victim_.bucket == place.bucket || victim_.bucket == place.other);
   }
 
-  // Exchanges one byte of a bucket, a free one or one that matches, for another.
+  // Replaces one byte of a bucket, a free one or one that matches, by another.
   bool replace(std::uint64_t bucket, std::uint32_t from, std::uint32_t to) {
     const std::uint32_t found = matches(buckets_[bucket], from);
     if (found == 0) return false;
@@ -134,7 +134,7 @@ class TextbookCuckoo {
   std::vector<std::uint32_t, HugePages<std::uint32_t>> buckets_;
   std::uint64_t mask_;
   std::uint64_t random_ = 1;
-  Place victim_{};  // fingerprint 0: nobody
+  Place victim_{};  // fingerprint 0: none
 };
 
 }  // namespace nestline::bench

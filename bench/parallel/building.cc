@@ -1,5 +1,6 @@
-// parallel::build: on one thread against Filter's batch insert, and on more threads against one.
-// Each side goes from Options to the full filter, so that the system's giving of memory counts.
+// parallel::build: on one thread against Filter's batch insert, and on several threads against one.
+// Each side goes from Options to the full filter, so the time in which the system provides memory
+// counts.
 #include <benchmark/benchmark.h>
 #include <tbb/global_control.h>
 

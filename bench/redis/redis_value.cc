@@ -2,13 +2,14 @@
 //
 //   redis_value [--items N] [--capacity N] [--expansion N] [--error P] [--list 1]
 //
-// Adds N distinct items one by one and prints for each tenfold size, and for N: the memory for an
-// item, adds a second since the size before, the longest add, and a second of items that are in it
-// and that are not: questions, single and in batches of 1000; and erases, from a copy of the value.
-// A second line tells the same of the value after compact(), and how long that took. Times are of
-// the value alone: no server, no protocol. The longest add is that of a second value, in processor
-// time of the thread, so that it shows growth and page faults but not what else the machine does.
-// There are no huge pages, as there are none in a server. --list prints each generation.
+// Adds N distinct items one by one. For each tenfold size, and for N, prints a line with the memory
+// per item, adds per second since the size before, the longest add, lookups per second of items
+// that are in it and of items that are not, singly and in batches of 1000, and erases per second
+// from a copy of the value. A second line gives the same for the value after compact(), and how
+// long that took. Times are of the value alone: no server, no protocol. The longest add is that of
+// a second value, in the thread's processor time, so that it shows growth and page faults but not
+// what else the machine does. There are no huge pages, as in a server. --list prints each
+// generation.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -54,7 +55,7 @@ void add(CuckooValue& value, std::uint64_t number) {
   std::exit(1);
 }
 
-// Adds items until there are `until`; adds a second.
+// Adds items until there are `until`. Returns adds per second.
 double fill(CuckooValue& value, std::uint64_t from, std::uint64_t until) {
   const auto start = Clock::now();
   for (std::uint64_t i = from; i < until; ++i) add(value, i);
@@ -83,7 +84,7 @@ Longest fill_timed(CuckooValue& value, std::uint64_t from, std::uint64_t until) 
   return longest;
 }
 
-// Questions a second: singly, and in batches.
+// Lookups per second: singly, and in batches.
 struct Rates {
   double single;
   double batch;
@@ -112,7 +113,7 @@ Rates ask(const CuckooValue& value, std::uint64_t first, std::uint64_t count) {
   return {kAsked / single, kAsked / batch};
 }
 
-// Erases a second, of items in an order of their own, from a copy of the value.
+// Erases per second, from a copy of the value, in an order unlike that of the adds.
 double erase_some(const CuckooValue& value, std::uint64_t items) {
   const auto copy = value.copy();
   const std::uint64_t count = std::min<std::uint64_t>(items / 2, 200'000);

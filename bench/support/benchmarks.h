@@ -1,4 +1,4 @@
-// The parts of the program nestline_bench; what it measures stands in bench.cc.
+// The parts of the program nestline_bench; bench.cc says what it measures.
 #ifndef NESTLINE_BENCH_SUPPORT_BENCHMARKS_H_
 #define NESTLINE_BENCH_SUPPORT_BENCHMARKS_H_
 
@@ -13,7 +13,7 @@
 
 namespace nestline::bench {
 
-// Each registers its benchmarks.
+// Each function registers its benchmarks.
 void add_lookups();  // one thread: widths, loads, sizes, hit rates, lengths of batches, strings
 void add_changes();  // one thread: inserts, erases, both in turn
 void add_kernel_cycles();  // one thread: cycles of the parts of a lookup and an insert
@@ -24,7 +24,7 @@ void add_changing();       // inserts with more threads; a mix of everything aga
 void add_building();       // parallel::build
 void add_growing();        // growth, and lookups meanwhile
 
-// Keys are asked for by one call, or by one each.
+// One call for a batch of keys, or one call for each key.
 enum class Form { batch, single };
 
 // One side of a comparison: the pieces of work that it did and the time they took.
@@ -36,9 +36,9 @@ class Side {
     seconds_ += seconds;
   }
   [[nodiscard]] double seconds() const { return seconds_; }
-  // Operations a second over all pieces: where each piece is another stage of one task.
+  // Operations per second over all pieces. Use it when each piece is a different stage of one task.
   [[nodiscard]] double mean_rate() const { return operations_ / seconds_; }
-  // The median of the pieces: where they are alike, and some of them were disturbed.
+  // The median of the pieces. Use it when all pieces are alike and some may have been disturbed.
   [[nodiscard]] double rate() const {
     if (rates_.empty()) return 0;
     std::vector<double> sorted = rates_;
@@ -53,7 +53,7 @@ class Side {
   double seconds_ = 0;
 };
 
-// Registers a benchmark whose body takes the time itself.
+// Registers a benchmark whose body measures the time itself.
 template <typename Body>
 benchmark::internal::Benchmark* add(const std::string& name, Body&& body) {
   return benchmark::RegisterBenchmark(name.c_str(), std::forward<Body>(body))
@@ -61,8 +61,8 @@ benchmark::internal::Benchmark* add(const std::string& name, Body&& body) {
       ->Unit(benchmark::kMillisecond);
 }
 
-// Registers a benchmark whose body takes the time itself and runs `iterations` times for each
-// repetition; with the extremes of the repetitions beside Google Benchmark's own statistics.
+// Registers a benchmark whose body measures the time itself and runs `iterations` times for each
+// repetition. Adds the extremes of the repetitions to Google Benchmark's own statistics.
 template <typename Body>
 benchmark::internal::Benchmark* add_timed(const std::string& name, int iterations, Body&& body) {
   return add(name, std::forward<Body>(body))

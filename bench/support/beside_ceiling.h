@@ -1,5 +1,5 @@
-// Takes the time of some work in pieces, and of the ceiling (ceiling.h) after each piece, so that a
-// shared machine slows both.
+// Times some work in pieces, and the ceiling (ceiling.h) after each piece, so that a shared machine
+// slows both.
 #ifndef NESTLINE_BENCH_SUPPORT_BESIDE_CEILING_H_
 #define NESTLINE_BENCH_SUPPORT_BESIDE_CEILING_H_
 
@@ -20,9 +20,9 @@ class BesideCeiling {
   BesideCeiling(benchmark::State& state, std::size_t bytes)
       : state_(state), ceiling_(ceiling_of(bytes)) {}
 
-  // One iteration of work that can be done again and again: work(piece) on the keys in pieces of at
-  // most a million. In a cache each piece is done once before it is timed, since the ceiling has
-  // taken the cache meanwhile.
+  // One iteration of work that can be repeated: calls work(piece) on pieces of at most a million
+  // keys. If the filter fits into a cache, first runs each piece once untimed, since the ceiling
+  // has used the cache meanwhile.
   template <typename Work>
   void repeatable(std::span<const std::uint64_t> keys, Work&& work) {
     iteration(keys, [&](auto piece) {
@@ -33,7 +33,7 @@ class BesideCeiling {
     });
   }
 
-  // The same of work that changes something.
+  // The same for work that changes something.
   template <typename Work>
   void changing(std::span<const std::uint64_t> keys, Work&& work) {
     iteration(keys, [&](auto piece) {
@@ -48,7 +48,7 @@ class BesideCeiling {
     state_.counters["of_ceiling"] = ceiling_seconds_ / work_seconds_;
   }
 
-  // Pieces of at most so many keys.
+  // The most keys in a piece.
   void set_piece(std::size_t keys) { piece_ = keys; }
 
  private:

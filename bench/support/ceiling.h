@@ -1,6 +1,6 @@
-// What the memory allows: random blocks of equally large memory, prefetched some distance ahead,
-// one byte of each read. No filter that looks at a block for each key can be faster, so rates are
-// given as shares of this one, measured in the same run.
+// What the memory allows: visits random blocks of equally large memory, prefetches them some
+// distance ahead, and reads one byte of each. No filter that looks at one block per key can be
+// faster, so rates are given as shares of this one, measured in the same run.
 #ifndef NESTLINE_BENCH_SUPPORT_CEILING_H_
 #define NESTLINE_BENCH_SUPPORT_CEILING_H_
 
@@ -12,15 +12,15 @@
 
 namespace nestline::bench {
 
-// Memory for the loop, huge pages asked for as the filter does.
+// Memory for the loop, on huge pages if the system gives them, as for the filter.
 class Ceiling {
  public:
   explicit Ceiling(std::size_t bytes);
 
   [[nodiscard]] std::size_t bytes() const { return blocks_ * 64; }
 
-  // Seconds for one visit a key; the keys are well mixed 64-bit numbers. The prefetch distance is
-  // the best of 64, 128 and 256, found when the memory was made.
+  // Seconds to visit one block per key. The keys are well-mixed 64-bit numbers. The prefetch
+  // distance is the best of 64, 128 and 256, found when the memory was made.
   [[nodiscard]] double seconds(std::span<const std::uint64_t> keys) const;
 
  private:
@@ -36,10 +36,10 @@ class Ceiling {
 // Made once for each size and kept.
 const Ceiling& ceiling_of(std::size_t bytes);
 
-// A million well mixed numbers for the ceiling, which does not hash.
+// A million well-mixed numbers for the ceiling, which does not hash.
 std::span<const std::uint64_t> random_numbers();
 
-// Seconds since some moment.
+// Seconds since a fixed moment.
 double now();
 
 }  // namespace nestline::bench

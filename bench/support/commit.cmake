@@ -1,4 +1,4 @@
-# Writes commit.h, with the commit of the sources and the compiler, when that has changed.
+# Writes commit.h, with the commit of the sources and the compiler, if either has changed.
 #   cmake -DSOURCE=... -DHEADER=... -DCOMPILER=... -P commit.cmake
 execute_process(COMMAND git rev-parse HEAD WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE commit
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -14,7 +14,7 @@
 namespace nestline::bench {
 namespace {
 
-// The first line of a file that begins with `start`, without it; or nothing.
+// The first line of a file that begins with `start`, without `start`; empty if there is none.
 std::string line_of(const char* file, const std::string& start) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -50,7 +50,7 @@ bool force_target(const std::string& name) {
   for (const std::int64_t target : usable_targets()) {
     if (name != hwy::TargetName(target)) continue;
     nestline::force_target(target);
-    hwy::SetSupportedTargetsForTest(target);  // of the filters beside
+    hwy::SetSupportedTargetsForTest(target);  // for the other filters
     return true;
   }
   return false;

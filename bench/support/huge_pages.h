@@ -1,5 +1,5 @@
-// Memory as the filter has it, for what is compared with the filter: aligned to 2 MiB, and the
-// system is asked for huge pages.
+// Memory like the filter's own, for what is compared with the filter: aligned to 2 MiB, on huge
+// pages if the system gives them.
 #ifndef NESTLINE_BENCH_SUPPORT_HUGE_PAGES_H_
 #define NESTLINE_BENCH_SUPPORT_HUGE_PAGES_H_
 
@@ -8,7 +8,7 @@
 
 namespace nestline::bench {
 
-// Fresh from the system, which gives a page when it is first touched.
+// Fresh from the system, which provides a page when it is first touched.
 class FreshMemory {
  public:
   // Throws std::bad_alloc.
@@ -28,7 +28,7 @@ class FreshMemory {
 void* allocate_huge(std::size_t bytes);
 void free_huge(void* memory) noexcept;
 
-// An allocator for containers. Less than a huge page is aligned to 64 bytes.
+// An allocator for containers. Memory smaller than a huge page is aligned to 64 bytes.
 template <typename T>
 struct HugePages {
   using value_type = T;

@@ -26,7 +26,7 @@ const std::vector<int>& cores() {
   return list;
 }
 
-// A refusal costs steadiness and nothing else.
+// If the system refuses, results only vary more.
 void bind_to(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -92,7 +92,7 @@ void PinnedThreads::member(unsigned m) {
     round_.wait(seen);
     const bool over = work_ == nullptr;
     if (m >= first_ && m < first_ + count_) {
-      // Not asleep here: waking would take the first ones ahead of the others.
+      // Do not sleep here: threads that wake first would get a head start.
       const unsigned count = count_;
       for (ready_.fetch_add(1); ready_.load() < count;) std::this_thread::yield();
       times_[m].begin = now();

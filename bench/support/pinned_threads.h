@@ -1,7 +1,7 @@
 // Threads that run the same piece of work at the same time.
 //
-// Each thread is bound to a core of its own, so that two of them never share one while another is
-// idle; with more threads than cores they take turns. Members that are not asked to work sleep.
+// Each thread is bound to its own core, so that two of them never share a core while another core
+// is idle. If there are more threads than cores, they take turns. Members without work sleep.
 #ifndef NESTLINE_BENCH_SUPPORT_PINNED_THREADS_H_
 #define NESTLINE_BENCH_SUPPORT_PINNED_THREADS_H_
 
@@ -24,11 +24,11 @@ class PinnedThreads {
   [[nodiscard]] unsigned size() const { return static_cast<unsigned>(threads_.size()); }
 
   // Calls work(m) on the members m in [first, first + count), which begin together. Returns the
-  // seconds from then until the last of them is done.
+  // seconds from the first start until the last of them is done.
   double run(unsigned first, unsigned count, const std::function<void(unsigned)>& work);
 
-  // Calls piece(m) again and again on those members for about `seconds`; it returns how many
-  // operations it did. Returns operations a second, all members together.
+  // Calls piece(m) again and again on those members for about `seconds`. piece returns the number
+  // of operations that it did. Returns operations per second, of all members together.
   double rate(unsigned first, unsigned count, double seconds,
               const std::function<std::size_t(unsigned)>& piece);
 
@@ -45,12 +45,12 @@ class PinnedThreads {
   const std::function<void(unsigned)>* work_ = nullptr;
   unsigned first_ = 0;
   unsigned count_ = 0;
-  alignas(64) std::atomic<std::uint32_t> round_ = 0;  // advances when there is something to do
+  alignas(64) std::atomic<std::uint32_t> round_ = 0;  // advances when there is new work
   alignas(64) std::atomic<unsigned> ready_ = 0;       // members at the starting line
-  alignas(64) std::atomic<unsigned> left_ = 0;        // members that have not taken note yet
+  alignas(64) std::atomic<unsigned> left_ = 0;        // members that have not finished this round
 };
 
-// One member for each core that this process may use.
+// Has one member for each core that this process may use.
 PinnedThreads& all_cores();
 
 }  // namespace nestline::bench

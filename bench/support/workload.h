@@ -1,7 +1,7 @@
-// What the benchmarks share: the sizes that are measured, how filters are filled and which keys are
-// asked for.
+// What the benchmarks share: which sizes are measured, how filters are filled, and which keys are
+// looked up.
 //
-// Keys that are stored are 0, 1, 2, ...: the filter hashes them. Keys from kAbsent on are not.
+// The stored keys are 0, 1, 2, ...: the filter hashes them. Keys from kAbsent on are not stored.
 #ifndef NESTLINE_BENCH_SUPPORT_WORKLOAD_H_
 #define NESTLINE_BENCH_SUPPORT_WORKLOAD_H_
 
@@ -23,10 +23,10 @@ inline constexpr std::size_t kMib = 1024 * kKib;
 
 inline constexpr int kWidths[] = {8, 12, 16};
 
-// Of the filters, in bytes, ascending: in the second-level cache, in the third, in memory, unless
-// the caller of the program has asked for others.
+// The sizes of the filters in bytes, ascending. By default one fits into the second-level cache,
+// one into the third, and one only into memory; an argument of the program can set others.
 const std::vector<std::size_t>& sizes();
-// Takes "256KiB,1GiB" instead; false when it is no such list.
+// Sets the sizes from a list such as "256KiB,1GiB". False when the text is no such list.
 bool choose_sizes(const std::string& list);
 
 // Whether filters of this size stay in a cache of the machine: of the smaller two sizes.
@@ -38,10 +38,10 @@ std::string suffix(std::size_t bytes);
 
 std::uint64_t slots_of(int bits, std::size_t bytes);
 
-// So many keys make a filter of `bytes` full to `load`.
+// The number of keys that fill a filter of `bytes` to `load`.
 std::uint64_t keys_at(double load, int bits, std::size_t bytes);
 
-// For a filter of `bytes` whose capacity is kLoad.
+// Options for a filter of `bytes` whose capacity is reached at kLoad.
 Options options_of(int bits, std::size_t bytes);
 
 // `count` keys from `first` on, in ascending order.
@@ -61,16 +61,16 @@ void fill(Filter& filter, std::uint64_t count);
 // A filter of `bytes` that holds the keys below keys_at(load, bits, bytes).
 Filter filled_filter(int bits, std::size_t bytes, double load);
 
-// The same as one that many threads may read, kept for the next benchmark that wants it; what is
-// changed are copies of it.
+// The same as a filter that many threads may read, kept for the next benchmark that needs it.
+// Benchmarks change only copies of it.
 const ConcurrentFilter& kept_filter(double load, int bits, std::size_t bytes);
 
-// How many of a hundred questions are about keys that are there.
+// How many of a hundred lookups are for stored keys.
 inline constexpr int kHitRates[] = {0, 10, 50, 100};
 inline constexpr int kNoneAndAll[] = {0, 100};
 
-// Random keys to ask for in a filter of `bytes` that holds the keys below `stored`: a million;
-// fewer for a filter in the second-level cache, which they would push out of it.
+// Random keys to look up in a filter of `bytes` that holds the keys below `stored`: a million, or
+// fewer for a filter in the second-level cache, since more would push it out of the cache.
 std::vector<std::uint64_t> questions(std::size_t bytes, std::uint64_t stored, int hits,
                                      std::uint64_t seed = 3);
 

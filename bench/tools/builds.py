@@ -1,6 +1,6 @@
-"""Where benchmark programs come from: this source tree, another commit, a folder or a path.
+"""Finds or builds benchmark programs: of this source tree, a commit, a folder or a path.
 
-Everything that goes wrong here is a Trouble: one sentence for the user, exit status 2.
+Every error here is a Trouble: one sentence for the user, exit status 2.
 """
 
 import os
@@ -11,11 +11,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 class Trouble(Exception):
-    """Something that keeps us from measuring; its text says what, and what to do."""
+    """A reason why nothing can be measured; its text says what is wrong and what to do."""
 
 
 def call(*command, folder=None):
-    """Runs a command whose output is of interest only when it fails; returns its output."""
+    """Runs a command and returns its output; shows the output only when the command fails."""
     try:
         done = subprocess.run(
             command, cwd=folder or ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -28,7 +28,7 @@ def call(*command, folder=None):
 
 
 def build(program, source=ROOT):
-    """Builds the program by the preset "bench" of this source tree; returns its path."""
+    """Builds the program with the preset "bench" of this source tree; returns its path."""
     call("cmake", "--preset", "bench", folder=source)
     call("cmake", "--build", "--preset", "bench", "--target", program, folder=source)
     return source / "build" / "bench" / "bench" / program
@@ -45,26 +45,26 @@ def commit_of(name):
 
 
 def describe(commit):
-    """(date in ISO 8601, title)"""
+    """Returns (date in ISO 8601, title)."""
     date, _, title = call("git", "show", "--no-patch", "--format=%cI%n%s", commit).partition("\n")
     return date, title
 
 
 def build_commit(commit, program):
-    """Builds the program of a commit in a work tree of its own, which is kept for the next time."""
+    """Builds a commit's program in a work tree of its own, which is kept for the next time."""
     tree = ROOT / "build" / "compare" / commit
     if not (tree / "CMakePresets.json").is_file():
-        # A folder that was removed by hand is still on git's list of work trees.
+        # git still lists a work tree whose folder was removed by hand.
         call("git", "worktree", "prune")
         call("git", "worktree", "add", "--force", "--detach", str(tree), commit)
     return build(program, tree)
 
 
 class Build:
-    """One side of a comparison: what the user called it, what it is, and its program.
+    """One side of a comparison: the name that the user gave, what it is, and its program.
 
-    That of a commit is there after make() only. To find and to make are two steps, so that a name
-    such as HEAD means what it meant when the command was given, and a wrong one is told at once.
+    The program of a commit exists only after make(). Finding and making are two steps, so that a name
+    such as HEAD means what it meant when the command started, and a wrong name is reported at once.
     """
 
     def __init__(self, name, text, path=None, commit=None):
@@ -98,7 +98,7 @@ def find(name, program):
 
 
 def machine():
-    """The processor, for people who compare figures."""
+    """The processor's name, for people who compare figures."""
     model = "unknown processor"
     try:
         for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
@@ -112,13 +112,13 @@ def machine():
 
 
 def context_of(commit):
-    """What a result should say of a commit and the machine that measured it."""
+    """What a result should say about a commit and the machine that measured it."""
     date, title = describe(commit)
     return {"commit": commit, "commit_date": date, "commit_title": title, "machine": machine()}
 
 
 def context():
-    """What a result should say of the source tree and the machine it comes from."""
+    """What a result should say about this source tree and this machine."""
     changed = call("git", "status", "--porcelain", "--untracked-files=no")
     head = context_of(commit_of("HEAD"))
     return head | {"commit": head["commit"] + ("-changed" if changed else "")}

@@ -1,22 +1,22 @@
-"""scripts/bench compare: two builds in turn, and what their rounds say by ranks (signed_rank.py).
+"""scripts/bench compare: runs two builds in turn and compares them by ranks (signed_rank.py).
 
-A round runs both programs once, A first in the even rounds and B first in the odd ones, so that a
-machine that slows down, or a neighbour that comes and goes, meets both. Each round gives one ratio
-of speeds for each benchmark; its logarithms are the paired differences.
+A round runs both programs once, A first in the even rounds and B first in the odd ones. So a machine
+that slows down, or a neighbour that comes and goes, affects both. Each round gives one ratio of
+speeds for each benchmark. The logarithms of the ratios are the paired differences.
 
-  ratio      Speed of B over that of A: of items_per_second, or of 1 / real_time for a benchmark
+  ratio      Speed of B divided by that of A: items_per_second, or 1 / real_time for a benchmark
              that counts no items. 1.10 is 10 % faster. Hodges and Lehmann's estimate.
   interval   Exact, 95 % for this benchmark alone.
   verdict    "faster" or "slower" where the two-sided signed-rank test, adjusted by Holm for the
-             number of benchmarks, has p <= 0.05 and the interval excludes 1. Elsewhere none.
+             number of benchmarks, has p <= 0.05 and the interval excludes 1; otherwise none.
   slower beyond the threshold
-             Where the whole interval is below 1 - threshold, and the one-sided test of "not slower
+             If the whole interval is below 1 - threshold, and the one-sided test of "not slower
              than that", adjusted by Holm, has p <= 0.025, the level of that end of the interval.
 
 So however many benchmarks there are, at most one comparison in 20 has a verdict that is noise, and
-at most one in 40 ends with status 1 when nothing is slower than the threshold allows; provided that
-rounds are independent, which a neighbour who is there in every second round can spoil. The price is
-rounds: one difference among m benchmarks can be established from log2(40 m) rounds on.
+at most one in 40 ends with status 1 when nothing is slower than the threshold allows. This holds if
+the rounds are independent; a neighbour that is active in every second round can spoil that. The
+price is more rounds: it takes log2(40 m) rounds to establish one difference among m benchmarks.
 """
 
 import json
@@ -33,7 +33,7 @@ LEVEL = signed_rank.LEVEL
 
 
 def parse_results(text, label):
-    """{benchmark: (unit, speed)} of Google Benchmark's JSON."""
+    """Returns {benchmark: (unit, speed)} from Google Benchmark's JSON."""
     try:
         rows = json.loads(text)["benchmarks"]
     except (ValueError, KeyError, TypeError):
@@ -74,7 +74,7 @@ def run_once(build, pattern, arguments):
 
 
 def judge(ratios, threshold):
-    """What the rounds say. `ratios`: {benchmark: [speed of B / speed of A, one per round]}.
+    """Evaluates the rounds. `ratios`: {benchmark: [speed of B / speed of A, one per round]}.
 
     Returns {benchmark: {ratio, low, high, p, adjusted_p, verdict, regression}}; low and high are
     None after fewer than 6 rounds.
@@ -148,7 +148,7 @@ def compare(options):
         build.make(options.program)
     for letter, build in zip("AB", builds):
         print(f"{letter}: {build.text}")
-    # The first round also tells which benchmarks there are.
+    # The first round also shows which benchmarks there are.
     results = [[run_once(build, options.filter, options.arguments)] for build in builds]
     list_lonely(results[0][0], results[1][0], builds)
     names = [name for name in results[0][0] if name in results[1][0]]

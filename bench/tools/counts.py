@@ -1,15 +1,15 @@
-"""scripts/bench count: instructions of bench/filter/counted_workloads.cc against the recorded ones.
+"""scripts/bench count: compares instruction counts of counted_workloads with the recorded ones.
 
-callgrind collects inside the function nestline_workload only and writes a part of its profile each
-time that function returns; the "totals" of part i are the instructions of workload i. They are the
-same in every run and on every x86-64 machine with AVX2, because valgrind shows the program a
-processor of its own; but not for another compiler or other libraries. So the record,
-bench/filter/instruction_counts.json, says what it was made with, and where that differs nothing is
-checked: status 77. A count that fell fails as one that rose does, since a stale record would let
-the next rise pass; then record anew, in the commit that made the difference.
+callgrind collects only inside the function nestline_workload of bench/filter/counted_workloads.cc. It
+writes a part of its profile each time that function returns; the "totals" of part i are the
+instructions of workload i. They are the same in every run and on every x86-64 machine with AVX2,
+because valgrind shows the program its own processor. They differ with the compiler and the libraries.
+So the record, bench/filter/instruction_counts.json, says what it was made with. Where that differs,
+nothing is checked: status 77. A lower count fails as a higher one does, since a stale record would
+hide the next rise. After an intended change, record again, in the commit that made it.
 
-valgrind knows no AVX-512, so the targets are AVX2 and the one-lane fallback, called SCALAR by
-Highway 1.0.3. Instructions are not time; scripts/bench compare measures that.
+valgrind does not support AVX-512, so the targets are AVX2 and the one-lane fallback, which Highway
+1.0.3 calls SCALAR. Instructions are not time; scripts/bench compare measures that.
 """
 
 import json
@@ -24,16 +24,16 @@ TARGETS = ("AVX2", "SCALAR")
 TOLERANCE = 0.01
 FUNCTION = "nestline_workload"
 RECORD = ROOT / "bench" / "filter" / "instruction_counts.json"
-SKIPPED = 77  # what CTest and Automake take for "could not be tested here"
+SKIPPED = 77  # CTest and Automake take this status for "skipped"
 NO_SUCH_TARGET = 3  # exit status of the program
 
 
 class Skip(Exception):
-    """Why there is nothing to compare on this machine."""
+    """Says why nothing can be compared on this machine."""
 
 
 def valgrind(*command):
-    """Runs a command under valgrind. Nothing of the caller's environment can be in a count."""
+    """Runs a command under valgrind. The caller's environment cannot influence a count."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "LD_BIND_NOW": "1"}
     try:
         return subprocess.run(
@@ -150,8 +150,8 @@ def check(program, path):
     bad = sum(map(bool, remarks))
     print(f"count: {len(remarks)} counts, {bad} differ by more than {TOLERANCE:.0%}")
     if bad:
-        print("Where this is meant: scripts/bench count --record, and commit the new counts with")
-        print("the change that made the difference, and the reason.")
+        print("If this is intended, run scripts/bench count --record, and commit the new counts with")
+        print("the change that caused them, and the reason.")
     return 1 if bad else 0
 
 

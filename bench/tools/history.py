@@ -1,11 +1,11 @@
-"""scripts/bench history: commits measured one after the other, kept small for the dashboard.
+"""scripts/bench history: measures commits one after the other, and keeps the results small.
 
-A commit's file in bench/history has what the dashboard shows: of each repetition the rate and the
-ratio to the ceiling, and where they come from. The benchmarks are a fixed few that take a minute.
+A commit's file in bench/history has what the dashboard shows: the rate of each repetition, its ratio
+to the ceiling, and where they come from. It measures a few fixed benchmarks, which take a minute.
 Filters of 256 MiB are not among them: filling them takes longer than all others together.
 
-Programs of old commits gave some of these benchmarks other names. They are kept under today's, so
-that a series goes on. (Until then the questions were not asked once beforehand, untimed, in a
+Programs of old commits gave some of these benchmarks other names. The results are kept under the
+present names, so that a series continues. (Those programs did not run each piece once untimed, in a
 cache; see bench/support/beside_ceiling.h.)
 """
 
@@ -45,7 +45,7 @@ def rounded(value):
 
 
 def small(result, context):
-    """What is kept of a result of nestline_bench."""
+    """The part of a result of nestline_bench that is kept."""
     rows = []
     for row in result["benchmarks"]:
         if row["run_type"] != "iteration" or row.get("error_occurred"):
@@ -58,7 +58,7 @@ def small(result, context):
 
 
 def text_of(result):
-    """JSON with a line for each row."""
+    """Returns JSON with one line for each row."""
     rows = ",\n".join(json.dumps(row) for row in result["benchmarks"])
     return f'{{"context": {json.dumps(result["context"], indent=1)},\n"benchmarks": [\n{rows}\n]}}\n'
 

@@ -1,17 +1,17 @@
-"""The Redis module beside a server's own commands, for scripts/bench redis.
+"""scripts/bench redis: measures the Redis module beside a server's own commands.
 
-One server, one client (pipelines of 64, encoded beforehand), the same random keys: CF.ADD in turn with
-SETBIT and CF.EXISTS with GETBIT, whose work in memory is the smallest that the server has. Each round
-runs the two one after the other, in alternating order; of the rounds' ratios the median is told, with
-the lowest and the highest: by the clock, and by the processor's time of the server's main thread,
-which other programs on the machine disturb less. What is compared is all of it: protocol, lookup of
-the key, the work.
+One server, one client (pipelines of 64, encoded beforehand) and the same random keys. CF.ADD runs in
+turn with SETBIT, and CF.EXISTS with GETBIT; no command of the server does less work in memory. Each
+round runs the two one after the other, in alternating order. The script prints the median of the
+rounds' ratios, with the lowest and the highest: by the clock, and by the processor time of the
+server's main thread, which other programs on the machine disturb less. The comparison covers
+everything: the protocol, the lookup of the key, and the work.
 
 CF.MEXISTS of 1000 items is measured by the server's own clock (INFO commandstats), which leaves out
-the reading of the command: items a second of one core.
+the reading of the command. The result is items per second of one core.
 
-The longest command while a filter grows from nothing to --grow items comes from the same place: the
-slow log, which keeps each command that took more than a millisecond.
+The longest command while a filter grows from nothing to --grow items also comes from the server: its
+slow log keeps each command that took more than a millisecond.
 """
 
 import os
@@ -29,7 +29,7 @@ MANY = 1000
 
 
 def build_module():
-    """Builds the module by the preset "release"; returns its path."""
+    """Builds the module with the preset "release"; returns its path."""
     builds.call("cmake", "--preset", "release")
     builds.call("cmake", "--build", "--preset", "release", "--target", "nestline_redis")
     return builds.ROOT / "build" / "release" / "lib" / "nestline_redis.so"
@@ -46,7 +46,7 @@ def encode(name, key, items, *more):
 
 
 def seconds(server, pipelines, count):
-    """What the server takes for them, one pipeline after the other; all replies are one digit."""
+    """How long the server takes for them, one pipeline at a time; all replies are one digit."""
     with socket.create_connection(("127.0.0.1", server.port)) as client:
         begin = time.perf_counter()
         for pipeline in pipelines:
@@ -62,13 +62,13 @@ def seconds(server, pipelines, count):
 
 
 def processor_seconds(server):
-    """Of the thread that executes commands, since its start."""
+    """Processor time of the thread that executes commands, since its start."""
     spent = server.information("cpu")
     return float(spent["used_cpu_user_main_thread"]) + float(spent["used_cpu_sys_main_thread"])
 
 
 def compare(server, options, ours, theirs):
-    """Median rates of both; the ratios of the rounds by the clock and by the processor's time."""
+    """Median rates of both, and the rounds' ratios by the clock and by processor time."""
     chance = random.Random(1)
     items = [chance.randrange(options.keys) for _ in range(options.operations)]
     pipelines = {
@@ -104,7 +104,7 @@ def fill(server, options):
 
 
 def many(server, resp, options):
-    """Items a second and core of CF.MEXISTS."""
+    """Items per second of CF.MEXISTS on one core."""
     server.call("CONFIG", "RESETSTAT")
     chance = random.Random(2)
     with resp.Connection(server.port) as client:
@@ -117,7 +117,7 @@ def many(server, resp, options):
 
 
 def longest_while_growing(server, options):
-    """Milliseconds of the longest CF.ADD, and the filters there are in the end."""
+    """Milliseconds of the longest CF.ADD, and the number of filters at the end."""
     server.call("CONFIG", "SET", "slowlog-log-slower-than", 1000)
     server.call("CONFIG", "SET", "slowlog-max-len", 1000)
     server.call("CONFIG", "SET", "nestline.cf-max-expansions", 65536)

@@ -1,9 +1,9 @@
-"""What n paired measurements say of the difference between two things, by ranks.
+"""What n paired measurements say about the difference between two things, by ranks.
 
 The measurements are differences d[i], one per round; here they are logarithms of ratios of speeds.
-Nothing is assumed of their noise but that it is independent from round to round and symmetric about
-the true difference. It is symmetric when both members of a pair have the same noise, whatever it
-is; and a wild round has no more weight than the highest rank.
+The only assumption is that their noise is independent from round to round and symmetric about the
+true difference. It is symmetric when both members of a pair have the same noise, whatever that is.
+A wild round has no more weight than the highest rank.
 
   test          Wilcoxon's signed-rank test, with its exact distribution under all 2^n signs, ties
                 included. F. Wilcoxon, Individual comparisons by ranking methods, Biometrics
@@ -11,7 +11,7 @@ is; and a wild round has no more weight than the highest rank.
   estimate      The median of the averages of all pairs d[i], d[j] with i <= j, the Walsh averages.
                 J. L. Hodges and E. L. Lehmann, Estimates of location based on rank tests, Annals of
                 Mathematical Statistics 34 (1963).
-  interval      What that test does not reject, exactly: it lies between two of the ordered Walsh
+  interval      Exactly the values that the test does not reject; its ends are two of the ordered Walsh
                 averages. M. Hollander and D. A. Wolfe, Nonparametric Statistical Methods,
                 chapter 3.
   many tests    S. Holm's step-down procedure: A simple sequentially rejective multiple test
@@ -19,7 +19,7 @@ is; and a wild round has no more weight than the highest rank.
                 between the tests, and benchmarks of one run do depend on each other.
 
 The smallest two-sided p of n rounds is 2 / 2^n, so an interval of 95 % takes at least 6 rounds.
-scipy.stats has the test and neither the estimate nor the interval, so all is done here.
+scipy.stats has the test but neither the estimate nor the interval, so all three are here.
 """
 
 import itertools
@@ -54,7 +54,7 @@ def doubled_ranks(values):
 
 
 def one_sided(differences, centre=0.0):
-    """(p of "not below the centre", p of "not above it"): small p speak for below, for above."""
+    """(p of "not below the centre", p of "not above it"): a small p means below, or above."""
     shifted = [d - centre for d in differences if d != centre]
     ranks = doubled_ranks([abs(d) for d in shifted])
     counts = null_distribution(ranks)
@@ -74,7 +74,7 @@ def walsh_averages(differences):
 
 
 def estimate(differences):
-    """Hodges and Lehmann's."""
+    """Hodges and Lehmann's estimate."""
     return statistics.median(walsh_averages(differences))
 
 
@@ -94,7 +94,7 @@ def interval(differences, level=LEVEL):
 
 
 def holm(p_values):
-    """The p values, in the same order, adjusted for there being so many of them."""
+    """The p values in the same order, adjusted for their number."""
     adjusted = [0.0] * len(p_values)
     worst = 0.0
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
@@ -105,5 +105,5 @@ def holm(p_values):
 
 
 def rounds_needed(tests, level=LEVEL):
-    """Rounds after which one difference among so many tests can be established at all."""
+    """Rounds needed before one difference among this many tests can be established."""
     return math.ceil(math.log2(2 * tests / level))

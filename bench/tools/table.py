@@ -1,8 +1,8 @@
-"""scripts/bench table: other filters and sets beside nestline, as tables in Markdown.
+"""scripts/bench table: prints other filters and sets beside nestline, as tables in Markdown.
 
-Takes results of nestline_bench that have benchmarks reference/NAME/OPERATION/bytes:SIZE. The first
-table has space and false positives, the second a row for each operation of each reference and a
-column for each size: the reference's rate, and in bold nestline's as a multiple of it: below 1 the
+Reads results of nestline_bench with benchmarks reference/NAME/OPERATION/bytes:SIZE. The first table
+has space and false positives. The second has a row for each operation of each reference and a column
+for each size, with the reference's rate and, in bold, nestline's rate as a multiple of it. Below 1 the
 reference is faster. nestline has 8 bits.
 """
 
@@ -15,7 +15,7 @@ NAME = re.compile(r"reference/(?P<reference>\w+)/(?P<operation>.+)/bytes:(?P<siz
 
 
 def read(files):
-    """{(reference, operation): {size: row}} in the order of the files."""
+    """Returns {(reference, operation): {size: row}}, in the order of the files."""
     found = {}
     for file in files:
         try:
