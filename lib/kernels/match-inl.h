@@ -262,8 +262,8 @@ void find_residents(const Block& shared, Residents& residents) noexcept {
   }
 }
 
-// Which residents of a block could move where. Most searches need only one or two lanes, so
-// each is computed when first needed.
+// Which residents of a block could move where. Most searches need only one or two lanes, so each is
+// computed when first needed.
 template <class L>
 class Movers {
  public:

@@ -108,7 +108,7 @@ inline void store_release(SharedWord& to, std::uint32_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }
 
-// Copies memory that others may write meanwhile, by words; between load_acquire and load_again of
+// Copies memory by words while other threads may write it, between load_acquire and load_again of
 // its header. Acquire: load_again is not done earlier.
 template <std::size_t kBytes>
 void copy_shared(const std::uint8_t* from, std::uint8_t* to) {

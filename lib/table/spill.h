@@ -104,7 +104,7 @@ class SpillPlan {
       }
     }
     void add_newcomer(std::uint32_t spill_class) { order_[0] = rank(spill_class, 0); }
-    // The next candidate's slot, kNobody for the newcomer; false when all are done.
+    // The next candidate's slot, or kNobody for the newcomer; false after the last.
     bool next(std::uint32_t& slot) {
       // A rank contains its index. Compilers vectorize this loop, but not std::min_element.
       std::int16_t least = kDone;

@@ -33,7 +33,8 @@ auto Table<L, Locks>::place(const Place& home) -> Result {
         if (copies(home) != 0 || (both && copies(away) != 0)) return Outcome::present;
       }
       if (room.away) {
-        // Home's mark covers the class by now, so home may have changed since.
+        // Home's mark covers the class by now, so no harm is done if home changes while add()
+        // waits.
         const Place away = moved(geometry_, home);
         hold.add(away.block);
         if (store(hold, away, room.way) || store(hold, home, Way())) return Outcome::stored;

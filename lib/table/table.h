@@ -58,7 +58,7 @@ class Table {
   // Clears a copy of the old key and stores the new one, at one instant. `replaced`: whether there
   // was an old one; without it the new key is stored all the same.
   Result update(const Place& old_home, const Place& new_home, bool& replaced);
-  // Clears one copy; false when there is none. `hint`: slots of home's bucket that lately held
+  // Clears one copy; false if there is no copy. `hint`: slots of home's bucket that lately held
   // copies.
   bool erase(const Place& home, std::uint64_t hint = 0);
   // Prefetches the alternate block of a key without a copy at home, if erase or count would look
