@@ -321,13 +321,13 @@ void hot_block(benchmark::State& state, int bits, Hammer hammer, unsigned reader
     benchmark::DoNotOptimize(hits);
     side.add(asked, taken);
   };
-  Team team(readers + 1);
+  PinnedThreads pinned(readers + 1);
   std::vector<Side> alone(readers + 1);
   std::vector<Side> beside(readers + 1);
   for (auto _ : state) {
-    team.run(1, readers, [&](unsigned m) { read(alone[m]); });
+    pinned.run(1, readers, [&](unsigned m) { read(alone[m]); });
     reading = readers;
-    team.run(0, readers + 1, [&](unsigned m) {
+    pinned.run(0, readers + 1, [&](unsigned m) {
       if (m == 0) return write();
       read(beside[m]);
       reading.fetch_sub(1);
