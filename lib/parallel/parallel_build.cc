@@ -64,8 +64,8 @@ constexpr std::size_t kFewKeys = 4096;
   if (outcome == Outcome::copies) {
     sentence << "one of the " << keys
              << " keys, with those that look the same, occurs more often than the "
-             << most_copies(state.bits)
-             << " copies that a filter of " << state.bits << " bits holds";
+             << most_copies(state.bits) << " copies that a filter of " << state.bits
+             << " bits holds";
   } else {
     sentence << "no room for all of the " << keys << " keys in a filter that promises to hold "
              << state.capacity;
