@@ -1,4 +1,4 @@
-# How the tests of all folders are made.
+# Functions that define the tests of all folders.
 
 # nestline_test(NAME LIBRARY LABEL [SOURCE...]): the GoogleTest program NAME.cc of this folder. Tests
 # that look behind the public headers link nestline_inside.
@@ -19,16 +19,16 @@ function(nestline_python_test name label)
                        TIMEOUT 600)
 endfunction()
 
-# For a program in C: Clang has two run times of the undefined sanitizer, and the library needs the
-# one for C++.
+# For programs in C: Clang has two run-time libraries of the undefined sanitizer, and the library
+# needs the one for C++.
 function(nestline_links_sanitizers name)
   if(NESTLINE_FUZZ)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
   endif()
 endfunction()
 
-# nestline_fuzz(NAME LIBRARY): the fuzz target fuzz_NAME.cc. It runs over its kept inputs as a test:
-# by libFuzzer in a NESTLINE_FUZZ build, by a main of our own in every other build.
+# nestline_fuzz(NAME LIBRARY): the fuzz target fuzz_NAME.cc. Its kept inputs run as a test: with
+# libFuzzer in a NESTLINE_FUZZ build, with our own main in every other build.
 set(NESTLINE_FUZZ_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
 function(nestline_fuzz name library)
   add_executable(fuzz_${name} fuzz_${name}.cc)

@@ -1,8 +1,8 @@
-// The C functions on files and bytes, and every error of them, as a C program sees them.
+// Tests the C functions on files and bytes, and each of their errors, as a C program sees them.
 //
 //   c_files_test FOLDER
 //
-// Writes into FOLDER, which must be there.
+// Writes into FOLDER, which must exist.
 #include <nestline/nestline.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void test_bytes(const nestline_filter* filter) {
   nestline_free_bytes(NULL);
 }
 
-// Everything that would change a mapped filter, and nothing else, is refused.
+// A mapped filter refuses every change, and nothing else.
 static void test_mapped(const nestline_filter* filter, nestline_filter* mapped) {
   static const char kRefusal[] = "mapped file and cannot be changed";
   const void* texts[] = {"a"};
@@ -192,7 +192,7 @@ static void test_damaged(void) {
   FAILS(nestline_map_with(path, NESTLINE_VERIFY_ALL, error) == NULL, "c_files_test.nest");
   WORKS((other = nestline_map_with(path, NESTLINE_VERIFY_NONE, error)) != NULL);
   CHECK(nestline_may_contain_batch_u64(other, keys, kKeys, found, NULL) <= kKeys);
-  WORKS(nestline_undamaged(other, error));  // as far as this one can tell
+  WORKS(nestline_undamaged(other, error));  // as far as this function can know
   nestline_free(other);
   WORKS((other = nestline_map_with(path, NESTLINE_VERIFY_LAZILY, error)) != NULL);
   WORKS(nestline_undamaged(other, error));
@@ -222,7 +222,7 @@ static void test_files(const char* folder) {
   FAILS(!nestline_undamaged(NULL, error), "the filter is NULL");
   FAILS(nestline_map_with(path, (nestline_verify_mode)3, error) == NULL, "verify is none of");
   FAILS(nestline_map_with(NULL, NESTLINE_VERIFY_ALL, error) == NULL, "the path is NULL");
-  WORKS(nestline_save(other, path, error));  // a mapped one, in its own place
+  WORKS(nestline_save(other, path, error));  // a mapped filter, to its own file
   CHECK(has_all(other));
   nestline_free(other);
 
@@ -231,7 +231,7 @@ static void test_files(const char* folder) {
   FAILS(nestline_load(NULL, error) == NULL, "the path is NULL");
   FAILS(nestline_map(NULL, error) == NULL, "the path is NULL");
 
-  // Of a path that is longer than all sentences the end is left, and the reason.
+  // A message about a very long path keeps the end of the path, and the reason.
   memset(too_long, 'a', sizeof too_long - 1);
   FAILS(nestline_load(too_long, error) == NULL, "aaa: File name too long");
   CHECK(strncmp(sentence, "...aaa", 6) == 0 && strlen(sentence) < 6000);
@@ -239,7 +239,7 @@ static void test_files(const char* folder) {
   put_byte(5000, 99);
   FAILS(nestline_load(path, error) == NULL, "c_files_test.nest");
   test_damaged();
-  WORKS((other = nestline_map(path, error)) != NULL);  // which does not look there yet
+  WORKS((other = nestline_map(path, error)) != NULL);  // which does not check that section yet
   FAILS(!nestline_verify(other, error), "c_files_test.nest");
   FAILS(nestline_copy(other, error) == NULL, "c_files_test.nest");
   FAILS(!nestline_save(other, path, error), "c_files_test.nest");

@@ -1,5 +1,5 @@
-// Every C function on keys and on whole filters, and every error, as a C program sees them; those
-// on files and bytes are in c_files_test.c.
+// Tests every C function on keys and on whole filters, and every error, as a C program sees them.
+// c_files_test.c tests the functions on files and bytes.
 #include <nestline/nestline.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "tests/c/checks.h"
 
-enum { kKeys = 3000 };  // more than a part of a batch of bytes
+enum { kKeys = 3000 };  // more than the part in which a batch of bytes is passed on
 
 static char texts[kKeys][16];
 static const void* keys[kKeys];
@@ -158,7 +158,7 @@ static void test_one_key(void) {
   nestline_free(filter);
 }
 
-// What is refused for want of a filter.
+// Calls that are refused because the filter is missing.
 static void test_null_filter(void) {
   FAILS(nestline_insert_u64(NULL, 1, error) == NESTLINE_ERROR, "the filter is NULL");
   FAILS(nestline_insert_hash(NULL, 1, error) == NESTLINE_ERROR, "the filter is NULL");
@@ -185,7 +185,7 @@ static void test_null_filter(void) {
 
 #define NO NESTLINE_NO_COUNT
 
-// The forms for one kind of keys; KEYS is what is passed for them.
+// The functions for one kind of keys; KEYS is the argument for them.
 #define BATCH_OF(kind, ...)                                                                        \
   WORKS(nestline_insert_batch_##kind(filter, __VA_ARGS__, kKeys, bytes, error) == kKeys);          \
   CHECK(bytes[0] == 1 && bytes[kKeys - 1] == 1);                                                   \
@@ -240,7 +240,7 @@ static void test_batches(void) {
   WORKS(nestline_insert_batch_bytes(filter, NULL, NULL, 0, NULL, error) == 0);
   WORKS(nestline_may_contain_batch_u64(filter, NULL, 0, NULL, error) == 0);
 
-  // Nothing is touched when the last key cannot be read; a row that is not selected may be NULL.
+  // Nothing changes when the last key cannot be read. A row that is not selected may be NULL.
   keys[kKeys - 1] = NULL;
   FAILS(nestline_insert_batch_bytes(filter, keys, sizes, kKeys, NULL, error) == NO,
         "a key is NULL");

@@ -1,6 +1,6 @@
-"""The shared library for C as a file: what it exports, and that it stands alone.
+"""Tests the file of the shared library for C: what it exports, and that it works alone.
 
-LIBRARY, HEADER and NM are given in the environment by tests/c/CMakeLists.txt.
+tests/c/CMakeLists.txt sets LIBRARY, HEADER, NM and VERSION in the environment.
 """
 
 import ctypes

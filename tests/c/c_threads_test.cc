@@ -1,5 +1,5 @@
-// Many threads on one C handle while it grows and is saved: every thread knows what it stored, and
-// no thread's error disturbs another's.
+// Many threads use one C handle while it grows and is saved. Every thread knows what it stored, and
+// no thread's error disturbs another thread's.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t kThreads = 3;
 constexpr std::uint64_t kKeys = 20'000;  // of each thread
 
-// Inserts keys of its own, finds each of them at once and all of them later, erases every other.
+// Inserts its own keys, finds each of them at once and all of them later, and erases every other
+// one.
 void own_keys(nestline_filter* filter, std::uint64_t thread) {
   const char* error = nullptr;
   std::vector<std::uint64_t> keys;
@@ -45,7 +46,7 @@ TEST(CThreads, ShareOneFilter) {
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;
   for (std::uint64_t t = 0; t < kThreads; ++t) threads.emplace_back(own_keys, filter, t);
-  // Meanwhile snapshots are taken, which must be whole filters.
+  // Takes snapshots meanwhile, which must be whole filters.
   std::thread looker([&] {
     do {
       std::size_t size = 0;
@@ -82,7 +83,7 @@ TEST(CThreads, HaveErrorsOfTheirOwn) {
       const std::string expected = path + ": No such file or directory";
       const char* error = nullptr;
       ASSERT_EQ(nestline_load(path.c_str(), &error), nullptr);
-      // The others fail in the meantime, and this thread does too where nobody wants to know.
+      // The other threads fail meanwhile. This thread fails too, without asking for the error.
       ++failed;
       while (failed < 4) std::this_thread::yield();
       ASSERT_EQ(nestline_map("/nowhere/else", nullptr), nullptr);

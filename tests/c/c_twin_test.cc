@@ -1,6 +1,6 @@
-// The C face against the C++ one: the same random steps on a ConcurrentFilter and on a
-// nestline_filter, which must answer the same each time and end in the same bytes. The two are
-// different libraries here: what C calls is the shared one.
+// Compares the C functions with C++: takes the same random steps on a ConcurrentFilter and on a
+// nestline_filter. Both must answer the same each time and end with the same bytes. The two are
+// different libraries here: the C functions are those of the shared library.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@
 namespace nestline::test {
 namespace {
 
-// What a C function takes for one key of each kind, and for a batch.
+// The arguments of a C function for one key of each kind, and for a batch.
 auto arguments(std::uint64_t key) { return std::tuple(key); }
 auto arguments(Hash key) { return std::tuple(key.value); }
 auto arguments(std::string_view key) {
@@ -120,7 +120,7 @@ class Twins {
     const std::size_t length = kLengths[random_() % kLengths.size()];
     const auto keys = keys_.subspan(random_() % (keys_.size() - length), length);
     const Batch<Key> batch(keys);
-    // Where nothing may be written stays 7.
+    // The places that must not be written keep the value 7.
     std::vector<std::uint8_t> expected(length + 1, 7);
     std::vector<std::uint8_t> done(length + 1, 7);
     const std::span<std::uint8_t> expected_out(expected.data(), length);

@@ -1,4 +1,4 @@
-// What the tests in C share: each check that fails is printed with its line, summary() ends main.
+// What the tests in C share. A check that fails prints its line; summary() ends main.
 #ifndef NESTLINE_TESTS_C_CHECKS_H_
 #define NESTLINE_TESTS_C_CHECKS_H_
 
@@ -22,7 +22,7 @@ static void check(bool good, const char* what, int line) {
 
 #define CHECK(condition) check((condition), #condition, __LINE__)
 
-// The call in `condition` passes `error`; it does what is asked, which it says.
+// The call in `condition` passes `error`. It must succeed and report success.
 #define WORKS(condition)                                          \
   do {                                                            \
     error = &sentence;                                            \
@@ -30,7 +30,7 @@ static void check(bool good, const char* what, int line) {
     check((condition) && sentence == NULL, #condition, __LINE__); \
   } while (0)
 
-// The call fails with a sentence that has `part` in it; also when nobody wants to know.
+// The call must fail, with `part` in its message. It must also fail when `error` is NULL.
 #define FAILS(condition, part)                                                 \
   do {                                                                         \
     error = NULL;                                                              \

@@ -79,7 +79,7 @@ class Growth(CommandTest):
         self.expect_error(["add", "f", "more"], b"full after ", b"the file is unchanged",
                           b"--capacity of at least 25000\n")
         self.assertEqual(self.read("f"), before)
-        # While it is built, whether by one thread or by several.
+        # While the filter is built, by one thread or by several.
         for threads in ("1", "2"):
             self.build("g", keys, *options, "--threads", threads)
             self.assertEqual(self.info("g")["doublings"], 3)
@@ -91,7 +91,7 @@ class Growth(CommandTest):
         told = self.info("f")
         self.assertEqual((told["keys"], told["doublings"]), (4000, 2))
         self.assertLessEqual(told["expected_fpr"], 0.001)
-        # Below what is there it says nothing.
+        # A maximum below the number of keys has no effect.
         self.build("f", lines(b"key", 1000), "--max-capacity", "10")
         self.assertEqual(self.info("f")["keys"], 1000)
         self.assertRegex(self.run_command("info", "f")[1], rb"(?m)^doublings so far +0$")
@@ -121,7 +121,7 @@ class Merge(CommandTest):
         self.assertLessEqual(told["expected_fpr"], 0.01)
         self.expect(["verify", "all", "-"], stdin=b"".join(parts))
         self.expect(["verify", "all"])
-        # Copies add up, also those of a file that is named twice; the result may replace an input.
+        # Copies add up, even those of a file that is named twice. The result may replace an input.
         self.expect(["merge", "-o", "0", "0", "0", "0"])
         self.assertEqual(self.info("0")["keys"], 9000)
         for _ in range(3):
@@ -140,7 +140,7 @@ class Merge(CommandTest):
             told = self.info("all")
             self.assertEqual((told["keys"], told["doublings"]), (7900, 3))
             self.expect(["verify", "all", "-"], stdin=small + large)
-        # And both grow where the keys take it.
+        # Both grow when the keys need it.
         self.build("other", lines(b"other", 7500), *options)
         self.expect(["merge", "-o", "all", "large", "small", "other"])
         told = self.info("all")
@@ -169,7 +169,7 @@ class Merge(CommandTest):
                 self.expect_error(["merge", "-o", result, "a", "fits", other], *parts)
         self.expect_error(["merge", "-o", "new", "missing", "a"], b"nestline: missing: No such")
         self.expect_error(["merge", "-o", "folder", "a", "fits"], b"nestline: folder: Is a dir")
-        # Twice as many keys as there is room for, and no growing was allowed for.
+        # Twice as many keys as there is room for, and no room to grow.
         self.expect_error(["merge", "-o", "a", "a", "a"], b"nestline: a: no room for its 1000 keys "
                           b"beside 1000 others", b"larger --capacity")
         self.assertEqual(self.read("a"), before)
@@ -189,6 +189,6 @@ class Merge(CommandTest):
                 adder.stdin.close()
                 self.assertEqual(adder.wait(PATIENCE), 0)
                 self.assertEqual(merger.wait(PATIENCE), 0)
-        # Whoever came first, nothing is lost.
+        # Nothing is lost, whichever command ran first.
         self.assertEqual(self.info("f")["keys"], 600)
         self.expect(["verify", "f", "-"], stdin=keys + lines(b"g", 300))

@@ -1,6 +1,6 @@
-"""What the end-to-end tests of the nestline command share: a folder, and running the program.
+"""What the end-to-end tests of the nestline command share: a folder, and functions that run it.
 
-The program is the one that the environment variable NESTLINE names.
+The environment variable NESTLINE names the program.
 """
 
 import json
@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 NESTLINE = os.path.abspath(os.environ["NESTLINE"])
-PATIENCE = 200  # seconds, for what should come soon
+PATIENCE = 200  # seconds; the longest wait for something that should come soon
 
 
 def lines(prefix, count):
@@ -52,7 +52,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(self.run_command(*arguments, **options), (status, out, err))
 
     def expect_error(self, arguments, *parts, **options):
-        """Status 2, nothing printed, and one message that has all the parts in it."""
+        """Expects status 2, no output, and one message that contains all the parts."""
         status, out, err = self.run_command(*arguments, **options)
         self.assertEqual((status, out), (2, b""), err)
         self.assertRegex(err, rb"\Anestline: [^\n]*\n\Z")

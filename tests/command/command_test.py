@@ -1,8 +1,9 @@
 """End-to-end tests of the nestline command: NESTLINE=path/to/nestline python3 command_test.py
 
-Looks at what a user sees: output, messages, exit status and the files left behind. Here are the
-command line, the reading of lines, and build; command_use_test.py has what is done with a filter
-and command_growth_test.py threads, growth and merge: both are run from here too. What the filter itself does is tested by the C++ tests.
+They check what a user sees: output, messages, exit status and the files left behind. This file tests
+the command line, the reading of lines, and build. command_use_test.py tests the commands that use a
+filter, command_growth_test.py tests threads, growth and merge; this program runs both too. The C++
+tests test the filter itself.
 """
 
 import os
@@ -84,7 +85,7 @@ class Lines(CommandTest):
         self.build("f", keys)
         self.assertEqual(self.info("f")["keys"], 7)
         self.expect(["query", "f"], stdin=keys, out=keys + b"\n")
-        # The line end is no part of the key; a carriage return anywhere else is.
+        # The line end is not part of the key; a carriage return anywhere else is.
         self.expect(["query", "f"], stdin=b"plain\r\nwindows\n\r\n\r\r\n",
                     out=b"plain\r\nwindows\n\r\n\r\r\n")
         self.expect(["query", "f"], stdin=b"tail\r\r\n", out=b"tail\r\r\n")
@@ -93,7 +94,7 @@ class Lines(CommandTest):
 
     def test_long_lines_and_buffer_ends(self):
         long_line = bytes(range(32, 127)) * 58000  # 5.5 MB
-        # Lengths around the buffer's, so that a line end falls on each side of a buffer's end.
+        # Lengths around that of the buffer, so that a line end falls on each side of the buffer's end.
         keys = [long_line, b"", long_line[:-1]] + [b"x" * n for n in range(2**20 - 3, 2**20 + 3)]
         text = b"\r\n".join(keys) + b"\r\n" + lines(b"short", 40000)
         self.write("keys", text)
@@ -114,7 +115,7 @@ class Lines(CommandTest):
             process.stdin.close()
             self.assertEqual(process.stdout.read(), b"abc\r\n")
             self.assertEqual(process.wait(PATIENCE), 0)
-            self.assertEqual(process.stderr.read(), b"")  # no terminal, no progress bar
+            self.assertEqual(process.stderr.read(), b"")  # not a terminal: no progress bar
 
     def test_inputs(self):
         self.write("one", b"1\n2")  # not joined with what follows
@@ -141,7 +142,7 @@ class Lines(CommandTest):
             self.assertIn(message, err)
         self.assertEqual(self.read("f"), before)
         self.assertFalse(os.path.exists(self.path("new")))
-        # Standard input that is closed is an error, not whatever file gets its number.
+        # A closed standard input is an error. No other file may take its number.
         for command in ("query", "add"):
             status, _, err = self.run_command(command, "f", stdin=subprocess.DEVNULL,
                                               preexec_fn=lambda: os.close(0))
@@ -195,7 +196,7 @@ class Build(CommandTest):
 
     def test_copies_leave_room_for_other_keys(self):
         # Eight copies of each key take all the slots that it shares with others, so not all copies
-        # can be held. Every key must be, whatever comes first.
+        # fit. Every key must be stored, whatever the order.
         grouped = b"".join(line * 8 for line in lines(b"k", 1000).splitlines(keepends=True))
         for keys in (grouped, lines(b"k", 1000) * 8):
             status, out, err = self.run_command("build", "-o", "f", stdin=keys)
@@ -207,7 +208,7 @@ class Build(CommandTest):
             self.assertEqual(status, 0, err)
 
     def test_repeated_lines_are_counted_only(self):
-        # The copies fill the filter at once, and each further one would be a long search for room.
+        # The copies fill the filter at once; then each further copy would need a long search for room.
         keys = lines(b"k", 600)
         seconds = []
         for repeats in (12, 120):
@@ -254,8 +255,8 @@ class Build(CommandTest):
         self.expect_error(["build", "-o", "none/f"], b"nestline: none/f: ", b"No such file")
 
     def test_not_enough_memory(self):
-        # 54 TiB, with a limit below that: the system might give it otherwise, on paper. A sanitizer
-        # needs some 20 TiB of address space for itself.
+        # 54 TiB, with a limit below that: without one the system might grant it on paper. A sanitizer
+        # itself needs some 20 TiB of address space.
         limit = 40 * 2**40
         self.expect_error(
             ["build", "-o", "f", "--capacity", str(2**45), "--bits", "12"],
@@ -265,7 +266,7 @@ class Build(CommandTest):
                           b"see nestline build --help\n")
 
     def test_forbidden(self):
-        # Root may do everything, so it becomes somebody else, if that one may run the program.
+        # Root may do everything, so it becomes another user, if that user may run the program.
         options = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
         try:
             runs = self.run_command("--version", **options)[0] == 0

@@ -19,7 +19,7 @@ from command_harness import NESTLINE, PATIENCE, CommandTest, lines
 
 class Query(CommandTest):
     def test_agrees_with_grep(self):
-        # Every third of 30000 lines is in the filter; grep -Fx knows which these are.
+        # Every third of 30000 lines is in the filter; grep -Fx finds which these are.
         text = lines(b"line", 30000)
         held = b"".join(text.splitlines(keepends=True)[::3])
         self.write("held", held)
@@ -35,7 +35,7 @@ class Query(CommandTest):
         status, out, err = self.run_command("query", "f", "text")
         printed = out.splitlines()
         self.assertEqual((status, err), (0, b""))
-        # In order, every line that grep finds, and few others: 20 are expected, 60 never come.
+        # In order, every line that grep finds, and few others: 20 are expected, 60 do not happen.
         self.assertEqual([line for line in printed if line not in not_found], found)
         self.assertLessEqual(len(printed) - len(found), 60)
 
@@ -101,7 +101,7 @@ class Edit(CommandTest):
         self.expect(["query", "f", "-c"], 1, b"0\n", stdin=first[: len(first) // 50])
         self.expect(["remove", "f"], stdin=second)
         self.assertEqual(self.info("f")["keys"], 0)
-        # Nothing to do leaves the file alone.
+        # With nothing to do, the file stays unchanged.
         before = os.stat(self.path("f"))
         self.expect(["add", "f"])
         self.expect(["remove", "f"])
@@ -228,8 +228,8 @@ class Damage(CommandTest):
         self.assertEqual(self.read("f"), before)
 
     def test_query_refuses_every_flipped_bit(self):
-        # At random: a hundred in the file, and some in each of the parts of the header, the blocks
-        # and the checksums. Before anything is printed, also where the line would be found.
+        # At random: a hundred in the file, and some in each part of the header, the blocks and the
+        # checksums. The error comes before any output, even if the line would be found.
         random.seed(11)
         for bits in (8, 12, 16):
             keys = lines(b"key", 2000)
@@ -250,7 +250,7 @@ class Damage(CommandTest):
 
 class Terminal(CommandTest):
     def run_on_terminal(self, arguments, work, columns=100, output_too=False):
-        """Runs with a terminal as standard error; returns status and what was written there."""
+        """Runs with a terminal as standard error; returns the status and the text written there."""
         master, slave = pty.openpty()
         self.master = master
         self.addCleanup(os.close, master)
@@ -268,12 +268,12 @@ class Terminal(CommandTest):
         try:
             while piece := os.read(master, 65536):
                 seen += piece
-        except OSError:  # how Linux ends a terminal that nobody has open any more
+        except OSError:  # how Linux ends a terminal that no process has open any more
             pass
         return status, seen
 
     def is_written_to(self):
-        """Whether there is something on the terminal."""
+        """Whether the terminal has received anything."""
         return bool(select.select([self.master], [], [], 0)[0])
 
     def screens(self, seen, columns):
@@ -283,8 +283,8 @@ class Terminal(CommandTest):
         return [state.decode() for state in states if state]
 
     def slowly(self, process):
-        """Reads the output bit by bit until the bar is there: the command has to wait meanwhile, its
-        pipe being full. With half of the output, three seconds of waiting are over."""
+        """Reads the output bit by bit until the bar appears. The command has to wait meanwhile, since
+        its pipe is full. After half of the output, three seconds of waiting are over."""
         size, length = os.path.getsize(self.path("keys")), 0
         while length < size / 2 and not self.is_written_to():
             time.sleep(0.05)
@@ -303,8 +303,8 @@ class Terminal(CommandTest):
             if columns == 100:
                 self.assertRegex(states[-1], r"% \[#+-*\] [\d.]+ MB of [\d.]+ MB, "
                                  r"[\d.]+ [kM]? ?lines/s, \d+:\d\d left$")
-            # Erased at the end: spaces over all that was written, and back to the left margin.
-            # What was written last may have ended in spaces itself, cut off by the margin.
+            # Erased at the end: spaces over all the text, and back to the left margin. The last text
+            # may itself have ended in spaces, cut off by the margin.
             self.assertRegex(seen, rb"\r {%d,%d}\r\Z" % (len(states[-1]), columns))
 
     def test_no_size_and_then_a_summary(self):
@@ -356,7 +356,7 @@ class Terminal(CommandTest):
         status, seen = self.run_on_terminal(["query", "f"],
                                             lambda process: process.stdin.write(b"a\n"))
         self.assertEqual((status, seen), (0, b""))
-        # A message comes after the bar was erased, and nothing hides it.
+        # A message comes after the bar is erased, so the bar does not hide it.
         self.write("keys", b"a\n")
         status, seen = self.run_on_terminal(["query", "f", "keys", "gone"], lambda process: None)
         self.assertEqual((status, seen), (2, b"nestline: gone: No such file or directory\r\n"))

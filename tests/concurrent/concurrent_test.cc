@@ -1,6 +1,6 @@
-// ConcurrentFilter used by one thread is Filter: the same outcomes, answers and errors, and the
-// same bytes, whatever is called, through growth, clear and merge. And the two turn into each other
-// without copying.
+// ConcurrentFilter, used by one thread, behaves as Filter does: the same outcomes, answers, errors
+// and bytes after every call, through growth, clear and merge. Each can turn into the other without
+// copying.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -43,15 +43,15 @@ class ConcurrentTest : public testing::Test {};
 using KeyTypes = testing::Types<std::uint64_t, Hash, std::string_view>;
 TYPED_TEST_SUITE(ConcurrentTest, KeyTypes);
 
-// One thread shows the thread sanitizer little, and it is slow.
+// A test with one thread shows the thread sanitizer little and is slow under it.
 #if defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kCapacities[] = {20, 100};
 #else
 constexpr std::uint64_t kCapacities[] = {20, 45, 100, 400};
 #endif
 
-// Somewhat more keys than the capacity, so that filters become full, and copies happen. Far more
-// would make most of the time go into looking for room in vain.
+// Somewhat more keys than the capacity, so that filters become full, and copies happen. With far
+// more keys, most of the time would go into searches for room that fail.
 TYPED_TEST(ConcurrentTest, DoesWhatFilterDoes) {
   for (const int bits : {8, 12, 16}) {
     for (const std::uint64_t capacity : kCapacities) {
@@ -88,7 +88,7 @@ TYPED_TEST(ConcurrentTest, GrowsClearsAndMergesAsFilterDoes) {
     for (int round = 0; round < 12; ++round) {
       for (int step = 0; step < 60; ++step) pair.step();
       pair.compare();
-      if (round % 3 == 0) pair.grow();  // beyond what 8 bits allow? No: after 4 doublings.
+      if (round % 3 == 0) pair.grow();  // 4 doublings in all, which 8 bits allow
       if (round == 7) pair.clear();
       pair.merge();
       if (round % 4 == 1) pair.merge_with_itself();
@@ -158,7 +158,7 @@ TEST(ConcurrentFilterTest, TakesOverAndGivesBackTheMemory) {
       }
     }
     EXPECT_EQ(block_bytes(snapshot), block_bytes(frozen));
-    // Bytes of a file are accepted by the strict loader, locks and versions among them.
+    // The strict loader, which checks locks and versions, accepts the bytes.
     EXPECT_EQ(from_bytes(to_bytes(frozen)).size(), 700u);
     EXPECT_EQ(to_bytes(frozen).size(), bytes.size());
   }
@@ -236,7 +236,7 @@ TEST(ConcurrentFilterTest, GrowsAsOftenAsTheWidthAllows) {
   EXPECT_EQ(filter.size(), 40u);
 }
 
-// Calls work() in a child process that can have only so much more memory; its result.
+// Calls work() in a child process with limited further memory; returns its result.
 template <typename Work>
 int in_little_memory(rlim_t more, Work&& work) {
   const pid_t child = ::fork();
@@ -283,7 +283,7 @@ TEST(ConcurrentFilterTest, MemoryThatCannotBeHad) {
                                try_to([&] { (void)filter.snapshot(); });
                                try_to([&] { filter.merge(filter); });
                                if (refused != 4 || filter.size() != keys.size()) return 2;
-                               // It would grow now. It cannot, and takes keys all the same.
+                               // It should grow now. It cannot, but still takes keys.
                                for (std::uint64_t key = kKeys * 2; key < kKeys * 2 + 1000; ++key) {
                                  if (!filter.insert(key) || !filter.may_contain(key)) return 3;
                                }
@@ -291,7 +291,7 @@ TEST(ConcurrentFilterTest, MemoryThatCannotBeHad) {
                                return filter.memory_bytes() == bytes ? 0 : 5;
                              }),
             0);
-  // Here nothing has changed, and memory can be had.
+  // Nothing has changed here, and memory is available.
   ASSERT_TRUE(filter.insert(~std::uint64_t{0}));
   EXPECT_GT(filter.memory_bytes(), bytes);
 }

@@ -1,4 +1,5 @@
-// A Filter and a ConcurrentFilter to which one thread does the same, compared after every step.
+// A Filter and a ConcurrentFilter. One thread does the same to both; they are compared after every
+// step.
 #ifndef NESTLINE_TESTS_CONCURRENT_FILTER_PAIR_H_
 #define NESTLINE_TESTS_CONCURRENT_FILTER_PAIR_H_
 
@@ -40,7 +41,7 @@ class FilterPair {
       const Key key = any();
       ASSERT_EQ(one_.erase(key), many_.erase(key));
     } else if (what < 74) {
-      // The old key may be missing: both then store the new one all the same.
+      // The old key may be missing: then both still store the new one.
       const Key old_key = any();
       const Key new_key = any();
       ASSERT_EQ(one_.update(old_key, new_key).outcome, many_.update(old_key, new_key).outcome);
@@ -70,7 +71,7 @@ class FilterPair {
     ASSERT_EQ(expected, done);
   }
 
-  // Every question in every form.
+  // All lookups in all forms.
   void ask(std::span<const Key> batch) {
     const std::size_t length = batch.size();
     std::vector<std::uint8_t> expected(length);
@@ -141,7 +142,7 @@ class FilterPair {
     ASSERT_EQ(one_.size(), snapshot.size());
     ASSERT_EQ(one_.capacity(), snapshot.capacity());
   }
-  // The same of the filter that it freezes into; after that only destruction is left.
+  // Compares the filter that it freezes into too; after that the pair can only be destroyed.
   void compare_frozen() {
     const Filter frozen = std::move(many_).freeze();
     ASSERT_EQ(to_bytes(one_), to_bytes(frozen));

@@ -1,4 +1,4 @@
-// The search for an order, and printing a history for which there is none.
+// Searches for an order, and prints a history that has none.
 #include "tests/concurrent/history.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Content {
   }
 };
 
-// What an operation makes of a content, or nothing when it cannot have answered so.
+// The content after an operation; no value when the operation cannot have given its answer.
 class Specification {
  public:
   explicit Specification(const History& history) : history_(history) {}
@@ -89,7 +89,7 @@ class Specification {
     return content.copies[key] + away(key, content);
   }
 
-  // Whether an insert may end as it did.
+  // Whether an insert may have ended as it did.
   [[nodiscard]] bool can_insert(const Operation& operation, const Content& content) const {
     const bool room = at_both(operation.key, content) < history_.classes[operation.key].limit;
     switch (operation.outcome) {
@@ -143,7 +143,7 @@ class Specification {
   const History& history_;
 };
 
-// Which operations are done, and what the model then holds.
+// Which operations are done, and the content of the model then.
 struct Visited {
   std::uint64_t done;
   Copies copies;

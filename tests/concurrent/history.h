@@ -1,13 +1,13 @@
 // Histories of a filter used by several threads, and whether they are linearizable.
 //
-// A history is a set of finished operations, each with what it answered and with two tickets, one
-// drawn before its call and one after its return. It is linearizable when the operations can be put
-// into one order that keeps "a returned before b was called" and in which an exact model, used by
-// one thread, would have answered the same. The search is that of J. M. Wing and C. Gong, "Testing
-// and Verifying Concurrent Objects", Journal of Parallel and Distributed Computing 17 (1993), with
-// the memory of places already visited of G. Lowe, "Testing for Linearizability", Concurrency and
+// A history is a set of finished operations, each with its answer and two tickets, one drawn before
+// the call and one after the return. It is linearizable when there is an order of the operations
+// that keeps "a returned before b was called" and in which an exact model, used by one thread,
+// would have given the same answers. The search is that of J. M. Wing and C. Gong, "Testing and
+// Verifying Concurrent Objects", Journal of Parallel and Distributed Computing 17 (1993), with the
+// memory of visited states from G. Lowe, "Testing for Linearizability", Concurrency and
 // Computation: Practice and Experience 29 (2017): what may still follow depends only on which
-// operations are done and on the model's content, so a pair of both is tried once.
+// operations are done and on the model's content, so each such pair is tried only once.
 //
 // The model is a multiset over key classes: keys that no filter can tell apart, since their
 // fingerprints, phases and homes are equal. Two classes with equal fingerprint and phase whose
@@ -21,10 +21,11 @@
 //                some class has so many copies that they cannot step aside for each other or for
 //                another class
 //   erase        of a class with copies is true; of a class without copies and without copies of
-//                its partner false; in between no key may be erased that is not there
+//                its partner false. In between, the caller must not erase: the key may not be
+//                stored
 //
-// Tickets come from one counter that all threads raise (history_runner.h): so their order is one
-// that the memory model knows of, and no clock of one core has to agree with that of another.
+// Tickets come from one counter that all threads raise (history_player.h). So the memory model
+// defines their order, and the clocks of different cores need not agree.
 #ifndef NESTLINE_TESTS_CONCURRENT_HISTORY_H_
 #define NESTLINE_TESTS_CONCURRENT_HISTORY_H_
 
@@ -39,7 +40,7 @@
 namespace nestline::test {
 
 inline constexpr std::size_t kMostClasses = 8;
-inline constexpr std::size_t kMostOperations = 64;  // of one history: a word of bits
+inline constexpr std::size_t kMostOperations = 64;  // of one history: they fit a word of bits
 inline constexpr int kNoPartner = -1;
 
 // Copies of each class.
@@ -80,7 +81,7 @@ struct Operation {
 
 struct History {
   std::uint64_t seed = 0;
-  std::string scene;  // what it was played on
+  std::string scene;  // the scene that it was played on
   std::vector<KeyClass> classes;
   Copies copies{};           // at the beginning
   std::uint64_t others = 0;  // keys of no class, at the beginning
@@ -89,8 +90,8 @@ struct History {
   std::vector<Operation> operations;
 };
 
-// Whether the history is linearizable; if not, `reason` becomes a report for a person: the history
-// by start, and how far the longest order came.
+// Whether the history is linearizable. If not, `reason` becomes a report for people: the history in
+// the order of starts, and how far the longest order came.
 bool is_linearizable(const History& history, std::string* reason = nullptr);
 
 std::string to_string(const History& history);

@@ -1,5 +1,5 @@
-// The history checker itself: histories written by hand, a filter behind a mutex, which must pass,
-// and wrappers that are broken in the ways that a protocol can be broken, which must be caught.
+// Tests the history checker itself, with histories written by hand, with a filter behind a mutex,
+// which must pass, and with wrappers that are broken as a protocol can be broken, which must fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ TEST(HistoryChecker, PartnersMayAnswerForEachOther) {
       history_of({at(1, 2, Kind::insert, 0, Outcome::stored), at(3, 4, Kind::count, 1, 2u)})));
   EXPECT_FALSE(is_linearizable(
       history_of({at(1, 2, Kind::insert, 0, Outcome::stored), at(3, 4, Kind::count, 0, 0u)})));
-  // A match that nothing explains.
+  // A match without an explanation.
   EXPECT_FALSE(is_linearizable(history_of(
       {at(1, 2, Kind::insert, 0, Outcome::stored), at(3, 4, Kind::may_contain, 2, 1u)})));
 }
@@ -92,7 +92,7 @@ TEST(HistoryChecker, UniqueUpdateAndErase) {
                                   at(4, 6, Kind::erase, 2, 1u)})));
   EXPECT_FALSE(is_linearizable(
       history_of({at(1, 2, Kind::insert, 2, stored), at(3, 4, Kind::erase, 2, 0u)})));
-  // While 0 is replaced by 2, neither both are there nor none of them.
+  // While 2 replaces 0, there is never a time when both or neither are stored.
   const auto seen = [&](std::uint8_t first, std::uint8_t second, unsigned answer) {
     return history_of({at(1, 2, Kind::insert, 0, stored), at(3, 8, Kind::update, 2, stored, 0),
                        at(4, 5, Kind::count, first, answer),

@@ -20,7 +20,7 @@ void spin(std::uint64_t times) {
 }
 
 void perturb(int point) {
-  // A generator of the thread's own; where it starts does not matter.
+  // The thread's own generator; its start does not matter.
   thread_local std::uint64_t state = std::hash<std::thread::id>()(std::this_thread::get_id()) | 1;
   state ^= state << 13;
   state ^= state >> 7;

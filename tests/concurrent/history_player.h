@@ -1,4 +1,4 @@
-// One thread's part in a history: random steps, done on a filter and written down.
+// One thread's part in a history: performs random steps on a filter and records them.
 #ifndef NESTLINE_TESTS_CONCURRENT_HISTORY_PLAYER_H_
 #define NESTLINE_TESTS_CONCURRENT_HISTORY_PLAYER_H_
 
@@ -16,17 +16,17 @@
 
 namespace nestline::test {
 
-// Busy for a moment.
+// Keeps the processor busy for a moment.
 void spin(std::uint64_t times);
 
 // A random short wait of the calling thread: nothing, some spinning, or a yield.
 void perturb(int point);
-// A longer one, where other threads shall do several operations meanwhile.
+// A longer wait, in which other threads should do several operations.
 void linger();
 
 // Tickets: an operation whose `end` is below the `start` of another happened before it. On the
-// processor both are full barriers; ThreadSanitizer is told nothing of the order, so that it sees
-// races that the tickets would hide.
+// processor both are full barriers; ThreadSanitizer does not learn of the order, so it sees races
+// that the tickets would hide.
 class Tickets {
  public:
   std::uint64_t draw() {
@@ -61,7 +61,7 @@ class Player {
   Player(F& filter, const Scene& scene, Tickets& tickets, int thread, int threads)
       : filter_(filter), scene_(scene), tickets_(tickets), thread_(thread) {
     operations_.reserve(kMostOperations);
-    // The copies that are there at the beginning are dealt to the threads.
+    // Distributes the copies of the beginning among the threads.
     for (std::size_t key = 1; key < scene.classes.size(); ++key) {
       const int copies = scene.copies[key];
       const int extra = (thread + static_cast<int>(key)) % threads < copies % threads ? 1 : 0;
@@ -84,7 +84,7 @@ class Player {
     operation.kind = step.kind;
     operation.key = step.key;
     operation.old_key = step.old_key;
-    // What a thread may not do it replaces by something harmless.
+    // Replaces what a thread must not do by something harmless.
     if (step.kind == Kind::erase && !may_erase(step.key)) operation.kind = Kind::may_contain;
     if (step.kind == Kind::update && own_[step.old_key] == 0) operation.kind = Kind::insert_unique;
     const Hash key = hash(step.key, step.copy);
@@ -220,7 +220,7 @@ class Player {
     }
     const std::uint64_t end = tickets_.draw();
     for (unsigned i = 0; i < step.batch; ++i) {
-      // Why a key of a batch was not stored is not told; it has changed nothing then.
+      // A batch does not say why it did not store a key; the key has changed nothing then.
       if (step.kind == Kind::insert && answers[i] == 0) continue;
       parts[i].thread = static_cast<std::uint8_t>(thread_);
       parts[i].answer = answers[i];

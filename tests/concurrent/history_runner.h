@@ -40,7 +40,7 @@ class SpinBarrier {
   std::atomic<unsigned> round_{0};
 };
 
-// Threads that run one piece of work after the other together.
+// Threads that together run one piece of work after the other.
 class Crew {
  public:
   Crew();
@@ -55,7 +55,7 @@ class Crew {
   void wake(int threads);
 
   const std::function<void(int)>* work_ = nullptr;
-  bool leaving_ = false;  // read, as work_ is, after rounds_ has been raised
+  bool leaving_ = false;  // like work_, read after rounds_ has been raised
   std::array<std::atomic<unsigned>, kMostThreads> rounds_{};  // of each thread
   std::atomic<int> done_{0};
   std::vector<std::thread> threads_;
@@ -97,7 +97,7 @@ class Stage {
     }
     Operation look;
     look.kind = Kind::snapshot;
-    look.thread = kMostThreads;  // the one that checks
+    look.thread = kMostThreads;  // the checking thread
     look.start = tickets_.draw();
     players_[0].describe(*filter_, look.copies);
     look.others = filter_->size();

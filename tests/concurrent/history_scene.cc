@@ -117,7 +117,7 @@ class Builder {
     scene_.fillers.push_back(hash);
     return true;
   }
-  // Fills until the block has no free slot.
+  // Fills the block until it has no free slot.
   void fill_up(std::uint64_t block) {
     for (int tries = 0; tries < 200 && free_slots(filter(), block) > 0; ++tries) fill(block);
   }
@@ -254,7 +254,7 @@ Scene make_scene(Family family, int bits, std::uint64_t seed) {
       build_crowded(builder, random, 0.5, options.max_capacity == 0 ? 0.97 : 1.5);
       break;
     case Family::clearing:
-      // A thread cannot know what clear leaves of its keys, so none is anybody's own.
+      // A thread cannot know which of its keys clear leaves, so no thread owns any key.
       for (int i = 0; i < 4; ++i) builder.add_class(builder.smith().any_block(), true);
       builder.fill_to(0.9);
       for (int i = 0; i < 4; ++i) builder.store(1 + random() % 4);

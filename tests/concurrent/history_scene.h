@@ -1,8 +1,9 @@
-// Scenes that histories are played on: small filters in the states that are hard on a protocol, and
-// a few tracked keys whose hashes are made so that they meet.
+// The scenes of histories: small filters in states that are hard for a protocol, with a few tracked
+// keys whose hashes are made so that the keys meet.
 //
-// Class 0 of a scene stands for the fillers, which nobody inserts or erases: each of them must be
-// found at every instant, wherever it is being moved. The other classes are tracked one by one.
+// Class 0 of a scene stands for the fillers, which no thread inserts or erases. Each of them must
+// be found at every instant, even while it is being moved. The other classes are tracked one by
+// one.
 #ifndef NESTLINE_TESTS_CONCURRENT_HISTORY_SCENE_H_
 #define NESTLINE_TESTS_CONCURRENT_HISTORY_SCENE_H_
 
@@ -69,8 +70,8 @@ struct Scene {
   std::vector<std::uint64_t> fillers;
   std::vector<KeyClass> classes;
   std::vector<std::vector<std::uint64_t>> hashes;  // of each class but 0: several keys
-  // Keys of a loose class may be erased by anybody at any time. Those of the others are erased, and
-  // replaced by update, only by the thread that put them there.
+  // Any thread may erase keys of a loose class at any time. Keys of the other classes are erased,
+  // or replaced by update, only by the thread that inserted them.
   std::vector<bool> loose;
   Copies copies{};
   std::optional<Filter> addition;  // for merge

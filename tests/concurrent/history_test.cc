@@ -1,7 +1,7 @@
 // ConcurrentFilter is linearizable: random histories of two to four threads on few keys, at each
-// width, in each family of scenes (history_scene.h). And the test has teeth: when readers trust
-// what they saw without comparing headers, or writers give the old header of a changed block back,
-// it fails, at random and in the one construct that shows why they may not.
+// width, in each family of scenes (history_scene.h). The test can fail: it does when readers
+// trust what they saw without comparing headers, and when writers give a changed block its old
+// header back, both in random histories and in the one construct that shows why they must not.
 //
 // Linked with nestline_hooked, whose readers and writers stop for a moment at the points that
 // lib/place/test_hooks.h names.
@@ -55,7 +55,7 @@ class Hooks {
   Hooks& operator=(const Hooks&) = delete;
 };
 
-// Fewer where the writers are made to wait: each time takes as long as hundreds of operations.
+// Fewer histories where writers have to wait: each wait takes as long as hundreds of operations.
 std::uint64_t histories(Family family) {
   const bool waits =
       family == Family::growing || family == Family::clearing || family == Family::whole;
@@ -121,7 +121,7 @@ TEST_P(BrokenProtocol, ChangesWithoutANewVersionAreCaught) { expect_caught(Fault
 class Stop {
  public:
   Stop() { stopped_ = released_ = false; }
-  // The next time that the calling thread comes to `point`, it stops.
+  // Makes the calling thread stop the next time that it comes to `point`.
   static void arm(int point) { armed_ = point; }
   static void at_point(int point) {
     if (point != armed_) return;
@@ -227,7 +227,7 @@ TEST_P(BrokenProtocol, AKeyThatChangesPlacesBehindTheReader) {
       EXPECT_TRUE(filter.erase(y));
       Stop::release();
       reader.join();
-      // x was there all the time.
+      // x was stored all the time.
       EXPECT_EQ(found, fault == Fault::none);
       EXPECT_TRUE(filter.may_contain(x));
       const Filter frozen = std::move(filter).freeze();

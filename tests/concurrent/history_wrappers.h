@@ -1,5 +1,5 @@
-// Filters for several threads to test the history checker on: one that is right, and some that are
-// broken in the ways that a protocol can be broken.
+// Filters for several threads, to test the history checker: one that is right, and some that are
+// broken as a protocol can be broken.
 #ifndef NESTLINE_TESTS_CONCURRENT_HISTORY_WRAPPERS_H_
 #define NESTLINE_TESTS_CONCURRENT_HISTORY_WRAPPERS_H_
 
@@ -19,7 +19,8 @@
 
 namespace nestline::test {
 
-// A filter behind a mutex: right, and the base of what is wrong in one operation.
+// A filter behind a mutex. It is right, and the base of the filters that are wrong in one
+// operation.
 class MutexFilter {
  public:
   explicit MutexFilter(Filter&& filter) : filter_(std::move(filter)) {}
@@ -169,7 +170,7 @@ class InsertFirst : public MutexFilter {
   }
 };
 
-// Two threads may both be told that they erased the only copy.
+// Two threads may both get the answer that they erased the only copy.
 class DoubleErase : public MutexFilter {
  public:
   using MutexFilter::erase;
@@ -198,7 +199,7 @@ class MovesInTheOpen : public MutexFilter {
   }
 };
 
-// The size of one instant with the content of another.
+// Gives the size of one instant with the content of another.
 class TornSnapshot : public MutexFilter {
  public:
   using MutexFilter::MutexFilter;

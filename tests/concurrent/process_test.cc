@@ -1,5 +1,5 @@
-// ConcurrentFilter and what a process may do around it: fork, signals, cancellation, and threads
-// that begin to use it when there is no memory left.
+// ConcurrentFilter under what a process may do: fork, signals, cancellation, and threads that begin
+// to use it when no memory is left.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -54,11 +54,11 @@ bool holds_all(const AnyFilter& filter) {
   return true;
 }
 
-// Calls work() in a child process; its result, or -1 when the child did not come to its end.
+// Calls work() in a child process. Returns its result, or -1 when the child did not finish.
 int in_child(const std::function<int()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(120);  // should it hang
+    ::alarm(120);  // in case it hangs
     ::_exit(work());
   }
   int status = 0;
@@ -68,7 +68,7 @@ int in_child(const std::function<int()>& work) {
 
 TEST(ProcessTest, TheChildOfAQuietProcessUsesTheFilter) {
   ConcurrentFilter filter = filled_filter();
-  // Threads that have used it, and rest at the moment of fork.
+  // Threads that have used it and are idle at the moment of fork.
   std::barrier rest(3);
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t) {
@@ -120,7 +120,7 @@ TEST(ProcessTest, TheChildOfABusyProcessUsesASnapshot) {
   EXPECT_TRUE(holds_all(filter));
 }
 
-// What a handler asks and finds.
+// What a handler looks up, and its answers.
 struct Handler {
   static inline const ConcurrentFilter* filter = nullptr;
   static inline std::atomic<std::uint64_t> calls{0};
@@ -148,7 +148,7 @@ TEST(ProcessTest, AHandlerAsksAFilterThatTheThreadIsNotIn) {
   std::thread worker([&] {
     ConcurrentFilter::register_thread();
     registered = true;
-    // In the middle of changes, questions and growth.
+    // In the middle of changes, lookups and growth.
     for (std::uint64_t key = kKeys; Handler::calls < kCalls; ++key) {
       if (!changed.insert(key) || !changed.may_contain(key) || !changed.erase(key)) ++wrong;
       if (key % 1000 != 0) continue;
@@ -169,7 +169,7 @@ TEST(ProcessTest, AHandlerAsksAFilterThatTheThreadIsNotIn) {
   EXPECT_TRUE(holds_all(asked));
 }
 
-// Waits until a thread of this process sleeps in a call of the system; false if it never does.
+// Waits until a thread of this process sleeps in a system call; false if none does in time.
 bool await_sleep(pid_t thread) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (std::chrono::steady_clock::now() < end) {
@@ -192,7 +192,7 @@ TEST(ProcessTest, ACancelledThreadEndsAfterTheCall) {
   Cancelled shared;
   pthread_t thread{};
   {
-    // Who grows waits for this section to end.
+    // A thread that grows waits for this section to end.
     const ReadSection section;
     ASSERT_EQ(::pthread_create(
                   &thread, nullptr,
@@ -213,13 +213,13 @@ TEST(ProcessTest, ACancelledThreadEndsAfterTheCall) {
   ASSERT_EQ(::pthread_join(thread, &result), 0);
   EXPECT_EQ(result, PTHREAD_CANCELED);
   EXPECT_TRUE(shared.grown);
-  // Nothing was left locked.
+  // Nothing is left locked.
   EXPECT_TRUE(shared.filter.grow());
   EXPECT_TRUE(shared.filter.insert(kKeys));
   EXPECT_TRUE(holds_all(shared.filter));
 }
 
-// Lets this process have no more memory than it has.
+// Prevents this process from getting more memory.
 bool forbid_memory() {
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -228,11 +228,11 @@ bool forbid_memory() {
   return ::setrlimit(RLIMIT_AS, &limits) == 0;
 }
 
-// So many threads at a time need more than liburcu's first piece of memory.
+// This many threads at a time need more than liburcu's first piece of memory.
 constexpr int kThreads = 40;
 
-// Begins kThreads threads, forbids memory and calls work(thread) in each; whether all were true.
-// `ahead`: they register first.
+// Starts kThreads threads, forbids more memory and calls work(thread) in each. True if all were
+// true. `ahead`: they register first.
 bool without_memory(bool ahead, const std::function<bool(int)>& work) {
   std::barrier line(kThreads + 1);
   std::atomic<int> good = 0;
@@ -243,7 +243,7 @@ bool without_memory(bool ahead, const std::function<bool(int)>& work) {
       line.arrive_and_wait();
       line.arrive_and_wait();
       good += work(t);
-      line.arrive_and_wait();  // all at a time
+      line.arrive_and_wait();  // all at once
     });
   }
   line.arrive_and_wait();

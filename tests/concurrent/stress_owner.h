@@ -1,9 +1,9 @@
 // What the stress tests are made of: threads that own keys.
 //
 // Only its owner inserts and erases a key, so the owner knows every answer about it: a stored key
-// is found, its count is at least the copies stored, erasing it is true. Others know it too while
-// the key's stamp is odd and stays the same: the owner makes it odd when an insert has returned,
-// and even before it takes a copy away.
+// is found, its count is at least the number of copies, erasing it is true. Other threads know that
+// a key is stored while its stamp is odd and stays the same: the owner makes it odd after an insert
+// has returned, and even before it erases a copy.
 #ifndef NESTLINE_TESTS_CONCURRENT_STRESS_OWNER_H_
 #define NESTLINE_TESTS_CONCURRENT_STRESS_OWNER_H_
 
@@ -28,7 +28,7 @@ namespace nestline::test {
 
 using Clock = std::chrono::steady_clock;
 
-// This share of the time that all stress tests together may take: NESTLINE_STRESS_SECONDS, or 3 s.
+// This share of the time for all stress tests together: NESTLINE_STRESS_SECONDS, or 3 s.
 inline std::chrono::duration<double> stress_time(double share) {
   const char* const text = std::getenv("NESTLINE_STRESS_SECONDS");
   const double seconds = text == nullptr ? 3 : std::strtod(text, nullptr);
@@ -48,8 +48,8 @@ class Owner {
         stamps_(std::make_unique<std::atomic<std::uint32_t>[]>(keys)),
         random_(number) {}
 
-  // One random operation on an own key, or a question about others' keys. `target`: how many copies
-  // this thread should have in the filter.
+  // Does one random operation on a key of its own, or looks up a key of another owner. `target`:
+  // how many copies this thread should have in the filter.
   void step(std::uint64_t target, std::span<const std::unique_ptr<Owner>> all) {
     const std::uint64_t what = random_() % 16;
     if (what < 8) {
@@ -66,7 +66,7 @@ class Owner {
     ++steps_;
   }
 
-  // What the owner knows, asked in every way. F: ConcurrentFilter, Filter.
+  // Checks what the owner knows, by every kind of lookup. F: ConcurrentFilter, Filter.
   template <class F>
   void check_all(const F& filter) const {
     std::vector<std::uint8_t> found(keys().size());
@@ -152,7 +152,7 @@ class Owner {
       ASSERT_EQ(outcome, Outcome::present);
     } else if (outcome == Outcome::stored) {
       added(i);
-    } else if (!unique || outcome != Outcome::present) {  // present: somebody looks the same
+    } else if (!unique || outcome != Outcome::present) {  // present: another key looks the same
       check_failed(outcome);
     }
   }
@@ -180,7 +180,7 @@ class Owner {
     }
   }
 
-  // A run of keys of which each may get, or lose, a copy.
+  // A run of keys; each may get, or lose, a copy.
   template <typename May>
   std::vector<std::size_t> choose(May&& may) {
     std::vector<std::size_t> chosen;
@@ -226,7 +226,7 @@ class Owner {
     ASSERT_GE(count, copies_[i]);
   }
 
-  // Asks about a key, or all keys at once, of another owner.
+  // Looks up one key, or all keys at once, of another owner.
   void ask_other(const Owner& other) {
     const std::uint64_t how = random_() % 8;
     if (how == 0) {
@@ -264,7 +264,7 @@ class Owner {
   std::uint64_t refused_ = 0;
 };
 
-// Runs work(i) in so many threads, and waits for all of them.
+// Runs work(i) in each of the threads, and waits for all of them.
 template <typename Work>
 void run_threads(std::size_t count, Work&& work) {
   std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
-// Many threads on small, nearly full filters, each with keys of its own, so that every answer about
-// a key can be asserted while everything happens at once. NESTLINE_STRESS_SECONDS says how long all
-// tests together may take (3); failures print what is needed to look closer, but what the threads
-// did cannot be repeated.
+// Many threads on small, nearly full filters. Each thread has its own keys, so that every answer
+// about a key can be checked while everything happens at once. NESTLINE_STRESS_SECONDS says how
+// long all tests together may take (default: 3). A failure prints what helps to find the cause, but
+// what the threads did cannot be repeated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void check_blocks(const Filter& filter, std::uint64_t keys) {
 // What else happens while the owners work.
 enum class Beside { nothing, growing, looking };
 
-// Owners on one filter until the time is over; then everything that can be known of it.
+// Runs owners on one filter until the time is over, then checks everything that is known about it.
 template <typename Key>
 void stress(const Options& options, double load, Beside beside,
             std::chrono::duration<double> time) {
@@ -78,7 +78,7 @@ void stress(const Options& options, double load, Beside beside,
   for (std::size_t i = 0; i < kThreads; ++i) {
     owners.push_back(std::make_unique<Owner<Key>>(filter, i + 1, target(1.2) + 40));
   }
-  // Stored from the beginning to the end by nobody's owner.
+  // Keys without an owner, stored from the beginning to the end.
   const Keys<Key> standing(target(0.2) + 2, std::uint64_t{99} << 32);
   std::uint64_t others = filter.insert(standing.all());
   ASSERT_EQ(others, standing.all().size());
@@ -96,11 +96,11 @@ void stress(const Options& options, double load, Beside beside,
         try {
           filter.merge(addition);
           ++others;
-          // Out again, so that there are not more and more copies.
+          // Erase them again, so that there are not more and more copies.
           ASSERT_TRUE(filter.erase(standing.all().front()));
           --others;
         } catch (const std::length_error&) {
-          // Full just now.
+          // The filter is full at the moment.
         }
       } else if (beside != Beside::nothing) {
         std::vector<std::vector<std::uint32_t>> before;
@@ -238,7 +238,7 @@ TEST(StressMore, ThreadsThatExitAndSeveralFilters) {
   EXPECT_EQ(size, stored);
 }
 
-// Of all threads that insert a key if it is not there, one stores it.
+// When many threads insert a key if it is not stored, one of them stores it.
 TEST(StressMore, OneStoresAUniqueKey) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(stress_time(0.06));
   std::uint64_t first = 0;
@@ -271,7 +271,7 @@ TEST(StressMore, OneStoresAUniqueKey) {
   } while (Clock::now() < end && !testing::Test::HasFatalFailure());
 }
 
-// A full filter says so to every writer, soon, and holds what it promised.
+// A full filter soon reports `full` to every writer, and holds at least its capacity.
 TEST(StressMore, AFullFilterAnswersFull) {
   for (const int bits : {8, 12, 16}) {
     for (const std::uint64_t blocks : {1u, 3u, 8u, 40u}) {
@@ -296,7 +296,7 @@ TEST(StressMore, AFullFilterAnswersFull) {
   }
 }
 
-// Questions come to an end beside writers that never leave a block alone, and the other way round.
+// Lookups end even beside writers that never leave a block alone, and the other way round.
 TEST(StressMore, ReadersAndWritersBothGetOn) {
   for (const int bits : {8, 12, 16}) {
     SCOPED_TRACE(std::to_string(bits) + " bits");
@@ -330,7 +330,7 @@ TEST(StressMore, ReadersAndWritersBothGetOn) {
   }
 }
 
-// Two filters merged into each other, beside writers: no thread waits for ever.
+// Two filters are merged into each other, beside writers: no thread waits for ever.
 TEST(StressMore, MergesCrosswise) {
   const Options options = {.capacity = 2000, .bits = 16};
   std::array<ConcurrentFilter, 2> filters{ConcurrentFilter(options), ConcurrentFilter(options)};

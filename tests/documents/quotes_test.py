@@ -1,4 +1,4 @@
-"""What README.md and docs/ quote stands in a file that tests build or run.
+"""Checks that what README.md and docs/ quote is in a file that tests build or run.
 
 A program in a document follows a comment that names its file:
 
@@ -6,7 +6,7 @@ A program in a document follows a comment that names its file:
     ```cpp
 
 The quotation is a run of lines of that file, whatever its indentation. Programs in C++, C, Python and
-CMake have to be quotations; commands of a shell may be.
+CMake must be quotations; shell commands may be.
 
 Links to files and to headings of our documents must lead somewhere.
 """
@@ -28,7 +28,7 @@ def lines_of(text):
 
 
 def is_quoted(quotation, text):
-    """Whether the lines stand in the text one after the other, all moved by as many blanks."""
+    """Whether the lines are in the text one after the other, all shifted by as many blanks."""
     wanted = lines_of(quotation)
     lines = text.splitlines()
     return any(
@@ -37,7 +37,7 @@ def is_quoted(quotation, text):
 
 
 def anchors(path):
-    """The names that headings of a document have in links."""
+    """The names of a document's headings in links."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 

@@ -1,4 +1,4 @@
-"""The shell example of README.md does what its comments say.
+"""Checks that the shell example of README.md does what its comments say.
 
 NESTLINE names the command.
 """

@@ -1,5 +1,5 @@
-// The file format: the golden files are read as ever, and whatever is wrong with a file is refused
-// with a cause that says so. Files on disks are in io_test.cc.
+// The file format: the golden files are read as before, and a wrong file is refused with a cause
+// that says what is wrong. io_test.cc tests files on disks.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -30,7 +30,7 @@ Bytes read_golden(const char* name) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The error with which the bytes are refused.
+// The error that the bytes cause.
 FormatError refusal(const Bytes& bytes) {
   try {
     const Filter filter = from_bytes(bytes);
@@ -100,7 +100,8 @@ TEST_P(GoldenTest, IsReadAndAnsweredAsEver) {
   EXPECT_EQ(to_bytes(filter), file);
 }
 
-// Also where inserts put keys: replicas that are fed the same operations hold the same bytes.
+// Inserts must put keys into the same places too: replicas that get the same operations must hold
+// the same bytes.
 TEST_P(GoldenTest, IsBuiltTheSameAgain) {
   const Filter filter = golden::build(GetParam());
   EXPECT_EQ(filter.size(), GetParam().integers + GetParam().strings + GetParam().hashes);
@@ -156,7 +157,7 @@ TEST(Damage, EveryFlippedBitIsRefused) {
   for (const std::uint32_t bits : {8u, 12u, 16u}) {
     Bytes file = small_file(bits);
     for (std::size_t at = 0; at < file.size(); ++at) {
-      // All bits where something stands, one where there are only zeros.
+      // All bits where there is data, one where there are only zeros.
       const bool zeros = at >= kFieldsEnd && at < kHeaderChecksumAt;
       for (unsigned bit = zeros ? at % 8 : 0; bit < 8; bit += zeros ? 8 : 1) {
         file[at] ^= std::byte(1u << bit);
@@ -193,7 +194,7 @@ TEST(Damage, WhatIsNoFilterIsNamed) {
   expect_refusal(Bytes(5000, std::byte{'a'}), 0, "not a nestline filter");
   expect_refusal(Bytes(3, std::byte{'a'}), 0, "not a nestline filter");
   expect_refusal(changed(good, [](Bytes& f) { f[0] = std::byte{0x0e}; }), 0, "not a nestline");
-  // \r\n became \n, as when a text is brought from one system to another; and the other way round.
+  // \r\n became \n, as when a text moves from one system to another; and the other way round.
   expect_refusal(changed(good, [](Bytes& f) { f.erase(f.begin() + 4); }), 4, "as text");
   expect_refusal(changed(good, [](Bytes& f) { f.insert(f.begin() + 7, std::byte{'\r'}); }), 7,
                  "as text");
@@ -222,7 +223,7 @@ TEST(Damage, OtherVersionsAreNamed) {
       f.resize(length);
     });
   };
-  // Whatever follows may be different in a later version, also how long it is.
+  // In a later version everything that follows may differ, even its length.
   for (const std::size_t length : {std::size_t{16}, std::size_t{100}, good.size()}) {
     expect_refusal(with(kFormatVersionAt, 2, length), kFormatVersionAt,
                    "format version is 2, but this library reads version 1; use a newer nestline");
@@ -279,10 +280,10 @@ TEST(Hostile, FieldsOutOfRangeAreRefused) {
   }
 }
 
-// A header that tells of more memory than there is: refused by the length of the input, before
-// anything is allocated. 2^40 blocks are 64 TiB.
+// A header that claims more memory than there is: the length of the input shows it, before anything
+// is allocated. 2^40 blocks are 64 TiB.
 TEST(Hostile, HugeLengthsAreRefusedAtOnce) {
-  const std::clock_t start = std::clock();  // what is computed here, not what others do
+  const std::clock_t start = std::clock();  // processor time of this process only
   for (std::uint64_t blocks = 1; blocks <= std::uint64_t{1} << 40; blocks *= 2) {
     Bytes file = make_empty_file({16, 1, 0, 0, 0, 1, 0});
     if (blocks == 1) continue;
@@ -304,7 +305,7 @@ TEST(Hostile, TrailingBytesAreRefused) {
   }
 }
 
-// All checksums are right, the blocks are not as a filter leaves them.
+// All checksums are right, but no filter leaves such blocks.
 TEST(Hostile, BlocksThatNoFilterHasAreRefused) {
   const auto refused = [](std::uint32_t bits, std::size_t at, std::byte value, const char* part) {
     Bytes blocks(2 * kBlock);

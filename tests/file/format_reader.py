@@ -3,8 +3,8 @@
 
     format_reader.py FILE [KEY...]
 
-Prints what the header says, and for each key, taken as a string, and as an integer too when it is
-one, whether it may be in the filter. format_test.py compares the answers with the library's.
+Prints what the header says. For each key, prints whether it may be in the filter: as a string, and
+also as an integer if it is one. format_test.py compares the answers with the library's.
 """
 
 import struct
@@ -44,7 +44,7 @@ def expect(good, message):
 
 
 class Reader:
-    """A filter in the bytes of a file. Raises BadFile when they are not one."""
+    """A filter in the bytes of a file. Raises BadFile when the bytes are not a filter."""
 
     def __init__(self, data):
         self.data = data

@@ -1,7 +1,7 @@
-"""Whether docs/FORMAT.md is right: the reader that was written from it must give the library's answers.
+"""Tests docs/FORMAT.md: the reader that was written from it must give the library's answers.
 
 The golden files come with the answers that the library gave (golden.h). When the environment
-variable NESTLINE names the command, files that it makes now are compared too.
+variable NESTLINE names the command, the test also compares files that the command makes now.
 """
 
 import os
@@ -40,7 +40,7 @@ class Golden(unittest.TestCase):
                     self.assertEqual([int(count(i) > 0) for i in range(ASKED)], expected)
 
     def test_some_keys_are_away_from_home(self):
-        """Otherwise the comparison would say nothing of alternates."""
+        """Otherwise the comparison would show nothing about alternates."""
         for name in NAMES:
             reader = Reader(read(name))
             marks = [reader.data[4096 + 64 * block + 60] for block in range(reader.blocks)]
@@ -72,7 +72,7 @@ class Damage(unittest.TestCase):
 
 class Checksum(unittest.TestCase):
     def test_vectors(self):
-        """Against libxxhash 0.8.1, for every way that the length chooses."""
+        """Against libxxhash 0.8.1, for every code path that depends on the length."""
         text = bytes(i * 7 & 0xFF for i in range(3000))
         for size, seed, expected in VECTORS:
             with self.subTest(size=size, seed=seed):

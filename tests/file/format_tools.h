@@ -1,8 +1,8 @@
-// The file format as tests need it: building files field by field, and making changed ones whole
-// again, so that damage gets behind the checksums.
+// The file format as tests need it: builds files field by field, and repairs the checksums of
+// changed files, so that damage gets past the checksums.
 //
-// Written from docs/FORMAT.md on public functions only, not from the library's own code: where the
-// two differ, a test fails.
+// Written from docs/FORMAT.md with public functions only, not from the library's own code. Where
+// the two differ, a test fails.
 #ifndef NESTLINE_TESTS_FILE_FORMAT_TOOLS_H_
 #define NESTLINE_TESTS_FILE_FORMAT_TOOLS_H_
 

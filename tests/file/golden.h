@@ -1,7 +1,7 @@
 // The golden files: filters of fixed content for each width, kept as tests/file/golden/NAME.nest
 // beside the library's answers in NAME.answers. make_corpus.cc wrote them; they are never written
 // again, since every later version must read them and give the same answers. file_format_test.cc
-// holds the library to them and format_test.py the reader that was written from FORMAT.md.
+// checks the library with them, and format_test.py the reader that was written from FORMAT.md.
 #ifndef NESTLINE_TESTS_FILE_GOLDEN_H_
 #define NESTLINE_TESTS_FILE_GOLDEN_H_
 

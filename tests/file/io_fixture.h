@@ -1,4 +1,4 @@
-// What the tests of files share: a folder of their own, and comparing filters.
+// What the tests of files share: a folder of their own, and comparisons of filters.
 #ifndef NESTLINE_TESTS_FILE_IO_FIXTURE_H_
 #define NESTLINE_TESTS_FILE_IO_FIXTURE_H_
 
@@ -71,7 +71,8 @@ inline Filter filled(int bits, std::uint64_t capacity, std::size_t keys) {
   return filter;
 }
 
-// Both say the same of themselves and of every key, alone and in batches. F: Filter, MappedFilter.
+// Checks that both describe themselves alike and give the same answer for every key, alone and in
+// batches. F: Filter, MappedFilter.
 template <typename F>
 void expect_same(const Filter& one, const F& other) {
   EXPECT_EQ(one.size(), other.size());

@@ -1,5 +1,5 @@
-// Filters in files: what is saved is loaded and mapped again, and what is damaged is refused. How
-// files are replaced is in save_test.cc; what a file may contain is in file_format_test.cc.
+// Filters in files: saved filters are loaded and mapped again, and damaged files are refused.
+// save_test.cc tests how files are replaced, file_format_test.cc what a file may contain.
 #include "nestline/io.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST_F(IoTest, WhatIsSavedIsLoadedAndMapped) {
       (void)filter.insert("a string");
       (void)filter.insert(Hash{7});
       check();
-      // On until the first key that does not fit.
+      // Continues until the first key that does not fit.
       for (std::uint64_t key = 0; filter.insert(key); ++key) continue;
       check();
       filter.clear();
@@ -61,7 +61,8 @@ TEST_F(IoTest, WhatIsLoadedGoesOnAsTheOriginalWould) {
   EXPECT_EQ(to_bytes(filter), to_bytes(copy));
 }
 
-// Through every doubling, as a file, as bytes and mapped; the file goes on growing as the original.
+// Through every doubling, as a file, as bytes and mapped. The loaded filter grows as the original
+// does.
 TEST_F(IoTest, GrownFiltersAreKept) {
   for (const int bits : {8, 12, 16}) {
     Filter filter({.capacity = 300, .bits = bits, .max_capacity = 2000, .seed = 6});
@@ -153,7 +154,7 @@ TEST_F(IoTest, DamagedFilesAreRefused) {
   refused([&] { MappedFilter::open(file).verify(); }, good.size() - 16);
 }
 
-// Of blocks that are not what was written, answers may be wrong, but nothing worse.
+// If blocks are not what was written, answers may be wrong, but nothing worse happens.
 TEST_F(IoTest, MappedGarbageIsAnswered) {
   for (const std::uint32_t bits : {8u, 12u, 16u}) {
     Bytes blocks(64 * 1000);

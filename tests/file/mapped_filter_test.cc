@@ -109,8 +109,8 @@ std::vector<std::size_t> places() {
 
 TEST_P(MappedFilterTest, NoFlippedBitHidesAKey) {
   make(kSmall);
-  int refused = 0;  // by those who look at their first question
-  int hidden = 0;   // from those who never look
+  int refused = 0;  // by filters that check at the first lookup
+  int hidden = 0;   // keys missed by filters that never check
   unsigned bit = 0;
   for (const std::size_t at : places()) {
     SCOPED_TRACE(at);
@@ -146,7 +146,7 @@ TEST_P(MappedFilterTest, ADamagedSectionAnswersMaybeAndTheOthersAsEver) {
     const std::size_t begin = format_tools::kHeader + section * format_tools::kSection;
     flip(begin + 70, 4);
     const MappedFilter mapped = MappedFilter::open(file_);
-    EXPECT_FALSE(mapped.damage());  // nobody has looked yet
+    EXPECT_FALSE(mapped.damage());  // nothing has been checked yet
     expect_no_miss(mapped);
 
     std::vector<std::uint8_t> found(strangers.size());
@@ -181,7 +181,7 @@ TEST_P(MappedFilterTest, ADamagedSectionAnswersMaybeAndTheOthersAsEver) {
   }
 }
 
-// Also the keys at home in the other sections whose alternates were in this one.
+// Includes the keys at home in other sections whose alternates are in this one.
 TEST_P(MappedFilterTest, ASectionOfZerosHidesNoKey) {
   make(kLarge);
   {

@@ -1,4 +1,4 @@
-// A mapped file that several threads ask, and so check, at the same time.
+// Several threads look up keys in a mapped file, and so check it, at the same time.
 #include <gtest/gtest.h>
 
 #include <array>

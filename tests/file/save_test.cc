@@ -1,4 +1,4 @@
-// Saving is atomic: it works whole or changes nothing, and disturbs nobody who reads meanwhile. It
+// Saving is atomic: it succeeds as a whole or changes nothing, and does not disturb readers. It
 // keeps what belongs to the name and not to the content: permissions, links, pipes.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -86,7 +86,7 @@ TEST_F(SaveTest, PermissionsAreKept) {
     EXPECT_EQ(save_error(filter, path("new")), EACCES);
     return;
   }
-  // Only root can give a file away, and only root writes what may not be written.
+  // Only root can change the owner of a file, and only root can write to a read-only file.
   ASSERT_EQ(::chown(path("new").c_str(), 12, 34), 0);
   save(filter, path("new"));
   struct stat status {};
@@ -140,7 +140,8 @@ TEST_F(SaveTest, PipesGetTheBytes) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-// Readers of a mapped file keep what they have; those who open it see one filter or the other.
+// Readers of a mapped file keep what they have. A reader that opens it sees one filter or the
+// other.
 TEST_F(SaveTest, ReadersAreNotDisturbedBySaves) {
   const Filter even = filled(8, 3000, 2500);
   const Filter odd = filled(16, 9000, 7000);

@@ -1,5 +1,6 @@
-// Filters over streams and callbacks: the bytes are those of files, whatever pieces they come in;
-// what is damaged, cut off or endless is refused without more memory than was given bytes.
+// Filters over streams and callbacks: the bytes are those of files, in pieces of any size. Input
+// that is damaged, cut off or endless is refused, and takes no more memory than the bytes that it
+// gave.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -156,7 +157,8 @@ std::size_t address_space() {
   return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// A header that claims 64 TiB, and a stream that never ends: it gets memory for what it has given.
+// A header that claims 64 TiB, and a stream that never ends: it gets memory only for the bytes
+// given.
 TEST_F(StreamTest, MemoryFollowsWhatWasGiven) {
   constexpr std::uint64_t kBlocks = std::uint64_t{1} << 40;
   constexpr std::uint64_t kSections = kBlocks * format_tools::kBlock / format_tools::kSection;
@@ -196,7 +198,7 @@ TEST_F(StreamTest, FunctionsMayFail) {
   EXPECT_THROW(load([](std::span<std::byte>) { return std::size_t{0}; }), FormatError);
 }
 
-// A device that takes and gives so many bytes and then fails.
+// A device that takes and gives a number of bytes and then fails.
 class FailingBuffer : public std::streambuf {
  public:
   explicit FailingBuffer(std::size_t good) : good_(good) {}

@@ -1,7 +1,7 @@
 """XXH3, 64 bits, in plain Python, so that the reader of docs/FORMAT.md needs no package.
 
 Written from the algorithm's public specification (xxHash, doc/xxhash_spec.md). It takes a fifth of
-a second for a MiB: good for tests and for nothing else.
+a second per MiB, which is fast enough only for tests.
 """
 
 import struct

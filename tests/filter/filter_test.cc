@@ -127,8 +127,8 @@ TEST_P(FilterTest, FloodOfOneKey) {
   for (std::uint64_t key = 0; key < 9990; ++key) ASSERT_TRUE(filter_.may_contain(key));
 }
 
-// Filters larger than 2^32 bytes of blocks address them with 64 bits. The memory is asked for but
-// only the touched pages are there.
+// Filters larger than 2^32 bytes of blocks address them with 64 bits. They reserve the memory, but
+// only touched pages use any.
 TEST_P(FilterTest, SparseFilterBeyondFourGigabytes) {
   Filter filter({.capacity = std::uint64_t{1} << 33, .bits = GetParam()});
   ASSERT_GT(filter.memory_bytes(), std::size_t{1} << 33);

@@ -116,7 +116,7 @@ TEST_P(FprTest, FirstFailureIsNearlyFull) {
 }
 
 // Content replaced again and again at the promised load: every insert succeeds, no key is lost, and
-// the rate that the filter tells is the measured one.
+// the rate that the filter reports is the measured one.
 TEST_P(FprTest, ChurnAtCapacity) {
   const int bits = GetParam();
   Filter filter({.capacity = 20000, .bits = bits, .seed = 7});

@@ -1,5 +1,5 @@
-// Growing: through every doubling that the width allows no key is lost, the rate is the one that
-// expected_fpr tells, and where a filter cannot grow it is as it was, byte for byte.
+// Growth: through every doubling that the width allows, no key is lost and the rate is the one that
+// expected_fpr reports. A filter that cannot grow stays as it was, byte for byte.
 #include "lib/filter/growth.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ void expect_fpr(const Filter& filter) {
               expected * 0.10);
 }
 
-// A filter beside the exact number of copies of each key: the integers from 0 on.
+// A filter and the exact number of copies of each key; keys are the integers from 0 on.
 class Exact {
  public:
   explicit Exact(Filter filter) : filter_(std::move(filter)) {}
@@ -82,7 +82,7 @@ class Exact {
       for (; copies_[key] > 1; --copies_[key], --size_) ASSERT_TRUE(filter_.erase(key));
     }
   }
-  // A key that is in; there must be one.
+  // A stored key; there must be one.
   std::uint64_t some_key(std::mt19937_64& random) const {
     std::uint64_t key = random() % copies_.size();
     while (copies_[key] == 0) key = (key + 1) % copies_.size();

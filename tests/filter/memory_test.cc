@@ -1,5 +1,5 @@
-// Options::memory: what a resource is asked for and given back, that whatever is made from a filter
-// stays with it, and that the library clears what is not clear.
+// Options::memory: what the library takes from a resource and gives back, that everything made from
+// a filter uses the same resource, and that the library clears memory that is not clear.
 #include "nestline/memory.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kBlock = 64;
 
-// Keeps account of what is out, hands memory out full of ones, and fails where it is told to.
+// Counts the memory in use, hands out memory full of ones, and fails when a test wants it to.
 template <class Base, unsigned char kFill>
 class Accounted final : public Base {
  public:
@@ -35,7 +35,7 @@ class Accounted final : public Base {
 
   [[nodiscard]] std::size_t out() const { return out_; }
   [[nodiscard]] std::size_t asked() const { return asked_; }
-  // Refuses whatever would take it above so many bytes.
+  // Refuses requests that would take it above this many bytes.
   void set_most(std::size_t bytes) { most_ = bytes; }
 
  private:

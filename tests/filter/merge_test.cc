@@ -1,5 +1,5 @@
-// Merging: the union of two filters at many loads against the model of all their keys; what cannot
-// be merged is refused with its reason, and nothing is changed then.
+// Merging: the union of two filters at many loads against the model of all their keys. Filters that
+// cannot be merged are refused with a reason, and nothing changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -115,7 +115,7 @@ TEST_P(MergeTest, UnionsAtManyLoads) {
   }
 }
 
-// Two half-full filters have hardly a key away, their union must send many.
+// Two half-full filters have few keys in their alternates; their union must send many there.
 TEST_P(MergeTest, SpillsAsInsertsDo) {
   Filter into = empty_filter(GetParam(), {300, 0});
   Filter other = empty_filter(GetParam(), {300, 0});
@@ -135,7 +135,7 @@ TEST_P(MergeTest, SpillsAsInsertsDo) {
   EXPECT_LT(static_cast<double>(marks_of(into)), 1.15 * static_cast<double>(marks_of(single)));
 }
 
-// Block after block does not fit here any more; the other order does.
+// Block after block no longer fits here; the other order does.
 TEST_P(MergeTest, NearlyFullUnionsFit) {
   const double load = GetParam() == 16 ? 0.988 : 0.984;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {

@@ -1,5 +1,5 @@
-// What Options ask for is what filters hold: capacities are reached, rates are met, bad options are
-// refused with a sentence that names them.
+// Filters do what Options ask for: they reach capacities and meet rates. Bad options are refused
+// with a sentence that names them.
 #include "lib/filter/sizing.h"
 
 #include <gtest/gtest.h>
@@ -140,7 +140,7 @@ TEST(Sizing, GrowthReachesMaxCapacity) {
           try {
             size = decide_size(options);
           } catch (const std::invalid_argument&) {
-            continue;  // whether rightly, the test above asks
+            continue;  // the test above checks whether that is right
           }
           EXPECT_GE(size.capacity, capacity);
           EXPECT_EQ(size.max_capacity, options.max_capacity);

@@ -1,7 +1,7 @@
-// Fuzz target: whatever bytes come, from_bytes refuses them with a FormatError or makes a filter
-// that works: it gives the same bytes back, and takes questions and changes.
+// Fuzz target: for any bytes, from_bytes throws a FormatError or makes a filter that works. The
+// filter gives the same bytes back, and takes lookups and changes.
 //
-// Three ways in, since a fuzzer finds no checksum by itself:
+// The input is used in three ways, since a fuzzer cannot find checksums by itself:
 //   - the input as it is
 //   - the input, as long as a file, with its checksums made right
 //   - an input without the magic is a short form of a file: a byte that says what is repaired,

@@ -2,9 +2,9 @@
 //
 //   width, capacity, seed, then for each operation its byte and what it takes
 //
-// Whatever happens: a key that is in is found, its copies are counted, the size is exact, an insert
-// that fails leaves every byte as it was, a batch does what its keys do one by one, and a filter
-// that was written and read goes on as if it had not been.
+// At all times, a stored key is found, its copies are counted, and the size is exact. An insert
+// that fails leaves every byte as it was. A batch does what its keys do one by one. A filter that
+// was written and read continues as if it had not been.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -30,7 +30,7 @@ void check(bool good) {
   if (!good) std::abort();
 }
 
-// The input, byte by byte; zeros behind its end.
+// The input, byte by byte; zeros after its end.
 class Input {
  public:
   explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -213,7 +213,7 @@ class Run {
   template <typename Keys>
   void erase_batch(Keys all) {
     auto chosen = choose(all);
-    // Only keys that are there may be erased, each at most as often as it is.
+    // Only stored keys may be erased, each at most as often as it is stored.
     Copies left = model();
     std::size_t kept = 0;
     for (std::size_t i = 0; i < chosen.batch.size(); ++i) {
@@ -262,7 +262,7 @@ class Run {
     check(filter_.size() == 0);
   }
 
-  // A key of the present kind that is there, or any if there is none.
+  // A stored key of the present kind, or any key if none is stored.
   unsigned some_present() {
     unsigned i = input_.next();
     for (unsigned steps = 0; steps < 256 && model()[i] == 0; ++steps) i = (i + 1) % 256;

@@ -1,5 +1,5 @@
-// Writes the golden files, and the seeds of the fuzz targets. Run once for a file that is missing;
-// golden files that are there are left alone (golden.h says why).
+// Writes the golden files, and the seeds of the fuzz targets. Run it when a file is missing. It
+// does not change existing golden files (golden.h says why).
 //
 //   make_corpus FOLDER     FOLDER is tests/; file/golden/ and fuzz/corpus/ below it are made
 #include <cstdio>

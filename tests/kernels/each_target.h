@@ -13,7 +13,7 @@
 
 namespace nestline::test {
 
-// Makes kernels_for give this target's table while it lives.
+// While it lives, kernels_for returns the table of this target.
 class ForcedTarget {
  public:
   explicit ForcedTarget(std::int64_t target) { force_target(target); }

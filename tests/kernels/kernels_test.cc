@@ -1,5 +1,5 @@
-// Every kernel, on every target that this machine can run, against its meaning in layout.h and
-// geometry.h, on random blocks and on the edges: empty, full, all slots equal.
+// Every kernel, on every target that this machine can run, against its definition in layout.h and
+// geometry.h, on random blocks and on edge cases: empty, full, all slots equal.
 #include "lib/kernels/kernels.h"
 
 #include <gtest/gtest.h>
@@ -88,8 +88,8 @@ std::uint32_t shortest_displacement(const Block& block, std::uint64_t bucket, st
   return 0;
 }
 
-// Somebody who tries a certain processor says so, since a test that falls back to another
-// instruction set than the wanted one shows nothing.
+// NESTLINE_EXPECTED_TARGET names the instruction set that must be used. A test that falls back to
+// another one would show nothing about it.
 TEST(Kernels, BestTargetIsTheExpectedOne) {
   const char* const expected = std::getenv("NESTLINE_EXPECTED_TARGET");
   if (expected == nullptr) GTEST_SKIP() << "NESTLINE_EXPECTED_TARGET is not set";

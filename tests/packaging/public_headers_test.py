@@ -1,6 +1,6 @@
-"""The public headers as files: each compiles alone, and pulls in no more than its users need.
+"""Tests the public headers as files: each compiles alone, and includes only what its users need.
 
-CXX and INCLUDE are given in the environment by tests/packaging/CMakeLists.txt.
+tests/packaging/CMakeLists.txt sets CXX and INCLUDE in the environment.
 """
 
 import os
@@ -15,7 +15,7 @@ ABOUT_FILES = {"io.h", "mapped_filter.h"}
 
 
 def included_by(header):
-    """The files that a program gets which includes this header and nothing else."""
+    """The files that a program gets when it includes only this header."""
     done = subprocess.run(
         [os.environ["CXX"], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I", INCLUDE, "-x", "c++",
          "-M", "-"],

@@ -1,6 +1,6 @@
-// parallel::build: all keys are in, as many as there are and no more, the blocks are those of a
-// filter without locks, and the promises on capacity, growth and false positives hold as they do
-// for keys inserted one after the other.
+// parallel::build: exactly the given keys are stored, the blocks are those of a filter without
+// locks, and the promises on capacity, growth and false positives hold as they do for keys inserted
+// one after the other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr std::size_t kChunk = RangeSort::kChunkKeys;
 constexpr std::size_t kLengths[] = {
     0, 1, 63, 64, 65, kChunk - 1, kChunk, kChunk + 1, 3 * kChunk + 17};
 
-// Everything that must hold of a filter that was built of distinct keys.
+// Checks everything that must hold for a filter built from distinct keys.
 template <typename Key>
 void expect_built(const Filter& filter, std::span<const Key> keys) {
   EXPECT_EQ(filter.size(), keys.size());

@@ -238,7 +238,7 @@ TEST(Parallel, CancelledBeforeItBegins) {
   }
 }
 
-// Somebody cancels when a part of the keys is stored.
+// The task group is cancelled when a part of the keys is stored.
 TEST(Parallel, CancelledInTheMiddle) {
   constexpr std::size_t kKeys = 1'000'000;
   const Keys<std::string_view> keys(kKeys);
@@ -288,7 +288,7 @@ TEST(Parallel, BesideATaskThatThrows) {
   });
   expect_true(filter, keys.all(), stored);
   EXPECT_GE(filter.size(), 1000u);
-  // And it goes on as if nothing had been.
+  // It then works as if nothing had happened.
   std::vector<std::uint64_t> missing;
   for (std::size_t i = 0; i < kKeys; ++i) {
     if (stored[i] == 0) missing.push_back(keys.all()[i]);

@@ -1,7 +1,7 @@
 // What a hold leaves in the headers: a new version in each block that it changed, and nothing in
 // those that it did not. And what readers that take locks (locking.h, R4) take.
 //
-// Linked with nestline_hooked: a call at a hook stands for a writer that is in the reader's way.
+// Linked with nestline_hooked: a call at a hook acts as a writer that disturbs the reader.
 #include "lib/table/locking.h"
 
 #include <gtest/gtest.h>
@@ -151,7 +151,7 @@ TYPED_TEST(LockingTest, ReadersThatLockChangeNoHeader) {
 
 TYPED_TEST(LockingTest, ReadersLockTheAlternateOnlyWhereTheMarkCoversTheClass) {
   const Place home = this->key(1);
-  // Locked for good: who wanted it would never return.
+  // Locked for good: a caller that wants this lock would never return.
   BlockLocks::lock(this->blocks_[0]);
   {
     const Nuisance nuisance(this->blocks_.data(), 1);

@@ -1,6 +1,6 @@
 """Tests of scripts/bench history and table: python3 bench_history_test.py
 
-Results as nestline_bench writes them, of today and of old commits, made by hand.
+The results are made by hand, as nestline_bench writes them at present and as it did in old commits.
 """
 
 import json

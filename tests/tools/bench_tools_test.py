@@ -1,7 +1,7 @@
 """Tests of scripts/bench: python3 bench_tools_test.py
 
-The statistics against values from hand calculation and a textbook; then the commands as a user
-sees them, on small programs that print what Google Benchmark, or callgrind, would.
+They compare the statistics with values from hand calculation and a textbook. Then they run the
+commands as a user does, on small programs that print what Google Benchmark or callgrind would.
 """
 
 import json

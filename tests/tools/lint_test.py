@@ -1,4 +1,4 @@
-"""Tests of scripts/lint: a small tree without a breach, and each kind of breach planted in it.
+"""Tests of scripts/lint, on a small tree without breaches and with each kind of breach in it.
 
 python3 lint_test.py
 """
@@ -67,7 +67,7 @@ class LintTest(unittest.TestCase):
         path.write_text(content, encoding="utf-8")
 
     def lint(self):
-        """The status, and the lines that are printed about files."""
+        """Returns the status and the lines printed about files."""
         done = subprocess.run([sys.executable, "-B", self.tree / "scripts" / "lint"],
                               capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
@@ -79,7 +79,7 @@ class LintTest(unittest.TestCase):
         self.expect((0, []), name, content)
 
     def expect_breach(self, text, name, content, line=1):
-        """The file is the only one with a breach; afterwards it is gone."""
+        """Expects a breach in this file only, then removes the file."""
         self.expect((1, [f"{name}:{line}: {text}"]), name, content)
 
     def expect(self, result, name, content):

@@ -1,5 +1,5 @@
 // Uses every part of the public interface that needs the compiled library: filters, files, errors,
-// and what our library needs of others'.
+// and the parts that need other libraries.
 #include <nestline/concurrent_filter.h>
 #include <nestline/filter.h>
 #include <nestline/io.h>
