@@ -116,7 +116,7 @@ TYPED_TEST(ParallelTest, InsertAndErase) {
   }
 }
 
-// `stored` tells the truth: as many as the filter counts, and each of them is found.
+// `stored` is right: it marks as many keys as the filter counts, and each of them is found.
 template <typename Key>
 void expect_true(const ConcurrentFilter& filter, std::span<const Key> keys,
                  const std::vector<std::uint8_t>& stored) {

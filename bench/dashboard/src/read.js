@@ -70,7 +70,7 @@ function usableEntries(list, complain) {
   });
 }
 
-// One file: its run, or null. complain(sentence) is told what is wrong.
+// One file: its run, or null. Calls complain(sentence) with what is wrong.
 export function readRun(file, bytes, complain) {
   let content;
   try {

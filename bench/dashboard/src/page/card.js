@@ -2,7 +2,7 @@
 // all points as a table.
 //
 // Charts are drawn when the card comes near the window and taken away when it has left, so that
-// hundreds of cards cost little. What the slider chooses is told by a live region; the raw numbers
+// hundreds of cards cost little. A live region announces what the slider chooses; the raw numbers
 // of the chosen commit are in the details below it, those of all commits in the table.
 import { drawChart } from "./chart.js";
 import { element, fill, table } from "./dom.js";
