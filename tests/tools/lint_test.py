@@ -103,9 +103,9 @@ class LintTest(unittest.TestCase):
         self.expect_breach(blank, "tests/place/b.py", "a = 1 \n")
         self.expect_breach(blank, "CMakeLists.txt", "project(small) \n")
         self.expect_breach("file names are letters, digits and . _ -", "lib/place/b c.cc", "int a;\n")
-        self.expect_clean("lib/place/b.cc", "int a;\n" * 650)
-        self.expect_breach("more than 650 lines: this file may hold two ideas", "lib/place/b.cc",
-                           "int a;\n" * 651, 651)
+        self.expect_clean("lib/place/b.cc", "int a;\n" * 750)
+        self.expect_breach("more than 750 lines: this file may hold two ideas", "lib/place/b.cc",
+                           "int a;\n" * 751, 751)
 
     def test_guards(self):
         text = "the include guard should be NESTLINE_LIB_PLACE_B_H_"
