@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "nestline/export.h"
@@ -91,31 +92,32 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// std::bad_alloc.
   [[nodiscard]] Filter snapshot() const;
 
-  [[nodiscard]] Inserted insert(std::uint64_t key) noexcept;
-  [[nodiscard]] Inserted insert(std::string_view key) noexcept;
-  [[nodiscard]] Inserted insert(Hash key) noexcept;
+  [[nodiscard]] Inserted insert(Key key) noexcept {
+    return key.visit([this](auto one) { return insert_one(one); });
+  }
 
   /// Of several threads that call this with the same key one stores it, the others get `present`.
-  [[nodiscard]] Inserted insert_unique(std::uint64_t key) noexcept;
-  [[nodiscard]] Inserted insert_unique(std::string_view key) noexcept;
-  [[nodiscard]] Inserted insert_unique(Hash key) noexcept;
+  [[nodiscard]] Inserted insert_unique(Key key) noexcept {
+    return key.visit([this](auto one) { return insert_unique_one(one); });
+  }
 
   /// No instant lies between the coming of `new_key` and the going of `old_key`.
-  [[nodiscard]] Inserted update(std::uint64_t old_key, std::uint64_t new_key) noexcept;
-  [[nodiscard]] Inserted update(std::string_view old_key, std::string_view new_key) noexcept;
-  [[nodiscard]] Inserted update(Hash old_key, Hash new_key) noexcept;
+  [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
+    const auto hash = [this](auto one) { return hash_one(one); };
+    return update_one(old_key.visit(hash), new_key.visit(hash));
+  }
 
-  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept;
-  [[nodiscard]] bool may_contain(std::string_view key) const noexcept;
-  [[nodiscard]] bool may_contain(Hash key) const noexcept;
+  [[nodiscard]] bool may_contain(Key key) const noexcept {
+    return key.visit([this](auto one) { return may_contain_one(one); });
+  }
 
-  [[nodiscard]] unsigned count(std::uint64_t key) const noexcept;
-  [[nodiscard]] unsigned count(std::string_view key) const noexcept;
-  [[nodiscard]] unsigned count(Hash key) const noexcept;
+  [[nodiscard]] unsigned count(Key key) const noexcept {
+    return key.visit([this](auto one) { return count_one(one); });
+  }
 
-  bool erase(std::uint64_t key) noexcept;
-  bool erase(std::string_view key) noexcept;
-  bool erase(Hash key) noexcept;
+  bool erase(Key key) noexcept {
+    return key.visit([this](auto one) { return erase_one(one); });
+  }
 
   /// Removes everything, at one instant. Takes fresh memory of the same size for it and frees the
   /// old. Throws std::bad_alloc, the filter being as it was.
@@ -136,6 +138,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   [[nodiscard]] unsigned growth() const noexcept;
+  [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] int bits() const noexcept;
@@ -151,7 +154,32 @@ class NESTLINE_EXPORT ConcurrentFilter {
   void merge(const Filter& other);
   void merge(const ConcurrentFilter& other);
 
+  /// As Filter's, of this moment: a filter that grows afterwards is another matter.
+  bool can_merge(const Filter& other, std::string* why = nullptr) const;
+  bool can_merge(const ConcurrentFilter& other, std::string* why = nullptr) const;
+
  private:
+  // What the members above become for each of the three kinds of keys.
+  Inserted insert_one(std::uint64_t key) noexcept;
+  Inserted insert_one(std::string_view key) noexcept;
+  Inserted insert_one(Hash key) noexcept;
+  Inserted insert_unique_one(std::uint64_t key) noexcept;
+  Inserted insert_unique_one(std::string_view key) noexcept;
+  Inserted insert_unique_one(Hash key) noexcept;
+  Inserted update_one(Hash old_key, Hash new_key) noexcept;
+  [[nodiscard]] bool may_contain_one(std::uint64_t key) const noexcept;
+  [[nodiscard]] bool may_contain_one(std::string_view key) const noexcept;
+  [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  [[nodiscard]] unsigned count_one(std::uint64_t key) const noexcept;
+  [[nodiscard]] unsigned count_one(std::string_view key) const noexcept;
+  [[nodiscard]] unsigned count_one(Hash key) const noexcept;
+  bool erase_one(std::uint64_t key) noexcept;
+  bool erase_one(std::string_view key) noexcept;
+  bool erase_one(Hash key) noexcept;
+  [[nodiscard]] Hash hash_one(std::uint64_t key) const noexcept;
+  [[nodiscard]] Hash hash_one(std::string_view key) const noexcept;
+  [[nodiscard]] static Hash hash_one(Hash key) noexcept { return key; }
+
   std::unique_ptr<State> state_;
 };
 

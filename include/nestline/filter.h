@@ -18,6 +18,7 @@
 #include <memory>
 #include <memory_resource>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "nestline/export.h"
@@ -104,42 +105,49 @@ class NESTLINE_EXPORT Filter {
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
 
+  /// The same filter once more, in memory of its own: content, growth, seed and promises.
+  /// O(memory). Throws std::bad_alloc.
+  [[nodiscard]] Filter clone() const;
+
+  // Single keys. A key is an integer of any width, a byte string or a Hash: see Key.
+
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
   /// Fails with Outcome::full or Outcome::copies, the filter then being unchanged.
-  [[nodiscard]] Inserted insert(std::uint64_t key) noexcept;
-  [[nodiscard]] Inserted insert(std::string_view key) noexcept;
-  [[nodiscard]] Inserted insert(Hash key) noexcept;
+  [[nodiscard]] Inserted insert(Key key) noexcept {
+    return key.visit([this](auto one) { return insert_one(one); });
+  }
 
   /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A key that is
   /// only taken for present (a false positive) is not stored either, so do not erase a key after
   /// `present` unless you know that it was inserted.
-  [[nodiscard]] Inserted insert_unique(std::uint64_t key) noexcept;
-  [[nodiscard]] Inserted insert_unique(std::string_view key) noexcept;
-  [[nodiscard]] Inserted insert_unique(Hash key) noexcept;
+  [[nodiscard]] Inserted insert_unique(Key key) noexcept {
+    return key.visit([this](auto one) { return insert_unique_one(one); });
+  }
 
   /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. The new one goes
   /// in before the old one comes out: on Outcome::full or Outcome::copies `old_key` is still there
   /// and nothing has changed.
-  [[nodiscard]] Inserted update(std::uint64_t old_key, std::uint64_t new_key) noexcept;
-  [[nodiscard]] Inserted update(std::string_view old_key, std::string_view new_key) noexcept;
-  [[nodiscard]] Inserted update(Hash old_key, Hash new_key) noexcept;
+  [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
+    const auto hash = [this](auto one) { return hash_one(one); };
+    return update_one(old_key.visit(hash), new_key.visit(hash));
+  }
 
   /// False: `key` is certainly not in the filter. True: it is, or it is one of the few that look
   /// the same (expected_fpr()).
-  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept;
-  [[nodiscard]] bool may_contain(std::string_view key) const noexcept;
-  [[nodiscard]] bool may_contain(Hash key) const noexcept;
+  [[nodiscard]] bool may_contain(Key key) const noexcept {
+    return key.visit([this](auto one) { return may_contain_one(one); });
+  }
 
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
-  [[nodiscard]] unsigned count(std::uint64_t key) const noexcept;
-  [[nodiscard]] unsigned count(std::string_view key) const noexcept;
-  [[nodiscard]] unsigned count(Hash key) const noexcept;
+  [[nodiscard]] unsigned count(Key key) const noexcept {
+    return key.visit([this](auto one) { return count_one(one); });
+  }
 
   /// Removes one copy of `key`; false when none was found. Only for keys that were inserted:
   /// erasing a stranger may remove a key that looks the same, which is then missed.
-  bool erase(std::uint64_t key) noexcept;
-  bool erase(std::string_view key) noexcept;
-  bool erase(Hash key) noexcept;
+  bool erase(Key key) noexcept {
+    return key.visit([this](auto one) { return erase_one(one); });
+  }
 
   /// Removes everything and keeps the memory.
   void clear() noexcept;
@@ -186,7 +194,9 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   /// How often the filter has doubled.
   [[nodiscard]] unsigned growth() const noexcept;
-  /// size() divided by the number of slots, 0 to 1.
+  /// Slots: each holds one copy of a key. All of them are never in use: see the formula above.
+  [[nodiscard]] std::uint64_t slots() const noexcept;
+  /// size() divided by slots(), 0 to 1.
   [[nodiscard]] double load_factor() const noexcept;
   /// The false-positive rate at the present load and growth, from the formula above with s measured
   /// on the blocks (on 4096 of them, evenly spaced, when there are more).
@@ -215,9 +225,35 @@ class NESTLINE_EXPORT Filter {
   /// this filter.
   void merge(const Filter& other);
 
+  /// Whether `other` is so much like this filter that merge takes it: false where merge throws
+  /// std::invalid_argument. The reason, a sentence, is then put into `why` if that is not null. It
+  /// does not say whether there is room for the union. Throws std::bad_alloc for the sentence.
+  bool can_merge(const Filter& other, std::string* why = nullptr) const;
+
  private:
   friend struct FilterAccess;  // lib/filter/filter_state.h
   explicit Filter(std::unique_ptr<State> state) noexcept;
+
+  // What the members above become for each of the three kinds of keys.
+  Inserted insert_one(std::uint64_t key) noexcept;
+  Inserted insert_one(std::string_view key) noexcept;
+  Inserted insert_one(Hash key) noexcept;
+  Inserted insert_unique_one(std::uint64_t key) noexcept;
+  Inserted insert_unique_one(std::string_view key) noexcept;
+  Inserted insert_unique_one(Hash key) noexcept;
+  Inserted update_one(Hash old_key, Hash new_key) noexcept;
+  [[nodiscard]] bool may_contain_one(std::uint64_t key) const noexcept;
+  [[nodiscard]] bool may_contain_one(std::string_view key) const noexcept;
+  [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  [[nodiscard]] unsigned count_one(std::uint64_t key) const noexcept;
+  [[nodiscard]] unsigned count_one(std::string_view key) const noexcept;
+  [[nodiscard]] unsigned count_one(Hash key) const noexcept;
+  bool erase_one(std::uint64_t key) noexcept;
+  bool erase_one(std::string_view key) noexcept;
+  bool erase_one(Hash key) noexcept;
+  [[nodiscard]] Hash hash_one(std::uint64_t key) const noexcept;
+  [[nodiscard]] Hash hash_one(std::string_view key) const noexcept;
+  [[nodiscard]] static Hash hash_one(Hash key) noexcept { return key; }
 
   std::unique_ptr<State> state_;
 };

@@ -1,8 +1,8 @@
 // What a caller may put into a filter, and how a batch of it is passed.
 //
-// A key is a 64-bit integer, a byte string, or a hash made elsewhere. The three live in separate
-// worlds: the integer 7, the string "7" and Hash{7} are different keys. An integer is hashed by a
-// mixer of our own, a string by XXH3, both under the filter's seed; a Hash is taken as it is.
+// A key is an integer, a byte string, or a hash made elsewhere. The three live in separate worlds:
+// the integer 7, the string "7" and Hash{7} are different keys. An integer is hashed by a mixer of
+// our own, a string by XXH3, both under the filter's seed; a Hash is taken as it is.
 #ifndef NESTLINE_KEYS_H_
 #define NESTLINE_KEYS_H_
 
@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "nestline/export.h"
@@ -24,21 +26,129 @@ struct Hash {
   std::uint64_t value;
 };
 
-/// The hash under which a filter with this seed stores `key`: inserting hash_key(key,
-/// filter.seed()) is inserting `key`. For callers that keep hashes instead of keys, or hash once
-/// for many filters. O(1) and O(length). Safe in any thread.
+/// The types that are integers as keys: the integral types of any width up to 64 bits, signed and
+/// unsigned, but not bool and not char, wchar_t, char8_t, char16_t and char32_t. So std::int8_t and
+/// std::uint8_t, which are signed char and unsigned char, are integers.
+template <typename T>
+concept IntegerKey = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t) &&
+                     !std::same_as<T, bool> && !std::same_as<T, char> &&
+                     !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
+                     !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
+
+/// The types that are byte strings as keys because they convert to std::string_view:
+/// std::string_view, std::string, const char* (up to its first NUL), char arrays and string
+/// literals (the same), and classes with such a conversion. nullptr is none.
+template <typename T>
+concept StringKey =
+    std::convertible_to<const T&, std::string_view> && !std::is_null_pointer_v<std::decay_t<T>>;
+
+/// The types that are byte strings because they convert to std::span<const std::byte>.
+template <typename T>
+concept BytesKey = !StringKey<T> && std::convertible_to<const T&, std::span<const std::byte>>;
+
+/// The types that a key cannot be made of although the language would convert some of them to an
+/// integer without a word: bool, characters, floating point, enumerations, nullptr, pointers other
+/// than const char*. Whoever means an integer says so by a static_cast.
+template <typename T>
+concept RefusedKey =
+    (std::is_arithmetic_v<T> && !IntegerKey<T>) || std::is_enum_v<T> || std::is_null_pointer_v<T> ||
+    (std::is_pointer_v<T> && !StringKey<T>);
+
+/// One key, as the members of the filters take it. Made implicitly, and only for the time of the
+/// call: it does not own the bytes of a string.
+///
+/// Integers are keys by value, whatever their type: a signed one is extended to 64 bits by its
+/// sign. So int{-1}, std::int64_t{-1} and std::uint64_t{0xffffffffffffffff} are one key, and
+/// std::uint32_t{0xffffffff} is another one. Byte strings are keys by their bytes, whatever holds
+/// them: std::string("a"), "a" and a span of one std::byte{'a'} are one key.
+class Key {
+ public:
+  template <IntegerKey T>
+  // NOLINTNEXTLINE(google-explicit-constructor): an integer is a key
+  constexpr Key(T integer) noexcept
+      : kind_(Kind::integer), number_(static_cast<std::uint64_t>(integer)) {}
+
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr Key(Hash hash) noexcept : kind_(Kind::hash), number_(hash.value) {}
+
+  template <StringKey T>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr Key(const T& string) noexcept(std::is_nothrow_convertible_v<const T&, std::string_view>)
+      : kind_(Kind::string), string_(string) {}
+
+  template <BytesKey T>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Key(const T& bytes) noexcept(std::is_nothrow_convertible_v<const T&, std::span<const std::byte>>)
+      : Key(std::span<const std::byte>(bytes)) {}
+
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Key(std::span<const std::byte> bytes) noexcept
+      : kind_(Kind::string), string_(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
+
+  template <typename T>
+  requires RefusedKey<std::remove_cvref_t<T>>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Key(T&& refused)
+  = delete;
+
+  /// Returns visitor(key), the key being a std::uint64_t, a std::string_view or a Hash.
+  template <typename Visitor>
+  constexpr decltype(auto) visit(Visitor&& visitor) const {
+    switch (kind_) {
+      case Kind::string:
+        return visitor(string_);
+      case Kind::hash:
+        return visitor(Hash{number_});
+      case Kind::integer:
+        break;
+    }
+    return visitor(number_);
+  }
+
+ private:
+  enum class Kind : std::uint8_t { integer, string, hash };
+
+  Kind kind_;
+  std::uint64_t number_ = 0;
+  std::string_view string_;
+};
+
+namespace internal {
 NESTLINE_EXPORT Hash hash_key(std::uint64_t key, std::uint64_t seed) noexcept;
 NESTLINE_EXPORT Hash hash_key(std::string_view key, std::uint64_t seed) noexcept;
+inline Hash hash_key(Hash key, std::uint64_t /*seed*/) noexcept { return key; }
+}  // namespace internal
 
-/// A batch of keys: a view of a contiguous range of std::uint64_t, Hash or std::string_view.
+/// The hash under which a filter with this seed stores `key`: inserting hash_key(key,
+/// filter.seed()) is inserting `key`. For callers that keep hashes instead of keys, or hash once
+/// for many filters. A Hash is its own. O(1) and O(length). Safe in any thread.
+[[nodiscard]] inline Hash hash_key(Key key, std::uint64_t seed) noexcept {
+  return key.visit([seed](auto one) { return internal::hash_key(one, seed); });
+}
+
+/// A batch of keys: a view of a contiguous range of integers of 32 or 64 bits, signed or unsigned,
+/// of Hash, std::string_view or std::string.
 ///
-/// Made implicitly from std::span, std::vector, std::array or a C array of one of the three types.
-/// It does not own the keys; they must outlive the call that it is passed to.
+/// Made implicitly from std::span, std::vector, std::array or a C array of such a type. It does not
+/// own the keys; they must outlive the call that it is passed to. They mean what they mean one by
+/// one (Key). 64-bit integers and hashes are read where they lie; 32-bit ones and strings are
+/// turned into such, a few thousand at a time, while the batch is at work.
 class KeySpan {
  public:
   using Integers = std::span<const std::uint64_t>;
   using Hashes = std::span<const Hash>;
   using Strings = std::span<const std::string_view>;
+  using OwnedStrings = std::span<const std::string>;
+  using Unsigned32 = std::span<const std::uint32_t>;
+  using Signed32 = std::span<const std::int32_t>;
+  /// std::uint64_t is one of two types of the language, unsigned long and unsigned long long; these
+  /// are the other one.
+  using OtherIntegers =
+      std::span<const std::conditional_t<std::same_as<std::uint64_t, unsigned long>,
+                                         unsigned long long, unsigned long>>;
+  template <typename Span>
+  using SignedOf =
+      std::span<const std::make_signed_t<std::remove_const_t<typename Span::element_type>>>;
 
   template <typename Range>
   requires std::convertible_to<Range&&, Integers>
@@ -55,6 +165,40 @@ class KeySpan {
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr KeySpan(Range&& keys) : keys_(Strings(keys)) {}
 
+  template <typename Range>
+  requires std::convertible_to<Range&&, OwnedStrings>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr KeySpan(Range&& keys) : keys_(OwnedStrings(keys)) {}
+
+  template <typename Range>
+  requires std::convertible_to<Range&&, Unsigned32>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr KeySpan(Range&& keys) : keys_(Unsigned32(keys)) {}
+
+  template <typename Range>
+  requires std::convertible_to<Range&&, Signed32>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr KeySpan(Range&& keys) : keys_(Signed32(keys)) {}
+
+  template <typename Range>
+  requires std::convertible_to<Range&&, std::span<const std::int64_t>>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  KeySpan(Range&& keys) : keys_(unsigned_twins<Integers>(std::span<const std::int64_t>(keys))) {}
+
+  template <typename Range>
+  requires(std::convertible_to<Range&&, OtherIntegers> &&
+           sizeof(OtherIntegers::element_type) == sizeof(std::uint64_t))
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      constexpr KeySpan(Range&& keys)
+      : keys_(OtherIntegers(keys)) {}
+
+  template <typename Range>
+  requires(std::convertible_to<Range&&, SignedOf<OtherIntegers>> &&
+           sizeof(OtherIntegers::element_type) == sizeof(std::uint64_t))
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      KeySpan(Range&& keys)
+      : keys_(unsigned_twins<OtherIntegers>(SignedOf<OtherIntegers>(keys))) {}
+
   /// Number of keys.
   [[nodiscard]] constexpr std::size_t size() const noexcept {
     return std::visit([](const auto& keys) { return keys.size(); }, keys_);
@@ -66,14 +210,21 @@ class KeySpan {
                       keys_);
   }
 
-  /// Calls `visitor` with the span itself: Integers, Hashes or Strings.
+  /// Calls `visitor` with the span itself, one of the types above.
   template <typename Visitor>
   constexpr decltype(auto) visit(Visitor&& visitor) const {
     return std::visit(static_cast<Visitor&&>(visitor), keys_);
   }
 
  private:
-  std::variant<Integers, Hashes, Strings> keys_;
+  // The same memory as integers without a sign, which the language allows: the values are those
+  // that Key gives to negative numbers.
+  template <typename Unsigned, typename Signed>
+  static Unsigned unsigned_twins(Signed keys) {
+    return {reinterpret_cast<typename Unsigned::pointer>(keys.data()), keys.size()};
+  }
+
+  std::variant<Integers, Hashes, Strings, OwnedStrings, Unsigned32, Signed32, OtherIntegers> keys_;
 };
 
 }  // namespace nestline

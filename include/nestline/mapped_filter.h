@@ -98,6 +98,7 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   using Filter::memory_bytes;
   using Filter::seed;
   using Filter::size;
+  using Filter::slots;
 
  private:
   MappedFilter(Filter&& filter, std::unique_ptr<SectionChecks> checks) noexcept;

@@ -5,7 +5,7 @@
 //   const char* error;
 //   nestline_filter* filter = nestline_create(&options, &error);
 //   if (filter == NULL) { ... print error ... }
-//   nestline_insert_u64(filter, 42, &error);
+//   if (!nestline_insert_u64(filter, 42, &error)) { ... not stored: print error ... }
 //   if (nestline_may_contain_u64(filter, 42, &error)) { ... look in the slow place ... }
 //   nestline_free(filter);
 //
@@ -51,6 +51,7 @@
 #include <stdint.h>
 
 #include "nestline/export.h"
+#include "nestline/version.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,13 +75,13 @@ typedef struct nestline_options {
 #define NESTLINE_OPTIONS_INIT \
   { sizeof(nestline_options), 0, 0, 0, 0.0, 0, 0 }
 
-/// How an insert ended. After NESTLINE_STORED and NESTLINE_PRESENT *error is NULL.
+/// How an insert ended, as nestline_outcome_of tells.
 typedef enum nestline_outcome {
-  NESTLINE_ERROR = -1,   ///< The arguments are wrong, or the filter is a mapped one.
-  NESTLINE_STORED = 0,   ///< The key is in the filter.
-  NESTLINE_PRESENT = 1,  ///< insert_unique only: may_contain was already true, nothing was stored.
-  NESTLINE_FULL = 2,     ///< No room can be made.
-  NESTLINE_COPIES = 3    ///< As many copies as the filter can hold of this key are in it already.
+  NESTLINE_ERROR = 0,    ///< The arguments are wrong, or the filter is a mapped one.
+  NESTLINE_STORED = 1,   ///< The key is in the filter.
+  NESTLINE_PRESENT = 2,  ///< insert_unique only: may_contain was already true, nothing was stored.
+  NESTLINE_FULL = 3,     ///< No room can be made.
+  NESTLINE_COPIES = 4    ///< As many copies as the filter can hold of this key are in it already.
 } nestline_outcome;
 
 /// When the blocks of a mapped file are checked.
@@ -101,7 +102,8 @@ typedef size_t (*nestline_read)(void* context, void* bytes, size_t size);
 /// What functions return in place of a number of keys when they fail.
 #define NESTLINE_NO_COUNT UINT64_MAX
 
-/// The version of the library, as "0.1.0".
+/// The version of the library that runs, as "0.1.0"; NESTLINE_VERSION_STRING is the one of the
+/// headers.
 NESTLINE_EXPORT const char* nestline_version(void);
 
 /// Registers the calling thread, which its first call on any filter does otherwise. That takes a
@@ -177,6 +179,8 @@ NESTLINE_EXPORT bool nestline_merge(nestline_filter* filter, const nestline_filt
 
 /// Keys in the filter, every copy counted.
 NESTLINE_EXPORT uint64_t nestline_size(const nestline_filter* filter);
+/// Slots, each for one copy of a key; all of them are never in use.
+NESTLINE_EXPORT uint64_t nestline_slots(const nestline_filter* filter);
 /// Keys it holds before it is full or grows.
 NESTLINE_EXPORT uint64_t nestline_capacity(const nestline_filter* filter);
 /// Up to where it grows by itself; 0: it does not.
@@ -202,33 +206,40 @@ NESTLINE_EXPORT uint64_t nestline_hash_bytes(const void* key, size_t size, uint6
 NESTLINE_EXPORT uint64_t nestline_hash_u64(uint64_t key, uint64_t seed);
 
 // One key.
+//
+// The functions that store a key return true when it was stored by this call and false when it was
+// not: so `if (!nestline_insert_u64(...))` is all the care that is needed. Why it was not is in
+// *error: NULL when the key was present already, which only nestline_insert_unique_* find, and
+// otherwise the sentence. nestline_outcome_of turns the two into a number.
+
+/// What became of a key. Both arguments are to be those of one call: what it returned, and what it
+/// set *error to, the pointer itself and no copy of the sentence.
+NESTLINE_EXPORT nestline_outcome nestline_outcome_of(bool stored, const char* error);
 
 /// Stores one copy of the key; a second copy is a second entry.
-NESTLINE_EXPORT nestline_outcome nestline_insert_bytes(nestline_filter* filter, const void* key,
-                                                       size_t size, const char** error);
-NESTLINE_EXPORT nestline_outcome nestline_insert_u64(nestline_filter* filter, uint64_t key,
-                                                     const char** error);
-NESTLINE_EXPORT nestline_outcome nestline_insert_hash(nestline_filter* filter, uint64_t hash,
-                                                      const char** error);
+NESTLINE_EXPORT bool nestline_insert_bytes(nestline_filter* filter, const void* key, size_t size,
+                                           const char** error);
+NESTLINE_EXPORT bool nestline_insert_u64(nestline_filter* filter, uint64_t key, const char** error);
+NESTLINE_EXPORT bool nestline_insert_hash(nestline_filter* filter, uint64_t hash,
+                                          const char** error);
 
 /// Stores the key unless may_contain is true of it already: of several threads that call this with
-/// the same key one gets NESTLINE_STORED, the others NESTLINE_PRESENT.
-NESTLINE_EXPORT nestline_outcome nestline_insert_unique_bytes(nestline_filter* filter,
-                                                              const void* key, size_t size,
-                                                              const char** error);
-NESTLINE_EXPORT nestline_outcome nestline_insert_unique_u64(nestline_filter* filter, uint64_t key,
-                                                            const char** error);
-NESTLINE_EXPORT nestline_outcome nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash,
-                                                             const char** error);
+/// the same key one gets true, the others false without an error.
+NESTLINE_EXPORT bool nestline_insert_unique_bytes(nestline_filter* filter, const void* key,
+                                                  size_t size, const char** error);
+NESTLINE_EXPORT bool nestline_insert_unique_u64(nestline_filter* filter, uint64_t key,
+                                                const char** error);
+NESTLINE_EXPORT bool nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash,
+                                                 const char** error);
 
 /// Replaces one copy of the old key, which must have been inserted, by the new one, at one instant.
-NESTLINE_EXPORT nestline_outcome nestline_update_bytes(nestline_filter* filter, const void* old_key,
-                                                       size_t old_size, const void* new_key,
-                                                       size_t new_size, const char** error);
-NESTLINE_EXPORT nestline_outcome nestline_update_u64(nestline_filter* filter, uint64_t old_key,
-                                                     uint64_t new_key, const char** error);
-NESTLINE_EXPORT nestline_outcome nestline_update_hash(nestline_filter* filter, uint64_t old_hash,
-                                                      uint64_t new_hash, const char** error);
+NESTLINE_EXPORT bool nestline_update_bytes(nestline_filter* filter, const void* old_key,
+                                           size_t old_size, const void* new_key, size_t new_size,
+                                           const char** error);
+NESTLINE_EXPORT bool nestline_update_u64(nestline_filter* filter, uint64_t old_key,
+                                         uint64_t new_key, const char** error);
+NESTLINE_EXPORT bool nestline_update_hash(nestline_filter* filter, uint64_t old_hash,
+                                          uint64_t new_hash, const char** error);
 
 /// False: the key is certainly not in the filter. True: it may be, or the call failed (C9).
 NESTLINE_EXPORT bool nestline_may_contain_bytes(const nestline_filter* filter, const void* key,

@@ -18,6 +18,7 @@
 #include "nestline/io.h"
 #include "nestline/keys.h"
 #include "nestline/nestline.h"
+#include "nestline/version.h"
 
 namespace nestline::c {
 namespace {
@@ -79,7 +80,7 @@ auto describe(const nestline_filter* filter, Question&& question) noexcept {
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 
-const char* nestline_version(void) { return NESTLINE_VERSION; }
+const char* nestline_version(void) { return NESTLINE_VERSION_STRING; }
 
 bool nestline_register_thread(const char** error) {
   return guarded(error, false, [] {
@@ -218,6 +219,9 @@ bool nestline_merge(nestline_filter* filter, const nestline_filter* other, const
 
 uint64_t nestline_size(const nestline_filter* filter) {
   return describe(filter, [](const auto& one) { return one.size(); });
+}
+uint64_t nestline_slots(const nestline_filter* filter) {
+  return describe(filter, [](const auto& one) { return one.slots(); });
 }
 uint64_t nestline_capacity(const nestline_filter* filter) {
   return describe(filter, [](const auto& one) { return one.capacity(); });

@@ -12,23 +12,18 @@
 namespace nestline::c {
 namespace {
 
-constexpr bool same(nestline_outcome ours, Outcome theirs) {
-  return static_cast<int>(ours) == static_cast<int>(theirs);
-}
-static_assert(same(NESTLINE_STORED, Outcome::stored) && same(NESTLINE_PRESENT, Outcome::present) &&
-              same(NESTLINE_FULL, Outcome::full) && same(NESTLINE_COPIES, Outcome::copies));
+// They are told from other sentences by their addresses.
+constexpr const char* kFull = "the filter is full: no room can be made for the key";
+constexpr const char* kCopies = "the filter has as many copies of the key as it can hold";
 
 // Calls change(filter), which gives an Inserted. The keys are made first inside it.
 template <typename Change>
-nestline_outcome insert(nestline_filter* filter, const char** error, Change&& change) {
-  return guarded(error, NESTLINE_ERROR, [&] {
+bool insert(nestline_filter* filter, const char** error, Change&& change) {
+  return guarded(error, false, [&] {
     const Outcome outcome = change(changeable(filter)).outcome;
-    if (outcome == Outcome::full) {
-      set_error(error, "the filter is full: no room can be made for the key");
-    } else if (outcome == Outcome::copies) {
-      set_error(error, "the filter has as many copies of the key as it can hold");
-    }
-    return static_cast<nestline_outcome>(outcome);
+    if (outcome == Outcome::full) set_error(error, kFull);
+    if (outcome == Outcome::copies) set_error(error, kCopies);
+    return outcome == Outcome::stored;
   });
 }
 
@@ -57,45 +52,49 @@ bool erase(nestline_filter* filter, const char** error, MakeKey&& key) {
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 using nestline::Hash;
 
-nestline_outcome nestline_insert_bytes(nestline_filter* filter, const void* key, size_t size,
-                                       const char** error) {
+bool nestline_insert_bytes(nestline_filter* filter, const void* key, size_t size,
+                           const char** error) {
   return insert(filter, error, [&](auto& one) { return one.insert(bytes_key(key, size)); });
 }
-nestline_outcome nestline_insert_u64(nestline_filter* filter, uint64_t key, const char** error) {
+bool nestline_insert_u64(nestline_filter* filter, uint64_t key, const char** error) {
   return insert(filter, error, [&](auto& one) { return one.insert(key); });
 }
-nestline_outcome nestline_insert_hash(nestline_filter* filter, uint64_t hash, const char** error) {
+bool nestline_insert_hash(nestline_filter* filter, uint64_t hash, const char** error) {
   return insert(filter, error, [&](auto& one) { return one.insert(Hash{hash}); });
 }
 
-nestline_outcome nestline_insert_unique_bytes(nestline_filter* filter, const void* key, size_t size,
-                                              const char** error) {
+bool nestline_insert_unique_bytes(nestline_filter* filter, const void* key, size_t size,
+                                  const char** error) {
   return insert(filter, error, [&](auto& one) { return one.insert_unique(bytes_key(key, size)); });
 }
-nestline_outcome nestline_insert_unique_u64(nestline_filter* filter, uint64_t key,
-                                            const char** error) {
+bool nestline_insert_unique_u64(nestline_filter* filter, uint64_t key, const char** error) {
   return insert(filter, error, [&](auto& one) { return one.insert_unique(key); });
 }
-nestline_outcome nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash,
-                                             const char** error) {
+bool nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash, const char** error) {
   return insert(filter, error, [&](auto& one) { return one.insert_unique(Hash{hash}); });
 }
 
-nestline_outcome nestline_update_bytes(nestline_filter* filter, const void* old_key,
-                                       size_t old_size, const void* new_key, size_t new_size,
-                                       const char** error) {
+bool nestline_update_bytes(nestline_filter* filter, const void* old_key, size_t old_size,
+                           const void* new_key, size_t new_size, const char** error) {
   return insert(filter, error, [&](auto& one) {
     return one.update(bytes_key(old_key, old_size), bytes_key(new_key, new_size));
   });
 }
-nestline_outcome nestline_update_u64(nestline_filter* filter, uint64_t old_key, uint64_t new_key,
-                                     const char** error) {
+bool nestline_update_u64(nestline_filter* filter, uint64_t old_key, uint64_t new_key,
+                         const char** error) {
   return insert(filter, error, [&](auto& one) { return one.update(old_key, new_key); });
 }
-nestline_outcome nestline_update_hash(nestline_filter* filter, uint64_t old_hash, uint64_t new_hash,
-                                      const char** error) {
+bool nestline_update_hash(nestline_filter* filter, uint64_t old_hash, uint64_t new_hash,
+                          const char** error) {
   return insert(filter, error,
                 [&](auto& one) { return one.update(Hash{old_hash}, Hash{new_hash}); });
+}
+
+nestline_outcome nestline_outcome_of(bool stored, const char* error) {
+  if (stored) return NESTLINE_STORED;
+  if (error == nullptr) return NESTLINE_PRESENT;
+  if (error == kFull) return NESTLINE_FULL;
+  return error == kCopies ? NESTLINE_COPIES : NESTLINE_ERROR;
 }
 
 bool nestline_may_contain_bytes(const nestline_filter* filter, const void* key, size_t size,

@@ -9,10 +9,7 @@
 #include <string_view>
 
 #include "lib/command/errors.h"
-
-#ifndef NESTLINE_VERSION
-#error "NESTLINE_VERSION must be the version as a string"
-#endif
+#include "nestline/version.h"
 
 namespace nestline::command {
 namespace {
@@ -145,7 +142,8 @@ class Parser {
   Parser() {
     app_.name("nestline");
     app_.require_subcommand(1);
-    app_.set_version_flag("--version", "nestline " NESTLINE_VERSION, "Print the version and exit");
+    app_.set_version_flag("--version", "nestline " NESTLINE_VERSION_STRING,
+                          "Print the version and exit");
     app_.footer(
         "A key is a line without its line end. For details, see nestline COMMAND --help.\n"
         "Exit status: 0 yes or done, 1 no, 2 error.");

@@ -4,15 +4,6 @@
 #include "lib/command/errors.h"
 
 namespace nestline::command {
-namespace {
-
-Hash hash_of(Hash hash, std::uint64_t /*seed*/) { return hash; }
-template <typename Key>
-Hash hash_of(Key key, std::uint64_t seed) {
-  return hash_key(key, seed);
-}
-
-}  // namespace
 
 bool Inserter::insert(KeySpan keys) {
   return insert_batch(refused_.empty() ? keys : KeySpan(not_refused(keys)));
@@ -22,7 +13,7 @@ std::span<const Hash> Inserter::not_refused(KeySpan keys) {
   hashes_.clear();
   keys.visit([&](const auto& span) {
     for (const auto& key : span) {
-      const Hash hash = hash_of(key, filter_.seed());
+      const Hash hash = hash_key(key, filter_.seed());
       if (refused_.contains(hash.value)) {
         ++refused_copies_;
       } else {
@@ -44,7 +35,7 @@ bool Inserter::insert_batch(KeySpan keys) {
   return keys.visit([&](const auto& span) {
     for (std::size_t i = 0; i < span.size(); ++i) {
       if (flags[i] != 0) continue;
-      const Hash hash = hash_of(span[i], filter_.seed());
+      const Hash hash = hash_key(span[i], filter_.seed());
       if (!refused_.contains(hash.value)) {
         const Outcome outcome = filter_.insert(hash).outcome;
         if (outcome == Outcome::full && !filter_.may_contain(hash)) return false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
@@ -164,59 +165,58 @@ Filter ConcurrentFilter::snapshot() const {
   return FilterAccess::make(full_copy(pause.table()));
 }
 
-Inserted ConcurrentFilter::insert(std::uint64_t key) noexcept {
+Inserted ConcurrentFilter::insert_one(std::uint64_t key) noexcept {
   return insert_hash(*state_, state_->hash(key));
 }
-Inserted ConcurrentFilter::insert(std::string_view key) noexcept {
+Inserted ConcurrentFilter::insert_one(std::string_view key) noexcept {
   return insert_hash(*state_, state_->hash(key));
 }
-Inserted ConcurrentFilter::insert(Hash key) noexcept { return insert_hash(*state_, key.value); }
+Inserted ConcurrentFilter::insert_one(Hash key) noexcept { return insert_hash(*state_, key.value); }
 
-Inserted ConcurrentFilter::insert_unique(std::uint64_t key) noexcept {
+Inserted ConcurrentFilter::insert_unique_one(std::uint64_t key) noexcept {
   return insert_unique_hash(*state_, state_->hash(key));
 }
-Inserted ConcurrentFilter::insert_unique(std::string_view key) noexcept {
+Inserted ConcurrentFilter::insert_unique_one(std::string_view key) noexcept {
   return insert_unique_hash(*state_, state_->hash(key));
 }
-Inserted ConcurrentFilter::insert_unique(Hash key) noexcept {
+Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   return insert_unique_hash(*state_, key.value);
 }
 
-Inserted ConcurrentFilter::update(std::uint64_t old_key, std::uint64_t new_key) noexcept {
-  return update_hash(*state_, state_->hash(old_key), state_->hash(new_key));
-}
-Inserted ConcurrentFilter::update(std::string_view old_key, std::string_view new_key) noexcept {
-  return update_hash(*state_, state_->hash(old_key), state_->hash(new_key));
-}
-Inserted ConcurrentFilter::update(Hash old_key, Hash new_key) noexcept {
+Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
   return update_hash(*state_, old_key.value, new_key.value);
 }
 
-bool ConcurrentFilter::may_contain(std::uint64_t key) const noexcept {
+bool ConcurrentFilter::may_contain_one(std::uint64_t key) const noexcept {
   return state_->read([&](const Filter::State& table) { return contains_integer(table, key); });
 }
-bool ConcurrentFilter::may_contain(std::string_view key) const noexcept {
+bool ConcurrentFilter::may_contain_one(std::string_view key) const noexcept {
   return may_contain_hash(*state_, state_->hash(key));
 }
-bool ConcurrentFilter::may_contain(Hash key) const noexcept {
+bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   return may_contain_hash(*state_, key.value);
 }
 
-unsigned ConcurrentFilter::count(std::uint64_t key) const noexcept {
+unsigned ConcurrentFilter::count_one(std::uint64_t key) const noexcept {
   return count_hash(*state_, state_->hash(key));
 }
-unsigned ConcurrentFilter::count(std::string_view key) const noexcept {
+unsigned ConcurrentFilter::count_one(std::string_view key) const noexcept {
   return count_hash(*state_, state_->hash(key));
 }
-unsigned ConcurrentFilter::count(Hash key) const noexcept { return count_hash(*state_, key.value); }
+unsigned ConcurrentFilter::count_one(Hash key) const noexcept {
+  return count_hash(*state_, key.value);
+}
 
-bool ConcurrentFilter::erase(std::uint64_t key) noexcept {
+bool ConcurrentFilter::erase_one(std::uint64_t key) noexcept {
   return erase_hash(*state_, state_->hash(key));
 }
-bool ConcurrentFilter::erase(std::string_view key) noexcept {
+bool ConcurrentFilter::erase_one(std::string_view key) noexcept {
   return erase_hash(*state_, state_->hash(key));
 }
-bool ConcurrentFilter::erase(Hash key) noexcept { return erase_hash(*state_, key.value); }
+bool ConcurrentFilter::erase_one(Hash key) noexcept { return erase_hash(*state_, key.value); }
+
+Hash ConcurrentFilter::hash_one(std::uint64_t key) const noexcept { return {state_->hash(key)}; }
+Hash ConcurrentFilter::hash_one(std::string_view key) const noexcept { return {state_->hash(key)}; }
 
 void ConcurrentFilter::clear() { state_->exchange(empty_copy); }
 
@@ -232,6 +232,17 @@ void ConcurrentFilter::merge(const ConcurrentFilter& other) {
   merge(other.snapshot());
 }
 
+bool ConcurrentFilter::can_merge(const Filter& other, std::string* why) const {
+  const Likeness own = state_->read([](const Filter::State& table) { return likeness(table); });
+  return nestline::can_merge(own, likeness(FilterAccess::state(other)), why);
+}
+
+bool ConcurrentFilter::can_merge(const ConcurrentFilter& other, std::string* why) const {
+  const auto of = [](const Filter::State& table) { return likeness(table); };
+  const Likeness own = state_->read(of);
+  return nestline::can_merge(own, other.state_->read(of), why);
+}
+
 std::uint64_t ConcurrentFilter::size() const noexcept { return state_->keys.total(); }
 
 std::uint64_t ConcurrentFilter::capacity() const noexcept {
@@ -244,6 +255,10 @@ std::uint64_t ConcurrentFilter::max_capacity() const noexcept {
 
 unsigned ConcurrentFilter::growth() const noexcept {
   return state_->read([](const Filter::State& table) { return table.view.geometry.growth; });
+}
+
+std::uint64_t ConcurrentFilter::slots() const noexcept {
+  return state_->read([](const Filter::State& table) { return nestline::slots(table); });
 }
 
 double ConcurrentFilter::load_factor() const noexcept {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "lib/filter/filter_state.h"
@@ -87,51 +88,56 @@ Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
-Inserted Filter::insert(std::uint64_t key) noexcept {
+Inserted Filter::insert_one(std::uint64_t key) noexcept {
   return insert_hash(state_, state_->hash(key));
 }
-Inserted Filter::insert(std::string_view key) noexcept {
+Inserted Filter::insert_one(std::string_view key) noexcept {
   return insert_hash(state_, state_->hash(key));
 }
-Inserted Filter::insert(Hash key) noexcept { return insert_hash(state_, key.value); }
+Inserted Filter::insert_one(Hash key) noexcept { return insert_hash(state_, key.value); }
 
-Inserted Filter::insert_unique(std::uint64_t key) noexcept {
+Inserted Filter::insert_unique_one(std::uint64_t key) noexcept {
   return insert_unique_hash(state_, state_->hash(key));
 }
-Inserted Filter::insert_unique(std::string_view key) noexcept {
+Inserted Filter::insert_unique_one(std::string_view key) noexcept {
   return insert_unique_hash(state_, state_->hash(key));
 }
-Inserted Filter::insert_unique(Hash key) noexcept { return insert_unique_hash(state_, key.value); }
+Inserted Filter::insert_unique_one(Hash key) noexcept {
+  return insert_unique_hash(state_, key.value);
+}
 
-Inserted Filter::update(std::uint64_t old_key, std::uint64_t new_key) noexcept {
-  return update_hash(state_, state_->hash(old_key), state_->hash(new_key));
-}
-Inserted Filter::update(std::string_view old_key, std::string_view new_key) noexcept {
-  return update_hash(state_, state_->hash(old_key), state_->hash(new_key));
-}
-Inserted Filter::update(Hash old_key, Hash new_key) noexcept {
+Inserted Filter::update_one(Hash old_key, Hash new_key) noexcept {
   return update_hash(state_, old_key.value, new_key.value);
 }
 
-bool Filter::may_contain(std::uint64_t key) const noexcept {
+bool Filter::may_contain_one(std::uint64_t key) const noexcept {
   return state_->kernels->contains_integer(state_->view, key);
 }
-bool Filter::may_contain(std::string_view key) const noexcept {
+bool Filter::may_contain_one(std::string_view key) const noexcept {
   return may_contain_hash(*state_, state_->hash(key));
 }
-bool Filter::may_contain(Hash key) const noexcept { return may_contain_hash(*state_, key.value); }
+bool Filter::may_contain_one(Hash key) const noexcept {
+  return may_contain_hash(*state_, key.value);
+}
 
-unsigned Filter::count(std::uint64_t key) const noexcept {
+unsigned Filter::count_one(std::uint64_t key) const noexcept {
   return count_hash(*state_, state_->hash(key));
 }
-unsigned Filter::count(std::string_view key) const noexcept {
+unsigned Filter::count_one(std::string_view key) const noexcept {
   return count_hash(*state_, state_->hash(key));
 }
-unsigned Filter::count(Hash key) const noexcept { return count_hash(*state_, key.value); }
+unsigned Filter::count_one(Hash key) const noexcept { return count_hash(*state_, key.value); }
 
-bool Filter::erase(std::uint64_t key) noexcept { return erase_hash(*state_, state_->hash(key)); }
-bool Filter::erase(std::string_view key) noexcept { return erase_hash(*state_, state_->hash(key)); }
-bool Filter::erase(Hash key) noexcept { return erase_hash(*state_, key.value); }
+bool Filter::erase_one(std::uint64_t key) noexcept {
+  return erase_hash(*state_, state_->hash(key));
+}
+bool Filter::erase_one(std::string_view key) noexcept {
+  return erase_hash(*state_, state_->hash(key));
+}
+bool Filter::erase_one(Hash key) noexcept { return erase_hash(*state_, key.value); }
+
+Hash Filter::hash_one(std::uint64_t key) const noexcept { return {state_->hash(key)}; }
+Hash Filter::hash_one(std::string_view key) const noexcept { return {state_->hash(key)}; }
 
 void Filter::clear() noexcept {
   std::fill_n(state_->blocks(), state_->view.geometry.blocks(), Block{});
@@ -147,10 +153,17 @@ bool Filter::grow() {
 
 void Filter::merge(const Filter& other) { state_ = merged(*state_, *other.state_); }
 
+bool Filter::can_merge(const Filter& other, std::string* why) const {
+  return nestline::can_merge(likeness(*state_), likeness(*other.state_), why);
+}
+
+Filter Filter::clone() const { return Filter(full_copy(*state_)); }
+
 std::uint64_t Filter::size() const noexcept { return state_->size; }
 std::uint64_t Filter::capacity() const noexcept { return state_->capacity; }
 std::uint64_t Filter::max_capacity() const noexcept { return state_->max_capacity; }
 unsigned Filter::growth() const noexcept { return state_->view.geometry.growth; }
+std::uint64_t Filter::slots() const noexcept { return nestline::slots(*state_); }
 double Filter::load_factor() const noexcept { return nestline::load_factor(*state_, state_->size); }
 double Filter::expected_fpr() const noexcept {
   return nestline::expected_fpr(*state_, state_->size);

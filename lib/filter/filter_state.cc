@@ -6,9 +6,12 @@
 
 namespace nestline {
 
+std::uint64_t slots(const Filter::State& state) {
+  return state.view.geometry.blocks() * slots_of(state.bits);
+}
+
 double load_factor(const Filter::State& state, std::uint64_t keys) {
-  const auto slots = static_cast<double>(state.view.geometry.blocks()) * slots_of(state.bits);
-  return static_cast<double>(keys) / slots;
+  return static_cast<double>(keys) / static_cast<double>(slots(state));
 }
 
 double expected_fpr(const Filter::State& state, std::uint64_t keys) {

@@ -53,6 +53,8 @@ struct Filter::State {
   std::filesystem::path path;  // of a mapped file
 };
 
+std::uint64_t slots(const Filter::State& state);
+
 // Keys / slots, and the expected false-positive rate, for `keys` keys.
 double load_factor(const Filter::State& state, std::uint64_t keys);
 double expected_fpr(const Filter::State& state, std::uint64_t keys);

@@ -7,6 +7,7 @@
 #include <span>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "lib/filter/filter_state.h"
@@ -35,26 +36,11 @@ std::span<const Block> blocks_of(const State& state) {
 }
 
 template <typename Number>
-[[noreturn]] void refuse(const char* what, const char* differ, Number into, Number other) {
+std::string difference(const char* what, const char* differ, Number into, Number other) {
   std::ostringstream sentence;
   sentence << "filters can be merged only when they have " << what << "; these have " << differ
            << ' ' << into << " and " << other;
-  throw std::invalid_argument(sentence.str());
-}
-
-void check_alike(const State& into, const State& other) {
-  if (into.bits != other.bits) {
-    refuse("fingerprints of the same width", "bits", into.bits, other.bits);
-  }
-  if (into.seed != other.seed) refuse("the same seed", "the seeds", into.seed, other.seed);
-  const Geometry& a = into.view.geometry;
-  const Geometry& b = other.view.geometry;
-  if (a.base_blocks != b.base_blocks) {
-    refuse("begun with the same number of blocks", "begun with", a.base_blocks, b.base_blocks);
-  }
-  if (a.growth != b.growth) {
-    refuse("doubled equally often (grow the smaller one)", "doubled", a.growth, b.growth);
-  }
+  return sentence.str();
 }
 
 [[noreturn]] void refuse_room(Outcome outcome) {
@@ -138,10 +124,32 @@ bool try_to_grow(std::unique_ptr<State>& state) noexcept {
   }
 }
 
+Likeness likeness(const State& state) { return {state.bits, state.seed, state.view.geometry}; }
+
+bool can_merge(const Likeness& into, const Likeness& other, std::string* why) {
+  const Geometry& a = into.geometry;
+  const Geometry& b = other.geometry;
+  const bool alike = into.bits == other.bits && into.seed == other.seed &&
+                     a.base_blocks == b.base_blocks && a.growth == b.growth;
+  if (alike || why == nullptr) return alike;
+  if (into.bits != other.bits) {
+    *why = difference("fingerprints of the same width", "bits", into.bits, other.bits);
+  } else if (into.seed != other.seed) {
+    *why = difference("the same seed", "the seeds", into.seed, other.seed);
+  } else if (a.base_blocks != b.base_blocks) {
+    *why = difference("begun with the same number of blocks", "begun with", a.base_blocks,
+                      b.base_blocks);
+  } else {
+    *why =
+        difference("doubled equally often (grow the smaller one)", "doubled", a.growth, b.growth);
+  }
+  return false;
+}
+
 std::unique_ptr<State> merged(const State& into, const State& other) {
-  check_alike(into, other);
-  const std::uint64_t slots = into.view.geometry.blocks() * slots_of(into.bits);
-  if (into.size + other.size > slots) refuse_room(Outcome::full);
+  std::string why;
+  if (!can_merge(likeness(into), likeness(other), &why)) throw std::invalid_argument(why);
+  if (into.size + other.size > slots(into)) refuse_room(Outcome::full);
   auto made = empty_copy(into);
   Outcome outcome = unite(into, other, Order::by_block, *made);
   // Too many copies do not fit in any order.

@@ -7,8 +7,11 @@
 #ifndef NESTLINE_LIB_FILTER_GROWTH_H_
 #define NESTLINE_LIB_FILTER_GROWTH_H_
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
+#include "lib/place/geometry.h"
 #include "nestline/filter.h"
 
 namespace nestline {
@@ -22,9 +25,19 @@ std::unique_ptr<Filter::State> grown(const Filter::State& state);
 // unchanged then.
 bool try_to_grow(std::unique_ptr<Filter::State>& state) noexcept;
 
+// What two filters must have in common to be merged, and whether they have it. Where they do not,
+// the reason is put into `why` unless that is null. Throws std::bad_alloc for the sentence.
+struct Likeness {
+  int bits;
+  std::uint64_t seed;
+  Geometry geometry;
+};
+Likeness likeness(const Filter::State& state);
+bool can_merge(const Likeness& into, const Likeness& other, std::string* why);
+
 // All keys of `into` and `other`, which may be the same filter; capacities are those of `into`.
-// Throws std::invalid_argument when they differ in width, seed, blocks or growth, std::length_error
-// when a key finds no room, and std::bad_alloc.
+// Throws std::invalid_argument unless can_merge, std::length_error when a key finds no room, and
+// std::bad_alloc.
 std::unique_ptr<Filter::State> merged(const Filter::State& into, const Filter::State& other);
 
 // The same filter without keys. Throws std::bad_alloc.

@@ -3,9 +3,9 @@
 //
 //   for (KeyChunks chunks(keys, seed); chunks.next();) { ... chunks.inputs() ... }
 //
-// Integers and hashes are passed on in place. Strings are hashed into this object's buffer of 16
-// KiB, and the keys of a selection are gathered there. A chunk is long enough that restarting the
-// kernels' pipeline for each costs under one percent.
+// 64-bit integers and hashes are passed on in place. Shorter integers are widened and strings are
+// hashed into this object's buffer of 16 KiB, and the keys of a selection are gathered there. A
+// chunk is long enough that restarting the kernels' pipeline for each costs under one percent.
 #ifndef NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
 #define NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
 
@@ -65,31 +65,34 @@ class KeyChunks {
   [[nodiscard]] const Inputs& inputs() const { return inputs_; }
 
  private:
-  static constexpr Input kind_of(KeySpan::Integers) { return Input::integers; }
-  static constexpr Input kind_of(KeySpan::Hashes) { return Input::hashes; }
-  static constexpr Input kind_of(KeySpan::Strings) { return Input::hashes; }
+  template <typename Key>
+  static constexpr Input kKind = IntegerKey<Key> ? Input::integers : Input::hashes;
 
-  [[nodiscard]] std::uint64_t input_of(std::uint64_t key) const { return key; }
+  template <IntegerKey Integer>
+  [[nodiscard]] std::uint64_t input_of(Integer key) const {
+    return static_cast<std::uint64_t>(key);
+  }
   [[nodiscard]] std::uint64_t input_of(Hash key) const { return key.value; }
   [[nodiscard]] std::uint64_t input_of(std::string_view key) const {
     return hash_bytes(key, seed_);
   }
 
-  Inputs passed_on(KeySpan::Integers keys) { return {keys.data(), keys.size(), kind_of(keys)}; }
+  Inputs passed_on(KeySpan::Integers keys) { return {keys.data(), keys.size(), Input::integers}; }
   Inputs passed_on(KeySpan::Hashes keys) {
     static_assert(sizeof(Hash) == sizeof(std::uint64_t));
-    return {reinterpret_cast<const std::uint64_t*>(keys.data()), keys.size(), kind_of(keys)};
+    return {reinterpret_cast<const std::uint64_t*>(keys.data()), keys.size(), Input::hashes};
   }
-  Inputs passed_on(KeySpan::Strings keys) {
+  template <typename Key>
+  Inputs passed_on(std::span<const Key> keys) {
     std::transform(keys.begin(), keys.end(), buffer_.begin(),
-                   [&](std::string_view key) { return input_of(key); });
-    return {buffer_.data(), keys.size(), kind_of(keys)};
+                   [&](const Key& key) { return input_of(key); });
+    return {buffer_.data(), keys.size(), kKind<Key>};
   }
-  template <typename Keys>
-  Inputs gathered(Keys keys, std::span<const std::uint32_t> positions) {
+  template <typename Key>
+  Inputs gathered(std::span<const Key> keys, std::span<const std::uint32_t> positions) {
     std::transform(positions.begin(), positions.end(), buffer_.begin(),
                    [&](std::uint32_t position) { return input_of(keys[position]); });
-    return {buffer_.data(), positions.size(), kind_of(keys)};
+    return {buffer_.data(), positions.size(), kKind<Key>};
   }
 
   KeySpan keys_;

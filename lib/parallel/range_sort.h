@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/filter/filter_state.h"
@@ -101,18 +102,10 @@ class RangeSort {
   static constexpr std::uint64_t kMostRanges = 2048;
 
   // Calls visit(i, hash) for every key.
-  template <typename Visit>
-  static void for_each_hash(const Filter::State& state, KeySpan::Integers keys, Visit&& visit) {
+  template <typename Key, typename Visit>
+  static void for_each_hash(const Filter::State& state, std::span<const Key> keys, Visit&& visit) {
     const MixSecrets secrets = state.view.secrets;
-    for (std::size_t i = 0; i < keys.size(); ++i) visit(i, mix_integer(keys[i], secrets));
-  }
-  template <typename Visit>
-  static void for_each_hash(const Filter::State&, KeySpan::Hashes keys, Visit&& visit) {
-    for (std::size_t i = 0; i < keys.size(); ++i) visit(i, keys[i].value);
-  }
-  template <typename Visit>
-  static void for_each_hash(const Filter::State& state, KeySpan::Strings keys, Visit&& visit) {
-    for (std::size_t i = 0; i < keys.size(); ++i) visit(i, hash_bytes(keys[i], state.seed));
+    for (std::size_t i = 0; i < keys.size(); ++i) visit(i, hash_key(keys[i], secrets, state.seed));
   }
 
   // Where a run begins; the run of range ranges_ is the end of the chunk.

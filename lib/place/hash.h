@@ -74,10 +74,12 @@ inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {
 // XXH3-64 of the bytes under the seed.
 std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed) noexcept;
 
-// The hash of a key of any kind, under a seed and the secrets derived from it.
-NESTLINE_INLINE constexpr std::uint64_t hash_key(std::uint64_t key, const MixSecrets& secrets,
+// The hash of a key of any kind, under a seed and the secrets derived from it. A signed integer is
+// extended by its sign, as nestline::Key does.
+template <IntegerKey Integer>
+NESTLINE_INLINE constexpr std::uint64_t hash_key(Integer key, const MixSecrets& secrets,
                                                  std::uint64_t) {
-  return mix_integer(key, secrets);
+  return mix_integer(static_cast<std::uint64_t>(key), secrets);
 }
 inline std::uint64_t hash_key(std::string_view key, const MixSecrets&,
                               std::uint64_t seed) noexcept {

@@ -204,6 +204,7 @@ class Twins {
     ASSERT_EQ(filter_.expected_fpr(), nestline_expected_fpr(twin_));
     ASSERT_EQ(filter_.bits(), nestline_bits(twin_));
     ASSERT_EQ(filter_.seed(), nestline_seed(twin_));
+    ASSERT_EQ(filter_.slots(), nestline_slots(twin_));
     ASSERT_EQ(filter_.memory_bytes(), nestline_memory_bytes(twin_));
     std::size_t size = 0;
     void* const bytes = nestline_to_bytes(twin_, &size, &error_);
@@ -222,8 +223,23 @@ class Twins {
                       std::tuple_cat(std::tuple(twin_), key, std::tuple(more..., &error_)));
   }
 
-  void expect(Inserted expected, nestline_outcome outcome) const {
-    ASSERT_EQ(static_cast<int>(expected.outcome), static_cast<int>(outcome));
+  static nestline_outcome c_outcome(Outcome outcome) {
+    switch (outcome) {
+      case Outcome::stored:
+        return NESTLINE_STORED;
+      case Outcome::present:
+        return NESTLINE_PRESENT;
+      case Outcome::full:
+        return NESTLINE_FULL;
+      case Outcome::copies:
+        return NESTLINE_COPIES;
+    }
+    return NESTLINE_ERROR;
+  }
+
+  void expect(Inserted expected, bool stored) const {
+    ASSERT_EQ(static_cast<bool>(expected), stored);
+    ASSERT_EQ(c_outcome(expected.outcome), nestline_outcome_of(stored, error_));
     const bool failed = expected.outcome == Outcome::full || expected.outcome == Outcome::copies;
     ASSERT_EQ(error_ != nullptr, failed);
   }

@@ -18,7 +18,7 @@ def function(name, result, *arguments):
     return call
 
 create = function("create", c_void_p, POINTER(Options))
-insert = function("insert_bytes", c_int, c_void_p, c_char_p, c_size_t)
+insert = function("insert_bytes", c_bool, c_void_p, c_char_p, c_size_t)
 may_contain = function("may_contain_bytes", c_bool, c_void_p, c_char_p, c_size_t)
 count = function("count_u64", c_uint64, c_void_p, c_uint64)
 insert_all = function("insert_batch_u64", c_uint64, c_void_p, c_void_p, c_size_t, c_void_p)

@@ -11,8 +11,7 @@ int main(void) {
     fprintf(stderr, "%s\n", error);
     return 1;
   }
-  nestline_insert_bytes(filter, "user:17", 7, &error);
-  if (error != NULL) fprintf(stderr, "%s\n", error);
+  if (!nestline_insert_bytes(filter, "user:17", 7, &error)) fprintf(stderr, "%s\n", error);
   if (nestline_may_contain_bytes(filter, "user:17", 7, NULL)) puts("look in the database");
   nestline_erase_bytes(filter, "user:17", 7, NULL);
   if (!nestline_may_contain_bytes(filter, "user:17", 7, NULL)) puts("not there: no need to look");
