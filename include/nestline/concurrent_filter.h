@@ -103,7 +103,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
 
   /// No instant lies between the coming of `new_key` and the going of `old_key`.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
-    const auto hash = [this](auto one) { return hash_one(one); };
+    const auto hash = [this](auto one) { return this->hash_one(one); };
     return update_one(old_key.visit(hash), new_key.visit(hash));
   }
 
@@ -178,7 +178,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   bool erase_one(Hash key) noexcept;
   [[nodiscard]] Hash hash_one(std::uint64_t key) const noexcept;
   [[nodiscard]] Hash hash_one(std::string_view key) const noexcept;
-  [[nodiscard]] static Hash hash_one(Hash key) noexcept { return key; }
+  [[nodiscard]] Hash hash_one(Hash key) const noexcept { return key; }
 
   std::unique_ptr<State> state_;
 };

@@ -128,7 +128,7 @@ class NESTLINE_EXPORT Filter {
   /// in before the old one comes out: on Outcome::full or Outcome::copies `old_key` is still there
   /// and nothing has changed.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
-    const auto hash = [this](auto one) { return hash_one(one); };
+    const auto hash = [this](auto one) { return this->hash_one(one); };
     return update_one(old_key.visit(hash), new_key.visit(hash));
   }
 
@@ -253,7 +253,7 @@ class NESTLINE_EXPORT Filter {
   bool erase_one(Hash key) noexcept;
   [[nodiscard]] Hash hash_one(std::uint64_t key) const noexcept;
   [[nodiscard]] Hash hash_one(std::string_view key) const noexcept;
-  [[nodiscard]] static Hash hash_one(Hash key) noexcept { return key; }
+  [[nodiscard]] Hash hash_one(Hash key) const noexcept { return key; }
 
   std::unique_ptr<State> state_;
 };

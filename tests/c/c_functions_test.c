@@ -181,7 +181,8 @@ static void test_null_filter(void) {
   FAILS(!nestline_save(NULL, "x", error), "the filter is NULL");
   FAILS(!nestline_verify(NULL, error), "the filter is NULL");
   FAILS(nestline_copy(NULL, error) == NULL, "the filter is NULL");
-  CHECK(nestline_size(NULL) == 0 && nestline_capacity(NULL) == 0);
+  CHECK(nestline_size(NULL) == 0 && nestline_capacity(NULL) == 0 && nestline_slots(NULL) == 0);
+  CHECK(nestline_outcome_of(true, NULL) == NESTLINE_STORED);
   CHECK(nestline_max_capacity(NULL) == 0 && nestline_growth(NULL) == 0);
   CHECK(nestline_load_factor(NULL) == 0 && nestline_expected_fpr(NULL) == 0);
   CHECK(nestline_bits(NULL) == 0 && nestline_seed(NULL) == 0 && nestline_memory_bytes(NULL) == 0);
