@@ -74,13 +74,13 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   /// std::bad_alloc.
   [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
 
-  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept;
-  [[nodiscard]] bool may_contain(std::string_view key) const noexcept;
-  [[nodiscard]] bool may_contain(Hash key) const noexcept;
+  [[nodiscard]] bool may_contain(Key key) const noexcept {
+    return key.visit([this](auto one) { return may_contain_one(one); });
+  }
 
-  [[nodiscard]] unsigned count(std::uint64_t key) const noexcept;
-  [[nodiscard]] unsigned count(std::string_view key) const noexcept;
-  [[nodiscard]] unsigned count(Hash key) const noexcept;
+  [[nodiscard]] unsigned count(Key key) const noexcept {
+    return key.visit([this](auto one) { return count_one(one); });
+  }
 
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
   std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
@@ -101,6 +101,14 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   using Filter::slots;
 
  private:
+  // What the members above become for each of the three kinds of keys.
+  [[nodiscard]] bool may_contain_one(std::uint64_t key) const noexcept;
+  [[nodiscard]] bool may_contain_one(std::string_view key) const noexcept;
+  [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  [[nodiscard]] unsigned count_one(std::uint64_t key) const noexcept;
+  [[nodiscard]] unsigned count_one(std::string_view key) const noexcept;
+  [[nodiscard]] unsigned count_one(Hash key) const noexcept;
+
   MappedFilter(Filter&& filter, std::unique_ptr<SectionChecks> checks) noexcept;
   // Whether sections still have to be checked, or are damaged.
   [[nodiscard]] bool needs_checks() const noexcept;

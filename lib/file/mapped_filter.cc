@@ -72,26 +72,26 @@ bool MappedFilter::needs_checks() const noexcept {
   return checks_ != nullptr && !checks_->all_good();
 }
 
-bool MappedFilter::may_contain(std::uint64_t key) const noexcept {
+bool MappedFilter::may_contain_one(std::uint64_t key) const noexcept {
   if (!needs_checks()) return Filter::may_contain(key);
   const State& state = FilterAccess::state(*this);
   return CheckedLookup(state, *checks_).may_contain(state.hash(key));
 }
-bool MappedFilter::may_contain(std::string_view key) const noexcept {
+bool MappedFilter::may_contain_one(std::string_view key) const noexcept {
   return may_contain(Hash{FilterAccess::state(*this).hash(key)});
 }
-bool MappedFilter::may_contain(Hash key) const noexcept {
+bool MappedFilter::may_contain_one(Hash key) const noexcept {
   if (!needs_checks()) return Filter::may_contain(key);
   return CheckedLookup(FilterAccess::state(*this), *checks_).may_contain(key.value);
 }
 
-unsigned MappedFilter::count(std::uint64_t key) const noexcept {
+unsigned MappedFilter::count_one(std::uint64_t key) const noexcept {
   return count(Hash{FilterAccess::state(*this).hash(key)});
 }
-unsigned MappedFilter::count(std::string_view key) const noexcept {
+unsigned MappedFilter::count_one(std::string_view key) const noexcept {
   return count(Hash{FilterAccess::state(*this).hash(key)});
 }
-unsigned MappedFilter::count(Hash key) const noexcept {
+unsigned MappedFilter::count_one(Hash key) const noexcept {
   if (!needs_checks()) return Filter::count(key);
   return CheckedLookup(FilterAccess::state(*this), *checks_).count(key.value);
 }
