@@ -81,11 +81,44 @@ bool replace_blocks(Filter& filter, std::uint64_t offset, std::span<const std::b
   return true;
 }
 
+bool are_related(const Filter& a, const Filter& b) noexcept {
+  return are_related(FilterAccess::state(a), FilterAccess::state(b));
+}
+
+Standing standing_of(const Filter& filter, std::uint64_t key) noexcept {
+  return standing_of(FilterAccess::state(filter), key);
+}
+
+void pour(Filter& from, Filter& to, Share& share) noexcept {
+  auto source = FilterAccess::take(std::move(from));
+  auto target = FilterAccess::take(std::move(to));
+  pour(*source, *target, share);
+  from = FilterAccess::make(std::move(source));
+  to = FilterAccess::make(std::move(target));
+}
+
+void prefetch_home(const Filter& filter, std::uint64_t key) noexcept {
+  const State& state = FilterAccess::state(filter);
+  const std::uint64_t hash = state.hash(key);
+  visit_layout(state.bits, [&](auto layout) {
+    const Place home = home_of<decltype(layout)>(state.view.geometry, hash);
+    prefetch_block(state.view.blocks[home.block]);
+  });
+}
+
 std::size_t bytes_beside_blocks() noexcept { return sizeof(State); }
 
 double fpr_when_full(int bits, unsigned growth) {
   constexpr double kFullLoad = 0.95;
   return false_positive_rate(bits, kFullLoad, second_probe_share(bits, kFullLoad, growth), growth);
+}
+
+std::uint64_t capacity_of(int bits, std::uint64_t base_blocks, unsigned growth) {
+  std::uint64_t capacity = safe_keys(bits, {base_blocks, 0});
+  for (unsigned doubled = 1; doubled <= growth; ++doubled) {
+    capacity = grown_capacity(bits, {base_blocks, doubled}, capacity);
+  }
+  return capacity;
 }
 
 std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {

@@ -6,8 +6,12 @@
 // can be copied piece by piece. Both may be hostile: shapes and blocks that no filter can have are
 // refused, and then nothing is changed.
 //
-// Two headers are included on purpose: one for Storage, zeroed memory from a resource; and one for
-// get and put, so that the numbers beside the blocks have one byte order everywhere.
+// Filters of one lineage can also be united without their keys: lib/filter/lineage.h says what that
+// is, and how to choose the one of them that a key is erased from.
+//
+// Some headers are included on purpose: one for Storage, zeroed memory from a resource; one for get
+// and put, so that the numbers beside the blocks have one byte order everywhere; and one for Share
+// and Standing, of lineages.
 #ifndef NESTLINE_LIB_FILE_FILTER_BLOCKS_H_
 #define NESTLINE_LIB_FILE_FILTER_BLOCKS_H_
 
@@ -16,6 +20,7 @@
 #include <memory_resource>
 #include <span>
 
+#include "lib/filter/lineage.h"
 #include "lib/filter/storage.h"
 #include "lib/place/layout.h"
 #include "lib/place/little_endian.h"
@@ -53,11 +58,28 @@ std::span<const std::byte> block_bytes(const Filter& filter);
 // no filter of this shape can have these bytes there. Throws std::bad_alloc.
 bool replace_blocks(Filter& filter, std::uint64_t offset, std::span<const std::byte> blocks);
 
+// Whether the two are of one lineage.
+bool are_related(const Filter& a, const Filter& b) noexcept;
+
+// How a filter shows a key: of several related ones that show it, a key is erased from one with the
+// highest.
+Standing standing_of(const Filter& filter, std::uint64_t key) noexcept;
+
+// Moves a share of the fingerprints of `from` to `to`, another filter of its lineage. Those that
+// find no room there stay. One pass over both.
+void pour(Filter& from, Filter& to, Share& share) noexcept;
+
+// Asks for the memory that a question of the key looks at first.
+void prefetch_home(const Filter& filter, std::uint64_t key) noexcept;
+
 // Bytes that a filter takes beside its blocks and the Filter itself.
 std::size_t bytes_beside_blocks() noexcept;
 
 // The false-positive rate of a filter that inserts have filled to 95 % after each of its doublings.
 double fpr_when_full(int bits, unsigned growth);
+
+// Items that a filter of so many blocks in the beginning has room for after so many doublings.
+std::uint64_t capacity_of(int bits, std::uint64_t base_blocks, unsigned growth);
 
 // XXH3-64, the checksum of all our formats.
 std::uint64_t checksum(std::span<const std::byte> bytes) noexcept;

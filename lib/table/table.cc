@@ -214,6 +214,21 @@ bool Table<L, Locks>::contains(const Place& home) const {
   return read(home, [&](auto& view) { return find(view, home).has_value(); });
 }
 
+template <class L, class Locks>
+Standing Table<L, Locks>::standing(const Place& home) const {
+  return read(home, [&](auto& view) {
+    Place away;
+    const Block& block = view.at(home.block);
+    if (copies(block, home) == 0) {
+      const bool found = may_be_away(block, home, away) && copies(view.at(away.block), away) != 0;
+      return found ? Standing::away : Standing::none;
+    }
+    const Place other = moved(geometry_, home);
+    const bool shared = other.block != home.block && may_be_away(view.at(other.block), other, away);
+    return shared ? Standing::home : Standing::sure;
+  });
+}
+
 template class Table<Layout<8>, NoLocks>;
 template class Table<Layout<12>, NoLocks>;
 template class Table<Layout<16>, NoLocks>;

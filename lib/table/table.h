@@ -31,6 +31,7 @@
 #include "lib/place/layout.h"
 #include "lib/table/displacement.h"
 #include "lib/table/locking.h"
+#include "lib/table/standing.h"
 #include "nestline/filter.h"
 
 namespace nestline {
@@ -68,6 +69,7 @@ class Table {
   [[nodiscard]] unsigned count(const Place& home) const;
   // Whether there is a copy. Kernels::try_contains is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const;
+  [[nodiscard]] Standing standing(const Place& home) const;
 
  private:
   enum class Copies : bool { refused, allowed };

@@ -140,6 +140,7 @@ int insert_items(const Call& call, Unless unless, const char* event) {
   bool is_whole = true;
   api.ReplyWithArray(call.context, call.count - options.first_item);
   for (int i = options.first_item; i < call.count; ++i) {
+    if ((i - options.first_item) % kAhead == 0) prefetch_items(call, *filter, i);
     const Added outcome = add_item(call, *filter, call.item(i), unless);
     if (outcome == Added::added) {
       added.push_back(call.arguments[i]);

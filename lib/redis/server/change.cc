@@ -35,6 +35,7 @@ int erase_many(const Call& call) {
   erased.reserve(static_cast<std::size_t>(call.count - 2));
   api.ReplyWithArray(call.context, call.count - 2);
   for (int i = 2; i < call.count; ++i) {
+    if ((i - 2) % kAhead == 0) prefetch_items(call, *key.filter(), i);
     try {
       const bool done = key.filter()->erase(call.item(i));
       counters.items_deleted += done;

@@ -141,7 +141,7 @@ const Entry kEntries[] = {
     {"cf.merge", entry<merge>, "write deny-oom", "write cuckoo", -3, merged, merge_arguments.data(),
      "Adds all that is in the sources to the destination", "O(m), m bytes of memory"},
     {"cf.compact", entry<compact>, "write", "write cuckoo", 2, updated, key_only.data(),
-     "Gives back generations that others have room for", "O(m), m bytes of memory"},
+     "Unites filters into few that are nearly full", "O(m), m bytes of memory"},
     {"cf.info", entry<info>, "readonly fast", "read fast cuckoo", 2, asked, key_only.data(),
      "Tells sizes, counts and settings of a filter", "O(g), g generations"},
     {"cf.debug", entry<debug>, "readonly fast", "read cuckoo", 2, asked, key_only.data(),

@@ -1,5 +1,11 @@
 #include "lib/redis/server/opened_key.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
 #include "lib/redis/server/data_type.h"
 #include "lib/redis/server/info_section.h"
 
@@ -23,6 +29,14 @@ CuckooValue& OpenedKey::set(std::unique_ptr<CuckooValue> filter) {
   is_other_ = false;
   api.ModuleTypeSetValue(key_, data_type(), filter.release());
   return *filter_;
+}
+
+void prefetch_items(const Call& call, const CuckooValue& filter, int first) {
+  std::array<std::string_view, kAhead> items;
+  const int count = std::min(kAhead, call.count - first);
+  if (count < 2) return;
+  for (int i = 0; i < count; ++i) items[static_cast<std::size_t>(i)] = call.item(first + i);
+  filter.prefetch(std::span(items).first(static_cast<std::size_t>(count)));
 }
 
 void tell_change(const Call& call, String* name, const char* event) {

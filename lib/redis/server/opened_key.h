@@ -36,6 +36,10 @@ class OpenedKey {
   bool is_other_ = false;
 };
 
+// Items of a command whose memory is asked for together, before the first of them has its turn.
+inline constexpr int kAhead = 16;
+void prefetch_items(const Call& call, const CuckooValue& filter, int first);
+
 // Tells those that watch `name` or want its events that its filter has changed. `event` is the
 // name of the command.
 void tell_change(const Call& call, String* name, const char* event);

@@ -1,8 +1,7 @@
 #include "lib/redis/value/generation.h"
 
+#include <algorithm>
 #include <utility>
-
-#include "lib/file/filter_blocks.h"
 
 namespace nestline::redis {
 namespace {
@@ -36,7 +35,7 @@ Generation::Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint
 Generation::Generation(const GenerationShape& shape, std::uint64_t seed,
                        std::pmr::memory_resource* memory)
     : filter_(make_empty(filter_shape(shape, seed + shape.number), memory)),
-      most_growth_(shape.most_growth),
+      most_growth_(std::min(shape.most_growth, most_growth_of(shape.bits))),
       number_(shape.number) {}
 
 Generation::Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept
@@ -44,6 +43,20 @@ Generation::Generation(Filter filter, unsigned most_growth, std::uint32_t number
 
 bool Generation::may_grow() const noexcept {
   return filter_.growth() < most_growth_ && filter_.memory_bytes() <= kMostBytesToDouble;
+}
+
+bool Generation::is_related(const Generation& other) const noexcept {
+  return are_related(filter_, other.filter_);
+}
+
+Standing Generation::standing(std::uint64_t hash) const noexcept {
+  return standing_of(filter_, hash);
+}
+
+void Generation::prefetch(std::uint64_t hash) const noexcept { prefetch_home(filter_, hash); }
+
+void Generation::pour(Generation& to, Share& share) noexcept {
+  nestline::pour(filter_, to.filter_, share);
 }
 
 std::size_t Generation::memory_bytes() const noexcept {

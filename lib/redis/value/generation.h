@@ -1,8 +1,10 @@
 // One nestline filter of a value, with what its plan allows it.
 //
-// Its keys are the 64-bit hashes of the value's items, mixed once more under a seed of its own: the
-// value's seed plus the generation's number. So items that look the same in one generation do not
-// in another, which is what lets an erase find out where an item is (ledger.h).
+// Its keys are the 64-bit hashes of the value's items, mixed once more under a seed: the value's
+// seed plus a number. Generations with the same number, width and blocks in the beginning are a
+// family: filters of one lineage (lib/filter/lineage.h), which can be united without the items and
+// answer together as one filter would. A family has a number of its own, so items that look the
+// same in one family do not in another, which lets an erase find out where an item is (ledger.h).
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 
@@ -11,12 +13,14 @@
 #include <memory_resource>
 #include <span>
 
+#include "lib/file/filter_blocks.h"
 #include "lib/redis/value/generation_plan.h"
 #include "nestline/filter.h"
 
 namespace nestline::redis {
 
-/// What an image says of a generation: enough to make it again, empty.
+/// What an image says of a generation: enough to make it again, empty. Where most_growth is more
+/// than any plan has, it counts as that much.
 struct GenerationShape {
   int bits = 0;
   unsigned growth = 0;
@@ -44,12 +48,27 @@ class Generation {
 
   [[nodiscard]] Filter& filter() noexcept { return filter_; }
   [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
-  /// Higher for those that were opened later.
+  /// Of its family; higher for those that were opened later.
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+  [[nodiscard]] bool is_related(const Generation& other) const noexcept;
+  /// Its room, in multiples of what one of its family has that has never doubled.
+  [[nodiscard]] std::uint64_t units() const noexcept {
+    return std::uint64_t{1} << filter_.growth();
+  }
   [[nodiscard]] unsigned most_growth() const noexcept { return most_growth_; }
   [[nodiscard]] bool has_room() const noexcept { return filter_.size() < filter_.capacity(); }
   /// Whether it may double once more, by its plan and its size.
   [[nodiscard]] bool may_grow() const noexcept;
+
+  /// Copies of the item.
+  [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept {
+    return filter_.may_contain(hash) ? filter_.count(hash) : 0;
+  }
+  [[nodiscard]] Standing standing(std::uint64_t hash) const noexcept;
+  /// Asks for the memory that a question of the item looks at.
+  void prefetch(std::uint64_t hash) const noexcept;
+  /// Moves a share of what is in it to `to`, another of its family.
+  void pour(Generation& to, Share& share) noexcept;
 
   /// Bytes of it besides this object.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;

@@ -31,15 +31,18 @@ void check_range(const char* name, std::uint64_t value, std::uint64_t least, std
   refuse(name, " must be in the range [", least, ", ", most, "]; it is ", value);
 }
 
-// Doublings up to which fewer than one filter in a million gets keys that look alike too often for
-// their slots (see lib/filter/sizing.h). Nothing is lost beyond: the ledger takes them.
-unsigned most_growth_of(int bits) { return bits == 8 ? 1 : bits == 12 ? 4 : 8; }
+// For those that are opened all the same, expansion 0 is 1.
+std::uint64_t expansion_of(const Settings& settings) {
+  return std::max<std::uint64_t>(1, settings.expansion);
+}
 
 Billionths budget(const Settings& settings) {
   return static_cast<Billionths>(promised_fpr(settings) * kMargin * kOne);
 }
 
 }  // namespace
+
+unsigned most_growth_of(int bits) { return bits == 8 ? 1 : bits == 12 ? 4 : 8; }
 
 void check(const Settings& settings) {
   check_range("capacity", settings.capacity, 1, kMostCapacity);
@@ -78,16 +81,53 @@ GenerationPlan plan_generation(const Settings& settings, Billionths used, std::u
   const Billionths left = all > used ? all - used : 0;
   const Billionths part = settings.expansion == 0 ? left : left / 2;
   constexpr std::array kWidths = {8, 12, 16};
+  const unsigned doublings = used == 0 ? 0 : kLeastDoublings;
   // The default is never narrower than 12 bits, which cost little and leave more to those that
   // follow.
-  const auto* const width = std::find_if(kWidths.begin() + (settings.error == 0), kWidths.end() - 1,
-                                         [&](int bits) { return rate_when_full(bits, 0) <= part; });
+  const auto* const width =
+      std::find_if(kWidths.begin() + (settings.error == 0), kWidths.end() - 1, [&](int bits) {
+        return doublings <= most_growth_of(bits) && rate_when_full(bits, doublings) <= part;
+      });
   unsigned growth = 0;
   while (settings.expansion != 0 && growth < most_growth_of(*width) &&
          rate_when_full(*width, growth + 1) <= part) {
     ++growth;
   }
   return {*width, capacity, growth};
+}
+
+std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t units,
+                                    unsigned most_growth) {
+  const std::uint64_t most = std::uint64_t{1} << most_growth;
+  const std::uint64_t wanted =
+      std::bit_floor(std::max<std::uint64_t>(1, units * expansion_of(settings) / 2));
+  if (units > most || wanted > most - units) return std::nullopt;
+  return static_cast<unsigned>(std::bit_width(wanted) - 1);
+}
+
+std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys) {
+  const std::uint64_t most = 2 * kMostFurtherCapacity / expansion_of(settings);
+  return std::max(kLeastFurtherCapacity, std::min(keys, most) * expansion_of(settings) / 2);
+}
+
+std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsigned most_growth,
+                                      std::uint64_t items) {
+  std::vector<unsigned> growths;
+  const auto room = [&](unsigned growth) { return capacity_of(bits, base_blocks, growth); };
+  for (std::uint64_t rest = items;;) {
+    unsigned growth = 0;
+    while (growth < most_growth && room(growth) < rest) ++growth;
+    // The next smaller one leaves the rest to another. No need where this one is nearly full.
+    const bool is_last =
+        growth == 0 || growths.size() + 1 >= kMostMembers || rest > room(growth - 1) / 4 * 7;
+    if (room(growth) >= rest && is_last) {
+      growths.push_back(growth);
+      return growths;
+    }
+    if (room(growth) >= rest) --growth;
+    growths.push_back(growth);
+    rest -= room(growth);
+  }
 }
 
 }  // namespace nestline::redis

@@ -13,8 +13,8 @@
 //    38  u16 0                                120  u64 awaited items: those that the head of a
 //                                                 value said whose pieces are missing still, or 0
 //   128  for each generation, oldest first:
-//          u8 bits, u8 growth, u8 most growth, u8 0, u32 number, u64 base blocks, u64 capacity, u64
-//          keys
+//          u8 bits, u8 growth, u8 most growth, u8 0, u32 number of its family, u64 base blocks, u64
+//          capacity, u64 keys
 //    end  checksum
 //
 // Then the pieces. Areas are cut into pieces of 1 MiB, the last one of an area may be shorter, in

@@ -17,8 +17,8 @@ struct Settings {
   std::uint16_t bucket_size = 2;
   /// 1 to 65535. Only kept and reported: room is searched for, not fought for.
   std::uint16_t max_iterations = 20;
-  /// 0 to 32768, rounded up to a power of two. How many times as many items as the generation
-  /// before a further one has room for; 0: none is opened and nothing grows.
+  /// 0 to 32768, rounded up to a power of two. A further generation has room for half as many
+  /// items, times this, as all so far; 0: none is opened and nothing grows.
   std::uint16_t expansion = 1;
   /// Keys the hash. Random for each key that is created, and the same on its replicas.
   std::uint64_t seed = 0;

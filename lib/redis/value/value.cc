@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +11,8 @@
 
 #include "lib/file/filter_blocks.h"
 #include "lib/redis/redisbloom/murmur_hash64a.h"
+#include "lib/redis/value/family.h"
+#include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/image.h"
 #include "nestline/keys.h"
@@ -24,13 +25,16 @@ constexpr std::size_t kBatch = 512;
 
 constexpr std::uint64_t kMostKeptCapacity = std::uint64_t{1} << 40;
 
-// A further generation has room for this many at least: smaller ones fill badly.
-constexpr std::uint64_t kLeastFurtherCapacity = 256;
 // The first beside tables of RedisBloom.
 constexpr std::uint64_t kLeastBesideTables = 1024;
 
-// Entries of the ledger that an erase looks at again. More than the one it may add, so that they
-// are settled faster than they come up.
+// Generations, newest first, whose memory is asked for ahead of a change.
+constexpr std::size_t kMostPrefetched = 16;
+
+// So many entries of the ledger are looked at again by an erase that adds to one, so that they are
+// settled faster than they come up; and by one of kTurnEvery others, chosen by the item's hash,
+// since each look costs as much as an erase.
+constexpr std::uint64_t kTurnEvery = 8;
 constexpr int kTurns = 2;
 
 // How often a compaction goes over the ledger, as long as that settles something.
@@ -38,40 +42,6 @@ constexpr int kMostRounds = 16;
 
 std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
   return capacity > kMostFurtherCapacity / factor ? kMostFurtherCapacity : capacity * factor;
-}
-
-// One more than the highest; the lowest that is free when the highest is the last there is, as it
-// may be in a value from elsewhere. Two of one number would take the same items for alike.
-std::uint32_t next_number(const std::vector<Generation>& generations) {
-  constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t next = 0;
-  bool is_last_taken = false;
-  std::vector<bool> taken(generations.size());
-  for (const Generation& generation : generations) {
-    const std::uint32_t number = generation.number();
-    is_last_taken = is_last_taken || number == kLast;
-    if (number != kLast) next = std::max(next, number + 1);
-    if (number < taken.size()) taken[number] = true;
-  }
-  if (!is_last_taken) return next;
-  return static_cast<std::uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
-}
-
-// Adds a generation of another value to the one here that it can be united with, if there is one.
-bool unite(std::vector<Generation>& generations, const Generation& other) {
-  for (Generation& each : generations) {
-    GenerationShape shape = other.shape();
-    shape.most_growth = each.most_growth();
-    const std::uint64_t keys = each.filter().size() + other.filter().size();
-    if (each.shape() != shape || keys > each.filter().capacity()) continue;
-    try {
-      each.filter().merge(other.filter());
-      return true;
-    } catch (const std::length_error&) {
-      // More copies of something than find place: it has to stay by itself.
-    }
-  }
-  return false;
 }
 
 // The areas of a value's image.
@@ -151,7 +121,9 @@ CuckooValue::Shown CuckooValue::shown(const Item& item) const noexcept {
     shown.copies += copies;
     shown.most = std::max(shown.most, copies);
   };
-  for (const Generation& generation : generations_) add(generation.filter().count(item.hash));
+  for (const Generation& generation : generations_) generation.prefetch(item.hash);
+  for_each_family(std::span(generations_),
+                  [&](std::span<const Generation> family) { add(count_in(family, item.hash)); });
   if (item.redisbloom) add(tables_.slots_of(*item.redisbloom));
   return shown;
 }
@@ -187,6 +159,15 @@ void CuckooValue::exists(std::span<const std::string_view> items,
   for (std::size_t at = 0; at < items.size(); at += kBatch) {
     const std::size_t some = std::min(kBatch, items.size() - at);
     exists_some(items.subspan(at, some), out.subspan(at, some));
+  }
+}
+
+void CuckooValue::prefetch(std::span<const std::string_view> items) const noexcept {
+  const std::size_t asked = std::min(generations_.size(), kMostPrefetched);
+  for (const std::string_view item : items) {
+    const std::uint64_t hash = hash_key(item, settings_.seed).value;
+    std::for_each_n(generations_.rbegin(), asked,
+                    [&](const Generation& generation) { generation.prefetch(hash); });
   }
 }
 
@@ -387,9 +368,14 @@ bool CuckooValue::store_in(Generation& generation, const Item& item) {
 // Doubles the newest generation in place, if that makes room for the item. On the side: an item
 // that is refused in the end is not replicated, and so must not leave a filter that has grown.
 bool CuckooValue::store_in_grown(const Item& item) {
-  if (!generations_.back().may_grow()) return false;
+  const std::uint64_t others = units_of(newest_family(generations_)) - generations_.back().units();
+  const auto may_grow = [&](const Generation& generation) {
+    return generation.may_grow() &&
+           others + 2 * generation.units() <= std::uint64_t{1} << generation.most_growth();
+  };
+  if (!may_grow(generations_.back())) return false;
   Generation grown = generations_.back().copy();
-  while (grown.may_grow() && grown.filter().grow()) {
+  while (may_grow(grown) && grown.filter().grow()) {
     if (grown.has_room() && store_in(grown, item)) {
       generations_.back() = std::move(grown);
       return true;
@@ -409,27 +395,15 @@ bool CuckooValue::store_in_older(const Item& item) noexcept {
 }
 
 void CuckooValue::open_generation() {
-  Billionths used = 0;
-  std::uint64_t keys = 0;
-  for (const Generation& generation : generations_) {
-    used += rate_when_full(generation.filter().bits(), generation.filter().growth());
-    keys += generation.filter().size();
-  }
-  std::uint64_t capacity = settings_.capacity;
-  if (!generations_.empty()) {
-    // At least as many as there are: so generations stay few, however small the expansion.
-    capacity = std::max({kLeastFurtherCapacity, std::min(keys, kMostFurtherCapacity),
-                         times(generations_.back().filter().capacity(),
-                               std::max<std::uint64_t>(1, settings_.expansion))});
-  } else if (!tables_.empty()) {
+  std::uint64_t first = settings_.capacity;
+  if (!tables_.empty()) {
     const std::uint64_t items = tables_.header().items;
-    capacity =
+    first =
         settings_.expansion == 0
             ? std::max(kLeastBesideTables, settings_.capacity - std::min(items, settings_.capacity))
             : times(std::max(kLeastBesideTables, items), settings_.expansion);
   }
-  generations_.emplace_back(plan_generation(settings_, used, capacity), settings_.seed,
-                            next_number(generations_), memory_);
+  append_generation(generations_, settings_, first, memory_);
 }
 
 bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)); }
@@ -439,17 +413,19 @@ bool CuckooValue::erase_item(const Item& item) {
   const Shown slots = shown(item);
   const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
   if (slots.copies < pending) return false;
-  if (copies > 0 || pending <= slots.copies - slots.most) {
+  const bool waits = copies > 0 || pending <= slots.copies - slots.most;
+  if (waits) {
     ledger_.add(item.hash, -1, item.redisbloom);
     ++deletes_;
   } else {
     ++deletes_;
     take_out(item, slots, pending);
   }
-  for (int turn = 0; turn < kTurns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
+  const int turns = waits || item.hash % kTurnEvery == 0 ? kTurns : 0;
+  for (int turn = 0; turn < turns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
   if (!is_complete()) return true;
   if (!ledger_.empty() && block_bytes() <= kMostBytesToDouble && all_is_erased()) empty_all();
-  drop_empty(kMostBytesToDouble);
+  drop_empty(generations_, kMostBytesToDouble);
   return true;
 }
 
@@ -459,28 +435,34 @@ bool CuckooValue::erase_item(const Item& item) {
 //
 // That is right for several filters at once: each of these copies is in one of them, wherever. And
 // it is right to take any slot that shows the item, for whoever owns it is shown by the slot that
-// is left in its place.
+// is left in its place. A family is one filter: family.h says which of its slots is taken.
 void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
   std::uint64_t rest = pending;
-  const auto take_from = [&](std::uint64_t showing, const auto& erase) {
-    const std::uint64_t elsewhere = slots.copies - showing;
-    std::uint64_t here = pending > elsewhere ? std::min(showing, pending - elsewhere) : 0;
+  const bool is_alone = slots.most == slots.copies;  // one filter only shows it
+  const auto take_from = [&](const auto& showing, const auto& erase) {
+    std::uint64_t here = rest;
+    if (!is_alone) {
+      const std::uint64_t copies = showing();
+      const std::uint64_t elsewhere = slots.copies - copies;
+      here = pending > elsewhere ? std::min(copies, pending - elsewhere) : 0;
+    }
     for (; here != 0 && erase(); --here) --rest;
   };
-  for (auto generation = generations_.rbegin(); generation != generations_.rend(); ++generation) {
-    Filter& filter = generation->filter();
-    take_from(filter.count(item.hash), [&] {
-      if (!filter.erase(item.hash)) return false;
-      --stored_;
-      return true;
-    });
-  }
+  for_each_family(std::span(generations_), [&](std::span<Generation> family) {
+    take_from([&] { return count_in(family, item.hash); },
+              [&] {
+                if (!erase_from(family, item.hash)) return false;
+                --stored_;
+                return true;
+              });
+  });
   if (item.redisbloom) {
-    take_from(tables_.slots_of(*item.redisbloom), [&] {
-      if (!tables_.erase(*item.redisbloom)) return false;
-      if (deletes_ != 0) --deletes_;  // the tables count it
-      return true;
-    });
+    take_from([&] { return tables_.slots_of(*item.redisbloom); },
+              [&] {
+                if (!tables_.erase(*item.redisbloom)) return false;
+                if (deletes_ != 0) --deletes_;  // the tables count it
+                return true;
+              });
   }
   // Slots may show less than an entry says, in an image that somebody made up.
   if (pending >= slots.copies) rest = 0;
@@ -512,28 +494,20 @@ bool CuckooValue::settle_all() noexcept {
   return any;
 }
 
-// One generation stays, so that the next item finds it.
-void CuckooValue::drop_empty(std::size_t most_bytes) noexcept {
-  for (std::size_t i = generations_.size(); i-- > 0 && generations_.size() > 1;) {
-    const Filter& filter = generations_[i].filter();
-    if (filter.size() == 0 && filter.memory_bytes() <= most_bytes) {
-      generations_.erase(generations_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-}
-
 void CuckooValue::clear() {
   CuckooValue fresh(settings_, memory_);
   fresh.open_generation();
   *this = std::move(fresh);
 }
 
-void CuckooValue::compact() noexcept {
+void CuckooValue::compact() {
+  Compaction compaction(generations_, settings_.seed, memory_);  // all that can fail
   tables_.compact(true);
   for (int round = 0; round < kMostRounds && settle_all(); ++round) {
   }
   if (!follows_redisbloom() && all_is_erased()) empty_all();
-  drop_empty(std::numeric_limits<std::size_t>::max());
+  compaction.carry_out(generations_);
+  drop_empty(generations_);
   if (!generations_.empty() && tables_.is_clear()) tables_ = {};
   deletes_ = 0;
   awaited_items_ = 0;
@@ -575,18 +549,8 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
   if (settings_.expansion == 0 && items() + other.items() > settings_.capacity) {
     throw std::invalid_argument("together they hold more than the capacity, and expansion is 0");
   }
-  std::vector<Generation> united;
-  united.reserve(generations_.size() + other.generations_.size());
-  for (const Generation& generation : generations_) united.push_back(generation.copy());
-  for (const Generation& generation : other.generations_) {
-    if (unite(united, generation)) continue;
-    // The newest of these stays the last: it is the one that grows.
-    united.insert(united.end() - !united.empty(), generation.copy());
-    if (united.size() > std::min(most_generations, kMostGenerations)) {
-      throw std::invalid_argument(
-          "together they need more filters than a key may have (cf-max-expansions)");
-    }
-  }
+  std::vector<Generation> both =
+      united(generations_, other.generations_, std::min(most_generations, kMostGenerations));
   Ledger ledger = ledger_;
   for (const auto& [hash, entry] : other.ledger_.entries()) {
     ledger.add(hash, entry.copies, entry.redisbloom_hash);
@@ -594,7 +558,7 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
       throw std::invalid_argument("together they hold more than 2^32 copies of one item");
     }
   }
-  generations_ = std::move(united);
+  generations_ = std::move(both);
   stored_ += other.stored_;
   ledger_ = std::move(ledger);
 }

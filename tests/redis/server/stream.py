@@ -36,7 +36,7 @@ class Stream:
             self.delete_many: 6, self.update: 6, self.reserve: 6, self.merge: 4, self.clear: 1,
             self.compact: 2, self.load: 4, self.load_part: 3, self.load_redisbloom: 3,
             self.restore: 3, self.copy: 3, self.rename: 2, self.expire: 2, self.remove: 2,
-            self.transaction: 3, self.script: 3, self.wrong: 3, self.grow: 1,
+            self.transaction: 3, self.script: 3, self.wrong: 3, self.grow: 1, self.unite: 1,
         }  # fmt: skip
 
     def close(self):
@@ -103,6 +103,19 @@ class Stream:
         some = [self.item() for _ in range(3000)]
         return self.works("CF.INSERT", self.any_key(), "ITEMS", *some)
 
+    def filters(self, key):
+        reply = self.call("CF.INFO", key)
+        return 0 if isinstance(reply, Error) else reply[reply.index("Number of filters") + 1]
+
+    def unite(self):
+        """Whether there are fewer filters after it."""
+        key = self.any_key()
+        some = [self.item() for _ in range(3000)]
+        self.call("CF.INSERT", key, "ITEMS", *some)
+        self.call("CF.MDEL", key, *self.chance.choices(some, k=1500))
+        before = self.filters(key)
+        return self.works("CF.COMPACT", key) and self.filters(key) < before
+
     def delete(self):
         return self.call("CF.DEL", self.any_key(), self.item()) == 1
 
@@ -130,8 +143,7 @@ class Stream:
         keys = self.chance.choices(MERGED, k=self.chance.randrange(2, 5))
         works = self.works("CF.MERGE", *keys)
         # What is merged into itself again and again falls into more and more filters.
-        reply = self.call("CF.INFO", keys[0])
-        if not isinstance(reply, Error) and reply[reply.index("Number of filters") + 1] > 20:
+        if self.filters(keys[0]) > 20:
             self.call("CF.CLEAR", keys[0])
         return works
 

@@ -322,19 +322,97 @@ TEST(RedisBloomValue, KeepsEveryCopyOfMixedValues) {
   }
 }
 
+// Generations that are united in the middle of changes, beside tables that show some of the same
+// items; and another value that is told of the same changes, from its image.
+TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
+  std::uint64_t united = 0;
+  for (std::uint32_t seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    RedisBloomModel model(2000, 2, 20, 1);
+    std::map<std::string, std::uint64_t> truth;
+    std::vector<std::string> copies;  // one for each copy
+    const auto expect_right = [&](const CuckooValue& value) {
+      ASSERT_EQ(value.items(), copies.size());
+      for (const auto& [item, count] : truth) {
+        if (count == 0) continue;
+        ASSERT_TRUE(value.exists(item)) << item;
+        ASSERT_GE(value.count(item), count) << item;
+      }
+    };
+    const std::uint32_t range = seed % 2 == 0 ? 3000 : 60'000;
+    const auto pick_name = [&] { return name(static_cast<std::uint32_t>(random()) % range); };
+    for (int i = 0; i < 1500; ++i) {
+      const std::string item = pick_name();
+      if (!model.add(item)) continue;
+      ++truth[item];
+      copies.push_back(item);
+    }
+    auto value = CuckooValue::from_tables(model.loaded(), seed);
+    ASSERT_EQ(value->add("first"), Added::added);
+    ++truth["first"];
+    copies.emplace_back("first");
+    auto follower = reloaded(*value);
+    ASSERT_NE(follower, nullptr);
+    const auto erase_any = [&] {
+      const std::size_t at = random() % copies.size();
+      ASSERT_TRUE(value->erase(copies[at])) << copies[at];
+      ASSERT_TRUE(follower->erase(copies[at]));
+      --truth[copies[at]];
+      copies[at] = copies.back();
+      copies.pop_back();
+    };
+    for (const unsigned adds_in_ten : {9U, 3U, 8U, 2U, 9U, 4U}) {
+      for (int step = 0; step < 5000; ++step) {
+        if (copies.empty() || random() % 10 < adds_in_ten) {
+          const std::string item = pick_name();
+          ASSERT_EQ(value->add(item), Added::added);
+          ASSERT_EQ(follower->add(item), Added::added);
+          ++truth[item];
+          copies.push_back(item);
+        } else {
+          erase_any();
+        }
+        if (step % 1000 == 999) {
+          const std::uint64_t before = value->generations();
+          value->compact();
+          follower->compact();
+          united += value->generations() < before;
+          ASSERT_EQ(value->digest(), follower->digest());
+          expect_right(*value);
+        }
+        if (HasFatalFailure()) return;
+      }
+      expect_right(*value);
+      follower = reloaded(*value);
+      ASSERT_NE(follower, nullptr);
+      ASSERT_EQ(value->digest(), follower->digest());
+    }
+    while (!copies.empty()) {
+      erase_any();
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_EQ(value->items(), 0U);
+    value->compact();
+    EXPECT_EQ(value->info().ledger_entries, 0U);
+    EXPECT_TRUE(value->tables().empty());
+  }
+  EXPECT_GE(united, 10U);
+}
+
 // What waits to be taken out there was never in these tables.
 TEST(RedisBloomValue, TakesTheCorrectionsOfAMergedValue) {
   RedisBloomModel model(1024, 2, 20, 1);
   model.add(std::string());
   const auto value = CuckooValue::from_tables(model.loaded(), 3);
   const auto other = CuckooValue::create({30, 0.02, 2, 20, 1, 3});
-  for (std::uint64_t i = 0; i < 3000; ++i) ASSERT_EQ(other->add(name(i)), Added::added);
-  for (std::uint64_t i = 0; i < 1500; ++i) ASSERT_TRUE(other->erase(name(i)));
+  for (std::uint64_t i = 0; i < 30'000; ++i) ASSERT_EQ(other->add(name(i)), Added::added);
+  for (std::uint64_t i = 0; i < 15'000; ++i) ASSERT_TRUE(other->erase(name(i)));
   ASSERT_NE(other->info().ledger_entries, 0U);
   value->merge(*other);
-  EXPECT_EQ(value->items(), 1501U);
+  EXPECT_EQ(value->items(), 15'001U);
   value->compact();
-  for (std::uint64_t i = 1500; i < 3000; ++i) ASSERT_TRUE(value->erase(name(i)));
+  for (std::uint64_t i = 15'000; i < 30'000; ++i) ASSERT_TRUE(value->erase(name(i)));
   value->compact();
   EXPECT_EQ(value->items(), 1U);
   EXPECT_TRUE(value->exists(""));

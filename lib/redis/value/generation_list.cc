@@ -1,0 +1,146 @@
+#include "lib/redis/value/generation_list.h"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "lib/redis/value/family.h"
+#include "lib/redis/value/generation_plan.h"
+
+namespace nestline::redis {
+namespace {
+
+// One more than the highest; the lowest that is free when the highest is the last there is, as it
+// may be in a value from elsewhere. Two of one number would take the same items for alike.
+std::uint32_t next_number(const std::vector<Generation>& generations) {
+  constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t next = 0;
+  bool is_last_taken = false;
+  std::vector<bool> taken(generations.size());
+  for (const Generation& generation : generations) {
+    const std::uint32_t number = generation.number();
+    is_last_taken = is_last_taken || number == kLast;
+    if (number != kLast) next = std::max(next, number + 1);
+    if (number < taken.size()) taken[number] = true;
+  }
+  if (!is_last_taken) return next;
+  return static_cast<std::uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+}
+
+// Moves what is in a generation of another value to those of its family here that have room for it.
+// Whether all of it found place.
+bool unite(std::vector<Generation>& generations, Generation& other) {
+  for (Generation& each : generations) {
+    if (!each.is_related(other)) continue;
+    if (each.filter().size() + other.filter().size() > each.filter().capacity()) continue;
+    Share all(1, 1);
+    other.pour(each, all);
+    if (other.filter().size() == 0) return true;
+    // More copies of something than find place: they have to stay by themselves.
+  }
+  return false;
+}
+
+// Where a further generation is put: beside its family, and else in front of the newest, which
+// stays the last: it is the one that grows.
+std::vector<Generation>::iterator place_for(std::vector<Generation>& generations,
+                                            const Generation& other) {
+  const auto related = std::find_if(generations.begin(), generations.end(),
+                                    [&](const Generation& each) { return each.is_related(other); });
+  if (related != generations.end()) return related;
+  if (generations.empty()) return generations.end();
+  return generations.end() - static_cast<std::ptrdiff_t>(newest_family(generations).size());
+}
+
+}  // namespace
+
+void append_generation(std::vector<Generation>& generations, const Settings& settings,
+                       std::uint64_t first, std::pmr::memory_resource* memory) {
+  Billionths used = 0;
+  std::uint64_t keys = 0;
+  for (const Generation& generation : generations) {
+    used += rate_when_full(generation.filter().bits(), generation.filter().growth());
+    keys += generation.filter().size();
+  }
+  std::uint64_t capacity = first;
+  if (!generations.empty()) {
+    GenerationShape shape = generations.back().shape();
+    const auto growth =
+        next_growth(settings, units_of(newest_family(generations)), shape.most_growth);
+    if (growth) {
+      shape.growth = *growth;
+      shape.capacity = capacity_of(shape.bits, shape.base_blocks, *growth);
+    }
+    // Blocks from elsewhere may be so many that no filter has more of them.
+    if (growth && is_valid(shape, 0)) {
+      generations.emplace_back(shape, settings.seed, memory);
+      return;
+    }
+    capacity = further_capacity(settings, keys);
+  }
+  generations.emplace_back(plan_generation(settings, used, capacity), settings.seed,
+                           next_number(generations), memory);
+}
+
+std::vector<Generation> united(std::span<const Generation> ours, std::span<const Generation> others,
+                               std::uint64_t most) {
+  std::vector<Generation> both;
+  both.reserve(ours.size() + others.size());
+  for (const Generation& generation : ours) both.push_back(generation.copy());
+  for (const Generation& generation : others) {
+    Generation copy = generation.copy();
+    if (unite(both, copy)) continue;
+    const auto place = place_for(both, copy);
+    both.insert(place, std::move(copy));
+    if (both.size() > most) {
+      throw std::invalid_argument(
+          "together they need more filters than a key may have (cf-max-expansions)");
+    }
+  }
+  return both;
+}
+
+void drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) noexcept {
+  for (std::size_t i = generations.size(); i-- > 0 && generations.size() > 1;) {
+    const Filter& filter = generations[i].filter();
+    if (filter.size() == 0 && filter.memory_bytes() <= most_bytes) {
+      generations.erase(generations.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+Compaction::Compaction(std::span<const Generation> generations, std::uint64_t seed,
+                       std::pmr::memory_resource* memory) {
+  std::size_t most = generations.size();
+  for_each_family(generations, [&](std::span<const Generation> family) {
+    families_.push_back({{}, compact_members(family, seed, memory), family.size()});
+    families_.back().old.reserve(family.size());
+    most += families_.back().fresh.size();
+  });
+  compacted_.reserve(most);
+}
+
+void Compaction::carry_out(std::vector<Generation>& generations) noexcept {
+  const auto append = [](auto from, auto to, std::vector<Generation>& target) {
+    target.insert(target.end(), std::make_move_iterator(from), std::make_move_iterator(to));
+  };
+  auto next = generations.begin();
+  for (Family& family : families_) {
+    const auto end = next + static_cast<std::ptrdiff_t>(family.members);
+    if (family.fresh.empty()) {
+      append(next, end, compacted_);
+    } else {
+      append(next, end, family.old);
+      move_family(family.old, family.fresh);
+      const auto left = std::remove_if(family.old.begin(), family.old.end(),
+                                       [](const auto& each) { return each.filter().size() == 0; });
+      append(family.old.begin(), left, compacted_);
+      append(family.fresh.begin(), family.fresh.end(), compacted_);
+    }
+    next = end;
+  }
+  generations = std::move(compacted_);
+}
+
+}  // namespace nestline::redis
