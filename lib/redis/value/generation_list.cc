@@ -63,7 +63,7 @@ void append_generation(std::vector<Generation>& generations, const Settings& set
     used += rate_when_full(generation.filter().bits(), generation.filter().growth());
     keys += generation.filter().size();
   }
-  std::uint64_t capacity = first;
+  GenerationPlan plan = plan_generation(settings, used, first);
   if (!generations.empty()) {
     GenerationShape shape = generations.back().shape();
     const auto growth =
@@ -77,10 +77,9 @@ void append_generation(std::vector<Generation>& generations, const Settings& set
       generations.emplace_back(shape, settings.seed, memory);
       return;
     }
-    capacity = further_capacity(settings, keys);
+    plan = plan_family(settings, used, keys);
   }
-  generations.emplace_back(plan_generation(settings, used, capacity), settings.seed,
-                           next_number(generations), memory);
+  generations.emplace_back(plan, settings.seed, next_number(generations), memory);
 }
 
 std::vector<Generation> united(std::span<const Generation> ours, std::span<const Generation> others,

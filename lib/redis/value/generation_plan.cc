@@ -110,6 +110,13 @@ std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys) {
   return std::max(kLeastFurtherCapacity, std::min(keys, most) * expansion_of(settings) / 2);
 }
 
+GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys) {
+  const std::uint64_t capacity = further_capacity(settings, keys);
+  const GenerationPlan plan = plan_generation(settings, used, capacity);
+  if (plan.most_growth != 0) return plan;
+  return {plan.bits, std::min(2 * capacity, kMostFurtherCapacity), 0};
+}
+
 std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsigned most_growth,
                                       std::uint64_t items) {
   std::vector<unsigned> growths;

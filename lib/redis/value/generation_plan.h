@@ -89,6 +89,11 @@ std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t unit
 /// Items that a new family is to have room for, behind others with so many keys.
 std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys);
 
+/// The first member of a new family behind others with so many keys, whose rates sum up to `used`.
+/// One that may have no others has room for twice further_capacity, since each takes as much of the
+/// promise as any other.
+GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys);
+
 /// How often the members of a family are to have doubled that hold so many items with little
 /// memory: at most kMostMembers where most_growth allows, largest first; all but the last are full.
 std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsigned most_growth,
