@@ -92,8 +92,9 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
 /// nearly full filter, which looks at no more than a fixed number of blocks before it says `full`.
 /// A batch does the same work as its keys one by one in the order given, with the memory latency
 /// hidden; it is the fast form from about 16 keys on. Only the constructor, grow, merge and an
-/// insert that makes the filter grow allocate; when such an insert cannot have memory, the filter
-/// stays as it is and takes keys until it answers `full`.
+/// insert that makes the filter grow allocate. When such an insert gets no memory, the filter stays
+/// as it is and takes keys until it answers `full`; it asks for memory again after 65,536 more keys
+/// that need growth, or at once when grow() is called.
 class NESTLINE_EXPORT Filter {
  public:
   struct State;  // private to the library

@@ -42,25 +42,28 @@ struct Lookup {
 };
 
 // Inserts some keys from the front of the inputs, and makes way if the next one finds no room;
-// returns how many it took. Sets `may_grow` to false if the filter cannot grow.
-std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first, bool& may_grow,
+// returns how many it took.
+std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first,
                         batch::Record& record) {
   batch::RunEnd end{};
   const Tried tried = state.write([&](Filter::State& table, auto& blocks) {
     end = {};
-    const bool growing = may_grow && table.grows_by_itself();
+    const bool growing = table.grows_by_itself();
+    const bool waiting = table.patience.is_waiting();
     Tried run{.growth = table.view.geometry.growth};
     const std::int64_t allowed = growing ? state.keys.allowed() : 0;
     run.due = growing && allowed <= 0;
     if (run.due) return std::optional(run);
     const Inputs part = growing ? inputs.first(static_cast<std::uint64_t>(allowed)) : inputs;
     const std::size_t before = record.total();
-    end = batch::insert_run(blocks, table, part, growing, first, record);
-    state.keys.add(static_cast<std::int64_t>(record.total() - before));
+    end = batch::insert_run(blocks, table, part, growing && !waiting, first, record);
+    const std::size_t stored = record.total() - before;
+    state.keys.add(static_cast<std::int64_t>(stored));
+    if (growing && waiting) table.patience.waits(end.taken - stored);
     run.due = run.full = end.full;
     return std::optional(run);
   });
-  if (tried.due) may_grow = make_way(state, tried);
+  if (tried.due) make_way(state, tried);
   if (!end.overtaken) return end.taken;
   const bool stored{insert_hash(state, hash_of(state, inputs, end.taken))};
   record.add(first + end.taken, stored);
@@ -71,11 +74,9 @@ std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first, b
 
 std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
   batch::Record record("stored", stored, keys.size());
-  bool may_grow = true;
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     for (std::size_t taken = 0; taken < chunks.inputs().count;) {
-      taken += insert_some(*state_, chunks.inputs().from(taken), chunks.first() + taken, may_grow,
-                           record);
+      taken += insert_some(*state_, chunks.inputs().from(taken), chunks.first() + taken, record);
     }
   }
   return record.total();

@@ -3,7 +3,6 @@
 #include "nestline/concurrent_filter.h"
 
 #include <algorithm>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -25,10 +24,9 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
 // whether a stored key is always a new one, so that the filter must grow first if it is due.
 template <typename Work>
 Outcome with_room(State& state, bool adds, Work&& work) {
-  bool may_grow = true;
   for (;;) {
     const Tried tried = state.write([&](Filter::State& table, auto& blocks) {
-      const bool growing = may_grow && table.grows_by_itself();
+      const bool growing = table.grows_by_itself();
       const std::uint32_t growth = table.view.geometry.growth;
       if (growing && adds && state.keys.allowed() <= 0) {
         return std::optional(Tried{.due = true, .growth = growth});
@@ -37,11 +35,11 @@ Outcome with_room(State& state, bool adds, Work&& work) {
       const std::optional<Outcome> outcome = work(blocks, added);
       if (!outcome) return std::optional<Tried>();
       if (outcome == Outcome::stored && added) state.keys.add(1);
-      const bool full = growing && *outcome == Outcome::full;
+      const bool full = growing && *outcome == Outcome::full && !table.patience.waits(1);
       return std::optional(Tried{*outcome, full, full, growth});
     });
     if (!tried.due) return tried.outcome;
-    may_grow = make_way(state, tried);
+    make_way(state, tried);
   }
 }
 
@@ -99,38 +97,38 @@ bool contains_integer(const Filter::State& table, std::uint64_t key) {
   return answer == Answer::yes;
 }
 
-// Only allocations throw here: neither locking a plain mutex nor waiting on an atomic can fail.
-bool make_way(State& state, const Tried& tried) noexcept {
-  // The room to allow after growth has failed, before it is tried again: each thread gets its share
-  // (key_count.h).
-  constexpr std::uint64_t kPatience = std::uint64_t{1} << 16;
+// Nothing throws here: grown_if_possible reports missing memory by its result, and neither locking
+// a plain mutex nor waiting on an atomic can fail.
+void make_way(State& state, const Tried& tried) noexcept {
   const auto is_due = [&](const Filter::State& table, std::uint64_t keys) {
     return table.view.geometry.growth == tried.growth && table.grows_by_itself() &&
            (tried.full || keys >= table.capacity);
   };
   // As a writer, so that no exchange resets the count meanwhile.
-  const bool due = state.write([&](const Filter::State& table, auto&) {
+  const bool due = state.write([&](Filter::State& table, auto&) {
     const std::uint64_t keys = state.keys.total();
     if (keys < table.capacity) state.keys.allow(table.capacity - keys);
-    return std::optional(is_due(table, keys));
+    if (!is_due(table, keys)) return std::optional(false);
+    if (tried.full) return std::optional(!table.patience.is_waiting());
+    // While it waits, a thread looks again after a share of the keys of the wait.
+    const bool waits = table.patience.waits(KeyCount::share(GrowthPatience::kKeys));
+    if (waits) state.keys.allow(GrowthPatience::kKeys);
+    return std::optional(!waits);
   });
-  if (!due) return true;
+  if (!due) return;
   bool possible = true;
   // Not for a table that another thread has exchanged by now.
-  const auto wanted = [&](const Filter::State& table) { return is_due(table, state.keys.total()); };
-  try {
-    state.exchange(
-        [&](const Filter::State& table) {
-          auto doubled = grown(table);
-          possible = doubled != nullptr;
-          return doubled;
-        },
-        wanted);
-  } catch (const std::bad_alloc&) {
-    possible = false;
-  }
-  if (!possible) state.keys.allow(kPatience);
-  return possible;
+  const auto wanted = [&](const Filter::State& table) {
+    return is_due(table, state.keys.total()) && !table.patience.is_waiting();
+  };
+  state.exchange(
+      [&](const Filter::State& table) {
+        auto doubled = grown_if_possible(table);
+        possible = doubled != nullptr;
+        return doubled;
+      },
+      wanted);
+  if (!possible) state.keys.allow(GrowthPatience::kKeys);
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {

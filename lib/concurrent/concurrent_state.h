@@ -167,8 +167,9 @@ struct Tried {
   std::uint32_t growth = 0;  // of the table
 };
 
-// Does what `tried` needs. False when the filter cannot grow any more, or has no memory for it.
-bool make_way(ConcurrentFilter::State& state, const Tried& tried) noexcept;
+// Does what `tried` needs. While the filter waits before it tries to grow again, this thread is
+// allowed more keys instead.
+void make_way(ConcurrentFilter::State& state, const Tried& tried) noexcept;
 
 // Stores one key; pauses the other writers or grows the filter if it has to.
 Inserted insert_hash(ConcurrentFilter::State& state, std::uint64_t hash) noexcept;

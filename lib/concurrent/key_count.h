@@ -40,8 +40,10 @@ class KeyCount {
   // Allows this thread its share, at least one key, of `room` keys.
   void allow(std::uint64_t room) noexcept {
     Stripe& stripe = mine();
-    stripe.look_at =
-        stripe.keys + static_cast<std::int64_t>(std::max<std::uint64_t>(1, room / kShares));
+    stripe.look_at = stripe.keys + static_cast<std::int64_t>(share(room));
+  }
+  static std::uint64_t share(std::uint64_t room) noexcept {
+    return std::max<std::uint64_t>(1, room / kShares);
   }
 
   // Sets the sum and cancels what was allowed. No thread may add meanwhile.

@@ -25,11 +25,11 @@ struct Lookup {
 
 std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
   batch::Record record("stored", stored, keys.size());
-  bool may_grow = true;
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     for (std::size_t taken = 0; taken < chunks.inputs().count;) {
-      while (may_grow && state_->is_due_to_grow()) may_grow = try_to_grow(state_);
-      const bool growing = may_grow && state_->grows_by_itself();
+      while (state_->is_due_to_grow() && try_to_grow(state_)) continue;
+      const bool growing =
+          state_->grows_by_itself() && !state_->patience.is_waiting() && !state_->is_due_to_grow();
       // Up to the key before which it would have to grow.
       Inputs run = chunks.inputs().from(taken);
       if (growing) run = run.first(state_->capacity - state_->size);
@@ -39,7 +39,8 @@ std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
       });
       state_->size += record.total() - before;
       taken += end.taken;
-      if (end.full) may_grow = try_to_grow(state_);
+      if (!growing) state_->patience.waits(end.taken);
+      if (end.full) try_to_grow(state_);
     }
   }
   return record.total();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/filter/growth_patience.h"
 #include "lib/filter/storage.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
@@ -46,9 +47,10 @@ struct Filter::State {
   const Kernels* kernels;
   int bits;
   std::uint64_t seed;
-  std::uint64_t size = 0;          // keys; a ConcurrentFilter counts them elsewhere (key_count.h)
-  std::uint64_t capacity;          // promised
-  std::uint64_t max_capacity = 0;  // how far it grows automatically
+  std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (key_count.h)
+  std::uint64_t capacity;           // promised
+  std::uint64_t max_capacity = 0;   // how far it grows automatically
+  mutable GrowthPatience patience;  // begins when growing fails
   Storage storage;
   std::filesystem::path path;  // of a mapped file
 };

@@ -113,15 +113,21 @@ std::unique_ptr<State> grown(const State& state) {
   return made;
 }
 
-bool try_to_grow(std::unique_ptr<State>& state) noexcept {
+std::unique_ptr<State> grown_if_possible(const State& state) noexcept {
   try {
-    auto doubled = grown(*state);
-    if (!doubled) return false;
-    state = std::move(doubled);
-    return true;
+    if (auto doubled = grown(state)) return doubled;
   } catch (const std::bad_alloc&) {
-    return false;
   }
+  state.patience.begin();
+  return nullptr;
+}
+
+bool try_to_grow(std::unique_ptr<State>& state) noexcept {
+  if (state->patience.waits(1)) return false;
+  auto doubled = grown_if_possible(*state);
+  if (!doubled) return false;
+  state = std::move(doubled);
+  return true;
 }
 
 Likeness likeness(const State& state) { return {state.bits, state.seed, state.view.geometry}; }

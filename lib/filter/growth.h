@@ -21,8 +21,12 @@ namespace nestline {
 // std::bad_alloc.
 std::unique_ptr<Filter::State> grown(const Filter::State& state);
 
-// Replaces the state with grown(*state). False when that fails for any reason; the state is
-// unchanged then.
+// The same for a filter that grows automatically: also nothing when there is no memory. When it
+// returns nothing, the patience of `state` begins.
+std::unique_ptr<Filter::State> grown_if_possible(const Filter::State& state) noexcept;
+
+// Replaces the state with grown_if_possible(*state), because one more key needs it. False when the
+// state is unchanged: it cannot grow, or its patience has not ended.
 bool try_to_grow(std::unique_ptr<Filter::State>& state) noexcept;
 
 // What two filters must have in common to be merged, and whether they have it. Where they do not,
