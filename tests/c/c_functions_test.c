@@ -295,7 +295,16 @@ static void test_whole(void) {
 
 int main(void) {
   const char* version = nestline_version();
-  CHECK(version[0] >= '0' && version[0] <= '9' && strchr(version, '.') != NULL);
+  char numbers_of_it[64];
+  CHECK(strcmp(version, NESTLINE_VERSION_STRING) == 0);
+  CHECK(strcmp(version, NESTLINE_TEST_VERSION) == 0);  // CMake's
+  (void)snprintf(numbers_of_it, sizeof numbers_of_it, "%d.%d.%d", NESTLINE_VERSION_MAJOR,
+                 NESTLINE_VERSION_MINOR, NESTLINE_VERSION_PATCH);
+  CHECK(strcmp(version, numbers_of_it) == 0);
+#if NESTLINE_VERSION != \
+    NESTLINE_VERSION_MAJOR * 10000 + NESTLINE_VERSION_MINOR * 100 + NESTLINE_VERSION_PATCH
+#error "the preprocessor cannot compare versions"
+#endif
   WORKS(nestline_register_thread(error));
   CHECK(nestline_register_thread(NULL));
   make_keys();

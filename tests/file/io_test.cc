@@ -233,6 +233,7 @@ TEST_F(IoTest, MappedFiltersAreCopiedIntoMemory) {
   EXPECT_EQ(to_bytes(copy), to_bytes(filter));
   EXPECT_TRUE(copy.insert("one more"));
   EXPECT_EQ(mapped.size(), 90'000u);
+  EXPECT_EQ(mapped.slots(), filter.slots());
 
   Bytes bad = to_bytes(filter);
   bad[5000] ^= std::byte{1};

@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "nestline/concurrent_filter.h"
+#include "nestline/io.h"
+
 namespace nestline::test {
 namespace {
 
@@ -113,6 +116,42 @@ TEST_P(FilterTest, MovesKeepTheContent) {
   EXPECT_TRUE(other.may_contain("key"));
   EXPECT_EQ(other.size(), 1u);
   EXPECT_EQ(other.bits(), GetParam());
+}
+
+TEST_P(FilterTest, AClonesContentIsItsOwn) {
+  const Options options{.capacity = 1000, .bits = GetParam(), .max_capacity = 4000, .seed = 9};
+  Filter filter(options);
+  for (std::uint64_t key = 0; key < 1500; ++key) ASSERT_TRUE(filter.insert(key));
+  ASSERT_GT(filter.growth(), 0u);
+  Filter clone = filter.clone();
+  EXPECT_EQ(to_bytes(clone), to_bytes(filter));
+  EXPECT_EQ(clone.max_capacity(), filter.max_capacity());
+  const auto bytes = to_bytes(filter);
+  EXPECT_TRUE(clone.erase(std::uint64_t{1}));
+  EXPECT_TRUE(clone.insert("only here"));
+  EXPECT_EQ(to_bytes(filter), bytes);
+  const auto changed = to_bytes(clone);
+  filter.clear();
+  EXPECT_EQ(to_bytes(clone), changed);
+  // It keeps the promise to grow.
+  for (std::uint64_t key = 1500; key < 4000; ++key) ASSERT_TRUE(clone.insert(key));
+  EXPECT_GE(clone.capacity(), 4000u);
+  for (std::uint64_t key = 2; key < 4000; ++key) ASSERT_TRUE(clone.may_contain(key));
+}
+
+TEST_P(FilterTest, SlotsAreAsManyAsTheBlocksHave) {
+  const std::uint64_t in_a_block = GetParam() == 8 ? 60 : GetParam() == 12 ? 40 : 30;
+  EXPECT_EQ(filter_.slots(), filter_.memory_bytes() / 64 * in_a_block);
+  EXPECT_GE(filter_.slots(), filter_.capacity());
+  const std::uint64_t before = filter_.slots();
+  for (std::uint64_t key = 0; key < 5000; ++key) ASSERT_TRUE(filter_.insert(key));
+  EXPECT_DOUBLE_EQ(filter_.load_factor(), 5000 / static_cast<double>(before));
+  ASSERT_TRUE(filter_.grow());
+  EXPECT_EQ(filter_.slots(), 2 * before);
+  ConcurrentFilter shared(std::move(filter_));
+  EXPECT_EQ(shared.slots(), 2 * before);
+  ASSERT_TRUE(shared.grow());
+  EXPECT_EQ(shared.slots(), 4 * before);
 }
 
 // Copies of one key: no more than the slots it may use, and the filter stays usable.

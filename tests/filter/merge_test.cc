@@ -8,10 +8,12 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/filter/filter_state.h"
 #include "lib/place/hash.h"
+#include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 #include "nestline/io.h"
 #include "tests/support/model.h"
@@ -151,6 +153,23 @@ TEST_P(MergeTest, NearlyFullUnionsFit) {
   }
 }
 
+// What a filter of any kind says of another one.
+template <class Into, class Other>
+void expect_can_merge(const Into& into, const Other& other) {
+  std::string why = "as before";
+  EXPECT_TRUE(into.can_merge(other));
+  EXPECT_TRUE(into.can_merge(other, &why));
+  EXPECT_EQ(why, "as before");
+}
+
+template <class Into, class Other>
+void expect_cannot_merge(const Into& into, const Other& other, const std::string& expected) {
+  std::string why;
+  EXPECT_FALSE(into.can_merge(other));
+  EXPECT_FALSE(into.can_merge(other, &why));
+  EXPECT_EQ(why, expected);
+}
+
 template <typename Error>
 void expect_refused(Filter& into, const Filter& other, const std::string& part) {
   const auto before = block_bytes(into);
@@ -177,6 +196,7 @@ TEST_P(MergeTest, TooManyKeysChangeNothing) {
       for (const std::uint64_t hash : hashes(0, each)) (void)into.insert(Hash{hash});
       for (const std::uint64_t hash : hashes(each, each)) (void)other.insert(Hash{hash});
       expect_refused<std::length_error>(into, other, "more keys than find room");
+      expect_can_merge(into, other);  // which says nothing about room
     }
   }
 }
@@ -226,10 +246,20 @@ TEST_P(MergeTest, FiltersOfEqualOptionsThatHaveGrown) {
 INSTANTIATE_TEST_SUITE_P(Widths, MergeTest, testing::Values(8, 12, 16));
 
 TEST(Merge, DifferentFiltersAreRefused) {
-  const auto refused = [](Filter into, const Filter& other, const std::string& part) {
+  const auto refused = [](Filter into, Filter other, const std::string& part) {
+    const std::string sentence = "filters can be merged only when they have " + part;
     EXPECT_TRUE(into.insert("kept"));
-    expect_refused<std::invalid_argument>(into, other, part);
+    expect_refused<std::invalid_argument>(into, other, sentence);
     EXPECT_TRUE(into.may_contain("kept"));
+    // Whoever asks first learns the same, whatever kind of filter is asked.
+    expect_cannot_merge(into, other, sentence);
+    expect_can_merge(into, into);
+    const ConcurrentFilter shared(std::move(into));
+    expect_cannot_merge(shared, other, sentence);
+    expect_can_merge(shared, shared.snapshot());
+    const ConcurrentFilter other_shared(std::move(other));
+    expect_cannot_merge(shared, other_shared, sentence);
+    expect_can_merge(shared, shared);
   };
   refused(empty_filter(8, {9, 0}), empty_filter(12, {9, 0}),
           "fingerprints of the same width; these have bits 8 and 12");
