@@ -1,7 +1,7 @@
 // The cuckoo filter that any number of threads read and change at the same time.
 //
-// A question takes no lock and writes no shared memory, unless writers change its blocks again and
-// again: then it locks them for a moment. A writer locks one or two blocks of 64 bytes.
+// A lookup takes no lock and writes no shared memory, unless writers keep changing its blocks: then
+// it locks them for a moment. A writer locks one or two blocks of 64 bytes.
 //
 //   nestline::ConcurrentFilter filter({.capacity = 1'000'000, .max_capacity = 4'000'000});
 //   // from any thread, at any time:
@@ -9,7 +9,7 @@
 //   if (filter.may_contain("user:17")) { ... look in the slow place ... }
 //
 // The same operations in the same order leave the same content as in Filter; the two turn into each
-// other without copying. Where only one thread writes and nobody reads meanwhile, Filter is faster.
+// other without copying. Where one thread writes and no other reads at the time, Filter is faster.
 #ifndef NESTLINE_CONCURRENT_FILTER_H_
 #define NESTLINE_CONCURRENT_FILTER_H_
 
@@ -85,7 +85,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   static void register_thread();
 
   /// The filter without locks, in the same memory; this one can then only be destroyed or assigned
-  /// to. Nobody else may use it meanwhile. One pass over the memory, which clears the versions.
+  /// to. No other thread may use it meanwhile. One pass over the memory, which clears the versions.
   [[nodiscard]] Filter freeze() &&;
 
   /// A copy of the present content, for saving or shipping: no operation is half in it. Throws

@@ -45,9 +45,8 @@ struct Options {
   /// filter doubles by itself (grow), until capacity() is at least this. `fpr` then holds up to
   /// here, which takes a wider fingerprint or a lower load from the beginning: each doubling costs
   /// one bit of fingerprint. So it may begin with more room than `capacity` takes, but no more than
-  /// twice as much, at a load of at least one half. Where that does not suffice it is refused: the
-  /// default rate of 0.01 can be had up to 256 times `capacity`, a rate of 0.001 up to 32 times,
-  /// and with `bits` and no rate 32, 512 and 8192 times at 8, 12 and 16 bits.
+  /// twice as much, at a load of at least one half. Where that does not suffice, it is refused;
+  /// docs/SIZING.md has the bounds.
   std::uint64_t max_capacity = 0;
   /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
   /// Keep it secret where strangers choose the keys. It is stored with the filter.
@@ -210,7 +209,7 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
   /// Doubles the filter in one streaming pass, without the keys: each block splits into two by the
-  /// next bit of its fingerprints, and nobody else moves. Questions still look at one block, almost
+  /// next bit of its fingerprints, and nothing else moves. Lookups still read one block, almost
   /// always, and are wrong about twice as often at the same load. capacity() doubles, or nearly in
   /// small filters (see above). False, nothing being changed, when a bit too few is left: after 4,
   /// 8 or 12 doublings at 8, 12 or 16 bits; or when there would be more than 2^40 blocks. Needs the

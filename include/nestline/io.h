@@ -63,7 +63,7 @@ NESTLINE_EXPORT void save(const Filter& filter, const ByteSink& sink);
 /// Reads a filter from where the stream stands and checks everything before it returns. Afterwards
 /// the stream stands behind the filter.
 ///
-/// How long the stream is cannot be known, so its header is not believed: memory is asked for in
+/// How long the stream is cannot be known, so its header is not believed: memory is allocated in
 /// steps, never more than 16 MiB or twice what the stream has given, and while a step is copied
 /// both are there. For a file, load(path) needs less. Throws FormatError with the file name
 /// "stream", std::bad_alloc, std::system_error when the stream fails, as std::io_errc::stream, or

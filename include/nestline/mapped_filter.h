@@ -25,7 +25,7 @@ class SectionChecks;  // private to the library
 enum class Verify : std::uint8_t {
   /// Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
   none,
-  /// Each section when the first key that may lie in it is asked for, once. Every key that may lie
+  /// Each section once, when a lookup first needs it. Every key that may lie
   /// in a damaged section is taken for present, so a key that was inserted is never missed.
   lazily,
   /// All of them before the file is opened: a damaged file is a FormatError and gives no answers.
@@ -33,7 +33,7 @@ enum class Verify : std::uint8_t {
 };
 
 /// A filter that answers from a read-only mapping of its file, without reading it first: the system
-/// loads the pages that are asked for, and processes that map the same file share them.
+/// loads the pages that lookups touch, and processes that map the same file share them.
 ///
 /// The const members are Filter's, with the same meaning and thread safety, as long as the file is
 /// whole. What a damaged section does to answers is decided by the Verify that the file is opened

@@ -3,7 +3,7 @@
 //   CountedMemory memory;  // derives from std::pmr::memory_resource
 //   nestline::Filter filter({.capacity = 1'000'000, .memory = &memory});
 //
-// What a resource in Options::memory is asked for, and what it promises:
+// What the library asks of a resource in Options::memory, and what the resource promises:
 //
 // - Each table of blocks is one allocation: a multiple of 64 bytes at an alignment of 64. grow,
 //   merge and an insert that makes the filter grow ask for the new table before they give the old

@@ -11,11 +11,12 @@
 //
 // What holds for every function here:
 //
-//   C1  Ownership. Who gets a nestline_filter* frees it with nestline_free, who gets bytes frees
-//       them with nestline_free_bytes. Nothing that is passed in is kept after the call.
+//   C1  Ownership. A nestline_filter* that a function returns is yours: free it with
+//       nestline_free. So are bytes: free them with nestline_free_bytes. No function keeps what you
+//       pass to it.
 //   C2  Threads. Any number of threads may make any calls on one filter at the same time, except
 //       nestline_free, which must be the last one. Each call on one key takes effect at one
-//       instant. A question takes no lock unless changes overtake it again and again.
+//       instant. A lookup takes no lock unless changes overtake it again and again.
 //   C3  Errors. A function that can fail has `error` as its last argument. It sets *error to NULL
 //       when it did what was asked, and otherwise to a sentence in English. `error` may be NULL.
 //       The returned value tells of a failure as well; each function says how.
@@ -133,8 +134,8 @@ NESTLINE_EXPORT nestline_filter* nestline_map_with(const char* path, nestline_ve
 /// The filter in the `size` bytes, which are copied and checked as nestline_load does.
 NESTLINE_EXPORT nestline_filter* nestline_from_bytes(const void* bytes, size_t size,
                                                      const char** error);
-/// The filter whose bytes `read` gives, which is called with `context`; it is asked for no byte
-/// behind the filter. Checks everything, and asks for memory as bytes come in.
+/// The filter whose bytes `read` gives, which is called with `context`; it reads no byte
+/// after the filter. Checks everything, and allocates memory as bytes come in.
 NESTLINE_EXPORT nestline_filter* nestline_load_from(nestline_read read, void* context,
                                                     const char** error);
 /// Frees the filter; no other call may be at work on it. NULL does nothing.

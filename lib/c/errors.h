@@ -3,11 +3,11 @@
 //   guarded(error, failed, work)  is the body of every function that can fail
 //
 // A sentence that is the same each time is a literal. One with details is copied into a buffer of
-// the thread: it belongs to nobody, no other thread writes it, and the next one replaces it (C4 in
-// nestline.h). The buffer is plain memory without a destructor, so that using it for the first time
-// in a thread cannot throw. (Where a program loads the library by dlopen, glibc takes the 5 KiB at
-// that moment, and ends the program when it has none. That want of memory itself is reported by a
-// literal.)
+// the thread: the caller does not free it, no other thread writes it, and the next one replaces it
+// (C4 in nestline.h). The buffer is plain memory without a destructor, so that using it for the
+// first time in a thread cannot throw. (Where a program loads the library by dlopen, glibc takes
+// the 5 KiB at that moment, and ends the program when it has none. That want of memory itself is
+// reported by a literal.)
 #ifndef NESTLINE_LIB_C_ERRORS_H_
 #define NESTLINE_LIB_C_ERRORS_H_
 

@@ -50,7 +50,7 @@ Options options_of(const nestline_options* given) {
   require(size >= sizeof(nestline_options),
           "options.struct_size is too small: begin with NESTLINE_OPTIONS_INIT");
   require(size <= 4096, "options.struct_size is too large: begin with NESTLINE_OPTIONS_INIT");
-  // Members of a later version: what they would ask for cannot be had here.
+  // Members of a later version: this one cannot do what they ask.
   const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
   require(std::all_of(bytes + sizeof(nestline_options), bytes + size,
                       [](unsigned char byte) { return byte == 0; }) &&

@@ -17,7 +17,7 @@ constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kSampledSlots = std::uint64_t{1} << 18;
 constexpr std::uint64_t kLeastSampledSlots = 4;
 constexpr std::uint64_t kOtherHash = 0x5bd1e995;
-// No memory is to be had for more; sums of a few of these do not overflow.
+// No machine has memory for more; sums of a few of these do not overflow.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 
 std::uint64_t blocks_of(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes; }

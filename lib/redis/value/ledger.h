@@ -2,7 +2,7 @@
 //
 //   n > 0   n copies of the item are not in any slot: the slots it may use were taken by copies.
 //   n < 0   -n copies that slots show were erased, but stand there still: more than one filter
-//           showed a match, and the wrong one would have been somebody else's fingerprint. A filter
+//           showed a match, and the wrong one would have been another item's fingerprint. A filter
 //           here is a family of generations (family.h), or all tables of RedisBloom.
 //
 // So an item has as many copies as slots show plus n. An entry of n < 0 is settled, the

@@ -171,7 +171,7 @@ void CuckooValue::prefetch(std::span<const std::string_view> items) const noexce
   }
 }
 
-// At most kBatch items. Each generation is asked for those only that no newer one has shown.
+// At most kBatch items. Each generation looks only for those that no newer one has shown.
 void CuckooValue::exists_some(std::span<const std::string_view> items,
                               std::span<std::uint8_t> out) const {
   std::array<std::uint64_t, kBatch> hashes;
@@ -464,7 +464,7 @@ void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t p
                 return true;
               });
   }
-  // Slots may show less than an entry says, in an image that somebody made up.
+  // Slots may show less than an entry says, in a forged image.
   if (pending >= slots.copies) rest = 0;
   const std::int64_t change = -static_cast<std::int64_t>(rest) - ledger_.copies(item.hash);
   if (change != 0) ledger_.add(item.hash, change, item.redisbloom);
@@ -532,7 +532,7 @@ void CuckooValue::empty_all() noexcept {
   deletes_ += tables_.header().deletes;
   tables_ = {};
   for (Generation& generation : generations_) {
-    // What is empty may be memory that nobody has touched yet.
+    // What is empty may be memory that was never touched.
     if (generation.filter().size() != 0) generation.filter().clear();
   }
   stored_ = 0;
