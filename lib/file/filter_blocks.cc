@@ -9,7 +9,6 @@
 
 #include "lib/file/file_format.h"
 #include "lib/filter/filter_state.h"
-#include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 #include "lib/place/hash.h"
 
@@ -46,10 +45,6 @@ Filter make_empty(const FilterShape& shape, std::pmr::memory_resource* memory) {
   return FilterAccess::make(
       std::make_unique<State>(shape.bits, header.geometry, shape.seed, shape.capacity,
                               Storage::allocate(header.geometry.blocks(), memory), 0));
-}
-
-Filter copy_of(const Filter& filter) {
-  return FilterAccess::make(full_copy(FilterAccess::state(filter)));
 }
 
 std::span<const std::byte> block_bytes(const Filter& filter) {

@@ -47,9 +47,6 @@ FilterShape shape_of(const Filter& filter);
 // std::invalid_argument when it cannot exist, std::bad_alloc.
 Filter make_empty(const FilterShape& shape, std::pmr::memory_resource* memory);
 
-// Another filter with the same content, in memory from the same source. Throws std::bad_alloc.
-Filter copy_of(const Filter& filter);
-
 // All blocks; they stay in place until the filter grows, merges, moves or is destroyed.
 std::span<const std::byte> block_bytes(const Filter& filter);
 

@@ -48,23 +48,12 @@ int add_one(const Call& call, Unless unless, const char* event) {
   if (filter == nullptr) filter = create_by_default(call, key, std::nullopt);
   if (filter == nullptr) return kOk;
   const bool followed_redisbloom = filter->follows_redisbloom();
-  switch (add_item(call, *filter, call.item(2), unless)) {
-    case Added::added:
-      replicate_opening(call, *filter, followed_redisbloom);
-      api.ReplicateVerbatim(call.context);
-      tell_change(call, event);
-      return api.ReplyWithBool(call.context, 1);
-    case Added::full:
-      return reply_error(call, kFull);
-    case Added::too_many:
-      return reply_error(call, kMaximumExpansions);
-    case Added::no_memory:
-      return reply_error(call, kInsufficientMemory);
-    case Added::present:
-    case Added::missing:
-      break;
-  }
-  return api.ReplyWithBool(call.context, 0);
+  const Added outcome = add_item(call, *filter, call.item(2), unless);
+  if (outcome != Added::added) return reply_not_added(call, outcome);
+  replicate_opening(call, *filter, followed_redisbloom);
+  api.ReplicateVerbatim(call.context);
+  tell_change(call, event);
+  return api.ReplyWithBool(call.context, 1);
 }
 
 struct InsertOptions {

@@ -73,23 +73,11 @@ int update(const Call& call) {
     outcome = key.filter()->update(call.item(2), call.item(3), kUnlimited);
   }
   count_outcome(outcome);
-  switch (outcome) {
-    case Added::added:
-      ++counters.items_deleted;
-      api.ReplicateVerbatim(call.context);
-      tell_change(call, "cf.update");
-      return api.ReplyWithBool(call.context, 1);
-    case Added::full:
-      return reply_error(call, kFull);
-    case Added::too_many:
-      return reply_error(call, kMaximumExpansions);
-    case Added::no_memory:
-      return reply_error(call, kInsufficientMemory);
-    case Added::present:
-    case Added::missing:
-      break;
-  }
-  return api.ReplyWithBool(call.context, 0);
+  if (outcome != Added::added) return reply_not_added(call, outcome);
+  ++counters.items_deleted;
+  api.ReplicateVerbatim(call.context);
+  tell_change(call, "cf.update");
+  return api.ReplyWithBool(call.context, 1);
 }
 
 int merge(const Call& call) {

@@ -44,4 +44,20 @@ void tell_change(const Call& call, String* name, const char* event) {
   api.NotifyKeyspaceEvent(call.context, kNotifyModule, event, name);
 }
 
+int reply_not_added(const Call& call, Added outcome) {
+  switch (outcome) {
+    case Added::full:
+      return reply_error(call, kFull);
+    case Added::too_many:
+      return reply_error(call, kMaximumExpansions);
+    case Added::no_memory:
+      return reply_error(call, kInsufficientMemory);
+    case Added::added:
+    case Added::present:
+    case Added::missing:
+      break;
+  }
+  return api.ReplyWithBool(call.context, 0);
+}
+
 }  // namespace nestline::redis

@@ -40,6 +40,9 @@ class OpenedKey {
 inline constexpr int kAhead = 16;
 void prefetch_items(const Call& call, const CuckooValue& filter, int first);
 
+// Replies to a command whose one item was not added, for whatever `outcome` says.
+int reply_not_added(const Call& call, Added outcome);
+
 // Tells those that watch `name` or want its events that its filter has changed. `event` is the
 // name of the command.
 void tell_change(const Call& call, String* name, const char* event);

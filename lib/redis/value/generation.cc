@@ -68,7 +68,7 @@ GenerationShape Generation::shape() const noexcept {
   return {shape.bits, shape.growth, most_growth_, shape.base_blocks, shape.capacity, number_};
 }
 
-Generation Generation::copy() const { return {copy_of(filter_), most_growth_, number_}; }
+Generation Generation::copy() const { return {filter_.clone(), most_growth_, number_}; }
 
 std::span<const std::byte> Generation::bytes() const noexcept { return block_bytes(filter_); }
 
