@@ -8,8 +8,9 @@
 //   if (!filter.insert("user:17")) { ... there is no room ... }
 //   if (filter.may_contain("user:17")) { ... look in the slow place ... }
 //
-// The same operations in the same order leave the same content as in Filter; the two turn into each
-// other without copying. Where one thread writes and no other reads at the time, Filter is faster.
+// The same operations in the same order leave the same content as in Filter. Each of the two can be
+// turned into the other without copying. Where one thread writes while no other reads, Filter is
+// faster.
 #ifndef NESTLINE_CONCURRENT_FILTER_H_
 #define NESTLINE_CONCURRENT_FILTER_H_
 
@@ -26,82 +27,84 @@
 
 namespace nestline {
 
-/// A Filter for many threads. The members mean what Filter's mean; here stands what differs.
+/// A Filter for many threads. The members mean the same as Filter's; only the differences are
+/// described here.
 ///
 /// Thread safety: every member may be called from any thread at any time, except construction,
 /// destruction, move and freeze.
 ///
 /// Order: each single-key operation is linearizable: it takes effect at one instant between its
-/// call and its return, so a key that was inserted and not erased is found by every later question
-/// of every thread. insert_unique and update check and change at one instant. A batch is many
-/// single-key operations, each at an instant of its own during the call; those that change the
-/// filter come in the order of the keys, questions in any. size() and what is computed from it are
-/// exact while no writer runs.
+/// call and its return, so a key that was inserted and not erased is found by every later lookup in
+/// every thread. insert_unique and update check and change at one instant. A batch is many
+/// single-key operations, each at an instant of its own during the call; changes are made in the
+/// order of the keys, lookups in any order. size() and what is computed from it are exact while no
+/// writer runs.
 ///
-/// Progress: a question retries a bounded number of times when writers change its blocks, then it
-/// takes the locks of those that it looks at, one or two; an insert that is overtaken again and
-/// again makes the other writers wait for it. So no call goes on for ever, and a full filter
-/// answers `full` however many writers there are. A failed insert has changed nothing that can be
-/// asked for, but it may have moved other keys' fingerprints.
+/// Progress: a lookup retries a bounded number of times when writers change its blocks, then it
+/// locks the one or two blocks that it reads; an insert that is overtaken again and again makes the
+/// other writers wait for it. So every call ends, and a full filter answers `full` however many
+/// writers there are. A failed insert changes no answer, but it may have moved other keys'
+/// fingerprints.
 ///
-/// While the filter grows, or merge, clear or snapshot runs, questions go on undisturbed and
-/// writers wait. Memory that is no longer used is freed when no question can be in it, by userspace
-/// RCU (liburcu): the thread that grows waits for the questions that are running, which are short,
-/// batches being cut into chunks. So no member that changes the filter may be called inside an
+/// While the filter grows, or while merge, clear or snapshot runs, lookups go on undisturbed and
+/// writers wait. Old memory is freed by userspace RCU (liburcu) when no lookup can still read it:
+/// the thread that grows the filter waits for the lookups that are running. They are short, because
+/// batches are cut into chunks. So no member that changes the filter may be called inside an
 /// urcu_bp_read_lock() of the program's own.
 ///
 /// Threads and memory: a thread's first call on any filter of this kind registers it with liburcu,
-/// which takes a little memory now and then (256 bytes a thread, in pieces that double) and ends
-/// the process by abort() where the system refuses it. register_thread() does this ahead, and
-/// reports it. The constructors do it for their own thread.
+/// which sometimes allocates a little memory (256 bytes a thread, in pieces that double) and calls
+/// abort() if the system refuses it. register_thread() does this ahead of time and reports a
+/// failure. The constructors register their own thread.
 ///
-/// Signals: a handler may ask and count, if the thread that it interrupted has registered and is in
-/// no call on the same filter. The interrupted call may hold the lock of a block, and the handler
-/// would wait for it for ever. A handler must not change a filter, nor leave by longjmp.
+/// Signals: a handler may look up and count keys if the thread that it interrupted has registered
+/// and is not in a call on the same filter. Such a call may hold the lock of a block, and the
+/// handler would wait for it for ever. A handler must not change a filter or leave by longjmp.
 ///
 /// Cancellation: no member is a cancellation point, so a thread that is cancelled ends after the
-/// call. Asynchronous cancellation must be off: a lock would stay taken.
+/// call. Asynchronous cancellation must be off: it could leave a lock taken.
 ///
 /// fork(): the child may use the filter if no other thread was in a call on any filter of this kind
 /// at that moment. A change that was under way is never finished in the child, and its locks stay
-/// taken there. Where threads cannot be kept quiet, take a snapshot() before fork(): the child may
-/// use that, which has no locks, whatever the other threads did.
+/// taken there. Where threads cannot be kept quiet, take a snapshot() before fork(): it has no
+/// locks, so the child may use it whatever the other threads did.
 class NESTLINE_EXPORT ConcurrentFilter {
  public:
   struct State;  // private to the library
 
   /// An empty filter. Throws as Filter's constructor does.
   explicit ConcurrentFilter(const Options& options);
-  /// Takes over the filter's memory, in O(1). Throws std::bad_alloc, `filter` being as it was.
+  /// Takes over the filter's memory, in O(1). Throws std::bad_alloc; `filter` is then unchanged.
   explicit ConcurrentFilter(Filter&& filter);
   ConcurrentFilter(ConcurrentFilter&& other) noexcept;
   ConcurrentFilter& operator=(ConcurrentFilter&& other) noexcept;
   ~ConcurrentFilter();
 
   /// Registers the calling thread with liburcu (see above), once and for all filters; later calls
-  /// do nothing. Afterwards no question of this thread needs memory. Throws std::bad_alloc when the
-  /// system refuses a MiB, which covers 4,000 threads; another thread that takes what is left at
-  /// the same moment can still end the process.
+  /// do nothing. Afterwards no lookup of this thread allocates memory. Throws std::bad_alloc when
+  /// the system refuses 1 MiB, which is enough for 4,000 threads. If another thread takes the last
+  /// memory at the same moment, the process can still be ended by abort().
   static void register_thread();
 
-  /// The filter without locks, in the same memory; this one can then only be destroyed or assigned
-  /// to. No other thread may use it meanwhile. One pass over the memory, which clears the versions.
+  /// The filter without locks, in the same memory. This one can then only be destroyed or assigned
+  /// to. No other thread may use it during the call. Makes one pass over the memory to clear the
+  /// versions.
   [[nodiscard]] Filter freeze() &&;
 
-  /// A copy of the present content, for saving or shipping: no operation is half in it. Throws
-  /// std::bad_alloc.
+  /// A copy of the present content, for saving or shipping. It has each operation whole or not at
+  /// all. Throws std::bad_alloc.
   [[nodiscard]] Filter snapshot() const;
 
   [[nodiscard]] Inserted insert(Key key) noexcept {
     return key.visit([this](auto one) { return insert_one(one); });
   }
 
-  /// Of several threads that call this with the same key one stores it, the others get `present`.
+  /// If several threads call this with the same key, one stores it and the others get `present`.
   [[nodiscard]] Inserted insert_unique(Key key) noexcept {
     return key.visit([this](auto one) { return insert_unique_one(one); });
   }
 
-  /// No instant lies between the coming of `new_key` and the going of `old_key`.
+  /// `new_key` takes the place of `old_key` at one instant.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
     const auto hash = [this](auto one) { return this->hash_one(one); };
     return update_one(old_key.visit(hash), new_key.visit(hash));
@@ -119,11 +122,11 @@ class NESTLINE_EXPORT ConcurrentFilter {
     return key.visit([this](auto one) { return erase_one(one); });
   }
 
-  /// Removes everything, at one instant. Takes fresh memory of the same size for it and frees the
-  /// old. Throws std::bad_alloc, the filter being as it was.
+  /// Removes everything, at one instant. Allocates new memory of the same size and frees the old.
+  /// Throws std::bad_alloc; the filter is then unchanged.
   void clear();
 
-  // Batches, as Filter's. No span may be written by another thread meanwhile.
+  // Batches, as Filter's. No other thread may write to a span during the call.
 
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
@@ -143,18 +146,18 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] int bits() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  /// Bytes of the blocks, as Filter's; while the filter grows the new ones are not counted yet.
+  /// Bytes of the blocks, as Filter's. While the filter grows, the new blocks are not counted yet.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
-  /// As Filter's; questions go on meanwhile.
+  /// As Filter's. Lookups go on meanwhile.
   bool grow();
 
-  /// As Filter's, at one instant. From a ConcurrentFilter, a snapshot of it is merged; `other` may
-  /// be this filter. Needs memory for the result beside the present filter, and for the snapshot.
+  /// As Filter's, at one instant. Of a ConcurrentFilter, a snapshot is merged; `other` may be this
+  /// filter. Needs memory for the result beside the present filter, and for the snapshot.
   void merge(const Filter& other);
   void merge(const ConcurrentFilter& other);
 
-  /// As Filter's, of this moment: a filter that grows afterwards is another matter.
+  /// As Filter's. The answer is for this moment: it can change when a filter grows.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
   bool can_merge(const ConcurrentFilter& other, std::string* why = nullptr) const;
 

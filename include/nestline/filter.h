@@ -1,8 +1,8 @@
-// The cuckoo filter: a set of keys that answers "maybe" or "certainly not", and forgets on request.
+// The cuckoo filter: a set of keys that answers "maybe" or "certainly not", and can erase keys.
 //
-// One 64-byte block holds a key's whole nest, so a question touches one cache line almost always.
-// Keys can be inserted, erased and counted; a key that was inserted and not erased is always found.
-// A key that was never inserted is found with the small probability expected_fpr().
+// All slots where a key may live lie in one 64-byte block, so a lookup almost always touches one
+// cache line. Keys can be inserted, erased and counted; a key that was inserted and not erased is
+// always found. A key that was never inserted is found with the small probability expected_fpr().
 //
 //   nestline::Filter filter({.capacity = 1'000'000, .fpr = 0.01});
 //   if (!filter.insert("some string")) { ... there is no room ... }
@@ -29,30 +29,30 @@ namespace nestline {
 
 /// What a filter is made for.
 struct Options {
-  /// Keys it must hold; required, at least 1, at most what 2^40 blocks hold. So many distinct keys
-  /// with well mixed hashes are all stored with a probability above 1 - 1e-6.
+  /// Keys it must hold; required, at least 1, at most what 2^40 blocks hold. This many distinct
+  /// keys with well mixed hashes are all stored with a probability above 1 - 1e-6.
   std::uint64_t capacity = 0;
   /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1.
   /// 0 with `bits` 0: 0.01. 0 with `bits` given: whatever that width has when full. The lowest
-  /// possible is about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, twice that after a
-  /// doubling, four times after two and so on.
+  /// possible is about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, and twice as much for each
+  /// doubling.
   double fpr = 0;
   /// Fingerprint width: 8, 12 or 16 bits. 0: the width that meets `fpr` with the fewest bits a key,
   /// the smaller one when two need the same: 8 bits down to a rate of 0.0102, then 12 down to about
   /// 0.0007, then 16.
   int bits = 0;
-  /// Above `capacity`: before an insert goes beyond capacity(), or when it finds no room, the
-  /// filter doubles by itself (grow), until capacity() is at least this. `fpr` then holds up to
-  /// here, which takes a wider fingerprint or a lower load from the beginning: each doubling costs
-  /// one bit of fingerprint. So it may begin with more room than `capacity` takes, but no more than
-  /// twice as much, at a load of at least one half. Where that does not suffice, it is refused;
-  /// docs/SIZING.md has the bounds.
+  /// Keys up to which the filter grows by itself, if above `capacity`: before an insert goes beyond
+  /// capacity(), or when it finds no room, the filter doubles (grow), until capacity() is at least
+  /// this. `fpr` then holds up to this many keys. Each doubling costs one bit of fingerprint, so
+  /// the filter begins with a wider fingerprint or a lower load: with up to twice the room that
+  /// `capacity` needs, at a load of at least one half. Where that is not enough, the options are
+  /// refused; docs/SIZING.md has the bounds.
   std::uint64_t max_capacity = 0;
   /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
   /// Keep it secret where strangers choose the keys. It is stored with the filter.
   std::uint64_t seed = 0;
   /// Where the blocks come from, as memory.h says; null: mapped_memory(). grow, merge and inserts
-  /// that grow stay with it.
+  /// that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
 };
 
@@ -67,8 +67,8 @@ enum class Outcome : std::uint8_t {
             ///< concerned. Growing does not help.
 };
 
-/// What insert, insert_unique and update return. The compiler warns of code that drops it: a key
-/// that was not stored is missed by may_contain.
+/// What insert, insert_unique and update return. The compiler warns about code that ignores it: a
+/// key that was not stored is missed by may_contain.
 struct [[nodiscard("a key that is not stored will be missed: look at the outcome")]] Inserted {
   Outcome outcome;
   /// Whether the key was stored by this call.
@@ -82,18 +82,18 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
 /// Thread safety: const members may run in any number of threads while no other member runs.
 /// Moving leaves a filter that can only be destroyed or assigned to.
 ///
-/// Signals, cancellation, fork(): a signal handler counts as a thread here: it must not ask a
+/// Signals, cancellation, fork(): a signal handler counts as a thread here: it must not use a
 /// filter that the interrupted thread is changing. No member is a cancellation point. A child
-/// process has a filter of its own, whole if no other thread was changing it at the moment of
-/// fork().
+/// process has its own copy of a filter, which is whole if no other thread was changing it at the
+/// moment of fork().
 ///
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
 /// nearly full filter, which looks at no more than a fixed number of blocks before it says `full`.
-/// A batch does the same work as its keys one by one in the order given, with the memory latency
-/// hidden; it is the fast form from about 16 keys on. Only the constructor, grow, merge and an
-/// insert that makes the filter grow allocate. When such an insert gets no memory, the filter stays
-/// as it is and takes keys until it answers `full`; it asks for memory again after 65,536 more keys
-/// that need growth, or at once when grow() is called.
+/// A batch does the same as its keys one by one in the order given, with the memory latency hidden;
+/// it is the faster form from about 16 keys on. Only the constructor, grow, merge and an insert
+/// that makes the filter grow allocate. When such an insert gets no memory, the filter stays as it
+/// is and takes keys until it answers `full`; it asks for memory again after 65,536 more keys that
+/// need growth, or at once when grow() is called.
 class NESTLINE_EXPORT Filter {
  public:
   struct State;  // private to the library
@@ -105,21 +105,21 @@ class NESTLINE_EXPORT Filter {
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
 
-  /// The same filter once more, in memory of its own: content, growth, seed and promises.
+  /// A copy of this filter in memory of its own, with the same content, growth, seed and promises.
   /// O(memory). Throws std::bad_alloc.
   [[nodiscard]] Filter clone() const;
 
   // Single keys. A key is an integer of any width, a byte string or a Hash: see Key.
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
-  /// Fails with Outcome::full or Outcome::copies, the filter then being unchanged.
+  /// On Outcome::full or Outcome::copies the filter is unchanged.
   [[nodiscard]] Inserted insert(Key key) noexcept {
     return key.visit([this](auto one) { return insert_one(one); });
   }
 
-  /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A key that is
-  /// only taken for present (a false positive) is not stored either, so do not erase a key after
-  /// `present` unless you know that it was inserted.
+  /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A false positive
+  /// is not stored either, so do not erase a key after `present` unless you know that it was
+  /// inserted.
   [[nodiscard]] Inserted insert_unique(Key key) noexcept {
     return key.visit([this](auto one) { return insert_unique_one(one); });
   }
@@ -152,15 +152,15 @@ class NESTLINE_EXPORT Filter {
   /// Removes everything and keeps the memory.
   void clear() noexcept;
 
-  // Batches. Every span that goes with `keys` must have as many elements as `keys`, except where
-  // said; otherwise std::invalid_argument is thrown before anything is touched. Optional spans may
-  // be left out. Spans must not overlap unless said.
+  // Batches. Every span that goes with `keys` must have as many elements as `keys`, unless stated
+  // otherwise; if not, std::invalid_argument is thrown before anything is touched. Optional spans
+  // may be left out. Spans must not overlap unless the function allows it.
 
-  /// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key. The number is
-  /// not to be dropped: when it is less than the number of keys, the others will be missed.
+  /// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key. Check the
+  /// number: when it is less than the number of keys, the others will be missed.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
 
-  /// Asks for every key; returns how many answers are true. `out`: 1 or 0 for each key.
+  /// Looks up every key; returns how many answers are true. `out`: 1 or 0 for each key.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
 
   /// The same with the answers as bits, least significant bit first: key i is bit i % 64 of word
@@ -185,21 +185,21 @@ class NESTLINE_EXPORT Filter {
 
   /// Keys in the filter, every copy counted.
   [[nodiscard]] std::uint64_t size() const noexcept;
-  /// Keys it is promised to hold; at least Options::capacity. Up to max(capacity, max_capacity) of
-  /// the Options with the false-positive rate it was made for. Inserts beyond it usually succeed
-  /// for a while.
+  /// Keys that the filter promises to hold; at least Options::capacity. The false-positive rate of
+  /// the Options holds up to the larger of their capacity and max_capacity. Inserts beyond
+  /// capacity() usually succeed for a while.
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   /// Options::max_capacity: until capacity() is at least this, the filter doubles by itself. 0:
   /// never.
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   /// How often the filter has doubled.
   [[nodiscard]] unsigned growth() const noexcept;
-  /// Slots: each holds one copy of a key. All of them are never in use: see the formula above.
+  /// Slots: each holds one copy of a key. They are never all in use: see docs/SIZING.md.
   [[nodiscard]] std::uint64_t slots() const noexcept;
   /// size() divided by slots(), 0 to 1.
   [[nodiscard]] double load_factor() const noexcept;
-  /// The false-positive rate at the present load and growth, from the formula above with s measured
-  /// on the blocks (on 4096 of them, evenly spaced, when there are more).
+  /// The false-positive rate at the present load and growth, from the formula in docs/SIZING.md
+  /// with s measured on the blocks (on 4096 of them, evenly spaced, when there are more).
   [[nodiscard]] double expected_fpr() const noexcept;
   /// Fingerprint width: 8, 12 or 16.
   [[nodiscard]] int bits() const noexcept;
@@ -209,25 +209,26 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
   /// Doubles the filter in one streaming pass, without the keys: each block splits into two by the
-  /// next bit of its fingerprints, and nothing else moves. Lookups still read one block, almost
-  /// always, and are wrong about twice as often at the same load. capacity() doubles, or nearly in
-  /// small filters (see above). False, nothing being changed, when a bit too few is left: after 4,
-  /// 8 or 12 doublings at 8, 12 or 16 bits; or when there would be more than 2^40 blocks. Needs the
-  /// old memory and the new at once. Throws std::bad_alloc, the filter being as it was.
+  /// next bit of its fingerprints, and nothing else moves. Lookups still read one block almost
+  /// always, and are wrong about twice as often at the same load. capacity() doubles, or nearly so
+  /// in small filters (docs/SIZING.md). Returns false and changes nothing when there is no bit left
+  /// to take, which is after 4, 8 or 12 doublings at 8, 12 or 16 bits, or when there would be more
+  /// than 2^40 blocks. Needs the old and the new memory at once. Throws std::bad_alloc; the filter
+  /// is then unchanged.
   bool grow();
 
   /// Adds everything that is in `other`, copies included, without the keys. Both must have been
-  /// made with the same width, seed and number of blocks and have grown as often, as filters of
-  /// equal Options that have not grown do: otherwise std::invalid_argument. All or nothing: when
-  /// something finds no room, std::length_error; and std::bad_alloc, since the union is made in new
-  /// memory; the filter is then as it was. A union finds room as far as its keys would by insert,
-  /// so also beyond capacity(); one that does not may when both filters have grown. `other` may be
-  /// this filter.
+  /// made with the same width, seed and number of blocks and have grown equally often, as is the
+  /// case for filters of equal Options that have not grown; otherwise throws std::invalid_argument.
+  /// All or nothing: throws std::length_error when something finds no room, and std::bad_alloc
+  /// because the union is made in new memory; the filter is then unchanged. The union has room for
+  /// the keys that insert would have room for, so it may go beyond capacity(). If it does not fit,
+  /// it may fit when both filters have grown. `other` may be this filter.
   void merge(const Filter& other);
 
-  /// Whether `other` is so much like this filter that merge takes it: false where merge throws
-  /// std::invalid_argument. The reason, a sentence, is then put into `why` if that is not null. It
-  /// does not say whether there is room for the union. Throws std::bad_alloc for the sentence.
+  /// Whether merge accepts `other`: false where merge throws std::invalid_argument. `why`, if not
+  /// null, is then set to the reason, a sentence. Does not say whether there is room for the union.
+  /// Throws std::bad_alloc for the sentence.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
 
  private:

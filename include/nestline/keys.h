@@ -19,9 +19,9 @@
 
 namespace nestline {
 
-/// A key that the caller has hashed already. All 64 bits are used and none is mixed again, so the
-/// hash must be well mixed: a counter or a pointer used as a hash gives a filter that is full early
-/// and often wrong. The filter's seed has no effect on it.
+/// A key that the caller has hashed already. All 64 bits are used as they are, so the hash must be
+/// well mixed: a counter or a pointer used as a hash gives a filter that is full early and often
+/// wrong. The filter's seed has no effect on it.
 struct Hash {
   std::uint64_t value;
 };
@@ -37,7 +37,7 @@ concept IntegerKey = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t) &&
 
 /// The types that are byte strings as keys because they convert to std::string_view:
 /// std::string_view, std::string, const char* (up to its first NUL), char arrays and string
-/// literals (the same), and classes with such a conversion. nullptr is none.
+/// literals (the same), and classes with such a conversion. nullptr is not one of them.
 template <typename T>
 concept StringKey =
     std::convertible_to<const T&, std::string_view> && !std::is_null_pointer_v<std::decay_t<T>>;
@@ -46,21 +46,21 @@ concept StringKey =
 template <typename T>
 concept BytesKey = !StringKey<T> && std::convertible_to<const T&, std::span<const std::byte>>;
 
-/// The types that a key cannot be made of although the language would convert some of them to an
-/// integer without a word: bool, characters, floating point, enumerations, nullptr, pointers other
-/// than const char*. Whoever means an integer says so by a static_cast.
+/// The types that a key cannot be made from, although the language would silently convert some of
+/// them to an integer: bool, characters, floating point, enumerations, nullptr, pointers other than
+/// const char*. If you mean an integer, use a static_cast.
 template <typename T>
 concept RefusedKey =
     (std::is_arithmetic_v<T> && !IntegerKey<T>) || std::is_enum_v<T> || std::is_null_pointer_v<T> ||
     (std::is_pointer_v<T> && !StringKey<T>);
 
-/// One key, as the members of the filters take it. Made implicitly, and only for the time of the
-/// call: it does not own the bytes of a string.
+/// One key, as the members of the filters take it. It is made implicitly and lasts only as long as
+/// the call: it does not own the bytes of a string.
 ///
-/// Integers are keys by value, whatever their type: a signed one is extended to 64 bits by its
-/// sign. So int{-1}, std::int64_t{-1} and std::uint64_t{0xffffffffffffffff} are one key, and
-/// std::uint32_t{0xffffffff} is another one. Byte strings are keys by their bytes, whatever holds
-/// them: std::string("a"), "a" and a span of one std::byte{'a'} are one key.
+/// Integers are compared by value, whatever their type; signed ones are sign-extended to 64 bits.
+/// So int{-1}, std::int64_t{-1} and std::uint64_t{0xffffffffffffffff} are the same key, and
+/// std::uint32_t{0xffffffff} is another one. Byte strings are compared by their bytes, whatever
+/// holds them: std::string("a"), "a" and a span of one std::byte{'a'} are the same key.
 class Key {
  public:
   template <IntegerKey T>
@@ -91,7 +91,7 @@ class Key {
   Key(T&& refused)
   = delete;
 
-  /// Returns visitor(key), the key being a std::uint64_t, a std::string_view or a Hash.
+  /// Returns visitor(key), where the key is a std::uint64_t, a std::string_view or a Hash.
   template <typename Visitor>
   constexpr decltype(auto) visit(Visitor&& visitor) const {
     switch (kind_) {
@@ -119,9 +119,9 @@ NESTLINE_EXPORT Hash hash_key(std::string_view key, std::uint64_t seed) noexcept
 inline Hash hash_key(Hash key, std::uint64_t /*seed*/) noexcept { return key; }
 }  // namespace internal
 
-/// The hash under which a filter with this seed stores `key`: inserting hash_key(key,
-/// filter.seed()) is inserting `key`. For callers that keep hashes instead of keys, or hash once
-/// for many filters. A Hash is its own. O(1) and O(length). Safe in any thread.
+/// The hash under which a filter with this seed stores `key`: to insert hash_key(key,
+/// filter.seed()) is to insert `key`. For callers that keep hashes instead of keys, or hash once
+/// for many filters. A Hash is returned as it is. O(1), for strings O(length). Safe in any thread.
 [[nodiscard]] inline Hash hash_key(Key key, std::uint64_t seed) noexcept {
   return key.visit([seed](auto one) { return internal::hash_key(one, seed); });
 }
@@ -130,9 +130,9 @@ inline Hash hash_key(Hash key, std::uint64_t /*seed*/) noexcept { return key; }
 /// of Hash, std::string_view or std::string.
 ///
 /// Made implicitly from std::span, std::vector, std::array or a C array of such a type. It does not
-/// own the keys; they must outlive the call that it is passed to. They mean what they mean one by
-/// one (Key). 64-bit integers and hashes are read where they lie; 32-bit ones and strings are
-/// turned into such, a few thousand at a time, while the batch is at work.
+/// own the keys; they must outlive the call that it is passed to. Each key means the same as it
+/// does alone (Key). 64-bit integers and hashes are read where they lie; 32-bit integers and
+/// strings are converted, a few thousand at a time, while the batch runs.
 class KeySpan {
  public:
   using Integers = std::span<const std::uint64_t>;
@@ -141,8 +141,7 @@ class KeySpan {
   using OwnedStrings = std::span<const std::string>;
   using Unsigned32 = std::span<const std::uint32_t>;
   using Signed32 = std::span<const std::int32_t>;
-  /// std::uint64_t is one of two types of the language, unsigned long and unsigned long long; these
-  /// are the other one.
+  /// std::uint64_t is either unsigned long or unsigned long long; these are the other one.
   using OtherIntegers =
       std::span<const std::conditional_t<std::same_as<std::uint64_t, unsigned long>,
                                          unsigned long long, unsigned long>>;
@@ -217,8 +216,8 @@ class KeySpan {
   }
 
  private:
-  // The same memory as integers without a sign, which the language allows: the values are those
-  // that Key gives to negative numbers.
+  // The same memory read as unsigned integers, which the language allows: the values are those that
+  // Key gives to negative numbers.
   template <typename Unsigned, typename Signed>
   static Unsigned unsigned_twins(Signed keys) {
     return {reinterpret_cast<typename Unsigned::pointer>(keys.data()), keys.size()};

@@ -25,33 +25,33 @@ class SectionChecks;  // private to the library
 enum class Verify : std::uint8_t {
   /// Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
   none,
-  /// Each section once, when a lookup first needs it. Every key that may lie
-  /// in a damaged section is taken for present, so a key that was inserted is never missed.
+  /// Each section once, when a lookup first needs it. Every key that may lie in a damaged section
+  /// counts as present, so a key that was inserted is never missed.
   lazily,
-  /// All of them before the file is opened: a damaged file is a FormatError and gives no answers.
+  /// All of them when the file is opened: a damaged file is a FormatError and gives no answers.
   all,
 };
 
 /// A filter that answers from a read-only mapping of its file, without reading it first: the system
 /// loads the pages that lookups touch, and processes that map the same file share them.
 ///
-/// The const members are Filter's, with the same meaning and thread safety, as long as the file is
-/// whole. What a damaged section does to answers is decided by the Verify that the file is opened
-/// with; by default it is Verify::lazily:
+/// The const members have the same meaning and thread safety as Filter's, as long as the file is
+/// whole. The Verify that the file is opened with decides what a damaged section does to answers;
+/// the default is Verify::lazily:
 ///
 ///   Verify   open reads     damaged section: may_contain    count               damage()
 ///   none     the header     wrong either way                wrong either way    nothing
 ///   lazily   the header     true                            2k, the most        the section
 ///   all      the file       open throws FormatError
 ///
-/// Lazily, the first key of a section takes 0.1 to 0.2 ms for reading the section, and what the
-/// disk takes to give it; all sections together take one pass over the file, spread over the first
-/// questions. While some section is unchecked or damaged, a question takes up to three times as
-/// long as after that. In no mode do bad bytes crash the program.
+/// With Verify::lazily, the first key of a section takes 0.1 to 0.2 ms to check the section, plus
+/// the time to read it from the disk; all sections together take one pass over the file, spread
+/// over the first lookups. While some section is unchecked or damaged, a lookup takes up to three
+/// times as long as after that. Bad bytes never crash the program, whatever the mode.
 ///
-/// The file must not be truncated or written while it is mapped; save and the nestline command
-/// never do that, they replace the file and leave mapped ones alone. A disk that cannot read the
-/// file ends the program by SIGBUS, as for every mapping; load() reports it.
+/// The file must not be truncated or written while it is mapped. save and the nestline command
+/// never do that: they replace the file, and a mapping keeps the old one. If the disk cannot read
+/// the file, the program ends by SIGBUS, as with every mapping; load() reports an error instead.
 class NESTLINE_EXPORT MappedFilter : private Filter {
  public:
   /// Throws FormatError, std::system_error that names the path, and std::bad_alloc.
@@ -60,18 +60,18 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   MappedFilter& operator=(MappedFilter&& other) noexcept;
   ~MappedFilter();
 
-  /// Reads the whole file and checks everything that load checks, whatever has been checked before.
-  /// Throws FormatError for the first flaw.
+  /// Reads the whole file and checks everything that load checks, even what has been checked
+  /// before. Throws FormatError for the first flaw.
   void verify() const;
 
-  /// The first damaged section that questions have come upon so far; nothing while all that were
-  /// needed are whole, and nothing unless the file is opened with Verify::lazily. Reads nothing
-  /// itself. O(sections).
+  /// The first damaged section that lookups have found so far. Empty as long as every section that
+  /// was needed is whole, and always empty unless the file was opened with Verify::lazily. Reads
+  /// nothing itself. O(sections).
   [[nodiscard]] std::optional<FormatError> damage() const;
 
-  /// A copy in memory, which can be changed and saved: as load gives, but of the mapped file, also
-  /// when another has taken its name. Checks everything. `memory` as for load. Throws FormatError,
-  /// std::bad_alloc.
+  /// A copy in memory, which can be changed and saved. It is what load gives, but always of the
+  /// mapped file, even when another file has taken its name. Checks everything. `memory` as for
+  /// load. Throws FormatError, std::bad_alloc.
   [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
 
   [[nodiscard]] bool may_contain(Key key) const noexcept {

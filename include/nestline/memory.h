@@ -1,11 +1,12 @@
-// Where the blocks of a filter lie: in pages of the system, or in memory that the caller provides.
+// Where the blocks of a filter lie: in pages from the system, or in memory that the caller
+// provides.
 //
 //   CountedMemory memory;  // derives from std::pmr::memory_resource
 //   nestline::Filter filter({.capacity = 1'000'000, .memory = &memory});
 //
 // What the library asks of a resource in Options::memory, and what the resource promises:
 //
-// - Each table of blocks is one allocation: a multiple of 64 bytes at an alignment of 64. grow,
+// - Each table of blocks is one allocation: a multiple of 64 bytes, aligned to 64. grow,
 //   merge and an insert that makes the filter grow ask for the new table before they give the old
 //   one back. Nothing but blocks comes from the resource; the few hundred bytes around them come
 //   from operator new.
@@ -26,16 +27,16 @@
 
 namespace nestline {
 
-/// A resource whose allocate gives bytes that are all 0, as fresh pages of the system are. Derive
-/// from it where that is so: then the library writes no zeros, and pages take memory only when
-/// they are first used.
+/// A resource whose allocate gives bytes that are all 0, as fresh pages from the system are. Derive
+/// from it where that is so: then the library writes no zeros, and pages take memory only when they
+/// are first used.
 class NESTLINE_EXPORT ZeroedMemory : public std::pmr::memory_resource {};
 
 /// The resource that filters have when Options::memory is null: fresh pages from the system for
 /// each allocation. From 2 MiB on they are aligned to 2 MiB and the system is asked for huge pages:
-/// a filter is read at random, and with small pages most of that is waiting for page tables. Every
-/// allocation takes whole pages, so it is not for small things. A resource of your own may pass its
-/// calls on to it. Lives as long as the process. Safe in any thread.
+/// a filter is read at random, and with small pages most of the time goes into waiting for page
+/// tables. Every allocation takes whole pages, so it is not meant for small objects. A resource of
+/// your own may pass its calls on to it. Lives as long as the process. Safe in any thread.
 NESTLINE_EXPORT ZeroedMemory& mapped_memory() noexcept;
 
 }  // namespace nestline

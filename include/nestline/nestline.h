@@ -9,41 +9,40 @@
 //   if (nestline_may_contain_u64(filter, 42, &error)) { ... look in the slow place ... }
 //   nestline_free(filter);
 //
-// What holds for every function here:
+// These rules hold for every function here:
 //
-//   C1  Ownership. A nestline_filter* that a function returns is yours: free it with
-//       nestline_free. So are bytes: free them with nestline_free_bytes. No function keeps what you
-//       pass to it.
+//   C1  Ownership. A nestline_filter* that a function returns is yours: free it with nestline_free.
+//       So are bytes: free them with nestline_free_bytes. No function keeps what you pass to it.
 //   C2  Threads. Any number of threads may make any calls on one filter at the same time, except
 //       nestline_free, which must be the last one. Each call on one key takes effect at one
 //       instant. A lookup takes no lock unless changes overtake it again and again.
 //   C3  Errors. A function that can fail has `error` as its last argument. It sets *error to NULL
 //       when it did what was asked, and otherwise to a sentence in English. `error` may be NULL.
-//       The returned value tells of a failure as well; each function says how.
-//   C4  Sentences are never to be freed. No other thread changes them; one that names details (a
-//       path, an offset, a number) is overwritten by the next such failure of the same thread and
-//       gone when the thread ends, so copy it if it has to last.
-//   C5  A call that fails has changed nothing that can be asked for. In particular nothing is lost
-//       when memory runs out.
+//       The returned value shows a failure as well; each function says how.
+//   C4  Never free the sentences. No other thread changes them; one that names details (a path, an
+//       offset, a number) is overwritten by the next such failure of the same thread and gone when
+//       the thread ends, so copy it if it has to last.
+//   C5  A call that fails changes no answer. In particular nothing is lost when memory runs out.
 //   C6  Arguments. NULL is refused with an error where an object is needed; an array of 0 elements
 //       may be NULL. A filter that answers from a mapped file (nestline_map) refuses every change.
-//   C7  Keys are of three kinds, which never meet: bytes (`_bytes`, a pointer and a size; NUL is a
-//       byte like any other, the size may be 0), 64-bit integers (`_u64`), and hashes made by the
-//       caller (`_hash`; well mixed, see keys.h). They are those of C++: strings, std::uint64_t,
-//       nestline::Hash. Paths are NUL-terminated strings of the file system's own encoding.
+//   C7  Keys are of three kinds, which are always different keys: bytes (`_bytes`, a pointer and a
+//       size; NUL is a byte like any other, the size may be 0), 64-bit integers (`_u64`), and
+//       hashes made by the caller (`_hash`; well mixed, see keys.h). They are the same as in C++:
+//       strings, std::uint64_t, nestline::Hash. Paths are NUL-terminated strings in the file
+//       system's own encoding.
 //   C8  Numbers. Sizes of memory and lengths of arrays are size_t, numbers of keys uint64_t.
-//   C9  Answers. "False" of a question means certainly not; when a question fails, it answers
-//       true, which is never wrong.
-//   C10 Processes. A signal handler may ask a filter if the thread that it interrupted has
-//       registered (nestline_register_thread) and is in no call on that filter; it must not change
-//       one. A thread may be cancelled, with the deferred cancellation that is the default, in any
-//       call but those that read or write a file, in which it ends the process; it ends after the
-//       call. After fork() the child may use a filter if no other thread was in a call of this
-//       library at that moment. If one was, the child may only ask a copy that was made before
-//       (nestline_copy). concurrent_filter.h says why.
+//   C9  Answers. False from a lookup means "certainly not". A lookup that fails returns true, which
+//       means "maybe" and so is never wrong.
+//   C10 Processes. A signal handler may look up keys if the thread that it interrupted has
+//       registered (nestline_register_thread) and is not in a call on that filter; it must not
+//       change a filter. A thread may be cancelled (deferred, which is the default) in any call; it
+//       ends after the call. The exceptions are calls that read or write a file: there it ends the
+//       process. After fork() the child may use a filter if no other thread was in a call of this
+//       library at that moment. If one was, the child may only use a copy that was made before
+//       (nestline_copy), and only for lookups. concurrent_filter.h says why.
 //
-// Each function costs what its C++ twin in filter.h and concurrent_filter.h costs, and means the
-// same; bounds and formulas stand there.
+// Each function costs the same and means the same as its C++ counterpart in filter.h and
+// concurrent_filter.h, which have the bounds.
 #ifndef NESTLINE_NESTLINE_H_
 #define NESTLINE_NESTLINE_H_
 
@@ -62,7 +61,7 @@ extern "C" {
 typedef struct nestline_filter nestline_filter;
 
 /// What a filter is made for. Begin with NESTLINE_OPTIONS_INIT and set members by name: later
-/// versions may add some, and programs that were compiled before go on to work.
+/// versions may add members, and programs that were compiled before that still work.
 typedef struct nestline_options {
   size_t struct_size;     ///< Set by NESTLINE_OPTIONS_INIT: sizeof(nestline_options).
   uint64_t capacity;      ///< Keys it must hold; required, at least 1.
@@ -76,7 +75,7 @@ typedef struct nestline_options {
 #define NESTLINE_OPTIONS_INIT \
   { sizeof(nestline_options), 0, 0, 0, 0.0, 0, 0 }
 
-/// How an insert ended, as nestline_outcome_of tells.
+/// How an insert ended, as nestline_outcome_of returns it.
 typedef enum nestline_outcome {
   NESTLINE_ERROR = 0,    ///< The arguments are wrong, or the filter is a mapped one.
   NESTLINE_STORED = 1,   ///< The key is in the filter.
@@ -93,39 +92,39 @@ typedef enum nestline_verify_mode {
   NESTLINE_VERIFY_ALL = 2      ///< All before the file is mapped: a damaged file is refused.
 } nestline_verify_mode;
 
-/// Takes the bytes of a filter, one piece after the other; false to give up.
+/// Takes the bytes of a filter, one piece after another. Return false to give up.
 typedef bool (*nestline_write)(void* context, const void* bytes, size_t size);
-/// Gives the bytes of a filter: writes up to `size` of them to `bytes` and returns how many, 0 at
-/// the end, NESTLINE_READ_FAILED to give up.
+/// Gives the bytes of a filter: writes up to `size` of them to `bytes` and returns how many. Return
+/// 0 at the end, NESTLINE_READ_FAILED to give up.
 typedef size_t (*nestline_read)(void* context, void* bytes, size_t size);
 #define NESTLINE_READ_FAILED SIZE_MAX
 
 /// What functions return in place of a number of keys when they fail.
 #define NESTLINE_NO_COUNT UINT64_MAX
 
-/// The version of the library that runs, as "0.1.0"; NESTLINE_VERSION_STRING is the one of the
+/// The version of the running library, such as "0.1.0"; NESTLINE_VERSION_STRING is that of the
 /// headers.
 NESTLINE_EXPORT const char* nestline_version(void);
 
-/// Registers the calling thread, which its first call on any filter does otherwise. That takes a
-/// little memory now and then, and where the system refuses it the first call ends the process by
-/// abort(); this one says so instead: false, when the system refuses a MiB. Later calls do nothing.
-/// Functions that make a filter register their own thread.
+/// Registers the calling thread; otherwise its first call on any filter does. That sometimes
+/// allocates a little memory, and if the system refuses it, the first call ends the process by
+/// abort(). This function returns false instead, when the system refuses 1 MiB. Later calls do
+/// nothing. Functions that make a filter register their own thread.
 NESTLINE_EXPORT bool nestline_register_thread(const char** error);
 
-// Filters come and go. Those that return a filter return NULL when they fail.
+// Making and freeing filters. Functions that return a filter return NULL when they fail.
 
 /// An empty filter in memory.
 NESTLINE_EXPORT nestline_filter* nestline_create(const nestline_options* options,
                                                  const char** error);
-/// A copy in memory, at one instant; of a mapped filter one that can be changed, after checking the
-/// whole file. O(memory).
+/// A copy in memory, at one instant. The copy of a mapped filter can be changed, and the whole file
+/// is checked first. O(memory).
 NESTLINE_EXPORT nestline_filter* nestline_copy(const nestline_filter* filter, const char** error);
 /// Reads a file into memory and checks everything. O(file).
 NESTLINE_EXPORT nestline_filter* nestline_load(const char* path, const char** error);
-/// A filter that answers from a read-only mapping of its file, without reading it first. It is
-/// nestline_map_with and NESTLINE_VERIFY_LAZILY. The file must not be truncated or written in place
-/// meanwhile; nestline_save never does that, it replaces files.
+/// A filter that answers from a read-only mapping of its file, without reading it first. The same
+/// as nestline_map_with with NESTLINE_VERIFY_LAZILY. The file must not be truncated or written in
+/// place while it is mapped; nestline_save never does that, it replaces files.
 NESTLINE_EXPORT nestline_filter* nestline_map(const char* path, const char** error);
 /// The same; `verify` says when the blocks of the file are checked, and so what damage does to
 /// answers: see Verify in mapped_filter.h. The header is always checked.
@@ -134,57 +133,57 @@ NESTLINE_EXPORT nestline_filter* nestline_map_with(const char* path, nestline_ve
 /// The filter in the `size` bytes, which are copied and checked as nestline_load does.
 NESTLINE_EXPORT nestline_filter* nestline_from_bytes(const void* bytes, size_t size,
                                                      const char** error);
-/// The filter whose bytes `read` gives, which is called with `context`; it reads no byte
-/// after the filter. Checks everything, and allocates memory as bytes come in.
+/// The filter whose bytes `read` gives. `read` is called with `context`, and never for bytes after
+/// the filter. Checks everything, and allocates memory as bytes come in.
 NESTLINE_EXPORT nestline_filter* nestline_load_from(nestline_read read, void* context,
                                                     const char** error);
-/// Frees the filter; no other call may be at work on it. NULL does nothing.
+/// Frees the filter; no other call may be running on it. NULL does nothing.
 NESTLINE_EXPORT void nestline_free(nestline_filter* filter);
 
-/// Replaces the file at `path` atomically by the filter as it is at one instant. Needs memory for
-/// a copy. False on failure, the old file then being whole.
+/// Replaces the file at `path` atomically by the filter as it is at one instant. Needs memory for a
+/// copy. False on failure; the old file is then unchanged.
 NESTLINE_EXPORT bool nestline_save(const nestline_filter* filter, const char* path,
                                    const char** error);
-/// Gives the bytes that nestline_save would write to `write`, in pieces of up to 1 MiB; it is
-/// called with `context`. Needs memory for a copy. False on failure, also when `write` returns
-/// false.
+/// Passes the bytes that nestline_save would write to `write`, in pieces of up to 1 MiB, with
+/// `context`. Needs memory for a copy. False on failure, also when `write` returns false.
 NESTLINE_EXPORT bool nestline_save_to(const nestline_filter* filter, nestline_write write,
                                       void* context, const char** error);
-/// The bytes that nestline_save would write, their number in *size; NULL on failure. Needs memory
-/// for two copies meanwhile. For nestline_free_bytes.
+/// The bytes that nestline_save would write, with their number in *size; NULL on failure. Needs
+/// memory for two copies during the call. Free the bytes with nestline_free_bytes.
 NESTLINE_EXPORT void* nestline_to_bytes(const nestline_filter* filter, size_t* size,
                                         const char** error);
 /// Frees what nestline_to_bytes gave. NULL does nothing.
 NESTLINE_EXPORT void nestline_free_bytes(void* bytes);
-/// Reads the whole file of a mapped filter and compares every checksum; false with the place of the
-/// first flaw. A filter in memory is refused: it was checked when it was loaded.
+/// Reads the whole file of a mapped filter and compares every checksum. False if there is a flaw;
+/// *error then says where the first one is. A filter in memory is refused: it was checked when it
+/// was loaded.
 NESTLINE_EXPORT bool nestline_verify(const nestline_filter* filter, const char** error);
-/// Whether the questions asked so far have come upon no damage; false with the place of the first
-/// damaged section. Only NESTLINE_VERIFY_LAZILY finds any. Reads nothing itself.
+/// True if the lookups so far have found no damage. If false, *error says where the first damaged
+/// section is. Only NESTLINE_VERIFY_LAZILY finds any. Reads nothing itself.
 NESTLINE_EXPORT bool nestline_undamaged(const nestline_filter* filter, const char** error);
 
 // The filter as a whole. False: failed, nothing has changed.
 
 /// Removes every key.
 NESTLINE_EXPORT bool nestline_clear(nestline_filter* filter, const char** error);
-/// Doubles the filter in one pass over its memory, without the keys. Fails when a bit too few of
-/// the fingerprints is left. Questions go on meanwhile, changes wait.
+/// Doubles the filter in one pass over its memory, without the keys. Fails when the fingerprints
+/// have no bit left to take. Lookups go on meanwhile; changes wait.
 NESTLINE_EXPORT bool nestline_grow(nestline_filter* filter, const char** error);
 /// Adds everything that is in `other` (which may be mapped, or `filter` itself): all or nothing.
-/// Both must have been made with equal options and have grown as often. Needs memory for a copy of
-/// each.
+/// Both must have been made with equal options and have grown equally often. Needs memory for a
+/// copy of each.
 NESTLINE_EXPORT bool nestline_merge(nestline_filter* filter, const nestline_filter* other,
                                     const char** error);
 
-// What it is. These cannot fail; of NULL they are 0, and nestline_is_mapped is false.
+// Properties of a filter. These functions cannot fail; for NULL they return 0 or false.
 
 /// Keys in the filter, every copy counted.
 NESTLINE_EXPORT uint64_t nestline_size(const nestline_filter* filter);
-/// Slots, each for one copy of a key; all of them are never in use.
+/// Slots, each for one copy of a key. They are never all in use.
 NESTLINE_EXPORT uint64_t nestline_slots(const nestline_filter* filter);
 /// Keys it holds before it is full or grows.
 NESTLINE_EXPORT uint64_t nestline_capacity(const nestline_filter* filter);
-/// Up to where it grows by itself; 0: it does not.
+/// Number of keys up to which it grows by itself; 0: it does not grow by itself.
 NESTLINE_EXPORT uint64_t nestline_max_capacity(const nestline_filter* filter);
 /// How often it has doubled.
 NESTLINE_EXPORT unsigned nestline_growth(const nestline_filter* filter);
@@ -200,21 +199,21 @@ NESTLINE_EXPORT size_t nestline_memory_bytes(const nestline_filter* filter);
 /// Whether it answers from a mapped file, and so refuses every change.
 NESTLINE_EXPORT bool nestline_is_mapped(const nestline_filter* filter);
 
-/// The hash under which a filter with this seed stores the key: inserting it by
-/// nestline_insert_hash is inserting the key. nestline_hash_bytes returns 0 when it fails.
+/// The hash under which a filter with this seed stores the key: to insert it with
+/// nestline_insert_hash is to insert the key. nestline_hash_bytes returns 0 when it fails.
 NESTLINE_EXPORT uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed,
                                              const char** error);
 NESTLINE_EXPORT uint64_t nestline_hash_u64(uint64_t key, uint64_t seed);
 
 // One key.
 //
-// The functions that store a key return true when it was stored by this call and false when it was
-// not: so `if (!nestline_insert_u64(...))` is all the care that is needed. Why it was not is in
-// *error: NULL when the key was present already, which only nestline_insert_unique_* find, and
-// otherwise the sentence. nestline_outcome_of turns the two into a number.
+// The functions that store a key return true when this call stored it, and false otherwise, so `if
+// (!nestline_insert_u64(...))` is all the checking that is needed. *error gives the reason: NULL
+// when the key was present already, which only nestline_insert_unique_* check, and otherwise a
+// sentence. nestline_outcome_of turns the two into a number.
 
-/// What became of a key. Both arguments are to be those of one call: what it returned, and what it
-/// set *error to, the pointer itself and no copy of the sentence.
+/// What became of a key. Both arguments must come from the same call: the value it returned, and
+/// the pointer it set *error to (the pointer itself, not a copy of the sentence).
 NESTLINE_EXPORT nestline_outcome nestline_outcome_of(bool stored, const char* error);
 
 /// Stores one copy of the key; a second copy is a second entry.
@@ -224,8 +223,8 @@ NESTLINE_EXPORT bool nestline_insert_u64(nestline_filter* filter, uint64_t key, 
 NESTLINE_EXPORT bool nestline_insert_hash(nestline_filter* filter, uint64_t hash,
                                           const char** error);
 
-/// Stores the key unless may_contain is true of it already: of several threads that call this with
-/// the same key one gets true, the others false without an error.
+/// Stores the key unless may_contain is true for it already. If several threads call this with the
+/// same key, one gets true and the others get false without an error.
 NESTLINE_EXPORT bool nestline_insert_unique_bytes(nestline_filter* filter, const void* key,
                                                   size_t size, const char** error);
 NESTLINE_EXPORT bool nestline_insert_unique_u64(nestline_filter* filter, uint64_t key,
@@ -233,7 +232,8 @@ NESTLINE_EXPORT bool nestline_insert_unique_u64(nestline_filter* filter, uint64_
 NESTLINE_EXPORT bool nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash,
                                                  const char** error);
 
-/// Replaces one copy of the old key, which must have been inserted, by the new one, at one instant.
+/// Replaces one copy of the old key, which must have been inserted, with the new key, at one
+/// instant.
 NESTLINE_EXPORT bool nestline_update_bytes(nestline_filter* filter, const void* old_key,
                                            size_t old_size, const void* new_key, size_t new_size,
                                            const char** error);
@@ -259,21 +259,22 @@ NESTLINE_EXPORT uint64_t nestline_count_u64(const nestline_filter* filter, uint6
 NESTLINE_EXPORT uint64_t nestline_count_hash(const nestline_filter* filter, uint64_t hash,
                                              const char** error);
 
-/// Removes one copy of a key that was inserted. False: none was found (*error is NULL), or failed.
+/// Removes one copy of a key that was inserted. False: none was found (*error is NULL), or the call
+/// failed.
 NESTLINE_EXPORT bool nestline_erase_bytes(nestline_filter* filter, const void* key, size_t size,
                                           const char** error);
 NESTLINE_EXPORT bool nestline_erase_u64(nestline_filter* filter, uint64_t key, const char** error);
 NESTLINE_EXPORT bool nestline_erase_hash(nestline_filter* filter, uint64_t hash,
                                          const char** error);
 
-// Batches: `count` keys at once, the fast form from about 16 keys on. `_bytes` takes an array of
-// pointers and one of sizes. Every other array has `count` elements except where said; none may
-// overlap another unless said, or be written by another thread. A batch is many calls on one key,
-// each at an instant of its own. All arguments are checked before anything is touched; when they
-// are wrong, NESTLINE_NO_COUNT is returned.
+// Batches: `count` keys at once, the faster form from about 16 keys on. `_bytes` takes an array of
+// pointers and one of sizes. Every other array has `count` elements unless stated otherwise. Arrays
+// must not overlap unless the function allows it, and no other thread may write to them during the
+// call. A batch is many calls on one key, each at an instant of its own. All arguments are checked
+// before anything is touched; when they are wrong, NESTLINE_NO_COUNT is returned.
 
-/// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key, or NULL. A key
-/// that finds no room is no failure of the batch: *error is NULL.
+/// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key, or NULL. If a
+/// key finds no room, the batch does not fail: *error is NULL.
 NESTLINE_EXPORT uint64_t nestline_insert_batch_bytes(nestline_filter* filter,
                                                      const void* const* keys, const size_t* sizes,
                                                      size_t count, uint8_t* stored,
@@ -297,7 +298,7 @@ NESTLINE_EXPORT uint64_t nestline_erase_batch_hash(nestline_filter* filter, cons
                                                    size_t count, uint8_t* erased,
                                                    const char** error);
 
-/// Asks for every key; returns how many may be in the filter. `out`: 1 or 0 for each key.
+/// Looks up every key; returns how many may be in the filter. `out`: 1 or 0 for each key.
 NESTLINE_EXPORT uint64_t nestline_may_contain_batch_bytes(const nestline_filter* filter,
                                                           const void* const* keys,
                                                           const size_t* sizes, size_t count,

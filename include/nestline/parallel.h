@@ -24,30 +24,30 @@ class MappedFilter;  // <nestline/mapped_filter.h>, which is not needed by those
 
 namespace nestline::parallel {
 
-/// Thrown when the caller's task group was cancelled before all keys had their turn: no function
-/// here returns a part as if it were the whole.
+/// Thrown when the caller's task group was cancelled before all keys were done: no function here
+/// returns a partial result as if it were complete.
 struct NESTLINE_EXPORT Cancelled : std::runtime_error {
   Cancelled();
 };
 
-/// A filter of all `keys`, equal ones being copies: what inserting them into Filter(options) gives,
-/// up to where fingerprints lie. More keys than options.capacity make it grow first, as far as
-/// options.max_capacity allows.
+/// A filter of all `keys`; equal keys are copies. It is what inserting them into Filter(options)
+/// gives, except that fingerprints may lie elsewhere. If there are more keys than options.capacity,
+/// it grows first, as far as options.max_capacity allows.
 ///
-/// Keys are sorted by where they go and each range of blocks is filled while it is in the cache of
-/// one core. Beside the filter that takes 8 bytes a key for up to 16 million keys at a time.
-/// Throws std::length_error when a key finds no room, Cancelled, and what Filter's constructor
-/// throws.
+/// Keys are sorted by the blocks that they go to, and each range of blocks is filled while it is in
+/// the cache of one core. Besides the filter this takes 8 bytes a key, for up to 16 million keys at
+/// a time. Throws std::length_error when a key finds no room, Cancelled, and what Filter's
+/// constructor throws.
 [[nodiscard]] NESTLINE_EXPORT Filter build(const Options& options, KeySpan keys);
 
-/// ConcurrentFilter::insert with the keys split among threads; so the order in which they are
-/// inserted is open. Throws std::invalid_argument before anything is touched, and Cancelled: the
-/// filter then has some of the keys, those whose `stored` is 1.
+/// ConcurrentFilter::insert with the keys split among threads, which insert them in no particular
+/// order. Throws std::invalid_argument before anything is touched. Throws Cancelled; the filter
+/// then has those keys whose `stored` is 1.
 [[nodiscard]] NESTLINE_EXPORT std::size_t insert(ConcurrentFilter& filter, KeySpan keys,
                                                  std::span<std::uint8_t> stored = {});
 
 /// The filter's own may_contain, split among threads. Throws std::invalid_argument and Cancelled;
-/// after that `out` is of no use.
+/// `out` then has no meaning.
 NESTLINE_EXPORT std::size_t may_contain(const Filter& filter, KeySpan keys,
                                         std::span<std::uint8_t> out);
 NESTLINE_EXPORT std::size_t may_contain(const ConcurrentFilter& filter, KeySpan keys,
@@ -55,9 +55,9 @@ NESTLINE_EXPORT std::size_t may_contain(const ConcurrentFilter& filter, KeySpan 
 NESTLINE_EXPORT std::size_t may_contain(const MappedFilter& filter, KeySpan keys,
                                         std::span<std::uint8_t> out);
 
-/// The filter's own select, split among threads: positions in ascending order. Takes a bit a key of
-/// memory beside. Throws std::invalid_argument, std::bad_alloc and Cancelled; after that
-/// `positions` is of no use.
+/// The filter's own select, split among threads: positions in ascending order. Needs one more bit
+/// of memory for each key. Throws std::invalid_argument, std::bad_alloc and Cancelled; `positions`
+/// then has no meaning.
 NESTLINE_EXPORT std::size_t select(const Filter& filter, KeySpan keys,
                                    std::span<std::uint32_t> positions);
 NESTLINE_EXPORT std::size_t select(const ConcurrentFilter& filter, KeySpan keys,
@@ -66,7 +66,7 @@ NESTLINE_EXPORT std::size_t select(const MappedFilter& filter, KeySpan keys,
                                    std::span<std::uint32_t> positions);
 
 /// ConcurrentFilter::erase with the keys split among threads. Throws as insert does; after
-/// Cancelled those keys are erased whose `erased` is 1.
+/// Cancelled, the keys whose `erased` is 1 are erased.
 NESTLINE_EXPORT std::size_t erase(ConcurrentFilter& filter, KeySpan keys,
                                   std::span<std::uint8_t> erased = {});
 

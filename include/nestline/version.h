@@ -1,5 +1,5 @@
 // The version of the library that these headers belong to, for the preprocessor of C and C++. The
-// numbers stand here and nowhere else: CMakeLists.txt reads them from this file.
+// numbers are written here only: CMakeLists.txt reads them from this file.
 //
 // Before 1.0 a new minor version may change the interface.
 #ifndef NESTLINE_VERSION_H_
