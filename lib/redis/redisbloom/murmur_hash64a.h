@@ -1,9 +1,9 @@
 // MurmurHash64A: the hash under which RedisBloom's tables place their items.
 //
 // Austin Appleby's 64-bit MurmurHash2, here from its description: 8 bytes at a time, read
-// little-endian, are mixed by a multiply, an xor-shift and a multiply; what is left over is xor-ed
-// in and multiplied; two rounds of xor-shift end it. It is no protection against chosen keys, and
-// nothing but data that came from RedisBloom is placed by it.
+// little-endian, are mixed by a multiply, an xor-shift and a multiply; the remaining bytes are
+// xor-ed in and multiplied; two rounds of xor-shift end it. It does not protect against chosen
+// keys, and only data that came from RedisBloom is placed by it.
 #ifndef NESTLINE_LIB_REDIS_REDISBLOOM_MURMUR_HASH64A_H_
 #define NESTLINE_LIB_REDIS_REDISBLOOM_MURMUR_HASH64A_H_
 

@@ -13,11 +13,11 @@ namespace {
 constexpr std::uint64_t kMostBuckets = (std::uint64_t{1} << 56) - 1;
 constexpr std::uint64_t kMostTables = 65535;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;
-// To find out how full tables are: in all of them together, and in each.
+// Slots that are sampled to find out how full tables are: in all of them together, and in each.
 constexpr std::uint64_t kSampledSlots = std::uint64_t{1} << 18;
 constexpr std::uint64_t kLeastSampledSlots = 4;
 constexpr std::uint64_t kOtherHash = 0x5bd1e995;
-// No machine has memory for more; sums of a few of these do not overflow.
+// More than any machine has memory for; sums of a few of these do not overflow.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 
 std::uint64_t blocks_of(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes; }
@@ -132,7 +132,7 @@ bool RedisBloomTables::append_clear() {
   return true;
 }
 
-// The one that the header tells of behind those that there are, without memory.
+// The next table that the header describes, still without memory.
 RedisBloomTables::Table RedisBloomTables::next_table() const {
   Table table;
   table.buckets = *header_.buckets_of(tables_.size());
@@ -219,8 +219,9 @@ bool RedisBloomTables::add(std::uint64_t hash) {
   }
 }
 
-// Puts it into its first bucket, what stood there into that one's other bucket, and so on, until a
-// bucket has a free slot. Without one after as many steps as the header allows all of it is undone.
+// Puts it into its first bucket, moves what was there to its other bucket, and so on, until a
+// bucket has a free slot. If none is found after as many steps as the header allows, everything is
+// undone.
 bool RedisBloomTables::push_in(const Table& table, std::uint64_t hash) const noexcept {
   std::uint8_t carried = fingerprint_of(hash);
   std::size_t victim = 0;
@@ -266,7 +267,7 @@ bool RedisBloomTables::erase(std::uint64_t hash) noexcept {
     }
     if (slot == nullptr) continue;
     *slot = 0;
-    // A header may tell fewer items than there are slots taken.
+    // A header may give fewer items than there are slots in use.
     if (header_.items != 0) --header_.items;
     ++header_.deletes;
     if (tables_.size() > 1 && header_.deletes > header_.items / 10) compact(false);
@@ -283,7 +284,7 @@ bool RedisBloomTables::move_out(std::size_t from) noexcept {
   for (std::size_t at = 0; at < slots.size(); ++at) {
     const std::uint8_t fingerprint = slots[at];
     if (fingerprint == 0) continue;
-    // The number of its bucket is all that is left of its hash, and enough in smaller tables.
+    // The number of its bucket is all that is left of its hash, which is enough for smaller tables.
     const std::uint64_t hash = at / header_.bucket_size;
     std::uint8_t* free = nullptr;
     for (std::size_t older = 0; older < from && free == nullptr; ++older) {
@@ -309,7 +310,7 @@ void RedisBloomTables::compact(bool all) noexcept {
   }
   header_.tables = tables_.size();
   header_.deletes = 0;
-  // Only a header whose slots never came counts more.
+  // Only a header whose slots have not arrived counts more.
   header_.items = std::min(header_.items, slots());
 }
 
@@ -335,7 +336,7 @@ std::uint64_t RedisBloomTables::slots() const noexcept {
 std::optional<RedisBloomTables::Spot> RedisBloomTables::spot_of(
     std::uint64_t offset) const noexcept {
   std::size_t first = 0;
-  // Tables that grow are few; of those that do not there may be many.
+  // Tables that grow are few; there may be many that do not.
   if (header_.expansion <= 1 && !tables_.empty()) {
     first = static_cast<std::size_t>(
         std::min<std::uint64_t>(offset / tables_[0].bytes, tables_.size()));

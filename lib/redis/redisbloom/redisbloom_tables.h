@@ -1,13 +1,13 @@
-// A cuckoo filter as RedisBloom stores it, so that its data keep answering here.
+// A cuckoo filter as RedisBloom stores it, so that its data can be used here.
 //
 // The filter is a list of tables ("sub-filters"). Table i has numBuckets * expansion^i buckets of
 // bucketSize one-byte slots, bucket after bucket; 0 is a free slot. An item has the hash
 // h = MurmurHash64A (seed 0), the fingerprint h mod 255 + 1, and two buckets in each table: h and
 // h xor fingerprint * 0x5bd1e995, both modulo the table's number of buckets, a power of two.
 //
-// Questions, counts, additions, deletes and compaction do what RedisBloom does, byte for byte,
-// except that a slot's number has 64 bits here (RedisBloom's lookups cut it to 32 and lose items in
-// larger tables). Additions are for commands that RedisBloom has carried out already: items of
+// Lookups, counts, additions, deletes and compaction do what RedisBloom does, byte for byte, except
+// that a slot's number has 64 bits here (RedisBloom's lookups cut it to 32 and lose items in larger
+// tables). Additions are for commands that RedisBloom has carried out already: new items from
 // clients go to nestline filters beside the tables.
 //
 // The header is the 38 bytes that CF.SCANDUMP gives first, little-endian without gaps:
@@ -15,7 +15,7 @@
 //     0  u64 items        8  u64 buckets of table 0   16  u64 deletes    24  u64 tables
 //    32  u16 bucket size 34  u16 max iterations       36  u16 expansion
 //
-// Headers and bytes are treated as hostile; what passes parse_header can be computed with safely.
+// Headers and bytes are treated as hostile; it is safe to compute with what passes parse_header.
 #ifndef NESTLINE_LIB_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_
 #define NESTLINE_LIB_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_
 
@@ -43,7 +43,7 @@ struct RedisBloomHeader {
   std::uint16_t max_iterations = 0;  ///< 1 to 65535; only kept.
   std::uint16_t expansion = 0;       ///< 0 (then one table) or a power of two up to 32768.
 
-  /// Buckets of table i; nothing when they are more than 2^56 - 1.
+  /// Buckets of table i; nothing when there are more than 2^56 - 1.
   [[nodiscard]] std::optional<std::uint64_t> buckets_of(std::uint64_t i) const noexcept;
   /// Whether all tables together have a slot for each item. The other fields must be in their
   /// ranges. O(tables).
@@ -52,12 +52,12 @@ struct RedisBloomHeader {
 
 inline constexpr std::size_t kRedisBloomHeaderBytes = 38;
 
-/// Whether every field is in its range, so is the last table's size, and there is a slot for each
+/// Whether every field and the last table's size are in their ranges and there is a slot for each
 /// item. O(tables).
 bool is_valid(const RedisBloomHeader& header) noexcept;
 
-/// The header in `bytes`; nothing unless there are 38 and is_valid. An expansion that is no power
-/// of two is rounded up to one, as RedisBloom does.
+/// The header in `bytes`; nothing unless there are 38 bytes and is_valid. An expansion that is not
+/// a power of two is rounded up to one, as RedisBloom does.
 std::optional<RedisBloomHeader> parse_header(std::span<const std::byte> bytes) noexcept;
 std::array<std::byte, kRedisBloomHeaderBytes> write_header(const RedisBloomHeader& header) noexcept;
 
@@ -66,17 +66,17 @@ class RedisBloomTables {
  public:
   /// No tables.
   RedisBloomTables() = default;
-  /// Empty tables as the header says; their bytes come by load or set_table. All of them lie in one
-  /// block of memory, which is touched as slots come, however many tables a header tells of, and
-  /// is freed with the last of them. It comes from `memory`, as Options::memory says. Throws
-  /// std::invalid_argument when the header is not valid, std::bad_alloc.
+  /// Empty tables as the header says; load or set_table fills them. All of them lie in one block of
+  /// memory, however many tables there are; it is touched as slots arrive and freed with the last
+  /// table. It comes from `memory`, as Options::memory says. Throws std::invalid_argument when the
+  /// header is not valid, std::bad_alloc.
   explicit RedisBloomTables(const RedisBloomHeader& header,
                             std::pmr::memory_resource* memory = nullptr);
-  /// For loaders, which may take memory only as slots come: no tables yet, but this header. Throws
-  /// std::invalid_argument when it is not valid.
+  /// For loaders, which may take memory only as slots arrive: sets the header, but makes no tables
+  /// yet. Throws std::invalid_argument when it is not valid.
   static RedisBloomTables begin(const RedisBloomHeader& header,
                                 std::pmr::memory_resource* memory = nullptr);
-  /// One more of the header's tables, empty. False when it has them all. Throws std::bad_alloc.
+  /// Adds the next of the header's tables, empty. False when all are there. Throws std::bad_alloc.
   bool append_clear();
   /// Whether all of the header's tables are there.
   [[nodiscard]] bool is_whole() const noexcept { return tables_.size() == header_.tables; }
@@ -89,48 +89,48 @@ class RedisBloomTables {
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept;
   /// Whether every slot is free. O(slots).
   [[nodiscard]] bool is_clear() const noexcept;
-  /// Slots that are not free; the header may tell less. O(slots).
+  /// Slots that are not free; the header may count fewer. O(slots).
   [[nodiscard]] std::uint64_t taken() const noexcept;
-  /// Slots that hold its fingerprint, each counted once: so many erasures of it find one.
+  /// Slots that hold its fingerprint, each counted once: it can be erased this many times.
   [[nodiscard]] std::uint64_t slots_of(std::uint64_t hash) const noexcept;
-  /// RedisBloom's CF.COUNT: as slots_of, but a slot counts twice where both its buckets are the
-  /// same.
+  /// RedisBloom's CF.COUNT: as slots_of, but a slot counts twice where both buckets of the item are
+  /// the same.
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const noexcept;
   /// Adds one copy: into a free slot, newest table first, else by moving others in the newest
-  /// table, else into a further table. False, nothing being changed, when it has no place and
-  /// expansion is 0 or there are 65535 tables. Throws std::bad_alloc, nothing being changed. There
-  /// must be a table.
+  /// table, else into a further table. Returns false when there is no place and expansion is 0 or
+  /// there are 65535 tables. Throws std::bad_alloc. In both cases nothing has changed. There must
+  /// be a table.
   bool add(std::uint64_t hash);
-  /// Clears one slot, newest table first. Then, if there are several tables and deletes are more
-  /// than a tenth of the items, compacts until the first table that cannot be emptied.
+  /// Clears one slot, newest table first. Then, if there are several tables and more deletes than a
+  /// tenth of the items, compacts up to the first table that cannot be emptied.
   bool erase(std::uint64_t hash) noexcept;
-  /// Moves fingerprints from newer tables to free slots of older ones and drops newest tables that
-  /// are empty then; deletes become 0. `all`: goes on after a table that could not be emptied.
-  /// O(slots).
+  /// Moves fingerprints from newer tables to free slots of older ones and drops the newest tables
+  /// that are then empty; sets deletes to 0. `all`: goes on after a table that could not be
+  /// emptied. O(slots).
   void compact(bool all) noexcept;
 
   /// Table i's slots. i < header().tables.
   [[nodiscard]] std::span<const std::byte> table(std::uint64_t i) const noexcept;
-  /// Overwrites slots of table i from `offset` on; false, nothing being changed, when they do not
-  /// lie inside it or there are none.
+  /// Overwrites slots of table i from `offset` on. Returns false and changes nothing when they do
+  /// not lie inside it or there are none.
   bool load_table(std::uint64_t i, std::uint64_t offset, std::span<const std::byte> slots) noexcept;
   /// All slots, as one run of bytes from table 0 on.
   [[nodiscard]] std::uint64_t slots() const noexcept;
 
-  /// The bytes from `offset` of that run to the end of their table, at most 16 MiB; none at the end
-  /// or behind it. CF.SCANDUMP's pieces.
+  /// The bytes from `offset` of that run to the end of their table, at most 16 MiB; none at or
+  /// after the end of the run. These are CF.SCANDUMP's pieces.
   [[nodiscard]] std::span<const std::byte> piece(std::uint64_t offset) const noexcept;
-  /// Overwrites slots from `offset` of that run on. False, nothing being changed, when they do not
-  /// lie inside one table or there are none. The header's items stay what they were.
+  /// Overwrites slots from `offset` of that run on. Returns false and changes nothing when they do
+  /// not lie inside one table or there are none. The header's number of items does not change.
   bool load(std::uint64_t offset, std::span<const std::byte> slots) noexcept;
 
-  /// Expected share of absent items that are found: over the tables, from their loads. O(slots) up
-  /// to 256 KiB together, of which more are sampled.
+  /// Expected share of absent items that are found, from the loads of all tables. O(slots) up to
+  /// 256 KiB of them; of more slots a sample is taken.
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// Where the slots lie: what the constructor or begin was given.
   [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return memory_; }
-  /// Another of the same. Throws std::bad_alloc.
+  /// A copy. Throws std::bad_alloc.
   [[nodiscard]] RedisBloomTables copy() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace nestline::redis {
 namespace {
 
-// Not that of the locale: words are ASCII.
+// Does not depend on the locale: words are ASCII.
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 template <typename Number>

@@ -13,18 +13,18 @@ namespace nestline::redis {
 // The bytes of an argument; they live as long as the argument.
 std::string_view text(const String* argument);
 
-// Whether `text` is `word`, in any case of letters.
+// Whether `text` is `word`, in upper or lower case.
 bool is_word(std::string_view text, std::string_view word);
 inline bool is_word(const String* argument, std::string_view word) {
   return is_word(text(argument), word);
 }
 
-// A decimal number that takes the whole argument: digits, and a minus for those below 0. None when
-// it is something else or does not fit.
+// The argument as a decimal number: digits, with a minus sign if it is negative. Nothing if the
+// argument is something else or the number does not fit.
 std::optional<long long> integer(const String* argument);
 std::optional<std::uint64_t> natural(const String* argument);
 
-// A finite decimal fraction that takes the whole argument, "0.001" or "1e-3".
+// The argument as a finite decimal fraction, such as "0.001" or "1e-3".
 std::optional<double> fraction(const String* argument);
 
 }  // namespace nestline::redis

@@ -46,7 +46,7 @@ int erase_many(const Call& call) {
     }
   }
   if (!erased.empty()) {
-    // Not as it came: another copy may have memory where this one had none.
+    // Not replicated as it came: another copy may have memory where this one had none.
     api.Replicate(call.context, "CF.MDEL", "sv", call.key(), erased.data(), erased.size());
     tell_change(call, "cf.mdel");
   }
@@ -97,12 +97,13 @@ int merge(const Call& call) {
   if (old != nullptr && sources.size() == 1 && sources[0]->filter() != old) {
     old->merge(*sources[0]->filter(), most_generations);  // all or nothing
   } else {
-    // On the side, so that the destination changes by all of them or by none.
+    // Merged into a copy, so that the destination gets all of them or none.
     auto merged = (old != nullptr ? old : sources[0]->filter())->copy();
     for (std::size_t i = old != nullptr ? 0 : 1; i < sources.size(); ++i) {
       merged->merge(*sources[i]->filter(), most_generations);
     }
-    // In its place: the key keeps its time to live, and a source that is the destination its value.
+    // The value is exchanged in place, so the key keeps its time to live, and a source that is also
+    // the destination keeps its value until then.
     if (old != nullptr) {
       *old = std::move(*merged);
     } else {

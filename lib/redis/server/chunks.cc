@@ -14,8 +14,7 @@
 namespace nestline::redis {
 namespace {
 
-// A head of RedisBloom has no seed, and neither has its RDB value, so every copy of the data takes
-// this one.
+// Neither RedisBloom's head nor its RDB value has a seed, so every copy of the data takes this one.
 constexpr std::uint64_t kSeedOfRedisBloom = 0;
 
 std::span<const std::byte> bytes_of(String* argument) {

@@ -98,7 +98,7 @@ struct Entry {
   const char* name;
   CommandFunction function;
   const char* flags;
-  const char* categories;  // beside those that follow from the flags
+  const char* categories;  // besides those that follow from the flags
   int arity;
   Keys& keys;
   CommandArgument* arguments;

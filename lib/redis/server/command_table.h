@@ -1,4 +1,4 @@
-// What the server is told of each command: its function, flags, documentation and keys.
+// What the server is told about each command: its function, flags, documentation and keys.
 #ifndef NESTLINE_LIB_REDIS_SERVER_COMMAND_TABLE_H_
 #define NESTLINE_LIB_REDIS_SERVER_COMMAND_TABLE_H_
 
@@ -6,8 +6,8 @@
 
 namespace nestline::redis {
 
-// Registers every command. False, with a line in the log, when the server refuses: it does when it,
-// or another module, has a command of that name.
+// Registers every command. False, with a line in the log, when the server refuses one, as it does
+// when it or another module has a command of that name.
 bool register_commands(Context* context);
 
 }  // namespace nestline::redis

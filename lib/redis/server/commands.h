@@ -47,7 +47,7 @@ int compact(const Call& call);
 int scan_dump(const Call& call);
 int load_chunk(const Call& call);
 
-// Errors. Clients compare these texts, with or without a code in front as they stand here.
+// Errors. Clients compare these texts exactly as they are here, with or without a code in front.
 inline constexpr char kNotFound[] = "ERR not found";
 inline constexpr char kItemExists[] = "ERR item exists";
 inline constexpr char kWrongType[] =

@@ -36,7 +36,7 @@ constexpr std::array<Setting, 5> kSettings = {{
      [] { return kMostExpansions; }},
 }};
 
-// Sets it, or tells why not.
+// Sets it, or returns why not.
 std::optional<std::string> set(const Setting& setting, long long value) {
   const long long least = setting.least(), most = setting.most();
   if (value < least || value > most) {
@@ -62,7 +62,7 @@ int set_number(const char*, long long value, void* data, String** error) {
   return kError;
 }
 
-// Takes the arguments: pairs of a name and a number. Tells what is wrong.
+// Takes the arguments: pairs of a name and a number. Returns what is wrong, if anything.
 std::optional<std::string> take(String** arguments, int count) {
   for (int i = 0; i < count; i += 2) {
     const std::string_view name = text(arguments[i]);
@@ -92,7 +92,7 @@ bool configure(Context* context, String** arguments, int count) {
     return false;
   }
   for (const Setting& setting : kSettings) {
-    // The widest range: set() knows the present one, and tells it in words of ours.
+    // The widest range. set() knows the present one and has its own message for it.
     constexpr long long kMost = std::numeric_limits<long long>::max();
     void* const data = const_cast<Setting*>(&setting);
     if (api.RegisterNumericConfig(context, setting.name, current.*setting.member, kConfigDefault,

@@ -6,10 +6,10 @@
 //   cf-expansion-factor   1      0 to 32768, rounded up to a power of two
 //   cf-max-expansions     32     1 to 65536
 //
-// Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, behind the prefix
-// "nestline.", a name for CONFIG GET and SET and for redis.conf. They are read where a client
-// creates a filter or adds to one; where a command is replayed, only for one of RedisBloom: see
-// creation.h.
+// Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, with the prefix
+// "nestline.", a name for CONFIG GET and SET and for redis.conf. They are read when a client
+// creates a filter or adds to one. For replayed commands they are read only if the command came
+// from RedisBloom: see creation.h.
 #ifndef NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
 #define NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
 
@@ -34,7 +34,7 @@ inline constexpr long long kMostExpansions = 65536;
 // As it is now.
 const Configuration& configuration();
 
-// The most that cf-bucket-size and the option BUCKETSIZE may be now.
+// The largest value that cf-bucket-size and the option BUCKETSIZE may have now.
 long long most_bucket_size();
 
 // Takes the module's arguments and registers the names for CONFIG. False, with a line in the log,

@@ -14,7 +14,7 @@
 namespace nestline::redis {
 namespace {
 
-// A number as text that ends with a zero byte, the shortest that is read back as the same.
+// A number as the shortest text that is read back as the same number, with a NUL at the end.
 template <typename Number>
 std::array<char, 32> digits(Number number) {
   std::array<char, 32> bytes{};
@@ -60,7 +60,7 @@ class ReserveOptions {
  public:
   explicit ReserveOptions(const Call& call) : call_(call) {}
 
-  // Which argument belongs to which word. The last one counts where a word stands twice.
+  // Which argument belongs to which word. If a word occurs twice, the last one counts.
   bool find() {
     for (int i = 3; i < call_.count; i += 2) {
       String* const word = call_.arguments[i];
@@ -83,7 +83,7 @@ class ReserveOptions {
     return true;
   }
 
-  // Whether RedisBloom has carried the command out before.
+  // Whether RedisBloom has already carried out the command.
   [[nodiscard]] bool is_of_redisbloom() const {
     return is_replayed(call_) && seed_ == nullptr && error_ == nullptr;
   }
@@ -110,7 +110,7 @@ class ReserveOptions {
   }
 
  private:
-  // RedisBloom looks for a word in all arguments, and takes what follows the first one.
+  // RedisBloom looks for a word in all arguments and takes what follows its first occurrence.
   void find_as_redisbloom() {
     const auto behind = [&](std::string_view word) -> String* {
       for (int i = 1; i + 1 < call_.count; ++i) {
@@ -180,8 +180,8 @@ void tell_opened_beside_tables(const Call& call, const CuckooValue& filter) {
 
 namespace {
 
-// Makes a filter as `maker` does, gives it to the key and replicates its CF.RESERVE. Null when that
-// is not possible; then it has replied with the reason.
+// Makes a filter as `maker` does, gives it to the key and replicates its CF.RESERVE. When that is
+// not possible, replies with the reason and returns null.
 CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, Maker maker) {
   std::unique_ptr<CuckooValue> made;
   try {

@@ -26,8 +26,8 @@ void* load_value(Io* io, int encoding_version) {
   return value.release();
 }
 
-// Nothing but the end of the process keeps a save from going on after an error of memory: a file
-// without this value would be taken for whole.
+// Only ending the process stops a save when memory runs out. A file without this value would be
+// taken for a complete one.
 void save_value(Io* io, void* value) noexcept { save(io, value_of(value)); }
 
 void rewrite(Io* io, String* key, void* value) noexcept {
@@ -50,7 +50,7 @@ void add_to_digest(Digest* digest, void* value) noexcept {
   api.DigestEndSequence(digest);
 }
 
-// Also called by the server's thread for freeing; nothing else has the value then.
+// Also called by the server's thread for freeing; nothing else uses the value then.
 void free_value(void* value) {
   delete static_cast<CuckooValue*>(value);
   --counters.values;

@@ -1,8 +1,8 @@
 // The data type of filters in the server: how a value is saved, loaded, copied, measured and freed.
 //
-// Its name and encoding version are those of RedisBloom's cuckoo filters, whose values are loaded
-// and, as long as nothing else was added to them, saved as they were. What stands in an RDB file
-// behind the type is told in rdb.h.
+// Its name and encoding version are those of RedisBloom's cuckoo filters. Their values are loaded
+// and, as long as nothing else was added to them, saved as they were. rdb.h says what follows the
+// type in an RDB file.
 #ifndef NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
 #define NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
 
@@ -13,7 +13,8 @@ namespace nestline::redis {
 // What register_data_type got from the server.
 Type* data_type();
 
-// Only while the module is loaded. False, with a line in the log, when the server refuses.
+// Only for use while the module is being loaded. False, with a line in the log, when the server
+// refuses.
 bool register_data_type(Context* context);
 
 }  // namespace nestline::redis

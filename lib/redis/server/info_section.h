@@ -1,5 +1,5 @@
-// What the module tells in INFO, section "nestline", and the counters behind it. Each costs an
-// addition where it happens, and nothing is walked through to answer.
+// The section "nestline" of INFO, and its counters. Each event adds to a counter, so INFO needs no
+// pass over the data.
 #ifndef NESTLINE_LIB_REDIS_SERVER_INFO_SECTION_H_
 #define NESTLINE_LIB_REDIS_SERVER_INFO_SECTION_H_
 
@@ -11,8 +11,8 @@
 
 namespace nestline::redis {
 
-// Since the module was loaded, where nothing else is said. Atomic is what the server's thread for
-// freeing changes too.
+// Counts since the module was loaded, unless stated otherwise. Those that the server's thread for
+// freeing changes too are atomic.
 struct Counters {
   std::atomic<std::uint64_t> values{0};  // now, with those that wait to be freed
   std::uint64_t items_added = 0;
@@ -24,7 +24,7 @@ struct Counters {
 };
 extern Counters counters;
 
-// Counts how an item ended that was to be added.
+// Counts the outcome of adding an item.
 void count_outcome(Added outcome);
 
 // False, with a line in the log, when the server refuses.

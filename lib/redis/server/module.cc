@@ -1,5 +1,5 @@
-// Where the server enters: loads the interface, registers what there is, or refuses with a
-// sentence.
+// The module's entry point: loads the interface and registers everything, or refuses with a line in
+// the log.
 #include "lib/redis/server/command_table.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/data_type.h"
@@ -24,7 +24,7 @@ int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::Strin
     return kError;
   }
   api.SetModuleAttribs(context, kName, NESTLINE_MODULE_VERSION, kApiVersion);
-  // Changes are told where they happen, not for every key that was opened to write.
+  // Changes are signalled where they happen, not for every key that was opened for writing.
   api.SetModuleOptions(context, kOptionHandleIoErrors | kOptionNoImplicitSignal);
   if (!register_commands(context) || !register_data_type(context) ||
       !register_info_section(context) || !configure(context, arguments, count)) {

@@ -1,6 +1,6 @@
-# The module for servers, nestline_redis.so. It holds all of nestline that it needs and asks the
-# system for the C and C++ run time only: neither for oneTBB nor for liburcu, whose users the linker
-# does not take out of the archive.
+# The module for servers, nestline_redis.so. It contains all of nestline that it needs, and needs
+# only the C and C++ run time of the system. It does not need oneTBB or liburcu, because the linker
+# leaves the code that uses them in the archive.
 add_library(
   nestline_redis MODULE
   redis/server/add.cc

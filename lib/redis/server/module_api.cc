@@ -5,7 +5,7 @@
 namespace nestline::redis {
 namespace {
 
-// What the first word of the context is.
+// The type of the first word of the context.
 using Find = int (*)(const char* name, void* function);
 
 template <typename Function>

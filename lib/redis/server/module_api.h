@@ -1,10 +1,10 @@
 // The part of the server's module interface that we use, declared by us.
 //
 // Redis 7 and Valkey give a module no library to link: the first word of the context that they pass
-// to RedisModule_OnLoad is a function that finds the others by name. Here stand their types, as the
-// documentation of the module API gives them, in one table each for those that every server from
-// Redis 7.0 on has and those that may be missing; load() fills in both. What is handed over as a
-// structure has the layout of C and is checked against the sizes of the interface below.
+// to RedisModule_OnLoad is a function that finds the others by name. Their types are declared here,
+// as the documentation of the module API gives them, in two tables: functions that every server
+// from Redis 7.0 on has, and functions that may be missing. load() fills in both. Structures that
+// are passed to the server have the layout of C; the sizes are checked below.
 //
 //   if (!load(context)) return kError;
 //   api.ReplyWithLongLong(context, 1);
@@ -16,7 +16,7 @@
 
 namespace nestline::redis {
 
-// Things of the server that we only have pointers to.
+// Types of the server that we use only through pointers.
 struct Context;
 struct Key;
 struct String;
@@ -64,13 +64,13 @@ struct TypeMethods {
   void (*unlink)(String* key, const void* value);
   void* (*copy)(String* from, String* to, const void* value);
   int (*defrag)(void*, String* key, void** value);
-  // Those of version 4 and 5, which also tell the key and its database: not used.
+  // Those of versions 4 and 5, which also get the key and its database: not used.
   void* with_key_and_database[5];
 };
 inline constexpr std::uint64_t kTypeMethodsVersion = 3;
 static_assert(offsetof(TypeMethods, free_effort) == 10 * sizeof(void*), "as the servers read it");
 
-// What COMMAND DOCS and COMMAND GETKEYSANDFLAGS tell of a command.
+// What COMMAND DOCS and COMMAND GETKEYSANDFLAGS report about a command.
 enum class ArgumentType : int { string, integer, number, key, pattern, time, token, one_of, block };
 inline constexpr int kArgumentOptional = 1 << 0;
 inline constexpr int kArgumentMultiple = 1 << 1;
@@ -148,7 +148,7 @@ struct CommandInfo {
   CommandHistory* history;
   const char* tips;
   int arity;
-  KeySpec* key_specs;          // ends with one of zeros
+  KeySpec* key_specs;          // ends with one that is all zeros
   CommandArgument* arguments;  // the same
 };
 
@@ -218,7 +218,7 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(void, FreeServerInfo, (Context*, ServerInfo*))                                                 \
   X(int, LoadConfigs, (Context*))
 
-// What some servers lack; null there.
+// Functions that some servers lack; null there.
 #define NESTLINE_REDIS_OPTIONAL(X)                         \
   X(int, AddACLCategory, (Context*, const char* category)) \
   X(int, SetCommandACLCategories, (Command*, const char* names))
@@ -232,8 +232,8 @@ struct Api {
 };
 extern Api api;
 
-// Fills in `api`. False when the server lacks a function that we need; if it can be told, its log
-// then says which.
+// Fills in `api`. False when the server lacks a function that we need; its log then says which one,
+// if the function for logging is there.
 bool load(Context* context);
 
 }  // namespace nestline::redis

@@ -13,7 +13,7 @@ namespace nestline::redis {
 
 OpenedKey::OpenedKey(const Call& call, String* name, int mode)
     : key_(api.OpenKey(call.context, name, mode)) {
-  // A missing key is null when it is opened to read, and empty when to write.
+  // A missing key is null when it is opened for reading, and empty when it is opened for writing.
   if (key_ == nullptr || api.KeyType(key_) == kKeyEmpty) return;
   is_other_ = api.ModuleTypeGetType(key_) != data_type();
   if (!is_other_) filter_ = static_cast<CuckooValue*>(api.ModuleTypeGetValue(key_));

@@ -23,11 +23,11 @@ class OpenedKey {
   OpenedKey& operator=(const OpenedKey&) = delete;
   ~OpenedKey();
 
-  // Whether there is a value that is no filter.
+  // Whether there is a value that is not a filter.
   [[nodiscard]] bool is_other() const { return is_other_; }
   // The filter; null when there is no value, or another one.
   [[nodiscard]] CuckooValue* filter() const { return filter_; }
-  // Gives the key a filter, in the place of what it had. Only of a key opened to write.
+  // Gives the key a filter, in place of what it had. Only for a key that was opened for writing.
   CuckooValue& set(std::unique_ptr<CuckooValue> filter);
 
  private:
@@ -36,15 +36,15 @@ class OpenedKey {
   bool is_other_ = false;
 };
 
-// Items of a command whose memory is asked for together, before the first of them has its turn.
+// Items of a command whose memory is prefetched together, before the first of them is processed.
 inline constexpr int kAhead = 16;
 void prefetch_items(const Call& call, const CuckooValue& filter, int first);
 
-// Replies to a command whose one item was not added, for whatever `outcome` says.
+// Replies to a command whose only item was not added, for the reason that `outcome` gives.
 int reply_not_added(const Call& call, Added outcome);
 
-// Tells those that watch `name` or want its events that its filter has changed. `event` is the
-// name of the command.
+// Tells clients that watch `name` or listen to its events that its filter has changed. `event` is
+// the name of the command.
 void tell_change(const Call& call, String* name, const char* event);
 inline void tell_change(const Call& call, const char* event) {
   tell_change(call, call.key(), event);

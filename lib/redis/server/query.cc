@@ -67,7 +67,7 @@ int info(const Call& call) {
   reply_pair(call, "Bucket size", std::uint64_t{info.settings.bucket_size});
   reply_pair(call, "Expansion rate", std::uint64_t{info.settings.expansion});
   reply_pair(call, "Max iterations", std::uint64_t{info.settings.max_iterations});
-  // Ours, behind those that clients know.
+  // Our own fields, after those that clients know.
   reply_pair(call, "Error rate", info.promised_fpr);
   reply_pair(call, "Expected error rate", info.expected_fpr);
   reply_pair(call, "Items in RedisBloom filters", info.redisbloom_items);

@@ -12,7 +12,7 @@
 namespace nestline::redis {
 namespace {
 
-// A string as the server has read it, in memory of the server.
+// A string that the server has read, in memory of the server.
 class Buffer {
  public:
   explicit Buffer(Io* io) : bytes_(api.LoadStringBuffer(io, &size_)) {}
@@ -22,7 +22,7 @@ class Buffer {
     if (bytes_ != nullptr) api.Free(bytes_);
   }
 
-  // False after an error of reading.
+  // False after a read error.
   [[nodiscard]] bool is_there() const { return bytes_ != nullptr; }
   [[nodiscard]] std::span<const std::byte> bytes() const {
     return std::as_bytes(std::span(bytes_, size_));
@@ -51,7 +51,7 @@ void save_tables(Io* io, const RedisBloomTables& tables) {
   }
 }
 
-// Reads the next table, of which memory is asked for when its slots have come.
+// Reads the next table, whose memory is allocated when its slots have arrived.
 bool load_table(Io* io, bool tells_buckets, std::uint64_t number, RedisBloomTables& tables) {
   const auto buckets = tables.header().buckets_of(number);
   if (tells_buckets && (api.LoadUnsigned(io) != buckets || api.IsIOError(io) != 0)) return false;
@@ -61,7 +61,7 @@ bool load_table(Io* io, bool tells_buckets, std::uint64_t number, RedisBloomTabl
          tables.load_table(number, 0, slots.bytes());
 }
 
-// Whether `number` fits into 16 bits; then it is in `field`.
+// Whether `number` fits into 16 bits; if so, sets `field` to it.
 bool narrow(std::uint64_t number, std::uint16_t& field) {
   field = static_cast<std::uint16_t>(number);
   return field == number;

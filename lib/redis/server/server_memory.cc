@@ -18,20 +18,20 @@ namespace nestline::redis {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kLarge = std::size_t{1} << 20;  // below, memset is as fast
+constexpr std::size_t kLarge = std::size_t{1} << 20;  // below this, memset is as fast
 
-// How many bytes behind `memory` the next multiple of `alignment` is.
+// How many bytes after `memory` the next multiple of `alignment` is.
 std::size_t distance_to(std::size_t alignment, const void* memory) {
   return (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
 }
 
-// Writes zeros. A large allocation must not take the time to write over all of it: its pages are
-// given back to the system, which gives fresh ones, zeroed, as they are touched.
+// Writes zeros. Writing over all of a large allocation would take too long: its pages are given
+// back to the system, which provides fresh pages of zeros as they are touched.
 void clear(std::byte* memory, std::size_t size) {
   if (size >= kLarge) {
     std::byte* const begin = memory + distance_to(kPage, memory);
     std::byte* const end = memory + size - reinterpret_cast<std::uintptr_t>(memory + size) % kPage;
-    // Private anonymous pages come back as zeros. The system refuses where they are locked.
+    // Private anonymous pages come back as zeros. The system refuses if they are locked.
     if (::madvise(begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED) == 0) {
       std::memset(memory, 0, static_cast<std::size_t>(begin - memory));
       std::memset(end, 0, static_cast<std::size_t>(memory + size - end));
@@ -69,7 +69,8 @@ class ServerMemory final : public ZeroedMemory {
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
     if (limit != nullptr) limit->take(bytes);
     void* memory = api.TryAlloc(bytes);
-    // jemalloc aligns what is a multiple of 64 bytes so; others get more to begin in.
+    // jemalloc aligns allocations of a multiple of 64 bytes to 64. Other allocators are asked for
+    // more, so that an aligned start lies inside.
     if (memory != nullptr && distance_to(alignment, memory) != 0) {
       api.Free(memory);
       memory = allocate_shifted(bytes, alignment);
@@ -115,7 +116,7 @@ class ServerMemory final : public ZeroedMemory {
     return this == &other;
   }
 
-  // Of what begins behind the start of its allocation: where that start is.
+  // For blocks that begin after the start of their allocation: where that start is.
   std::unordered_map<void*, void*> shifted_;
   std::mutex shifting_;
   std::atomic<bool> has_shifted_{false};  // ever

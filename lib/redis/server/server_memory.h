@@ -1,8 +1,8 @@
-// The server's allocator as a source of blocks: so they are part of used_memory, of maxmemory and
-// of what MEMORY USAGE tells.
+// The server's allocator as a source of blocks, so that they count in used_memory, maxmemory and
+// MEMORY USAGE.
 //
-// It differs from mapped_memory() on purpose: no huge pages, since after a fork each page that is
-// written is copied, and one of 2 MiB takes as long as 512.
+// Unlike mapped_memory() it does not use huge pages: after a fork each page that is written is
+// copied, and copying one of 2 MiB takes as long as copying 512 small ones.
 #ifndef NESTLINE_LIB_REDIS_SERVER_SERVER_MEMORY_H_
 #define NESTLINE_LIB_REDIS_SERVER_SERVER_MEMORY_H_
 
@@ -20,7 +20,8 @@ namespace nestline::redis {
 // for freeing.
 ZeroedMemory& server_memory() noexcept;
 
-// What is out now. A generation is one allocation, and so are RedisBloom's tables of one header.
+// What is allocated now. A generation is one allocation, and so are RedisBloom's tables of one
+// header.
 struct ServerMemoryUse {
   std::uint64_t allocations;
   std::uint64_t bytes;
@@ -33,11 +34,11 @@ struct AboveMaxmemory : std::bad_alloc {
   std::uint64_t room = 0;    // bytes that maxmemory leaves
 };
 
-// While it lives, server_memory() refuses what does not fit below maxmemory. The server looks at
-// maxmemory before a command (its flag deny-oom), when a filter that is to be made has no memory
-// yet. With a policy of eviction all of maxmemory counts as room, since the server can free the
-// rest; else what is not used. Not in a command that is replayed, whose filter is there already on
-// the server that it comes from. Only in the main thread, one at a time.
+// While it lives, server_memory() refuses what does not fit below maxmemory. The server itself
+// looks at maxmemory only before a command (its flag deny-oom), when a new filter has no memory
+// yet. With an eviction policy, all of maxmemory counts as room, since the server can free the
+// rest; otherwise only what is unused. Not used for replayed commands: their filter exists already
+// on the server that they come from. Only in the main thread, one at a time.
 class WithinMaxmemory {
  public:
   WithinMaxmemory(Context* context, bool is_replayed);
@@ -50,7 +51,7 @@ class WithinMaxmemory {
 
  private:
   Context* context_;
-  std::optional<std::uint64_t> room_;  // asked for when it is first needed: that takes time
+  std::optional<std::uint64_t> room_;  // found out when it is first needed, because that takes time
 };
 
 }  // namespace nestline::redis

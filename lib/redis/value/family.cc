@@ -44,7 +44,7 @@ bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept {
   }
   if (best == nullptr) return false;
   if (!is_alone) {
-    // Which of several it is taken from matters (lib/filter/lineage.h).
+    // It matters which of several members it is taken from (lib/filter/lineage.h).
     best = &*std::max_element(family.begin(), family.end(), [&](const auto& a, const auto& b) {
       return a.standing(hash) < b.standing(hash);
     });
@@ -80,7 +80,7 @@ std::vector<Generation> compact_members(std::span<const Generation> family, std:
 
 void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh) noexcept {
   const std::size_t planned = fresh.size() - 1;
-  // Each gets an even part of all blocks, or its blocks would be full too early.
+  // Each gets an even share of all blocks; otherwise its blocks would be full too early.
   for (std::size_t i = 0; i < planned; ++i) {
     const std::uint64_t rest = keys_of(family);
     if (rest == 0) break;
@@ -88,7 +88,8 @@ void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh
     Share share(std::min(part, rest), rest);
     for (Generation& from : family) from.pour(fresh[i], share);
   }
-  // What found no place: to any that has some, the spare one too, and then to the smallest.
+  // What found no place goes to any member that has some, including the spare one, and then to the
+  // smallest.
   const auto pour_all = [](Generation& from, Generation& to) {
     Share all(1, 1);
     if (from.filter().size() != 0) from.pour(to, all);

@@ -1,5 +1,5 @@
-// Families: runs of generations of one value that are related and stand side by side. To whoever
-// counts or erases an item a family is one filter.
+// Families: generations of one value that are related and lie next to each other in its list. For
+// counting and erasing an item, a family is one filter.
 #ifndef NESTLINE_LIB_REDIS_VALUE_FAMILY_H_
 #define NESTLINE_LIB_REDIS_VALUE_FAMILY_H_
 
@@ -29,24 +29,24 @@ void for_each_family(std::span<Each> generations, Visit&& visit) {
 /// The family of the newest generation.
 std::span<const Generation> newest_family(std::span<const Generation> generations) noexcept;
 
-/// The units of all members.
+/// The units of all members together.
 std::uint64_t units_of(std::span<const Generation> family) noexcept;
 
-/// Copies of the item that the family shows.
+/// Copies of the item that the family seems to hold.
 std::uint64_t count_in(std::span<const Generation> family, std::uint64_t hash) noexcept;
 
-/// Takes out one copy; false when there is none. Only of items that are in the family.
+/// Removes one copy; false when there is none. Only for items that are in the family.
 bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept;
 
-/// New members for a family, empty: as many and as large as compact_growths says, and a spare one
-/// that has not doubled; none where that saves neither memory nor members. Throws std::bad_alloc.
+/// New, empty members for a family: as many and as large as compact_growths says, and a spare one
+/// that has not doubled. None if that saves neither memory nor members. Throws std::bad_alloc.
 std::vector<Generation> compact_members(std::span<const Generation> family, std::uint64_t seed,
                                         std::pmr::memory_resource* memory);
 
-/// Moves what is in the members of a family to those that compact_members made for it. More copies
-/// of an item than one filter can hold go to the spare one; that is dropped if it stays empty.
-/// Those that find no place there either stay in as few of the old members as possible, the rest of
-/// which are empty then.
+/// Moves what is in the members of a family to those that compact_members made for it. Copies of an
+/// item beyond what one filter can hold go to the spare one, which is dropped if it stays empty.
+/// Copies that find no place there either stay in as few of the old members as possible; the other
+/// old members are then empty.
 void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh) noexcept;
 
 }  // namespace nestline::redis

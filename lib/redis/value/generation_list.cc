@@ -11,8 +11,8 @@
 namespace nestline::redis {
 namespace {
 
-// One more than the highest; the lowest that is free when the highest is the last there is, as it
-// may be in a value from elsewhere. Two of one number would take the same items for alike.
+// One more than the highest number. If that is the last possible one, as it may be in a value from
+// elsewhere: the lowest free one. In two families with one number the same items would look alike.
 std::uint32_t next_number(const std::vector<Generation>& generations) {
   constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t next = 0;
@@ -29,7 +29,7 @@ std::uint32_t next_number(const std::vector<Generation>& generations) {
 }
 
 // Moves what is in a generation of another value to those of its family here that have room for it.
-// Whether all of it found place.
+// Returns whether all of it found room.
 bool unite(std::vector<Generation>& generations, Generation& other) {
   for (Generation& each : generations) {
     if (!each.is_related(other)) continue;
@@ -37,13 +37,13 @@ bool unite(std::vector<Generation>& generations, Generation& other) {
     Share all(1, 1);
     other.pour(each, all);
     if (other.filter().size() == 0) return true;
-    // More copies of something than find place: they have to stay by themselves.
+    // There are more copies of something than there is room for: they have to stay by themselves.
   }
   return false;
 }
 
-// Where a further generation is put: beside its family, and else in front of the newest, which
-// stays the last: it is the one that grows.
+// Where a further generation is put: next to its family, otherwise in front of the newest
+// generation, which stays last because it is the one that grows.
 std::vector<Generation>::iterator place_for(std::vector<Generation>& generations,
                                             const Generation& other) {
   const auto related = std::find_if(generations.begin(), generations.end(),
@@ -72,7 +72,7 @@ void append_generation(std::vector<Generation>& generations, const Settings& set
       shape.growth = *growth;
       shape.capacity = capacity_of(shape.bits, shape.base_blocks, *growth);
     }
-    // Blocks from elsewhere may be so many that no filter has more of them.
+    // A value from elsewhere may already have as many blocks as a filter can have.
     if (growth && is_valid(shape, 0)) {
       generations.emplace_back(shape, settings.seed, memory);
       return;

@@ -1,5 +1,5 @@
-// The generations of a value as a list, oldest first: how a further one comes, how the lists of two
-// values become one, and how a list becomes shorter. Those of a family always stand side by side.
+// The generations of a value as a list, oldest first: how one is added, how the lists of two values
+// become one, and how a list becomes shorter. Members of a family always lie next to each other.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
 
@@ -15,36 +15,37 @@
 
 namespace nestline::redis {
 
-/// Appends a further one: of the newest family, or else of a family of its own. `first` is the
-/// capacity of the first one of all. Throws std::bad_alloc, nothing being changed.
+/// Appends one: a member of the newest family, or else the first of a new family. `first` is the
+/// capacity of the very first generation. Throws std::bad_alloc; the list is then unchanged.
 void append_generation(std::vector<Generation>& generations, const Settings& settings,
                        std::uint64_t first, std::pmr::memory_resource* memory);
 
-/// Copies of all in `ours`, with everything in `others` moved to those of its family that have room
-/// for a whole one, or put beside them. Throws std::invalid_argument when they are more than `most`
-/// then, and std::bad_alloc. O(memory of both).
+/// Copies of all in `ours`. Each generation of `others` is moved into a member of its family that
+/// has room for all of it, or put next to its family. Throws std::invalid_argument when that makes
+/// more than `most`, and std::bad_alloc. O(memory of both).
 std::vector<Generation> united(std::span<const Generation> ours, std::span<const Generation> others,
                                std::uint64_t most);
 
-/// Drops those that are empty and take no more memory than this, except for the last one left, so
-/// that the next item finds one.
+/// Drops those that are empty and take no more memory than this, but always keeps one for the next
+/// item.
 void drop_empty(std::vector<Generation>& generations,
                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) noexcept;
 
-/// Moves what is in each family together into few members that are nearly full, in two steps, of
-/// which only the first can fail. What is in the generations may change between them, not the list.
+/// Moves the content of each family into few members that are nearly full, in two steps, of which
+/// only the first can fail. Between them the content of the generations may change, but not the
+/// list.
 class Compaction {
  public:
   /// Makes the new members. Throws std::bad_alloc.
   Compaction(std::span<const Generation> generations, std::uint64_t seed,
              std::pmr::memory_resource* memory);
-  /// Once, for the same generations.
+  /// Moves the content. To be called once, for the same generations.
   void carry_out(std::vector<Generation>& generations) noexcept;
 
  private:
   struct Family {
     std::vector<Generation> old;    // room for all of them
-    std::vector<Generation> fresh;  // none: it stays as it is
+    std::vector<Generation> fresh;  // none: the family stays as it is
     std::size_t members;
   };
 

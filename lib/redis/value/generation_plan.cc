@@ -15,8 +15,8 @@ namespace {
 constexpr double kOne = 1e9;  // billionths
 constexpr std::uint64_t kMostCapacity = std::uint64_t{1} << 40;
 
-// A rate is kept by planning for this much less, so that it also holds where content is replaced
-// again and again, which raises it by up to a third.
+// Plans aim this far below the promised rate, so that it also holds where content is replaced again
+// and again, which raises the rate by up to a third.
 constexpr double kMargin = 0.75;
 
 template <typename... Parts>
@@ -31,7 +31,7 @@ void check_range(const char* name, std::uint64_t value, std::uint64_t least, std
   refuse(name, " must be in the range [", least, ", ", most, "]; it is ", value);
 }
 
-// For those that are opened all the same, expansion 0 is 1.
+// For generations that are opened all the same, expansion 0 counts as 1.
 std::uint64_t expansion_of(const Settings& settings) {
   return std::max<std::uint64_t>(1, settings.expansion);
 }
@@ -82,8 +82,8 @@ GenerationPlan plan_generation(const Settings& settings, Billionths used, std::u
   const Billionths part = settings.expansion == 0 ? left : left / 2;
   constexpr std::array kWidths = {8, 12, 16};
   const unsigned doublings = used == 0 ? 0 : kLeastDoublings;
-  // The default is never narrower than 12 bits, which cost little and leave more to those that
-  // follow.
+  // The default is never narrower than 12 bits, which cost little and leave more of the promise to
+  // later families.
   const auto* const width =
       std::find_if(kWidths.begin() + (settings.error == 0), kWidths.end() - 1, [&](int bits) {
         return doublings <= most_growth_of(bits) && rate_when_full(bits, doublings) <= part;
@@ -124,7 +124,7 @@ std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsig
   for (std::uint64_t rest = items;;) {
     unsigned growth = 0;
     while (growth < most_growth && room(growth) < rest) ++growth;
-    // The next smaller one leaves the rest to another. No need where this one is nearly full.
+    // The next smaller one leaves the rest to another. Not needed if this one will be nearly full.
     const bool is_last =
         growth == 0 || growths.size() + 1 >= kMostMembers || rest > room(growth - 1) / 4 * 7;
     if (room(growth) >= rest && is_last) {

@@ -27,17 +27,17 @@ constexpr std::size_t kEntryBytes = 24;
 // A piece of the ledger ends with a whole stretch.
 constexpr std::uint64_t kMostEntriesInPiece = kEntriesInPiece + (1U << kStretchBits);
 
-// An iterator of an area's piece: 2 + (area * 2^30 + piece), tables behind generations as if there
-// were as many of these as there can be; the ledger's: 2^52 + stretch. An area of 2^30 pieces would
-// have 2^50 bytes.
+// The iterator of an area's piece is 2 + (area * 2^30 + piece), where tables are numbered after the
+// highest possible generation. The ledger's is 2^52 + stretch. An area of 2^30 pieces would have
+// 2^50 bytes.
 constexpr unsigned kPieceNumberBits = 30;
 constexpr std::uint64_t kMostGenerationAreas = 65536;
 constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
 constexpr std::uint64_t kMostItems = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 29;  // so that no sum overflows
 
-// Stands for the RedisBloom hash 0 in an entry, where 0 means none. Its fingerprint is the same, as
-// it is a multiple of 255, and so are its buckets, of which no table has more than 2^56.
+// Represents the RedisBloom hash 0 in an entry, where 0 means none. It has the same fingerprint,
+// because it is a multiple of 255, and the same buckets, because no table has more than 2^56.
 constexpr std::uint64_t kHashZero = std::uint64_t{255} << 56;
 
 using Bytes = std::span<const std::byte>;
@@ -89,8 +89,7 @@ std::optional<ImageGeneration> get_generation(Bytes bytes) {
   return generation;
 }
 
-// Whether the settings are such as a value has: those of a value from RedisBloom's tables may have
-// any capacity.
+// Whether a value can have these settings. A value from RedisBloom's tables may have any capacity.
 bool are_valid(const Settings& settings) {
   try {
     check(settings);
@@ -100,15 +99,16 @@ bool are_valid(const Settings& settings) {
   }
 }
 
-// Whether there is a filter, and room for the items that it says are beside RedisBloom's. What a
-// head claims decides how large the next filter is, so all of it has to have come as slots.
+// Whether there is a filter, and room for the items that the head says are outside RedisBloom's
+// tables. What a head claims decides how large the next filter is, so there must be slots for all
+// of it.
 bool is_sound(const ImageHead& head) {
   std::uint64_t keys = 0;
   for (const ImageGeneration& each : head.generations) {
     keys += std::min(each.keys, kMostItems);
     if (keys > kMostItems) return false;
   }
-  // Beyond them an entry may count so many copies.
+  // An entry may count this many copies besides.
   if (head.items > keys + head.ledger_entries * Ledger::kMostCopies) return false;
   if (head.redisbloom.tables == 0) return !head.generations.empty();
   // The first generation beside tables may be as large as the capacity.

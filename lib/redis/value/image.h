@@ -1,4 +1,4 @@
-// A value's own image: which byte is what. Little-endian, every part with its XXH3-64 at the end.
+// The format of a value's own image. Little-endian, every part with its XXH3-64 at the end.
 //
 // The head, of 136 bytes and 32 for each generation:
 //
@@ -17,10 +17,10 @@
 //          capacity, u64 keys
 //    end  checksum
 //
-// Then the pieces. Areas are cut into pieces of 1 MiB, the last one of an area may be shorter, in
-// this order: the blocks of each generation, the slots of each RedisBloom table, the ledger (24
-// bytes an entry: hash, copies, RedisBloom hash, by ascending hash). No RedisBloom hash is 0, and
-// the hash 0 is ff00000000000000, which is the same to every table.
+// Then come the pieces. Areas are cut into pieces of 1 MiB (the last one of an area may be
+// shorter), in this order: the blocks of each generation, the slots of each RedisBloom table, the
+// ledger (24 bytes an entry: hash, copies, RedisBloom hash, by ascending hash). "No RedisBloom
+// hash" is 0; the hash 0 is written as ff00000000000000, which is the same to every table.
 //
 //     0  u32 magic "NCFp"    4  u32 kind: 0 blocks, 1 slots, 2 ledger
 //     8  u64 which generation or table; 0
@@ -28,12 +28,12 @@
 //    24  u64 length of the area in bytes; in the ledger the stretch where the next piece begins
 //    32  content, checksum
 //
-// A stretch of the ledger is 8192 neighbouring hashes: entry of hash h is in stretch h / 8192. A
-// piece has the entries of whole stretches, and ends with the first one that makes them 32768.
+// A stretch of the ledger is 8192 consecutive hashes: the entry of hash h is in stretch h / 8192. A
+// piece has the entries of whole stretches and ends with the first one that brings them to 32768.
 //
-// A piece tells its place, so one that was made after its generation had grown, or that is put
-// elsewhere, is refused. The place is also what its iterator says (iterator_of): so each piece is
-// found in O(1), or O(log entries) of the ledger, without a look at those before it.
+// A piece contains its place, so one that was made after its generation had grown, or that is put
+// elsewhere, is refused. Its iterator gives the same place (iterator_of), so each piece is found in
+// O(1), or O(log entries) in the ledger, without looking at those before it.
 #ifndef NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 #define NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 
@@ -57,7 +57,7 @@ inline constexpr std::uint64_t kStretches = std::uint64_t{1} << (64 - kStretchBi
 
 enum class AreaKind : std::uint32_t { blocks = 0, slots = 1, ledger = 2 };
 
-/// Where a piece's content belongs; of the ledger, `offset` and `area_bytes` are the stretches
+/// Where a piece's content belongs. In the ledger, `offset` and `area_bytes` are the stretches
 /// where it begins and where the next piece begins.
 struct PiecePlace {
   AreaKind kind;
@@ -65,7 +65,7 @@ struct PiecePlace {
   std::uint64_t offset;
   std::uint64_t area_bytes;
   friend bool operator==(const PiecePlace&, const PiecePlace&) = default;
-  /// Bytes of its content; not of the ledger's pieces.
+  /// Bytes of its content; not for the ledger's pieces.
   [[nodiscard]] std::size_t content_bytes() const noexcept;
 };
 
@@ -86,7 +86,7 @@ struct ImageHead {
   std::vector<ImageGeneration> generations;
 };
 
-/// The areas of an image in front of the ledger: how many, and how long each is.
+/// The areas of an image before the ledger: how many, and how long each is.
 class Areas {
  public:
   Areas() = default;
@@ -96,27 +96,27 @@ class Areas {
 
   [[nodiscard]] virtual std::uint64_t generations() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t tables() const noexcept = 0;
-  /// Bytes of one that there is, more than 0. O(1).
+  /// Bytes of an area that exists; more than 0. O(1).
   [[nodiscard]] virtual std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept = 0;
 
-  /// The first piece; the ledger's, as far as it is known without the ledger, when there are no
-  /// areas.
+  /// The first piece. When there are no areas it is the ledger's, as far as that is known without
+  /// the ledger.
   [[nodiscard]] PiecePlace first() const noexcept;
-  /// The piece behind one that is in an area.
+  /// The piece after one that is in an area.
   [[nodiscard]] PiecePlace after(const PiecePlace& place) const noexcept;
-  /// The piece with this iterator; of the ledger's the place where it begins only. Nothing if there
-  /// is none.
+  /// The piece with this iterator; for a piece of the ledger, only the place where it begins.
+  /// Nothing if there is none.
   [[nodiscard]] std::optional<PiecePlace> at(std::uint64_t iterator) const noexcept;
-  /// Whether there is such a piece; of the ledger's, whether there can be.
+  /// Whether there is such a piece; for the ledger, whether there can be one.
   [[nodiscard]] bool have(const PiecePlace& place) const noexcept;
-  /// The iterator of the piece behind this one.
+  /// The iterator of the piece after this one.
   [[nodiscard]] std::uint64_t iterator_after(const PiecePlace& place) const noexcept;
 
  private:
   [[nodiscard]] PiecePlace area(AreaKind kind, std::uint64_t index) const noexcept;
 };
 
-/// The areas that a head tells of.
+/// The areas that a head describes.
 class HeadAreas final : public Areas {
  public:
   explicit HeadAreas(const ImageHead& head) : head_(head) {}
@@ -128,7 +128,7 @@ class HeadAreas final : public Areas {
   const ImageHead& head_;
 };
 
-/// A piece's iterator: 2 at least, below 2^53, so that every client's numbers hold it.
+/// A piece's iterator: at least 2 and below 2^53, so that every client's numbers can hold it.
 std::uint64_t iterator_of(const PiecePlace& place) noexcept;
 
 std::vector<std::byte> encode_head(const ImageHead& head);
@@ -141,11 +141,11 @@ struct Piece {
   PiecePlace place;
   std::span<const std::byte> content;
 };
-/// A piece whose bytes are as they were made, of any place.
+/// A piece whose bytes are unchanged, for any place.
 std::optional<Piece> decode_piece(std::span<const std::byte> bytes) noexcept;
 
-/// The content of the ledger's piece that begins at place.offset, and in place.area_bytes where the
-/// next one begins. Empty if there are no entries from there on. O(log entries) and its length.
+/// The content of the ledger's piece that begins at place.offset; sets place.area_bytes to where
+/// the next one begins. Empty if there are no entries from there on. O(log entries + length).
 std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place);
 /// Puts them into the ledger; false, nothing being changed, when any is wrong or does not belong
 /// there. Throws std::bad_alloc.

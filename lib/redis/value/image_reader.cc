@@ -11,7 +11,7 @@
 namespace nestline::redis {
 namespace {
 
-// A filter of so many bytes is made once an eighth of them has come.
+// A filter of this many bytes is made once an eighth of them has arrived.
 constexpr std::uint64_t kShare = 8;
 
 }  // namespace
@@ -20,9 +20,9 @@ struct ImageReader::State {
   std::pmr::memory_resource* memory = nullptr;
   std::optional<ImageHead> head;
   std::unique_ptr<CuckooValue> value;
-  PiecePlace next{};  // of the piece to come; of the ledger's where it begins only
+  PiecePlace next{};  // of the next piece; for the ledger only where it begins
   bool is_wrong = false;
-  // The first contents of an area whose memory is not asked for yet, and where they belong.
+  // The first contents of an area whose memory is not allocated yet, and where they belong.
   std::vector<std::pair<PiecePlace, std::vector<std::byte>>> waiting;
   std::uint64_t waiting_bytes = 0;
 };

@@ -1,7 +1,7 @@
-// Puts a value together from the pieces of its image, as they stand in an RDB file.
+// Puts a value together from the pieces of its image, as they are in an RDB file.
 //
-// Hostile bytes cannot make it ask for much more memory than they bring: a filter is allocated once
-// an eighth of its blocks has come; until then the pieces themselves are kept.
+// Hostile bytes cannot make it allocate much more memory than their own size: a filter is allocated
+// once an eighth of its blocks has arrived; until then the pieces themselves are kept.
 #ifndef NESTLINE_LIB_REDIS_VALUE_IMAGE_READER_H_
 #define NESTLINE_LIB_REDIS_VALUE_IMAGE_READER_H_
 
@@ -25,11 +25,11 @@ class ImageReader {
   ImageReader& operator=(ImageReader&&) noexcept;
   ~ImageReader();
 
-  /// The next piece, in order, the head first. False: it is not what has to come here, and nothing
-  /// more can be added. Throws std::bad_alloc.
+  /// Adds the next piece, in order, beginning with the head. False: it is not the piece that must
+  /// come here, and nothing more can be added. Throws std::bad_alloc.
   bool add(std::span<const std::byte> piece);
 
-  /// The value when all its pieces have come and agree with its head; else null. Call once.
+  /// The value if all its pieces have arrived and agree with its head, otherwise null. Call once.
   [[nodiscard]] std::unique_ptr<CuckooValue> finish();
 
  private:

@@ -45,12 +45,12 @@ Ledger::Entries::const_iterator Ledger::next() noexcept {
   if (entries_.empty()) return entries_.end();
   auto entry = entries_.lower_bound(cursor_);
   if (entry == entries_.end()) entry = entries_.begin();
-  cursor_ = entry->first + 1;  // behind the last hash of all it is 0, the first
+  cursor_ = entry->first + 1;  // after the highest hash this is 0, the first
   return entry;
 }
 
 std::size_t Ledger::memory_bytes() const noexcept {
-  // Three pointers and a colour in front of what is kept.
+  // A tree node has three pointers and a colour before its entry.
   return entries_.size() * (4 * sizeof(void*) + sizeof(Entries::value_type));
 }
 

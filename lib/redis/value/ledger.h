@@ -1,16 +1,16 @@
-// Corrections to what the filters of a value say, by the hash of the item.
+// Corrections to the counts of a value's filters, by the hash of the item.
 //
-//   n > 0   n copies of the item are not in any slot: the slots it may use were taken by copies.
-//   n < 0   -n copies that slots show were erased, but stand there still: more than one filter
+//   n > 0   n copies of the item are not in any slot: copies took all slots that it may use.
+//   n < 0   -n copies that slots show were erased, but are still in slots: more than one filter
 //           showed a match, and the wrong one would have been another item's fingerprint. A filter
 //           here is a family of generations (family.h), or all tables of RedisBloom.
 //
-// So an item has as many copies as slots show plus n. An entry of n < 0 is settled, the
-// fingerprints taken out, as soon as it is known where they are: those of the -n that all filters
-// but one have no room for, showing fewer of the item, are in that one. Others' erasures bring that
+// So an item has as many copies as slots show, plus n. An entry of n < 0 is settled, that is, the
+// fingerprints are removed, as soon as it is known which filter they are in: if all filters but one
+// together show fewer than -n copies, the rest are in that one. Erasing other items brings that
 // about, so entries are looked at again in turn, from the cursor on.
 //
-// Entries are in the order of their hashes, which makes images and turns the same everywhere.
+// Entries are in the order of their hashes, so images and turns are the same everywhere.
 #ifndef NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
 #define NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
 
@@ -26,16 +26,16 @@ class Ledger {
  public:
   struct Entry {
     std::int64_t copies = 0;  ///< n; not 0 but for prepare.
-    /// The item's MurmurHash64A; none where its copies cannot be in RedisBloom's tables.
+    /// The item's MurmurHash64A; none if its copies cannot be in RedisBloom's tables.
     std::optional<std::uint64_t> redisbloom_hash = std::nullopt;
   };
-  /// The most copies that one entry may count: then sums of them cannot overflow.
+  /// The most copies that one entry may count, so that sums cannot overflow.
   static constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;
   using Entries = std::map<std::uint64_t, Entry>;
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  /// n of this hash, 0 without an entry.
+  /// n for this hash, 0 without an entry.
   [[nodiscard]] std::int64_t copies(std::uint64_t hash) const noexcept;
   /// The sum of all n. O(1).
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
@@ -43,27 +43,27 @@ class Ledger {
   /// where there was no entry.
   void add(std::uint64_t hash, std::int64_t change,
            std::optional<std::uint64_t> redisbloom_hash = std::nullopt);
-  /// Makes an entry whose n is 0 where there is none, so that the next add for this hash cannot
-  /// fail; drop_prepared must follow. Throws std::bad_alloc.
+  /// If there is no entry, makes one with n = 0, so that the next add for this hash cannot fail;
+  /// drop_prepared must follow. Throws std::bad_alloc.
   void prepare(std::uint64_t hash);
   void drop_prepared(std::uint64_t hash) noexcept;
   /// Sets n and the other hash. Throws std::bad_alloc.
   void set(std::uint64_t hash, const Entry& entry);
   void clear() noexcept;
 
-  /// The next entry's hash in turn, entries().end() when empty; moves the cursor behind it.
+  /// The entry whose turn is next, entries().end() when empty; moves the cursor past it.
   Entries::const_iterator next() noexcept;
   [[nodiscard]] std::uint64_t cursor() const noexcept { return cursor_; }
   void set_cursor(std::uint64_t cursor) noexcept { cursor_ = cursor; }
 
   [[nodiscard]] const Entries& entries() const noexcept { return entries_; }
-  /// About: what a node of the tree takes, times the entries.
+  /// An estimate: the size of a node of the tree times the number of entries.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
   Entries entries_;
   std::int64_t total_ = 0;
-  std::uint64_t cursor_ = 0;  // the next turn begins at the first hash that is not below
+  std::uint64_t cursor_ = 0;  // the next turn begins at the first hash that is not below this
 };
 
 }  // namespace nestline::redis
