@@ -1,4 +1,4 @@
-// The C functions on many keys: each form once, over the kinds of key arrays. All arguments are
+// The C functions on many keys: each form once, for all kinds of key arrays. All arguments are
 // checked before anything is touched.
 #include <algorithm>
 #include <array>
@@ -24,8 +24,8 @@ void check_keys(const Keys& keys) {
   for (std::size_t i = 0; i < keys.size(); ++i) keys.check_key(i);
 }
 
-// Inserts or erases: change(filter, keys, done) on each part, `done` empty where the caller wants
-// none.
+// Inserts or erases: calls change(filter, keys, done) for each part; `done` is empty if the caller
+// does not want it.
 template <class Keys, typename Change>
 std::uint64_t change_batch(nestline_filter* filter, const Keys& keys, std::uint8_t* done,
                            const char** error, Change&& change) {
@@ -60,7 +60,7 @@ std::uint64_t erase_batch(nestline_filter* filter, const Keys& keys, std::uint8_
                       });
 }
 
-// Questions: work(filter, first, keys) on each part gives the number of yeses.
+// Lookups: work(filter, first, keys) returns, for each part, how many answers are yes.
 template <class Keys, typename Out, typename Work>
 std::uint64_t query_batch(const nestline_filter* filter, const Keys& keys, const Out* out,
                           const char* out_is_null, const char** error, Work&& work) {
@@ -108,7 +108,8 @@ std::uint64_t select_batch(const nestline_filter* filter, const Keys& keys,
       filter, keys, positions, "the array of positions is NULL", error,
       [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t total) {
         require_positions(keys.size());
-        // At most one position a key: so this part's end where its keys end.
+        // Each key gives at most one position, so the positions of this part end where its keys
+        // end.
         const std::span hits(positions + total, part.size());
         const std::size_t found = one.select(part, hits);
         for (std::uint32_t& i : hits.first(found)) {
@@ -125,8 +126,8 @@ std::size_t select_chosen(const AnyFilter& one, const WordKeys<Key>& keys,
   return one.select(keys.all(), selection, positions);
 }
 
-// `positions` may be the selection's own memory: what is written lies in or before the element that
-// it comes from, and elements are read in order.
+// `positions` may be the memory of the selection itself: each position is written to the element
+// that it comes from or to one before it, and elements are read in order.
 template <class AnyFilter>
 std::size_t select_chosen(const AnyFilter& one, const BytesKeys& keys,
                           std::span<const std::uint32_t> selection,

@@ -11,10 +11,10 @@
 namespace nestline::c {
 namespace {
 
-// A path may have 4096 bytes; no sentence around it has so many.
+// A path may have 4096 bytes; the sentence around it never has so many.
 constexpr std::size_t kMostBytes = 4096 + 1024;
 
-// The thread's copy of `sentence`. What is too long loses its beginning: that is a path, and the
+// The thread's copy of `sentence`. If it is too long, its beginning is cut: that is a path, and the
 // reason comes after it.
 const char* keep(const char* sentence) noexcept {
   static constexpr std::string_view kLeftOut = "...";

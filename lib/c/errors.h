@@ -5,15 +5,15 @@
 // A sentence that is the same each time is a literal. One with details is copied into a buffer of
 // the thread: the caller does not free it, no other thread writes it, and the next one replaces it
 // (C4 in nestline.h). The buffer is plain memory without a destructor, so that using it for the
-// first time in a thread cannot throw. (Where a program loads the library by dlopen, glibc takes
-// the 5 KiB at that moment, and ends the program when it has none. That want of memory itself is
-// reported by a literal.)
+// first time in a thread cannot throw. (If a program loads the library with dlopen, glibc allocates
+// the 5 KiB when a thread first uses the buffer, and ends the program if it cannot. The error of
+// missing memory itself is a literal, so it does not use the buffer.)
 #ifndef NESTLINE_LIB_C_ERRORS_H_
 #define NESTLINE_LIB_C_ERRORS_H_
 
 namespace nestline::c {
 
-// Thrown for arguments that a C caller may get wrong; the sentence is a literal.
+// Thrown for wrong arguments from a C caller; the sentence is a literal.
 struct Refusal {
   const char* sentence;
 };
@@ -26,7 +26,7 @@ inline void set_error(const char** error, const char* sentence) noexcept {
   if (error != nullptr) *error = sentence;
 }
 
-// Sets *error to what the exception that is being handled says.
+// Sets *error to the message of the exception that is being handled.
 void set_caught_error(const char** error) noexcept;
 
 // Returns what work() returns, or `failed` when it throws; *error is NULL or the sentence. The work

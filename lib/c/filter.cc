@@ -1,4 +1,4 @@
-// The C functions on a filter as a whole: made, stored, freed, described, changed at once.
+// The C functions on whole filters: making, storing, freeing, describing and changing them.
 #include "nestline/filter.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ std::filesystem::path path_of(const char* path) {
   return path;
 }
 
-// What cannot fail, for a filter that is not NULL.
+// Calls a function that cannot fail, unless the filter is NULL.
 template <typename Question>
 auto describe(const nestline_filter* filter, Question&& question) noexcept {
   using Answer = decltype(with_filter(filter, question));

@@ -1,4 +1,4 @@
-// What a nestline_filter is, and the way from the pointer that a C caller gives to the C++ filter.
+// What a nestline_filter is, and how to get from a C caller's pointer to the C++ filter.
 #ifndef NESTLINE_LIB_C_HANDLE_H_
 #define NESTLINE_LIB_C_HANDLE_H_
 
@@ -19,14 +19,14 @@ struct nestline_filter {
 
 namespace nestline::c {
 
-// Returns question(filter), the filter being one of the two kinds.
+// Returns question(filter), where the filter has one of the two types.
 template <typename Question>
 auto with_filter(const nestline_filter* filter, Question&& question) {
   require(filter != nullptr, "the filter is NULL");
   return std::visit(std::forward<Question>(question), filter->either);
 }
 
-// The filter that may be changed.
+// The filter, if it may be changed.
 inline ConcurrentFilter& changeable(nestline_filter* filter) {
   require(filter != nullptr, "the filter is NULL");
   auto* const in_memory = std::get_if<ConcurrentFilter>(&filter->either);
@@ -35,7 +35,7 @@ inline ConcurrentFilter& changeable(nestline_filter* filter) {
   return *in_memory;
 }
 
-// More is no size of anything in memory: a negative number that was converted.
+// Nothing in memory is larger: such a size is a negative number that was converted.
 inline constexpr std::size_t kMostMemory = PTRDIFF_MAX;
 
 inline std::string_view bytes_key(const void* key, std::size_t size) {

@@ -1,6 +1,6 @@
-// The keys of a C batch as KeySpans: arrays of integers and hashes where they lie, arrays of
-// pointers and sizes as strings put together on the stack, part by part, so that nothing here needs
-// memory.
+// The keys of a C batch as KeySpans. Arrays of integers and hashes are used where they lie. Arrays
+// of pointers and sizes are turned into strings on the stack, part by part, so that nothing here
+// allocates.
 //
 // Each kind of array has
 //
@@ -22,11 +22,11 @@
 
 namespace nestline::c {
 
-// Keys of a part where they have to be put together: 16 KiB of stack. Starting the filter's batch
-// anew for each costs little.
+// Keys of a part, if they have to be put together: 16 KiB of stack. Starting a new batch of the
+// filter for each part costs little.
 inline constexpr std::size_t kPart = 1024;
 
-// Of an array that a C caller gives. The sentence is a literal.
+// Checks an array that a C caller gives. The sentence is a literal.
 template <typename Element>
 void require_array(const Element* array, std::size_t count, const char* sentence) {
   require(array != nullptr || count == 0, sentence);
@@ -79,7 +79,7 @@ class BytesKeys {
     gather(
         count_, [](std::size_t i) { return i; }, visit);
   }
-  // The same for the keys at the positions in `selection`, `first` being an element of that.
+  // The same for the keys at the positions in `selection`; `first` is an index of `selection`.
   template <typename Visit>
   void for_each_chosen(std::span<const std::uint32_t> selection, Visit&& visit) const {
     gather(

@@ -1,4 +1,4 @@
-// The C functions on one key: each operation once, over the kinds of keys.
+// The C functions on one key: each operation once, for all kinds of keys.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -12,11 +12,11 @@
 namespace nestline::c {
 namespace {
 
-// They are told from other sentences by their addresses.
+// Their addresses distinguish them from other sentences.
 constexpr const char* kFull = "the filter is full: no room can be made for the key";
 constexpr const char* kCopies = "the filter has as many copies of the key as it can hold";
 
-// Calls change(filter), which gives an Inserted. The keys are made first inside it.
+// Calls change(filter), which returns an Inserted. It makes the keys first.
 template <typename Change>
 bool insert(nestline_filter* filter, const char** error, Change&& change) {
   return guarded(error, false, [&] {

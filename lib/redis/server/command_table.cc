@@ -116,22 +116,22 @@ const Entry kEntries[] = {
      "Adds an item unless it seems to be there; creates the filter if there is none",
      "O(g), g generations"},
     {"cf.insert", entry<insert>, "write deny-oom", "write cuckoo", -4, inserted,
-     insert_arguments.data(), "Adds items; creates the filter if there is none and it may",
+     insert_arguments.data(), "Adds items; creates the filter if there is none, unless NOCREATE",
      "O(n * g), n items, g generations"},
     {"cf.insertnx", entry<insert_unique>, "write deny-oom", "write cuckoo", -4, added_or_asked,
      insert_arguments.data(),
-     "Adds the items that seem not to be there; creates the filter if there is none and it may",
+     "Adds the items that do not seem to be there; creates the filter as CF.INSERT does",
      "O(n * g), n items, g generations"},
     {"cf.exists", entry<exists>, "readonly fast", "read cuckoo", 3, asked, key_item.data(),
-     "Tells whether an item may be in the filter", "O(g), g generations"},
+     "Returns whether an item may be in the filter", "O(g), g generations"},
     {"cf.mexists", entry<exists_many>, "readonly fast", "read cuckoo", -3, asked, key_items.data(),
-     "Tells for each item whether it may be in the filter", "O(n * g), n items, g generations"},
+     "Returns for each item whether it may be in the filter", "O(n * g), n items, g generations"},
     {"cf.count", entry<count>, "readonly fast", "read cuckoo", 3, asked, key_item.data(),
-     "Tells how many copies of an item may be in the filter", "O(g), g generations"},
+     "Returns how many copies of an item may be in the filter", "O(g), g generations"},
     {"cf.del", entry<erase>, "write fast", "write cuckoo", 3, deleted_or_asked, key_item.data(),
      "Removes one copy of an item that was added", "O(g), g generations"},
     {"cf.mdel", entry<erase_many>, "write fast", "write cuckoo", -3, deleted_or_asked,
-     key_items.data(), "Removes one copy of each item; all of them were added",
+     key_items.data(), "Removes one copy of each item; all must have been added",
      "O(n * g), n items, g generations"},
     {"cf.clear", entry<clear>, "write", "write cuckoo", 2, deleted, key_only.data(),
      "Removes all items and keeps the filter", "O(m), m bytes of memory"},
@@ -139,18 +139,19 @@ const Entry kEntries[] = {
      update_arguments.data(), "Replaces one copy of an item that was added by another item",
      "O(g), g generations"},
     {"cf.merge", entry<merge>, "write deny-oom", "write cuckoo", -3, merged, merge_arguments.data(),
-     "Adds all that is in the sources to the destination", "O(m), m bytes of memory"},
+     "Adds everything in the sources to the destination", "O(m), m bytes of memory"},
     {"cf.compact", entry<compact>, "write", "write cuckoo", 2, updated, key_only.data(),
-     "Unites filters into few that are nearly full", "O(m), m bytes of memory"},
+     "Unites filters into a few that are nearly full", "O(m), m bytes of memory"},
     {"cf.info", entry<info>, "readonly fast", "read fast cuckoo", 2, asked, key_only.data(),
-     "Tells sizes, counts and settings of a filter", "O(g), g generations"},
+     "Returns sizes, counts and settings of a filter", "O(g), g generations"},
     {"cf.debug", entry<debug>, "readonly fast", "read cuckoo", 2, asked, key_only.data(),
-     "Tells sizes, counts and settings of a filter in one line", "O(g), g generations"},
+     "Returns sizes, counts and settings of a filter in one line", "O(g), g generations"},
     {"cf.scandump", entry<scan_dump>, "readonly fast", "read cuckoo", 3, asked,
-     dump_arguments.data(), "Gives the next piece of a filter's content",
+     dump_arguments.data(), "Returns the next piece of a filter's content",
      "O(m), m bytes of the piece"},
     {"cf.loadchunk", entry<load_chunk>, "write deny-oom", "write cuckoo", 4, inserted,
-     load_arguments.data(), "Takes a piece that CF.SCANDUMP gave", "O(m), m bytes of the piece"},
+     load_arguments.data(), "Loads a piece that CF.SCANDUMP returned",
+     "O(m), m bytes of the piece"},
 };
 
 bool describe(Context* context, const Entry& entry) {
@@ -168,7 +169,7 @@ bool describe(Context* context, const Entry& entry) {
 bool register_commands(Context* context) {
   if (api.SetCommandACLCategories != nullptr &&
       (api.AddACLCategory == nullptr || api.AddACLCategory(context, "cuckoo") != kOk)) {
-    api.Log(context, "warning", "this server does not take the ACL category cuckoo");
+    api.Log(context, "warning", "this server refuses the ACL category cuckoo");
     return false;
   }
   for (const Entry& entry : kEntries) {
@@ -182,7 +183,7 @@ bool register_commands(Context* context) {
       return false;
     }
     if (!describe(context, entry)) {
-      api.Log(context, "warning", "this server does not take the description of %s", entry.name);
+      api.Log(context, "warning", "this server refuses the description of %s", entry.name);
       return false;
     }
   }

@@ -85,7 +85,7 @@ bool register_data_type(Context* context) {
   methods.copy = copy_value;
   registered = api.CreateDataType(context, "MBbloomCF", kEncodingVersion, &methods);
   if (registered == nullptr) {
-    api.Log(context, "warning", "this server does not take the data type MBbloomCF");
+    api.Log(context, "warning", "this server refuses the data type MBbloomCF");
   }
   return registered != nullptr;
 }

@@ -35,7 +35,7 @@ void count_outcome(Added outcome) {
 
 bool register_info_section(Context* context) {
   if (api.RegisterInfoFunc(context, tell) == kOk) return true;
-  api.Log(context, "warning", "this server does not take a section for INFO");
+  api.Log(context, "warning", "this server refuses a section for INFO");
   return false;
 }
 

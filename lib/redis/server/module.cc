@@ -20,7 +20,7 @@ int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::Strin
   using namespace nestline::redis;
   if (!load(context)) return kError;
   if (api.IsModuleNameBusy(kName) != 0) {
-    api.Log(context, "warning", "a module of the name %s is loaded already", kName);
+    api.Log(context, "warning", "a module named %s is already loaded", kName);
     return kError;
   }
   api.SetModuleAttribs(context, kName, NESTLINE_MODULE_VERSION, kApiVersion);

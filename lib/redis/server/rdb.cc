@@ -121,7 +121,7 @@ void save(Io* io, const CuckooValue& value) {
 std::unique_ptr<CuckooValue> load(Io* io, int encoding_version) {
   if (encoding_version > kEncodingVersion) {
     api.LogIOError(io, "warning",
-                   "a cuckoo filter of a later version (%d) than nestline knows (%d)",
+                   "a cuckoo filter has encoding version %d; nestline knows versions up to %d",
                    encoding_version, kEncodingVersion);
     return nullptr;
   }

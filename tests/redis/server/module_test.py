@@ -54,7 +54,7 @@ class LoadTest(unittest.TestCase):
                 target.write(source.read())
             os.chmod(copy, 0o755)
             self.assertIn("Error loading the extension", server.call("MODULE", "LOAD", copy))
-            self.assertIn("a module of the name nestline is loaded already", server.log())
+            self.assertIn("a module named nestline is already loaded", server.log())
             self.assertEqual(server.call("CF.ADD", "a", "x"), 1)
 
     def test_refuses_beside_other_cf_commands(self):
