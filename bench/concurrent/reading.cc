@@ -1,5 +1,5 @@
-// ConcurrentFilter's lookups: without writers against Filter; several threads against one; and
-// beside a writer of many blocks, or of one block, against the same without the writer.
+// ConcurrentFilter's lookups: without writers, compared with Filter; on several threads, compared
+// with one; and beside a writer of many blocks or of one block, compared with no writer.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -227,8 +227,8 @@ void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit
   Writer writer(content.filter, content.low, content.high, form);
   std::size_t missed = 0;
   const auto read = [&](Side& side) {
-    // Small filters have fewer keys to ask for, so they are asked repeatedly, for as long as large
-    // ones.
+    // Small filters have fewer keys to look up, so the lookups are repeated, for as long as in
+    // large ones.
     const std::size_t rounds = (std::size_t{1} << 20) / keys.size();
     for (std::size_t round = 0; round <= rounds; ++round) {
       const double start = now();
@@ -262,8 +262,8 @@ void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit
 
 // What the writer of one block does, again and again.
 enum class Hammer {
-  changing,  // erases a key and inserts it again
-  in_vain,   // erases a key that is not there
+  changing,        // erases a key and inserts it again
+  erasing_absent,  // tries to erase keys that are not there
 };
 
 // Absent keys with the same home as key 0.
@@ -382,10 +382,10 @@ void add_reading() {
     }
   });
   for (const int bits : kWidths) {
-    for (const Hammer hammer : {Hammer::changing, Hammer::in_vain}) {
+    for (const Hammer hammer : {Hammer::changing, Hammer::erasing_absent}) {
       for (const unsigned readers : {1u, 3u}) {
         add_timed(std::string("read/hot_block:") +
-                      (hammer == Hammer::changing ? "changing" : "in_vain") +
+                      (hammer == Hammer::changing ? "changing" : "erasing_absent") +
                       "/readers:" + std::to_string(readers) + "/bits:" + std::to_string(bits),
                   16, [=](benchmark::State& state) { hot_block(state, bits, hammer, readers); });
       }

@@ -35,7 +35,7 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
-enum class What { save, load, map, first_questions };
+enum class What { save, load, map, first_lookups };
 
 void file(benchmark::State& state, int bits, std::size_t bytes, What what) {
   const Filter filter = filled_filter(bits, bytes, kLoad);
@@ -47,9 +47,9 @@ void file(benchmark::State& state, int bits, std::size_t bytes, What what) {
     double start = now();
     if (what == What::save) save(filter, file.path());
     if (what == What::load) benchmark::DoNotOptimize(load(file.path()));
-    if (what == What::map || what == What::first_questions) {
+    if (what == What::map || what == What::first_lookups) {
       const MappedFilter mapped = MappedFilter::open(file.path());
-      if (what == What::first_questions) {
+      if (what == What::first_lookups) {
         start = now();
         benchmark::DoNotOptimize(mapped.may_contain(keys, answers));
       }
@@ -58,7 +58,7 @@ void file(benchmark::State& state, int bits, std::size_t bytes, What what) {
       state.SetIterationTime(now() - start);
     }
   }
-  if (what == What::first_questions) {
+  if (what == What::first_lookups) {
     state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(keys.size()));
   } else if (what != What::map) {
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
@@ -77,7 +77,7 @@ void add_files() {
       add_file("save", What::save);
       add_file("load", What::load);
       add_file("map", What::map);
-      add_file("map_then_ask", What::first_questions);
+      add_file("map_then_ask", What::first_lookups);
     }
   }
 }

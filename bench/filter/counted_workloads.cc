@@ -55,7 +55,7 @@ constexpr std::uint64_t kAbsent = std::uint64_t{1} << 50;  // keys from this one
 
 using Keys = std::vector<std::uint64_t>;
 
-// Measures `work`, which concerns `keys` keys.
+// Measures `work`, which handles `keys` keys.
 void count(const std::string& name, std::size_t keys, const std::function<void()>& work) {
   nestline_workload(work);
   std::printf("%s %zu\n", name.c_str(), keys);
@@ -88,7 +88,7 @@ Keys random_keys(std::uint64_t first, std::uint64_t range) {
 template <typename Any>
 Any empty_filter(int bits) {
   Any filter(Options{.capacity = keys_at(0.95, bits), .bits = bits, .seed = 1});
-  expect(filter.memory_bytes() == kBlocks * 64, "a filter has not the size that is wanted");
+  expect(filter.memory_bytes() == kBlocks * 64, "a filter does not have the wanted size");
   return filter;
 }
 
@@ -99,7 +99,7 @@ void store(Any& filter, std::span<const std::uint64_t> keys) {
 
 // The lookups, in a filter that holds `stored`. `kind` says which filter it is.
 template <typename Any>
-void count_questions(const Any& filter, const std::string& kind, const std::string& end) {
+void count_lookups(const Any& filter, const std::string& kind, const std::string& end) {
   std::vector<std::uint8_t> answers(kQuestions);
   const auto ask = [&](const char* name, const Keys& keys, bool stored) {
     std::size_t found = 0;
@@ -168,7 +168,7 @@ void count_concurrent(int bits, const Keys& keys, const std::string& end) {
     for (const std::uint64_t key : std::span(keys).subspan(1)) (void)filter.insert(key);
   });
   expect(filter.size() == keys.size(), "a filter did not take its keys");
-  count_questions(filter, "concurrent/", end);
+  count_lookups(filter, "concurrent/", end);
 }
 
 int run(std::string_view target) {
@@ -176,12 +176,12 @@ int run(std::string_view target) {
     if (target != hwy::TargetName(number)) continue;
     force_target(number);
     for (const int bits : kWidths) {
-      expect(kernels_for(bits).target == number, "another target than the wanted one runs");
+      expect(kernels_for(bits).target == number, "a wrong target is running");
       const std::string end = "/bits:" + std::to_string(bits);
       const Keys keys = stored_keys(bits);
       auto filter = empty_filter<Filter>(bits);
       store(filter, keys);
-      count_questions(filter, "", end);
+      count_lookups(filter, "", end);
       count_strings(filter, end);
       count_changes(bits, keys, end);
       count_concurrent(bits, keys, end);

@@ -18,7 +18,7 @@
 namespace nestline::bench {
 namespace {
 
-// Kept for the next benchmark that needs as many.
+// Kept for the next benchmark that needs equally many.
 std::span<const std::uint64_t> kept_keys(std::uint64_t count) {
   static std::vector<std::uint64_t> keys;
   if (keys.size() != count) {

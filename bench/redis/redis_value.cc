@@ -6,10 +6,10 @@
 // per item, adds per second since the size before, the longest add, lookups per second of items
 // that are in it and of items that are not, singly and in batches of 1000, and erases per second
 // from a copy of the value. A second line gives the same for the value after compact(), and how
-// long that took. Times are of the value alone: no server, no protocol. The longest add is that of
-// a second value, in the thread's processor time, so that it shows growth and page faults but not
-// what else the machine does. There are no huge pages, as in a server. --list prints each
-// generation.
+// long that took. Times are for the value alone, without server and protocol. The longest add is
+// measured on a second value in the thread's processor time, so that it shows growth and page
+// faults but not what else the machine does. There are no huge pages, as in a server. --list prints
+// each generation.
 #include <sys/prctl.h>
 
 #include <algorithm>

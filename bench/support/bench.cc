@@ -19,8 +19,10 @@
 //   insert/batch/from_empty       to 95 %;  /last_5_percent: from 90 %, also /single
 //   erase/batch                   from 95 %
 //   churn/batch                   erases the 4096 oldest keys and inserts 4096, again and again, at
-//   95 % cycles/lookup, /insert        cycles per key, by parts: see kernel_cycles.cc file/save,
-//   load, map          file/map_then_ask: the first lookups in a mapped file
+//                                 95 %
+//   cycles/lookup, /insert        cycles per key, by parts: see kernel_cycles.cc
+//   file/save, load, map          whole files
+//   file/map_then_ask             the first lookups in a mapped file
 //
 // Other filters and sets: reference/NAME/OPERATION. `rate` is the rate of the reference, `nestline`
 // that of nestline at 8 bits beside it, `nestline_of_this` their ratio. See references.cc.

@@ -5,22 +5,22 @@
 // finds performance changes at MongoDB (Daly et al., ICPE 2020) and, with Student's t test in the
 // place of permutations, in Hunter (Fleming et al., ICPE 2023).
 //
-// 1. Values become logarithms, so that a change is a ratio; those more than CLIP robust standard
-//    deviations from the median are drawn in, so that one outlier cannot make a change.
-// 2. Of a stretch of the series all cuts are tried that leave MIN_POINTS on both sides. The cut is
-//    taken where the energy distance of the two sides, weighted by their sizes, is largest. The
-//    distance compares whole distributions through |x - y|, whatever their shape.
-// 3. The same largest distance is looked for in random orders of the same values. The cut counts
-//    when at most a share of SIGNIFICANCE of the orders reach it. That bounds false alarms for
-//    noise of any shape, as long as neighboring points do not depend on each other. Not all orders
-//    are tried when too many of them have reached it early (Besag and Clifford 1991).
+// 1. Values become logarithms, so that a change is a ratio. Values more than CLIP robust standard
+//    deviations from the median are moved to that limit, so that one outlier cannot make a change.
+// 2. In a stretch of the series, all cuts that leave MIN_POINTS on both sides are tried. The best
+//    cut is the one where the energy distance of the two sides, weighted by their sizes, is
+//    largest. The distance compares whole distributions through |x - y|, whatever their shape.
+// 3. The largest distance is then computed for random orders of the same values. The cut counts
+//    when at most a share of SIGNIFICANCE of the orders reach its distance. That bounds false
+//    alarms for noise of any shape, as long as neighboring points do not depend on each other. The
+//    trial stops early when too many orders have reached it (Besag and Clifford 1991).
 //    Fewer than FEW_POINTS have too few orders for that: there Student's t test decides, its
 //    p-value multiplied by the number of cuts tried (Bonferroni).
-// 4. When no cut counts, a change that was taken back later is looked for: the right side may end
-//    before the stretch does, and half of SIGNIFICANCE is asked for.
+// 4. When no cut counts, a change that was undone later is looked for: the right side may end
+//    before the stretch does, and the limit is half of SIGNIFICANCE.
 // 5. Both sides of a cut are searched in the same way.
-// 6. At last each cut is looked at between its neighbors only: one that is not significant there,
-//    or that changes the median by less than MIN_EFFECT, is dropped, the smallest first.
+// 6. Finally each cut is judged again between its neighbors only. If it is not significant there,
+//    or changes the median by less than MIN_EFFECT, it is dropped, the smallest first.
 //
 // The random orders are the same in every run. test/false_alarms.js measures how often a flat
 // series is cut and how often a real change is found.
@@ -36,7 +36,7 @@ const FEW_POINTS = 16;
 const ORDERS = 1999;
 const CLIP = 3;
 const SEED = 20140101;
-// The cost of a search grows with the square of the points; older points are left alone.
+// The cost of a search grows with the square of the points; older points are not searched.
 const MAX_POINTS = 400;
 
 export function median(values) {
@@ -73,7 +73,7 @@ function bestCut(logs, sums, takenBack) {
   let distance = -Infinity;
   let cut = 0;
   for (let left = MIN_POINTS; left + MIN_POINTS <= size; ++left) {
-    // Each pair stands twice in the square of one side.
+    // The square of one side contains each pair twice.
     const inLeft = sums[left * row + left];
     const meanInLeft = inLeft / (left * (left - 1));
     for (let end = takenBack ? left + MIN_POINTS : size; end <= size; ++end) {
@@ -96,7 +96,7 @@ function bestCut(logs, sums, takenBack) {
 function shareOfOrders(logs, distance, takenBack, level) {
   const shuffled = logs.slice();
   const sums = new Float64Array((logs.length + 1) ** 2);
-  // Rounding must not tell equal distances apart.
+  // Rounding must not make equal distances look different.
   const reached = distance * (1 - 1e-9);
   const allowed = Math.floor(level * (ORDERS + 1)) - 1;
   const random = randomNumbers(SEED);

@@ -1,9 +1,9 @@
 // Which change points are regressions, and in which order they are shown.
 //
-// A change is a regression when it goes into the worse direction: rates and ratios down, times up.
-// The ratio to the ceiling is the better witness, because what slows the whole machine slows the
-// ceiling too. A change of the absolute figure near one of the ratio (within NEAR points, same
-// direction) is told together with it; one without is told alone, and marked as such.
+// A change is a regression when it is for the worse: rates and ratios down, times up. The ratio to
+// the ceiling is more reliable, because what slows down the whole machine slows down the ceiling
+// too. A change of the absolute figure near a change of the ratio (within NEAR points, in the same
+// direction) is shown in the same row. Otherwise it has its own row, which says so.
 import { changePoints, MIN_EFFECT } from "./change_points.js";
 
 const NEAR = 2;

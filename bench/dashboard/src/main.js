@@ -38,7 +38,7 @@ function parseArguments() {
   return { folder, out: values.out ?? join(folder, "index.html"), title: values.title, url };
 }
 
-// The keys of names that are worth a filter: those with several values.
+// The keys of names that get a filter: those with several values.
 function filterKeys(all) {
   const values = new Map();
   for (const { keys } of all) {

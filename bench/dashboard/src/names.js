@@ -2,12 +2,12 @@
 
 import { compareTexts } from "./read.js";
 
-// Parts of a name that say how long it was run: a change of them starts no new series.
+// Parts of a name that say how long it was run: changing them does not start a new series.
 const RUN_SETTINGS = /^(repeats|iterations|min_time|min_warmup_time):/;
 const AGGREGATE_SUFFIX = /_(mean|median|stddev|cv)$/;
 
 // { name, keys, wallClock }: the name of the series, its parts of the form key:value, and whether
-// the wall clock is what was asked for.
+// the benchmark uses the wall clock.
 export function parseName(entry) {
   const full = entry.run_name ?? entry.name.replace(AGGREGATE_SUFFIX, "");
   const parts = full.split("/");
@@ -32,14 +32,14 @@ function numberOf(value) {
   return Number(match[1]) * (match[3] ? 1024 : 1000) ** power;
 }
 
-// The order of the values of a key: numbers by their size, before texts.
+// The order of the values of a key: numbers by size, then texts.
 export function compareValues(a, b) {
   const [x, y] = [numberOf(a), numberOf(b)];
   if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;
   return x - y || compareTexts(a, b);
 }
 
-// The kind of aggregate that an entry is; "" for a single measurement.
+// The kind of aggregate of an entry; "" for a single measurement.
 export function aggregateOf(entry) {
   if (typeof entry.aggregate_name === "string") return entry.aggregate_name;
   if (entry.run_type !== undefined) return "";
@@ -55,7 +55,8 @@ function time(value) {
   return Number.isNaN(parsed) ? null : parsed;
 }
 
-// What a run measures: { id, label, title, time }. Without a commit in the context it is the file.
+// What a run measures: { id, label, title, time }. It is the commit, or the file if the context
+// names no commit.
 export function commitOf(run) {
   const commit = text(run.context.commit);
   const known = commit !== "" && commit.toLowerCase() !== "unknown";
@@ -78,7 +79,7 @@ function shortCommit(commit) {
   return commit.replace(/^([0-9a-f]{9})[0-9a-f]{3,}/i, "$1");
 }
 
-// What must be the same in all points of a series, beside the name of the machine.
+// What must be the same in all points of a series, besides the name of the machine.
 const MACHINE_TRAITS = {
   cpu: (value) => value,
   num_cpus: (value) => `${value} CPUs`,
@@ -113,12 +114,12 @@ export function machineLabels(runs) {
     const differing = traits[run]
       .map((value, trait) => (seen.get(base)[trait].size > 1 ? [value, formats[trait]] : null))
       .filter(Boolean)
-      .map(([value, format]) => (value ? format(value) : "not said"));
+      .map(([value, format]) => (value ? format(value) : "unknown"));
     return differing.length ? `${base} (${differing.join(", ")})` : base;
   });
 }
 
-// The name of the program that measured, without its folder.
+// The name of the benchmark program, without its folder.
 export function programOf(run) {
   return text(run.context.executable)
     .split(/[\\/]/)

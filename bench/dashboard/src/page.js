@@ -1,9 +1,9 @@
 // Puts the page together: one HTML file that needs nothing else.
 //
-// The script and the style of src/page/ are bundled with uPlot. The data stand in the page as JSON
-// that the script reads. Its texts come from the files and may be hostile: in the JSON no "<" is
-// left, so that nothing in it can end the script element, and the page shows texts as text nodes.
-// A content security policy lets run only this script and this style, known by their hashes, and
+// The script and the style of src/page/ are bundled with uPlot. The page contains the data as JSON,
+// which the script reads. Its texts come from the files and may be hostile: every "<" in the JSON
+// is escaped, so that nothing in it can end the script element, and the page shows texts as text
+// nodes. A content security policy allows only this script and this style, by their hashes, and
 // forbids every connection.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -41,7 +41,7 @@ function escapeHtml(text) {
   return text.replace(/[&<>"']/g, (character) => entities[character]);
 }
 
-// JSON that is harmless inside a script element.
+// JSON that is safe inside a script element.
 export function embeddable(data) {
   return JSON.stringify(data).replace(/</g, "\\u003c");
 }
@@ -50,7 +50,7 @@ export function embeddable(data) {
 export async function pageOf(data) {
   const script = license() + (await bundle("main.js"));
   const style = await bundle("style.css");
-  // Not from the data but from the packages: nothing to repair, something to know.
+  // This comes from the packages, not from the data. It can only be reported.
   if (/<\/script|<!--/i.test(script) || /<\/style/i.test(style)) {
     throw new Error("the bundle would end its own element in the page");
   }

@@ -1,7 +1,7 @@
 // Repeatable random numbers: a 32-bit counter, each value of it well mixed. The permutation test
 // and the simulations need the same numbers on every machine and in every run.
 
-// A function that gives the next number in [0, 1).
+// A function that returns the next number in [0, 1).
 export function randomNumbers(seed) {
   let counter = seed >>> 0;
   return () => {

@@ -1,16 +1,16 @@
 // From a folder of Google Benchmark's JSON files to runs: one for each file that could be read.
 //
 // A run is { file, context, entries }: `file` is the path below the folder, `context` has the
-// file's own keys, an entry is one object of "benchmarks" that has numbers. Whatever is wrong with
-// a file becomes a sentence in `problems`, and the other files are read all the same.
+// file's own keys, an entry is one object of "benchmarks" that has numbers. Anything wrong with a
+// file becomes a sentence in `problems`, and the other files are read all the same.
 //
-// Nothing in the files is trusted: texts stay texts, and what should be a number and is not one
-// counts as missing.
+// Nothing in the files is trusted: texts stay texts, and anything that should be a number but is
+// not counts as missing.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-// All *.json below the folder, in the order of a human reader; hidden folders and packages are not
-// looked into.
+// All *.json below the folder, with numbers in names sorted by value; hidden folders and packages
+// are skipped.
 function jsonFiles(folder, below = "") {
   const found = [];
   for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
@@ -32,7 +32,7 @@ export function compareTexts(a, b) {
   return collator.compare(a, b) || (a < b ? -1 : Number(a > b));
 }
 
-// Google Benchmark writes numbers that are none as they are, which JSON does not know.
+// Google Benchmark writes NaN and Infinity, which JSON does not have.
 function withoutBareNaN(text) {
   const tokens = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity|nan|inf)\b/g;
   return text.replace(tokens, (token) => (token.startsWith('"') ? token : "null"));
@@ -54,7 +54,7 @@ function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-// The objects of "benchmarks" that say something; the others become problems.
+// The usable objects of "benchmarks"; the others become problems.
 function usableEntries(list, complain) {
   return list.filter((entry) => {
     if (!isObject(entry) || typeof (entry.run_name ?? entry.name) !== "string") {
@@ -70,7 +70,7 @@ function usableEntries(list, complain) {
   });
 }
 
-// One file: its run, or null. Calls complain(sentence) with what is wrong.
+// Reads one file: its run, or null. Calls complain(sentence) for anything that is wrong.
 export function readRun(file, bytes, complain) {
   let content;
   try {

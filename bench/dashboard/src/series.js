@@ -1,15 +1,15 @@
 // From runs to series: one for each benchmark on each machine, its points in the order of commits.
 //
-// A point is all that was measured at one commit: repetitions of several files are put together.
-// It has up to two measures, { mid, low, high }:
+// A point is everything that was measured at one commit: repetitions from several files are
+// combined. It has up to two measures, { mid, low, high }:
 //
-//   ratio   the counter of_ceiling, as a share of what the machine could do at best
+//   ratio   the counter of_ceiling, a share of what the machine can do at best
 //   figure  items_per_second, else bytes_per_second, else the time: the first that the newest
 //           point has. Times are nanoseconds of the clock that the benchmark asked for.
 //
-// `mid` is the median of the repetitions, `low` and `high` the least and the most of them. Where a
-// file has aggregates only, it is their median, else their mean, with the standard deviation to
-// either side. A measure that is not a positive number is null: nothing can be said about it.
+// `mid` is the median of the repetitions, `low` and `high` are their minimum and maximum. If a file
+// has aggregates only, `mid` is their median, else their mean, and `low` and `high` are one
+// standard deviation away. A measure that is not a positive number is null.
 import { median } from "./change_points.js";
 import { aggregateOf, commitOf, machineLabels, parseName, programOf } from "./names.js";
 import { compareTexts } from "./read.js";
@@ -48,7 +48,7 @@ function measure(entries, quantity, wallClock) {
   return { mid, low: Math.max(mid - deviation, 0), high: mid + deviation };
 }
 
-// What of an entry is not a measurement.
+// Keys of an entry that are not measurements.
 const NOT_MEASURED = new Set([
   "family_index",
   "per_family_instance_index",
@@ -57,7 +57,7 @@ const NOT_MEASURED = new Set([
   "threads",
 ]);
 
-// The names under which some of the entries have numbers.
+// The keys for which any of the entries has a number.
 function columnsOf(entries) {
   const names = new Set();
   for (const entry of entries) {
@@ -79,7 +79,7 @@ function earlier(a, b) {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-// What the runs measured, in the order of time; what has none comes first, in the order of names.
+// What the runs measured, in the order of time. Those without a time come first, by name.
 function commitsOf(runs) {
   const commits = new Map();
   for (const commit of runs.map(commitOf)) {
@@ -133,8 +133,8 @@ function finish({ points, wallClock, ...rest }) {
   };
 }
 
-// { commits, series }: the series in the order of their names. The program stands in the name only
-// where two of them have benchmarks of the same name. A point names its commit by index.
+// { commits, series }: the series in the order of their names. The name contains the program only
+// if two programs have benchmarks of the same name. A point gives its commit as an index.
 export function seriesOf(runs) {
   const commits = commitsOf(runs);
   const all = collect(runs, commits).map(finish);

@@ -1,5 +1,5 @@
-// The page for everybody, and against everybody: accessibility by axe in both color schemes,
-// phones, hostile texts, files of other projects, wrong arguments.
+// Tests the page for all users and all inputs: accessibility by axe in both color schemes, phones,
+// hostile texts, files of other projects, wrong arguments.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ for (const colorScheme of ["light", "dark"]) {
     test(`axe finds nothing: ${colorScheme}, ${width} pixels wide`, async (t) => {
       const options = { colorScheme, viewport: { width, height: 900 } };
       const { page, misdeeds } = await openPage(t, browser, file, options);
-      // What can be opened is looked at too: the lists, the first card.
+      // Parts that can be opened are checked too: the lists, the first card.
       for (const place of ["main > details", "footer", ".card:first-child"]) {
         for (const summary of await page.locator(`${place} summary`).all()) await summary.click();
       }
@@ -62,7 +62,7 @@ test("charts take the colors of a scheme that changes", async (t) => {
     .first()
     .evaluate((canvas) => canvas.toDataURL());
   await page.emulateMedia({ colorScheme: "dark" });
-  // Fails after a while when the picture stays the same.
+  // Fails after a while if the picture stays the same.
   await page.waitForFunction((old) => {
     const canvas = document.querySelector("canvas");
     return canvas && canvas.toDataURL() !== old;

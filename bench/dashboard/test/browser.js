@@ -1,6 +1,6 @@
-// What the tests of the page share: the script is run on a folder, and headless Chromium opens the
-// page from the file system. Everything that a page should not do is collected: errors and warnings
-// on the console, exceptions, dialogs, requests for anything but the page itself.
+// What the tests of the page share: they run the script on a folder and open the page in headless
+// Chromium from the file system. Everything that a page should not do is collected: errors and
+// warnings on the console, exceptions, dialogs, requests for anything but the page itself.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

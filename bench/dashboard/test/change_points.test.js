@@ -1,6 +1,6 @@
-// The statistical method: what it finds, what it leaves alone, and that it says the same twice. How
-// often it errs is measured at length by false_alarms.js; here small numbers with wide bounds hold
-// it in place.
+// The statistical method: what it finds, what it ignores, and that it gives the same answer twice.
+// false_alarms.js measures at length how often it errs; here small numbers with wide bounds are
+// enough to notice a change.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changePoints, median } from "../src/change_points.js";
@@ -33,7 +33,7 @@ test("Student's t test gives the p-values of printed tables", () => {
   assert.equal(studentP([1, 1, 1], [2, 2, 2]), 0);
 });
 
-test("nothing is found where nothing can be", () => {
+test("nothing is found where there is nothing to find", () => {
   assert.deepEqual(changePoints([]), []);
   assert.deepEqual(changePoints([1]), []);
   assert.deepEqual(changePoints([1, 1, 1, 2, 2, 2]), []);
@@ -56,12 +56,12 @@ test("a clean step is found at its place, with its size, in short and long serie
   }
 });
 
-test("a step below the least effect is left alone", () => {
+test("a step below the least effect is ignored", () => {
   assert.deepEqual(changePoints([...level(100, 20), ...level(98, 20)]), []);
   assert.equal(changePoints([...level(100, 20), ...level(96, 20)]).length, 1);
 });
 
-test("a change that is taken back is found, both ways", () => {
+test("a change that is undone later is found, both ways", () => {
   const values = simulate({ shape: "normal", length: 46, seed: 3, deviation: 0.02 });
   const bump = values.map((value, index) => (index >= 20 && index < 28 ? 0.85 * value : value));
   const found = changePoints(bump);
@@ -76,7 +76,7 @@ test("several steps are found", () => {
   assert.equal(changePoints(stairs).length, 2);
 });
 
-test("one outlier is no change", () => {
+test("one outlier is not a change", () => {
   const values = level(100, 30).map((value, index) => value + (index % 5));
   values[20] = 10;
   assert.deepEqual(changePoints(values), []);

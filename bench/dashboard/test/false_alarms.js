@@ -4,10 +4,10 @@
 //
 //   node test/false_alarms.js [SERIES]
 //
-// SERIES is the number of simulated series in each row; 2000 without it, which takes a quarter of
-// an hour. The noise is the one of medians on a shared virtual machine: 3 % relative standard
+// SERIES is the number of simulated series in each row; the default of 2000 takes a quarter of an
+// hour. The noise is like that of medians on a shared virtual machine: 3 % relative standard
 // deviation, in several shapes. With correlated noise each point keeps a share of its neighbor's
-// deviation, which the method does not assume: those rows show what it costs.
+// deviation. The method assumes that this does not happen, and those rows show the cost.
 import { changePoints } from "../src/change_points.js";
 import { SHAPES, simulate } from "./noise.js";
 

@@ -1,4 +1,4 @@
-// Judging: which changes are regressions, which belong together, and in which order they stand.
+// Judging: which changes are regressions, which belong together, and in which order they are shown.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeAll } from "../src/judge.js";
@@ -93,7 +93,7 @@ test("newest first, then largest", () => {
   );
 });
 
-test("points without the measure are passed over", () => {
+test("points without the measure are skipped", () => {
   const series = seriesWith({ ratio: [0.5, 0.4] });
   series.points[3].ratio = null;
   const { regressions } = judgeAll([series]);

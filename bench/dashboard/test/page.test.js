@@ -33,7 +33,7 @@ after(async () => {
 
 const open = (t, options) => openPage(t, browser, file, options);
 
-test("the script tells what it did, and names the file that it could not read", () => {
+test("the script says what it did, and names the file that it could not read", () => {
   assert.equal(result.status, 0);
   assert.match(result.stderr, /^cut\.json: not JSON: /m);
   assert.match(result.stdout, /index\.html: 36 series from 100 files, regressions: 1,/);
@@ -82,13 +82,13 @@ test("a regression's link goes to its card and chooses its commit", async (t) =>
   assert.deepEqual(misdeeds, []);
 });
 
-test("the method is named beside the regressions and told below", async (t) => {
+test("the method is named beside the regressions and explained below", async (t) => {
   const { page } = await open(t);
   assert.match(await page.locator("#regressions").textContent(), /Found by E-divisive/);
   await page.getByRole("link", { name: "how, and how often it errs" }).click();
   const method = page.locator("#method");
   assert.ok(await method.getByText("at most 0.2 % of 1999 random orders").isVisible());
-  assert.ok(await method.getByText("needs 4 points on each side and 3 % of size").isVisible());
+  assert.ok(await method.getByText("needs 4 points on each side and a size of 3 %").isVisible());
 });
 
 test("filters by width, size, machine and name, alone and together", async (t) => {

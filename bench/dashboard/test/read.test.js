@@ -1,4 +1,4 @@
-// Reading: files of Google Benchmark of all kinds become series, and bad ones become sentences.
+// Reading: all kinds of Google Benchmark files become series, and bad ones become sentences.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { commitOf, compareValues, machineLabels, parseName } from "../src/names.
 import { readFolder } from "../src/read.js";
 import { seriesOf } from "../src/series.js";
 
-// Reads files given as { path: content }, content being text or what becomes JSON.
+// Reads files given as { path: content }, where content is text or an object that becomes JSON.
 function read(files) {
   const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
   try {
@@ -34,7 +34,7 @@ const single = (name, values) => ({
 });
 const file = (context, ...benchmarks) => ({ context, benchmarks });
 
-test("bad files are told in a sentence each, the others are read", () => {
+test("each bad file gets a sentence, the others are read", () => {
   const { runs, problems } = read({
     "good.json": file({}, single("a", {})),
     "cut.json": '{"context": {',

@@ -1,8 +1,8 @@
 // The card of one series: its charts, a slider that chooses a commit, what was measured there, and
 // all points as a table.
 //
-// Charts are drawn when the card comes near the window and taken away when it has left, so that
-// hundreds of cards cost little. A live region announces what the slider chooses; the raw numbers
+// Charts are drawn when the card comes near the window and removed when it has left, so that
+// hundreds of cards cost little. A live region announces what the slider chooses. The raw numbers
 // of the chosen commit are in the details below it, those of all commits in the table.
 import { drawChart } from "./chart.js";
 import { element, fill, table } from "./dom.js";
@@ -139,7 +139,7 @@ function pointsTable(data, series, show) {
   return table(`All points of ${series.name}`, [...head, "Change"], rows.reverse());
 }
 
-// The newest change of each measure, said beside the name.
+// The newest change of each measure, shown beside the name.
 function badges(series) {
   return measuresOf(series).flatMap((measure) =>
     series.changes[measure]

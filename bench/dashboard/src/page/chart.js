@@ -1,15 +1,15 @@
 // One chart: a measure of a series over its commits, drawn by uPlot.
 //
-// The horizontal axis counts points, not days: commits come in bursts. Drawn are the band of the
-// repetitions, the medians, dashed lines at the level of each stretch, triangles at changes, and a
-// ring around the chosen point. A click chooses a point. The canvas says nothing to those who do
-// not see it; the slider and the tables of the card do.
+// The horizontal axis counts points, not days: commits come in bursts. The chart shows the band of
+// the repetitions, the medians, dashed lines at the level of each stretch, triangles at changes,
+// and a ring around the chosen point. A click chooses a point. People who cannot see the canvas use
+// the slider and the tables of the card.
 import uPlot from "uplot";
 import { percent, valueText } from "./format.js";
 
 const HEIGHT = 190;
 const FONT = "12px system-ui, sans-serif";
-// The axis spans at least this share of the values, so that noise does not look like mountains.
+// The axis spans at least this share of the values, so that noise does not look large.
 const LEAST_SPAN = 0.24;
 
 function colors() {
@@ -53,8 +53,8 @@ function drawLevels(plot, series, measure, color) {
   ctx.setLineDash([]);
 }
 
-// A line through the chart at each change, and a triangle with the percentage: below the top for
-// the worse, above the bottom for the better.
+// A line through the chart at each change, and a triangle with the percentage: at the top for
+// changes for the worse, at the bottom for changes for the better.
 function drawChanges(plot, series, measure, color) {
   const { ctx, bbox } = plot;
   const size = 6 * devicePixelRatio;
@@ -186,7 +186,7 @@ function optionsOf({ series, measure, width, chosen, choose }) {
 }
 
 // Draws into `place`. chosen() is the index of the chosen point, choose(index) chooses one. The
-// chart has redraw() and destroy() of uPlot's, and keeps to the width of its place.
+// chart has uPlot's redraw() and destroy(), and keeps the width of its place.
 export function drawChart(place, { series, measure, chosen, choose }) {
   const part = (name) => series.points.map((point) => point[measure]?.[name] ?? null);
   const data = [series.points.map((_, index) => index), part("mid"), part("low"), part("high")];

@@ -1,7 +1,7 @@
 // Makes elements. Texts become text nodes, never markup: they come from files.
 
 // element("a", { href, class }, child, ...): children are nodes, texts, lists of them, or nothing
-// (null, false). A property that is null or false is left out; on... are listeners.
+// (null, false). A property that is null or false is left out; on... properties are listeners.
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {

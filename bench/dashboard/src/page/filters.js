@@ -1,5 +1,6 @@
 // The filters: name, machine, every key of the names that has several values, and "changed only".
-// Native form controls; what they say is told to `changed` as a function from series to boolean.
+// These are native form controls. Each change calls `changed` with a function that says whether a
+// series is shown.
 import { element, fill } from "./dom.js";
 import { keyName, keyValue } from "./format.js";
 
@@ -60,7 +61,7 @@ export function makeFilters(form, data, changed) {
   };
   form.addEventListener("input", tell);
   form.addEventListener("submit", (event) => event.preventDefault());
-  // The controls have their old values until the event is over.
+  // The controls keep their old values until the event is over.
   form.addEventListener("reset", () => setTimeout(tell));
   tell();
 }

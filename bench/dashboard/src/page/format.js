@@ -88,7 +88,7 @@ export function keyValue(key, value) {
   return `${Number(size.toPrecision(4))} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
 }
 
-// A benchmark's name that may be broken into lines at its slashes.
+// A benchmark's name in which lines may break after slashes.
 export function breakable(name) {
   return name.replace(/\//g, "/\u200b");
 }

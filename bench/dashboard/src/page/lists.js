@@ -12,7 +12,7 @@ function remarks({ recovered, twin, alone, measure }) {
   return texts.join("; ");
 }
 
-// Fills `place`; open(row) is called when the chart of a row is asked for.
+// Fills `place`; open(row) is called when the reader opens the chart of a row.
 export function fillList(place, { data, rows, open, none }) {
   if (!rows.length) {
     fill(place, element("p", {}, none));

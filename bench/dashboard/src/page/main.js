@@ -6,7 +6,7 @@ import { makeFilters } from "./filters.js";
 import { dateText, joined, plural, share } from "./format.js";
 import { fillList } from "./lists.js";
 
-// How far outside the window charts are drawn already.
+// How far outside the window charts are already drawn.
 const AHEAD = "600px";
 
 const byId = (id) => document.getElementById(id);
