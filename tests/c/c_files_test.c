@@ -124,7 +124,8 @@ static void put_byte(long offset, int byte) {
   CHECK(good && fclose(file) == 0);
 }
 
-// What the callbacks work on: `size` bytes, of which `done` are written or read, `most` at a time.
+// What the callbacks use: `size` bytes, of which `done` have been written or read, `most` at a
+// time.
 typedef struct {
   unsigned char* bytes;
   size_t size, done, most;

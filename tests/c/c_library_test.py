@@ -1,4 +1,4 @@
-"""Tests the file of the shared library for C: what it exports, and that it works alone.
+"""Tests the shared library for C as a file: what it exports, and that it works alone.
 
 tests/c/CMakeLists.txt sets LIBRARY, HEADER, NM and VERSION in the environment.
 """
@@ -38,7 +38,7 @@ class CLibraryTest(unittest.TestCase):
         called = set(re.findall(r"\b(nestline_\w+)\(", source))
         self.assertEqual(declared() - called, set())
 
-    def test_each_form_is_there_for_each_kind_of_keys(self):
+    def test_each_form_exists_for_each_kind_of_keys(self):
         forms = {name.removesuffix("_u64") for name in declared() if name.endswith("_u64")}
         self.assertGreater(len(forms), 12)
         without_hash = {"nestline_hash"}  # a hash needs none

@@ -74,7 +74,7 @@ TEST(CThreads, ShareOneFilter) {
   nestline_free(filter);
 }
 
-TEST(CThreads, HaveErrorsOfTheirOwn) {
+TEST(CThreads, HaveTheirOwnErrors) {
   std::vector<std::thread> threads;
   std::atomic<int> failed{0};
   for (std::uint64_t t = 0; t < 4; ++t) {

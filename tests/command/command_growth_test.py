@@ -37,7 +37,7 @@ class Threads(CommandTest):
         self.build("empty", b"", "--threads", "2")
         self.assertEqual(self.info("empty")["keys"], 0)
 
-    def test_copies_are_left_out_all_the_same(self):
+    def test_surplus_copies_are_left_out(self):
         keys = lines(b"k", 1000) * 12
         for options in ([], ["--capacity", "20000"]):
             status, out, err = self.run_command("build", "-o", "f", "--threads", "2", *options,
@@ -175,7 +175,7 @@ class Merge(CommandTest):
         self.assertEqual(self.read("a"), before)
         self.assertFalse(os.path.exists(self.path("new")))
 
-    def test_merge_waits_for_those_who_add(self):
+    def test_merge_waits_for_add(self):
         self.build("f", b"", "--capacity", "1000")
         shutil.copy(self.path("f"), self.path("g"))
         self.expect(["add", "g"], stdin=lines(b"g", 300))

@@ -190,7 +190,7 @@ class Verify(CommandTest):
 
 
 class Damage(CommandTest):
-    def test_every_command_refuses_what_is_no_filter(self):
+    def test_every_command_refuses_other_files(self):
         self.build("good", lines(b"key", 1000))
         good = self.read("good")
         os.mkdir(self.path("folder"))

@@ -257,7 +257,7 @@ int in_little_memory(rlim_t more, Work&& work) {
   return WEXITSTATUS(status);
 }
 
-TEST(ConcurrentFilterTest, MemoryThatCannotBeHad) {
+TEST(ConcurrentFilterTest, RefusedMemoryChangesNothing) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer itself needs memory";
 #endif

@@ -50,7 +50,7 @@ TEST(HistoryChecker, OrderOfCallsCounts) {
       history_of({at(1, 2, Kind::insert, 2, stored), at(3, 4, Kind::may_contain, 2, 1u)})));
   EXPECT_FALSE(is_linearizable(
       history_of({at(1, 2, Kind::insert, 2, stored), at(3, 4, Kind::may_contain, 2, 0u)})));
-  // Overlapping, either answer is right; but a later question cannot fall back.
+  // While the calls overlap, either answer is right; but a later lookup cannot go back.
   for (const unsigned answer : {0u, 1u}) {
     EXPECT_TRUE(is_linearizable(
         history_of({at(1, 4, Kind::insert, 2, stored), at(2, 3, Kind::may_contain, 2, answer)})));

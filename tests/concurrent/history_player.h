@@ -84,7 +84,7 @@ class Player {
     operation.kind = step.kind;
     operation.key = step.key;
     operation.old_key = step.old_key;
-    // Replaces what a thread must not do by something harmless.
+    // Replaces steps that a thread must not take by harmless ones.
     if (step.kind == Kind::erase && !may_erase(step.key)) operation.kind = Kind::may_contain;
     if (step.kind == Kind::update && own_[step.old_key] == 0) operation.kind = Kind::insert_unique;
     const Hash key = hash(step.key, step.copy);
@@ -177,7 +177,7 @@ class Player {
   }
 
  public:
-  // What a filter that nobody changes holds of each class; of class 0 whether every filler is
+  // How many copies of each class an unchanging filter holds; for class 0, whether every filler is
   // there.
   template <class Quiet>
   void describe(const Quiet& quiet, Copies& copies) const {

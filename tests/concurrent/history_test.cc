@@ -194,7 +194,7 @@ struct Construct {
   }
 };
 
-TEST_P(BrokenProtocol, AKeyThatChangesPlacesBehindTheReader) {
+TEST_P(BrokenProtocol, AKeyThatMovesBehindTheReader) {
   using Question = std::function<bool(const ConcurrentFilter&, Hash)>;
   const std::array<std::pair<const char*, Question>, 3> questions = {{
       {"may_contain", [](const auto& filter, Hash x) { return filter.may_contain(x); }},

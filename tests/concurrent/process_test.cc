@@ -1,4 +1,4 @@
-// ConcurrentFilter under what a process may do: fork, signals, cancellation, and threads that begin
+// ConcurrentFilter and the life of a process: fork, signals, cancellation, and threads that begin
 // to use it when no memory is left.
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -134,7 +134,7 @@ struct Handler {
   }
 };
 
-TEST(ProcessTest, AHandlerAsksAFilterThatTheThreadIsNotIn) {
+TEST(ProcessTest, AHandlerUsesAFilterThatItsThreadIsNotUsing) {
   const ConcurrentFilter asked = filled_filter();
   ConcurrentFilter changed = filled_filter();
   Handler::filter = &asked;

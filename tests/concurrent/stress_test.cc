@@ -66,7 +66,7 @@ void stress(const Options& options, double load, Beside beside,
             std::chrono::duration<double> time) {
   Filter empty(options);
   const std::uint64_t slots = slots_of(empty);
-  // A filter that grows has to grow now and then; one that does not is kept nearly full.
+  // A filter that grows should grow now and then; one that does not is kept nearly full.
   const std::uint64_t most = std::max(options.capacity, options.max_capacity);
   const auto target = [&](double share) {
     const double keys =
@@ -174,7 +174,7 @@ TYPED_TEST(StressTest, NearlyFull) {
   }
 }
 
-TYPED_TEST(StressTest, SnapshotsAndMergesBeside) {
+TYPED_TEST(StressTest, SnapshotsAndMergesMeanwhile) {
   const auto time = stress_time(TestFixture::kShare / 4 / 6);
   for (const int bits : {8, 12, 16}) {
     for (const std::uint64_t blocks : {2u, 30u}) {
@@ -297,7 +297,7 @@ TEST(StressMore, AFullFilterAnswersFull) {
 }
 
 // Lookups end even beside writers that never leave a block alone, and the other way round.
-TEST(StressMore, ReadersAndWritersBothGetOn) {
+TEST(StressMore, ReadersAndWritersBothProceed) {
   for (const int bits : {8, 12, 16}) {
     SCOPED_TRACE(std::to_string(bits) + " bits");
     ConcurrentFilter filter({.capacity = safe_keys(bits, Geometry{1, 0}), .bits = bits});

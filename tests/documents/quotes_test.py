@@ -28,7 +28,7 @@ def lines_of(text):
 
 
 def is_quoted(quotation, text):
-    """Whether the lines are in the text one after the other, all shifted by as many blanks."""
+    """Whether the lines are in the text one after another, all shifted by equally many blanks."""
     wanted = lines_of(quotation)
     lines = text.splitlines()
     return any(
@@ -68,7 +68,7 @@ class QuotesTest(unittest.TestCase):
                     if anchor:
                         self.assertIn(anchor, anchors(target))
 
-    def test_a_changed_line_is_no_quotation(self):
+    def test_a_changed_line_is_not_a_quotation(self):
         text = "int main() {\n  return f(1);\n}\n"
         self.assertTrue(is_quoted("return f(1);\n", text))
         self.assertFalse(is_quoted("return f(2);\n", text))

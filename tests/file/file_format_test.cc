@@ -86,7 +86,7 @@ class GoldenTest : public testing::TestWithParam<golden::Golden> {};
 INSTANTIATE_TEST_SUITE_P(Goldens, GoldenTest, testing::ValuesIn(golden::kGoldens),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
-TEST_P(GoldenTest, IsReadAndAnsweredAsEver) {
+TEST_P(GoldenTest, IsReadAndGivesTheSameAnswers) {
   const Bytes file = read_golden(GetParam().name);
   const Filter filter = from_bytes(file);
   const auto& fields = GetParam().fields;
@@ -189,12 +189,12 @@ TEST(Damage, SaysWhichSectionIsDamaged) {
   expect_refusal(file, kHeader + kBlocks * kBlock, "do not match their own checksum");
 }
 
-TEST(Damage, WhatIsNoFilterIsNamed) {
+TEST(Damage, FilesThatAreNotFiltersAreNamed) {
   const Bytes good = small_file();
   expect_refusal(Bytes(5000, std::byte{'a'}), 0, "not a nestline filter");
   expect_refusal(Bytes(3, std::byte{'a'}), 0, "not a nestline filter");
   expect_refusal(changed(good, [](Bytes& f) { f[0] = std::byte{0x0e}; }), 0, "not a nestline");
-  // \r\n became \n, as when a text moves from one system to another; and the other way round.
+  // \r\n became \n, as when a text is moved from one system to another; and the other way round.
   expect_refusal(changed(good, [](Bytes& f) { f.erase(f.begin() + 4); }), 4, "as text");
   expect_refusal(changed(good, [](Bytes& f) { f.insert(f.begin() + 7, std::byte{'\r'}); }), 7,
                  "as text");

@@ -49,7 +49,7 @@ TEST_F(IoTest, WhatIsSavedIsLoadedAndMapped) {
   }
 }
 
-TEST_F(IoTest, WhatIsLoadedGoesOnAsTheOriginalWould) {
+TEST_F(IoTest, LoadedFiltersContinueAsTheOriginalWould) {
   Filter filter = filled(12, 2000, 1500);
   Filter copy = from_bytes(to_bytes(filter));
   for (Filter* one : {&filter, &copy}) {
@@ -175,7 +175,7 @@ TEST_F(IoTest, MappedGarbageIsAnswered) {
   }
 }
 
-TEST_F(IoTest, WhatIsNoFileIsRefused) {
+TEST_F(IoTest, WhatIsNotAFileIsRefused) {
   const auto load_error = [](const fs::path& file) {
     try {
       load(file);
@@ -199,7 +199,7 @@ TEST_F(IoTest, WhatIsNoFileIsRefused) {
 }
 
 // A file that is cut off and written again while it is loaded: an error or a whole filter.
-TEST_F(IoTest, FilesThatChangeWhileTheyAreLoadedAreNoCrash) {
+TEST_F(IoTest, FilesThatChangeDuringLoadingDoNotCrash) {
   const Bytes good = to_bytes(filled(8, 400'000, 300'000));
   const fs::path file = path("filter");
   write(file, good);

@@ -24,8 +24,8 @@ constexpr std::size_t kLarge = 2 * format_tools::kSection / format_tools::kBlock
 
 class MappedFilterTest : public IoTest, public testing::WithParamInterface<int> {
  protected:
-  // Fills a file of so many blocks to nine tenths, so that many keys are in their alternates. Some
-  // keys have a second copy.
+  // Makes a file of this many blocks that is nine tenths full, so that many keys are in their
+  // alternates. Some keys have a second copy.
   void make(std::size_t blocks) {
     const auto bits = static_cast<std::uint32_t>(GetParam());
     const std::size_t slots = blocks * (bits == 8 ? 60 : bits == 12 ? 40 : 30);
@@ -52,7 +52,7 @@ class MappedFilterTest : public IoTest, public testing::WithParamInterface<int> 
     return mapped.may_contain(keys_, found);
   }
 
-  // No question misses a key.
+  // No lookup misses a key.
   void expect_no_miss(const MappedFilter& mapped) const {
     const std::size_t count = keys_.size();
     ASSERT_EQ(hits(mapped), count);
@@ -135,7 +135,7 @@ TEST_P(MappedFilterTest, NoFlippedBitHidesAKey) {
   EXPECT_NO_THROW(MappedFilter::open(file_, Verify::all));
 }
 
-TEST_P(MappedFilterTest, ADamagedSectionAnswersMaybeAndTheOthersAsEver) {
+TEST_P(MappedFilterTest, ADamagedSectionAnswersMaybeAndOthersAnswerAsBefore) {
   make(kLarge);
   const std::vector<std::uint64_t> strangers = sequence(10'000'000, 20'000);
   std::vector<std::uint8_t> expected(strangers.size());
@@ -194,10 +194,11 @@ TEST_P(MappedFilterTest, ASectionOfZerosHidesNoKey) {
   expect_no_miss(MappedFilter::open(file_, Verify::lazily));
 }
 
-TEST_P(MappedFilterTest, ASectionThatNobodyNeedsIsNotRead) {
+TEST_P(MappedFilterTest, ASectionThatIsNotNeededIsNotRead) {
   make(kLarge);
   flip(format_tools::kHeader + format_tools::kSection + 5, 0);
-  // Home and alternate of a key are two of the three sections at most: some keys need not this one.
+  // A key's home and alternate lie in at most two of the three sections, so some keys do not need
+  // this one.
   int unconcerned = 0;
   for (std::uint64_t key = 0; key < 50; ++key) {
     const MappedFilter mapped = MappedFilter::open(file_);

@@ -1,5 +1,5 @@
 // Saving is atomic: it succeeds as a whole or changes nothing, and does not disturb readers. It
-// keeps what belongs to the name and not to the content: permissions, links, pipes.
+// keeps what belongs to the name rather than the content: permissions, links, pipes.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

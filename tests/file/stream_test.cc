@@ -101,7 +101,7 @@ TEST_F(StreamTest, LargeFiltersAreReadInSteps) {
   EXPECT_EQ(to_bytes(loaded), to_bytes(filter));
 }
 
-TEST_F(StreamTest, OtherThingsStandBeforeAndBehind) {
+TEST_F(StreamTest, OtherDataMayComeBeforeAndAfter) {
   const Filter one = filled(8, 1000, 900);
   const Filter other = filled(16, 50'000, 40'000);
   std::stringstream stream(std::ios::in | std::ios::out | std::ios::binary);
@@ -159,7 +159,7 @@ std::size_t address_space() {
 
 // A header that claims 64 TiB, and a stream that never ends: it gets memory only for the bytes
 // given.
-TEST_F(StreamTest, MemoryFollowsWhatWasGiven) {
+TEST_F(StreamTest, MemoryGrowsWithTheBytesGiven) {
   constexpr std::uint64_t kBlocks = std::uint64_t{1} << 40;
   constexpr std::uint64_t kSections = kBlocks * format_tools::kBlock / format_tools::kSection;
   Bytes header = format_tools::make_empty_file({16, 1, 0, 0, 0, 1, 0});

@@ -1,5 +1,5 @@
-// Every batch form against its keys one by one: lengths around the kernels' group of 64, memory
-// that is aligned and memory that is not, the three kinds of key; and spans of wrong length.
+// Every batch form, compared with its keys one by one: lengths around the kernels' group of 64,
+// aligned and unaligned memory, the three kinds of key; and spans of wrong length.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<Filter> sample_filters(std::span<const Key> keys) {
   return filters;
 }
 
-TYPED_TEST(BatchTest, QuestionsInEveryShape) {
+TYPED_TEST(BatchTest, LookupsInEveryShape) {
   const Keys<TypeParam> keys(kLengths[std::size(kLengths) - 1] + 8);
   const std::vector<Filter> filters = sample_filters(keys.all());
   for (const Filter& filter : filters) {

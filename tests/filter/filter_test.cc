@@ -75,7 +75,7 @@ TEST_P(FilterTest, UpdateOfAFullFilterKeepsTheOldKey) {
   for (std::uint64_t key = 200; key < stored; ++key) ASSERT_TRUE(filter_.may_contain(key));
 }
 
-TEST_P(FilterTest, KindsOfKeyAreSeparateWorlds) {
+TEST_P(FilterTest, KindsOfKeysAreSeparate) {
   const std::string_view seven("\7\0\0\0\0\0\0\0", 8);
   EXPECT_TRUE(filter_.insert(std::uint64_t{7}));
   EXPECT_FALSE(filter_.may_contain("7"));
@@ -118,7 +118,7 @@ TEST_P(FilterTest, MovesKeepTheContent) {
   EXPECT_EQ(other.bits(), GetParam());
 }
 
-TEST_P(FilterTest, AClonesContentIsItsOwn) {
+TEST_P(FilterTest, ACloneHasItsOwnContent) {
   const Options options{.capacity = 1000, .bits = GetParam(), .max_capacity = 4000, .seed = 9};
   Filter filter(options);
   for (std::uint64_t key = 0; key < 1500; ++key) ASSERT_TRUE(filter.insert(key));
@@ -139,7 +139,7 @@ TEST_P(FilterTest, AClonesContentIsItsOwn) {
   for (std::uint64_t key = 2; key < 4000; ++key) ASSERT_TRUE(clone.may_contain(key));
 }
 
-TEST_P(FilterTest, SlotsAreAsManyAsTheBlocksHave) {
+TEST_P(FilterTest, SlotsAreThoseOfTheBlocks) {
   const std::uint64_t in_a_block = GetParam() == 8 ? 60 : GetParam() == 12 ? 40 : 30;
   EXPECT_EQ(filter_.slots(), filter_.memory_bytes() / 64 * in_a_block);
   EXPECT_GE(filter_.slots(), filter_.capacity());

@@ -1,6 +1,6 @@
-// The false-positive rate at many loads, for each width, against the formula of nestline/filter.h;
-// the load at the first failure; and the rate that Options promise, at capacity. Seeds are fixed
-// and printed with every failure.
+// The false-positive rate at many loads, for each width, against the formula in docs/SIZING.md; the
+// load at the first failure; and the rate that Options promise, at capacity. Seeds are fixed and
+// printed with every failure.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::uint64_t false_positives(const Filter& filter, std::uint64_t probes) {
   return hits;
 }
 
-// As many probes as give about 20,000 hits, so a standard deviation of 0.7 %.
+// Enough probes for about 20,000 hits, so the standard deviation is 0.7 %.
 std::uint64_t probes_for(double rate) {
   const double wanted = std::clamp(20000 / rate, 1e6, 1e8);
   return static_cast<std::uint64_t>(wanted) >> 16 << 16;
@@ -41,7 +41,7 @@ class FprTest : public testing::TestWithParam<int> {};
 TEST_P(FprTest, FollowsTheFormulaAtEveryLoad) {
   const int bits = GetParam();
   for (const std::uint64_t seed : kSeeds) {
-    // 16 bits have so few false positives that one seed is all the time allows.
+    // 16 bits have so few false positives that there is time for one seed only.
     if (bits == 16 && seed != kSeeds[0]) break;
     Filter filter({.capacity = 1000000, .bits = bits, .seed = seed});
     const double slots = std::round(static_cast<double>(filter.memory_bytes()) / 64 *

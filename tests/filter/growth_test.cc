@@ -76,7 +76,7 @@ class Exact {
     for (std::size_t i = 0; i < keys.size(); ++i) copies_[keys[i]] = stored[i];
     return keys.size() - count;
   }
-  // Leaves one of each key: capacity and rate are those of distinct keys.
+  // Leaves one copy of each key: capacity and rate are defined for distinct keys.
   void erase_copies() {
     for (std::uint64_t key = 0; key < copies_.size(); ++key) {
       for (; copies_[key] > 1; --copies_[key], --size_) ASSERT_TRUE(filter_.erase(key));
@@ -275,8 +275,8 @@ TEST(Growth, NoMoreThanTheMostBlocks) {
   EXPECT_EQ(grown(state), nullptr);
 }
 
-// In a child process whose memory is limited: both throw, and the filter is as it was.
-TEST(Growth, MemoryThatCannotBeHad) {
+// In a child process with limited memory: both throw, and the filter is unchanged.
+TEST(Growth, RefusedMemoryChangesNothing) {
   Filter filter({.capacity = 50'000'000, .bits = 8});
   for (std::uint64_t key = 0; key < 1000; ++key) EXPECT_TRUE(filter.insert(key));
   const pid_t child = ::fork();

@@ -1,4 +1,5 @@
-// What is a key, of which kind and value, in every member of every filter; what is none.
+// Which types are keys, of which kind and value, in every member of every filter, and which are
+// not.
 #include "nestline/keys.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ concept Changes = requires(AnyFilter& filter, const T& key) {
   { filter.update(key, key) } -> std::same_as<Inserted>;
   { filter.erase(key) } -> std::same_as<bool>;
 };
-// Not one of the members takes it.
+// No member takes it.
 template <class AnyFilter, typename T>
 constexpr bool kRefuses = !requires(AnyFilter & filter, const T& key) {
   filter.insert(key);
@@ -156,7 +157,7 @@ TYPED_TEST(KeysOfFilter, StringsOfTheSameBytesAreOneKey) {
   EXPECT_EQ(hash_key(text, 3).value, hash_key(bytes, 3).value);
   EXPECT_TRUE(filter.update(text, bytes.first(4)));
   EXPECT_TRUE(filter.may_contain("some"));
-  // NUL is a byte like any other where the length is told.
+  // NUL is a byte like any other where the length is given.
   EXPECT_TRUE(filter.insert(std::string_view("a\0b", 3)));
   EXPECT_FALSE(filter.may_contain("a"));
   EXPECT_TRUE(filter.erase("some"));

@@ -182,9 +182,9 @@ TYPED_TEST(MemoryTest, RefusesInTheMiddle) {
   EXPECT_THROW(from_bytes(before, std::pmr::null_memory_resource()), std::bad_alloc);
 }
 
-// Once growing has failed, memory is asked for again after many keys, not for each; and a filter
-// that can have it again then grows. `insert` puts the keys from `first` on in and tells how many
-// were stored.
+// Once growing has failed, the filter asks for memory again after many keys, not for each one, and
+// grows if it then gets it. `insert` inserts the keys from `first` on and returns how many were
+// stored.
 template <class AnyFilter, typename Insert>
 void expect_patience(const Insert& insert) {
   Zeroed memory;
@@ -194,7 +194,7 @@ void expect_patience(const Insert& insert) {
   const auto go_on = [&](std::uint64_t keys) {
     for (const std::uint64_t end = next + keys; next < end; next += 500) insert(filter, next, 500);
   };
-  go_on(20'000);  // until it is full, and on
+  go_on(20'000);  // until it is full, and beyond
   EXPECT_EQ(filter.growth(), 0u);
   EXPECT_EQ(memory.refused(), 1u);
   go_on(200'000);
@@ -203,7 +203,7 @@ void expect_patience(const Insert& insert) {
   memory.set_most(~std::size_t{0});
   go_on(100'000);
   EXPECT_GE(filter.growth(), 4u);
-  // Nobody who asks for it by name has to wait.
+  // A call of grow() itself does not have to wait.
   memory.set_most(memory.out());
   go_on(2 * filter.capacity());
   memory.set_most(~std::size_t{0});
@@ -219,10 +219,10 @@ constexpr auto kAsBatch = [](auto& filter, std::uint64_t first, std::uint64_t co
   (void)filter.insert(all);
 };
 
-TEST(Memory, AskedForWithPatience) { expect_patience<Filter>(kOneByOne); }
-TEST(Memory, AskedForWithPatienceByBatches) { expect_patience<Filter>(kAsBatch); }
-TEST(Memory, AskedForWithPatienceByThreads) { expect_patience<ConcurrentFilter>(kOneByOne); }
-TEST(Memory, AskedForWithPatienceByBatchesOfThreads) {
+TEST(Memory, AskedForRarelyAfterARefusal) { expect_patience<Filter>(kOneByOne); }
+TEST(Memory, AskedForRarelyAfterARefusalByBatches) { expect_patience<Filter>(kAsBatch); }
+TEST(Memory, AskedForRarelyAfterARefusalByThreads) { expect_patience<ConcurrentFilter>(kOneByOne); }
+TEST(Memory, AskedForRarelyAfterARefusalByBatchesOfThreads) {
   expect_patience<ConcurrentFilter>(kAsBatch);
 }
 

@@ -52,7 +52,7 @@ std::uint64_t marks_of(const Filter& filter) {
   return sum;
 }
 
-// Every key of both is found and counted as the model of the union explains it.
+// Every key of both is found, and counted as the model of the union says.
 void expect_union(const Filter& filter, const std::vector<std::uint64_t>& one,
                   const std::vector<std::uint64_t>& other) {
   ASSERT_EQ(filter.size(), one.size() + other.size());
@@ -153,7 +153,7 @@ TEST_P(MergeTest, NearlyFullUnionsFit) {
   }
 }
 
-// What a filter of any kind says of another one.
+// What can_merge says, for any kinds of filters.
 template <class Into, class Other>
 void expect_can_merge(const Into& into, const Other& other) {
   std::string why = "as before";
@@ -251,7 +251,7 @@ TEST(Merge, DifferentFiltersAreRefused) {
     EXPECT_TRUE(into.insert("kept"));
     expect_refused<std::invalid_argument>(into, other, sentence);
     EXPECT_TRUE(into.may_contain("kept"));
-    // Whoever asks first learns the same, whatever kind of filter is asked.
+    // can_merge gives the same reason, for every kind of filter.
     expect_cannot_merge(into, other, sentence);
     expect_can_merge(into, into);
     const ConcurrentFilter shared(std::move(into));

@@ -82,7 +82,7 @@ TEST_P(ModelTest, RandomOperations) {
   EXPECT_EQ(checked.filter().size(), 0u);
 }
 
-TEST_P(ModelTest, CopiesStopAndHarmNobody) {
+TEST_P(ModelTest, CopiesStopAndHarmNoOtherKey) {
   std::mt19937_64 random(std::get<1>(GetParam()));
   CheckedFilter checked(options());
   const auto lanes = static_cast<unsigned>(checked.filter().bits() == 16 ? 5 : 4);

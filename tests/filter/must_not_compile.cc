@@ -1,6 +1,6 @@
-// Misuse that the compiler catches. Each line with the mark `NO:` is refused, with a message that
-// has the words behind the mark in it (a regular expression); everything else compiles.
-// must_not_compile_test.py sees to it; no program is made of this.
+// Misuse that the compiler catches. Each line with the mark `NO:` is refused with a message that
+// matches the regular expression after the mark; everything else compiles. must_not_compile_test.py
+// checks this; no program is built from this file.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 """Compiles must_not_compile.cc: every marked line is refused, and nothing else is.
 
-CXX and INCLUDE are given in the environment by tests/filter/CMakeLists.txt.
+tests/filter/CMakeLists.txt sets CXX and INCLUDE in the environment.
 """
 
 import os

@@ -105,7 +105,7 @@ TEST(Sizing, BadOptionsAreRefused) {
   expect_refused({.capacity = 1, .max_capacity = (std::uint64_t{1} << 53) + 1}, "max_capacity");
 }
 
-TEST(Sizing, GrowthThatCannotBeHadIsRefused) {
+TEST(Sizing, ImpossibleGrowthIsRefused) {
   const auto options = [](std::uint64_t times, double fpr, int bits) {
     return Options{.capacity = 1000, .fpr = fpr, .bits = bits, .max_capacity = 1000 * times};
   };
@@ -168,12 +168,12 @@ TEST(Sizing, GrowthReachesMaxCapacity) {
   }
 }
 
-// What safe_keys promises of grown filters, filled many times.
+// What safe_keys promises for grown filters, filled many times.
 TEST(Sizing, SafeKeysAfterGrowth) {
   for (const int bits : {8, 12, 16}) {
     for (const std::uint64_t bases : {1u, 2u, 5u, 16u, 60u, 300u}) {
       for (const std::uint32_t growth : {1u, 2u, 4u, 7u}) {
-        // As far as keys that look the same do not count.
+        // Leaving aside keys that look the same.
         if (growth > (bits == 8 ? 1u : bits == 12 ? 4u : 7u)) continue;
         const Geometry geometry{bases, growth};
         const std::uint64_t keys = safe_keys(bits, geometry);
@@ -232,11 +232,11 @@ TEST(Sizing, RateHoldsAtMaxCapacity) {
   }
 }
 
-TEST(Sizing, MemoryThatCannotBeHadIsBadAlloc) {
+TEST(Sizing, RefusedMemoryIsBadAlloc) {
   EXPECT_THROW(Filter({.capacity = std::uint64_t{1} << 44}), std::bad_alloc);
 }
 
-TEST(Sizing, FilterTellsOfItself) {
+TEST(Sizing, FilterDescribesItself) {
   Filter filter({.capacity = 1000, .fpr = 0.02, .seed = 99});
   EXPECT_EQ(filter.seed(), 99u);
   EXPECT_EQ(filter.size(), 0u);

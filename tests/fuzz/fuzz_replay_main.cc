@@ -1,4 +1,4 @@
-// Runs a fuzz target over kept inputs, in builds without libFuzzer.
+// Runs a fuzz target on stored inputs, in builds without libFuzzer.
 //
 //   fuzz_from_bytes FILE_OR_FOLDER...
 //

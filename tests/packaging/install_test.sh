@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs nestline into empty folders and uses it from there as a stranger would.
+# Installs nestline into empty folders and uses it from there as another project would.
 #
 #   install_test.sh CMAKE COMPILER SOURCE BUILD VERSION
 #

@@ -188,7 +188,7 @@ TEST(Build, GrowsForItsKeys) {
         expect_built(filter, keys.first(count));
         EXPECT_EQ(filter.memory_bytes(), plain.memory_bytes());
         EXPECT_EQ(filter.capacity(), plain.capacity());
-        // It has grown before its first key came, so its marks are lower if anything.
+        // It grew before its first key was inserted, so its marks are lower if anything.
         EXPECT_LE(filter.expected_fpr(), 1.02 * plain.expected_fpr());
       });
     }

@@ -19,7 +19,7 @@ namespace nestline::test {
 
 using KeyTypes = testing::Types<std::uint64_t, Hash, std::string_view>;
 
-// Calls `work` in an arena of so many threads, which may be more than there are cores.
+// Calls `work` in an arena of this many threads, which may be more than there are cores.
 template <typename Work>
 void with_threads(int threads, Work&& work) {
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism,

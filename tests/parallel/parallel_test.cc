@@ -1,6 +1,6 @@
-// The split forms against the batches of the filters themselves: numbers of keys around a piece,
-// numbers of threads, kinds of keys and of filters; inside an arena of one thread, cancelled,
-// beside a task that throws; and spans of wrong length.
+// The parallel forms, compared with the batches of the filters themselves: numbers of keys around a
+// piece, numbers of threads, kinds of keys and of filters; inside an arena of one thread,
+// cancelled, beside a task that throws; and spans of wrong length.
 #include "nestline/parallel.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ template <typename Key>
 class ParallelTest : public IoTest {};
 TYPED_TEST_SUITE(ParallelTest, KeyTypes);
 
-// What the sequential filter says, of all lengths.
+// The answers of the sequential filter, for all lengths.
 struct Expected {
   std::vector<std::uint8_t> bytes;
   std::vector<std::uint32_t> positions;
@@ -64,7 +64,7 @@ void expect_answers(const AnyFilter& filter, KeySpan keys, const Expected& expec
                           [](std::uint32_t position) { return position == 99; }));
 }
 
-TYPED_TEST(ParallelTest, QuestionsToEachFilter) {
+TYPED_TEST(ParallelTest, LookupsInEachFilter) {
   const Keys<TypeParam> keys(kMost);
   for (const int bits : {8, 12, 16}) {
     Filter filter = sample_filter(keys.all(), bits);

@@ -126,8 +126,8 @@ TEST(Hash, MixerAvalanches) {
   EXPECT_NEAR(square_sum / 4096, 1, 0.15);
 }
 
-// Keys that users really pass: counters, strides, pointers, high bits only. The parts that a place
-// is made of must be even: chi-squared over 256 values, within six deviations.
+// Keys that users really pass: counters, strides, pointers, high bits only. The parts that make up
+// a place must be even: chi-squared over 256 values, within six deviations.
 TEST(Hash, RegularKeysSpreadEvenly) {
   const MixSecrets secrets = derive_secrets(3);
   for (const std::uint64_t stride :

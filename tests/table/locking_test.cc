@@ -1,5 +1,5 @@
 // What a hold leaves in the headers: a new version in each block that it changed, and nothing in
-// those that it did not. And what readers that take locks (locking.h, R4) take.
+// the others. And which locks readers take when they lock (locking.h, R4).
 //
 // Linked with nestline_hooked: a call at a hook acts as a writer that disturbs the reader.
 #include "lib/table/locking.h"
@@ -101,8 +101,8 @@ TYPED_TEST(LockingTest, WhatChangesNothingLeavesTheHeaders) {
   EXPECT_EQ(this->headers(), late);
 }
 
-// Gives a block a new version whenever the reader is about to compare headers, as a writer that is
-// always in the way would; and notes what is locked when a lock has been taken.
+// Gives a block a new version whenever the reader is about to compare headers, as a writer would
+// that is always in the way. Records what is locked when a lock has been taken.
 struct Nuisance {
   static inline Block* blocks = nullptr;
   static inline std::uint64_t block = 0;

@@ -23,7 +23,7 @@ def row(name, **values):
 
 
 class Names(unittest.TestCase):
-    def test_those_of_old_commits(self):
+    def test_names_in_old_commits(self):
         for old, today in (
             ("may_contain/batch/absent/bits:8/256KiB/manual_time",
              "may_contain/batch/hits:0/load:95/bits:8/bytes:256KiB/manual_time"),

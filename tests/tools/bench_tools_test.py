@@ -90,7 +90,7 @@ class Statistics(unittest.TestCase):
         self.assertEqual(signed_rank.two_sided([2, 3, 4], centre=1), 2 / 8)
         # Ties: three equal sizes, of which one is negative; 1 + 3 of 8 choices have as much.
         self.assertEqual(signed_rank.one_sided([1, 1, -1]), (7 / 8, 4 / 8))
-        # What equals the centre says nothing.
+        # Differences equal to the centre do not count.
         self.assertEqual(signed_rank.two_sided([0, 0, 1, 2, 3]), 2 / 8)
         self.assertEqual(signed_rank.two_sided([0, 0]), 1)
 

@@ -1,8 +1,8 @@
-// RedisBloom's cuckoo filter as a model for tests: what its users' data look like when they come.
+// RedisBloom's cuckoo filter as a model for tests: it makes data as users of RedisBloom have them.
 //
-// Written for being read, not for speed, and without a line of what it tests: the hash is the one
-// that libstdc++ brings, which is MurmurHash64A too. It adds, which ours does not, so that tests
-// have tables to load; and it counts, erases and compacts, to compare.
+// Written to be read, not for speed, and independent of the code that it tests: the hash is the one
+// in libstdc++, which is MurmurHash64A too. It adds items, so that tests have tables to load, and
+// it counts, erases and compacts, so that tests can compare.
 #ifndef NESTLINE_TESTS_REDIS_REDISBLOOM_REDISBLOOM_MODEL_H_
 #define NESTLINE_TESTS_REDIS_REDISBLOOM_REDISBLOOM_MODEL_H_
 
@@ -105,7 +105,7 @@ class RedisBloomModel {
     return {items_, buckets_, deletes_, tables_.size(), bucket_size_, max_iterations_, expansion_};
   }
   [[nodiscard]] const std::vector<Table>& tables() const { return tables_; }
-  // What RedisBloom's CF.INFO calls Size.
+  // The Size of RedisBloom's CF.INFO.
   [[nodiscard]] std::uint64_t told_size() const {
     std::uint64_t size = 40 + 16 * tables_.size();
     for (const Table& table : tables_) size += table.size();

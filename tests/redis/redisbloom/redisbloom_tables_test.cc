@@ -1,4 +1,4 @@
-// RedisBloom's tables: every answer and every byte after every change as the model has it, and
+// RedisBloom's tables: after every change, every answer and every byte are the model's. Also tests
 // headers that must be refused.
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 
@@ -75,7 +75,7 @@ TEST(RedisBloomModel, GrowsAsRedisBloomDoes) {
   EXPECT_EQ(one.loaded().count(murmur_hash64a("item", 0)), 2U);
 }
 
-TEST(RedisBloomTables, AnswerCountEraseAndCompactAsTheModel) {
+TEST(RedisBloomTables, AnswerCountEraseAndCompactAsTheModelDoes) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -106,7 +106,7 @@ TEST(RedisBloomTables, AnswerCountEraseAndCompactAsTheModel) {
   }
 }
 
-TEST(RedisBloomTables, AddAsTheModel) {
+TEST(RedisBloomTables, AddAsTheModelDoes) {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -143,7 +143,7 @@ TEST(RedisBloomTables, AddAsTheModel) {
     }
     EXPECT_EQ(tables.taken(), taken);
     EXPECT_EQ(tables.taken(), tables.header().items);
-    // Erased as long as slots_of says so, and no longer.
+    // Can be erased as often as slots_of says, and no more.
     for (std::uint32_t i = 0; i < range; ++i) {
       const std::uint64_t hash = murmur_hash64a(std::to_string(i), 0);
       while (tables.slots_of(hash) != 0) ASSERT_TRUE(tables.erase(hash));
@@ -206,7 +206,7 @@ TEST(RedisBloomHeader, RefusesWhatIsOutOfRange) {
   EXPECT_TRUE(is_valid({0, std::uint64_t{1} << 55, 0, 65535, 1, 1, 1}));
 }
 
-TEST(RedisBloomHeader, AbsurdSizesAskForNoMemory) {
+TEST(RedisBloomHeader, AbsurdSizesTakeNoMemory) {
   const RedisBloomHeader header{0, std::uint64_t{1} << 55, 0, 1, 255, 20, 1};
   EXPECT_THROW(RedisBloomTables{header}, std::bad_alloc);
   RedisBloomTables tables = RedisBloomTables::begin(header);
@@ -238,7 +238,7 @@ TEST(RedisBloomTables, LoadRefusesWhatLiesOutside) {
   EXPECT_FALSE(tables.append_clear());
 }
 
-// Or nothing that is saved then could be loaded again.
+// Otherwise what is saved could not be loaded again.
 TEST(RedisBloomTables, NeverCountMoreItemsThanSlots) {
   RedisBloomTables tables({16, 4, 0, 2, 2, 20, 1});  // the slots have not come
   tables.compact(true);

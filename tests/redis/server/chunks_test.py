@@ -1,4 +1,4 @@
-"""CF.SCANDUMP and CF.LOADCHUNK: round trips, errors to the letter, hostile pieces."""
+"""CF.SCANDUMP and CF.LOADCHUNK: round trips, exact error texts, hostile pieces."""
 
 import random
 import struct
@@ -31,7 +31,7 @@ def murmur(data, seed=0):
 
 
 def redisbloom_filter(wanted, buckets, bucket_size=2):
-    """(header, slots) of a RedisBloom filter of one table with room enough that nobody moves."""
+    """(header, slots) of a RedisBloom filter of one table with so much room that no item moves."""
     slots = bytearray(buckets * bucket_size)
     for item in wanted:
         h = murmur(item.encode())

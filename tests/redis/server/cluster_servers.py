@@ -50,7 +50,7 @@ class Cluster:
                 settings = {
                     "cluster-enabled": "yes",
                     "cluster-port": str(free_port()),
-                    # Long, so that nobody is taken for dead only because the machine is busy.
+                    # Long, so that no server is taken for dead only because the machine is busy.
                     "cluster-node-timeout": "60000",
                     # A replica is a candidate however long its link has been down.
                     "cluster-replica-validity-factor": "0",
@@ -80,7 +80,7 @@ class Cluster:
         return [server for server in self.servers if server.is_alive()]
 
     def wait_until_ok(self):
-        """Until all that live see all slots served, by the same ones, and replicas have their copy."""
+        """Waits until all live servers see all slots served and replicas have their copy."""
         wait_until(self.is_ok, "the cluster is ok", 3 * PATIENCE)
 
     def is_ok(self):
@@ -129,8 +129,8 @@ def role(server):
 
 
 class Client:
-    """Sends commands to whoever has the slot of their key; follows MOVED and ASK, and tries again
-    while a slot moves or a server is gone. So a command may be executed more than once."""
+    """Sends commands to the server that has the slot of their key. Follows MOVED and ASK, and tries
+    again while a slot moves or a server is gone, so a command may be executed more than once."""
 
     def __init__(self, ports):
         self.ports = ports
@@ -154,8 +154,9 @@ class Client:
             connection.close()
 
     def call(self, *arguments, wait=None):
-        """The reply to a command whose key is its first argument. With `wait`, (replicas,
-        milliseconds) of WAIT behind it on the same connection: the pair of both replies."""
+        """The reply to a command whose key is its first argument. `wait` is (replicas,
+        milliseconds) for a WAIT after it on the same connection; the result is then the pair of
+        both replies."""
         slot = slot_of(arguments[1])
         deadline = time.monotonic() + 2 * PATIENCE
         attempt = 0

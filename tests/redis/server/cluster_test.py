@@ -60,7 +60,7 @@ class Writers:
             self.errors.append(error)
 
     def wait_for_more(self, least):
-        """Until each key has had so many more additions."""
+        """Waits until each key has had this many more additions."""
         wanted = {key: count + least for key, count in self.sent.items()}
         wait_until(
             lambda: self.errors or all(self.sent[key] >= count for key, count in wanted.items()),
@@ -116,7 +116,7 @@ class ClusterTest(unittest.TestCase):
                     if server is not owner:
                         moved = f"MOVED {slot_of(key)} 127.0.0.1:{owner.port}"
                         self.assertEqual(connection.call(*line), moved, line)
-        # A replica that may read answers what only reads, and nothing else.
+        # A replica that may read answers commands that only read, and no others.
         with Connection(self.cluster.replica_of(owner).port) as connection:
             self.assertEqual(connection.call("READONLY"), "OK")
             self.assertEqual(connection.call("CF.MEXISTS", key, "x"), [0])
@@ -165,7 +165,8 @@ class ClusterTest(unittest.TestCase):
         self.check_asked_slot(keys[0], target, source)
 
     def check_asked_slot(self, key, source, target):
-        """A slot by hand: one of its keys has moved, the other one has not, new ones go ahead."""
+        """Moves a slot by hand: one of its keys has moved, the other has not, new ones go to the
+        target."""
         tag = f"{{{key}}}"
         for name in ("a", "b"):
             self.assertEqual(self.client.call("CF.RESERVE", tag + name, 100, "SEED", 6), "OK")
@@ -208,7 +209,7 @@ class ClusterTest(unittest.TestCase):
                 self.assertEqual(server.call("CONFIG", "SET", "cluster-node-timeout", 3000), "OK")
             victim.kill()
             self.cluster.wait_until_ok()
-            # The heir has no replica: what goes to it is not acknowledged by one any more.
+            # The new primary has no replica, so no replica acknowledges its commands any more.
             writers.wait_for_more(2)
         finally:
             writers.stop()

@@ -1,4 +1,4 @@
-"""Every command: syntax, replies by both protocols, errors to the letter, limits."""
+"""Every command: syntax, replies in both protocols, exact error texts, limits."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Payloads of DUMP taken apart and put together, so that a test can hand RESTORE whatever it wants.
+"""Takes payloads of DUMP apart and puts them together, so that a test can give RESTORE anything.
 
 A payload of a module's value is the type 7, the module's number, then fields: ("number", n) or
 ("string", bytes), an end, the version of RDB and a CRC-64. Lengths take 1, 2, 5 or 9 bytes.
@@ -90,6 +90,6 @@ class Payload:
                 yield bytes([STRING]) + encode_length(len(value)) + value
 
     def wrap(self, content, checksum=True):
-        """Any content under a right checksum, or 0 in its place, which takes no time."""
+        """Any content with a right checksum, or with 0 in its place, which takes no time."""
         body = b"\x07" + encode_length(self.module) + content + self.version
         return body + struct.pack("<Q", crc64(body) if checksum else 0)

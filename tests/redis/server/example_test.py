@@ -1,4 +1,4 @@
-"""The Redis example of README.md, as a user types it, replies as expected.
+"""Checks that the Redis example of README.md, as a user types it, gets the expected replies.
 
 NESTLINE_REDIS_CLI names redis-cli.
 """

@@ -1,9 +1,9 @@
-"""Input that means harm: damaged chunks and payloads, absurd arguments, huge items, many copies.
+"""Hostile input: damaged chunks and payloads, absurd arguments, huge items, many copies.
 
-NESTLINE_HOSTILE_SECONDS (5) is how long the random parts take together, NESTLINE_REDIS_SEED (1) what
-they begin with. After each batch the server lives and answers, no command has computed for long, its
-memory has stayed small and its log tells of no crash. NESTLINE_HOSTILE_UNMEASURED=1, for servers
-that are slowed down by a wrapper, leaves time and memory out.
+NESTLINE_HOSTILE_SECONDS (5) is how long the random parts take together, NESTLINE_REDIS_SEED (1) is
+their seed. After each batch the server must be alive and answer, no command may have computed for
+long, its memory must be small and its log must show no crash. NESTLINE_HOSTILE_UNMEASURED=1 skips
+the checks of time and memory, for servers that a wrapper slows down.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ xxhash.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 
 
 def sealed(content):
-    """With the checksum that heads and pieces have at their end."""
+    """The bytes with the checksum that ends heads and pieces."""
     return content + struct.pack("<Q", xxhash.XXH3_64bits(content, len(content)))
 
 
@@ -47,7 +47,7 @@ class HostileTest(ModuleCase):
         "rdbcompression": "no", "sanitize-dump-payload": "no", "maxmemory": "1gb",
         "proto-max-bulk-len": "128mb",
     }  # fmt: skip
-    longest = 0, ()  # seconds of the command that has computed longest, and the command
+    longest = 0, ()  # seconds of the longest command, and the command
 
     def setUp(self):
         super().setUp()
@@ -58,7 +58,7 @@ class HostileTest(ModuleCase):
         self.check()
 
     def check(self):
-        """The server is as it should be, whatever it was sent."""
+        """Checks that the server is as it should be, whatever it was sent."""
         self.server.assert_alive()
         self.expect("PONG", "PING")
         log = self.server.log()
@@ -80,8 +80,8 @@ class HostileTest(ModuleCase):
         return reply
 
     def batches(self, share, is_enough=lambda: True):
-        """Until the share of the time is used up and `is_enough`, which has PATIENCE seconds more;
-        checks after each."""
+        """Repeats the work until its share of the time is used up and `is_enough` is true, which
+        may take PATIENCE seconds more. Checks the server after each repetition."""
         deadline = time.monotonic() + SECONDS * share
         while True:
             yield from range(25)
@@ -95,7 +95,7 @@ class HostileTest(ModuleCase):
         self.expect(len(keys), "UNLINK", *keys)
         self.server.wait_for_free()
 
-    # Values to begin with.
+    # Values to start from.
 
     def samples(self):
         """Names of keys: several generations, corrections, RedisBloom's, RedisBloom's with ours."""
@@ -139,10 +139,11 @@ class HostileTest(ModuleCase):
         return bytes(body) + (content[-8:] if is_ours else b"")
 
     def use(self, key):
-        """All that a client may do with what was taken; replies may be errors."""
+        """Everything that a client may do with an accepted value; replies may be errors."""
         self.call("CF.MEXISTS", key, *items("in", 50))
         self.call("CF.ADD", key, "new")
-        # A header may ask for much, which is not touched until slots come; reading it takes time.
+        # A header may claim much memory, which is not touched until slots arrive; reading it takes
+        # time.
         if self.call("CF.INFO", key)[1] > 1 << 26:
             self.unlink(key)
             return
@@ -151,7 +152,8 @@ class HostileTest(ModuleCase):
                      ("CF.MDEL", key, *items("in", 20)), ("CF.SCANDUMP", key, 0),
                      ("CF.SCANDUMP", key, self.chance.randrange(1, 9)), ("CF.INFO", key)):  # fmt: skip
             self.call(*line)
-        # What takes time by the size is tried with small ones only, also after a further filter.
+        # Commands whose time depends on the size are tried with small values only, also after
+        # growth.
         if self.call("CF.INFO", key)[1] < 1 << 22:
             self.call("CF.MERGE", "generations-2", key)
             self.call("COPY", key, "copied", "REPLACE")
@@ -186,13 +188,13 @@ class HostileTest(ModuleCase):
         self.assertGreater(taken, 0)
 
     def test_headers_that_ask_for_much(self):
-        """RedisBloom's header of 65535 filters, small ones and ones that are large together."""
+        """RedisBloom's header of 65535 filters: small ones, and ones that together are large."""
         for buckets in (1, 1 << 12, 1 << 17, 1 << 30, 1 << 50):
             header = struct.pack("<QQQQHHH", 5, buckets, 0, 65535, 2, 20, 1)
             reply = self.call("CF.LOADCHUNK", "a", 1, header)
             self.assertIn(reply, ("OK", "Couldn't create filter!"))
             if reply == "OK":
-                if buckets <= 1 << 12:  # a look into each of the filters; larger ones have more pages
+                if buckets <= 1 << 12:  # it reads each of the filters; larger ones have more pages
                     self.expect(0, "CF.EXISTS", "a", "x")
                 self.assertEqual(self.debug("a")["filters"], 65535)
                 self.assertGreaterEqual(self.info("a")["Size"], 65535 * 2 * buckets)
@@ -207,7 +209,7 @@ class HostileTest(ModuleCase):
         for _ in self.batches(0.4, lambda: refused > 0):
             payload = Payload(self.chance.choice(payloads), check=False)
             if self.chance.random() < 0.3:
-                # Of the bytes of the fields; not the type and the module in front of them.
+                # Only bytes of the fields, not the type and the module before them.
                 raw = b"".join(payload.encoded_fields()) + b"\0"
                 content = payload.wrap(self.damage(raw), checksum=False)
             else:

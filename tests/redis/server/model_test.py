@@ -1,8 +1,8 @@
 """Random operations in pipelines against exact multisets: no item in a filter is ever missed.
 
 NESTLINE_REDIS_OPERATIONS (200000) sets how many; a million takes about 20 seconds. The seed is
-fixed, NESTLINE_REDIS_SEED changes it. Two restarts, one of them after kill -9, come in between, and
-compactions that unite filters.
+fixed; NESTLINE_REDIS_SEED changes it. In between there are compactions that unite filters and two
+restarts, one of them after kill -9.
 """
 
 import collections
@@ -76,7 +76,7 @@ class ModelTest(ModuleCase):
         return f"item-{self.fresh}"
 
     def operation(self, key):
-        """(command, check of its reply); the model is changed here already."""
+        """(command, check of its reply); the model is changed here, before the reply."""
         model = self.models[key]
         dice = self.chance.random()
         grows = len(model.all) < 2000 or self.chance.random() < 0.52
@@ -110,7 +110,7 @@ class ModelTest(ModuleCase):
         return ("CF.COMPACT", key), lambda reply: reply == "OK"
 
     def adds_unless_present(self, model, item, had):
-        # Whether it was added is known with the reply only, so no copy is removed in this batch.
+        # Only the reply says whether it was added, so no copy is removed in this batch.
         def check(reply):
             if reply == 1:
                 model.add(item)
@@ -142,7 +142,7 @@ class ModelTest(ModuleCase):
         for key in KEYS:
             before = self.debug(key)["filters"]
             self.expect("OK", "CF.COMPACT", key)
-            # Empty ones have gone before.
+            # Empty ones are gone already.
             self.united += self.debug(key)["filters"] < before
 
     def test_random_operations(self):

@@ -1,4 +1,4 @@
-"""What the tests of the module share: one server for a class, connections of both protocols.
+"""What the tests of the module share: one server for each class, connections of both protocols.
 
 Run by ctest, or by hand: NESTLINE_REDIS_MODULE=build/dev/lib/nestline_redis.so \
     /usr/bin/python3 tests/redis/server/commands_test.py
@@ -33,7 +33,7 @@ class ModuleCase(unittest.TestCase):
         self.two.call("FLUSHALL")
 
     def connect(self):
-        """Again after a restart of the server."""
+        """Connects again after a restart of the server."""
         self.two = Connection(self.server.port)
         self.addCleanup(self.two.close)
         self.three = Connection(self.server.port, protocol=3)
@@ -44,7 +44,7 @@ class ModuleCase(unittest.TestCase):
         self.connect()
 
     def call(self, *arguments):
-        """By RESP2."""
+        """The reply to a command in RESP2."""
         return self.two.call(*arguments)
 
     def expect(self, reply, *arguments):

@@ -59,7 +59,7 @@ class LoadTest(unittest.TestCase):
 
     def test_refuses_beside_other_cf_commands(self):
         with Server() as server:
-            # The same module under a name of its own: nothing but the commands is in its way.
+            # The same module under another name, so that only the commands conflict.
             copy = server.path("other.so")
             with open(MODULE, "rb") as source:
                 content = source.read()
@@ -88,7 +88,7 @@ class LoadTest(unittest.TestCase):
             client.call("CF.ADD", "a", "x")
             self.assertIn(b"bktsize:8 buckets:2 ", client.call("CF.DEBUG", "a"))
 
-    def test_unload_is_refused_while_there_is_the_type(self):
+    def test_unload_is_refused_while_the_type_exists(self):
         with Server() as server, Connection(server.port) as client:
             self.assertIsInstance(client.call("MODULE", "UNLOAD", "nestline"), Error)
             self.assertEqual(client.call("PING"), Simple("PONG"))
@@ -190,7 +190,7 @@ class DescriptionTest(ModuleCase):
         self.expect([b"0", [b"a"]], "SCAN", 0, "TYPE", "MBbloomCF")
 
     def has_categories(self):
-        """Whether this server lets modules have them: Redis from 7.4 on."""
+        """Whether modules may add ACL categories on this server: Redis from 7.4 on."""
         return b"cuckoo" in self.call("ACL", "CAT")
 
     def test_acl_category(self):
@@ -236,7 +236,8 @@ class InfoTest(ModuleCase):
         return {name.removeprefix("nestline_"): int(value) for name, value in fields.items()}
 
     def change(self, *commands):
-        """What a field of the section has gained by the commands, for each that has."""
+        """By how much the commands have raised each field of the section, for those that
+        changed."""
         before = self.told()
         for command in commands:
             self.call(*command)
@@ -277,7 +278,7 @@ class InfoTest(ModuleCase):
         self.call("CONFIG", "SET", "nestline.cf-max-expansions", 1)
         self.addCleanup(self.call, "CONFIG", "SET", "nestline.cf-max-expansions", 32)
         items = [f"item-{i}" for i in range(20000)]
-        # A payload is compressed; of a random seed the flip might leave the same bytes in there.
+        # A payload is compressed, so with a random seed the flip might leave its content the same.
         self.call("CF.RESERVE", "a", 1024, "SEED", 1)
         gained = self.change(("CF.INSERT", "a", "ITEMS", *items))
         self.assertEqual(gained["items_added"] + gained["stopped_by_max_expansions"], 20000)

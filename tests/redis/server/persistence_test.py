@@ -1,4 +1,4 @@
-"""What survives: RDB, append-only files, DUMP and RESTORE, COPY; and what the server is told."""
+"""What survives RDB, append-only files, DUMP and RESTORE, COPY; and memory, events and WATCH."""
 
 import unittest
 
@@ -72,8 +72,8 @@ class PersistenceTest(ModuleCase):
         payload = self.call("DUMP", "a")
         cut = payload[:40] + payload[50:]
         self.assertIsInstance(self.call("RESTORE", "b", 0, cut), Error)
-        # The checksum of DUMP itself is not asked for an AOF or a primary: no value of ours may
-        # rely on it. 0 for it is accepted where sanitize is off (Redis before 7.0 wrote none).
+        # An AOF or a primary has no checksum of DUMP, so no value may rely on it. A checksum of 0
+        # is accepted where sanitize is off (Redis before 7.0 wrote none).
         self.server.assert_alive()
 
     def test_memory_is_the_servers(self):
@@ -87,7 +87,7 @@ class PersistenceTest(ModuleCase):
         size = self.info("a")["Size"]
         self.assertGreater(size, 12000000)
         grown = used() - before
-        # Buffers of connections come and go meanwhile.
+        # Buffers of connections come and go in between.
         self.assertTrue(size * 0.99 <= grown <= size * 1.26, (size, grown))
         self.call("UNLINK", "a")
         wait_until(lambda: used() - before < 1000000, "the filter's memory is back")
@@ -151,7 +151,7 @@ class AppendOnlyTest(ModuleCase):
         self.assertEqual(self.debug("empty")["bktsize"], 3)
 
     def test_stopped_by_the_limit(self):
-        """What cf-max-expansions refused is not added by a replay that does not know the limit."""
+        """Items that cf-max-expansions refused are not added by a replay without that limit."""
         self.call("CONFIG", "SET", "nestline.cf-max-expansions", 1)
         self.call("CF.RESERVE", "a", 100, "ERROR", "0.0002", "EXPANSION", 1)
         refused = 0
@@ -164,7 +164,7 @@ class AppendOnlyTest(ModuleCase):
         self.assertEqual(self.call("DEBUG", "DIGEST"), digest)
 
     def test_kill_while_writing(self):
-        """Nothing that was acknowledged is lost."""
+        """No acknowledged command is lost."""
         rounds = 3
         for number in range(rounds):
             acknowledged = []
@@ -173,7 +173,7 @@ class AppendOnlyTest(ModuleCase):
                 replies = self.two.pipeline([("CF.ADD", "a", item) for item in part])
                 self.assertEqual(replies, [1] * len(part))
                 acknowledged += part
-            # A pipeline is on its way when the end comes.
+            # A pipeline is on its way when the server is killed.
             self.two.socket.sendall(b"*3\r\n$6\r\nCF.ADD\r\n$1\r\na\r\n$1\r\nx\r\n" * 500)
             self.server.kill()
             self.server.start()

@@ -54,7 +54,7 @@ def commands(stream):
 
 
 class RecordedPrimary:
-    """Sends replicas a first copy and what is given to send(), as a primary does."""
+    """Sends replicas a first copy and whatever is given to send(), as a primary does."""
 
     def __init__(self, rdb):
         self.rdb = rdb
@@ -128,7 +128,7 @@ class ReplayCase(unittest.TestCase):
 
     def assert_as_recorded(self, server, keys=None):
         with Connection(server.port) as client:
-            # What INSERT did not find room for in `q` is kept here, beside the same tables.
+            # Items for which INSERT found no room in `q` are kept here, beside the same tables.
             flat = client.call("CF.INFO", "q")
             told = flat[flat.index("Items in RedisBloom filters") + 1]
             self.assertIn(f" items:{told} ", self.expected["q"]["debug"])
@@ -163,12 +163,12 @@ class AppendOnlyFileTest(ReplayCase):
         self.assert_none_lost(server)
         self.assert_as_recorded(server, ["made", "options"])
 
-    def test_behind_an_rdb_preamble(self):
+    def test_after_an_rdb_preamble(self):
         server = self.load_aof(self.rdb + self.stream)
         self.assert_none_lost(server)
         self.assert_as_recorded(server)
 
-    def test_goes_on_here(self):
+    def test_continues_here(self):
         """Items of clients go beside the tables, also after every kind of restart."""
         server = self.load_aof(self.stream)
         with Connection(server.port) as client:
@@ -193,7 +193,8 @@ class AppendOnlyFileTest(ReplayCase):
         self.assert_none_lost(server)
 
     def test_beyond_the_capacity(self):
-        """Whatever says that an item was taken is believed, also where there is no place for it."""
+        """A command that says that an item was taken is believed, even if there is no place for
+        it."""
         ours = [encode("CF.RESERVE", "ours", 100, "EXPANSION", 0, "SEED", 7)]
         theirs = [encode("CF.RESERVE", "theirs", 100, "EXPANSION", 0)]
         for key, lines in (("ours", ours), ("theirs", theirs)):
@@ -216,7 +217,7 @@ class LiveReplicaTest(ReplayCase):
         options = {"replicaof": f"127.0.0.1 {primary.port}", "appendonly": "yes"}
         replica = self.server(options)
         replica.wait_for_link()
-        # One that follows the replica sees the same stream.
+        # A replica of the replica sees the same stream.
         second = Server.replica_of(replica)
         self.addCleanup(second.remove)
         half = self.stream.index(b"*", len(self.stream) // 2)
@@ -228,7 +229,7 @@ class LiveReplicaTest(ReplayCase):
         second.wait_for_offset(replica)
         self.assert_as_recorded(second)
 
-        # The old server is left; clients come here.
+        # Clients leave the old server and come here.
         self.assertEqual(replica.call("REPLICAOF", "NO", "ONE"), OK)
         with Connection(replica.port) as client:
             reply = client.call("CF.INSERT", "grown", "ITEMS", *items("new", 3000))
@@ -239,7 +240,7 @@ class LiveReplicaTest(ReplayCase):
             second.wait_for_offset(replica)
             digest = client.call("DEBUG", "DIGEST")
         self.assertEqual(second.call("DEBUG", "DIGEST"), digest)
-        # Its append-only file has both lives in it.
+        # Its append-only file has both parts of its life.
         replica.options.pop("replicaof")
         replica.restart(save=False)
         self.assertEqual(replica.call("DEBUG", "DIGEST"), digest)

@@ -1,4 +1,4 @@
-"""Replicas: the same bytes as the primary's, however they came by them.
+"""Replicas have the same bytes as the primary, however they got them.
 
 NESTLINE_REDIS_STREAM (1000) is how many commands each part of a test sends.
 """
@@ -14,7 +14,8 @@ from stream import KEYS, MERGED, Stream
 
 COMMANDS = int(os.environ.get("NESTLINE_REDIS_STREAM", "1000"))
 
-# What a primary must not be told by a replica's own configuration, as far as one can get from it.
+# The configuration of the replicas, which differs from the primary's as much as possible and must
+# not matter.
 PRIMARY = ("cf-bucket-size", 4, "cf-initial-size", 60, "cf-expansion-factor", 2, "cf-max-expansions", 5)
 OTHER = ("cf-bucket-size", 8, "cf-initial-size", 99999, "cf-max-iterations", 7,
          "cf-expansion-factor", 0, "cf-max-expansions", 1)  # fmt: skip
@@ -37,7 +38,7 @@ class ReplicaTest(unittest.TestCase):
         return stream
 
     def assert_same(self, primary, *replicas):
-        """Every key and every byte of it, and that there is something."""
+        """Compares every key and every byte of it, and checks that there are some."""
         with Connection(primary.port) as client:
             for replica in replicas:
                 replica.wait_for_offset(primary)
@@ -63,7 +64,7 @@ class ReplicaTest(unittest.TestCase):
             with Connection(primary.port) as client:
                 self.assertEqual(client.call("WAIT", 1, 0), 1)
             self.assert_same(primary, replica)
-        # Chance may leave out what takes a filter of many generations.
+        # Random commands may leave out those that need a filter of many generations.
         for _ in range(300):
             if stream.done["unite"]:
                 break
@@ -73,7 +74,7 @@ class ReplicaTest(unittest.TestCase):
         stream.settle()
         self.assert_same(primary, replica)
 
-        # A link that is cut while commands go on is taken up where it was.
+        # If a link is cut while commands go on, replication continues where it was.
         full = primary.information("stats")["sync_full"]
         taken_up = lambda: int(primary.information("stats")["sync_partial_ok"])  # noqa: E731
         for _ in range(3):
@@ -100,7 +101,7 @@ class ReplicaTest(unittest.TestCase):
         primary.call("CONFIG", "SET", "repl-diskless-sync", "no")
         replicas.append(self.replica(primary, arguments=OTHER))
         self.assertIn("for SYNC with target: disk", primary.log())
-        # One that follows a replica.
+        # A replica of a replica.
         replicas.append(self.replica(replicas[0], arguments=OTHER))
         stream.settle()
         self.assert_same(primary, *replicas)
@@ -138,7 +139,7 @@ class ReplicaTest(unittest.TestCase):
         self.assert_same(replica, primary)
 
     def test_copied_while_loading(self):
-        """A replica that comes between two pieces takes the others as the primary does."""
+        """A replica that joins between two pieces takes the other pieces as the primary does."""
         primary = self.server()
         with Connection(primary.port) as client:
             client.call("CF.RESERVE", "from", 500, "ERROR", "0.001", "EXPANSION", 2)
@@ -166,7 +167,7 @@ class ReplicaTest(unittest.TestCase):
                 self.assertEqual(found.count(1), 20000)
 
     def test_evicted_and_refused(self):
-        """maxmemory of the primary: what it evicts goes, what it refuses never comes."""
+        """maxmemory of the primary: replicas lose what it evicts and never get what it refuses."""
         primary = self.server({"maxmemory": "6mb", "maxmemory-policy": "allkeys-random"})
         replica = self.replica(primary, {"replica-ignore-maxmemory": "yes"}, arguments=OTHER)
         stream = self.stream(primary, 4)

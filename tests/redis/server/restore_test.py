@@ -1,4 +1,4 @@
-"""RESTORE of payloads that are RedisBloom's, ours, damaged or hostile."""
+"""RESTORE of payloads from RedisBloom, of our own, damaged or hostile."""
 
 import random
 import struct
@@ -26,7 +26,7 @@ class RestoreTest(ModuleCase):
     options = {"rdbcompression": "no", "sanitize-dump-payload": "no"}
 
     def redisbloom_payload(self):
-        """That of a RedisBloom filter with 600 items, put together here."""
+        """The payload of a RedisBloom filter with 600 items, put together here."""
         header, slots = redisbloom_filter(items("old", 600), 8192)
         self.call("CF.ADD", "any", "x")
         payload = Payload(self.call("DUMP", "any"))
@@ -116,8 +116,8 @@ class RestoreTest(ModuleCase):
                     continue
                 payload.fields[field] = ("number", value)
                 reply = self.restore(payload, "c")
-                # Items, deletes, iterations and the expansion of one table may be any that are in
-                # their range; the others have to fit to the slots.
+                # Items, deletes, iterations and the expansion of one table may have any value in
+                # their range; the other fields have to match the slots.
                 if field in (0, 1, 4, 7):
                     self.assertEqual(reply, BAD, (field, value))
                 else:
@@ -168,8 +168,8 @@ class RestoreTest(ModuleCase):
             self.assertIsInstance(self.restore(payload.wrap(raw), "c"), Error)
         self.server.assert_alive()
 
-    def test_promises_of_much(self):
-        """A head that promises more than comes does not make the server ask for it."""
+    def test_claims_of_much_memory(self):
+        """A head that claims more than follows does not make the server allocate it."""
         used = int(self.server.information("memory")["used_memory_peak"])
         for tables in (1, 100, 65535):
             payload = self.redisbloom_payload()

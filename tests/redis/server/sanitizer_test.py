@@ -1,6 +1,6 @@
-"""The module in a server that is watched for errors of memory.
+"""Runs the module in a server under a tool that watches for memory errors.
 
-NESTLINE_REDIS_SANITIZER says by what:
+NESTLINE_REDIS_SANITIZER names the tool:
 
     valgrind   memcheck, of any build: also sees what the server does to memory that the module has
                freed, or the other way round. Errors count that have a function of nestline in their
@@ -9,9 +9,9 @@ NESTLINE_REDIS_SANITIZER says by what:
                of the server's allocator, so blocks of the module have guards around them. Any report
                counts, also of UndefinedBehaviorSanitizer.
 
-A stream of random commands with saving and loading again, then the programs that are named as
-arguments, each against watched servers. NESTLINE_REDIS_LIBASAN is the run time's file (what
-g++ -print-file-name=libasan.so says), NESTLINE_SANITIZER_STREAM (400) is the length of the stream.
+It runs a stream of random commands with saving and loading, then the programs that are named as
+arguments, each with watched servers. NESTLINE_REDIS_LIBASAN is the run time's file (what g++
+-print-file-name=libasan.so says), NESTLINE_SANITIZER_STREAM (400) is the length of the stream.
 """
 
 import glob
@@ -35,7 +35,8 @@ def wrapper():
     if KIND == "valgrind":
         return f"valgrind --quiet --error-limit=no --num-callers=30 --log-file={REPORTS}.%p"
     library = os.environ["NESTLINE_REDIS_LIBASAN"]
-    # The server keeps what it has at its end. Large allocations may fail, as without.
+    # The server does not free its memory at the end. Large allocations may fail, as they do without
+    # it.
     address = f"detect_leaks=0:allocator_may_return_null=1:log_path={REPORTS}"
     undefined = f"print_stacktrace=1:log_path={REPORTS}"
     return f"env LD_PRELOAD={library} ASAN_OPTIONS={address} UBSAN_OPTIONS={undefined}"
@@ -51,7 +52,7 @@ from stream import KEYS, MERGED, Stream  # noqa: E402
 
 
 def reports():
-    """Those of errors that are ours, from all servers so far."""
+    """Our own errors, from all servers so far."""
     found = []
     for name in sorted(glob.glob(REPORTS + "*")):
         with open(name, encoding="utf-8", errors="replace") as file:
@@ -59,7 +60,7 @@ def reports():
         if KIND == "address":
             found += [text] if text else []
             continue
-        # Entries are parted by lines that have nothing but the number of the process.
+        # Entries are separated by lines with only the number of the process.
         for entry in re.split(r"\n==\d+== \n", text):
             if "nestline" in entry:
                 found.append(entry)
@@ -82,7 +83,7 @@ class SanitizerTest(unittest.TestCase):
                 self.assertEqual(stream.call("DEBUG", "RELOAD"), "OK")
                 self.assertEqual(stream.call("DEBUG", "DIGEST"), digest)
             self.assertGreater(len(stream.done), 10)
-            # The stream has merged them until they have as many filters as they may.
+            # The stream has merged them until they have the most filters allowed.
             server.call("CONFIG", "SET", "nestline.cf-max-expansions", 1000)
             # Those with EXPANSION 0 have no room for it.
             merged = [key for key in MERGED if stream.works("CF.MERGE", key, key, key)]
@@ -102,8 +103,8 @@ class SanitizerTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout.decode(errors="replace")[-4000:])
         self.assert_clean()
 
-    def test_that_it_watches(self):
-        """The server's allocator is the one that tells of errors."""
+    def test_watching_works(self):
+        """The server's allocator is the one that reports errors."""
         with Server(OPTIONS) as server:
             with open(f"/proc/{server.process.pid}/maps", encoding="utf-8") as maps:
                 mapped = maps.read()

@@ -1,4 +1,4 @@
-"""Servers for tests: started on the loopback with the module, and ended again.
+"""Servers for tests, started on the loopback with the module.
 
     with Server(options={"appendonly": "yes"}) as server:
         client = server.client()
@@ -143,7 +143,7 @@ class Server:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
-                # Not somebody else who has taken the port.
+                # Make sure that no other program has taken the port.
                 if self.call("PING") == "PONG" and self.owns_port():
                     return True
             except OSError:
@@ -155,7 +155,7 @@ class Server:
         return int(self.information("server")["process_id"]) == self.process.pid
 
     def call(self, *arguments):
-        """The reply to one command, by a connection of its own, as resp.py shows replies."""
+        """The reply to one command on its own connection, as resp.py shows replies."""
         with Connection(self.port) as connection:
             return connection.call(*arguments)
 
@@ -213,14 +213,14 @@ class Server:
             raise ServerTrouble(f"the server died\n{self.log()[-8000:]}")
 
     def wait_for_link(self):
-        """Of a replica: until it is connected to its primary and has the data."""
+        """For a replica: waits until it is connected to its primary and has the data."""
         wait_until(
             lambda: self.information("replication").get("master_link_status") == "up",
             "the link is up",
         )
 
     def wait_for_offset(self, primary):
-        """Of a replica: until it has executed all that `primary` has sent by now."""
+        """For a replica: waits until it has executed everything that `primary` has sent by now."""
         wanted = int(primary.information("replication")["master_repl_offset"])
         wait_until(
             lambda: int(self.information("replication")["slave_repl_offset"]) >= wanted,
@@ -228,14 +228,14 @@ class Server:
         )
 
     def wait_for_free(self):
-        """Until the memory of all that UNLINK and the like have left to the background is free."""
+        """Waits until all memory that UNLINK and the like free in the background is free."""
         wait_until(
             lambda: self.information("memory")["lazyfree_pending_objects"] == "0",
             "nothing is left to be freed",
         )
 
     def processor_time(self):
-        """Seconds that the thread of the commands has computed; unlike a clock, not what others do."""
+        """Processor seconds of the thread that executes commands; other programs do not count."""
         pid = self.process.pid
         with open(f"/proc/{pid}/task/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()

@@ -1,12 +1,12 @@
-"""A stream of random commands of every kind for a server whose copies are to stay the same.
+"""A stream of random commands of every kind for a server whose copies must stay the same.
 
     stream = Stream(port, seed=1)
     stream.run(2000)        # sends so many, and reads the replies
     stream.settle()         # no key expires any more
     stream.done             # how often each kind changed something
 
-Only what is told to a replica matters here, so items are deleted that never were in, and keys have
-whatever the commands before have made of them. Nothing depends on time but when keys expire.
+Only what a replica is told matters here, so the commands may delete items that were never added,
+and keys hold whatever earlier commands have left. Nothing but the expiry of keys depends on time.
 """
 
 import collections
@@ -43,7 +43,7 @@ class Stream:
         self.connection.close()
 
     def reconnect(self, port):
-        """Goes on with another server."""
+        """Continues with another server."""
         self.close()
         self.connection = Connection(port)
 
@@ -54,7 +54,8 @@ class Stream:
                 self.done[kind.__name__] += 1
 
     def settle(self):
-        """Until all keys that were to expire have done so: the primary tells it when they are asked."""
+        """Waits until all keys that should expire have expired: reading them makes the primary say
+        so."""
         keys = KEYS + MERGED
         wait_until(lambda: all(self.call("PTTL", key) < 0 for key in keys), "no key expires any more")
         self.call("EXISTS", *keys)
@@ -142,7 +143,7 @@ class Stream:
     def merge(self):
         keys = self.chance.choices(MERGED, k=self.chance.randrange(2, 5))
         works = self.works("CF.MERGE", *keys)
-        # What is merged into itself again and again falls into more and more filters.
+        # A key that is merged into itself again and again gets more and more filters.
         if self.filters(keys[0]) > 20:
             self.call("CF.CLEAR", keys[0])
         return works
@@ -171,7 +172,7 @@ class Stream:
         return self.load_pieces(self.pieces())
 
     def load_part(self):
-        """Some of the pieces, the rest never comes."""
+        """Loads some of the pieces; the rest never arrives."""
         return self.load_pieces(self.pieces()[:-1])
 
     def load_redisbloom(self):
@@ -199,7 +200,7 @@ class Stream:
             [("MULTI",), ("CF.ADD", key, item), ("CF.DEL", key, self.item()),
              ("CF.INSERTNX", key, "ITEMS", *self.items()), ("EXEC",)]
         )  # fmt: skip
-        # An error when the server has refused a command for want of memory.
+        # An error if the server has refused a command because it had no memory.
         return not isinstance(replies[-1], Error) and 1 in replies[-1][:2]
 
     def script(self):

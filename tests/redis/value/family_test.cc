@@ -1,6 +1,6 @@
-// Members of a family as one filter: against an exact multiset of hashes, with few blocks and
-// narrow fingerprints, so that look-alikes, keys away from home and keys that are each other's home
-// and alternate are many.
+// Tests that the members of a family are one filter, against an exact multiset of hashes. There are
+// few blocks and narrow fingerprints, so that many keys look alike, are away from home, or have
+// each other's home as alternate.
 #include "lib/redis/value/family.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ struct Family {
   }
 };
 
-TEST(Family, IsOneFilterToErasesAndUnions) {
+TEST(Family, IsOneFilterForErasesAndUnions) {
   for (const int bits : {8, 12, 16}) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       SCOPED_TRACE(testing::Message() << bits << " bits, seed " << seed);
@@ -116,7 +116,7 @@ TEST(Family, CompactsIntoFewMembersThatAreNearlyFull) {
     EXPECT_LE(units_of(family.members), before);
     std::uint64_t room = 0;
     for (const Generation& each : family.members) room += each.filter().capacity();
-    // What has not doubled cannot be made smaller.
+    // A member that has not doubled cannot be made smaller.
     const std::uint64_t unit = capacity_of(16, 200, 0);
     EXPECT_LE(room, items * 8 / 7 + unit) << items;
     for (std::size_t i = 0; i + 1 < family.members.size(); ++i) {

@@ -1,10 +1,10 @@
-// Fuzz target: whatever pieces come, ImageReader, from_head and load_chunk refuse them or make a
-// value that works: it takes questions and changes, and gives an image that is read again.
+// Fuzz target: for any pieces, ImageReader, from_head and load_chunk refuse them or make a value
+// that works: lookups and changes succeed, and its image can be read again.
 //
-// A fuzzer finds no checksum, so they are made right. The input is cut into parts: a u16 with the
-// length, a byte with the way in, and that many bytes. The first part is a head without checksum
-// (the fields of image.h, the magic in place), the others contents of the pieces in order. Odd
-// ways put a part in as it is.
+// A fuzzer cannot find checksums, so they are made right here. The input is cut into parts: a u16
+// with the length, a byte that says how the part is used, and that many bytes. The first part is a
+// head without checksum (the fields of image.h, including the magic), the others are the contents
+// of the pieces in order. If the byte is odd, the part is used as it is.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace {
 using namespace nestline::redis;
 using Bytes = std::vector<std::byte>;
 
-// Memory that a fuzzer may have: values that ask for more are not filled.
+// Memory that the fuzzer may use: values that need more are not filled.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 22;
 
 void check(bool good) {
@@ -81,7 +81,7 @@ std::uint64_t bytes_of(const ImageHead& head) {
 bool is_small(const CuckooValue& value) { return value.memory_bytes() <= 2 * kMostBytes; }
 
 void use(CuckooValue& value) {
-  // Entries of a ledger may deny what is added; without any, what is added is found.
+  // Entries of a ledger may hide added items; without entries, added items are found.
   const bool is_plain = value.info().ledger_entries == 0;
   for (int i = 0; i < 40; ++i) {
     const std::string item = std::to_string(i % 25);

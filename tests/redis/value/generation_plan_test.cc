@@ -1,4 +1,4 @@
-// What is planned: bounds of settings, widths, and sums of rates that stay below the promise.
+// Plans: bounds of settings, widths, and sums of rates that stay below the promise.
 #include "lib/redis/value/generation_plan.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(GenerationPlan, SumsStayBelowThePromise) {
       EXPECT_GE(plan.bits, error == 0 ? 12 : 8);
       const Billionths rate = rate_when_full(plan.bits, plan.most_growth);
       if (used + rate > promise) {
-        // Only when the last width is all that is left, and nothing is wasted then.
+        // Only when the last width is all that is left; nothing is wasted then.
         EXPECT_EQ(plan.bits, 16);
         EXPECT_EQ(plan.most_growth, 0U);
         break;

@@ -1,4 +1,5 @@
-// Images: out and in again in both ways, every byte that is wrong refused, no memory for claims.
+// Images: they are written and read again in both ways; every wrong byte is refused, and claims
+// take no memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -98,7 +99,7 @@ TEST(Image, RoundTripsInBothWays) {
     EXPECT_EQ(by_pieces->digest(), value->digest());
     EXPECT_EQ(by_chunks->digest(), value->digest());
     EXPECT_EQ(by_pieces->deletes(), value->deletes());
-    // They go on alike.
+    // Both behave alike afterwards.
     for (const auto* each : {&value, &by_pieces, &by_chunks}) {
       for (std::uint64_t i = 0; i < 3000; ++i) (*each)->add(name(i * 7));
       for (std::uint64_t i = 0; i < 3000; ++i) (*each)->erase(name(i * 7));
@@ -180,7 +181,7 @@ TEST(Image, RefusesWhatIsMissingOrTooMuch) {
   EXPECT_EQ(read(both) == nullptr || one[1] == two[1], true);
 }
 
-TEST(Image, ClaimsAskForNoMemory) {
+TEST(Image, ClaimsTakeNoMemory) {
   ImageHead head;
   for (int i = 0; i < 1000; ++i) {
     head.generations.push_back({{16, 0, 0, std::uint64_t{1} << 40, 1, 0}, 0});
@@ -237,8 +238,8 @@ TEST(Image, RefusesHeadsOutOfRange) {
   });
 }
 
-// Numbers of generations come from the head, so the last one there is may be among them.
-TEST(Image, GenerationsBehindTheLastNumberTakeFreeOnes) {
+// Numbers of generations come from the head, so the last possible number may be among them.
+TEST(Image, GenerationsAfterTheLastNumberTakeFreeOnes) {
   constexpr std::uint32_t kLast = ~std::uint32_t{0};
   ImageHead head;
   head.settings.capacity = 100;
@@ -299,7 +300,7 @@ TEST(Image, RefusesPiecesOfAGenerationThatHasGrownSince) {
   EXPECT_TRUE(value->is_complete());
 }
 
-TEST(Image, AValueThatIsBeingLoadedGoesOnAsItsCopies) {
+TEST(Image, AValueThatIsBeingLoadedBehavesAsItsCopies) {
   const auto from = sample(3000);
   ASSERT_GE(from->generations(), 2U);
   const auto chunks = chunks_of(*from);
@@ -327,7 +328,7 @@ TEST(Image, AValueThatIsBeingLoadedGoesOnAsItsCopies) {
   }
 }
 
-TEST(Image, IteratorsBehindTheEndGiveNothing) {
+TEST(Image, IteratorsPastTheEndGiveNothing) {
   for (const auto& value : {sample(100), mixed_sample()}) {
     std::uint64_t last = 0;
     for (const Chunk& chunk : chunks_of(*value)) last = chunk.next;
@@ -341,7 +342,7 @@ TEST(Image, IteratorsBehindTheEndGiveNothing) {
   }
 }
 
-// What this thread has worked, the system's part left out.
+// Processor time of this thread, without the system's part.
 double worked_seconds() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);

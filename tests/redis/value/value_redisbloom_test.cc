@@ -17,7 +17,7 @@ namespace {
 
 std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
 
-// Its image read again; null when it is refused.
+// The value read from its image; null if the image is refused.
 std::unique_ptr<CuckooValue> reloaded(const CuckooValue& value) {
   ImageReader reader;
   for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
@@ -77,8 +77,8 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   RedisBloomModel model(1024, 2, 20, 1);
   for (std::uint64_t i = 0; i < 3000; ++i) model.add(name(i));
   const auto value = CuckooValue::from_tables(model.loaded(), 7);
-  // Within the tables RedisBloom's own deletes lose items of others, so here none is deleted there
-  // but those that only the tables show.
+  // In the tables, RedisBloom's own deletes lose other items, so the test deletes there only items
+  // that no generation shows.
   for (std::uint64_t i = 3000; i < 20'000; ++i) ASSERT_EQ(value->add(name(i)), Added::added);
   EXPECT_FALSE(value->is_redisbloom());
   EXPECT_EQ(value->items(), 20'000U);
@@ -148,7 +148,7 @@ TEST(RedisBloomValue, WorksBesideHugeEmptyTables) {
   EXPECT_LT(value->info().expected_fpr, 0.001);
 }
 
-// Its MurmurHash64A is 0, as that of the empty item.
+// Its MurmurHash64A is 0, like that of the empty item.
 const std::string kHashZero("\xe8\xcd\xd8\x2c\x3f\x75\xd0\xfb", 8);
 
 TEST(RedisBloomValue, KnowsItemsWhoseHashIsZero) {
@@ -173,7 +173,7 @@ TEST(RedisBloomValue, KnowsItemsWhoseHashIsZero) {
     EXPECT_EQ(value->add_unique(item), Added::present);
     EXPECT_EQ(value->add("beside"), Added::added);
     EXPECT_TRUE(ask(*value));
-    // One here and one there: which of them is erased stays open, also in an image.
+    // One copy in each: which of them was erased stays open, also in an image.
     EXPECT_EQ(value->add(item), Added::added);
     EXPECT_EQ(value->count(item), 2U);
     EXPECT_TRUE(value->erase(item));
@@ -322,8 +322,8 @@ TEST(RedisBloomValue, KeepsEveryCopyOfMixedValues) {
   }
 }
 
-// Generations that are united in the middle of changes, beside tables that show some of the same
-// items; and another value that is told of the same changes, from its image.
+// Generations are united in the middle of changes, beside tables that show some of the same items.
+// A second value, made from the image, gets the same changes.
 TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
   std::uint64_t united = 0;
   for (std::uint32_t seed = 0; seed < 6; ++seed) {
@@ -419,7 +419,7 @@ TEST(RedisBloomValue, TakesTheCorrectionsOfAMergedValue) {
   EXPECT_EQ(value->tables().taken(), 1U);
 }
 
-// A header that tells less than there is must not lose it.
+// A header that counts too few items must not lose any.
 TEST(RedisBloomValue, KeepsWhatTheHeaderDoesNotCount) {
   RedisBloomModel model(64, 2, 20, 1);
   for (std::uint64_t i = 0; i < 50; ++i) model.add(name(i));
@@ -457,7 +457,7 @@ TEST(RedisBloomValue, FollowsRedisBloomByteForByte) {
             }
             [[fallthrough]];
           default:
-            if (!model.add(item)) break;  // RedisBloom refuses it, and tells nobody
+            if (!model.add(item)) break;  // RedisBloom refuses it, and does not replicate that
             ASSERT_EQ(value->add_as_redisbloom(item, false), Added::added);
         }
         if (step % 1000 == 999) {
@@ -471,7 +471,7 @@ TEST(RedisBloomValue, FollowsRedisBloomByteForByte) {
   }
 }
 
-TEST(RedisBloomValue, LosesNothingThatItsTablesHaveNoPlaceFor) {
+TEST(RedisBloomValue, KeepsItemsThatItsTablesHaveNoPlaceFor) {
   const auto value = CuckooValue::create_as_redisbloom({64, 0, 2, 20, 0, 0});
   for (std::uint64_t i = 0; i < 200; ++i) {
     ASSERT_EQ(value->add_as_redisbloom(name(i), false), Added::added);

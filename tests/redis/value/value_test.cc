@@ -32,7 +32,7 @@ std::uint64_t total(const Multiset& model) {
   return copies;
 }
 
-// Every item of the model is found, by each of the three questions.
+// Every item of the model is found, by each of the three kinds of lookup.
 void expect_all(const CuckooValue& value, const Multiset& model) {
   std::vector<std::string_view> items;
   for (const auto& [item, count] : model) {
@@ -95,7 +95,7 @@ TEST(CuckooValue, KeepsEveryItemThroughGrowthDeletesAndCompaction) {
   }
 }
 
-// What is replaced again and again must not leave more and more behind.
+// Replacing items again and again must not leave more and more behind.
 TEST(CuckooValue, StaysSmallWhileItsContentIsReplaced) {
   auto value = make(100, 0.02);
   std::uint64_t oldest = 0;
@@ -142,7 +142,7 @@ TEST(CuckooValue, KeepsThePromisedRate) {
       value->exists(asked, found);
       const double rate = static_cast<double>(std::count(found.begin(), found.end(), 1)) / kAsked;
       const Info info = value->info();
-      // Four standard deviations of so many questions.
+      // Four standard deviations for this many lookups.
       const double noise = 4 * std::sqrt(info.promised_fpr / kAsked);
       EXPECT_LE(rate, info.promised_fpr + noise) << until;
       EXPECT_LE(info.expected_fpr, info.promised_fpr) << until;
@@ -233,7 +233,7 @@ TEST(CuckooValue, GoesBeyondItsCapacityWithoutLimits) {
   for (std::uint64_t i = 0; i < 5000; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
 }
 
-TEST(CuckooValue, GivesTheSameBytesOfTheSameOperations) {
+TEST(CuckooValue, GivesTheSameBytesForTheSameOperations) {
   const auto run = [](std::uint64_t compact_at) {
     auto value = make(50, 0.005, 2);
     Multiset model;
@@ -365,7 +365,7 @@ TEST(CuckooValue, CompactionUnitesGenerations) {
   EXPECT_EQ(value->info().ledger_entries, 0U);
 }
 
-TEST(CuckooValue, TellsItsFigures) {
+TEST(CuckooValue, ReportsItsFigures) {
   const auto value = make(10'000, 0, 3);
   value->add("item");
   Info info = value->info();
