@@ -112,8 +112,8 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
   constexpr std::chrono::milliseconds kQuiet(100);
   constexpr std::size_t kMost = std::size_t{1} << 25;
   const ConcurrentFilter& full = kept_filter(kLoad, bits, bytes);
-  std::vector<std::uint64_t> keys = questions(bytes, full.size(), 100);
-  const std::vector<std::uint64_t> absent = questions(bytes, full.size(), 0);
+  std::vector<std::uint64_t> keys = lookup_keys(bytes, full.size(), 100);
+  const std::vector<std::uint64_t> absent = lookup_keys(bytes, full.size(), 0);
   // Every other key is absent.
   for (std::size_t i = 0; i < keys.size(); i += 2) keys[i] = absent[i];
   Latencies meanwhile(kMost);

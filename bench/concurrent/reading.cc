@@ -60,7 +60,7 @@ void ask_in_pieces(std::span<const std::uint64_t> keys, std::size_t at, bool cac
 void without_writers(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
                      Form form) {
   const Twins& both = twins(bits, bytes, kLoad);
-  const std::vector<std::uint64_t> keys = questions(bytes, both.plain.size(), hit_rate);
+  const std::vector<std::uint64_t> keys = lookup_keys(bytes, both.plain.size(), hit_rate);
   std::vector<std::uint8_t> answers(keys.size());
   const auto ask = [&](const auto& filter, std::span<const std::uint64_t> piece) {
     std::size_t hits = 0;
@@ -104,7 +104,7 @@ void more_threads(benchmark::State& state, int bits, std::size_t bytes, int hit_
   };
   std::vector<Reader> readers(threads);
   for (unsigned m = 0; m < threads; ++m) {
-    readers[m] = {questions(bytes, filter.size(), hit_rate, 3 + m),
+    readers[m] = {lookup_keys(bytes, filter.size(), hit_rate, 3 + m),
                   std::vector<std::uint8_t>(kPiece), 0};
   }
   const auto next = [&](unsigned m) {
@@ -222,7 +222,7 @@ Churned& churned(int bits, std::size_t bytes) {
 
 void beside_writer(benchmark::State& state, int bits, std::size_t bytes, int hit_rate, Form form) {
   Churned& content = churned(bits, bytes);
-  const std::vector<std::uint64_t> keys = questions(bytes, content.count / 2, hit_rate);
+  const std::vector<std::uint64_t> keys = lookup_keys(bytes, content.count / 2, hit_rate);
   std::vector<std::uint8_t> answers(keys.size());
   Writer writer(content.filter, content.low, content.high, form);
   std::size_t missed = 0;
@@ -314,7 +314,7 @@ void hot_block(benchmark::State& state, int bits, Hammer hammer, unsigned reader
     const double start = now();
     double taken = 0;
     while (taken < kPhase) {
-      for (const std::uint64_t question : absent) hits += filter.may_contain(question);
+      for (const std::uint64_t absent_key : absent) hits += filter.may_contain(absent_key);
       asked += absent.size();
       taken = now() - start;
     }

@@ -41,7 +41,7 @@ void file(benchmark::State& state, int bits, std::size_t bytes, What what) {
   const Filter filter = filled_filter(bits, bytes, kLoad);
   const TemporaryFile file;
   save(filter, file.path());
-  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), 50);
+  const std::vector<std::uint64_t> keys = lookup_keys(bytes, filter.size(), 50);
   std::vector<std::uint8_t> answers(keys.size());
   for (auto _ : state) {
     double start = now();

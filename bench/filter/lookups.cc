@@ -50,7 +50,7 @@ void report_filter(benchmark::State& state, const Filter& filter,
 
 void batch(benchmark::State& state, int load, int bits, std::size_t bytes, int hit_rate) {
   const Filter& filter = filter_at(load, bits, bytes);
-  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), hit_rate);
+  const std::vector<std::uint64_t> keys = lookup_keys(bytes, filter.size(), hit_rate);
   std::vector<std::uint8_t> answers(keys.size());
   BesideCeiling beside(state, bytes);
   std::size_t hits = 0;
@@ -63,7 +63,7 @@ void batch(benchmark::State& state, int load, int bits, std::size_t bytes, int h
 
 void single(benchmark::State& state, int load, int bits, std::size_t bytes, int hit_rate) {
   const Filter& filter = filter_at(load, bits, bytes);
-  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), hit_rate);
+  const std::vector<std::uint64_t> keys = lookup_keys(bytes, filter.size(), hit_rate);
   BesideCeiling beside(state, bytes);
   std::size_t hits = 0;
   for (auto _ : state) {
@@ -80,7 +80,7 @@ void single(benchmark::State& state, int load, int bits, std::size_t bytes, int 
 // Makes many calls with `length` keys each.
 void batches_of(benchmark::State& state, std::size_t length, int bits, std::size_t bytes) {
   const Filter& filter = filter_at(95, bits, bytes);
-  const std::vector<std::uint64_t> keys = questions(bytes, filter.size(), 0);
+  const std::vector<std::uint64_t> keys = lookup_keys(bytes, filter.size(), 0);
   std::vector<std::uint8_t> answers(length);
   BesideCeiling beside(state, bytes);
   for (auto _ : state) {
@@ -104,7 +104,7 @@ std::string text_of(std::uint64_t number, std::size_t length) {
 // Looks up strings, in a filter that holds integers and the strings with numbers below kAbsent.
 void strings(benchmark::State& state, std::size_t length, int bits, std::size_t bytes,
              int hit_rate) {
-  const std::vector<std::uint64_t> numbers = questions(bytes, kAbsent, hit_rate);
+  const std::vector<std::uint64_t> numbers = lookup_keys(bytes, kAbsent, hit_rate);
   std::vector<std::string> texts;
   for (const std::uint64_t number : numbers) texts.push_back(text_of(number, length));
   const std::vector<std::string_view> keys(texts.begin(), texts.end());

@@ -53,8 +53,8 @@ class Stage {
 void lookups(benchmark::State& state, int bits, std::size_t bytes) {
   const Filter half = filled_filter(bits, bytes, 0.5);
   const Filter full = filled_filter(bits, bytes, kLoad);
-  const std::vector<std::uint64_t> absent = questions(bytes, full.size(), 0);
-  const std::vector<std::uint64_t> present = questions(bytes, full.size(), 100);
+  const std::vector<std::uint64_t> absent = lookup_keys(bytes, full.size(), 0);
+  const std::vector<std::uint64_t> present = lookup_keys(bytes, full.size(), 100);
   const Filter::State& inside = FilterAccess::state(full);
   std::vector<std::uint8_t> answers(absent.size());
   std::array<Place, kLocateMost> places;

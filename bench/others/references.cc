@@ -175,8 +175,8 @@ Pair<Reference>& pair_at(double load, std::size_t bytes) {
 template <class Reference>
 void lookups(benchmark::State& state, std::size_t bytes, int hit_rate, Form form) {
   Pair<Reference>& pair = pair_at<Reference>(kLoad, bytes);
-  const auto their_keys = questions(bytes, pair.their_keys, hit_rate);
-  const auto our_keys = questions(bytes, pair.filter.size(), hit_rate);
+  const auto their_keys = lookup_keys(bytes, pair.their_keys, hit_rate);
+  const auto our_keys = lookup_keys(bytes, pair.filter.size(), hit_rate);
   std::vector<std::uint8_t> answers(our_keys.size());
   Contest contest(state, bytes);
   const auto ask = [&](const auto& subject, std::span<const std::uint64_t> piece) {

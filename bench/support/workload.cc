@@ -98,8 +98,8 @@ const ConcurrentFilter& kept_filter(double load, int bits, std::size_t bytes) {
   return *made;
 }
 
-std::vector<std::uint64_t> questions(std::size_t bytes, std::uint64_t stored, int hits,
-                                     std::uint64_t seed) {
+std::vector<std::uint64_t> lookup_keys(std::size_t bytes, std::uint64_t stored, int hits,
+                                       std::uint64_t seed) {
   std::vector<std::uint64_t> keys(std::size_t{1} << (bytes < kMib ? 16 : 20));
   std::mt19937_64 random(seed);
   for (std::uint64_t& key : keys) {

@@ -71,8 +71,8 @@ inline constexpr int kNoneAndAll[] = {0, 100};
 
 // Random keys to look up in a filter of `bytes` that holds the keys below `stored`: a million, or
 // fewer for a filter in the second-level cache, since more would push it out of the cache.
-std::vector<std::uint64_t> questions(std::size_t bytes, std::uint64_t stored, int hits,
-                                     std::uint64_t seed = 3);
+std::vector<std::uint64_t> lookup_keys(std::size_t bytes, std::uint64_t stored, int hits,
+                                       std::uint64_t seed = 3);
 
 }  // namespace nestline::bench
 

@@ -69,10 +69,10 @@ std::filesystem::path path_of(const char* path) {
 }
 
 // Calls a function that cannot fail, unless the filter is NULL.
-template <typename Question>
-auto describe(const nestline_filter* filter, Question&& question) noexcept {
-  using Answer = decltype(with_filter(filter, question));
-  return filter == nullptr ? Answer{} : with_filter(filter, question);
+template <typename Visitor>
+auto describe(const nestline_filter* filter, Visitor&& visitor) noexcept {
+  using Answer = decltype(with_filter(filter, visitor));
+  return filter == nullptr ? Answer{} : with_filter(filter, visitor);
 }
 
 }  // namespace

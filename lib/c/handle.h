@@ -19,11 +19,11 @@ struct nestline_filter {
 
 namespace nestline::c {
 
-// Returns question(filter), where the filter has one of the two types.
-template <typename Question>
-auto with_filter(const nestline_filter* filter, Question&& question) {
+// Returns visitor(filter), where the filter has one of the two types.
+template <typename Visitor>
+auto with_filter(const nestline_filter* filter, Visitor&& visitor) {
   require(filter != nullptr, "the filter is NULL");
-  return std::visit(std::forward<Question>(question), filter->either);
+  return std::visit(std::forward<Visitor>(visitor), filter->either);
 }
 
 // The filter, if it may be changed.

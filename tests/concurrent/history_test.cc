@@ -195,8 +195,8 @@ struct Construct {
 };
 
 TEST_P(BrokenProtocol, AKeyThatMovesBehindTheReader) {
-  using Question = std::function<bool(const ConcurrentFilter&, Hash)>;
-  const std::array<std::pair<const char*, Question>, 3> questions = {{
+  using Lookup = std::function<bool(const ConcurrentFilter&, Hash)>;
+  const std::array<std::pair<const char*, Lookup>, 3> lookups = {{
       {"may_contain", [](const auto& filter, Hash x) { return filter.may_contain(x); }},
       {"count", [](const auto& filter, Hash x) { return filter.count(x) != 0; }},
       {"a batch",
@@ -206,8 +206,8 @@ TEST_P(BrokenProtocol, AKeyThatMovesBehindTheReader) {
          return answer != 0;
        }},
   }};
-  for (const auto& form : questions) {
-    const Question& question = form.second;
+  for (const auto& form : lookups) {
+    const Lookup& lookup = form.second;
     for (const Fault fault : {Fault::none, Fault::skip_validation, Fault::forget_changes}) {
       SCOPED_TRACE(std::string(form.first) + ", fault " + std::to_string(static_cast<int>(fault)));
       Construct construct(GetParam());
@@ -220,7 +220,7 @@ TEST_P(BrokenProtocol, AKeyThatMovesBehindTheReader) {
       bool found = false;
       std::thread reader([&] {
         Stop::arm(NESTLINE_POINT_HOME_READ);
-        found = question(filter, x);
+        found = lookup(filter, x);
       });
       EXPECT_TRUE(Stop::await());
       EXPECT_EQ(filter.insert(y).outcome, Outcome::stored);

@@ -324,7 +324,7 @@ TEST(StressMore, ReadersAndWritersBothProceed) {
         }
       }
     });
-    EXPECT_TRUE(enough()) << answered[0] << " and " << answered[1] << " questions, " << changed[0]
+    EXPECT_TRUE(enough()) << answered[0] << " and " << answered[1] << " lookups, " << changed[0]
                           << " and " << changed[1] << " changes";
     EXPECT_EQ(filter.size(), 1u);
   }
