@@ -107,7 +107,7 @@ std::uint64_t nanoseconds_now() {
 
 // One thread looks up keys from before the growth until after it. Each lookup is timed, including
 // the reading of the clock. Lookups that began or ended while the filter grew are `during`.
-void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
+void lookups_during_growth(benchmark::State& state, int bits, std::size_t bytes) {
   enum Phase { before, during, after };
   constexpr std::chrono::milliseconds kQuiet(100);
   constexpr std::size_t kMost = std::size_t{1} << 25;
@@ -116,7 +116,7 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
   const std::vector<std::uint64_t> absent = lookup_keys(bytes, full.size(), 0);
   // Every other key is absent.
   for (std::size_t i = 0; i < keys.size(); i += 2) keys[i] = absent[i];
-  Latencies meanwhile(kMost);
+  Latencies during_growth(kMost);
   Latencies quiet(kMost);
   double growth_seconds = 0;
   std::size_t missed = 0;
@@ -144,19 +144,19 @@ void asking_meanwhile(benchmark::State& state, int bits, std::size_t bytes) {
         const bool hit = filter.may_contain(keys[at]);
         const std::uint64_t end = nanoseconds_now();
         missed += at % 2 != 0 && !hit;
-        (first == during || phase.load() == during ? meanwhile : quiet).add(end - start);
+        (first == during || phase.load() == during ? during_growth : quiet).add(end - start);
       }
     });
     state.SetIterationTime(growth_seconds);
   }
-  state.counters["p999_us"] = meanwhile.percentile(0.999);
-  state.counters["max_us"] = meanwhile.percentile(1);
-  state.counters["p50_us"] = meanwhile.percentile(0.5);
+  state.counters["p999_us"] = during_growth.percentile(0.999);
+  state.counters["max_us"] = during_growth.percentile(1);
+  state.counters["p50_us"] = during_growth.percentile(0.5);
   state.counters["quiet_p999_us"] = quiet.percentile(0.999);
   state.counters["quiet_max_us"] = quiet.percentile(1);
   state.counters["quiet_p50_us"] = quiet.percentile(0.5);
   state.counters["growth_ms"] = growth_seconds * 1e3 / static_cast<double>(state.iterations());
-  state.counters["lookups"] = static_cast<double>(meanwhile.count());
+  state.counters["lookups"] = static_cast<double>(during_growth.count());
   if (!grown) state.SkipWithError("it did not grow");
   if (missed != 0) state.SkipWithError("a key that was stored was not found");
 }
@@ -175,7 +175,7 @@ void add_growing() {
                 [=](benchmark::State& state) { growing<ConcurrentFilter>(state, bits, bytes); });
       if (all_cores().size() > 1) {
         add_timed("grow/lookups_meanwhile" + end, 1,
-                  [=](benchmark::State& state) { asking_meanwhile(state, bits, bytes); });
+                  [=](benchmark::State& state) { lookups_during_growth(state, bits, bytes); });
       }
     }
   }

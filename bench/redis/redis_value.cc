@@ -129,7 +129,7 @@ double erase_some(const CuckooValue& value, std::uint64_t items) {
   return static_cast<double>(count) / seconds(Clock::now() - start);
 }
 
-void tell(const CuckooValue& value, std::uint64_t items, bool list) {
+void print_figures(const CuckooValue& value, std::uint64_t items, bool list) {
   const auto info = value.info();
   const Rates hits = ask(value, 0, items);
   const Rates misses = ask(value, std::uint64_t{1} << 40, std::uint64_t{1} << 39);
@@ -177,14 +177,14 @@ int main(int argc, char** argv) {
     const double adds = fill(*value, items, until);
     const Longest longest = fill_timed(*timed, items, until);
     items = until;
-    tell(*value, items, list);
+    print_figures(*value, items, list);
     std::printf("\n%16s %.2f M adds/s, longest %.3f ms at %llu\n", "", adds / 1e6,
                 longest.milliseconds, static_cast<unsigned long long>(longest.at));
     const auto compacted = value->copy();
     const double start = thread_milliseconds();
     compacted->compact();
     const double time = thread_milliseconds() - start;
-    tell(*compacted, items, list);
+    print_figures(*compacted, items, list);
     std::printf("\n%16s after compact() of %.1f ms\n", "", time);
     std::fflush(stdout);
   }

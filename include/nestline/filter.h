@@ -168,7 +168,7 @@ class NESTLINE_EXPORT Filter {
   std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
 
   /// Writes the positions of the keys whose answer is true, in ascending order, to the front of
-  /// `positions`; returns how many. Elements behind them are left as they were. At most 2^32 keys.
+  /// `positions`; returns how many. Elements after them are left as they were. At most 2^32 keys.
   std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const;
 
   /// The same for the keys at the positions in `selection` only, in the order of `selection`.

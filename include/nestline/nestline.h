@@ -324,7 +324,7 @@ NESTLINE_EXPORT uint64_t nestline_may_contain_bits_hash(const nestline_filter* f
                                                         uint64_t* bitmap, const char** error);
 
 /// Writes the positions of the keys that may be in the filter, in ascending order, to the front of
-/// `positions`; returns how many. Elements behind them stay as they were. At most 2^32 keys.
+/// `positions`; returns how many. Elements after them stay as they were. At most 2^32 keys.
 NESTLINE_EXPORT uint64_t nestline_select_bytes(const nestline_filter* filter,
                                                const void* const* keys, const size_t* sizes,
                                                size_t count, uint32_t* positions,

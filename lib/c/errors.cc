@@ -11,7 +11,7 @@
 namespace nestline::c {
 namespace {
 
-// A path may have 4096 bytes; the sentence around it never has so many.
+// A path may have 4096 bytes; the sentence around it is always shorter.
 constexpr std::size_t kMostBytes = 4096 + 1024;
 
 // The thread's copy of `sentence`. If it is too long, its beginning is cut: that is a path, and the

@@ -35,8 +35,8 @@ struct LineBatch {
   [[nodiscard]] std::string_view lines(std::size_t first, std::size_t last) const {
     if (first == last) return {};
     const char* begin = keys[first].data();
-    const char* behind = last < keys.size() ? keys[last].data() : end;
-    return {begin, static_cast<std::size_t>(behind - begin)};
+    const char* after = last < keys.size() ? keys[last].data() : end;
+    return {begin, static_cast<std::size_t>(after - begin)};
   }
 };
 

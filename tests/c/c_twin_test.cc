@@ -218,7 +218,7 @@ class Twins {
  private:
   template <typename Function, typename KeyArguments, typename... More>
   auto call(Function function, const KeyArguments& key, More... more) {
-    error_ = "nobody has set it";
+    error_ = "not set";
     return std::apply(function,
                       std::tuple_cat(std::tuple(twin_), key, std::tuple(more..., &error_)));
   }

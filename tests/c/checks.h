@@ -26,7 +26,7 @@ static void check(bool good, const char* what, int line) {
 #define WORKS(condition)                                          \
   do {                                                            \
     error = &sentence;                                            \
-    sentence = "nobody has set it";                               \
+    sentence = "not set";                                         \
     check((condition) && sentence == NULL, #condition, __LINE__); \
   } while (0)
 

@@ -19,10 +19,10 @@ class Threads(CommandTest):
         for options in (["--threads", "2"], ["--threads", "9"],
                         ["--threads", "3", "--capacity", "150000"]):
             self.expect(["build", "-o", "f", *options, "keys"])
-            told = self.info("f")
+            info = self.info("f")
             for name in ("keys", "capacity", "bits", "memory_bytes", "doublings", "max_capacity"):
-                self.assertEqual(told[name], one[name])
-            self.assertAlmostEqual(told["expected_fpr"], one["expected_fpr"], delta=0.0005)
+                self.assertEqual(info[name], one[name])
+            self.assertAlmostEqual(info["expected_fpr"], one["expected_fpr"], delta=0.0005)
             self.expect(["verify", "f", "keys"])
             self.expect(["query", "f", "-c", "keys"], out=b"150000\n")
         self.expect(["build", "-o", "f", "--threads", "1", "keys"])
@@ -31,9 +31,9 @@ class Threads(CommandTest):
     def test_options_reach_the_filter(self):
         self.build("f", lines(b"key", 3000), "--threads", "2", "--seed", "5", "--bits", "12",
                    "--capacity", "5000", "--max-capacity", "9000")
-        told = self.info("f")
-        self.assertEqual((told["seed"], told["bits"], told["max_capacity"]), (5, 12, 9000))
-        self.assertGreaterEqual(told["capacity"], 5000)
+        info = self.info("f")
+        self.assertEqual((info["seed"], info["bits"], info["max_capacity"]), (5, 12, 9000))
+        self.assertGreaterEqual(info["capacity"], 5000)
         self.build("empty", b"", "--threads", "2")
         self.assertEqual(self.info("empty")["keys"], 0)
 
@@ -61,14 +61,14 @@ class Growth(CommandTest):
         parts = [lines(b"%d" % i, 4000) for i in range(4)]
         options = ["--capacity", "2000", "--max-capacity", "16000", "--fpr", "0.001"]
         self.build("f", b"", *options)
-        told = self.info("f")
-        self.assertEqual((told["doublings"], told["max_capacity"]), (0, 16000))
+        info = self.info("f")
+        self.assertEqual((info["doublings"], info["max_capacity"]), (0, 16000))
         for part in parts:
             self.expect(["add", "f"], stdin=part)
-        told = self.info("f")
-        self.assertEqual((told["keys"], told["doublings"]), (16000, 3))
-        self.assertGreaterEqual(told["capacity"], 16000)
-        self.assertLessEqual(told["expected_fpr"], 0.001)
+        info = self.info("f")
+        self.assertEqual((info["keys"], info["doublings"]), (16000, 3))
+        self.assertGreaterEqual(info["capacity"], 16000)
+        self.assertLessEqual(info["expected_fpr"], 0.001)
         for part in parts:
             self.expect(["verify", "f", "-"], stdin=part)
         table = self.run_command("info", "f")[1]
@@ -88,9 +88,9 @@ class Growth(CommandTest):
     def test_counted_keys_and_a_maximum(self):
         self.build("f", lines(b"key", 1000), "--max-capacity", "4000", "--fpr", "0.001")
         self.expect(["add", "f"], stdin=lines(b"more", 3000))
-        told = self.info("f")
-        self.assertEqual((told["keys"], told["doublings"]), (4000, 2))
-        self.assertLessEqual(told["expected_fpr"], 0.001)
+        info = self.info("f")
+        self.assertEqual((info["keys"], info["doublings"]), (4000, 2))
+        self.assertLessEqual(info["expected_fpr"], 0.001)
         # A maximum below the number of keys has no effect.
         self.build("f", lines(b"key", 1000), "--max-capacity", "10")
         self.assertEqual(self.info("f")["keys"], 1000)
@@ -115,10 +115,10 @@ class Merge(CommandTest):
         for i, part in enumerate(parts):
             self.build(str(i), part, "--capacity", "10000", "--seed", "9")
         self.expect(["merge", "-o", "all", "0", "1", "2"])
-        told = self.info("all")
-        self.assertEqual((told["keys"], told["seed"]), (9000, 9))
-        self.assertEqual(told["memory_bytes"], self.info("0")["memory_bytes"])
-        self.assertLessEqual(told["expected_fpr"], 0.01)
+        info = self.info("all")
+        self.assertEqual((info["keys"], info["seed"]), (9000, 9))
+        self.assertEqual(info["memory_bytes"], self.info("0")["memory_bytes"])
+        self.assertLessEqual(info["expected_fpr"], 0.01)
         self.expect(["verify", "all", "-"], stdin=b"".join(parts))
         self.expect(["verify", "all"])
         # Copies add up, even those of a file that is named twice. The result may replace an input.
@@ -137,15 +137,15 @@ class Merge(CommandTest):
         self.assertEqual((self.info("small")["doublings"], self.info("large")["doublings"]), (0, 3))
         for order in (["small", "large"], ["large", "small"]):
             self.expect(["merge", "-o", "all", *order])
-            told = self.info("all")
-            self.assertEqual((told["keys"], told["doublings"]), (7900, 3))
+            info = self.info("all")
+            self.assertEqual((info["keys"], info["doublings"]), (7900, 3))
             self.expect(["verify", "all", "-"], stdin=small + large)
         # Both grow when the keys need it.
         self.build("other", lines(b"other", 7500), *options)
         self.expect(["merge", "-o", "all", "large", "small", "other"])
-        told = self.info("all")
-        self.assertEqual((told["keys"], told["doublings"], told["max_capacity"]), (15400, 4, 16000))
-        self.assertLessEqual(told["expected_fpr"], 0.001)
+        info = self.info("all")
+        self.assertEqual((info["keys"], info["doublings"], info["max_capacity"]), (15400, 4, 16000))
+        self.assertLessEqual(info["expected_fpr"], 0.001)
         self.expect(["verify", "all", "-"], stdin=small + large + lines(b"other", 7500))
 
     def test_what_cannot_be_merged(self):

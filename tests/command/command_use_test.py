@@ -156,24 +156,24 @@ class Edit(CommandTest):
 class Info(CommandTest):
     def test_json_and_table(self):
         self.build("f", lines(b"key", 5000), "--capacity", "6000", "--bits", "12", "--seed", "7")
-        told = self.info("f")
-        self.assertEqual(list(told), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
+        info = self.info("f")
+        self.assertEqual(list(info), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
                                       "bits_per_key", "expected_fpr", "seed", "file_bytes", "doublings",
                                       "max_capacity"])
-        self.assertEqual((told["keys"], told["bits"], told["seed"]), (5000, 12, 7))
-        self.assertEqual(told["file_bytes"], os.path.getsize(self.path("f")))
-        self.assertTrue(6000 <= told["capacity"] < 7000)
-        self.assertTrue(0.7 < told["load_factor"] < 0.9)
-        self.assertTrue(told["file_bytes"] - 8192 <= told["memory_bytes"] <= told["file_bytes"])
-        self.assertAlmostEqual(told["bits_per_key"], 8 * told["memory_bytes"] / 5000)
-        self.assertTrue(0.0005 < told["expected_fpr"] < 0.002)
+        self.assertEqual((info["keys"], info["bits"], info["seed"]), (5000, 12, 7))
+        self.assertEqual(info["file_bytes"], os.path.getsize(self.path("f")))
+        self.assertTrue(6000 <= info["capacity"] < 7000)
+        self.assertTrue(0.7 < info["load_factor"] < 0.9)
+        self.assertTrue(info["file_bytes"] - 8192 <= info["memory_bytes"] <= info["file_bytes"])
+        self.assertAlmostEqual(info["bits_per_key"], 8 * info["memory_bytes"] / 5000)
+        self.assertTrue(0.0005 < info["expected_fpr"] < 0.002)
         status, out, err = self.run_command("info", "f")
         self.assertEqual((status, err), (0, b""))
         table = dict(line.split(b"  ", 1) for line in out.splitlines())
         self.assertEqual(table[b"keys"].strip(), b"5000")
         self.assertEqual(table[b"seed"].strip(), b"7")
         self.assertEqual(table[b"grows by itself up to"].strip(), b"-")
-        self.assertEqual(table[b"load"].strip(), b"%.1f %%" % (100 * told["load_factor"]))
+        self.assertEqual(table[b"load"].strip(), b"%.1f %%" % (100 * info["load_factor"]))
         self.expect_error(["info", "missing"], b"nestline: missing: No such file")
 
 
@@ -214,7 +214,7 @@ class Damage(CommandTest):
     def test_blocks_are_checked_by_all_that_read_them_whole(self):
         self.build("good", lines(b"key", 50000))
         good = self.read("good")
-        place = len(good) // 2  # far behind the header
+        place = len(good) // 2  # far after the header
         self.write("f", good[:place] + bytes([good[place] ^ 0x10]) + good[place + 1:])
         before = self.read("f")
         self.assertEqual(self.run_command("info", "f")[0], 0)

@@ -48,7 +48,7 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Calls work(thread) in so many of the threads; returns when all have returned.
+  // Calls work(thread) in this many of the threads; returns when all have returned.
   void run(int threads, const std::function<void(int)>& work);
 
  private:

@@ -82,7 +82,7 @@ struct Scene {
   [[nodiscard]] std::uint64_t others() const { return fillers.empty() ? 0 : fillers.size() - 1; }
 };
 
-// An empty filter of so many blocks.
+// An empty filter of this many blocks.
 Filter filter_of_blocks(int bits, std::uint64_t blocks);
 // Free slots of a block.
 int free_slots(const Filter& filter, std::uint64_t block);

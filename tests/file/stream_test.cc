@@ -85,7 +85,7 @@ TEST_F(StreamTest, PiecesMayHaveAnySize) {
   }
 }
 
-// Longer than the memory that is asked for at once.
+// Longer than the memory that is allocated at once.
 TEST_F(StreamTest, LargeFiltersAreReadInSteps) {
   const Filter filter = filled(8, 45'000'000, 200'000);
   ASSERT_GT(filter.memory_bytes(), 40 * kMebibyte);

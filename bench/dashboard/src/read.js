@@ -97,8 +97,8 @@ export function readFolder(folder) {
   const runs = [];
   const problems = [];
   for (const file of jsonFiles(folder)) {
-    const told = new Set();
-    const complain = (message) => told.add(message.replace(/\s+/g, " "));
+    const sentences = new Set();
+    const complain = (message) => sentences.add(message.replace(/\s+/g, " "));
     try {
       const path = join(folder, file);
       if (!statSync(path).isFile()) throw new Error("not a file");
@@ -107,7 +107,7 @@ export function readFolder(folder) {
     } catch (error) {
       complain(`cannot be read: ${error.message}`);
     }
-    problems.push(...[...told].map((message) => ({ file, message })));
+    problems.push(...[...sentences].map((message) => ({ file, message })));
   }
   return { runs, problems };
 }

@@ -45,8 +45,8 @@ for (const colorScheme of ["light", "dark"]) {
       }
       await page.evaluate(AXE);
       const { violations } = await page.evaluate(() => globalThis.axe.run());
-      const told = violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
-      assert.deepEqual(told, []);
+      const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
+      assert.deepEqual(found, []);
       const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(scroll <= width, `the page is ${scroll} wide`);
       assert.deepEqual(misdeeds, []);
@@ -141,7 +141,7 @@ test("files of another project: one chart of times, labeled by file", async (t) 
   assert.deepEqual(await page.locator(".card figcaption").allTextContents(), ["Time"]);
   const row = await page.locator("#regressions tbody tr").textContent();
   assert.match(row, /\+\d+\.\d %.*BM_sort.*Time.*run10.*h, 8 CPUs/);
-  assert.match(await page.locator(".told").textContent(), /^Time \d+ us \(/);
+  assert.match(await page.locator(".announcement").textContent(), /^Time \d+ us \(/);
   assert.equal(await page.locator(".card a.commit").count(), 0);
   assert.deepEqual(misdeeds, []);
 });

@@ -78,7 +78,7 @@ test("a regression's link goes to its card and chooses its commit", async (t) =>
   await row.locator("a[href^='#series-']").click();
   const card = page.locator(".card:target");
   assert.equal(await card.locator(".point a.commit").textContent(), commit);
-  assert.match(await card.locator(".told").textContent(), /regression of \u2212/);
+  assert.match(await card.locator(".announcement").textContent(), /regression of \u2212/);
   assert.deepEqual(misdeeds, []);
 });
 
@@ -145,11 +145,11 @@ test("by keyboard: order of focus, the slider, the raw numbers, the table", asyn
   const card = page.locator(".card").first();
   const slider = card.getByRole("slider", { name: "Commit" });
   await slider.focus();
-  const newest = await card.locator(".told").textContent();
+  const newest = await card.locator(".announcement").textContent();
   await page.keyboard.press("ArrowLeft");
   assert.match(await slider.getAttribute("aria-valuetext"), /^[0-9a-f]{9}, 39 of 40$/);
-  assert.notEqual(await card.locator(".told").textContent(), newest);
-  assert.equal(await card.locator(".told").getAttribute("aria-live"), "polite");
+  assert.notEqual(await card.locator(".announcement").textContent(), newest);
+  assert.equal(await card.locator(".announcement").getAttribute("aria-live"), "polite");
   await page.keyboard.press("Home");
   assert.match(await slider.getAttribute("aria-valuetext"), /, 1 of 40$/);
 

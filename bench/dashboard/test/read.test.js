@@ -72,7 +72,7 @@ test("folders are read, byte order marks and bare NaN are understood", () => {
   assert.equal(runs[0].entries[0].x, null);
 });
 
-test("a benchmark that failed is told, the rest of its file is read", () => {
+test("a benchmark that failed is reported, the rest of its file is read", () => {
   const failed = { name: "b", run_name: "b", error_occurred: true, error_message: "no memory" };
   const { runs, problems } = read({ "x.json": file({}, single("a", {}), failed) });
   assert.equal(runs[0].entries.length, 1);
@@ -92,7 +92,7 @@ test("names: keys, and the settings of a run that are no part of it", () => {
   assert.equal(parseName({ run_name: "kept_mean" }).name, "kept_mean");
 });
 
-test("values of a key stand in the order of numbers, then of texts", () => {
+test("values of a key are sorted: numbers by size, then texts", () => {
   const values = ["other", "4MiB", "256KiB", "16", "1GiB", "9", "1k"];
   assert.deepEqual(values.sort(compareValues), [
     "9",
@@ -150,7 +150,7 @@ test("files of one commit and machine become one point, with the spread of all r
   assert.equal(commits.length, 1);
 });
 
-test("points stand in the order of commit dates, else of the dates of the files", () => {
+test("points are in the order of commit dates, or of file dates without them", () => {
   const dated = (commit, commit_date) => file({ commit, commit_date }, single("a", {}));
   const ours = seriesOf(
     read({
@@ -198,7 +198,7 @@ test("aggregates are used where there is nothing else", () => {
   assert.equal(points[0].ratio, null);
 });
 
-test("the time is the clock that was asked for; bytes come before it", () => {
+test("the time is that of the clock that the benchmark uses; bytes come before it", () => {
   const figure = (name, values) =>
     seriesOf(read({ "x.json": file({}, single(name, values)) }).runs).series[0].points[0].figure
       .mid;

@@ -112,15 +112,15 @@ class ReserveOptions {
  private:
   // RedisBloom looks for a word in all arguments and takes what follows its first occurrence.
   void find_as_redisbloom() {
-    const auto behind = [&](std::string_view word) -> String* {
+    const auto following = [&](std::string_view word) -> String* {
       for (int i = 1; i + 1 < call_.count; ++i) {
         if (is_word(call_.arguments[i], word)) return call_.arguments[i + 1];
       }
       return nullptr;
     };
-    iterations_ = behind("MAXITERATIONS");
-    bucket_size_ = behind("BUCKETSIZE");
-    expansion_ = behind("EXPANSION");
+    iterations_ = following("MAXITERATIONS");
+    bucket_size_ = following("BUCKETSIZE");
+    expansion_ = following("EXPANSION");
   }
 
   bool fail(const std::string& text) {

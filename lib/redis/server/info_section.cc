@@ -5,7 +5,7 @@
 namespace nestline::redis {
 namespace {
 
-void tell(InfoContext* info, int) {
+void report(InfoContext* info, int) {
   // The server puts the module's name in front of the section and of each field.
   api.InfoAddSection(info, nullptr);
   const auto field = [&](const char* name, std::uint64_t value) {
@@ -34,7 +34,7 @@ void count_outcome(Added outcome) {
 }
 
 bool register_info_section(Context* context) {
-  if (api.RegisterInfoFunc(context, tell) == kOk) return true;
+  if (api.RegisterInfoFunc(context, report) == kOk) return true;
   api.Log(context, "warning", "this server refuses a section for INFO");
   return false;
 }

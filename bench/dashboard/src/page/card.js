@@ -166,7 +166,7 @@ export function makeCard(data, number) {
     measure,
     place: element("div", { class: "plot", "aria-hidden": "true" }),
   }));
-  const told = element("p", { class: "told", "aria-live": "polite" });
+  const announcement = element("p", { class: "announcement", "aria-live": "polite" });
   const panel = element("div", { class: "point" });
   const slider = element("input", {
     type: "range",
@@ -182,7 +182,7 @@ export function makeCard(data, number) {
     slider.value = String(index);
     const { label } = series.points[index];
     slider.setAttribute("aria-valuetext", `${label}, ${index + 1} of ${last + 1}`);
-    told.textContent = pointText(series, index);
+    announcement.textContent = pointText(series, index);
     fill(panel, pointPanel(data, series, index, showRaw || panel.querySelector("details")?.open));
     charts?.forEach((chart) => chart.redraw());
     if (showRaw) panel.querySelector("summary").focus();
@@ -220,7 +220,7 @@ export function makeCard(data, number) {
       ),
     ),
     last > 0 && element("label", { for: `${id}-slider` }, "Commit", slider),
-    told,
+    announcement,
     panel,
     all,
   );

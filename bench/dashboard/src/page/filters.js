@@ -45,7 +45,7 @@ export function makeFilters(form, data, changed) {
     element("button", { type: "reset" }, "Show all"),
   );
 
-  const tell = () => {
+  const notify = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const wanted = selects
       .map(({ id, values, of }) => ({ value: values[form.elements[id].value - 1], of }))
@@ -59,9 +59,9 @@ export function makeFilters(form, data, changed) {
       );
     });
   };
-  form.addEventListener("input", tell);
+  form.addEventListener("input", notify);
   form.addEventListener("submit", (event) => event.preventDefault());
   // The controls keep their old values until the event is over.
-  form.addEventListener("reset", () => setTimeout(tell));
-  tell();
+  form.addEventListener("reset", () => setTimeout(notify));
+  notify();
 }
