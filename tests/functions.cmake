@@ -1,7 +1,7 @@
 # Functions that define the tests of all folders.
 
 # nestline_test(NAME LIBRARY LABEL [SOURCE...]): the GoogleTest program NAME.cc of this folder. Tests
-# that look behind the public headers link nestline_inside.
+# that use more than the public headers link nestline_inside.
 function(nestline_test name library label)
   add_executable(${name} ${name}.cc ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})

@@ -128,7 +128,7 @@ TEST(Sizing, ImpossibleGrowthIsRefused) {
   EXPECT_NO_THROW(decide_size(options(32, 0.001, 0)));
 }
 
-// The plan for growth: doublings end at max_capacity, not before and not far behind it.
+// The plan for growth: doublings end at max_capacity, not before and not far beyond it.
 TEST(Sizing, GrowthReachesMaxCapacity) {
   for (const std::uint64_t capacity : {1u, 10u, 999u, 50000u, 100000000u}) {
     for (const int bits : {0, 8, 12, 16}) {

@@ -38,7 +38,7 @@ std::vector<fs::path> inputs_of(const fs::path& path) {
 void run(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw std::runtime_error(path.string() + ": cannot be opened");
-  // The size is exact, so that a sanitizer sees a read behind the end.
+  // The size is exact, so that a sanitizer sees a read past the end.
   const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
   if (stream.bad()) throw std::runtime_error(path.string() + ": cannot be read");
   std::vector<std::uint8_t> input(bytes.begin(), bytes.end());

@@ -26,7 +26,7 @@ std::uint32_t random_fingerprint(std::mt19937_64& random) {
 }
 
 // Blocks to try: empty, full of one fingerprint, full of different ones, and partly filled, all
-// with marks of any size and, behind the mark, bits that must not matter.
+// with marks of any size and, after the mark, bits that must not matter.
 template <class L>
 std::vector<Block> sample_blocks() {
   std::mt19937_64 random(L::kBits);

@@ -30,7 +30,7 @@ configure() {
   quietly "$cmake" -S "$1" -B "$2" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release "${@:3}"
 }
 
-# write_copier FILE: a program to stand in front of a compiler. It copies the object file that BUILD
+# write_copier FILE: a program to run instead of a compiler. It copies the object file that BUILD
 # has under the same name, and compiles what BUILD has not.
 write_copier() {
   cat >"$1" <<EOF

@@ -140,7 +140,7 @@ class LintTest(unittest.TestCase):
 
     def test_unknown_places(self):
         self.expect_breach("no room in scripts/lint", "lib/new/b.cc", "int a;\n")
-        unknown = "is none of our headers, by its path from the top"
+        unknown = "is not the path of one of our headers"
         self.expect_breach(f"a.h {unknown}", "lib/place/b.cc", '#include "a.h"\n')
         self.expect_breach(f"lib/place/c.h {unknown}", "lib/place/b.cc", '#include "lib/place/c.h"\n')
 

@@ -103,7 +103,7 @@ class Cluster:
         for low, high, port in ranges(self.alive()[0]):
             if low <= slot <= high:
                 return self.by_port(port)
-        raise ServerTrouble(f"nobody has slot {slot}")
+        raise ServerTrouble(f"no server has slot {slot}")
 
     def primaries(self):
         return [server for server in self.alive() if role(server) == b"master"]

@@ -157,9 +157,9 @@ class DescriptionTest(ModuleCase):
         }  # fmt: skip
         self.assertEqual(sorted(expected), sorted(COMMANDS))
         for name, (arity, flags) in expected.items():
-            told = self.call("COMMAND", "INFO", f"cf.{name}")[0]
-            self.assertEqual(told[1], arity, name)
-            self.assertEqual({flag.encode() for flag in told[2]} - {b"module", b"movablekeys"}, flags)
+            info = self.call("COMMAND", "INFO", f"cf.{name}")[0]
+            self.assertEqual(info[1], arity, name)
+            self.assertEqual({flag.encode() for flag in info[2]} - {b"module", b"movablekeys"}, flags)
 
     def test_documentation(self):
         for name in COMMANDS:
@@ -229,23 +229,22 @@ class DescriptionTest(ModuleCase):
 
 
 class InfoTest(ModuleCase):
-    def told(self):
+    def section(self):
         text = self.call("INFO", "nestline").decode()
         self.assertIn("# nestline\r\n", text)
         fields = dict(line.split(":") for line in text.split() if ":" in line)
         return {name.removeprefix("nestline_"): int(value) for name, value in fields.items()}
 
     def change(self, *commands):
-        """By how much the commands have raised each field of the section, for those that
-        changed."""
-        before = self.told()
+        """How much the commands have raised each field of the section that changed."""
+        before = self.section()
         for command in commands:
             self.call(*command)
-        after = self.told()
+        after = self.section()
         return {name: after[name] - before[name] for name in after if after[name] != before[name]}
 
     def test_filters_come_and_go(self):
-        empty = self.told()
+        empty = self.section()
         gained = self.change(("CF.RESERVE", "a", 100000), ("CF.ADD", "b", "x"), ("COPY", "a", "c"))
         self.assertEqual((gained["keys"], gained["filters"], gained["items_added"]), (3, 3, 1))
         sizes = sum(self.call("MEMORY", "USAGE", key) for key in "abc")
@@ -253,7 +252,7 @@ class InfoTest(ModuleCase):
         self.assertGreater(gained["filter_bytes"], 300000)
         self.assertEqual(self.change(("CF.RESERVE", "a", 100)), {})
         self.call("FLUSHALL")
-        self.assertEqual([self.told()[name] for name in ("keys", "filters", "filter_bytes")],
+        self.assertEqual([self.section()[name] for name in ("keys", "filters", "filter_bytes")],
                          [empty[name] for name in ("keys", "filters", "filter_bytes")])  # fmt: skip
 
     def test_filters_that_grow(self):

@@ -1,11 +1,11 @@
 """Commands that a RedisBloom server has carried out: its append-only file, and its live replication.
 
 The files in data/ were recorded from RedisBloom's newest source (October 2025 and later) in Redis
-7.0.15, by a client that asked for them as a replica does:
+7.0.15, by a client that requested them as a replica does:
 
     redisbloom.rdb.gz         the first copy: `moved` (CF.RESERVE moved 1100 EXPANSION 0, 800
                               items) and `grown` (the defaults, 1200 items)
-    redisbloom_stream.gz      what came behind it: both go on; `q` is reserved as `moved` was and
+    redisbloom_stream.gz      what followed it: both go on; `q` is reserved as `moved` was and
                               gets 1600 items, of which RedisBloom takes 1577; items that are not
                               in it are deleted from it, and some that are; `made` and `options`
                               have words and options that only RedisBloom takes
@@ -130,8 +130,8 @@ class ReplayCase(unittest.TestCase):
         with Connection(server.port) as client:
             # Items for which INSERT found no room in `q` are kept here, beside the same tables.
             flat = client.call("CF.INFO", "q")
-            told = flat[flat.index("Items in RedisBloom filters") + 1]
-            self.assertIn(f" items:{told} ", self.expected["q"]["debug"])
+            items = flat[flat.index("Items in RedisBloom filters") + 1]
+            self.assertIn(f" items:{items} ", self.expected["q"]["debug"])
             for key in keys or self.expected.keys() - {"q"}:
                 self.assertEqual(client.call("CF.DEBUG", key).decode(), self.expected[key]["debug"])
                 content = hashlib.sha256()

@@ -1,7 +1,7 @@
 """A stream of random commands of every kind for a server whose copies must stay the same.
 
     stream = Stream(port, seed=1)
-    stream.run(2000)        # sends so many, and reads the replies
+    stream.run(2000)        # sends this many commands, and reads the replies
     stream.settle()         # no key expires any more
     stream.done             # how often each kind changed something
 

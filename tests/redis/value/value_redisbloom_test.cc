@@ -491,13 +491,13 @@ TEST(RedisBloomValue, KeepsItemsThatItsTablesHaveNoPlaceFor) {
 TEST(RedisBloomValue, OpensBesideTablesAsAnAddDoes) {
   RedisBloomModel model(100, 2, 20, 1);
   for (std::uint64_t i = 0; i < 90; ++i) model.add(name(i));
-  const auto told = CuckooValue::from_tables(model.loaded(), 0);
-  const auto asked = told->copy();
-  ASSERT_EQ(asked->add("new"), Added::added);
-  told->open_beside_tables();
-  EXPECT_FALSE(told->follows_redisbloom());
-  ASSERT_EQ(told->add("new", kUnlimited), Added::added);
-  EXPECT_EQ(told->digest(), asked->digest());
+  const auto value = CuckooValue::from_tables(model.loaded(), 0);
+  const auto copy = value->copy();
+  ASSERT_EQ(copy->add("new"), Added::added);
+  value->open_beside_tables();
+  EXPECT_FALSE(value->follows_redisbloom());
+  ASSERT_EQ(value->add("new", kUnlimited), Added::added);
+  EXPECT_EQ(value->digest(), copy->digest());
 }
 
 TEST(RedisBloomValue, NeedsTables) {
