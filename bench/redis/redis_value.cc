@@ -3,16 +3,17 @@
 //   redis_value [--items N] [--capacity N] [--expansion N] [--error P] [--list 1]
 //
 // Adds N distinct items one by one. For each tenfold size, and for N, prints a line with the memory
-// per item, adds per second since the size before, the longest add, lookups per second of items
-// that are in it and of items that are not, singly and in batches of 1000, and erases per second
-// from a copy of the value. A second line gives the same for the value after compact(), and how
-// long that took. Times are for the value alone, without server and protocol. The longest add is
-// measured on a second value in the thread's processor time, so that it shows growth and page
-// faults but not what else the machine does. There are no huge pages, as in a server. --list prints
-// each generation.
+// per item, adds per second since the size before, one by one and, into another value, in batches
+// of 100, the longest add, lookups per second of items that are in it and of items that are not,
+// singly and in batches of 1000, and erases per second from a copy of the value. A second line
+// gives the same for the value after compact(), and how long that took. Times are for the value
+// alone, without server and protocol. The longest add is measured on a further value in the
+// thread's processor time, so that it shows growth and page faults but not what else the machine
+// does. There are no huge pages, as in a server. --list prints each generation.
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -33,6 +34,7 @@ using nestline::redis::CuckooValue;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBatch = 1000;
+constexpr std::size_t kTogether = 100;
 constexpr std::size_t kAsked = 1'000'000;
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
@@ -59,6 +61,22 @@ void add(CuckooValue& value, std::uint64_t number) {
 double fill(CuckooValue& value, std::uint64_t from, std::uint64_t until) {
   const auto start = Clock::now();
   for (std::uint64_t i = from; i < until; ++i) add(value, i);
+  return static_cast<double>(until - from) / seconds(Clock::now() - start);
+}
+
+// The same in batches.
+double fill_together(CuckooValue& value, std::uint64_t from, std::uint64_t until) {
+  std::array<std::array<char, 32>, kTogether> texts;
+  std::array<std::string_view, kTogether> items;
+  std::array<Added, kTogether> outcomes;
+  const auto start = Clock::now();
+  for (std::uint64_t first = from; first < until; first += kTogether) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kTogether, until - first));
+    for (std::size_t i = 0; i < count; ++i) items[i] = item(first + i, texts[i]);
+    const auto ended = std::span(outcomes).first(count);
+    value.add(std::span(items).first(count), nestline::redis::Unless::never, {}, ended);
+    if (std::count(ended.begin(), ended.end(), Added::added) != std::ssize(ended)) std::abort();
+  }
   return static_cast<double>(until - from) / seconds(Clock::now() - start);
 }
 
@@ -169,17 +187,20 @@ int main(int argc, char** argv) {
   }
   const auto value = CuckooValue::create(settings);
   const auto timed = CuckooValue::create(settings);
+  const auto batched = CuckooValue::create(settings);
   std::printf("%12s %4s %9s %6s %9s | %6s %6s %6s %6s %6s | M/s\n", "items", "gens", "MiB",
               "B/item", "rate", "hit", "hits", "miss", "misses", "erase");
   std::uint64_t items = 0;
   while (items < most) {
     const std::uint64_t until = std::min(most, std::max<std::uint64_t>(1000, items * 10));
     const double adds = fill(*value, items, until);
+    const double adds_together = fill_together(*batched, items, until);
     const Longest longest = fill_timed(*timed, items, until);
     items = until;
     print_figures(*value, items, list);
-    std::printf("\n%16s %.2f M adds/s, longest %.3f ms at %llu\n", "", adds / 1e6,
-                longest.milliseconds, static_cast<unsigned long long>(longest.at));
+    std::printf("\n%16s %.2f M adds/s, %.2f in batches, longest %.3f ms at %llu\n", "", adds / 1e6,
+                adds_together / 1e6, longest.milliseconds,
+                static_cast<unsigned long long>(longest.at));
     const auto compacted = value->copy();
     const double start = thread_milliseconds();
     compacted->compact();

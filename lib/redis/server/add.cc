@@ -3,9 +3,13 @@
 // What is replicated is what was done. A command whose items all found their end by the filter
 // alone is replicated as it is. Where this server stopped an item, by cf-max-expansions or for want
 // of memory, a replica would not: then a CF.INSERT of the items that were added takes its place.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "lib/redis/server/configuration.h"
@@ -16,8 +20,14 @@
 namespace nestline::redis {
 namespace {
 
-enum class Unless { never, present };
+// Items of a command that are added by one call of the value. Their bytes are not copied.
+constexpr std::size_t kTogether = 128;
 
+Limits limits_for_clients() {
+  return {static_cast<std::uint64_t>(configuration().max_expansions), true};
+}
+
+// Limits are for clients of this server: items of a replayed command were acknowledged before.
 Added add_item(const Call& call, CuckooValue& filter, std::string_view item, Unless unless) {
   const auto add_within = [&](const Limits& limits) {
     return unless == Unless::present ? filter.add_unique(item, limits) : filter.add(item, limits);
@@ -26,15 +36,37 @@ Added add_item(const Call& call, CuckooValue& filter, std::string_view item, Unl
   if (filter.follows_redisbloom() && is_replayed(call)) {
     added = filter.add_as_redisbloom(item, unless == Unless::present);
   } else {
-    added = add_within({static_cast<std::uint64_t>(configuration().max_expansions), true});
-    // Limits are for clients of this server: what is replayed was acknowledged. Asked for last,
-    // since the answer takes time.
+    added = add_within(limits_for_clients());
+    // Asked for last, since the answer takes time.
     const bool is_limited = added == Added::too_many || added == Added::full;
     if (is_limited && is_replayed(call)) added = add_within(kUnlimited);
   }
   count_outcome(added);
   return added;
 }
+
+// The same for many items, which asks once whether the command is replayed.
+class ItemAdder {
+ public:
+  ItemAdder(const Call& call, CuckooValue& filter, Unless unless)
+      : filter_(filter), unless_(unless), is_replayed_(is_replayed(call)) {}
+
+  void add(std::span<const std::string_view> items, std::span<Added> outcomes) {
+    if (filter_.follows_redisbloom() && is_replayed_) {
+      std::transform(items.begin(), items.end(), outcomes.begin(), [&](std::string_view item) {
+        return filter_.add_as_redisbloom(item, unless_ == Unless::present);
+      });
+    } else {
+      filter_.add(items, unless_, is_replayed_ ? kUnlimited : limits_for_clients(), outcomes);
+    }
+    std::for_each(outcomes.begin(), outcomes.end(), count_outcome);
+  }
+
+ private:
+  CuckooValue& filter_;
+  Unless unless_;
+  bool is_replayed_;
+};
 
 // The first generation beside tables of RedisBloom is told before the items in it.
 void replicate_opening(const Call& call, const CuckooValue& filter, bool followed_redisbloom) {
@@ -128,15 +160,21 @@ int insert_items(const Call& call, Unless unless, const char* event) {
   added.reserve(static_cast<std::size_t>(call.count - options.first_item));
   bool is_whole = true;
   api.ReplyWithArray(call.context, call.count - options.first_item);
-  for (int i = options.first_item; i < call.count; ++i) {
-    if ((i - options.first_item) % kAhead == 0) prefetch_items(call, *filter, i);
-    const Added outcome = add_item(call, *filter, call.item(i), unless);
-    if (outcome == Added::added) {
-      added.push_back(call.arguments[i]);
-    } else if (outcome != Added::present) {
-      is_whole = false;
+  ItemAdder adder(call, *filter, unless);
+  std::array<std::string_view, kTogether> items;
+  std::array<Added, kTogether> outcomes;
+  for (int first = options.first_item; first < call.count;) {
+    const auto count = std::min(kTogether, static_cast<std::size_t>(call.count - first));
+    for (std::size_t i = 0; i < count; ++i) items[i] = call.item(first + static_cast<int>(i));
+    adder.add(std::span(items).first(count), std::span(outcomes).first(count));
+    for (std::size_t i = 0; i < count; ++i, ++first) {
+      if (outcomes[i] == Added::added) {
+        added.push_back(call.arguments[first]);
+      } else if (outcomes[i] != Added::present) {
+        is_whole = false;
+      }
+      reply_outcome(call, outcomes[i], unless);
     }
-    reply_outcome(call, outcome, unless);
   }
   if (added.empty()) return kOk;
   replicate_opening(call, *filter, followed_redisbloom);

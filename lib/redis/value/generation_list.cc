@@ -1,7 +1,9 @@
 #include "lib/redis/value/generation_list.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -106,6 +108,29 @@ void drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) no
     if (filter.size() == 0 && filter.memory_bytes() <= most_bytes) {
       generations.erase(generations.begin() + static_cast<std::ptrdiff_t>(i));
     }
+  }
+}
+
+void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
+             std::span<std::uint8_t> out) {
+  std::array<std::uint64_t, kMostFound> left;
+  std::array<std::uint16_t, kMostFound> positions;  // of those left, in `hashes`
+  std::array<std::uint8_t, kMostFound> found;
+  std::copy(hashes.begin(), hashes.end(), left.begin());
+  std::iota(positions.begin(), positions.begin() + std::ssize(hashes), std::uint16_t{0});
+  std::fill(out.begin(), out.end(), std::uint8_t{0});
+  std::size_t count = hashes.size();
+  for (auto generation = generations.rbegin(); generation != generations.rend(); ++generation) {
+    generation->filter().may_contain(std::span<const std::uint64_t>(left.data(), count),
+                                     std::span(found.data(), count));
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      out[positions[i]] = found[i];
+      left[kept] = left[i];
+      positions[kept] = positions[i];
+      kept += found[i] == 0;
+    }
+    count = kept;
   }
 }
 

@@ -31,6 +31,14 @@ std::vector<Generation> united(std::span<const Generation> ours, std::span<const
 void drop_empty(std::vector<Generation>& generations,
                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) noexcept;
 
+/// The most hashes of one find_in.
+inline constexpr std::size_t kMostFound = 512;
+
+/// Looks up the hashes in all of these: out[i] is 1 if one of them shows hashes[i], else 0. Asks
+/// the newest first, each only for those that no newer one has shown.
+void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
+             std::span<std::uint8_t> out);
+
 /// Moves the content of each family into few members that are nearly full, in two steps, of which
 /// only the first can fail. Between them the content of the generations may change, but not the
 /// list.

@@ -52,6 +52,12 @@ enum class Added : std::uint8_t {
   missing,    ///< update: the old item is not in it.
 };
 
+/// Whether an item is added a second time.
+enum class Unless : std::uint8_t {
+  never,    ///< It is, as add does.
+  present,  ///< Not where it is found, as add_unique does.
+};
+
 /// The most generations that a value may have.
 inline constexpr std::uint64_t kMostGenerations = 65535;
 
@@ -136,6 +142,12 @@ class CuckooValue {
   Added add(std::string_view item, const Limits& limits = {}) noexcept;
   /// The same unless exists(item): then Added::present.
   Added add_unique(std::string_view item, const Limits& limits = {}) noexcept;
+  /// Calls add, or add_unique, for each item in the order given: outcomes[i] is what it returns for
+  /// items[i]. Hashes each item once and asks for its memory ahead of its turn, so it is the fast
+  /// form for 2 items and more. Throws std::invalid_argument when the lengths differ, nothing being
+  /// changed.
+  void add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
+           std::span<Added> outcomes);
   /// Replaces one copy of `old_item` by `new_item`: adds first, then erases. Nothing changes unless
   /// it returns Added::added. Added::missing when old_item is not found.
   Added update(std::string_view old_item, std::string_view new_item,
@@ -254,11 +266,13 @@ class CuckooValue {
 
   CuckooValue(const Settings& settings, std::pmr::memory_resource* memory);
 
+  [[nodiscard]] std::uint64_t hash_of(std::string_view item) const noexcept;
   [[nodiscard]] Item item_of(std::string_view item) const noexcept;
   [[nodiscard]] Shown shown(const Item& item) const noexcept;
   [[nodiscard]] std::uint64_t count_of(const Item& item) const noexcept;
   [[nodiscard]] bool exists_of(const Item& item) const noexcept;
   void exists_some(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
+  void prefetch_newest(std::uint64_t hash, std::size_t most) const noexcept;
 
   [[nodiscard]] ImageHead head() const;
   static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head,
@@ -269,6 +283,8 @@ class CuckooValue {
   [[nodiscard]] std::int64_t items_beside_tables() const noexcept;
   [[nodiscard]] std::uint64_t head_items() const noexcept;
   Added add_item(const Item& item, const Limits& limits) noexcept;
+  void add_some(std::span<const std::string_view> items, Unless unless, const Limits& limits,
+                std::span<Added> outcomes);
   Added store(const Item& item, const Limits& limits);
   bool store_in(Generation& generation, const Item& item);
   bool store_in_older(const Item& item) noexcept;

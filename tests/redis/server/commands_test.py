@@ -1,5 +1,6 @@
 """Every command: syntax, replies in both protocols, exact error texts, limits."""
 
+import random
 import unittest
 
 from module_case import ModuleCase, WRONG_TYPE, items
@@ -164,6 +165,42 @@ class AddTest(ModuleCase):
             if added > 1000:
                 break
         self.server.assert_alive()
+
+
+class InsertTest(ModuleCase):
+    """Items of one command: the same replies and bytes as of one command for each."""
+
+    arguments = ("cf-max-expansions", 2)
+
+    def insert_as_add(self, name, single, chance, *options):
+        """Returns all replies."""
+        for key in ("together", "singly"):
+            self.expect("OK", "CF.RESERVE", key, 100, "SEED", 5, *options)
+        replies = []
+        for _ in range(40):
+            # Some come twice, in one command too.
+            count = chance.choice((1, 2, 16, 17, 127, 128, 129, 1000))
+            some = [f"item-{chance.randrange(20000)}" for _ in range(count)]
+            together = self.call(name, "together", "ITEMS", *some)
+            singly = self.two.pipeline([(single, "singly", item) for item in some])
+            singly = [-1 if isinstance(reply, Error) else reply for reply in singly]
+            self.assertEqual(together, singly)
+            self.assertEqual(self.call("DUMP", "together"), self.call("DUMP", "singly"))
+            replies += together
+        self.call("FLUSHALL")
+        return replies
+
+    def test_insert_as_add(self):
+        chance = random.Random(1)
+        for options in (("EXPANSION", 2), ("EXPANSION", 1, "ERROR", "0.0003"), ("EXPANSION", 0)):
+            replies = self.insert_as_add("CF.INSERT", "CF.ADD", chance, *options)
+            self.assertIn(1, replies)
+            unique = self.insert_as_add("CF.INSERTNX", "CF.ADDNX", chance, *options)
+            self.assertIn(0, unique)
+            self.assertIn(1, unique)
+            if options != ("EXPANSION", 2):
+                self.assertIn(-1, replies)
+                self.assertIn(-1, unique)
 
 
 class LimitTest(ModuleCase):

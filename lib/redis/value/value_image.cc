@@ -1,0 +1,161 @@
+// CuckooValue: its bytes, out and in.
+#include <array>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "lib/file/filter_blocks.h"
+#include "lib/redis/value/image.h"
+#include "lib/redis/value/value.h"
+
+namespace nestline::redis {
+namespace {
+
+// The areas of a value's image.
+class ValueAreas final : public Areas {
+ public:
+  ValueAreas(const std::vector<Generation>& generations, const RedisBloomTables& tables)
+      : generations_(generations), tables_(tables) {}
+
+  [[nodiscard]] std::uint64_t generations() const noexcept override { return generations_.size(); }
+  [[nodiscard]] std::uint64_t tables() const noexcept override { return tables_.header().tables; }
+  [[nodiscard]] std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept override {
+    return content({kind, index, 0, 0}).size();
+  }
+  // All bytes of the area.
+  [[nodiscard]] std::span<const std::byte> content(const PiecePlace& place) const noexcept {
+    return place.kind == AreaKind::blocks
+               ? generations_[static_cast<std::size_t>(place.index)].bytes()
+               : tables_.table(place.index);
+  }
+
+ private:
+  const std::vector<Generation>& generations_;
+  const RedisBloomTables& tables_;
+};
+
+}  // namespace
+
+bool CuckooValue::is_redisbloom() const noexcept {
+  return !tables_.empty() && generations_.empty() && ledger_.empty();
+}
+
+ImageHead CuckooValue::head() const {
+  ImageHead head;
+  head.settings = settings_;
+  head.deletes = deletes_;
+  head.items = head_items();
+  head.awaited_items = awaited_items_;
+  head.ledger_entries = ledger_.size();
+  head.ledger_cursor = ledger_.cursor();
+  head.redisbloom = tables_.header();
+  head.generations.reserve(generations_.size());
+  for (const Generation& generation : generations_) {
+    head.generations.push_back({generation.shape(), generation.filter().size()});
+  }
+  return head;
+}
+
+Chunk CuckooValue::dump_chunk(std::uint64_t iterator) const {
+  if (is_redisbloom()) {
+    if (iterator == 0) {
+      const auto header = write_header(tables_.header());
+      return {1, {header.begin(), header.end()}};
+    }
+    const auto slots = tables_.piece(iterator - 1);
+    if (slots.empty()) return {};
+    return {iterator + slots.size(), {slots.begin(), slots.end()}};
+  }
+  if (iterator == 0) return {1, encode_head(head())};
+  const ValueAreas areas(generations_, tables_);
+  auto place = iterator == 1 ? areas.first() : areas.at(iterator);
+  if (!place) return {};
+  if (place->kind == AreaKind::ledger) {
+    const auto entries = encode_entries(ledger_, *place);
+    if (entries.empty()) return {};
+    return {areas.iterator_after(*place), encode_piece(*place, entries)};
+  }
+  const auto content = areas.content(*place).subspan(static_cast<std::size_t>(place->offset),
+                                                     place->content_bytes());
+  return {areas.iterator_after(*place), encode_piece(*place, content)};
+}
+
+std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> bytes,
+                                                    std::uint64_t seed,
+                                                    std::pmr::memory_resource* memory) {
+  if (bytes.size() == kRedisBloomHeaderBytes) {
+    const auto header = parse_header(bytes);
+    if (!header) throw std::invalid_argument("the header of RedisBloom is not valid");
+    return from_tables(RedisBloomTables(*header, memory), seed);
+  }
+  const auto head = decode_head(bytes);
+  if (!head) throw std::invalid_argument("the head is not valid");
+  auto value = from_settings(*head, memory);
+  if (head->redisbloom.tables != 0) value->tables_ = RedisBloomTables(head->redisbloom, memory);
+  value->generations_.reserve(head->generations.size());
+  for (const ImageGeneration& each : head->generations) {
+    value->generations_.emplace_back(each.shape, head->settings.seed, memory);
+  }
+  if (value->awaited_items_ == 0) value->awaited_items_ = head->items;
+  return value;
+}
+
+// A value with all that a head says but its filters and tables.
+std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head,
+                                                        std::pmr::memory_resource* memory) {
+  std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings, memory));
+  value->deletes_ = head.deletes;
+  value->awaited_items_ = head.awaited_items;
+  value->ledger_.set_cursor(head.ledger_cursor);
+  return value;
+}
+
+bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) {
+  if (is_redisbloom()) {
+    if (iterator == 0 || iterator - 1 < bytes.size()) return false;
+    return tables_.load(iterator - 1 - bytes.size(), bytes);
+  }
+  const ValueAreas areas(generations_, tables_);
+  const auto piece = decode_piece(bytes);
+  if (!piece || !areas.have(piece->place) || areas.iterator_after(piece->place) != iterator ||
+      !load_content(*piece)) {
+    return false;
+  }
+  if (head_items() == awaited_items_) awaited_items_ = 0;
+  return true;
+}
+
+bool CuckooValue::load_content(const Piece& piece) {
+  const PiecePlace& place = piece.place;
+  switch (place.kind) {
+    case AreaKind::blocks:
+      return load_blocks(generations_[static_cast<std::size_t>(place.index)], place.offset,
+                         piece.content);
+    case AreaKind::slots:
+      return tables_.load_table(place.index, place.offset, piece.content);
+    case AreaKind::ledger:
+      return decode_entries(piece, ledger_);
+  }
+  return false;
+}
+
+bool CuckooValue::load_blocks(Generation& generation, std::uint64_t offset,
+                              std::span<const std::byte> blocks) {
+  stored_ -= generation.filter().size();
+  const bool loaded = generation.load(offset, blocks);
+  stored_ += generation.filter().size();
+  return loaded;
+}
+
+std::uint64_t CuckooValue::digest() const {
+  std::uint64_t digest = 0;
+  for (Chunk chunk = dump_chunk(0); chunk.next != 0; chunk = dump_chunk(chunk.next)) {
+    std::array<std::byte, 16> both{};
+    put(both, 0, digest);
+    put(both, 8, checksum(chunk.bytes));
+    digest = checksum(both);
+  }
+  return digest;
+}
+
+}  // namespace nestline::redis

@@ -1,0 +1,132 @@
+// A batch of adds gives the answers and the bytes of the same adds one by one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/redis/value/value.h"
+#include "tests/redis/redisbloom/redisbloom_model.h"
+
+namespace nestline::redis {
+namespace {
+
+std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
+
+// What a run has met.
+struct Met {
+  std::array<std::uint64_t, 6> outcomes{};
+  std::uint64_t corrected = 0;  // batches that began with entries in the ledger
+  std::uint64_t most_generations = 0;
+
+  std::uint64_t& of(Added outcome) { return outcomes[static_cast<std::size_t>(outcome)]; }
+};
+
+// Random batches into one value, the same items one by one into its copy. Compares answers and
+// bytes after each batch. In between items are erased from both, and some of them come again.
+void expect_same(std::unique_ptr<CuckooValue> batches, std::uint64_t seed, std::uint64_t range,
+                 Met& met) {
+  std::mt19937_64 random(seed);
+  const auto singles = batches->copy();
+  std::vector<std::string> present;  // an item for each copy
+  std::vector<std::string> erased;   // in the step before
+  for (int step = 0; step < 100; ++step) {
+    SCOPED_TRACE(step);
+    std::vector<std::string> names(random() % (step % 4 == 0 ? 700 : 40));
+    for (std::string& each : names) {
+      const bool again = !erased.empty() && random() % 2 == 0;
+      each = again ? erased[random() % erased.size()] : name(random() % range);
+    }
+    const std::vector<std::string_view> items(names.begin(), names.end());
+    const Unless unless = random() % 2 == 0 ? Unless::never : Unless::present;
+    const Limits limits = random() % 4 == 0 ? kUnlimited : Limits(1 + random() % 8);
+    met.corrected += batches->info().ledger_entries != 0;
+    std::vector<Added> outcomes(items.size(), Added::missing);
+    batches->add(items, unless, limits, outcomes);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const Added one = unless == Unless::present ? singles->add_unique(items[i], limits)
+                                                  : singles->add(items[i], limits);
+      ASSERT_EQ(outcomes[i], one) << "item " << i << " of " << items.size();
+      ++met.of(one);
+    }
+    ASSERT_EQ(batches->digest(), singles->digest());
+    ASSERT_EQ(batches->items(), singles->items());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (outcomes[i] == Added::added) present.push_back(names[i]);
+    }
+    erased.clear();
+    for (std::size_t left = present.size() / (step % 8 == 7 ? 2 : 8); left != 0; --left) {
+      std::swap(present[random() % present.size()], present.back());
+      erased.push_back(std::move(present.back()));
+      present.pop_back();
+      ASSERT_TRUE(batches->erase(erased.back()));
+      ASSERT_TRUE(singles->erase(erased.back()));
+    }
+    met.most_generations = std::max(met.most_generations, batches->generations());
+  }
+}
+
+TEST(CuckooValueBatch, AddsAsOneByOne) {
+  Met met;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    // Few items give many copies: in slots, and beyond them in the ledger.
+    const std::uint64_t range = seed % 3 == 0 ? 50 : seed % 3 == 1 ? 3000 : 1'000'000;
+    expect_same(CuckooValue::create({20 + random() % 300, seed % 5 == 0 ? 0.001 : 0.0, 2, 20,
+                                     static_cast<std::uint16_t>(seed % 4), seed}),
+                seed, range, met);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(met.of(Added::added), 10'000U);
+  EXPECT_GT(met.of(Added::present), 1000U);
+  EXPECT_GT(met.of(Added::full), 1000U);
+  EXPECT_GT(met.of(Added::too_many), 100U);
+  EXPECT_GT(met.corrected, 100U);
+  EXPECT_GT(met.most_generations, 2U);
+}
+
+TEST(CuckooValueBatch, AddsBesideTablesAsOneByOne) {
+  Met met;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(seed);
+    RedisBloomModel model(200, 2, 20, static_cast<std::uint16_t>(seed % 3));
+    for (std::uint64_t i = 0; i < 300; ++i) model.add(name(i));
+    expect_same(CuckooValue::from_tables(model.loaded(), seed), seed, 2000, met);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(met.of(Added::added), 1000U);
+  EXPECT_GT(met.of(Added::present), 1000U);
+}
+
+// The second copy meets the first one, which came in the same batch.
+TEST(CuckooValueBatch, AddsAnItemOnceThatComesTwice) {
+  const auto value = CuckooValue::create({1000, 0, 2, 20, 1, 42});
+  std::vector<Added> outcomes(3);
+  value->add(std::vector<std::string_view>{"a", "b", "a"}, Unless::present, {}, outcomes);
+  EXPECT_EQ(outcomes, (std::vector{Added::added, Added::added, Added::present}));
+  value->add(std::vector<std::string_view>{"a", "c", "a"}, Unless::never, {}, outcomes);
+  EXPECT_EQ(outcomes, (std::vector{Added::added, Added::added, Added::added}));
+  EXPECT_EQ(value->count("a"), 3U);
+  EXPECT_EQ(value->items(), 5U);
+}
+
+TEST(CuckooValueBatch, RefusesOtherLengths) {
+  const auto value = CuckooValue::create({1000, 0, 2, 20, 1, 42});
+  const std::uint64_t digest = value->digest();
+  std::vector<Added> outcomes(2);
+  EXPECT_THROW(value->add(std::vector<std::string_view>{"a"}, Unless::never, {}, outcomes),
+               std::invalid_argument);
+  EXPECT_EQ(value->digest(), digest);
+  value->add({}, Unless::never, {}, {});
+  EXPECT_EQ(value->digest(), digest);
+}
+
+}  // namespace
+}  // namespace nestline::redis
