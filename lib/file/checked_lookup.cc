@@ -15,7 +15,7 @@ unsigned CheckedLookup::copies(const Place& home, std::uint64_t matches,
   const auto found = static_cast<unsigned>(std::popcount(matches));
   const bool settled = found != 0 && question == Question::any;
   const Block& block = state_.view.blocks[home.block];
-  if (settled || spill_class(home.fingerprint, home.phase) >= block.mark()) return found;
+  if (settled || spill_class(home.fingerprint) >= block.mark()) return found;
   const Place away = moved(state_.view.geometry, home);
   if (away.block == home.block) return found;
   if (!checks_.is_good(away.block)) return most_copies(state_.bits);

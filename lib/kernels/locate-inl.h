@@ -31,8 +31,8 @@ static_assert(kGroup == 64, "a group's answers are one 64-bit word");
 struct alignas(64) Group {
   std::uint64_t offset[kGroup];  // of the block, in bytes
   std::uint64_t bucket[kGroup];
-  std::uint32_t pair[kGroup];  // fingerprint, phase << 16
-  std::uint8_t spill_class[kGroup];
+  std::uint32_t pair[kGroup];     // fingerprint, phase << 16
+  std::uint8_t low_byte[kGroup];  // of the fingerprint
 
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
   [[nodiscard]] std::uint32_t phase(std::size_t i) const { return pair[i] >> 16; }
@@ -54,18 +54,24 @@ HWY_INLINE std::uint64_t hash_of(const BlocksView& view, std::uint64_t key, Inpu
   return input == Input::integers ? mix_integer(key, view.secrets) : key;
 }
 
-#if NESTLINE_ONE_LANE
-
 template <class L>
-void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-            Group& group) {
+void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
+                 Group& group) {
   for (std::size_t i = 0; i < count; ++i) {
     const Place place = home_of<L>(view.geometry, hash_of(view, keys[i], input));
     group.offset[i] = place.block * kBlockBytes;
     group.bucket[i] = place.bucket;
     group.pair[i] = place.fingerprint | place.phase << 16;
-    group.spill_class[i] = static_cast<std::uint8_t>(spill_class(place.fingerprint, place.phase));
+    group.low_byte[i] = static_cast<std::uint8_t>(place.fingerprint);
   }
+}
+
+#if NESTLINE_ONE_LANE
+
+template <class L>
+void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
+            Group& group) {
+  locate_each<L>(view, keys, count, input, group);
 }
 
 #else  // vectors
@@ -105,24 +111,29 @@ HWY_INLINE V mix_integers(V key, const MixSecrets& secrets) {
   return hn::Xor(h, hn::ShiftRight<32>(h));
 }
 
-// multiply_high(h, bases) * kBlockBytes for bases below 2^32.
+// Bits 32..95 of h * bases, for bases below 2^32: the base in the high half, the rest in the low
+// one (hash.h).
 template <class V>
-HWY_INLINE V scale_to_offsets(V h, V bases) {
+HWY_INLINE V base_and_rest(V h, V bases) {
   const V low = hn::ShiftRight<32>(multiply_low_halves(h, bases));
-  const V high = multiply_low_halves(hn::ShiftRight<32>(h), bases);
-  return hn::ShiftLeft<6>(hn::ShiftRight<32>(hn::Add(high, low)));
+  return hn::Add(multiply_low_halves(hn::ShiftRight<32>(h), bases), low);
 }
-static_assert(kBlockBytes == 1 << 6);
 
 // 1 << i in the low, and in the high byte of a 16-bit word, for i in [0, 16).
 alignas(16) constexpr std::uint8_t kLowBit[16] = {1, 2, 4, 8, 16, 32, 64, 128};
 alignas(16) constexpr std::uint8_t kHighBit[16] = {0, 0, 0, 0, 0,  0,  0,  0,
                                                    1, 2, 4, 8, 16, 32, 64, 128};
-// Which bytes of a 32-bit lane hold its bits 0..15, and its bits 8..23, each twice.
-alignas(16) constexpr std::uint8_t kBits0To15[16] = {0, 1, 0, 1, 4,  5,  4,  5,
-                                                     8, 9, 8, 9, 12, 13, 12, 13};
-alignas(16) constexpr std::uint8_t kBits8To23[16] = {1, 2,  1, 2,  5,  6,  5,  6,
-                                                     9, 10, 9, 10, 13, 14, 13, 14};
+// Byte lookups that put two bytes of each 32-bit lane into both of its halves; kNone gives 0.
+constexpr std::uint8_t kNone = 0x80;
+struct BothHalves {
+  alignas(16) std::uint8_t bytes[16];
+  constexpr BothHalves(std::uint8_t low, std::uint8_t high) : bytes() {
+    for (std::uint8_t i = 0; i < 16; i += 2) {
+      bytes[i] = static_cast<std::uint8_t>(low + i / 4 * 4);
+      bytes[i + 1] = static_cast<std::uint8_t>(high + (high == kNone ? 0 : i / 4 * 4));
+    }
+  }
+};
 
 // Fingerprint, phase, spill class and bucket of keys, one 32-bit lane for each.
 template <class L>
@@ -141,25 +152,19 @@ struct BlockLocator {
   }
   static HWY_INLINE V8 table(const std::uint8_t* bytes) { return hn::LoadDup128(D8(), bytes); }
 
-  // From the low halves of the hashes to group entries i, i + 1, ...
-  static HWY_INLINE void locate(V32 hash_low, Group& group, std::size_t i) {
+  // From the rests of the hashes (hash.h) to group entries i, i + 1, ...
+  static HWY_INLINE void locate(V32 rest, Group& group, std::size_t i) {
     // Every quantity is in both 16-bit halves of its key's lane, so that a product with a pair of
     // multipliers gives two lanes' rotations at once.
-    const auto hash = hn::BitCast(D8(), hash_low);
-    const auto x = hn::BitCast(D16(), hn::TableLookupBytes(hash, table(kBits0To15)));
-    const auto y = hn::BitCast(D16(), hn::TableLookupBytes(hash, table(kBits8To23)));
-    auto f = hn::Add(hn::MulHigh(x, both(L::kBits == 16 ? 65535 : 255)), both(1));
-    if constexpr (L::kBits == 12) f = hn::Or(f, hn::ShiftLeft<8>(hn::And(x, both(15))));
-    const auto p = hn::MulHigh(y, both(L::kSlotsPerLane));
-    hn::StoreU(hn::BitCast(D32(), hn::OddEven(p, f)), D32(), group.pair + i);
+    const auto f = fingerprints(rest);
+    const auto p = hn::MulHigh(in_both_halves<16 - L::kBits>(rest), both(L::kSlotsPerLane));
+    const auto f_and_p = hn::BitCast(D32(), hn::OddEven(p, f));
+    hn::StoreU(f_and_p, D32(), group.pair + i);
+    store_low_bytes(f_and_p, group.low_byte + i);
 
-    // Lane 0 has no rotation, so its half of the product is free for the spill class.
-    const auto product02 = hn::Mul(f, pair(kClassFingerprintMultiplier, kRotationMultiplier[2]));
+    const auto product02 = hn::Mul(f, pair(0, kRotationMultiplier[2]));
     const auto product13 = hn::Mul(f, pair(kRotationMultiplier[1], kRotationMultiplier[3]));
-    const auto mixed = hn::Add(product02, hn::Mul(p, pair(kClassPhaseMultiplier, 0)));
-    store_classes(mixed, group.spill_class + i);
-
-    const auto at02 = rotate(p, hn::MulHigh(product02, pair(0, L::kSlotsPerLane)));
+    const auto at02 = rotate(p, hn::MulHigh(product02, both(L::kSlotsPerLane)));
     const auto at13 = rotate(p, hn::MulHigh(product13, both(L::kSlotsPerLane)));
     if constexpr (L::kBits == 16) {
       const auto product4 = hn::Mul(f, both(kRotationMultiplier[4]));
@@ -173,15 +178,35 @@ struct BlockLocator {
   }
 
  private:
+  // Bits kShift to kShift + 15 of each lane, in both of its halves.
+  template <int kShift>
+  static HWY_INLINE V16 in_both_halves(V32 v) {
+    constexpr std::uint8_t kByte = kShift / 8;
+    static constexpr BothHalves kBytes(kByte, kByte + 1);
+    const auto shifted = hn::BitCast(D8(), hn::ShiftRight<kShift % 8>(v));
+    return hn::BitCast(D16(), hn::TableLookupBytes(shifted, table(kBytes.bytes)));
+  }
+  // The highest bits of each lane, in both halves. One maximum of bytes turns a low byte of 0 to 1.
+  static HWY_INLINE V16 fingerprints(V32 rest) {
+    V16 highest;
+    if constexpr (L::kBits == 8) {
+      static constexpr BothHalves kBytes(3, kNone);
+      highest =
+          hn::BitCast(D16(), hn::TableLookupBytesOr0(hn::BitCast(D8(), rest), table(kBytes.bytes)));
+    } else {
+      highest = hn::ShiftRight<16 - L::kBits>(in_both_halves<16>(rest));
+    }
+    return hn::BitCast(D16(), hn::Max(hn::BitCast(D8(), highest), bytes(1, 0, 1, 0)));
+  }
+
   static HWY_INLINE V16 rotate(V16 phase, V16 rotation) {
     const auto q = hn::Add(phase, rotation);
     return hn::Min(q, hn::Sub(q, both(L::kSlotsPerLane)));
   }
 
-  static HWY_INLINE void store_classes(V16 mixed, std::uint8_t* to) {
-    const hn::Rebind<std::uint8_t, D32> d_class;
-    const auto classes = hn::BitCast(D32(), hn::MulHigh(mixed, pair(kSpillClasses, 0)));
-    hn::StoreU(hn::TruncateTo(d_class, classes), d_class, to);
+  static HWY_INLINE void store_low_bytes(V32 v, std::uint8_t* to) {
+    const hn::Rebind<std::uint8_t, D32> d;
+    hn::StoreU(hn::TruncateTo(d, v), d, to);
   }
 
   // 16 bit: the bucket fits a 32-bit lane, where one shift per index is cheap enough.
@@ -237,6 +262,9 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
   const D32 d32;
   const std::size_t step = hn::Lanes(d);
   const auto bases = hn::Set(d, view.geometry.base_blocks);
+  // The child is the rest's highest bits: right below the base.
+  const auto child_ends = static_cast<int>(32 - view.geometry.growth);
+  static_assert(kBlockBytes == 1 << 6);
   for (std::size_t i = 0; i < count; i += 2 * step) {
     auto a = hn::LoadU(d, keys + i);
     auto b = hn::LoadU(d, keys + i + step);
@@ -244,8 +272,10 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
       a = mix_integers(a, view.secrets);
       b = mix_integers(b, view.secrets);
     }
-    hn::Store(scale_to_offsets(a, bases), d, group.offset + i);
-    hn::Store(scale_to_offsets(b, bases), d, group.offset + i + step);
+    a = base_and_rest(a, bases);
+    b = base_and_rest(b, bases);
+    hn::Store(hn::ShiftLeft<6>(hn::ShiftRightSame(a, child_ends)), d, group.offset + i);
+    hn::Store(hn::ShiftLeft<6>(hn::ShiftRightSame(b, child_ends)), d, group.offset + i + step);
     BlockLocator<L>::locate(hn::ConcatEven(d32, hn::BitCast(d32, b), hn::BitCast(d32, a)), group,
                             i);
   }
@@ -254,7 +284,10 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
 template <class L>
 HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, Group& group) {
-  const Geometry& geometry = view.geometry;
+  if (HWY_UNLIKELY(view.geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
+    locate_each<L>(view, keys, count, input, group);
+    return;
+  }
   alignas(64) std::uint64_t padded[kGroup];
   if (count < kGroup) {
     std::copy_n(keys, count, padded);
@@ -265,19 +298,6 @@ HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::s
     locate_all<L, Input::integers>(view, keys, count, group);
   } else {
     locate_all<L, Input::hashes>(view, keys, count, group);
-  }
-  if (HWY_UNLIKELY(geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
-    for (std::size_t i = 0; i < count; ++i) {
-      group.offset[i] =
-          multiply_high(hash_of(view, keys[i], input), geometry.base_blocks) * kBlockBytes;
-    }
-  }
-  if (geometry.growth != 0) {
-    const std::uint32_t shift = static_cast<std::uint32_t>(L::kBits) - geometry.growth;
-    for (std::size_t i = 0; i < count; ++i) {
-      group.offset[i] =
-          (group.offset[i] << geometry.growth) + (group.fingerprint(i) >> shift) * kBlockBytes;
-    }
   }
 }
 

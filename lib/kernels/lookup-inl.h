@@ -30,12 +30,12 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Bit i: classes[i] is below marks[i].
-HWY_INLINE std::uint64_t classes_below(const std::uint8_t* classes, const std::uint8_t* marks) {
+// Bit i: marks[i] covers a fingerprint with the low byte low_bytes[i], so is not less.
+HWY_INLINE std::uint64_t covered(const std::uint8_t* low_bytes, const std::uint8_t* marks) {
 #if NESTLINE_ONE_LANE
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < kGroup; ++i) {
-    bits |= std::uint64_t{classes[i] < marks[i]} << i;
+    bits |= std::uint64_t{low_bytes[i] <= marks[i]} << i;
   }
   return bits;
 #else
@@ -43,12 +43,11 @@ HWY_INLINE std::uint64_t classes_below(const std::uint8_t* classes, const std::u
   const std::size_t step = hn::Lanes(d);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < kGroup; i += step) {
-    // c >= m exactly when max(c, m) == c.
-    const auto c = hn::Load(d, classes + i);
-    const auto not_below = hn::Eq(hn::Max(c, hn::Load(d, marks + i)), c);
-    bits |= bits_of(d, not_below) << i;
+    const auto mark = hn::Load(d, marks + i);
+    const auto covers = hn::Eq(hn::Max(mark, hn::Load(d, low_bytes + i)), mark);
+    bits |= bits_of(d, covers) << i;
   }
-  return ~bits;
+  return bits;
 #endif
 }
 
@@ -159,8 +158,7 @@ HWY_INLINE Verdict probe_homes(const BlocksView& view, ProbeGroup<kBeside>& grou
     if constexpr (L::kBits == 12) verdict.hits &= ~unsteady;
     verdict.undecided = unsteady & ~verdict.hits;
   }
-  verdict.waiting =
-      classes_below(group.spill_class, marks) & ~(verdict.hits | verdict.undecided) & all;
+  verdict.waiting = covered(group.low_byte, marks) & ~(verdict.hits | verdict.undecided) & all;
   return verdict;
 }
 
@@ -272,7 +270,7 @@ struct AtHome {
   HWY_INLINE AtHome(const Place& place, const Block& home, std::uint32_t mark)
       : matches(match_among<L>(home, place.fingerprint, place.bucket)),
         no_match(static_cast<std::int64_t>(matches) - 1),
-        sent_on(std::int64_t{spill_class(place.fingerprint, place.phase)} - mark) {}
+        sent_on(std::int64_t{spill_class(place.fingerprint)} - mark) {}
 };
 
 template <class L>

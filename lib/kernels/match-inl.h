@@ -62,7 +62,7 @@ void find_residents(const Block& shared, Residents& residents) noexcept {
     const std::uint32_t fingerprint = L::get(block, s);
     const std::uint32_t phase = L::phase_at(fingerprint, s);
     residents.phase[s] = static_cast<std::uint8_t>(phase);
-    residents.spill_class[s] = static_cast<std::uint8_t>(spill_class(fingerprint, phase));
+    residents.spill_class[s] = static_cast<std::uint8_t>(spill_class(fingerprint));
   }
 }
 
@@ -254,10 +254,8 @@ void find_residents(const Block& shared, Residents& residents) noexcept {
   for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
     const auto phase = lanes.phases(s);
     Lanes::store_bytes(phase, residents.phase + s);
-    const auto mixed =
-        hn::Add(hn::Mul(lanes.fingerprints(s), hn::Set(d, kClassFingerprintMultiplier)),
-                hn::Mul(phase, hn::Set(d, kClassPhaseMultiplier)));
-    Lanes::store_bytes(hn::MulHigh(mixed, hn::Set(d, static_cast<std::uint16_t>(kSpillClasses))),
+    const auto low_bytes = hn::And(lanes.fingerprints(s), hn::Set(d, std::uint16_t{0xff}));
+    Lanes::store_bytes(hn::SaturatedSub(low_bytes, hn::Set(d, std::uint16_t{1})),
                        residents.spill_class + s);
   }
 }

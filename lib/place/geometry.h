@@ -40,13 +40,12 @@ struct Place {
 
 template <class L>
 NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
-  const std::uint32_t fingerprint = L::fingerprint_of(hash);
-  const std::uint32_t phase = L::phase_of(hash);
-  std::uint64_t block = multiply_high(hash, geometry.base_blocks);
-  if (geometry.growth != 0) {
-    const auto unused_bits = static_cast<std::uint32_t>(L::kBits) - geometry.growth;
-    block = block << geometry.growth | fingerprint >> unused_bits;
-  }
+  const Wide product = static_cast<Wide>(hash) * geometry.base_blocks;
+  const auto rest = static_cast<std::uint32_t>(static_cast<std::uint64_t>(product) >> 32);
+  const std::uint32_t fingerprint = L::fingerprint_of(rest);
+  const std::uint32_t phase = L::phase_of(rest);
+  auto block = static_cast<std::uint64_t>(product >> 64);
+  if (geometry.growth != 0) block = block << geometry.growth | rest >> (32 - geometry.growth);
   return {block, L::bucket(fingerprint, phase), fingerprint, phase};
 }
 

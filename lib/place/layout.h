@@ -15,8 +15,7 @@
 // All stores are single stores that other threads may see at once (memory_order.h): one for the
 // whole header; for a slot's fingerprint one at 8 and 16 bits, and two at 12.
 //
-// A fingerprint is never 0, and the low byte of a 12-bit one is never 0. So a slot is free when its
-// first byte (8, 12 bit) or halfword (16 bit) is 0.
+// The low byte of a fingerprint is never 0. So a slot is free when its low byte is 0.
 //
 // Lane j is the slots [j * R, (j + 1) * R). A key has one candidate slot in each lane; these slots
 // are its bucket.
@@ -93,8 +92,13 @@ struct LayoutShape {
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
   static constexpr std::uint32_t kMaxCopies = 2 * kLaneCount;  // of one key, in home and alternate
 
-  static constexpr std::uint32_t phase_of(std::uint64_t hash) {
-    return scale16(static_cast<std::uint32_t>(hash >> 8) & 0xffff, kSlotsPerLane);
+  // Fingerprint and phase from the rest of a hash (hash.h).
+  static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
+    const std::uint32_t fingerprint = rest >> (32 - kBits);
+    return fingerprint + ((fingerprint & 0xff) == 0);
+  }
+  static constexpr std::uint32_t phase_of(std::uint32_t rest) {
+    return scale16(rest >> (16 - kBits) & 0xffff, kSlotsPerLane);
   }
   // The candidate slot in `lane`.
   static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t phase,
@@ -142,9 +146,6 @@ struct Layout<8> : LayoutShape<8, 4, 15, 255> {
     const std::uint64_t stay = kStay[phase];  // the bits that do not leave their lane
     return (unturned & stay) << phase | (unturned & ~stay) >> (kSlotsPerLane - phase);
   }
-  static constexpr std::uint32_t fingerprint_of(std::uint64_t hash) {
-    return scale16(static_cast<std::uint32_t>(hash) & 0xffff, 255) + 1;
-  }
   static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
@@ -172,10 +173,6 @@ struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
   static constexpr std::uint32_t kNibbleByte = 40;
   static constexpr std::uint32_t kNibbleRun = 20;
 
-  static constexpr std::uint32_t fingerprint_of(std::uint64_t hash) {
-    const std::uint32_t low = scale16(static_cast<std::uint32_t>(hash) & 0xffff, 255) + 1;
-    return (static_cast<std::uint32_t>(hash) & 15) << 8 | low;
-  }
   // Computes which half of a byte holds a slot's nibble, without a branch: that would be
   // mispredicted as often as not.
   static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
@@ -198,10 +195,7 @@ struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
 };
 
 template <>
-struct Layout<16> : LayoutShape<16, 5, 6, 65535> {
-  static constexpr std::uint32_t fingerprint_of(std::uint64_t hash) {
-    return scale16(static_cast<std::uint32_t>(hash) & 0xffff, 65535) + 1;
-  }
+struct Layout<16> : LayoutShape<16, 5, 6, 255 * 256> {
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
   }

@@ -141,7 +141,7 @@ class SpillPlan {
     Candidates candidates(residents, L::kAllSlots & ~free);
     // Only in the first block: elsewhere the arrival has just come from its other block.
     bool newcomer_tried = i != 0;
-    if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint, arrival.phase));
+    if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint));
 
     // The next few that may leave; their other blocks are already being prefetched. Two: with four
     // the last 5 % of 256 MiB took 522 to 556 ns an insert instead of 438 to 498 (Zen 3), since
@@ -259,7 +259,7 @@ class SpillPlan {
     const Place& arrival = node.arrival;
     if (node.victim == kNobody) {
       typename Locks::Hold hold(blocks_, from);
-      hold.change(from).raise_mark(spill_class(arrival.fingerprint, arrival.phase));
+      hold.change(from).raise_mark(spill_class(arrival.fingerprint));
       newcomer_leaves_ = true;
       return true;
     }
@@ -272,7 +272,7 @@ class SpillPlan {
     const bool known = &node == &nodes_[end_] && is_open<L>(target, end_way_);
     if (!known && !find_free_way<L>(kernels_, target, arrival.bucket, way)) return false;
     Block& source = hold.change(from);
-    source.raise_mark(spill_class(arrival.fingerprint, arrival.phase));
+    source.raise_mark(spill_class(arrival.fingerprint));
     walk<L>(hold.change(arrival.block), known ? end_way_ : way, arrival.fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);

@@ -133,7 +133,7 @@ bool Table<L, Locks>::still(const std::optional<Place>& found, const Place& home
 
 template <class L, class Locks>
 bool Table<L, Locks>::may_be_away(const Block& block, const Place& home, Place& away) const {
-  if (spill_class(home.fingerprint, home.phase) >= block.mark()) return false;
+  if (spill_class(home.fingerprint) >= block.mark()) return false;
   away = moved(geometry_, home);
   return away.block != home.block;
 }

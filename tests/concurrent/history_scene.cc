@@ -20,7 +20,7 @@ std::uint64_t HashSmith::draw_low(bool lowest_class) {
   for (;;) {
     const std::uint64_t low = random_() & kLowBits;
     const Place drawn = place(low);
-    if (lowest_class && spill_class(drawn.fingerprint, drawn.phase) > 2) continue;
+    if (lowest_class && spill_class(drawn.fingerprint) > 2) continue;
     if (drawn_.insert({drawn.fingerprint, drawn.phase}).second) return low;
   }
 }

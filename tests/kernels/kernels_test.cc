@@ -141,7 +141,7 @@ TYPED_TEST(KernelsTest, Residents) {
         if (f == 0) continue;
         const std::uint32_t phase = L::phase_at(f, s);
         EXPECT_EQ(residents.phase[s], phase);
-        EXPECT_EQ(residents.spill_class[s], spill_class(f, phase));
+        EXPECT_EQ(residents.spill_class[s], spill_class(f));
       }
     }
   });
@@ -244,7 +244,7 @@ TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
                     place.bucket) != 0;
           };
           return probe(home) ||
-                 (spill_class(home.fingerprint, home.phase) < blocks[home.block].mark() &&
+                 (spill_class(home.fingerprint) < blocks[home.block].mark() &&
                   probe(moved(view.geometry, home)));
         };
         for (const std::size_t count : {0u, 1u, 7u, 63u, 64u, 65u, 127u, 128u, 129u, 192u, 1000u}) {

@@ -85,7 +85,7 @@ TEST(Geometry, Vectors) {
       EXPECT_EQ(place.fingerprint, v.fingerprint);
       EXPECT_EQ(place.phase, v.phase);
       EXPECT_EQ(place.bucket, v.bucket);
-      EXPECT_EQ(spill_class(place.fingerprint, place.phase), v.spill_class);
+      EXPECT_EQ(spill_class(place.fingerprint), v.spill_class);
       EXPECT_EQ(alternate_of(geometry, place), v.alternate);
     });
   }

@@ -33,7 +33,7 @@ class LockingTest : public testing::Test {
   Place key_that_is_away(std::uint64_t block) {
     const Place home = key(block);
     L::set(blocks_[1 - block], first_slot(home.bucket), home.fingerprint);
-    blocks_[block].raise_mark(spill_class(home.fingerprint, home.phase));
+    blocks_[block].raise_mark(spill_class(home.fingerprint));
     return home;
   }
   // Fills both blocks, until no key finds room.
