@@ -88,27 +88,28 @@ HWY_INLINE V multiply_low_halves(V a, V b) {
   return hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, b));
 }
 
-// v * m for 64-bit lanes; high is m >> 32.
+// The low 64 bits of v * m, lane by lane.
 template <class V>
-HWY_INLINE V multiply64(V v, V v_high, V m, V m_high) {
-  const V cross = hn::Add(multiply_low_halves(v_high, m), multiply_low_halves(v, m_high));
-  return hn::Add(multiply_low_halves(v, m), hn::ShiftLeft<32>(cross));
+HWY_INLINE V multiply64(V v, std::uint64_t m) {
+  const hn::DFromV<V> d;
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  return hn::Mul(v, hn::Set(d, m));
+#else
+  const V factor = hn::Set(d, m);
+  const V cross = hn::Add(multiply_low_halves(hn::ShiftRight<32>(v), factor),
+                          multiply_low_halves(v, hn::Set(d, m >> 32)));
+  return hn::Add(multiply_low_halves(v, factor), hn::ShiftLeft<32>(cross));
+#endif
 }
 
 // mix_integer, lane by lane.
 template <class V>
 HWY_INLINE V mix_integers(V key, const MixSecrets& secrets) {
-  const D64 d;
-  const V m1 = hn::Set(d, kMixMultiplier1);
-  const V m2 = hn::Set(d, kMixMultiplier2);
-  V h = hn::Xor(key, hn::Set(d, secrets.before));
-  // x ^= x >> 32 leaves the high half as it is, so one shift serves it and the product.
-  V high = hn::ShiftRight<32>(h);
-  h = multiply64(hn::Xor(h, high), high, m1, hn::ShiftRight<32>(m1));
-  h = hn::Add(h, hn::Set(d, secrets.between));
-  high = hn::ShiftRight<32>(h);
-  h = multiply64(hn::Xor(h, high), high, m2, hn::ShiftRight<32>(m2));
-  return hn::Xor(h, hn::ShiftRight<32>(h));
+  V h = hn::Xor(key, hn::Set(D64(), secrets.before));
+  h = hn::Xor(h, hn::ShiftRight<kMixShift>(h));
+  h = multiply64(h, secrets.multiplier);
+  h = hn::Xor(h, hn::ShiftRight<32>(h));
+  return multiply64(h, kMixMultiplier2);
 }
 
 // Bits 32..95 of h * bases, for bases below 2^32: the base in the high half, the rest in the low

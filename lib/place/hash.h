@@ -53,30 +53,33 @@ NESTLINE_INLINE constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint
   return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
 }
 
-// The integer mixer: a bijection of 64 bits in two multiply-xorshift rounds under two secrets. All
-// shifts are by 32: vector code makes a 64-bit product of 32-bit halves anyway, so they are free.
-// No input bit flips an output bit with a frequency outside 0.5 +- noise (hash_test measures it).
+// The integer mixer: two products with the high bits folded down before each. Its highest bits,
+// which alone decide a place, depend on every bit of the key; a third fold would mix the lowest
+// bits too, which nothing reads. The first shift is not 32, so that keys of two equal halves do not
+// cancel themselves out. hash_test measures progressions, pairs, floating-point numbers and text.
+// (Folding the halves of a single product of 128 bits leaves progressions in progression: filters
+// of such keys answered wrong up to 8 times as often as they should.)
 inline constexpr std::uint64_t kMixMultiplier1 = 0x3ff5c6bd6e2a43f1u;
 inline constexpr std::uint64_t kMixMultiplier2 = 0xaa4deb21cc59b9f1u;
+inline constexpr int kMixShift = 29;
 
 struct MixSecrets {
-  std::uint64_t before;   // xor-ed to the key
-  std::uint64_t between;  // added between the rounds
+  std::uint64_t before;      // xor-ed to the key
+  std::uint64_t multiplier;  // odd
 };
 
 NESTLINE_INLINE constexpr std::uint64_t mix_integer(std::uint64_t key, const MixSecrets& secrets) {
   std::uint64_t h = key ^ secrets.before;
+  h ^= h >> kMixShift;
+  h *= secrets.multiplier;
   h ^= h >> 32;
-  h = h * kMixMultiplier1 + secrets.between;
-  h ^= h >> 32;
-  h *= kMixMultiplier2;
-  return h ^ (h >> 32);
+  return h * kMixMultiplier2;
 }
 
 // The two secrets are two steps of the mixer itself, so that similar seeds give unrelated secrets.
 inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {
   const std::uint64_t first = mix_integer(seed, {kMixMultiplier2, kMixMultiplier1});
-  return {first, mix_integer(first + seed, {kMixMultiplier1, kMixMultiplier2})};
+  return {first, mix_integer(first + seed, {kMixMultiplier1, kMixMultiplier2}) | 1};
 }
 
 // XXH3-64 of the bytes under the seed.
