@@ -24,6 +24,10 @@ std::uint64_t hash_of(const State& state, const Inputs& inputs, std::size_t i) {
 // Looks up a chunk of keys.
 struct Lookup {
   const State& state;
+  // The same for every table of the filter.
+  [[nodiscard]] const Kernels& kernels() const {
+    return *state.read([](const Filter::State& table) { return table.kernels; });
+  }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     state.read([&](const Filter::State& table) {
       batch::ChunkBitmap undecided;

@@ -24,6 +24,8 @@ class CheckedLookup {
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept;
   [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept;
 
+  [[nodiscard]] const Kernels& kernels() const { return *state_.kernels; }
+
   // A chunk of keys: bit i % 64 of bitmap[i / 64], unused bits of the last word 0.
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const noexcept;
   // The same with the copies of each key.

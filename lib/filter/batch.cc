@@ -16,8 +16,9 @@ namespace {
 // Looks up a chunk of keys.
 struct Lookup {
   const Filter::State& state;
+  [[nodiscard]] const Kernels& kernels() const { return *state.kernels; }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-    state.kernels->contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
+    kernels().contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
   }
 };
 

@@ -2,6 +2,7 @@
 //
 // `lookup(inputs, bitmap)` answers a chunk: bit i % 64 of bitmap[i / 64] says whether key i may be
 // in the filter, and the unused bits of the last word are 0. Only it differs between the filters.
+// lookup.kernels() turns the bits into the other forms.
 // The spans are checked before the first lookup.
 #ifndef NESTLINE_LIB_FILTER_BATCH_QUESTIONS_H_
 #define NESTLINE_LIB_FILTER_BATCH_QUESTIONS_H_
@@ -28,7 +29,8 @@ std::size_t may_contain(const Lookup& lookup, KeySpan keys, std::uint64_t seed,
   std::size_t total = 0;
   for (KeyChunks chunks(keys, seed); chunks.next();) {
     lookup(chunks.inputs(), bitmap.data());
-    total += bitmap_to_bytes(bitmap.data(), chunks.inputs().count, out.data() + chunks.first());
+    total += lookup.kernels().bits_to_bytes(bitmap.data(), chunks.inputs().count,
+                                            out.data() + chunks.first());
   }
   return total;
 }
@@ -55,8 +57,9 @@ std::size_t select(const Lookup& lookup, KeySpan keys, std::uint64_t seed,
   std::size_t total = 0;
   for (KeyChunks chunks(keys, seed); chunks.next();) {
     lookup(chunks.inputs(), bitmap.data());
-    total += bitmap_to_positions(bitmap.data(), chunks.inputs().count, positions.data() + total,
-                                 [&](std::size_t i) { return chunks.first() + i; });
+    total += lookup.kernels().bits_to_positions(bitmap.data(), chunks.inputs().count, nullptr,
+                                                static_cast<std::uint32_t>(chunks.first()),
+                                                positions.data() + total);
   }
   return total;
 }
@@ -71,8 +74,9 @@ std::size_t select(const Lookup& lookup, KeySpan keys, std::uint64_t seed,
   std::size_t total = 0;
   for (KeyChunks chunks(keys, seed, selection); chunks.next();) {
     lookup(chunks.inputs(), bitmap.data());
-    total += bitmap_to_positions(bitmap.data(), chunks.inputs().count, positions.data() + total,
-                                 [&](std::size_t i) { return selection[chunks.first() + i]; });
+    total += lookup.kernels().bits_to_positions(bitmap.data(), chunks.inputs().count,
+                                                selection.data() + chunks.first(), 0,
+                                                positions.data() + total);
   }
   return total;
 }

@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "lib/kernels/answers-inl.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/lookup-inl.h"
 #include "lib/kernels/match-inl.h"
@@ -31,6 +32,8 @@ const Kernels* table() {
       contains<L>,
       contains_integer<L>,
       contains_batch<L>,
+      bits_to_bytes,
+      bits_to_positions,
       try_contains<L>,
       try_contains_integer<L>,
       try_contains_batch<L>,

@@ -75,7 +75,16 @@ struct Kernels {
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                          Input input, std::uint64_t* bitmap) noexcept;
 
-  // The same three beside writers, by steps R1 to R3 of locking.h.
+  // Answers of a batch as bytes, 1 or 0, or as the numbers of the keys found, in order: first + i,
+  // or selection[i] if there is a selection. `positions` may be the selection's own memory. Both
+  // return how many keys were found. `positions` has room for `count`.
+  std::size_t (*bits_to_bytes)(const std::uint64_t* bitmap, std::size_t count,
+                               std::uint8_t* bytes) noexcept;
+  std::size_t (*bits_to_positions)(const std::uint64_t* bitmap, std::size_t count,
+                                   const std::uint32_t* selection, std::uint32_t first,
+                                   std::uint32_t* positions) noexcept;
+
+  // The lookups beside writers, by steps R1 to R3 of locking.h.
   Answer (*try_contains)(const BlocksView& view, std::uint64_t hash) noexcept;
   Answer (*try_contains_integer)(const BlocksView& view, std::uint64_t key) noexcept;
   // A key whose bit is set in `undecided` has its bit clear in `bitmap`. True if any key is

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
@@ -31,7 +32,9 @@ static_assert(kGroup == 64, "a group's answers are one 64-bit word");
 struct alignas(64) Group {
   std::uint64_t offset[kGroup];  // of the block, in bytes
   std::uint64_t bucket[kGroup];
-  std::uint32_t pair[kGroup];     // fingerprint, phase << 16
+  std::uint32_t pair[kGroup];  // fingerprint, phase << 16
+  std::uint32_t
+      repeated[kGroup];  // the fingerprint's low byte, 4 times; at 16 bits all of it, twice
   std::uint8_t low_byte[kGroup];  // of the fingerprint
 
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
@@ -50,6 +53,28 @@ HWY_INLINE void prefetch_at(const Block* blocks, std::uint64_t offset) {
   hwy::Prefetch(reinterpret_cast<const Block*>(reinterpret_cast<std::uintptr_t>(blocks) + offset));
 }
 
+// Slots of key i's bucket that hold its fingerprint. The broadcast of a number that is repeated
+// already is only a load.
+template <class L>
+HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group, std::size_t i) {
+  Block copy;
+  const Block& block = readable_block(shared, copy);
+#if NESTLINE_ONE_LANE
+  std::uint64_t slots = match_first_bytes<L>(block, group.repeated[i]) & group.bucket[i];
+#else
+  using T = std::conditional_t<L::kBits == 16, std::uint16_t, std::uint8_t>;
+  const hn::Repartition<std::uint32_t, BlockTag<T> > d32;
+  const auto wanted = hn::BitCast(BlockTag<T>(), hn::Set(d32, group.repeated[i]));
+  std::uint64_t slots =
+      equal_lanes(reinterpret_cast<const T*>(block.bytes.data()), wanted) & group.bucket[i];
+#endif
+  if constexpr (L::kBits == 12) {
+    // One in 70 absent keys gets here, and every present key: the branch predicts well.
+    if (slots != 0) slots &= match_nibbles<L>(block, group.fingerprint(i) >> 8);
+  }
+  return slots;
+}
+
 HWY_INLINE std::uint64_t hash_of(const BlocksView& view, std::uint64_t key, Input input) {
   return input == Input::integers ? mix_integer(key, view.secrets) : key;
 }
@@ -62,6 +87,8 @@ void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t 
     group.offset[i] = place.block * kBlockBytes;
     group.bucket[i] = place.bucket;
     group.pair[i] = place.fingerprint | place.phase << 16;
+    group.repeated[i] =
+        L::kBits == 16 ? place.fingerprint * 0x00010001u : (place.fingerprint & 0xff) * 0x01010101u;
     group.low_byte[i] = static_cast<std::uint8_t>(place.fingerprint);
   }
 }
@@ -161,6 +188,7 @@ struct BlockLocator {
     const auto p = hn::MulHigh(in_both_halves<16 - L::kBits>(rest), both(L::kSlotsPerLane));
     const auto f_and_p = hn::BitCast(D32(), hn::OddEven(p, f));
     hn::StoreU(f_and_p, D32(), group.pair + i);
+    hn::StoreU(hn::BitCast(D32(), repeated(f)), D32(), group.repeated + i);
     store_low_bytes(f_and_p, group.low_byte + i);
 
     const auto product02 = hn::Mul(f, pair(0, kRotationMultiplier[2]));
@@ -198,6 +226,12 @@ struct BlockLocator {
       highest = hn::ShiftRight<16 - L::kBits>(in_both_halves<16>(rest));
     }
     return hn::BitCast(D16(), hn::Max(hn::BitCast(D8(), highest), bytes(1, 0, 1, 0)));
+  }
+
+  static HWY_INLINE V16 repeated(V16 fingerprints) {
+    if constexpr (L::kBits == 16) return fingerprints;
+    const V16 low = L::kBits == 8 ? fingerprints : hn::And(fingerprints, both(0xff));
+    return hn::Or(low, hn::ShiftLeft<8>(low));
   }
 
   static HWY_INLINE V16 rotate(V16 phase, V16 rotation) {

@@ -1,11 +1,14 @@
 // Per-target: looking up many keys at a time, or one. Batches pass in groups of 64 keys through
-// three stages, each a group or more behind the one before it, so that no stage waits for memory:
+// stages, each a group or more behind the one before it, so that no stage waits for memory or for
+// the stores of the one before it:
 //
-//   group i + 2   locate: hash, block, bucket bits, spill class of all its keys, in vectors
+//   group i + 2   locate: hash, block, bucket bits of all its keys, in vectors
 //   group i       probe: the home block; beside it the prefetch of one key of group i + 2, so that
 //                 memory does not idle while a group is computed
-//   group i - 1   second probe: the few keys whose home's mark says that they may be away; their
-//                 alternates were prefetched when group i - 1 was probed
+//   group i - 1   settle: the probes' results become bits. The few keys whose home's mark says that
+//                 they may be away go on a list, and their alternates are prefetched.
+//   the list      second probe: of one list while the next one fills. Lists of many groups make
+//                 loops long, so that their ends are mispredicted seldom.
 //
 // Beside writers lookups follow steps R1 to R3 of locking.h; keys that need R4 are left undecided.
 #if defined(NESTLINE_LIB_KERNELS_LOOKUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -51,21 +54,37 @@ HWY_INLINE std::uint64_t covered(const std::uint8_t* low_bytes, const std::uint8
 #endif
 }
 
-// What is known of a group's keys, one bit per key. No key is in two of the sets.
-struct Verdict {
-  std::uint64_t hits = 0;
-  std::uint64_t waiting = 0;    // for the second probe
-  std::uint64_t undecided = 0;  // only beside writers
-};
-
 // The parts of a lookup that differ when writers may be at work: kBeside. There each block is read
 // between two loads of its header, and a key's home is checked once more after its alternate.
 template <bool kBeside>
-struct ProbeGroup : Group {};
+struct ProbeGroup : Group {
+  alignas(64) std::uint8_t found[kGroup];
+  alignas(64) std::uint8_t mark[kGroup];
+};
 template <>
 struct ProbeGroup<true> : Group {
+  alignas(64) std::uint8_t found[kGroup];
+  alignas(64) std::uint8_t mark[kGroup];
   alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
-  std::uint64_t home[kGroup];                // its offset, for waiting keys
+  std::uint32_t drift;  // what differed between the two loads of a header, for all keys
+};
+
+// Keys that may be away.
+struct Waiting {
+  static constexpr std::size_t kMany = 32;
+  static constexpr std::size_t kMost = kMany + kGroup;
+  std::size_t count = 0;
+  std::size_t key[kMost];  // number in the batch
+  std::uint64_t alternate[kMost];
+  std::uint64_t bucket[kMost];
+  std::uint32_t fingerprint[kMost];
+};
+template <bool kBeside>
+struct WaitingList : Waiting {};
+template <>
+struct WaitingList<true> : Waiting {
+  std::uint64_t home[kMost];
+  std::uint32_t header[kMost];
 };
 
 // Not 0: the block was locked before, or has changed since.
@@ -83,152 +102,186 @@ HWY_INLINE bool any_locked(const std::uint32_t* headers) {
   return !hn::AllFalse(d, hn::TestBit(all, hn::Set(d, kHeaderLock)));
 }
 
-// The second probe of the waiting keys; their `offset` is the alternate's by now.
-template <class L, bool kBeside>
-HWY_INLINE void second_probe(const BlocksView& view, const ProbeGroup<kBeside>& group,
-                             Verdict& verdict) {
-  for (std::uint64_t waiting = verdict.waiting; waiting != 0; waiting &= waiting - 1) {
-    const std::uint32_t i = first_slot(waiting);
-    const Block& block = block_at(view.blocks, group.offset[i]);
-    if constexpr (!kBeside) {
-      const bool found = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
-      verdict.hits |= std::uint64_t{found} << i;
-    } else {
-      NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
-      const std::uint32_t header = block.header();
-      const bool found = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
-      NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-      bool stable = changes(block, header) == 0;
-      if (!found) stable &= changes(block_at(view.blocks, group.home[i]), group.header[i]) == 0;
-      const bool hit = found && (stable || L::kBits != 12);
-      verdict.hits |= std::uint64_t{hit} << i;
-      verdict.undecided |= std::uint64_t{!hit && !stable} << i;
-    }
-  }
-}
-
-// Turns the waiting keys' homes into their alternates and prefetches those.
-template <bool kBeside>
-HWY_INLINE void seek_alternates(const BlocksView& view, ProbeGroup<kBeside>& group,
-                                std::uint64_t waiting) {
-  for (; waiting != 0; waiting &= waiting - 1) {
-    const std::uint32_t i = first_slot(waiting);
-    if constexpr (kBeside) group.home[i] = group.offset[i];
-    group.offset[i] = alternate_of(view.geometry, group.place(i)) * kBlockBytes;
-    prefetch_at(view.blocks, group.offset[i]);
-  }
-}
-
 // Probes `count` homes, at most kGroup. `ahead`: as many blocks to prefetch meanwhile.
 template <class L, bool kBeside>
-HWY_INLINE Verdict probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group,
-                               std::size_t count, const std::uint64_t* ahead) {
-  alignas(64) std::uint8_t found[kGroup];
-  alignas(64) std::uint8_t marks[kGroup];
-  std::uint32_t drift = 0;  // what differed between the two loads of a header, for all keys
+HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group, std::size_t count,
+                            const std::uint64_t* ahead) {
+  std::uint32_t drift = 0;
   const Block* const blocks = view.blocks;
   HWY_UNROLL(8)
   for (std::size_t i = 0; i < count; ++i) {
     prefetch_at(blocks, ahead[i]);
     const Block& block = block_at(blocks, group.offset[i]);
     if constexpr (!kBeside) {
-      found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
-      marks[i] = block.bytes[kMarkByte];
+      group.found[i] = match_repeated<L>(block, group, i) != 0;
+      group.mark[i] = block.bytes[kMarkByte];
     } else {
       const std::uint32_t header = block.header();
-      found[i] = match_among<L>(block, group.fingerprint(i), group.bucket[i]) != 0;
+      group.found[i] = match_repeated<L>(block, group, i) != 0;
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-      marks[i] = static_cast<std::uint8_t>(header & kHeaderMark);
+      group.mark[i] = static_cast<std::uint8_t>(header & kHeaderMark);
       group.header[i] = header;
       drift |= block.header_again() ^ header;
     }
   }
-  const std::uint64_t all = count == kGroup ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-  Verdict verdict;
-  verdict.hits = ~equal_bytes(found, 0) & all;
-  if constexpr (kBeside) {
-    std::uint64_t unsteady = 0;
-    if (HWY_UNLIKELY(drift != 0 || count != kGroup || any_locked(group.header))) {
-      // Find out which ones: a header that has changed stays changed, so it is not too late.
-      for (std::size_t i = 0; i < count; ++i) {
-        const Block& block = block_at(blocks, group.offset[i]);
-        unsteady |= std::uint64_t{changes(block, group.header[i]) != 0} << i;
-      }
-    }
-    if constexpr (L::kBits == 12) verdict.hits &= ~unsteady;
-    verdict.undecided = unsteady & ~verdict.hits;
-  }
-  verdict.waiting = covered(group.low_byte, marks) & ~(verdict.hits | verdict.undecided) & all;
-  return verdict;
+  if constexpr (kBeside) group.drift = drift;
 }
 
 HWY_INLINE void prefetch_homes(const BlocksView& view, const Group& group, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) prefetch_at(view.blocks, group.offset[i]);
 }
 
-// The pipeline. Calls done(g, verdict) for each group in order.
-template <class L, bool kBeside, class Done>
-HWY_INLINE void look_up(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                        Input input, const Done& done) {
-  constexpr std::size_t kAhead = 2;  // groups between locating and probing
-  constexpr std::size_t kRing = 4;   // those, the probed group and the one in second probe
-  ProbeGroup<kBeside> ring[kRing];
-  const std::size_t groups = (count + kGroup - 1) / kGroup;
-  const auto size_of = [&](std::size_t g) {
-    return g < groups ? std::min(kGroup, count - g * kGroup) : 0;
-  };
-  const auto locate_group = [&](std::size_t g) HWY_ATTR {
-    if (g < groups) locate<L>(view, keys + g * kGroup, size_of(g), input, ring[g % kRing]);
-  };
-  for (std::size_t g = 0; g < kAhead; ++g) {
-    locate_group(g);
-    prefetch_homes(view, ring[g], size_of(g));
-  }
-  Verdict before;
-  for (std::size_t g = 0; g < groups; ++g) {
-    ProbeGroup<kBeside>& group = ring[g % kRing];
-    const Group& ahead = ring[(g + kAhead) % kRing];
-    const std::size_t ahead_size = size_of(g + kAhead);
-    Verdict now;
-    locate_group(g + kAhead);
-    if (ahead_size == kGroup) {
-      now = probe_homes<L, kBeside>(view, group, kGroup, ahead.offset);
-    } else {
-      // The end of the batch: nothing, or less than a group, is left to prefetch.
-      prefetch_homes(view, ahead, ahead_size);
-      now = probe_homes<L, kBeside>(view, group, size_of(g), group.offset);
+// The keys whose homes were locked, or have changed since.
+HWY_INLINE std::uint64_t unsteady_homes(const BlocksView& view, const ProbeGroup<true>& group,
+                                        std::size_t count) {
+  std::uint64_t unsteady = 0;
+  if (HWY_UNLIKELY(group.drift != 0 || count != kGroup || any_locked(group.header))) {
+    // Find out which ones: a header that has changed stays changed, so it is not too late.
+    for (std::size_t i = 0; i < count; ++i) {
+      const Block& block = block_at(view.blocks, group.offset[i]);
+      unsteady |= std::uint64_t{changes(block, group.header[i]) != 0} << i;
     }
-    seek_alternates<kBeside>(view, group, now.waiting);
-    if (g > 0) {
-      second_probe<L, kBeside>(view, ring[(g - 1) % kRing], before);
-      done(g - 1, before);
-    }
-    before = now;
   }
-  if (groups > 0) {
-    second_probe<L, kBeside>(view, ring[(groups - 1) % kRing], before);
-    done(groups - 1, before);
-  }
+  return unsteady;
 }
+
+// A batch of lookups on its way. kBeside: beside writers.
+template <class L, bool kBeside>
+class Lookups {
+ public:
+  // Bit i of the bitmaps is key i's. `undecided` only beside writers.
+  HWY_INLINE Lookups(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                     Input input, std::uint64_t* hits, std::uint64_t* undecided)
+      : view_(view),
+        keys_(keys),
+        count_(count),
+        input_(input),
+        hits_(hits),
+        undecided_(undecided) {}
+
+  // True if any key is undecided.
+  HWY_INLINE bool run() {
+    const std::size_t groups = (count_ + kGroup - 1) / kGroup;
+    for (std::size_t g = 0; g < kAhead; ++g) {
+      locate_group(g);
+      prefetch_homes(view_, ring_[g], size_of(g));
+    }
+    for (std::size_t g = 0; g < groups; ++g) {
+      ProbeGroup<kBeside>& group = ring_[g % kRing];
+      const Group& ahead = ring_[(g + kAhead) % kRing];
+      const std::size_t ahead_size = size_of(g + kAhead);
+      locate_group(g + kAhead);
+      if (ahead_size == kGroup) {
+        probe_homes<L, kBeside>(view_, group, kGroup, ahead.offset);
+      } else {
+        // The end of the batch: nothing, or less than a group, is left to prefetch.
+        prefetch_homes(view_, ahead, ahead_size);
+        probe_homes<L, kBeside>(view_, group, size_of(g), group.offset);
+      }
+      if (g > 0) settle(g - 1);
+    }
+    if (groups > 0) settle(groups - 1);
+    second_probe(lists_[at_ ^ 1]);
+    second_probe(lists_[at_]);
+    return any_undecided_ != 0;
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 2;  // groups between locating and probing
+  static constexpr std::size_t kRing = 4;   // those, the probed group and the one to settle
+
+  HWY_INLINE std::size_t size_of(std::size_t g) const {
+    return g * kGroup < count_ ? std::min(kGroup, count_ - g * kGroup) : 0;
+  }
+  HWY_INLINE void locate_group(std::size_t g) {
+    const std::size_t size = size_of(g);
+    if (size != 0) locate<L>(view_, keys_ + g * kGroup, size, input_, ring_[g % kRing]);
+  }
+
+  HWY_INLINE void settle(std::size_t g) {
+    const ProbeGroup<kBeside>& group = ring_[g % kRing];
+    const std::size_t size = size_of(g);
+    const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - size);
+    std::uint64_t hits = ~equal_bytes(group.found, 0) & all;
+    std::uint64_t decided = hits;
+    if constexpr (kBeside) {
+      const std::uint64_t unsteady = unsteady_homes(view_, group, size);
+      if constexpr (L::kBits == 12) hits &= ~unsteady;
+      undecided_[g] = unsteady & ~hits;
+      any_undecided_ |= undecided_[g];
+      decided = hits | undecided_[g];
+    }
+    hits_[g] = hits;
+
+    WaitingList<kBeside>& list = lists_[at_];
+    std::size_t n = list.count;
+    for (std::uint64_t waiting = covered(group.low_byte, group.mark) & ~decided & all; waiting != 0;
+         waiting &= waiting - 1, ++n) {
+      const std::uint32_t i = first_slot(waiting);
+      list.key[n] = g * kGroup + i;
+      list.bucket[n] = group.bucket[i];
+      list.fingerprint[n] = group.fingerprint(i);
+      list.alternate[n] = alternate_of(view_.geometry, group.place(i)) * kBlockBytes;
+      prefetch_at(view_.blocks, list.alternate[n]);
+      if constexpr (kBeside) {
+        list.home[n] = group.offset[i];
+        list.header[n] = group.header[i];
+      }
+    }
+    list.count = n;
+    if (n >= Waiting::kMany) {
+      at_ ^= 1;
+      second_probe(lists_[at_]);
+    }
+  }
+
+  // The second probe of the keys on a list, which is empty then.
+  HWY_INLINE void second_probe(WaitingList<kBeside>& list) {
+    for (std::size_t n = 0; n < list.count; ++n) {
+      const Block& block = block_at(view_.blocks, list.alternate[n]);
+      const std::size_t word = list.key[n] / 64;
+      const std::size_t bit = list.key[n] % 64;
+      if constexpr (!kBeside) {
+        const bool found = match_among<L>(block, list.fingerprint[n], list.bucket[n]) != 0;
+        hits_[word] |= std::uint64_t{found} << bit;
+      } else {
+        NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+        const std::uint32_t header = block.header();
+        const bool found = match_among<L>(block, list.fingerprint[n], list.bucket[n]) != 0;
+        NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+        bool stable = changes(block, header) == 0;
+        if (!found) stable &= changes(block_at(view_.blocks, list.home[n]), list.header[n]) == 0;
+        const bool hit = found && (stable || L::kBits != 12);
+        hits_[word] |= std::uint64_t{hit} << bit;
+        undecided_[word] |= std::uint64_t{!hit && !stable} << bit;
+        any_undecided_ |= std::uint64_t{!hit && !stable};
+      }
+    }
+    list.count = 0;
+  }
+
+  const BlocksView& view_;
+  const std::uint64_t* keys_;
+  std::size_t count_;
+  Input input_;
+  std::uint64_t* hits_;
+  std::uint64_t* undecided_;
+  std::uint64_t any_undecided_ = 0;
+  std::size_t at_ = 0;  // the list that is filling
+  WaitingList<kBeside> lists_[2];
+  ProbeGroup<kBeside> ring_[kRing];
+};
 
 template <class L>
 void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                     Input input, std::uint64_t* bitmap) noexcept {
-  look_up<L, false>(view, keys, count, input, [&](std::size_t g, const Verdict& verdict) HWY_ATTR {
-    bitmap[g] = verdict.hits;
-  });
+  Lookups<L, false>(view, keys, count, input, bitmap, nullptr).run();
 }
 
 template <class L>
 bool try_contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                         Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept {
-  std::uint64_t any = 0;
-  look_up<L, true>(view, keys, count, input, [&](std::size_t g, const Verdict& verdict) HWY_ATTR {
-    bitmap[g] = verdict.hits;
-    undecided[g] = verdict.undecided;
-    any |= verdict.undecided;
-  });
-  return any != 0;
+  return Lookups<L, true>(view, keys, count, input, bitmap, undecided).run();
 }
 
 template <class L>

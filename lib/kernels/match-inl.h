@@ -122,12 +122,11 @@ HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
   return bits;
 }
 
-// Bit i: lane i of the block, taken as lanes of T, equals `value`.
+// Bit i: lane i of the block, taken as lanes of T, equals those of `wanted`, which are all equal.
 template <typename T>
-HWY_INLINE std::uint64_t equal_lanes(const T* lanes, T value) {
+HWY_INLINE std::uint64_t equal_lanes(const T* lanes, hn::Vec<BlockTag<T> > wanted) {
   const BlockTag<T> d;
   const std::size_t step = hn::Lanes(d);
-  const auto wanted = hn::Set(d, value);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < kBlockBytes / sizeof(T); i += step) {
     bits |= bits_of(d, hn::Eq(hn::Load(d, lanes + i), wanted)) << i;
@@ -136,7 +135,7 @@ HWY_INLINE std::uint64_t equal_lanes(const T* lanes, T value) {
 }
 
 HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t value) {
-  return equal_lanes<std::uint8_t>(bytes, value);
+  return equal_lanes(bytes, hn::Set(BlockTag<std::uint8_t>(), value));
 }
 
 // Bit s: the first byte (8 and 12 bit) or halfword (16 bit) of slot s is the fingerprint's. Bits
@@ -144,10 +143,11 @@ HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t val
 template <class L>
 HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fingerprint) {
   if constexpr (L::kBits == 16) {
+    const BlockTag<std::uint16_t> d;
     return equal_lanes(reinterpret_cast<const std::uint16_t*>(block.bytes.data()),
-                       static_cast<std::uint16_t>(fingerprint));
+                       hn::Set(d, static_cast<std::uint16_t>(fingerprint)));
   } else {
-    return equal_lanes(block.bytes.data(), static_cast<std::uint8_t>(fingerprint));
+    return equal_bytes(block.bytes.data(), static_cast<std::uint8_t>(fingerprint));
   }
 }
 
