@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bench/filter/blocks_a_lookup.h"
@@ -61,15 +63,43 @@ void batch(benchmark::State& state, int load, int bits, std::size_t bytes, int h
   report_filter(state, filter, keys, hit_rate, hits);
 }
 
-void single(benchmark::State& state, int load, int bits, std::size_t bytes, int hit_rate) {
+// How single keys are looked up: by Filter, by a Reader, or by one that hashes and fetches each key
+// 16 keys before.
+enum class Single { filter, reader, prepared };
+
+constexpr std::pair<const char*, Single> kSingles[] = {
+    {"single", Single::filter}, {"reader", Single::reader}, {"prepared", Single::prepared}};
+
+std::size_t look_up_each(const Filter& filter, std::span<const std::uint64_t> keys, Single form) {
+  std::size_t hits = 0;
+  if (form == Single::filter) {
+    for (const std::uint64_t key : keys) hits += filter.may_contain(key);
+    return hits;
+  }
+  const Reader reader = filter.reader();
+  if (form == Single::reader) {
+    for (const std::uint64_t key : keys) hits += reader.may_contain(key);
+    return hits;
+  }
+  constexpr std::size_t kAhead = 16;
+  std::array<Hash, kAhead> ahead{};
+  for (std::size_t i = 0; i < keys.size() + kAhead; ++i) {
+    Hash& slot = ahead[i % kAhead];
+    if (i >= kAhead) hits += reader.may_contain(slot);
+    if (i < keys.size()) slot = reader.prepare(keys[i]);
+  }
+  return hits;
+}
+
+void single(benchmark::State& state, Single form, int load, int bits, std::size_t bytes,
+            int hit_rate) {
   const Filter& filter = filter_at(load, bits, bytes);
   const std::vector<std::uint64_t> keys = lookup_keys(bytes, filter.size(), hit_rate);
   BesideCeiling beside(state, bytes);
   std::size_t hits = 0;
   for (auto _ : state) {
     beside.repeatable(keys, [&](auto piece) {
-      hits = 0;
-      for (const std::uint64_t key : piece) hits += filter.may_contain(key);
+      hits = look_up_each(filter, piece, form);
       benchmark::DoNotOptimize(hits);
     });
   }
@@ -136,8 +166,12 @@ void add_lookups() {
         for (const int rate : kHitRates) {
           add("may_contain/batch" + hits(rate) + middle,
               [=](benchmark::State& state) { batch(state, load, bits, bytes, rate); });
-          add("may_contain/single" + hits(rate) + middle,
-              [=](benchmark::State& state) { single(state, load, bits, bytes, rate); });
+          for (const auto& [name, form] : kSingles) {
+            add("may_contain/" + std::string(name) + hits(rate) + middle,
+                [=, form = form](benchmark::State& state) {
+                  single(state, form, load, bits, bytes, rate);
+                });
+          }
         }
       }
       for (const std::size_t length : {16u, 64u, 256u, 1024u, 16384u, 262144u, 1048576u}) {

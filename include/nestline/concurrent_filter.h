@@ -114,6 +114,8 @@ class NESTLINE_EXPORT ConcurrentFilter {
     return key.visit([this](auto one) { return may_contain_one(one); });
   }
 
+  [[nodiscard]] Hash prepare(Key key) const noexcept;
+
   [[nodiscard]] unsigned count(Key key) const noexcept {
     return key.visit([this](auto one) { return count_one(one); });
   }

@@ -24,6 +24,7 @@
 #include "nestline/export.h"
 #include "nestline/keys.h"
 #include "nestline/memory.h"
+#include "nestline/reader.h"
 
 namespace nestline {
 
@@ -137,6 +138,13 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] bool may_contain(Key key) const noexcept {
     return key.visit([this](auto one) { return may_contain_one(one); });
   }
+
+  /// Hashes `key` and starts to fetch its block into the cache, for callers that do something else
+  /// before they look up, insert or erase the hash: 16 keys later is enough for filters in memory.
+  [[nodiscard]] Hash prepare(Key key) const noexcept;
+
+  /// Lookups to inline into a loop, until the filter gets other memory: see Reader.
+  [[nodiscard]] Reader reader() const noexcept;
 
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
   [[nodiscard]] unsigned count(Key key) const noexcept {

@@ -121,7 +121,9 @@ inline Hash hash_key(Hash key, std::uint64_t /*seed*/) noexcept { return key; }
 
 /// The hash under which a filter with this seed stores `key`: to insert hash_key(key,
 /// filter.seed()) is to insert `key`. For callers that keep hashes instead of keys, or hash once
-/// for many filters. A Hash is returned as it is. O(1), for strings O(length). Safe in any thread.
+/// for many filters. A Hash is returned as it is. The high bits of an integer's hash are well
+/// mixed and its lowest 18 are not: divide keys by the high ones. O(1), for strings O(length). Safe
+/// in any thread.
 [[nodiscard]] inline Hash hash_key(Key key, std::uint64_t seed) noexcept {
   return key.visit([seed](auto one) { return internal::hash_key(one, seed); });
 }

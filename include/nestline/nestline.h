@@ -200,7 +200,9 @@ NESTLINE_EXPORT size_t nestline_memory_bytes(const nestline_filter* filter);
 NESTLINE_EXPORT bool nestline_is_mapped(const nestline_filter* filter);
 
 /// The hash under which a filter with this seed stores the key: to insert it with
-/// nestline_insert_hash is to insert the key. nestline_hash_bytes returns 0 when it fails.
+/// nestline_insert_hash is to insert the key. nestline_hash_bytes returns 0 when it fails. The high
+/// bits of an integer's hash are well mixed and its lowest 18 are not: divide keys by the high
+/// ones.
 NESTLINE_EXPORT uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed,
                                              const char** error);
 NESTLINE_EXPORT uint64_t nestline_hash_u64(uint64_t key, uint64_t seed);

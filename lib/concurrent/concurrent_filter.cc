@@ -195,6 +195,14 @@ bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   return may_contain_hash(*state_, key.value);
 }
 
+Hash ConcurrentFilter::prepare(Key key) const noexcept {
+  const std::uint64_t hash = key.visit([this](auto one) { return hash_one(one); }).value;
+  state_->read([&](const Filter::State& table) {
+    prefetch_block(table.view.blocks[home_block_of(table.view.geometry, hash).block]);
+  });
+  return {hash};
+}
+
 unsigned ConcurrentFilter::count_one(std::uint64_t key) const noexcept {
   return count_hash(*state_, state_->hash(key));
 }

@@ -120,6 +120,16 @@ bool Filter::may_contain_one(Hash key) const noexcept {
   return may_contain_hash(*state_, key.value);
 }
 
+Hash Filter::prepare(Key key) const noexcept {
+  const std::uint64_t hash = key.visit([this](auto one) { return hash_one(one); }).value;
+  prefetch_block(state_->view.blocks[home_block_of(state_->view.geometry, hash).block]);
+  return {hash};
+}
+
+Reader Filter::reader() const noexcept {
+  return {state_->view, state_->seed, state_->kernels->contains};
+}
+
 unsigned Filter::count_one(std::uint64_t key) const noexcept {
   return count_hash(*state_, state_->hash(key));
 }

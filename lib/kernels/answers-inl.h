@@ -65,21 +65,24 @@ std::size_t bits_to_positions(const std::uint64_t* bitmap, std::size_t count,
   for (std::size_t at = 0; at < count; at += 64) {
     std::uint64_t bits = bitmap[at / 64];
 #if !NESTLINE_ONE_LANE
-    // Vectors write more than they keep, but never beyond the keys that they have read.
     constexpr int kMany = 12;  // with fewer, one at a time is faster
     if (std::popcount(bits) >= kMany && count - at >= 64) {
       const hn::CappedTag<std::uint32_t, 16> d;
       const std::size_t step = hn::Lanes(d);
+      // Whole vectors are stored, so not to `positions`, which must stay as it is after the last.
+      std::uint32_t found[64 + 16];
+      std::size_t n = 0;
       for (std::size_t i = 0; i < 64; i += step) {
         std::uint8_t part[8];
         std::memcpy(part, &bits, sizeof(part));
         const auto from = selection != nullptr
                               ? hn::LoadU(d, selection + at + i)
                               : hn::Iota(d, first + static_cast<std::uint32_t>(at + i));
-        hn::StoreU(hn::Compress(from, hn::LoadMaskBits(d, part)), d, to);
-        to += std::popcount(bits & ((std::uint64_t{1} << step) - 1));
+        hn::StoreU(hn::Compress(from, hn::LoadMaskBits(d, part)), d, found + n);
+        n += static_cast<std::size_t>(std::popcount(bits & ((std::uint64_t{1} << step) - 1)));
         bits >>= step;
       }
+      to = std::copy_n(found, n, to);
       continue;
     }
 #endif

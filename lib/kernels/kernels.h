@@ -21,13 +21,6 @@
 
 namespace nestline {
 
-// What a lookup needs to know of a filter.
-struct BlocksView {
-  const Block* blocks;
-  Geometry geometry;
-  MixSecrets secrets;  // for integer keys
-};
-
 // What a reader beside writers learns: there is a match, there certainly is no match, or it must
 // look again because a writer was at work.
 enum class Answer : std::uint8_t { no, yes, undecided };

@@ -23,13 +23,6 @@ inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
 // How often a filter may double: 4 bits of each fingerprint must remain to tell keys apart.
 constexpr std::uint32_t max_growth(int bits) { return static_cast<std::uint32_t>(bits) - 4; }
 
-struct Geometry {
-  std::uint64_t base_blocks = 1;
-  std::uint32_t growth = 0;
-
-  [[nodiscard]] std::uint64_t blocks() const { return base_blocks << growth; }
-};
-
 // Where a key may be: its home, unless said otherwise, and its bucket there as slot bits.
 struct Place {
   std::uint64_t block;
@@ -40,12 +33,9 @@ struct Place {
 
 template <class L>
 NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
-  const Wide product = static_cast<Wide>(hash) * geometry.base_blocks;
-  const auto rest = static_cast<std::uint32_t>(static_cast<std::uint64_t>(product) >> 32);
+  const auto [block, rest] = home_block_of(geometry, hash);
   const std::uint32_t fingerprint = L::fingerprint_of(rest);
   const std::uint32_t phase = L::phase_of(rest);
-  auto block = static_cast<std::uint64_t>(product >> 64);
-  if (geometry.growth != 0) block = block << geometry.growth | rest >> (32 - geometry.growth);
   return {block, L::bucket(fingerprint, phase), fingerprint, phase};
 }
 

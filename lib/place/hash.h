@@ -1,6 +1,7 @@
 // Hashing, version 2: from a key to 64 bits, and from those bits to every part of a place.
 //
-// Every mixing constant of the library is in this file. The file format freezes all of it
+// Every mixing constant of the library is in this file or, for what callers inline, in
+// nestline/internal/home.h. The file format freezes all of it
 // (docs/FORMAT.md, "Hash version 2"): a change needs a new kHashVersion, and
 // tests/place/hash_test.cc pins it with vectors.
 //
@@ -36,45 +37,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "nestline/internal/home.h"
 #include "nestline/keys.h"
 
 namespace nestline {
 
 inline constexpr std::uint32_t kHashVersion = 2;
-
-// For the few functions in every lookup: they must be inlined into the kernel that uses them, so
-// that they are compiled for its target.
-#define NESTLINE_INLINE inline __attribute__((always_inline))
-
-__extension__ using Wide = unsigned __int128;
-
-// High 64 bits of the 128-bit product.
-NESTLINE_INLINE constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
-}
-
-// The integer mixer: two products with the high bits folded down before each. Its highest bits,
-// which alone decide a place, depend on every bit of the key; a third fold would mix the lowest
-// bits too, which nothing reads. The first shift is not 32, so that keys of two equal halves do not
-// cancel themselves out. hash_test measures progressions, pairs, floating-point numbers and text.
-// (Folding the halves of a single product of 128 bits leaves progressions in progression: filters
-// of such keys answered wrong up to 8 times as often as they should.)
-inline constexpr std::uint64_t kMixMultiplier1 = 0x3ff5c6bd6e2a43f1u;
-inline constexpr std::uint64_t kMixMultiplier2 = 0xaa4deb21cc59b9f1u;
-inline constexpr int kMixShift = 29;
-
-struct MixSecrets {
-  std::uint64_t before;      // xor-ed to the key
-  std::uint64_t multiplier;  // odd
-};
-
-NESTLINE_INLINE constexpr std::uint64_t mix_integer(std::uint64_t key, const MixSecrets& secrets) {
-  std::uint64_t h = key ^ secrets.before;
-  h ^= h >> kMixShift;
-  h *= secrets.multiplier;
-  h ^= h >> 32;
-  return h * kMixMultiplier2;
-}
 
 // The two secrets are two steps of the mixer itself, so that similar seeds give unrelated secrets.
 inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {

@@ -229,8 +229,8 @@ TEST(Damage, OtherVersionsAreNamed) {
                    "format version is 2, but this library reads version 1; use a newer nestline");
   }
   expect_refusal(with(kFormatVersionAt, 0, good.size()), kFormatVersionAt, "format version is 0");
-  expect_refusal(with(kHashVersionAt, 2, good.size()), kHashVersionAt,
-                 "hash version 2, but this library knows version 1; use a newer nestline");
+  expect_refusal(with(kHashVersionAt, 3, good.size()), kHashVersionAt,
+                 "hash version 3, but this library knows version 2; use a newer nestline");
 }
 
 // The header's checksum is right, its fields are not.
@@ -328,6 +328,10 @@ TEST(Hostile, BlocksThatNoFilterHasAreRefused) {
   }
   refused(12, 40, std::byte{0x01}, "a free slot is not all 0");
   refused(12, 59, std::byte{0x10}, "a free slot is not all 0");
+  Bytes blocks(kBlock);
+  blocks[1] = std::byte{1};  // the high byte of slot 0 at 16 bits
+  expect_refusal(make_file({16, 1, 0, 0, 1, 1, 0}, blocks), kHeader,
+                 "a fingerprint's low byte is 0");
 }
 
 TEST(Hostile, GrownFiltersHoldEachKeyInItsOwnBlock) {

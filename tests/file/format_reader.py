@@ -21,13 +21,12 @@ LANES = {8: (4, 15), 12: (4, 10), 16: (5, 6)}  # width: lanes, slots per lane
 ROTATIONS = (0, 0xDDC9, 0x6063, 0x874B, 0xA925)
 
 
-def mix(x, a, b):
+def mix(x, a, m):
     x ^= a
+    x ^= x >> 29
+    x = x * m & MASK
     x ^= x >> 32
-    x = x * 0x3FF5C6BD6E2A43F1 + b & MASK
-    x ^= x >> 32
-    x = x * 0xAA4DEB21CC59B9F1 & MASK
-    return x ^ x >> 32
+    return x * 0xAA4DEB21CC59B9F1 & MASK
 
 
 def high64(a, b):
@@ -51,9 +50,8 @@ class Reader:
         self.read_header()
         self.check_content()
         self.before = mix(self.seed, 0xAA4DEB21CC59B9F1, 0x3FF5C6BD6E2A43F1)
-        self.between = mix(
-            self.before + self.seed & MASK, 0x3FF5C6BD6E2A43F1, 0xAA4DEB21CC59B9F1
-        )
+        second = mix(self.before + self.seed & MASK, 0x3FF5C6BD6E2A43F1, 0xAA4DEB21CC59B9F1)
+        self.multiplier = second | 1
 
     def read_header(self):
         data = self.data
@@ -69,7 +67,7 @@ class Reader:
         self.seed, self.keys, self.capacity, self.max_capacity, length = struct.unpack_from(
             "<5Q", data, 40
         )
-        expect(hash_version == 1, "hash version")
+        expect(hash_version == 2, "hash version")
         expect(xxh3_64(data[:4088]) == self.number(4088), "checksum of the header")
         expect(self.width in LANES, "width")
         self.lanes, self.lane_slots = LANES[self.width]
@@ -101,7 +99,7 @@ class Reader:
                 if f == 0:
                     continue
                 keys += 1
-                expect(self.width != 12 or f & 0xFF, f"block {block}: free slot")
+                expect(f & 0xFF, f"block {block}: free slot")
                 child = f >> self.width - self.growth
                 expect(child == block % (1 << self.growth), f"block {block}: child")
         expect(keys == self.keys, "number of keys")
@@ -119,17 +117,13 @@ class Reader:
         high = self.data[start + 40 + s % 20]
         return (high & 15 if s < 20 else high >> 4) << 8 | self.data[start + s]
 
-    def fingerprint(self, h):
-        low16 = h & 0xFFFF
-        if self.width == 16:
-            return (low16 * 65535 >> 16) + 1
-        low = (low16 * 255 >> 16) + 1
-        return low if self.width == 8 else ((h & 15) << 8) + low
-
     def count_hash(self, h):
         """How many copies of the key with this hash there may be."""
-        f = self.fingerprint(h)
-        p = (h >> 8 & 0xFFFF) * self.lane_slots >> 16
+        rest = h * self.bases >> 32 & 0xFFFFFFFF
+        f = rest >> 32 - self.width
+        if f & 0xFF == 0:
+            f += 1
+        p = (rest >> 16 - self.width & 0xFFFF) * self.lane_slots >> 16
         base = high64(h, self.bases)
         child = f >> self.width - self.growth
         home = (base << self.growth) + child
@@ -138,8 +132,7 @@ class Reader:
             for j, m in enumerate(ROTATIONS[: self.lanes])
         ]
         copies = sum(self.slot(home, s) == f for s in bucket)
-        spill_class = (f * 0xB54D + p * 0x9E37 & 0xFFFF) * 255 >> 16
-        if spill_class >= self.data[HEADER + home * BLOCK + MARK]:
+        if (f & 0xFF) - 1 >= self.data[HEADER + home * BLOCK + MARK]:
             return copies
         x = (f * 16 + p) * 0x93F632E505CEE36F & MASK
         x = (x ^ x >> 32) * 0x5494FC2A78752677 & MASK
@@ -147,7 +140,7 @@ class Reader:
         return copies + (sum(self.slot(other, s) == f for s in bucket) if other != home else 0)
 
     def count_integer(self, key):
-        return self.count_hash(mix(key, self.before, self.between))
+        return self.count_hash(mix(key, self.before, self.multiplier))
 
     def count_string(self, key):
         return self.count_hash(xxh3_64(key, self.seed))

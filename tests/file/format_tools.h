@@ -104,7 +104,7 @@ inline Bytes make_file(const Fields& fields, std::span<const std::byte> blocks) 
                  [](char c) { return std::byte(static_cast<unsigned char>(c)); });
   put32(file, kByteOrderAt, 0x01020304);
   put32(file, kFormatVersionAt, 1);
-  put32(file, kHashVersionAt, 1);
+  put32(file, kHashVersionAt, 2);
   put32(file, kBitsAt, fields.bits);
   put64(file, kBaseBlocksAt, fields.base_blocks);
   put32(file, kGrowthAt, fields.growth);

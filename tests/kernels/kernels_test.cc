@@ -22,7 +22,7 @@ namespace {
 
 template <class L>
 std::uint32_t random_fingerprint(std::mt19937_64& random) {
-  return L::fingerprint_of(random());
+  return L::fingerprint_of(static_cast<std::uint32_t>(random()));
 }
 
 // Blocks to try: empty, full of one fingerprint, full of different ones, and partly filled, all

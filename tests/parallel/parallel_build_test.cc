@@ -200,7 +200,7 @@ TEST(Build, GrowsForItsKeys) {
 // All keys have one home, so that the filter is full long before its capacity; but it may grow.
 TEST(Build, GrowsWhenAKeyFindsNoRoom) {
   std::vector<Hash> keys;
-  for (std::uint64_t i = 0; i < 20'000; ++i) keys.push_back({mix_integer(i, {7, 8}) >> 24});
+  for (std::uint64_t i = 0; i < 20'000; ++i) keys.push_back({mix_integer(i, {7, 9}) >> 10});
   for (const int threads : {1, 3}) {
     with_threads(threads, [&] {
       EXPECT_FALSE(refusal<std::length_error>({.capacity = 20'000, .bits = 16}, keys).empty());
