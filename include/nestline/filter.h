@@ -48,10 +48,9 @@ struct Options {
   /// `capacity` needs, at a load of at least one half. Where that is not enough, the options are
   /// refused; docs/SIZING.md has the bounds.
   std::uint64_t max_capacity = 0;
-  /// How full the filter is at its capacity: keys / slots, from 0.5 to 0.95. With a lower load it
-  /// takes more memory, inserts are up to three times as fast, and it errs less often;
-  /// docs/SIZING.md has a table. A low `fpr` may make the load lower still. The load is kept when
-  /// the filter grows.
+  /// How full the filter is at its capacity: keys / slots, from 0.5 to 0.95. At a lower load the
+  /// filter takes more memory, inserts are faster and the false-positive rate is lower;
+  /// docs/SIZING.md has a table. A low `fpr` can make the load lower than this. Growth keeps it.
   double load = 0.95;
   /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
   /// Keep it secret where strangers choose the keys. It is stored with the filter.

@@ -43,7 +43,7 @@ TEST(Sizing, CapacityIsReachedAtEveryWidth) {
   }
 }
 
-// A filter is as full at its capacity as asked, never fuller, and takes no more memory than that.
+// A filter at its capacity is as full as wanted, never fuller, and takes no more memory than that.
 TEST(Sizing, LoadIsThatOfTheFullFilter) {
   for (const double load : kLoads) {
     for (const int bits : {8, 12, 16}) {
@@ -74,7 +74,7 @@ TEST(Sizing, LoadIsThatOfTheFullFilter) {
   }
 }
 
-TEST(Sizing, LoadIsBelowTheOneThatIsAskedForWhereTheRateNeedsIt) {
+TEST(Sizing, ALowRateLowersTheLoad) {
   const auto full = [](const Options& options) {
     const Size size = decide_size(options);
     const double slots = static_cast<double>(size.blocks) * slots_of(size.bits);
@@ -84,7 +84,7 @@ TEST(Sizing, LoadIsBelowTheOneThatIsAskedForWhereTheRateNeedsIt) {
   EXPECT_NEAR(full({.capacity = 100000, .fpr = 0.01, .bits = 8, .load = 0.8}), 0.62, 0.01);
   EXPECT_NEAR(full({.capacity = 100000, .fpr = 0.01, .bits = 8, .load = 0.55}), 0.55, 0.001);
   EXPECT_NEAR(full({.capacity = 100000, .fpr = 0.01, .bits = 12, .load = 0.8}), 0.8, 0.001);
-  // So that is what takes the least memory when the other choice is 12 bits at half load.
+  // At a low load the narrower width can take less memory for the same rate.
   EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.95}).bits, 12);
   EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.7}).bits, 8);
 }
@@ -178,8 +178,8 @@ TEST(Sizing, ImpossibleGrowthIsRefused) {
   EXPECT_NO_THROW(decide_size(options(32, 0.001, 0)));
 }
 
-// The plan for growth: doublings end at max_capacity, not before and not far beyond it, and the load
-// stays the wanted one.
+// The plan for growth: doublings end at max_capacity, not before and not far beyond it, and the
+// load stays the wanted one.
 TEST(Sizing, GrowthReachesMaxCapacity) {
   for (const std::uint64_t capacity : {1u, 10u, 999u, 50000u, 100000000u}) {
     for (const int bits : {0, 8, 12, 16}) {
