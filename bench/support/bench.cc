@@ -26,6 +26,12 @@
 //   file/save, load, map          whole files
 //   file/map_then_ask             the first lookups in a mapped file
 //
+// Options::load N, beside a filter of the same memory at 95 %: of_full_load is the ratio of the
+// rates.
+//
+//   insert/batch/load:N           from empty to its capacity
+//   may_contain/of_full_load      absent keys, in batches
+//
 // Other filters and sets: reference/NAME/OPERATION. `rate` is the rate of the reference, `nestline`
 // that of nestline at 8 bits beside it, `nestline_of_this` their ratio. See references.cc.
 //
@@ -111,6 +117,7 @@ int run(int argc, char** argv) {
   add_context();
   add_lookups();
   add_changes();
+  add_loads();
   add_kernel_cycles();
   add_files();
   add_references();

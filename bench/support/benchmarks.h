@@ -16,6 +16,7 @@ namespace nestline::bench {
 // Each function registers its benchmarks.
 void add_lookups();  // one thread: widths, loads, sizes, hit rates, lengths of batches, strings
 void add_changes();  // one thread: inserts, erases, both in turn
+void add_loads();    // one thread: Options::load, beside 95 %
 void add_kernel_cycles();  // one thread: cycles of the parts of a lookup and an insert
 void add_files();          // save, load, map
 void add_references();     // the same on other filters and sets, beside nestline

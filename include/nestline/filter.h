@@ -34,13 +34,13 @@ struct Options {
   /// keys with well mixed hashes are all stored with a probability above 1 - 1e-6.
   std::uint64_t capacity = 0;
   /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1.
-  /// 0 with `bits` 0: 0.01. 0 with `bits` given: whatever that width has when full. The lowest
+  /// 0 with `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest
   /// possible is about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, and twice as much for each
   /// doubling.
   double fpr = 0;
   /// Fingerprint width: 8, 12 or 16 bits. 0: the width that meets `fpr` with the fewest bits a key,
-  /// the smaller one when two need the same: 8 bits down to a rate of 0.0102, then 12 down to about
-  /// 0.0007, then 16.
+  /// the smaller one when two need the same: at the default `load` 8 bits down to a rate of 0.0102,
+  /// then 12 down to about 0.0007, then 16.
   int bits = 0;
   /// Keys up to which the filter grows by itself, if above `capacity`: before an insert goes beyond
   /// capacity(), or when it finds no room, the filter doubles (grow), until capacity() is at least
@@ -49,6 +49,10 @@ struct Options {
   /// `capacity` needs, at a load of at least one half. Where that is not enough, the options are
   /// refused; docs/SIZING.md has the bounds.
   std::uint64_t max_capacity = 0;
+  /// How full the filter is at its capacity: keys / slots, from 0.5 to 0.95. At a lower load the
+  /// filter takes more memory, inserts are faster and the false-positive rate is lower;
+  /// docs/SIZING.md has a table. A low `fpr` can make the load lower than this. Growth keeps it.
+  double load = 0.95;
   /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
   /// Keep it secret where strangers choose the keys. It is stored with the filter.
   std::uint64_t seed = 0;

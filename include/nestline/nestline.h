@@ -70,10 +70,11 @@ typedef struct nestline_options {
   double fpr;             ///< Wanted false-positive rate; 0: see nestline::Options.
   int bits;               ///< Fingerprint width: 8, 12 or 16; 0: the one that suits fpr.
   int reserved;           ///< 0.
+  double load;            ///< How full it is at its capacity, 0.5 to 0.95; 0: 0.95.
 } nestline_options;
 
 #define NESTLINE_OPTIONS_INIT \
-  { sizeof(nestline_options), 0, 0, 0, 0.0, 0, 0 }
+  { sizeof(nestline_options), 0, 0, 0, 0.0, 0, 0, 0.0 }
 
 /// How an insert ended, as nestline_outcome_of returns it.
 typedef enum nestline_outcome {

@@ -23,8 +23,11 @@
 namespace nestline::c {
 namespace {
 
-static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 4 * 8 + 2 * sizeof(int),
+static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 5 * 8 + 2 * sizeof(int),
               "no padding: a member of a later version must not lie in what is there today");
+
+// What the first programs know of the options: `load` and what follows came later.
+constexpr std::size_t kFirstOptions = offsetof(nestline_options, load);
 
 constexpr bool same(nestline_verify_mode ours, Verify theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
@@ -47,20 +50,22 @@ Filter snapshot(const nestline_filter* filter) {
 Options options_of(const nestline_options* given) {
   require(given != nullptr, "the options are NULL");
   const std::size_t size = given->struct_size;
-  require(size >= sizeof(nestline_options),
+  require(size == kFirstOptions || size >= sizeof(nestline_options),
           "options.struct_size is too small: begin with NESTLINE_OPTIONS_INIT");
   require(size <= 4096, "options.struct_size is too large: begin with NESTLINE_OPTIONS_INIT");
   // Members of a later version: this one cannot do what they ask.
   const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
-  require(std::all_of(bytes + sizeof(nestline_options), bytes + size,
+  require(std::all_of(bytes + std::min(size, sizeof(nestline_options)), bytes + size,
                       [](unsigned char byte) { return byte == 0; }) &&
               given->reserved == 0,
           "the options ask for something that this version of the library does not know");
-  return {.capacity = given->capacity,
-          .fpr = given->fpr,
-          .bits = given->bits,
-          .max_capacity = given->max_capacity,
-          .seed = given->seed};
+  Options options = {.capacity = given->capacity,
+                     .fpr = given->fpr,
+                     .bits = given->bits,
+                     .max_capacity = given->max_capacity,
+                     .seed = given->seed};
+  if (size > kFirstOptions && given->load != 0) options.load = given->load;
+  return options;
 }
 
 std::filesystem::path path_of(const char* path) {

@@ -46,6 +46,15 @@ double parse_rate(const CLI::Option* option) {
   return *value;
 }
 
+double parse_load(const CLI::Option* option) {
+  const std::string& text = option->results().front();
+  const auto value = parse_whole<double>(text);
+  if (!value || !(*value >= 0.5) || !(*value <= 0.95)) {
+    throw UsageError(option->get_name() + " takes a number from 0.5 to 0.95, not '" + text + "'");
+  }
+  return *value;
+}
+
 int parse_bits(const CLI::Option* option) {
   const std::string& text = option->results().front();
   const auto value = parse_whole<int>(text);
@@ -61,6 +70,7 @@ struct BuildOptions {
   CLI::Option* fpr;
   CLI::Option* bits;
   CLI::Option* max_capacity;
+  CLI::Option* load;
   CLI::Option* seed;
 
   [[nodiscard]] Options parse() const {
@@ -69,6 +79,7 @@ struct BuildOptions {
     if (*fpr) options.fpr = parse_rate(fpr);
     if (*bits) options.bits = parse_bits(bits);
     if (*max_capacity) options.max_capacity = parse_count(max_capacity, 1, kMaxCapacity);
+    if (*load) options.load = parse_load(load);
     if (*seed) {
       options.seed = parse_count(seed, 0, std::numeric_limits<std::uint64_t>::max());
     }
@@ -129,11 +140,10 @@ constexpr const char* kVerifyFooter =
     "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error.";
 
 constexpr const char* kMergeFooter =
-    "All filters must have been built with the same --bits or --fpr, --seed, --capacity and\n"
-    "--max-capacity. The keys are not needed. Filters that have grown less are grown to match. "
-    "When\n"
-    "the keys do not fit and the first filter was built with --max-capacity, the result grows.\n"
-    "Copies add up. FILE may be one of the inputs; it is replaced in one step.\n"
+    "All filters must have been built with the same --bits or --fpr, --seed, --capacity,\n"
+    "--max-capacity and --load. The keys are not needed. Filters that have grown less are grown\n"
+    "to match. When the keys do not fit and the first filter was built with --max-capacity, the\n"
+    "result grows. Copies add up. FILE may be one of the inputs; it is replaced in one step.\n"
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
 // The command line and the variables that its values go to.
@@ -198,6 +208,10 @@ class Parser {
     options_.fpr->excludes(options_.bits);
     options_.max_capacity = text_option(command, "--max-capacity", "N",
                                         "Number of keys up to which it grows by itself");
+    options_.load =
+        text_option(command, "--load", "L",
+                    "How full it is at its capacity, from 0.5 to 0.95: less takes more\n"
+                    "memory and is faster to fill; default: 0.95");
     options_.seed =
         text_option(command, "--seed", "S",
                     "Seed of the hash; filters with different seeds err on different keys");

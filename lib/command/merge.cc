@@ -60,7 +60,7 @@ void check_alike(const Source& one, const Source& other) {
   }
   if (one.first_bytes() != other.first_bytes()) {
     refuse("it was made with " + but(other.first_bytes(), " bytes", one.first_bytes()) +
-           "; build both with the same --capacity and --max-capacity");
+           "; build both with the same --capacity, --max-capacity and --load");
   }
 }
 

@@ -16,13 +16,13 @@
 namespace nestline {
 namespace {
 
-// The load promised from 8 blocks on; and below that, the share of their slots that 1, 2, ... 7
-// blocks hold in all but one of a million filters (bench/filter/fill_limits.cc).
+// The highest load that is promised, from 8 blocks on; and below that, the share of their slots
+// that 1, 2, ... 7 blocks hold in all but one of a million filters (bench/filter/fill_limits.cc).
 constexpr double kFullLoad = 0.95;
 constexpr std::array<double, 7> kSmallLoad = {0.75, 0.80, 0.85, 0.90, 0.90, 0.93, 0.94};
 
-// A lower load meets a lower rate, but it never goes below half: the next width needs less memory
-// then.
+// A lower load meets a lower rate, but no filter is planned for less than half: the next width
+// needs less memory then.
 constexpr double kLowestLoad = 0.5;
 
 // A child filter counts as full at this share of its slots. Keys fall unevenly on the children, so
@@ -50,6 +50,7 @@ template <typename... Parts>
 struct Wish {
   double capacity;
   double max_capacity;  // at least `capacity`
+  double load;          // at most, at these capacities
   double fpr;           // 0: no bound
   bool any_width;
 
@@ -78,8 +79,8 @@ double planned_rate(int bits, double load, std::uint32_t growth) {
   return false_positive_rate(bits, load, second_probe_share(bits, load, growth), growth);
 }
 
-// The highest load up to full that keeps the rate below the wanted one after `growth` doublings;
-// nothing if even half full is too much.
+// The highest load up to the wanted one that keeps the rate below the wanted one after `growth`
+// doublings; nothing if even half full is too much.
 //
 // Where the width is left open, this also keeps the promise of one failure in a million for keys
 // that look the same. Fingerprint and phase together have M values (3825, 40800, 393210). Keys that
@@ -90,7 +91,7 @@ double planned_rate(int bits, double load, std::uint32_t growth) {
 // rarely: once in a million filters of 10^7 base blocks at 8 bits and one doubling, less
 // otherwise.)
 std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t growth) {
-  double most = kFullLoad;
+  double most = wish.load;
   if (wish.any_width) {
     most = std::min(most, std::ldexp(alike_keys(bits), -static_cast<int>(growth)) / slots_of(bits));
   }
@@ -188,6 +189,9 @@ void check(const Options& options) {
     refuse("bits must be 8, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
   }
   if (options.max_capacity > kMaxCapacity) refuse("max_capacity must be at most 2^53");
+  if (!(options.load >= kLowestLoad && options.load <= kFullLoad)) {
+    refuse("load must be from ", kLowestLoad, " to ", kFullLoad, "; it is ", options.load);
+  }
 }
 
 }  // namespace
@@ -248,7 +252,7 @@ Size decide_size(const Options& options) {
   const bool grows = options.max_capacity > options.capacity;
   const std::uint64_t max_capacity = grows ? options.max_capacity : options.capacity;
   const Wish wish{static_cast<double>(options.capacity), static_cast<double>(max_capacity),
-                  options.fpr == 0 && options.bits == 0 ? kDefaultFpr : options.fpr,
+                  options.load, options.fpr == 0 && options.bits == 0 ? kDefaultFpr : options.fpr,
                   options.bits == 0};
   const std::optional<Plan> plan = choose(wish, widths);
   if (!plan) refuse_all(wish, widths);

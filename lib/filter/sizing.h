@@ -4,7 +4,8 @@
 //   false_positive_rate  at a load, with the share of keys that need a second block
 //
 // A filter that may grow is sized for its maximal capacity: it gets a wider fingerprint or a lower
-// load, so that the rate holds after all doublings, each of which costs one bit.
+// load, so that the rate holds after all doublings, each of which costs one bit. Options::load is
+// the highest load that it gets: as capacities double with the blocks, it holds after growth too.
 //
 // The figures in sizing.cc were measured on this library, the loads with
 // bench/filter/fill_limits.cc; tests/filter/sizing_test.cc and tests/filter/fpr_test.cc hold the

@@ -49,6 +49,7 @@ static void test_options(void) {
     uint64_t later;
   } options = {NESTLINE_OPTIONS_INIT, 0};
   nestline_filter* filter = NULL;
+  uint64_t full;
 
   FAILS(nestline_create(NULL, error) == NULL, "the options are NULL");
   FAILS(nestline_create(&options.known, error) == NULL, "capacity must be at least 1");
@@ -66,6 +67,28 @@ static void test_options(void) {
   CHECK(nestline_capacity(filter) >= 1000 && nestline_max_capacity(filter) == 4000);
   CHECK(nestline_insert_batch_u64(filter, numbers, kKeys, NULL, NULL) == kKeys);
   CHECK(nestline_growth(filter) >= 1 && nestline_capacity(filter) >= kKeys);
+  nestline_free(filter);
+
+  /* A program that was compiled when `load` and what follows did not exist. */
+  options.known.load = 17;
+  FAILS(nestline_create(&options.known, error) == NULL, "load must be from 0.5 to 0.95; it is 17");
+  options.known.struct_size = offsetof(nestline_options, load);
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  full = nestline_slots(filter);
+  nestline_free(filter);
+  options.known.struct_size += 1;
+  FAILS(nestline_create(&options.known, error) == NULL, "struct_size is too small");
+  options.known.struct_size = offsetof(nestline_options, load) - 1;
+  FAILS(nestline_create(&options.known, error) == NULL, "struct_size is too small");
+  options.known.struct_size = sizeof(nestline_options);
+  options.known.load = 0.5;
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  CHECK(nestline_slots(filter) >= 2 * nestline_capacity(filter));
+  CHECK(nestline_slots(filter) > full);
+  nestline_free(filter);
+  options.known.load = 0;
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  CHECK(nestline_slots(filter) == full);
   nestline_free(filter);
 
   options.known.reserved = 1;

@@ -85,6 +85,7 @@ class Twins {
     given.bits = options.bits;
     given.max_capacity = options.max_capacity;
     given.seed = options.seed;
+    if (options.load != 0.95) given.load = options.load;  // 0 is the default
     twin_ = nestline_create(&given, &error_);
     EXPECT_NE(twin_, nullptr) << error_;
   }
@@ -262,7 +263,8 @@ TYPED_TEST(CTwinOfKind, DoesTheSame) {
   for (const Options& options :
        {Options{.capacity = 50, .bits = 8, .seed = 9}, Options{.capacity = 4000, .bits = 12},
         Options{.capacity = 1500, .bits = 16, .seed = ~std::uint64_t{0}},
-        Options{.capacity = 600, .fpr = 0.01, .max_capacity = 5000}}) {
+        Options{.capacity = 600, .fpr = 0.01, .max_capacity = 5000},
+        Options{.capacity = 3000, .bits = 8, .max_capacity = 6000, .load = 0.6}}) {
     SCOPED_TRACE(seed);
     Twins<TypeParam> twins(options, keys.all(), seed++);
     for (int round = 0; round < 24; ++round) {

@@ -57,6 +57,10 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--bits", "9"], b"--bits takes 8, 12 or 16, not '9'"),
             (["build", "-o", "f", "--bits", "0"], b"--bits takes 8, 12 or 16, not '0'"),
             (["build", "-o", "f", "--bits", "8", "--fpr", "0.1"], b"--fpr excludes --bits"),
+            (["build", "-o", "f", "--load", "0.49"], b"--load takes a number from 0.5 to 0.95, not"),
+            (["build", "-o", "f", "--load", "1"], b"not '1'"),
+            (["build", "-o", "f", "--load", "nan"], b"not 'nan'"),
+            (["build", "-o", "f", "--load", "80%"], b"not '80%'"),
             (["build", "-o", "f", "--seed", "18446744073709551616"], b"--seed takes " + whole),
             (["build", "-o", "f", "--seed", ""], b"--seed takes " + whole),
             (["build", "-o", "f", "--threads", "0"], b"--threads takes " + whole),
@@ -162,6 +166,18 @@ class Build(CommandTest):
         self.build("g", keys, "--fpr", "1e-4")
         self.assertNotEqual(self.read("f"), self.read("g"))  # the seed matters
         self.expect(["query", "f"], stdin=keys, out=keys)
+
+    def test_load(self):
+        self.write("keys", lines(b"key", 30000))
+        for options in ([], ["--capacity", "30000"], ["--threads", "2"],
+                        ["--max-capacity", "60000"]):
+            for load in (0.5, 0.8, 0.95):
+                self.expect(["build", "-o", "f", "--bits", "12", "--load", str(load), *options, "keys"])
+                told = self.info("f")
+                self.assertEqual(told["keys"], 30000)
+                self.assertAlmostEqual(told["load_factor"], load, delta=0.002)
+                self.assertLess(told["capacity"], 30050)
+                self.expect(["verify", "f", "keys"])
 
     def test_counted_and_given_capacity_find_the_same(self):
         self.write("keys", lines(b"key", 50000))

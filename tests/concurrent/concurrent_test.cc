@@ -203,7 +203,8 @@ TEST(ConcurrentFilterTest, RefusesWhatFilterRefuses) {
   };
   for (const Options& options :
        {Options{}, Options{.capacity = 10, .bits = 9}, Options{.capacity = 10, .fpr = 2},
-        Options{.capacity = 10, .bits = 8, .max_capacity = 1u << 20}}) {
+        Options{.capacity = 10, .bits = 8, .max_capacity = 1u << 20},
+        Options{.capacity = 10, .load = 0.96}}) {
     const std::string expected = refusal([&] { Filter filter(options); });
     EXPECT_NE(expected, "no refusal");
     EXPECT_EQ(refusal([&] { ConcurrentFilter filter(options); }), expected);

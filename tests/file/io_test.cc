@@ -106,6 +106,23 @@ TEST_F(IoTest, MergedFiltersAreKept) {
   EXPECT_EQ(loaded.size(), 1800u);
 }
 
+TEST_F(IoTest, CapacityAtALowerLoadIsKept) {
+  for (const double load : {0.5, 0.7, 0.95}) {
+    Filter filter({.capacity = 1000, .bits = 12, .max_capacity = 9000, .load = load});
+    save(filter, path("f"));
+    Filter loaded = nestline::load(path("f"));
+    EXPECT_EQ(loaded.capacity(), filter.capacity());
+    EXPECT_EQ(MappedFilter::open(path("f")).capacity(), filter.capacity());
+    EXPECT_TRUE(loaded.can_merge(filter));
+    for (std::uint64_t key = 0; key < 4000; ++key) {
+      ASSERT_TRUE(loaded.insert(key));
+      ASSERT_TRUE(filter.insert(key));
+    }
+    EXPECT_EQ(loaded.growth(), filter.growth());
+    EXPECT_LE(loaded.load_factor(), load);
+  }
+}
+
 TEST_F(IoTest, MaxCapacityIsKept) {
   const Bytes bytes = format_tools::make_empty_file({16, 4, 0, 1, 0, 100, 12345});
   EXPECT_EQ(to_bytes(from_bytes(bytes)), bytes);

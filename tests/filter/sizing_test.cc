@@ -21,6 +21,7 @@ namespace nestline::test {
 namespace {
 
 constexpr std::uint64_t kCapacities[] = {1, 2, 7, 59, 60, 61, 1000, 1000000};
+constexpr double kLoads[] = {0.5, 0.6, 0.75, 0.8, 0.9, 0.95};
 
 TEST(Sizing, CapacityIsReachedAtEveryWidth) {
   for (const std::uint64_t capacity : kCapacities) {
@@ -40,6 +41,52 @@ TEST(Sizing, CapacityIsReachedAtEveryWidth) {
       }
     }
   }
+}
+
+// A filter at its capacity is as full as wanted, never fuller, and takes no more memory than that.
+TEST(Sizing, LoadIsThatOfTheFullFilter) {
+  for (const double load : kLoads) {
+    for (const int bits : {8, 12, 16}) {
+      for (const std::uint64_t capacity : kCapacities) {
+        SCOPED_TRACE("load " + std::to_string(load) + ", " + std::to_string(bits) + " bits, for " +
+                     std::to_string(capacity));
+        const int fillings = capacity < 100 ? 50 : capacity <= 1000 ? 10 : 1;
+        for (int i = 0; i < fillings; ++i) {
+          const auto seed = static_cast<std::uint64_t>(i);
+          Filter filter({.capacity = capacity, .bits = bits, .load = load, .seed = seed});
+          ASSERT_GE(filter.capacity(), capacity);
+          const auto slots = static_cast<double>(filter.slots());
+          EXPECT_LE(static_cast<double>(filter.capacity()), load * slots);
+          // At most one block more than needed; the smallest filters promise less than 95 %.
+          const double needed = static_cast<double>(capacity) / (slots < 500 ? 0.5 : load);
+          EXPECT_LE(slots, needed + slots_of(bits));
+          std::vector<std::uint64_t> keys(filter.capacity());
+          std::iota(keys.begin(), keys.end(), seed << 32);
+          ASSERT_EQ(filter.insert(keys), keys.size());
+          if (capacity < 1000000) continue;
+          EXPECT_NEAR(filter.load_factor(), load, 1e-4);
+          const double planned =
+              false_positive_rate(bits, load, second_probe_share(bits, load, 0), 0);
+          EXPECT_NEAR(filter.expected_fpr(), planned, 0.02 * planned);
+        }
+      }
+    }
+  }
+}
+
+TEST(Sizing, ALowRateLowersTheLoad) {
+  const auto full = [](const Options& options) {
+    const Size size = decide_size(options);
+    const double slots = static_cast<double>(size.blocks) * slots_of(size.bits);
+    return static_cast<double>(size.capacity) / slots;
+  };
+  // 8 bits meet 0.01 at a load of about 0.62.
+  EXPECT_NEAR(full({.capacity = 100000, .fpr = 0.01, .bits = 8, .load = 0.8}), 0.62, 0.01);
+  EXPECT_NEAR(full({.capacity = 100000, .fpr = 0.01, .bits = 8, .load = 0.55}), 0.55, 0.001);
+  EXPECT_NEAR(full({.capacity = 100000, .fpr = 0.01, .bits = 12, .load = 0.8}), 0.8, 0.001);
+  // At a low load the narrower width can take less memory for the same rate.
+  EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.95}).bits, 12);
+  EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.7}).bits, 8);
 }
 
 TEST(Sizing, CapacityIsNotWasted) {
@@ -103,6 +150,9 @@ TEST(Sizing, BadOptionsAreRefused) {
   expect_refused({.capacity = 1, .fpr = 0.0001, .bits = 12}, "take more bits");
   expect_refused({.capacity = 1, .fpr = 1e-9}, "lowest false-positive rate of 16-bit");
   expect_refused({.capacity = 1, .max_capacity = (std::uint64_t{1} << 53) + 1}, "max_capacity");
+  for (const double load : {0.0, 0.49, 0.9501, 1.0, -0.5, nan, infinity, -infinity}) {
+    expect_refused({.capacity = 1, .load = load}, "load must be from 0.5 to 0.95; it is ");
+  }
 }
 
 TEST(Sizing, ImpossibleGrowthIsRefused) {
@@ -128,14 +178,18 @@ TEST(Sizing, ImpossibleGrowthIsRefused) {
   EXPECT_NO_THROW(decide_size(options(32, 0.001, 0)));
 }
 
-// The plan for growth: doublings end at max_capacity, not before and not far beyond it.
+// The plan for growth: doublings end at max_capacity, not before and not far beyond it, and the
+// load stays the wanted one.
 TEST(Sizing, GrowthReachesMaxCapacity) {
   for (const std::uint64_t capacity : {1u, 10u, 999u, 50000u, 100000000u}) {
     for (const int bits : {0, 8, 12, 16}) {
       for (const double fpr : {0.0, 0.1, 0.02, 0.005, 0.0005}) {
         for (const std::uint64_t times : {2u, 3u, 4u, 11u, 16u, 100u, 4096u}) {
-          const Options options{
-              .capacity = capacity, .fpr = fpr, .bits = bits, .max_capacity = capacity * times};
+          const Options options{.capacity = capacity,
+                                .fpr = fpr,
+                                .bits = bits,
+                                .max_capacity = capacity * times,
+                                .load = times % 2 == 0 ? 0.95 : 0.6};
           Size size{};
           try {
             size = decide_size(options);
@@ -155,6 +209,7 @@ TEST(Sizing, GrowthReachesMaxCapacity) {
           const double slots = static_cast<double>(size.blocks << size.growth) *
                                visit_layout(size.bits, [](auto layout) { return layout.kSlots; });
           const double load = static_cast<double>(promised) / slots;
+          EXPECT_LE(load, options.load);
           const double wanted = fpr == 0 && bits == 0 ? 0.01 : fpr;
           if (wanted != 0) {
             EXPECT_LE(
@@ -229,6 +284,23 @@ TEST(Sizing, RateHoldsAtMaxCapacity) {
     const double measured = static_cast<double>(hits) / static_cast<double>(probes);
     EXPECT_LE(measured, c.fpr);
     EXPECT_NEAR(filter.expected_fpr(), measured, 0.1 * measured);
+  }
+}
+
+TEST(Sizing, LoadHoldsWhileTheFilterGrows) {
+  for (const int bits : {8, 12, 16}) {
+    for (const double load : {0.5, 0.7}) {
+      Filter filter({.capacity = 5000, .bits = bits, .max_capacity = 40000, .load = load});
+      double fullest = 0;
+      for (std::uint64_t key = 0; key < 40000; ++key) {
+        ASSERT_TRUE(filter.insert(key)) << key;
+        fullest = std::max(fullest, filter.load_factor());
+      }
+      EXPECT_GE(filter.growth(), 2u);
+      EXPECT_LE(fullest, load);
+      EXPECT_GT(fullest, 0.99 * load);
+      EXPECT_EQ(filter.clone().capacity(), filter.capacity());
+    }
   }
 }
 
