@@ -15,21 +15,22 @@
 
 namespace nestline::test {
 
-std::uint64_t HashSmith::draw_low(bool lowest_class) {
-  constexpr std::uint64_t kLowBits = (std::uint64_t{1} << 24) - 1;
+std::uint32_t HashSmith::draw_rest(bool lowest_class) {
   for (;;) {
-    const std::uint64_t low = random_() & kLowBits;
-    const Place drawn = place(low);
+    const auto rest = static_cast<std::uint32_t>(random_());
+    const Place drawn = place(hash(0, rest));
     if (lowest_class && spill_class(drawn.fingerprint) > 2) continue;
-    if (drawn_.insert({drawn.fingerprint, drawn.phase}).second) return low;
+    if (drawn_.insert({drawn.fingerprint, drawn.phase}).second) return rest;
   }
 }
 
-std::uint64_t HashSmith::hash(std::uint64_t block, std::uint64_t low) {
-  for (;;) {
-    const std::uint64_t hash = (random_() >> 24 << 24) | low;
-    if (place(hash).block == block) return hash;
-  }
+// The product of hash and base_blocks has the base in its high 64 bits and the rest in the 32 bits
+// below: the lowest hash with that product or more, and one of the few that follow it.
+std::uint64_t HashSmith::hash(std::uint64_t block, std::uint32_t rest) {
+  const std::uint64_t bases = geometry_.base_blocks;
+  const Wide product = static_cast<Wide>(block) << 64 | static_cast<Wide>(rest) << 32;
+  const auto lowest = static_cast<std::uint64_t>((product + bases - 1) / bases);
+  return lowest + random_() % ((std::uint64_t{1} << 32) / bases - 1);
 }
 
 Place HashSmith::place(std::uint64_t hash) const {
@@ -80,18 +81,18 @@ class Builder {
 
   // Adds a class of its own (fingerprint, phase); returns its number.
   std::size_t add_class(std::uint64_t block, bool loose) {
-    return add_class(block, smith_.draw_low(), loose);
+    return add_class(block, smith_.draw_rest(), loose);
   }
 
   // Adds two classes that are each other's home and alternate. Their homes.
   std::pair<std::uint64_t, std::uint64_t> add_partners(bool lowest_class) {
     for (;;) {
-      const std::uint64_t low = smith_.draw_low(lowest_class);
+      const std::uint32_t rest = smith_.draw_rest(lowest_class);
       const std::uint64_t home = smith_.any_block();
-      const std::uint64_t away = smith_.alternate(smith_.hash(home, low));
+      const std::uint64_t away = smith_.alternate(smith_.hash(home, rest));
       if (home == away) continue;
-      const std::size_t first = add_class(home, low, false);
-      const std::size_t second = add_class(away, low, false);
+      const std::size_t first = add_class(home, rest, false);
+      const std::size_t second = add_class(away, rest, false);
       scene_.classes[first].partner = static_cast<int>(second);
       scene_.classes[second].partner = static_cast<int>(first);
       return {home, away};
@@ -112,7 +113,7 @@ class Builder {
   }
 
   bool fill(std::uint64_t block) {
-    const std::uint64_t hash = smith_.hash(block, smith_.draw_low());
+    const std::uint64_t hash = smith_.hash(block, smith_.draw_rest());
     if (!filter().insert(Hash{hash})) return false;
     scene_.fillers.push_back(hash);
     return true;
@@ -146,7 +147,7 @@ class Builder {
     }
     const std::uint64_t others = 1 + random_() % 4;
     for (std::uint64_t i = 0; i < others; ++i) {
-      (void)scene_.addition->insert(Hash{smith_.hash(smith_.any_block(), smith_.draw_low())});
+      (void)scene_.addition->insert(Hash{smith_.hash(smith_.any_block(), smith_.draw_rest())});
     }
   }
 
@@ -154,9 +155,9 @@ class Builder {
   HashSmith& smith() { return smith_; }
 
  private:
-  std::size_t add_class(std::uint64_t block, std::uint64_t low, bool loose) {
+  std::size_t add_class(std::uint64_t block, std::uint32_t rest, bool loose) {
     scene_.hashes.emplace_back();
-    for (int i = 0; i < 3; ++i) scene_.hashes.back().push_back(smith_.hash(block, low));
+    for (int i = 0; i < 3; ++i) scene_.hashes.back().push_back(smith_.hash(block, rest));
     const bool has_alternate = smith_.alternate(scene_.hashes.back().front()) != block;
     scene_.classes.push_back({kNoPartner, (has_alternate ? 2 : 1) * smith_.lanes()});
     scene_.loose.push_back(loose);

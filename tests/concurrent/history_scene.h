@@ -32,11 +32,11 @@ class HashSmith {
   HashSmith(int bits, std::uint64_t base_blocks, Random& random)
       : bits_(bits), geometry_{base_blocks, 0}, random_(random) {}
 
-  // The low bits of a hash, which decide fingerprint and phase; `lowest_class`: one of the spill
-  // classes 0 to 2, which are the first to be sent away.
-  std::uint64_t draw_low(bool lowest_class = false);
-  // A hash with these low bits and a home in base `block`; another one at each call.
-  std::uint64_t hash(std::uint64_t block, std::uint64_t low);
+  // The rest of a hash (lib/place/hash.h), which decides fingerprint and phase, with a pair that was
+  // not drawn before; `lowest_class`: one of the spill classes 0 to 2, the first to be sent away.
+  std::uint32_t draw_rest(bool lowest_class = false);
+  // A hash with this rest and a home in base `block`; another one at almost every call.
+  std::uint64_t hash(std::uint64_t block, std::uint32_t rest);
   [[nodiscard]] Place place(std::uint64_t hash) const;
   [[nodiscard]] std::uint64_t alternate(std::uint64_t hash) const;
   [[nodiscard]] unsigned lanes() const { return bits_ == 16 ? 5 : 4; }

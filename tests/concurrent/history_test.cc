@@ -170,14 +170,14 @@ struct Construct {
       Random random(seed);
       Filter tried = filter_of_blocks(bits, 2);
       HashSmith smith(bits, 2, random);
-      const std::uint64_t low = smith.draw_low(true);
-      x = smith.hash(0, low);
-      y = smith.hash(1, low);
+      const std::uint32_t rest = smith.draw_rest(true);
+      x = smith.hash(0, rest);
+      y = smith.hash(1, rest);
       if (smith.alternate(x) != 1) continue;
       const auto fill = [&](std::uint64_t block) {
         std::uint64_t last = 0;
         for (int i = 0; i < 200 && free_slots(tried, block) > 0; ++i) {
-          const std::uint64_t hash = smith.hash(block, smith.draw_low());
+          const std::uint64_t hash = smith.hash(block, smith.draw_rest());
           if (tried.insert(Hash{hash})) last = hash;
         }
         return last;

@@ -226,6 +226,52 @@ TYPED_TEST(KernelsTest, LocateBatch) {
   });
 }
 
+TEST(Kernels, BitsToBytesAndPositions) {
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(8);
+    std::mt19937_64 random(9);
+    for (const std::size_t count : {0u, 1u, 5u, 63u, 64u, 65u, 128u, 191u, 1000u}) {
+      for (const int density : {0, 1, 2, 5}) {  // of 6 bits
+        std::vector<std::uint64_t> bitmap((count + 63) / 64 + 1, ~std::uint64_t{0});
+        std::vector<std::uint32_t> selection(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          selection[i] = static_cast<std::uint32_t>(7 * i + 3);
+          if (static_cast<int>(random() % 6) >= density) {
+            bitmap[i / 64] &= ~(std::uint64_t{1} << i % 64);
+          }
+        }
+        if (count % 64 != 0) bitmap[count / 64] &= (std::uint64_t{1} << count % 64) - 1;
+        std::vector<std::uint8_t> bytes(count + 1, 99);
+        std::vector<std::uint32_t> expected;
+        std::vector<std::uint32_t> selected;
+        const std::size_t total = kernels.bits_to_bytes(bitmap.data(), count, bytes.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          const bool set = (bitmap[i / 64] >> i % 64 & 1) != 0;
+          ASSERT_EQ(bytes[i], set);
+          if (!set) continue;
+          expected.push_back(static_cast<std::uint32_t>(40 + i));
+          selected.push_back(selection[i]);
+        }
+        EXPECT_EQ(bytes[count], 99);
+        EXPECT_EQ(total, expected.size());
+        std::vector<std::uint32_t> positions(count + 1, 99);
+        ASSERT_EQ(kernels.bits_to_positions(bitmap.data(), count, nullptr, 40, positions.data()),
+                  total);
+        // What follows stays as it was.
+        expected.resize(count + 1, 99);
+        EXPECT_EQ(positions, expected);
+        const std::vector<std::uint32_t> before = selection;
+        ASSERT_EQ(
+            kernels.bits_to_positions(bitmap.data(), count, selection.data(), 0, selection.data()),
+            total);
+        selected.insert(selected.end(), before.begin() + static_cast<std::ptrdiff_t>(total),
+                        before.end());
+        EXPECT_EQ(selection, selected);
+      }
+    }
+  });
+}
+
 TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
@@ -243,9 +289,8 @@ TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
                                    [&](std::uint32_t f) { return f == place.fingerprint; }) &
                     place.bucket) != 0;
           };
-          return probe(home) ||
-                 (spill_class(home.fingerprint) < blocks[home.block].mark() &&
-                  probe(moved(view.geometry, home)));
+          return probe(home) || (spill_class(home.fingerprint) < blocks[home.block].mark() &&
+                                 probe(moved(view.geometry, home)));
         };
         for (const std::size_t count : {0u, 1u, 7u, 63u, 64u, 65u, 127u, 128u, 129u, 192u, 1000u}) {
           std::vector<std::uint64_t> keys(count + 1);
