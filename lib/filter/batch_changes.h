@@ -3,6 +3,7 @@
 #ifndef NESTLINE_LIB_FILTER_BATCH_CHANGES_H_
 #define NESTLINE_LIB_FILTER_BATCH_CHANGES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,11 @@ class Record {
     if (!changed_.empty()) changed_[key] = done;
     total_ += done;
   }
+  // `keys` keys from this one on were done.
+  void add_done(std::size_t key, std::size_t keys) {
+    if (!changed_.empty()) std::ranges::fill(changed_.subspan(key, keys), std::uint8_t{1});
+    total_ += keys;
+  }
   [[nodiscard]] std::size_t total() const { return total_; }
 
  private:
@@ -42,6 +48,9 @@ struct RunEnd {
   bool overtaken = false;  // other writers kept overtaking the next key
 };
 
+// Keys whose blocks are fetched before one call that stores them.
+inline constexpr std::size_t kPiece = 8;
+
 // Inserts keys from the front, the first being number `first` of the batch. A key that finds no
 // room ends the run if `stops_when_full`; otherwise it is recorded as not stored.
 template <class AnyTable>
@@ -49,12 +58,19 @@ RunEnd insert_run(AnyTable& table, const Filter::State& state, const Inputs& inp
                   bool stops_when_full, std::size_t first, Record& record) {
   for (PlaceGroups<Fetch::home, AnyTable> groups(table, *state.kernels, state.view, inputs);
        groups.next();) {
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      const std::optional<Outcome> outcome = table.insert(groups.visit(i));
-      const std::size_t taken = groups.first() + i;
-      if (!outcome) return {.taken = taken, .overtaken = true};
-      if (*outcome == Outcome::full && stops_when_full) return {.taken = taken, .full = true};
-      record.add(first + taken, *outcome == Outcome::stored);
+    for (std::size_t i = 0; i < groups.size(); i += kPiece) {
+      const std::span<const Place> homes = groups.visit(i, std::min(kPiece, groups.size() - i));
+      for (std::size_t at = 0;; ++at) {
+        const std::size_t stored = table.insert_at_home(homes.subspan(at));
+        const std::size_t taken = groups.first() + i + at + stored;
+        record.add_done(first + taken - stored, stored);
+        at += stored;
+        if (at == homes.size()) break;
+        const std::optional<Outcome> outcome = table.insert_with_room_made(homes[at]);
+        if (!outcome) return {.taken = taken, .overtaken = true};
+        if (*outcome == Outcome::full && stops_when_full) return {.taken = taken, .full = true};
+        record.add(first + taken, *outcome == Outcome::stored);
+      }
     }
   }
   return {.taken = inputs.count};

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "lib/filter/key_chunks.h"
 #include "lib/kernels/kernels.h"
@@ -64,6 +65,11 @@ class PlaceGroups {
       if (i < near_->size && near_->copies[i] == 0) table_.prefetch_away(near_->places[i]);
     }
     return now_->places[i];
+  }
+  // The same for `count` keys from key i on.
+  std::span<const Place> visit(std::size_t i, std::size_t count) const {
+    for (std::size_t at = i; at < i + count; ++at) visit(at);
+    return std::span(now_->places).subspan(i, count);
   }
   // With Fetch::both, the slots of its home's bucket that held a copy a group ago: a hint.
   [[nodiscard]] std::uint64_t copies(std::size_t i) const { return now_->copies[i]; }

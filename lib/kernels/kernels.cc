@@ -16,6 +16,7 @@
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/split-inl.h"
 #include "lib/kernels/targets.h"
+#include "lib/kernels/ways-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
@@ -27,8 +28,13 @@ const Kernels* table() {
       HWY_TARGET,
       match<L>,
       free_slots<L>,
-      find_residents<L>,
-      displace<L>,
+      rank<L>,
+      ranked<L>,
+      find_way<L>,
+      find_free_way<L>,
+      leavers<L>,
+      store<L>,
+      store_batch<L>,
       contains<L>,
       contains_integer<L>,
       contains_batch<L>,

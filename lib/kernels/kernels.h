@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/hash.h"
 #include "lib/place/layout.h"
@@ -28,18 +29,39 @@ enum class Answer : std::uint8_t { no, yes, undecided };
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
 enum class Input : std::uint8_t { integers, hashes };
 
-// For each slot s of a block: the phase and spill class of the fingerprint in it. The values of
-// free slots mean nothing.
-struct alignas(64) Residents {
-  std::uint8_t phase[64];
-  std::uint8_t spill_class[64];
+// The residents of a block in the order in which they would leave it: by spill class, then by slot.
+struct alignas(64) Ranks {
+  static constexpr std::uint32_t kNumberBits = 6;
+  static constexpr std::uint16_t kNone = 0xffff;  // of a free slot
+
+  // `number` is the slot's number plus 1. So a rank with number 0 is before all others of its
+  // class.
+  static constexpr std::uint16_t rank_of(std::uint32_t spill_class, std::uint32_t number) {
+    return static_cast<std::uint16_t>(spill_class << kNumberBits | number);
+  }
+  // All ranks are below this.
+  static constexpr std::uint32_t kEnd = kSpillClasses << kNumberBits;
+  // A range of ranks that has two residents of a full block on average.
+  template <class L>
+  static constexpr std::uint32_t kStep = 2 * kSpillClasses / L::kSlots << kNumberBits;
+
+  // For each slot. The phases of free slots mean nothing.
+  std::uint16_t rank[64];
+  std::uint16_t phase[64];
+  // As bits: the free slots; those whose residents' classes the block's mark covers; and those with
+  // the next ranks, which are below `below`.
+  std::uint64_t free;
+  std::uint64_t covered;
+  std::uint64_t next;
+  std::uint32_t below;
 };
 
-// A displacement inside one block: the resident of step[i] moves to step[i + 1]. The last step is a
-// free slot (or about to be); the first is then free for the newcomer.
-struct Displacement {
-  std::uint32_t steps;  // slots in `step`; 0: there is no such path
-  std::uint8_t step[64];
+// Some residents of a block, and where they would go.
+struct Leavers {
+  std::uint32_t count = 0;
+  std::uint64_t open;  // whose other blocks have a free slot, as bits
+  std::uint8_t slot[64];
+  Place target[64];  // without the bucket
 };
 
 struct Kernels {
@@ -51,14 +73,31 @@ struct Kernels {
   // Free slots, as bits.
   std::uint64_t (*free_slots)(const Block& block) noexcept;
 
-  // Fills in `residents`.
-  void (*residents)(const Block& block, Residents& residents) noexcept;
+  // Fills in `ranks`.
+  void (*rank)(const Block& block, Ranks& ranks) noexcept;
 
-  // The shortest displacement from a slot of `bucket` to a slot of `goals`, found by a
-  // breadth-first search backwards from the goals; among the shortest, the one through the lowest
-  // slots. Residents of goal slots do not move; all other slots must be taken.
-  void (*displace)(const Block& block, std::uint64_t bucket, std::uint64_t goals,
-                   Displacement& path) noexcept;
+  // The slots whose ranks are at least `from` and below `below`, as bits.
+  std::uint64_t (*ranked)(const Ranks& ranks, std::uint32_t from, std::uint32_t below) noexcept;
+
+  // The shortest way from a bucket to a slot of `goals`, or no way. Residents of goal slots do not
+  // move; all other slots must be taken. `ranks`: the block's, or null.
+  Way (*find_way)(const Block& block, const Ranks* ranks, std::uint64_t bucket,
+                  std::uint64_t goals) noexcept;
+
+  // The same to a free slot, for a place whose bucket need not be filled in.
+  Way (*find_free_way)(const Block& block, const Place& place) noexcept;
+
+  // Adds the residents of these slots, except those without another block, to the leavers that are
+  // there, prefetches all their other blocks, and looks for free slots there. `number` is the
+  // block's; the hashes' secrets are not needed. Beside writers, `open` is a hint.
+  void (*leavers)(const BlocksView& view, const Block& block, std::uint64_t number,
+                  const Ranks& ranks, std::uint64_t slots, Leavers& leavers) noexcept;
+
+  // Finds such a way and walks it. False, and nothing is changed, if there is none.
+  bool (*store)(Block& block, std::uint64_t bucket, std::uint32_t fingerprint) noexcept;
+
+  // The same for each place in turn, up to the first that has no way; returns how many were stored.
+  std::size_t (*store_batch)(Block* blocks, const Place* places, std::size_t count) noexcept;
 
   // Whether the key with this hash, or this integer key, may be in the filter.
   bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;

@@ -7,8 +7,9 @@
 // Writers
 //   W1  A thread changes a block only while it holds its lock, so no other thread changes it
 //       meanwhile. Releasing the lock of a changed block advances its version, in the same store. A
-//       block that was held but not changed gets its old header back. Hold::change() is the only
-//       way to get a writable block, so Hold knows which blocks changed.
+//       block that was held but not changed gets its old header back. Hold's change() and
+//       try_to_change() are the only ways to get a writable block, so Hold knows which blocks
+//       changed.
 //   W2  A thread holds at most two locks. It takes the second while holding the first only if the
 //       second is of the higher block, or free at that moment. Otherwise it releases the first,
 //       takes both in order and looks again.
@@ -96,6 +97,7 @@ inline Block& changeable(const Block* blocks, std::uint64_t block) {
 
 // One thread at a time.
 struct NoLocks {
+  static constexpr bool kAlone = true;  // what was found a moment ago is still so
   // No writer overtakes, so the second try is the last, and the first look counts.
   static constexpr std::uint32_t kMostTries = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t kReadTries = 1;
@@ -108,6 +110,10 @@ struct NoLocks {
     bool add(std::uint64_t) { return true; }
     [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
     Block& change(std::uint64_t block) { return changeable(blocks_, block); }
+    template <typename Work>
+    bool try_to_change(std::uint64_t block, Work&& work) {
+      return work(change(block));
+    }
 
    private:
     const Block* blocks_;
@@ -154,6 +160,7 @@ class Backoff {
 
 // Any number of threads.
 struct BlockLocks {
+  static constexpr bool kAlone = false;
   static constexpr std::uint32_t kMostTries = 16;
   static constexpr std::uint32_t kReadTries = 16;
 
@@ -224,6 +231,13 @@ struct BlockLocks {
         (block == first_ ? first_step_ : second_step_) = kHeaderVersion;
       }
       return changeable(blocks_, block);
+    }
+    // The same for work(block), which returns whether it has changed the block.
+    template <typename Work>
+    bool try_to_change(std::uint64_t block, Work&& work) {
+      const bool changed = work(changeable(blocks_, block));
+      if (changed) change(block);
+      return changed;
     }
 
    private:

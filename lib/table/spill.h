@@ -10,18 +10,27 @@
 // like any other.
 //
 // The search is breadth first over blocks. In each block it tries candidates by ascending spill
-// class, so that marks stay as low as they can: kTries at most (of those that have another block
-// and whose slot can be reached), and the newcomer's own alternate in any case. A chain uses a
-// block only once, so its blocks can be searched one by one. The search writes nothing: an insert
-// that fails has changed nothing. Moves are carried out from the far end, each under the locks of
-// its two blocks. Beside other threads the chain found is only a hint, and each move is made only
-// if it is still possible (locking.h, W5).
+// class, so that marks stay as low as they can; those that the mark covers already are all alike.
+// It ends when kTries candidates whose slots can be reached have other blocks without room, but the
+// newcomer's own alternate is tried in any case. A chain uses a block only once, so its blocks can
+// be searched one by one. The search writes nothing: an insert that fails has changed nothing.
+// Moves are carried out from the far end, each under the locks of its two blocks. Beside other
+// threads the chain found is only a hint, and each move is made only if it is still possible
+// (locking.h, W5).
 //
-// Tried and dropped, on Zen 3 at 90 to 95 % load. Finding the way, or the first candidates, for a
-// key of a batch two to eight keys before its turn: 417 to 470 ns in 256 MiB against 438 to 498,
-// not worth a second form of insert. Searching for all reachable slots when the first candidate
-// fails, instead of when all have: no difference, since most spills try three. Stopping that search
-// at the first reachable candidate: covering four of sixty slots means looking at thirty to forty.
+// At 95 % load a block with a mark has one free slot on average, which nobody in it can move to. So
+// nearly all residents that the mark covers fail: they have been tried before, or their other block
+// is a home that they had to leave. Rules that spare these searches make marks rise faster when
+// keys are erased and inserted in turn. After one turnover at 90 % load, second probes of absent
+// keys (8 and 16 bits) were 0.092 and 0.143; 0.094 and 0.157 without searching blocks with one free
+// slot, 0.144 and 0.208 without searching blocks with a mark.
+//
+// Tried and dropped, on Zen 3 at 90 to 95 % load: finding the way, or the first candidates, for a
+// key of a batch two to eight keys before its turn (417 to 470 ns in 256 MiB against 438 to 498).
+// Tried and dropped, on Zen 4: taking the next four ranks by vector minima, one after the other, in
+// place of a range of ranks with two residents on average (156 ns in 256 KiB against 150); one or
+// three residents on average (155 and 158); leaving out leavers whose other block has only free
+// slots that nobody can move to, before one is chosen (4 % fewer instructions, but 162).
 #ifndef NESTLINE_LIB_TABLE_SPILL_H_
 #define NESTLINE_LIB_TABLE_SPILL_H_
 
@@ -29,19 +38,19 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <limits>
+#include <utility>
 
 #include "lib/kernels/kernels.h"
+#include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
-#include "lib/table/displacement.h"
 #include "lib/table/locking.h"
 
 namespace nestline {
 
-// Candidates tried in a block, and blocks whose candidates are tried: home and the alternates of
-// its candidates. More blocks gain less than 0.2 % of load and make a hopeless insert slower.
-inline constexpr std::uint32_t kTries = 16;
+// Candidates that fail in a block, and blocks whose candidates are tried: home and the alternates
+// of its candidates. More blocks gain less than 0.2 % of load and make a hopeless insert slower.
+inline constexpr int kTries = 16;
 inline constexpr std::uint32_t kMaxExpanded = 1 + kTries + 1;
 
 template <class L, class Locks>
@@ -82,7 +91,7 @@ class SpillPlan {
   }
 
  private:
-  static constexpr std::uint32_t kNobody = 64;  // the newcomer itself leaves: no slot is vacated
+  static constexpr std::uint8_t kNobody = 64;  // the newcomer itself leaves: no slot is vacated
 
   // A block of the search and the fingerprint that would arrive there.
   struct Node {
@@ -91,92 +100,26 @@ class SpillPlan {
     std::uint32_t victim;  // the slot that it would leave there, or kNobody
   };
 
-  // Candidates of a block by ascending class; among equals the newcomer first, then by slot.
-  class Candidates {
-   public:
-    Candidates(const Residents& residents, std::uint64_t taken) {
-      order_.fill(kDone);
-      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-        order_[s + 1] = rank(residents.spill_class[s], s + 1);
-      }
-      for (std::uint64_t free = L::kAllSlots & ~taken; free != 0; free &= free - 1) {
-        order_[first_slot(free) + 1] = kDone;
-      }
-    }
-    void add_newcomer(std::uint32_t spill_class) { order_[0] = rank(spill_class, 0); }
-    // The next candidate's slot, or kNobody for the newcomer; false after the last.
-    bool next(std::uint32_t& slot) {
-      // A rank contains its index. Compilers vectorize this loop, but not std::min_element.
-      std::int16_t least = kDone;
-      for (const std::int16_t rank : order_) least = std::min(least, rank);
-      if (least == kDone) return false;
-      const std::uint32_t index = static_cast<std::uint32_t>(least) % 64;
-      order_[index] = kDone;
-      slot = index == 0 ? kNobody : index - 1;
-      return true;
-    }
-
-   private:
-    static constexpr std::int16_t kDone = std::numeric_limits<std::int16_t>::max();
-    static std::int16_t rank(std::uint32_t spill_class, std::uint32_t index) {
-      return static_cast<std::int16_t>(spill_class * 64 + index);
-    }
-    static_assert(kSpillClasses * 64 <= std::numeric_limits<std::int16_t>::max());
-    alignas(64) std::array<std::int16_t, 64> order_;
-  };
-
   // Tries the candidates of node i's block. True: end_ is the end of a chain.
   //
-  // Almost always the arrival can reach a candidate's slot, so that is checked late: expand first
-  // looks for a candidate whose other block has room, then for the way to its slot, which is needed
-  // anyway. Only when no candidate had both does it strike out those that cannot be reached, and
-  // try as many others.
+  // Residents that the block's mark covers may leave at no cost, so they come first; then the
+  // others by ascending class, a few at a time. Almost always the arrival can reach a candidate's
+  // slot, so that is checked late: expand first looks for a candidate whose other block has room,
+  // then for the way to its slot, which is needed anyway. Only when no candidate had both does it
+  // strike out those that cannot be reached, and try as many others.
   bool expand(std::uint32_t i) {
     const Place arrival = nodes_[i].arrival;
     Block copy;
     const Block& block = Locks::copy_of(blocks_[arrival.block], copy);
-    const std::uint64_t free = kernels_.free_slots(block);
-    Residents residents;
-    kernels_.residents(block, residents);
-    Candidates candidates(residents, L::kAllSlots & ~free);
-    // Only in the first block: elsewhere the arrival has just come from its other block.
-    bool newcomer_tried = i != 0;
-    if (i == 0) candidates.add_newcomer(spill_class(arrival.fingerprint));
-
-    // The next few that may leave; their other blocks are already being prefetched. Two: with four
-    // the last 5 % of 256 MiB took 522 to 556 ns an insert instead of 438 to 498 (Zen 3), since
-    // most spills try three, and each block costs a page walk.
-    constexpr std::uint32_t kAhead = 2;
-    struct Leaver {
-      Place target;
-      std::uint32_t slot;
-    };
-    std::array<Leaver, kAhead> ahead;
-    std::uint32_t known = 0;
-    const auto find_next = [&] {
-      for (std::uint32_t slot = kNobody; candidates.next(slot);) {
-        Place leaver = arrival;
-        if (slot != kNobody) {
-          leaver.fingerprint = L::get(block, slot);
-          leaver.phase = residents.phase[slot];
-        }
-        Place target = moved(geometry_, leaver);
-        if (in_chain(i, target.block)) continue;  // also where there is no alternate
-        if (slot != kNobody) target.bucket = L::bucket(target.fingerprint, target.phase);
-        prefetch_block(blocks_[target.block]);
-        ahead[known++ % kAhead] = {target, slot};
-        return true;
-      }
-      return false;
-    };
-    while (known < kAhead && find_next()) continue;
+    Ranks ranks;
+    kernels_.rank(block, ranks);
 
     // Whether the arrival has a way to one of the slots. If that slot is free, a fingerprint has
     // left meanwhile, and no other has to.
     const auto arrive = [&](std::uint64_t slots) {
-      Way way;
-      if (!find_way<L>(kernels_, block, arrival.bucket, slots, way)) return false;
-      if ((free >> way.path.step[way.path.steps - 1] & 1) != 0) {
+      const Way way = kernels_.find_way(block, &ranks, arrival.bucket, slots);
+      if (!way) return false;
+      if ((ranks.free >> way.step(way.steps() - 1) & 1) != 0) {
         end_ = i;
         end_way_ = way;
       }
@@ -184,74 +127,110 @@ class SpillPlan {
       return true;
     };
 
-    std::array<Leaver, kTries> failed;  // whose other blocks have no room
-    std::uint32_t tries = 0;            // how many of those
-    std::uint64_t out_of_reach = 0;     // slots known to be out of the arrival's reach
-    const auto is_out_of_reach = [&](const Leaver& leaver) {
-      return leaver.slot != kNobody && (out_of_reach >> leaver.slot & 1) != 0;
-    };
-    std::uint32_t at = 0;
-    for (const bool all_known : {false, true}) {
-      if (all_known) {
-        const std::uint64_t reached = reach(block, residents, arrival.bucket, free);
-        if ((reached & free) != 0) return arrive(free);
-        out_of_reach = L::kAllSlots & ~reached;
-        const auto end = std::remove_if(failed.begin(), failed.begin() + tries, is_out_of_reach);
-        tries = static_cast<std::uint32_t>(end - failed.begin());
+    // Only in the first block: elsewhere the arrival has just come from its other block.
+    bool newcomer_waits = i == 0;
+    const std::uint32_t newcomer =
+        Ranks::rank_of(spill_class(arrival.fingerprint), 0);
+    std::uint64_t out_of_reach = 0;  // slots known to be so
+    std::uint64_t tried = 0;
+    std::uint64_t some = ranks.covered | ranks.next;  // who is tried next
+    std::uint32_t below = ranks.below;                // nobody else has a rank below this
+    bool all_known = false;
+    for (;;) {
+      Leavers leavers;
+      if (newcomer_waits && newcomer < below) {
+        newcomer_waits = false;
+        const Place away = moved(geometry_, arrival);
+        leavers.target[0] = away;
+        leavers.slot[0] = kNobody;
+        leavers.count = away.block != arrival.block;
       }
-      for (; at != known && tries < kTries; ++at) {
-        const Leaver leaver = ahead[at % kAhead];
-        find_next();
-        if (is_out_of_reach(leaver)) continue;
-        if (leaver.slot == kNobody) newcomer_tried = true;
-        if (!has_room(i, leaver.target, leaver.slot)) {
-          failed[tries++] = leaver;
-        } else if (leaver.slot == kNobody || arrive(free | std::uint64_t{1} << leaver.slot)) {
-          return true;
-        } else {
-          out_of_reach |= std::uint64_t{1} << leaver.slot;
+      kernels_.leavers({blocks_, geometry_, {}}, block, arrival.block, ranks, some, leavers);
+      for (std::uint64_t open = leavers.open; open != 0;) {
+        const auto rank_of = [&](std::uint32_t n) -> std::uint32_t {
+          return leavers.slot[n] == kNobody ? newcomer : ranks.rank[leavers.slot[n]];
+        };
+        std::uint32_t n = first_slot(open);
+        for (std::uint64_t rest = open & (open - 1); rest != 0; rest &= rest - 1) {
+          if (rank_of(first_slot(rest)) < rank_of(n)) n = first_slot(rest);
         }
+        open &= ~(std::uint64_t{1} << n);
+        const std::uint32_t slot = leavers.slot[n];
+        if (in_chain(i, leavers.target[n].block) || !has_room(i, leavers.target[n], slot)) continue;
+        if (slot == kNobody || arrive(ranks.free | std::uint64_t{1} << slot)) return true;
+        out_of_reach |= std::uint64_t{1} << slot;
       }
+      for (std::uint32_t n = 0; n < leavers.count; ++n) {
+        if (leavers.slot[n] == kNobody || in_chain(i, leavers.target[n].block)) continue;
+        tried |= std::uint64_t{1} << leavers.slot[n];
+      }
+      const auto failed = [&] { return tried & ~out_of_reach; };
+      if (std::popcount(failed()) >= kTries || below >= Ranks::kEnd) {
+        if (all_known) break;
+        all_known = true;
+        const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
+        if ((reached & ranks.free) != 0) return arrive(ranks.free);
+        out_of_reach |= L::kAllSlots & ~reached;
+        if (std::popcount(failed()) >= kTries || below >= Ranks::kEnd) break;
+      }
+      const std::uint32_t from = std::exchange(below, below + Ranks::kStep<L>);
+      some = kernels_.ranked(ranks, from, below) & ~out_of_reach;
     }
-    std::for_each_n(failed.begin(), tries, [&](const Leaver& leaver) {
-      remember({leaver.target, i, leaver.slot});
-    });
-    if (newcomer_tried) return false;
-    const Place target = moved(geometry_, arrival);
-    if (in_chain(i, target.block)) return false;
-    if (has_room(i, target, kNobody)) return true;
-    remember({target, i, kNobody});
+    remember_all(i, block, ranks, tried & ~out_of_reach);
+    if (i != 0) return false;
+    const Place away = moved(geometry_, arrival);
+    if (newcomer_waits && away.block != arrival.block && has_room(i, away, kNobody)) return true;
+    remember(i, away, kNobody);
     return false;
   }
 
   // Every slot in which some displacement from the bucket ends. One pass over the block covers all
   // its candidates, in a quarter of the time that `displace` takes to search for each.
-  static std::uint64_t reach(const Block& block, const Residents& residents, std::uint64_t bucket,
+  static std::uint64_t reach(const Block& block, const Ranks& ranks, std::uint64_t bucket,
                              std::uint64_t free) {
     std::uint64_t reached = bucket;
     for (std::uint64_t todo = bucket & ~free; todo != 0;) {
       const std::uint32_t s = first_slot(todo);
-      const std::uint64_t steps = L::bucket(L::get(block, s), residents.phase[s]);
+      const std::uint64_t steps = L::bucket(L::get(block, s), ranks.phase[s]);
       todo = (todo & (todo - 1)) | (steps & ~reached & ~free);
       reached |= steps;
     }
     return reached;
   }
 
-  // Whether the fingerprint that leaves node i's block for `arrival` finds a way to a free slot
-  // there: then the chain ends there.
-  bool has_room(std::uint32_t i, const Place& arrival, std::uint32_t slot) {
+  // Whether the fingerprint that leaves the slot of node i's block finds a way to a free slot in
+  // its other block: then the chain ends there.
+  bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot) {
     Block copy;
-    const Block& block = Locks::copy_of(blocks_[arrival.block], copy);
-    if (!find_free_way<L>(kernels_, block, arrival.bucket, end_way_)) return false;
+    const Block& block = Locks::copy_of(blocks_[target.block], copy);
+    end_way_ = kernels_.find_free_way(block, target);
+    if (!end_way_) return false;
     end_ = node_count_;
-    nodes_[end_] = {arrival, i, slot};
+    nodes_[end_] = {target, i, slot};
     return true;
   }
 
+  // Keeps the other blocks of those in some slots of node i's block, which have no room.
+  void remember_all(std::uint32_t i, const Block& block, const Ranks& ranks, std::uint64_t slots) {
+    while (slots != 0) {
+      std::uint32_t slot = first_slot(slots);
+      for (std::uint64_t rest = slots & (slots - 1); rest != 0; rest &= rest - 1) {
+        if (ranks.rank[first_slot(rest)] < ranks.rank[slot]) slot = first_slot(rest);
+      }
+      slots &= ~(std::uint64_t{1} << slot);
+      Place leaver = nodes_[i].arrival;
+      leaver.fingerprint = L::get(block, slot);
+      leaver.phase = ranks.phase[slot];
+      remember(i, moved(geometry_, leaver), slot);
+    }
+  }
+
   // Keeps a block without room for a longer chain.
-  void remember(const Node& node) {
-    if (node_count_ < kMaxExpanded && !is_node(node.arrival.block)) nodes_[node_count_++] = node;
+  void remember(std::uint32_t i, const Place& target, std::uint32_t slot) {
+    if (node_count_ >= kMaxExpanded || is_node(target.block)) return;
+    Node& node = nodes_[node_count_++];
+    node = {target, i, slot};
+    node.arrival.bucket = L::bucket(target.fingerprint, target.phase);
   }
 
   // Moves the node's fingerprint from block `from` to where it arrives.
@@ -268,12 +247,13 @@ class SpillPlan {
     // The slot and the fingerprint determine the phase, so this is the same fingerprint or an equal
     // one.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
-    Way way;
-    const bool known = &node == &nodes_[end_] && is_open<L>(target, end_way_);
-    if (!known && !find_free_way<L>(kernels_, target, arrival.bucket, way)) return false;
+    Way way = &node == &nodes_[end_] ? end_way_ : Way();
+    if (!Locks::kAlone && !is_open<L>(target, way)) way = Way();
+    if (!way) way = kernels_.find_free_way(target, arrival);
+    if (!way) return false;
     Block& source = hold.change(from);
     source.raise_mark(spill_class(arrival.fingerprint));
-    walk<L>(hold.change(arrival.block), known ? end_way_ : way, arrival.fingerprint);
+    walk<L>(hold.change(arrival.block), way, arrival.fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
     return true;

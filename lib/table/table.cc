@@ -7,46 +7,55 @@
 namespace nestline {
 
 template <class L, class Locks>
-bool Table<L, Locks>::store(Hold& hold, const Place& place, const Way& known) {
-  const Block& block = blocks_[place.block];
-  if (is_open<L>(block, known)) {
+bool Table<L, Locks>::store(Hold& hold, const Place& place, Way known) {
+  if (known && (Locks::kAlone || is_open<L>(blocks_[place.block], known))) {
     walk<L>(hold.change(place.block), known, place.fingerprint);
     return true;
   }
-  Way way;
-  if (!find_free_way<L>(kernels_, block, place.bucket, way)) return false;
-  walk<L>(hold.change(place.block), way, place.fingerprint);
-  return true;
+  return hold.try_to_change(place.block, [&](Block& block) {
+    return kernels_.store(block, place.bucket, place.fingerprint);
+  });
+}
+
+template <class L, class Locks>
+template <typename Table<L, Locks>::Copies kCopies>
+std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, const Room& room) {
+  Hold hold(blocks_, home.block);
+  if constexpr (kCopies == Copies::refused) {
+    Place away;
+    const bool both = may_be_away(blocks_[home.block], home, away);
+    if (both) hold.add(away.block);
+    if (copies(home) != 0 || (both && copies(away) != 0)) return Outcome::present;
+  }
+  if (room.away) {
+    // Home's mark covers the class by now, so no harm is done if home changes while add() waits.
+    const Place away = moved(geometry_, home);
+    hold.add(away.block);
+    if (store(hold, away, room.way) || store(hold, home, Way())) return Outcome::stored;
+  } else if (store(hold, home, room.way)) {
+    return Outcome::stored;
+  }
+  return std::nullopt;
 }
 
 template <class L, class Locks>
 template <typename Table<L, Locks>::Copies kCopies>
 auto Table<L, Locks>::place(const Place& home) -> Result {
+  if (const auto placed = try_to_place<kCopies>(home, Room())) return placed;
+  return place_with_room_made<kCopies>(home);
+}
+
+template <class L, class Locks>
+template <typename Table<L, Locks>::Copies kCopies>
+auto Table<L, Locks>::place_with_room_made(const Place& home) -> Result {
   Room room;
   for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
-    {
-      Hold hold(blocks_, home.block);
-      if constexpr (kCopies == Copies::refused) {
-        Place away;
-        const bool both = may_be_away(blocks_[home.block], home, away);
-        if (both) hold.add(away.block);
-        if (copies(home) != 0 || (both && copies(away) != 0)) return Outcome::present;
-      }
-      if (room.away) {
-        // Home's mark covers the class by now, so no harm is done if home changes while add()
-        // waits.
-        const Place away = moved(geometry_, home);
-        hold.add(away.block);
-        if (store(hold, away, room.way) || store(hold, home, Way())) return Outcome::stored;
-      } else if (store(hold, home, room.way)) {
-        return Outcome::stored;
-      }
-    }
     if (const auto failed = make_room(home, room)) {
       // Copies that others have stored since.
       const bool present = kCopies == Copies::refused && failed == Outcome::copies;
       return present ? Outcome::present : failed;
     }
+    if (const auto placed = try_to_place<kCopies>(home, room)) return placed;
   }
   return std::nullopt;
 }
@@ -55,9 +64,11 @@ template <class L, class Locks>
 std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, Room& room) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   {
-    // Copies of one fingerprint cannot make room for each other; return before searching.
+    // Copies of one fingerprint cannot make room for each other; return before searching. Most of
+    // the time one slot shows that not all are copies.
     Hold hold(blocks_, home.block);
-    if (copies(home) == home.bucket) {
+    if (L::get(blocks_[home.block], first_slot(home.bucket)) == home.fingerprint &&
+        copies(home) == home.bucket) {
       const Place away = moved(geometry_, home);
       hold.add(away.block);
       if (copies(home) == home.bucket && copies(away) == away.bucket) return Outcome::copies;
@@ -68,17 +79,18 @@ std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, Room& room)
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   const bool made = plan.carry_out();
   room.away = made && plan.newcomer_leaves();
-  if (made) {
-    room.way = plan.newcomer_way();
-  } else {
-    room.way.path.steps = 0;
-  }
+  room.way = made ? plan.newcomer_way() : Way();
   return std::nullopt;
 }
 
 template <class L, class Locks>
 auto Table<L, Locks>::insert(const Place& home) -> Result {
   return place<Copies::allowed>(home);
+}
+
+template <class L, class Locks>
+auto Table<L, Locks>::insert_with_room_made(const Place& home) -> Result {
+  return place_with_room_made<Copies::allowed>(home);
 }
 
 template <class L, class Locks>
@@ -93,6 +105,17 @@ bool Table<L, Locks>::insert_at_home(const Place& home) {
 }
 
 template <class L, class Locks>
+std::size_t Table<L, Locks>::insert_at_home(std::span<const Place> homes) {
+  if constexpr (Locks::kAlone) {
+    return kernels_.store_batch(&changeable(blocks_, 0), homes.data(), homes.size());
+  } else {
+    std::size_t stored = 0;
+    while (stored < homes.size() && insert_at_home(homes[stored])) ++stored;
+    return stored;
+  }
+}
+
+template <class L, class Locks>
 auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced)
     -> Result {
   Room room;
@@ -104,8 +127,8 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
       if (old) hold.add(old->block);
       // A copy may be taken from the alternate only while there is none at home (table.h).
       if (!still(old, old_home, hold)) continue;
-      Way way;
-      if (find_free_way<L>(kernels_, blocks_[target.block], target.bucket, way)) {
+      const Way way = kernels_.find_free_way(blocks_[target.block], target);
+      if (way) {
         if (old) L::set(hold.change(old->block), first_slot(copies(*old)), 0);
         NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
         walk<L>(hold.change(target.block), way, target.fingerprint);

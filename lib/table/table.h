@@ -25,11 +25,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "lib/kernels/kernels.h"
+#include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
-#include "lib/table/displacement.h"
 #include "lib/table/locking.h"
 #include "lib/table/standing.h"
 #include "nestline/filter.h"
@@ -52,10 +53,14 @@ class Table {
 
   // Outcome::stored, full or copies.
   Result insert(const Place& home);
-  // The same, or Outcome::present; checks and stores at one instant.
+  // The same for a newcomer that insert_at_home found no way for.
+  Result insert_with_room_made(const Place& home);
+  // As insert, or Outcome::present; checks and stores at one instant.
   Result insert_unique(const Place& home);
   // Stores at home if there is a way to a free slot; no fingerprint leaves the block.
   bool insert_at_home(const Place& home);
+  // The same for each home in turn, up to the first that has no way; returns how many were stored.
+  std::size_t insert_at_home(std::span<const Place> homes);
   // Clears a copy of the old key and stores the new one, at one instant. `replaced`: whether there
   // was an old one; without it the new key is stored all the same.
   Result update(const Place& old_home, const Place& new_home, bool& replaced);
@@ -78,14 +83,21 @@ class Table {
 
   template <Copies kCopies>
   Result place(const Place& home);
+  // The same when a first try has failed.
+  template <Copies kCopies>
+  Result place_with_room_made(const Place& home);
+  // Where a newcomer goes. At first that is home, and no way is known.
+  struct Room {
+    bool away = false;  // to its alternate, and home's mark covers it
+    Way way;            // there, if known
+  };
+  // Stores a newcomer where there is room for it, or finds that there is none.
+  template <Copies kCopies>
+  std::optional<Outcome> try_to_place(const Place& home, const Room& room);
   // Stores in this block, which `hold` holds, if there is a way to a free slot: the known one if it
   // is open.
-  bool store(Hold& hold, const Place& place, const Way& known);
+  bool store(Hold& hold, const Place& place, Way known);
   // Makes room for a newcomer, or says why it cannot. Holds no lock before or after.
-  struct Room {
-    bool away = false;  // room is in its alternate, and home's mark covers it
-    Way way;            // the way to the room, if known
-  };
   std::optional<Outcome> make_room(const Place& home, Room& room);
   // Whether find() would still return a copy in the same block, or no copy, while `hold` is held;
   // also false if that cannot be decided now.

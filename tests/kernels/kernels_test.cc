@@ -6,15 +6,18 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <queue>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
+#include "lib/table/table.h"
 #include "tests/kernels/each_target.h"
 
 namespace nestline::test {
@@ -129,25 +132,114 @@ TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
   });
 }
 
-TYPED_TEST(KernelsTest, Residents) {
+// Ranks, and the slots with some of them.
+TYPED_TEST(KernelsTest, RanksOfResidents) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
     const Kernels& kernels = kernels_for(L::kBits);
     for (const Block& block : sample_blocks<L>()) {
-      Residents residents;
-      kernels.residents(block, residents);
+      Ranks ranks;
+      kernels.rank(block, ranks);
+      const std::uint32_t mark = Ranks::rank_of(block.mark(), 0);
+      EXPECT_GT(ranks.below, mark);
+      std::array<std::uint32_t, L::kSlots> expected;
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
         const std::uint32_t f = L::get(block, s);
-        if (f == 0) continue;
-        const std::uint32_t phase = L::phase_at(f, s);
-        EXPECT_EQ(residents.phase[s], phase);
-        EXPECT_EQ(residents.spill_class[s], spill_class(f));
+        expected[s] = Ranks::kNone;
+        if (f != 0) {
+          const std::uint32_t phase = L::phase_at(f, s);
+          expected[s] = Ranks::rank_of(spill_class(f), s + 1);
+          EXPECT_EQ(ranks.phase[s], phase);
+          EXPECT_LT(expected[s], Ranks::kEnd);
+        }
+        EXPECT_EQ(ranks.rank[s], expected[s]);
+      }
+      const auto between = [&](std::uint32_t from, std::uint32_t below) {
+        std::uint64_t slots = 0;
+        for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+          slots |= std::uint64_t{expected[s] >= from && expected[s] < below} << s;
+        }
+        return slots;
+      };
+      EXPECT_EQ(ranks.free, kernels.free_slots(block));
+      EXPECT_EQ(ranks.covered, between(0, mark));
+      EXPECT_EQ(ranks.next, between(mark, ranks.below));
+      for (const std::uint32_t from : {0u, mark, ranks.below, Ranks::kEnd - 64}) {
+        for (const std::uint32_t width : {1u, 64u, 1000u}) {
+          EXPECT_EQ(kernels.ranked(ranks, from, from + width), between(from, from + width));
+        }
       }
     }
   });
 }
 
-TYPED_TEST(KernelsTest, DisplacementsAreValidAndShortest) {
+TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(7);
+    const std::vector<Block> blocks = sample_blocks<L>();
+    for (const Geometry geometry : {Geometry{1, 0}, Geometry{50, 2}, Geometry{199, 0}}) {
+      const BlocksView view = {blocks.data(), geometry, {}};
+      for (std::uint64_t number = 0; number < geometry.blocks(); ++number) {
+        const Block& block = blocks[number];
+        Ranks ranks;
+        kernels.rank(block, ranks);
+        const std::uint64_t slots = random() & random() & L::kAllSlots & ~ranks.free;
+        Leavers leavers;
+        leavers.count = 1;
+        leavers.slot[0] = 64;
+        leavers.target[0].block = random() % geometry.blocks();
+        const std::uint64_t first = leavers.target[0].block;
+        kernels.leavers(view, block, number, ranks, slots, leavers);
+        EXPECT_EQ(leavers.target[0].block, first);
+        EXPECT_EQ(leavers.slot[0], 64);
+        std::uint32_t n = 1;
+        for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
+          const std::uint32_t s = first_slot(rest);
+          const std::uint32_t f = L::get(block, s);
+          const Place away = moved(geometry, {number, 0, f, L::phase_at(f, s)});
+          if (away.block == number) continue;
+          ASSERT_LT(n, leavers.count);
+          EXPECT_EQ(leavers.slot[n], s);
+          EXPECT_EQ(leavers.target[n].block, away.block);
+          EXPECT_EQ(leavers.target[n].fingerprint, away.fingerprint);
+          EXPECT_EQ(leavers.target[n].phase, away.phase);
+          ++n;
+        }
+        EXPECT_EQ(leavers.count, n);
+        for (n = 0; n < 64; ++n) {
+          const bool open =
+              n < leavers.count && kernels.free_slots(blocks[leavers.target[n].block]) != 0;
+          EXPECT_EQ(leavers.open >> n & 1, open ? 1u : 0u);
+        }
+      }
+    }
+  });
+}
+
+// Whether each step of a way is possible in the block, from the bucket to one of the goals.
+template <class L>
+void expect_valid(const Block& block, std::uint64_t bucket, std::uint64_t goals, Way way) {
+  const std::uint32_t last = way.steps() - 1;
+  EXPECT_NE(bucket >> way.step(0) & 1, 0u);
+  EXPECT_NE(goals >> way.step(last) & 1, 0u);
+  for (std::uint32_t i = 0; i < last; ++i) {
+    const std::uint32_t s = way.step(i);
+    EXPECT_EQ(goals >> s & 1, 0u);
+    EXPECT_NE(bucket_at<L>(block, s) >> way.step(i + 1) & 1, 0u);
+  }
+}
+
+// The number of steps of the shortest way, or 0 where it is too long to be found.
+template <class L>
+std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint64_t goals) {
+  if ((goals & bucket) != 0) return 1;
+  const std::uint32_t shortest = shortest_displacement<L>(block, bucket, goals);
+  return shortest <= Way::kMostSteps ? shortest : 0;
+}
+
+TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
     const Kernels& kernels = kernels_for(L::kBits);
@@ -156,6 +248,8 @@ TYPED_TEST(KernelsTest, DisplacementsAreValidAndShortest) {
     int none = 0;
     for (const Block& block : sample_blocks<L>()) {
       const std::uint64_t free = kernels.free_slots(block);
+      Ranks ranks;
+      kernels.rank(block, ranks);
       for (int i = 0; i < 20; ++i) {
         const std::uint32_t newcomer = random_fingerprint<L>(random);
         const std::uint64_t bucket =
@@ -163,27 +257,107 @@ TYPED_TEST(KernelsTest, DisplacementsAreValidAndShortest) {
         // Sometimes a taken slot is a goal as well, as it is when its resident will leave.
         const std::uint64_t goals =
             free | (i % 2 == 0 ? 0 : std::uint64_t{1} << random() % L::kSlots);
-        if ((goals & bucket) != 0) continue;
-        Displacement path;
-        kernels.displace(block, bucket, goals, path);
-        EXPECT_EQ(path.steps, shortest_displacement<L>(block, bucket, goals));
-        if (path.steps == 0) {
-          ++none;
-          continue;
-        }
-        ++found;
-        EXPECT_NE(bucket >> path.step[0] & 1, 0u);
-        EXPECT_NE(goals >> path.step[path.steps - 1] & 1, 0u);
-        for (std::uint32_t step = 0; step + 1 < path.steps; ++step) {
-          const std::uint32_t s = path.step[step];
-          const std::uint32_t f = L::get(block, s);
-          EXPECT_EQ(goals >> s & 1, 0u);
-          EXPECT_NE(L::bucket(f, L::phase_at(f, s)) >> path.step[step + 1] & 1, 0u);
+        for (const Ranks* const known :
+             {static_cast<const Ranks*>(nullptr), &std::as_const(ranks)}) {
+          const Way way = kernels.find_way(block, known, bucket, goals);
+          EXPECT_EQ(way.steps(), expected_steps<L>(block, bucket, goals));
+          ++(way ? found : none);
+          if (way) expect_valid<L>(block, bucket, goals, way);
         }
       }
     }
-    EXPECT_GT(found, 500);
-    EXPECT_GT(none, 100);
+    EXPECT_GT(found, 1000);
+    EXPECT_GT(none, 200);
+  });
+}
+
+// Ways to free slots, in blocks with and without a mark, and what storing makes of them.
+TYPED_TEST(KernelsTest, StoreWalksAShortestWay) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(6);
+    int walked = 0;
+    int refused = 0;
+    for (Block block : sample_blocks<L>()) {
+      for (int i = 0; i < 40; ++i) {
+        block.bytes[kMarkByte] = static_cast<std::uint8_t>(i % 2 == 0 ? 0 : random() % 256);
+        const std::uint32_t fingerprint = random_fingerprint<L>(random);
+        const auto phase = static_cast<std::uint32_t>(random() % L::kSlotsPerLane);
+        const Place place = {0, L::bucket(fingerprint, phase), fingerprint, phase};
+        const std::uint64_t free = kernels.free_slots(block);
+        const Way way = kernels.find_free_way(block, {0, 0, fingerprint, phase});
+        EXPECT_EQ(way.steps(), free == 0 ? 0 : expected_steps<L>(block, place.bucket, free));
+        EXPECT_FALSE(way && !is_open<L>(block, way));
+        Block expected = block;
+        if (way) {
+          expect_valid<L>(block, place.bucket, free, way);
+          walk<L>(expected, way, fingerprint);
+          EXPECT_EQ(kernels.free_slots(expected),
+                    free & ~(std::uint64_t{1} << way.step(way.steps() - 1)));
+          EXPECT_EQ(L::get(expected, way.step(0)), fingerprint);
+          EXPECT_FALSE(is_open<L>(expected, way));
+        }
+        Block in_batch = block;
+        EXPECT_EQ(kernels.store(block, place.bucket, fingerprint), static_cast<bool>(way));
+        EXPECT_EQ(block.bytes, expected.bytes);
+        EXPECT_EQ(kernels.store_batch(&in_batch, &place, 1), way ? 1u : 0u);
+        EXPECT_EQ(in_batch.bytes, expected.bytes);
+        ++(way ? walked : refused);
+      }
+    }
+    EXPECT_GT(walked, 1000);
+    EXPECT_GT(refused, 1000);
+  });
+}
+
+// A batch stores up to the first place without room, and leaves the rest alone.
+TYPED_TEST(KernelsTest, StoreBatchStopsAtTheFirstThatHasNoRoom) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(8);
+    constexpr Geometry kGeometry{3, 0};
+    std::vector<Block> blocks(3);
+    std::vector<Block> expected(3);
+    std::vector<Place> places(5 * L::kSlots);
+    for (Place& place : places) place = home_of<L>(kGeometry, random());
+    std::size_t stops = 0;
+    for (std::size_t at = 0; at < places.size(); ++stops) {
+      const std::size_t stored =
+          kernels.store_batch(blocks.data(), places.data() + at, places.size() - at);
+      for (std::size_t i = at; i < at + stored; ++i) {
+        EXPECT_TRUE(
+            kernels.store(expected[places[i].block], places[i].bucket, places[i].fingerprint));
+      }
+      for (std::size_t b = 0; b < 3; ++b) EXPECT_EQ(blocks[b].bytes, expected[b].bytes);
+      at += stored + 1;
+    }
+    EXPECT_GT(stops, L::kSlots);
+    EXPECT_EQ(kernels.store_batch(blocks.data(), places.data(), 0), 0u);
+  });
+}
+
+// What a table does until it is full, and what it does with erases in between, leaves the same
+// blocks on every target.
+TYPED_TEST(KernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
+  using L = TypeParam;
+  constexpr Geometry kGeometry{64, 0};
+  std::vector<Block> first;
+  for_each_target([&](std::int64_t) {
+    std::vector<Block> blocks(kGeometry.blocks());
+    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(L::kBits));
+    std::mt19937_64 random(9);
+    std::vector<Place> places(3 * kGeometry.blocks() * L::kSlots);
+    for (Place& place : places) place = home_of<L>(kGeometry, random());
+    int full = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      full += table.insert(places[i]) == Outcome::full;
+      if (i % 3 == 0) table.erase(places[i / 2]);
+    }
+    EXPECT_GT(full, 0);
+    if (first.empty()) first = blocks;
+    for (std::size_t b = 0; b < blocks.size(); ++b) ASSERT_EQ(blocks[b].bytes, first[b].bytes);
   });
 }
 
