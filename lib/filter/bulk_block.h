@@ -31,10 +31,8 @@ inline constexpr std::uint32_t kDropped = 1u << 30;  // is with the rest, or ref
 template <class L>
 class BulkBlock {
  public:
-  // A block whose keys, as last counted, are at most this many takes leavers of others. kRoomiest is
-  // for the first ones: where slots are few, those that come first find the last one taken too often.
+  // A block whose keys, as last counted, are at most this many takes leavers of others.
   static constexpr std::uint32_t kRoomy = L::kSlots - 1;
-  static constexpr std::uint32_t kRoomiest = L::kSlots - (L::kBits == 8 ? 1 : 2);
   // With fewer keys a block seldom has too many: only when a slot is in nobody's bucket.
   static constexpr std::uint32_t kMayBeTooMany = L::kSlots - 3;
 
@@ -60,7 +58,7 @@ class BulkBlock {
     const auto window = static_cast<std::uint32_t>((2 * excess + 2) * kSpillClasses / count + 1);
     by_class(keys_.data(), count, window, kHighest, [&](std::size_t i) {
       std::uint64_t alternate = 0;
-      if (has_roomy_alternate(keys_[i], alternate, kRoomiest)) {
+      if (has_roomy_alternate(keys_[i], alternate)) {
         leave(keys_[i], alternate);
         pairs[i] |= kHasLeft;
         --excess;
@@ -162,10 +160,9 @@ class BulkBlock {
   [[nodiscard]] std::uint64_t alternate_of_key(Resident key) const {
     return alternate_of(geometry_, {block_, 0, fingerprint_of(key), phase_of(key)});
   }
-  bool has_roomy_alternate(Resident key, std::uint64_t& alternate,
-                           std::uint32_t most = kRoomy) const {
+  bool has_roomy_alternate(Resident key, std::uint64_t& alternate) const {
     alternate = alternate_of_key(key);
-    return counts_[alternate] <= most && alternate != block_;
+    return counts_[alternate] <= kRoomy && alternate != block_;
   }
 
   void leave(Resident key, std::uint64_t alternate) {
