@@ -106,14 +106,14 @@ class NESTLINE_EXPORT Filter {
   /// on all cores and leaves the same bytes.
   ///
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
-  /// and so does a key that finds no room. `stored` is empty or has an element for each key: 1, or 0
-  /// for a key that is not stored. Of equal keys, those beyond the most copies (Outcome::copies) are
-  /// not stored; may_contain is true for them all the same. size() says how many were stored.
+  /// and so does a key that finds no room. `stored` is empty or has an element for each key: 1, or
+  /// 0 for a key that is not stored. Of equal keys, those beyond the most copies (Outcome::copies)
+  /// are not stored; may_contain is true for them all the same. size() says how many were stored.
   ///
   /// Takes a little more than 4 bytes a key and 2 bytes a block beside the filter while it runs.
-  /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed, unless
-  /// `stored` is given, which then tells; std::invalid_argument, also when `stored` has the wrong
-  /// length; std::bad_alloc.
+  /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
+  /// unless `stored` is given, which then tells; std::invalid_argument, also when `stored` has the
+  /// wrong length; std::bad_alloc.
   [[nodiscard]] static Filter build(const Options& options, KeySpan keys,
                                     std::span<std::uint8_t> stored = {});
 

@@ -2,8 +2,8 @@
 //
 // With --capacity, keys go straight into the filter. Without it, the keys must be counted first,
 // and a pipe can be read only once, so their hashes are kept: eight bytes per key, whatever its
-// length, and the filter is then built of all of them at once (parallel::build). With --threads they
-// are kept too. A line that occurs n times is n copies of its key.
+// length, and the filter is then built of all of them at once (parallel::build). With --threads
+// they are kept too. A line that occurs n times is n copies of its key.
 //
 // The options, and whether the file can be written, are checked before the inputs are read. The
 // file is written at the very end, in one step.

@@ -1,9 +1,9 @@
 // Located keys (kernels.h) sorted by the range of blocks that they belong to, for bulk_build.cc.
 //
 // A counting sort writes the keys of a chunk side by side, those of range 0 first: one run for each
-// range. One thread sorts a chunk, independently of all others. All keys of a range are in its runs,
-// one in each chunk, and in their old order. A sorted key takes 32 bits, its block's number within
-// the range and its pair, since the range says the rest.
+// range. One thread sorts a chunk, independently of all others. All keys of a range are in its
+// runs, one in each chunk, and in their old order. A sorted key takes 32 bits, its block's number
+// within the range and its pair, since the range says the rest.
 #ifndef NESTLINE_LIB_FILTER_BLOCK_SORT_H_
 #define NESTLINE_LIB_FILTER_BLOCK_SORT_H_
 
@@ -26,8 +26,8 @@ class BlockSort {
   static constexpr std::uint32_t kMostShift = 12;  // with the 20 bits of a pair: 32 bits
 
   [[nodiscard]] std::size_t ranges() const { return ranges_; }
-  // Tells the block of a sorted key, from the range's first one on. Used from a local copy: then the
-  // compiler knows that stores do not change it.
+  // Tells the block of a sorted key, from the range's first one on. Used from a local copy: then
+  // the compiler knows that stores do not change it.
   struct BlockInRange {
     std::uint32_t mask;
     std::uint32_t operator()(std::uint32_t key) const { return key >> 20 & mask; }
@@ -70,8 +70,8 @@ class BlockSort {
     for (const std::uint64_t key : keys) to[at[key >> shift]++] = static_cast<std::uint32_t>(key);
   }
 
-  // Calls visit(run) for the runs of a range, in order, to read or to overwrite them. All chunks must
-  // be sorted.
+  // Calls visit(run) for the runs of a range, in order, to read or to overwrite them. All chunks
+  // must be sorted.
   template <typename Visit>
   void for_each_run(std::size_t range, Visit&& visit) const {
     const std::size_t chunks = firsts_.size() - 1;

@@ -1,5 +1,5 @@
-// One block of a build in bulk: which of its keys leave, and slots for the others. bulk_build.h says
-// how the blocks come together.
+// One block of a build in bulk: which of its keys leave, and slots for the others. bulk_build.h
+// says how the blocks come together.
 #ifndef NESTLINE_LIB_FILTER_BULK_BLOCK_H_
 #define NESTLINE_LIB_FILTER_BULK_BLOCK_H_
 
@@ -51,7 +51,8 @@ class BulkBlock {
   void choose_leavers(std::span<std::uint32_t> pairs) {
     if (pairs.size() > kSettleMost) pairs = thin_out(pairs);
     const std::size_t count = pairs.size();
-    const std::uint64_t slots = kernels_.complete(pairs.data(), count, keys_.data(), buckets_.data());
+    const std::uint64_t slots =
+        kernels_.complete(pairs.data(), count, keys_.data(), buckets_.data());
     const auto most = static_cast<std::size_t>(std::popcount(slots));
     if (count <= most) return;
     std::size_t excess = count - most;
@@ -117,8 +118,8 @@ class BulkBlock {
   void settle(std::size_t first, std::size_t end, const MakeRoom& make_room) {
     if (first == end) return;
     std::array<std::uint8_t, kSettleMost> late;
-    const std::size_t failed = kernels_.settle(slots_, keys_.data() + first, buckets_.data() + first,
-                                               end - first, late.data());
+    const std::size_t failed = kernels_.settle(slots_, keys_.data() + first,
+                                               buckets_.data() + first, end - first, late.data());
     for (std::size_t i = 0; i < failed; ++i) make_room(first + late[i]);
   }
 

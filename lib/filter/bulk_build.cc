@@ -267,7 +267,7 @@ class BulkBuild {
       const std::uint32_t* const arrivals_end = scratch.arrivals.data() + ends[i];
       block(first + i, range, scratch)
           .fill(own.first(counts[i]), {arrivals, arrivals_end}, kPrices<L>[0],
-                state_->blocks()[first + i]);
+                state_ -> blocks()[first + i]);
       own = own.subspan(counts[i]);
       arrivals = arrivals_end;
     }
@@ -385,12 +385,12 @@ class BulkBuild {
   std::span<std::uint8_t> stored_;
   BuildTasks& tasks_;
   std::uint32_t shift_;
-  BlockSort sort_;         // the keys
-  BlockSort leaver_sort_;  // the leavers of one round
-  std::vector<LeftBehind> left_;      // of each range
+  BlockSort sort_;                                  // the keys
+  BlockSort leaver_sort_;                           // the leavers of one round
+  std::vector<LeftBehind> left_;                    // of each range
   std::vector<std::vector<std::uint32_t>> crowds_;  // of each range: counts of 255 and more
-  std::vector<std::uint8_t> own_;     // keys whose home each block is; 255: or more
-  std::vector<std::uint8_t> counts_;  // the same and those that arrived
+  std::vector<std::uint8_t> own_;                   // keys whose home each block is; 255: or more
+  std::vector<std::uint8_t> counts_;                // the same and those that arrived
 };
 
 class OneThread final : public BuildTasks {
@@ -407,9 +407,8 @@ Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_
   check_optional_length("stored", stored.size(), keys.size());
   std::unique_ptr<State> state = FilterAccess::take(Filter(options));
   if (keys.size() > state->capacity) state = grown_for(std::move(state), keys.size());
-  visit_layout(state->bits, [&](auto layout) {
-    BulkBuild<decltype(layout)>(state, keys, stored, tasks).run();
-  });
+  visit_layout(state->bits,
+               [&](auto layout) { BulkBuild<decltype(layout)>(state, keys, stored, tasks).run(); });
   return FilterAccess::make(std::move(state));
 }
 

@@ -1,19 +1,20 @@
 // Building a filter of keys that are all known: Filter::build and parallel::build.
 //
-// An insert knows one key. Here all keys of a block are at hand at once, so that what inserts search
-// for again and again is decided once, and fingerprints never have to be decoded. The work is done
-// in rounds:
+// An insert knows one key. Here all keys of a block are at hand at once, so that what inserts
+// search for again and again is decided once, and fingerprints never have to be decoded. The work
+// is done in rounds:
 //
 //   locate   Chunks of keys are hashed and sorted by ranges of blocks (block_sort.h).
 //   count    Ranges: how many keys each block gets.
 //   fill     Ranges: their keys are sorted by block. Of a block's keys, those of the lowest spill
-//            classes leave for their alternates, as many as are too many. The others are given slots
-//            (Kernels::settle). For each that finds none, the lowest class that can make room leaves.
+//            classes leave for their alternates, as many as are too many. The others are given
+//            slots (Kernels::settle). For each that finds none, the lowest class that can make room
+//            leaves.
 //
-// What leaves is sorted by its alternate, and counted and filled in there in the next round, with the
-// residents of the block instead of nothing to begin with. The number of keys falls to a tenth from
-// round to round. When few are left, or after kMostRounds, Table::insert stores the rest one by one:
-// it finds longer chains, and it says when there is no room.
+// What leaves is sorted by its alternate, and counted and filled in there in the next round, with
+// the residents of the block instead of nothing to begin with. The number of keys falls to a tenth
+// from round to round. When few are left, or after kMostRounds, Table::insert stores the rest one
+// by one: it finds longer chains, and it says when there is no room.
 //
 // A key leaves only for a block that had few keys when they were last counted: most of them find
 // room there then. Its block's mark covers its class, so I1 of table.h holds.

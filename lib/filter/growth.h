@@ -25,8 +25,8 @@ std::unique_ptr<Filter::State> grown(const Filter::State& state);
 // it. Throws std::bad_alloc.
 std::unique_ptr<Filter::State> grown_for(std::unique_ptr<Filter::State> empty, std::uint64_t keys);
 
-// What grown does, for a filter that grows automatically: also nothing when there is no memory. When it
-// returns nothing, the patience of `state` begins.
+// What grown does, for a filter that grows automatically: also nothing when there is no memory.
+// When it returns nothing, the patience of `state` begins.
 std::unique_ptr<Filter::State> grown_if_possible(const Filter::State& state) noexcept;
 
 // Replaces the state with grown_if_possible(*state), because one more key needs it. False when the

@@ -61,8 +61,9 @@ constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
 struct alignas(64) UnpackedBlock {
   std::uint64_t bucket[64];  // of the resident of each slot
   Resident resident[64];
-  std::uint64_t free;   // slots
-  std::uint64_t reach;  // all slots from which a displacement may lead to a free slot, and others
+  std::uint64_t free;  // slots
+  // Slots from which a displacement may lead to a free one: all such slots are among these.
+  std::uint64_t reach;
 
   // Makes all of `slots` free.
   void clear(std::uint64_t slots) { free = reach = slots; }
@@ -124,9 +125,9 @@ struct Kernels {
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, std::uint64_t* to) noexcept;
 
-  // The newcomers, up to kSettleMost, whose pairs are the lowest 20 bits of these numbers, and their
-  // buckets. Returns the slots that are in any of the buckets. `newcomers` and `buckets` have room
-  // for kSettleMost.
+  // The newcomers, up to kSettleMost, whose pairs are the lowest 20 bits of these numbers, and
+  // their buckets. Returns the slots that are in any of the buckets. `newcomers` and `buckets` have
+  // room for kSettleMost.
   std::uint64_t (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
                             std::uint64_t* buckets) noexcept;
 
@@ -140,8 +141,8 @@ struct Kernels {
                         const std::uint64_t* buckets, std::size_t count,
                         std::uint8_t* left) noexcept;
 
-  // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing being
-  // changed, if there is none. Residents of goals are overwritten.
+  // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing
+  // being changed, if there is none. Residents of goals are overwritten.
   bool (*settle_one)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                      std::uint64_t goals) noexcept;
 

@@ -144,9 +144,8 @@ TEST_P(BulkBuild, LeavesTheSameBytesOnEveryTarget) {
   const auto hashes = random_hashes(100'000, 8);
   const Options options = {.capacity = 100'000, .bits = GetParam()};
   const auto expected = block_bytes(Filter::build(options, hashes));
-  for_each_target([&](std::int64_t) {
-    EXPECT_EQ(block_bytes(Filter::build(options, hashes)), expected);
-  });
+  for_each_target(
+      [&](std::int64_t) { EXPECT_EQ(block_bytes(Filter::build(options, hashes)), expected); });
 }
 
 template <typename T>
@@ -232,7 +231,8 @@ TEST_P(BulkBuild, StoresTheMostCopiesOfOneKeyAlone) {
   const int bits = GetParam();
   const std::uint32_t most = most_copies(bits);
   for (const std::size_t count : {200u, 255u, 256u, 300'000u}) {
-    expect_told({.capacity = 300'000, .bits = bits}, std::vector<Hash>(count, Hash{42}), most, most);
+    expect_told({.capacity = 300'000, .bits = bits}, std::vector<Hash>(count, Hash{42}), most,
+                most);
   }
 }
 
@@ -300,9 +300,9 @@ TEST(BulkBuildRefusals, AreThrownBeforeAnythingIsBuilt) {
   std::vector<std::uint8_t> stored(2, 9);
   EXPECT_THROW((void)Filter::build({.capacity = 3}, keys, stored), std::invalid_argument);
   EXPECT_EQ(stored, std::vector<std::uint8_t>(2, 9));
-  EXPECT_THROW((void)Filter::build(
-                   {.capacity = 3, .memory = std::pmr::null_memory_resource()}, keys),
-               std::bad_alloc);
+  EXPECT_THROW(
+      (void)Filter::build({.capacity = 3, .memory = std::pmr::null_memory_resource()}, keys),
+      std::bad_alloc);
 }
 
 }  // namespace
