@@ -1,7 +1,6 @@
-// Builds in bulk: Filter::build against Filter's batch insert, and parallel::build on several threads
-// against it.
-// Each side goes from Options to the full filter, so the time in which the system provides memory
-// counts.
+// Builds in bulk: Filter::build against Filter's batch insert, and parallel::build on several
+// threads against it. Each side goes from Options to the full filter, so the time in which the
+// system provides memory counts.
 #include <benchmark/benchmark.h>
 #include <tbb/global_control.h>
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <memory>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <unordered_map>
@@ -33,9 +32,9 @@ std::uint32_t range_shift(std::uint64_t blocks) {
   return std::clamp(width, 10u, kRangeShift + 4) - 4;
 }
 
-// Keys of a chunk: so many that a run has 32 on average, and at least 8192.
+// Keys of a chunk: so many that a run has 256 on average, and at least 8192.
 std::size_t chunk_keys(std::size_t ranges) {
-  constexpr std::size_t kRunKeys = 32;
+  constexpr std::size_t kRunKeys = 256;
   return std::max<std::size_t>(8192, ranges * kRunKeys / kChunk * kChunk);
 }
 

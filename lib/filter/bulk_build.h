@@ -1,28 +1,32 @@
 // Building a filter of keys that are all known: Filter::build and parallel::build.
 //
-// An insert knows one key. Here all keys of a block are at hand at once, so that what inserts
-// search for again and again is decided once, and fingerprints never have to be decoded. The work
-// is done in rounds:
+// An insert knows one key. Here all keys of a block are at hand, so that what inserts search for
+// again and again is decided once, mostly without reading fingerprints back. The steps:
 //
-//   locate   Chunks of keys are hashed and sorted by ranges of blocks (block_sort.h).
-//   count    Ranges: how many keys each block gets.
-//   fill     Ranges: their keys are sorted by block. Of a block's keys, those of the lowest spill
-//            classes leave for their alternates, as many as are too many. The others are given
-//            slots (Kernels::settle). For each that finds none, the lowest class that can make room
-//            leaves.
+//   locate   Chunks of keys: they are hashed and sorted by ranges of blocks (block_sort.h).
+//   count    Ranges: how many keys have their home in each block.
+//   choose   Ranges: the keys are sorted by block. Where a block has more keys than slots that are
+//   in
+//            any of their buckets, those of the lowest spill classes leave for their alternates.
+//   fill     Ranges: each block is filled with its own keys that stay, then with the leavers of
+//            others that have arrived (Kernels::settle). For an own key without a slot, the lowest
+//            class leaves. For an arrival without a slot, too, if that raises the mark by a few
+//            classes only; otherwise it goes back, since somebody else may leave its home for less.
+//   add      Ranges, for a few rounds: those who have left a block since arrive at their other one.
+//            The price that the mark may pay rises from round to round.
+//   insert   When few are left, Table::insert stores them one by one. It finds longer chains, and
+//   it
+//            says when there is no room.
 //
-// What leaves is sorted by its alternate, and counted and filled in there in the next round, with
-// the residents of the block instead of nothing to begin with. The number of keys falls to a tenth
-// from round to round. When few are left, or after kMostRounds, Table::insert stores the rest one
-// by one: it finds longer chains, and it says when there is no room.
+// Between two steps the leavers are sorted by their alternates and counted there. A key leaves only
+// for a block that had a free slot by the last count. The mark of the block that it leaves covers
+// its class, so I1 of table.h holds.
 //
-// A key leaves only for a block that had few keys when they were last counted: most of them find
-// room there then. Its block's mark covers its class, so I1 of table.h holds.
+// Each step depends on the order of the keys and on counts that are complete before it begins. So
+// any number of threads leaves the same bytes.
 //
-// Each step depends on the order of the keys and on counts that are complete before it begins, not
-// on threads: any number of them leaves the same bytes.
-//
-// Beside the filter this takes a little more than 4 bytes a key, and 2 bytes a block.
+// Beside the filter, this takes a little more than 4 bytes a key and 2 bytes a block, and 8 bytes
+// for each key of a thread's chunk.
 #ifndef NESTLINE_LIB_FILTER_BULK_BUILD_H_
 #define NESTLINE_LIB_FILTER_BULK_BUILD_H_
 
