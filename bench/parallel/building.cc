@@ -1,6 +1,6 @@
-// parallel::build: on one thread against Filter's batch insert, and on several threads against one.
-// Each side goes from Options to the full filter, so the time in which the system provides memory
-// counts.
+// Builds in bulk: Filter::build against Filter's batch insert, and parallel::build on several
+// threads against it. Each side goes from Options to the full filter, so the time in which the
+// system provides memory counts.
 #include <benchmark/benchmark.h>
 #include <tbb/global_control.h>
 
@@ -40,6 +40,7 @@ void build(benchmark::State& state, int bits, std::size_t bytes, unsigned thread
     return taken;
   };
   const auto build_on = [&](unsigned most) {
+    if (most == 1) return Filter::build(options, keys);
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, most);
     return parallel::build(options, keys);
   };

@@ -30,15 +30,11 @@ struct NESTLINE_EXPORT Cancelled : std::runtime_error {
   Cancelled();
 };
 
-/// A filter of all `keys`; equal keys are copies. It is what inserting them into Filter(options)
-/// gives, except that fingerprints may lie elsewhere. If there are more keys than options.capacity,
-/// it grows first, as far as options.max_capacity allows.
-///
-/// Keys are sorted by the blocks that they go to, and each range of blocks is filled while it is in
-/// the cache of one core. Besides the filter this takes 8 bytes a key, for up to 16 million keys at
-/// a time. Throws std::length_error when a key finds no room, Cancelled, and what Filter's
-/// constructor throws.
-[[nodiscard]] NESTLINE_EXPORT Filter build(const Options& options, KeySpan keys);
+/// Filter::build on all threads: the same filter, byte for byte, for any number of them. Each range
+/// of blocks is filled while it is in the cache of one core. Throws what Filter::build throws, and
+/// Cancelled.
+[[nodiscard]] NESTLINE_EXPORT Filter build(const Options& options, KeySpan keys,
+                                           std::span<std::uint8_t> stored = {});
 
 /// ConcurrentFilter::insert with the keys split among threads, which insert them in no particular
 /// order. Throws std::invalid_argument before anything is touched. Throws Cancelled; the filter

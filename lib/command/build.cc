@@ -2,8 +2,8 @@
 //
 // With --capacity, keys go straight into the filter. Without it, the keys must be counted first,
 // and a pipe can be read only once, so their hashes are kept: eight bytes per key, whatever its
-// length. With --threads they are kept too, since parallel::build sorts them. A line that occurs n
-// times is n copies of its key.
+// length, and the filter is then built of all of them at once (parallel::build). With --threads
+// they are kept too. A line that occurs n times is n copies of its key.
 //
 // The options, and whether the file can be written, are checked before the inputs are read. The
 // file is written at the very end, in one step.
@@ -30,11 +30,15 @@
 namespace nestline::command {
 namespace {
 
+[[noreturn]] void refuse_options(const std::invalid_argument& error) {
+  throw UsageError(std::string(error.what()) + "; see nestline build --help");
+}
+
 Filter make_filter(const std::string& file, const Options& options) {
   try {
     return Filter(options);
   } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string(error.what()) + "; see nestline build --help");
+    refuse_options(error);
   } catch (const std::bad_alloc&) {
     throw CommandError(file, "not enough memory for a filter of " +
                                  std::to_string(options.capacity) +
@@ -103,14 +107,17 @@ HashStore read_hashes(const BuildArguments& arguments, LineReader& reader, Progr
   return hashes;
 }
 
-// Inserts all keys at once, on several threads. Returns nullptr when some keys find no room,
-// perhaps because they occur too often: then the caller inserts them one by one and leaves out the
-// copies that are too many.
-std::unique_ptr<Built> build_in_parallel(const BuildArguments& arguments, const Options& options,
-                                         HashStore& hashes) {
+// Builds the filter of all keys at once. Returns nullptr when a key finds no room: then the caller
+// inserts the keys one by one, copies last.
+std::unique_ptr<Built> build_at_once(const BuildArguments& arguments, const Options& options,
+                                     HashStore& hashes) {
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, arguments.threads);
   try {
-    return std::make_unique<Built>(parallel::build(options, hashes.joined()));
+    auto built = std::make_unique<Built>(parallel::build(options, hashes.joined()));
+    built->inserter.add_refused_copies(hashes.size() - built->filter.size());
+    return built;
+  } catch (const std::invalid_argument& error) {
+    refuse_options(error);
   } catch (const std::length_error&) {
     return nullptr;
   } catch (const std::bad_alloc&) {
@@ -128,11 +135,8 @@ std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, LineRead
     options.capacity = counting ? capacity : options.capacity;
     return options;
   };
-  std::unique_ptr<Built> built;
-  if (arguments.threads > 1) {
-    built = build_in_parallel(arguments, options_for(count), hashes);
-    if (built != nullptr) return built;
-  }
+  std::unique_ptr<Built> built = build_at_once(arguments, options_for(count), hashes);
+  if (built != nullptr) return built;
   const auto fill = [&](std::uint64_t capacity, auto insert) {
     built = make_built(arguments.file, options_for(capacity));
     return (hashes.*insert)(built->inserter, progress);

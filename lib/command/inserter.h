@@ -35,6 +35,9 @@ class Inserter {
   [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
   [[nodiscard]] std::uint64_t refused_copies() const noexcept { return refused_copies_; }
 
+  /// Counts copies that were left out by others.
+  void add_refused_copies(std::uint64_t copies) noexcept { refused_copies_ += copies; }
+
   /// Prints a message about refused copies to standard error, if there were any.
   void report_copies(const std::string& file) const;
 

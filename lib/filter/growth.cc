@@ -31,6 +31,10 @@ std::unique_ptr<State> fresh(const State& state, const Geometry& geometry, std::
   return made;
 }
 
+bool can_grow(int bits, const Geometry& geometry) {
+  return geometry.growth < max_growth(bits) && geometry.blocks() <= kMaxBlocks / 2;
+}
+
 std::span<const Block> blocks_of(const State& state) {
   return {state.view.blocks, static_cast<std::size_t>(state.view.geometry.blocks())};
 }
@@ -102,15 +106,25 @@ Outcome unite(const State& into, const State& other, Order order, State& made) {
 
 std::unique_ptr<State> grown(const State& state) {
   const Geometry& geometry = state.view.geometry;
-  if (geometry.growth >= max_growth(state.bits) || geometry.blocks() > kMaxBlocks / 2) {
-    return nullptr;
-  }
+  if (!can_grow(state.bits, geometry)) return nullptr;
   const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
   auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
   const auto from = blocks_of(state);
   state.kernels->split(from.data(), from.size(), geometry.growth, made->blocks());
   made->size = state.size;
   return made;
+}
+
+std::unique_ptr<State> grown_for(std::unique_ptr<State> empty, std::uint64_t keys) {
+  const State& state = *empty;
+  Geometry geometry = state.view.geometry;
+  std::uint64_t capacity = state.capacity;
+  while (capacity < std::min(keys, state.max_capacity) && can_grow(state.bits, geometry)) {
+    ++geometry.growth;
+    capacity = grown_capacity(state.bits, geometry, capacity);
+  }
+  return geometry.growth == state.view.geometry.growth ? std::move(empty)
+                                                       : fresh(state, geometry, capacity);
 }
 
 std::unique_ptr<State> grown_if_possible(const State& state) noexcept {

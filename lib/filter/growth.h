@@ -21,8 +21,12 @@ namespace nestline {
 // std::bad_alloc.
 std::unique_ptr<Filter::State> grown(const Filter::State& state);
 
-// The same for a filter that grows automatically: also nothing when there is no memory. When it
-// returns nothing, the patience of `state` begins.
+// An empty filter doubled, by itself and at once, as often as inserts of so many keys would double
+// it. Throws std::bad_alloc.
+std::unique_ptr<Filter::State> grown_for(std::unique_ptr<Filter::State> empty, std::uint64_t keys);
+
+// What grown does, for a filter that grows automatically: also nothing when there is no memory.
+// When it returns nothing, the patience of `state` begins.
 std::unique_ptr<Filter::State> grown_if_possible(const Filter::State& state) noexcept;
 
 // Replaces the state with grown_if_possible(*state), because one more key needs it. False when the

@@ -14,6 +14,7 @@
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/lookup-inl.h"
 #include "lib/kernels/match-inl.h"
+#include "lib/kernels/settle-inl.h"
 #include "lib/kernels/split-inl.h"
 #include "lib/kernels/targets.h"
 #include "lib/kernels/ways-inl.h"
@@ -45,6 +46,13 @@ const Kernels* table() {
       try_contains_batch<L>,
       locate_batch<L>,
       match_batch<L>,
+      locate_pairs<L>,
+      complete<L>,
+      at_most,
+      settle<L>,
+      settle_one<L>,
+      unpack<L>,
+      pack<L>,
       split<L>,
   };
   return &kTable;

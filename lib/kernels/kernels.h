@@ -64,6 +64,36 @@ struct Leavers {
   Place target[64];  // without the bucket
 };
 
+// A fingerprint with what follows from it and its phase: fingerprint, phase << 16,
+// spill class << 24. Free slots have 0.
+using Resident = std::uint32_t;
+constexpr std::uint32_t fingerprint_of(Resident resident) { return resident & 0xffff; }
+constexpr std::uint32_t phase_of(Resident resident) { return resident >> 16 & 0xff; }
+constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
+
+// A block that keys are given slots in, with all that this takes at hand: nothing has to be worked
+// out from the fingerprints again. What belongs to free slots means nothing.
+struct alignas(64) UnpackedBlock {
+  std::uint64_t bucket[64];  // of the resident of each slot
+  Resident resident[64];
+  std::uint64_t free;  // slots
+  // Slots from which a displacement may lead to a free one: all such slots are among these.
+  std::uint64_t reach;
+
+  // Makes all of `slots` free.
+  void clear(std::uint64_t slots) { free = reach = slots; }
+};
+
+// A key as one number: block << 20 | phase << 16 | fingerprint. The lowest 20 bits are its pair.
+constexpr std::uint64_t located(std::uint64_t block, std::uint32_t pair) {
+  return block << 20 | pair;
+}
+inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
+static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
+
+// Newcomers that `settle` takes at a time, at most.
+inline constexpr std::size_t kSettleMost = 128;
+
 struct Kernels {
   std::int64_t target;  // Highway's number of the instruction set
 
@@ -131,6 +161,35 @@ struct Kernels {
   // For each place, the slots of its bucket that hold its fingerprint.
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
                       std::uint64_t* slots) noexcept;
+
+  // The same homes, each as one number.
+  void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                       Input input, std::uint64_t* to) noexcept;
+
+  // The newcomers, up to kSettleMost, whose pairs are the lowest 20 bits of these numbers, and
+  // their buckets. Returns the slots that are in any of the buckets. `newcomers` and `buckets` have
+  // room for kSettleMost.
+  std::uint64_t (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
+                            std::uint64_t* buckets) noexcept;
+
+  // Which of these 64 residents have at most this spill class, as bits.
+  std::uint64_t (*at_most)(const Resident* residents, std::uint32_t spill_class) noexcept;
+
+  // Gives each newcomer a slot of its bucket, moving residents within their buckets where that is
+  // necessary. Writes the numbers of those for which there is no way to `left`, which has room for
+  // kSettleMost, and returns how many they are.
+  std::size_t (*settle)(UnpackedBlock& block, const Resident* newcomers,
+                        const std::uint64_t* buckets, std::size_t count,
+                        std::uint8_t* left) noexcept;
+
+  // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing
+  // being changed, if there is none. Residents of goals are overwritten.
+  bool (*settle_one)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
+                     std::uint64_t goals) noexcept;
+
+  // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
+  void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
+  void (*pack)(UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
 
   // Doubles `count` blocks of a filter that has grown `growth` times, less than max_growth: block i
   // of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at the

@@ -129,8 +129,7 @@ class SpillPlan {
 
     // Only in the first block: elsewhere the arrival has just come from its other block.
     bool newcomer_waits = i == 0;
-    const std::uint32_t newcomer =
-        Ranks::rank_of(spill_class(arrival.fingerprint), 0);
+    const std::uint32_t newcomer = Ranks::rank_of(spill_class(arrival.fingerprint), 0);
     std::uint64_t out_of_reach = 0;  // slots known to be so
     std::uint64_t tried = 0;
     std::uint64_t some = ranks.covered | ranks.next;  // who is tried next

@@ -392,6 +392,12 @@ TYPED_TEST(KernelsTest, LocateBatch) {
                 ASSERT_EQ(places[i].fingerprint, expected.fingerprint);
                 ASSERT_EQ(places[i].phase, expected.phase);
               }
+              std::vector<std::uint64_t> numbers(count);
+              kernels.locate_pairs(view, keys.data() + shift, count, input, numbers.data());
+              for (std::size_t i = 0; i < count; ++i) {
+                ASSERT_EQ(numbers[i],
+                          located(places[i].block, places[i].fingerprint | places[i].phase << 16));
+              }
             }
           }
         }
@@ -497,6 +503,162 @@ TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
 }
 
 // Few blocks, and as many as are written past the caches; `to` is dirty before.
+template <class L>
+std::uint32_t random_pair(std::mt19937_64& random) {
+  const std::uint64_t hash = random();
+  return L::fingerprint_of(hash) | L::phase_of(hash) << 16;
+}
+
+template <class L>
+Resident resident_of(std::uint32_t pair) {
+  return pair | spill_class(pair & 0xffff, pair >> 16) << 24;
+}
+
+TYPED_TEST(KernelsTest, CompleteAndAtMost) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(5);
+    // Whole vectors are read and written beyond the last key.
+    std::vector<std::uint32_t> pairs(kSettleMost + 64);
+    std::vector<Resident> newcomers(kSettleMost + 64);
+    std::vector<std::uint64_t> buckets(kSettleMost + 64);
+    for (std::size_t count = 0; count <= kSettleMost; ++count) {
+      for (std::uint32_t& pair : pairs) {
+        pair = random_pair<L>(random) | static_cast<std::uint32_t>(random() % 4096) << 20;
+      }
+      const std::uint64_t all =
+          kernels.complete(pairs.data(), count, newcomers.data(), buckets.data());
+      std::uint64_t expected = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t pair = pairs[i] & kPairMask;
+        ASSERT_EQ(newcomers[i], resident_of<L>(pair));
+        ASSERT_EQ(buckets[i], L::bucket(pair & 0xffff, pair >> 16));
+        expected |= buckets[i];
+      }
+      ASSERT_EQ(all, expected);
+    }
+    for (std::uint32_t spill_class = 0; spill_class < kSpillClasses; ++spill_class) {
+      std::uint64_t expected = 0;
+      for (std::uint32_t i = 0; i < 64; ++i) {
+        expected |= std::uint64_t{class_of(newcomers[i]) <= spill_class} << i;
+      }
+      ASSERT_EQ(kernels.at_most(newcomers.data(), spill_class), expected);
+    }
+  });
+}
+
+TYPED_TEST(KernelsTest, UnpackAndPack) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    for (const Block& block : sample_blocks<L>()) {
+      UnpackedBlock unpacked;
+      kernels.unpack(block, unpacked);
+      EXPECT_EQ(unpacked.free, slots_where<L>(block, [](std::uint32_t f) { return f == 0; }));
+      Block expected{};
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        const std::uint32_t f = L::get(block, s);
+        if (f == 0) continue;
+        const std::uint32_t phase = L::phase_at(f, s);
+        ASSERT_EQ(unpacked.resident[s], resident_of<L>(f | phase << 16));
+        ASSERT_EQ(unpacked.bucket[s], L::bucket(f, phase));
+        L::set(expected, s, f);
+      }
+      Block packed;
+      kernels.pack(unpacked, 77, packed);
+      expected.bytes[kMarkByte] = 77;
+      ASSERT_EQ(packed.bytes, expected.bytes);
+    }
+  });
+}
+
+// The most of these buckets that can have a slot each, by one plain search after the other.
+template <class L>
+std::size_t most_settled(const std::vector<std::uint64_t>& buckets) {
+  std::vector<int> owner(L::kSlots, -1);
+  std::size_t settled = 0;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    std::uint64_t seen = 0;
+    const auto find = [&](const auto& self, std::size_t key) -> bool {
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        const std::uint64_t bit = std::uint64_t{1} << s;
+        if ((buckets[key] & bit) == 0 || (seen & bit) != 0) continue;
+        seen |= bit;
+        if (owner[s] < 0 || self(self, static_cast<std::size_t>(owner[s]))) {
+          owner[s] = static_cast<int>(key);
+          return true;
+        }
+      }
+      return false;
+    };
+    settled += find(find, i);
+  }
+  return settled;
+}
+
+// As many newcomers as possible get a slot, in two steps as in one; everybody is in its own bucket.
+TYPED_TEST(KernelsTest, SettleStoresAsManyAsPossible) {
+  using L = TypeParam;
+  for_each_target([](std::int64_t) {
+    const Kernels& kernels = kernels_for(L::kBits);
+    std::mt19937_64 random(6);
+    std::size_t all_left = 0;
+    for (std::size_t round = 0; round < 600; ++round) {
+      const std::size_t count = round % kSettleMost + 1;
+      std::vector<std::uint32_t> pairs(kSettleMost + 64);
+      for (std::uint32_t& pair : pairs) pair = random_pair<L>(random);
+      // Copies, so that some blocks have too many for a few slots.
+      if (round % 3 == 0) std::fill_n(pairs.begin(), std::min<std::size_t>(count, 7), pairs[0]);
+      std::vector<Resident> newcomers(kSettleMost + 64);
+      std::vector<std::uint64_t> buckets(kSettleMost + 64);
+      kernels.complete(pairs.data(), count, newcomers.data(), buckets.data());
+      UnpackedBlock block;
+      block.clear(L::kAllSlots);
+      std::vector<std::uint8_t> left(kSettleMost);
+      const std::size_t first = count * (round % 5) / 4;
+      const std::size_t early = std::min(first, count);
+      std::size_t failed =
+          kernels.settle(block, newcomers.data(), buckets.data(), early, left.data());
+      std::vector<Resident> missing;
+      for (std::size_t i = 0; i < failed; ++i) missing.push_back(newcomers[left[i]]);
+      failed = kernels.settle(block, newcomers.data() + early, buckets.data() + early,
+                              count - early, left.data());
+      for (std::size_t i = 0; i < failed; ++i) missing.push_back(newcomers[early + left[i]]);
+
+      std::vector<Resident> held = missing;
+      for (std::uint64_t taken = L::kAllSlots & ~block.free; taken != 0; taken &= taken - 1) {
+        const std::uint32_t s = first_slot(taken);
+        const std::uint32_t pair = block.resident[s] & kPairMask;
+        ASSERT_EQ(block.bucket[s], L::bucket(pair & 0xffff, pair >> 16));
+        ASSERT_NE(block.bucket[s] >> s & 1, 0u);
+        held.push_back(block.resident[s]);
+      }
+      std::vector<Resident> expected(newcomers.begin(),
+                                     newcomers.begin() + static_cast<std::ptrdiff_t>(count));
+      std::sort(held.begin(), held.end());
+      std::sort(expected.begin(), expected.end());
+      ASSERT_EQ(held, expected);
+      buckets.resize(count);
+      ASSERT_EQ(count - missing.size(), most_settled<L>(buckets));
+      all_left += missing.size();
+
+      // One that was left takes a slot that it reaches, and nobody but that slot's resident goes.
+      if (missing.empty()) continue;
+      const Resident newcomer = missing[0];
+      const std::uint64_t bucket = L::bucket(fingerprint_of(newcomer), phase_of(newcomer));
+      const std::uint32_t goal = first_slot(bucket);
+      const Resident gone = block.resident[goal];
+      const std::uint64_t free = block.free;
+      ASSERT_TRUE(kernels.settle_one(block, newcomer, bucket, std::uint64_t{1} << goal));
+      ASSERT_EQ(block.resident[goal], newcomer);
+      ASSERT_EQ(block.free, free);
+      ASSERT_FALSE(kernels.settle_one(block, gone, 0, block.free));
+    }
+    EXPECT_GT(all_left, 1000u);
+  });
+}
+
 TYPED_TEST(KernelsTest, Split) {
   using L = TypeParam;
   const std::vector<Block> sample = sample_blocks<L>();

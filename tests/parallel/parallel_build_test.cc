@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/parallel/range_sort.h"
 #include "lib/table/locking.h"
 #include "nestline/parallel.h"
 #include "tests/file/io_fixture.h"
@@ -22,7 +21,7 @@
 namespace nestline::test {
 namespace {
 
-constexpr std::size_t kChunk = RangeSort::kChunkKeys;
+constexpr std::size_t kChunk = 65536;  // a multiple of what bulk_build.cc sorts at a time
 constexpr std::size_t kLengths[] = {
     0, 1, 63, 64, 65, kChunk - 1, kChunk, kChunk + 1, 3 * kChunk + 17};
 
@@ -68,14 +67,21 @@ TYPED_TEST(BuildTest, HoldsAllKeys) {
   }
 }
 
-// One thread takes no locks and is as repeatable as a batch.
-TEST(Build, IsRepeatableOnOneThread) {
-  const Keys<std::uint64_t> keys(200'000);
-  with_threads(1, [&] {
-    const Options options = {.capacity = 200'000, .bits = 8};
-    EXPECT_EQ(block_bytes(parallel::build(options, keys.all())),
-              block_bytes(parallel::build(options, keys.all())));
-  });
+// The bytes are those that Filter::build leaves, whatever the number of threads.
+TEST(Build, LeavesTheSameBytesOnAnyNumberOfThreads) {
+  const Keys<std::uint64_t> keys(2'000'000);
+  for (const int bits : {8, 12, 16}) {
+    for (const std::size_t count : {100u, 3000u, 200'000u, 2'000'000u}) {
+      const Options options = {.capacity = count, .bits = bits};
+      const auto expected = block_bytes(Filter::build(options, keys.first(count)));
+      for (const int threads : kThreads) {
+        with_threads(threads, [&] {
+          EXPECT_EQ(block_bytes(parallel::build(options, keys.first(count))), expected)
+              << bits << " bits, " << count << " keys, " << threads << " threads";
+        });
+      }
+    }
+  }
 }
 
 TEST(Build, FillsSmallFiltersToTheirCapacity) {
@@ -126,29 +132,19 @@ std::string refusal(const Options& options, KeySpan keys) {
   return {};
 }
 
-TEST(Build, RefusesTooManyCopies) {
-  // One key nine times among others that leave it its slots.
+TEST(Build, LeavesOutFurtherCopies) {
   constexpr std::uint64_t kKey = 1'000'000'007;
-  Filter plain({.capacity = 200'000, .bits = 8});
   std::vector<std::uint64_t> keys = sequence(0, 100'000);
-  keys.insert(keys.end(), 8, kKey);
-  ASSERT_EQ(plain.insert(keys), keys.size());
-  ASSERT_EQ(plain.insert(kKey).outcome, Outcome::copies);
-  keys.push_back(kKey);
+  keys.insert(keys.end(), 12, kKey);
   for (const int threads : kThreads) {
     with_threads(threads, [&] {
-      const std::string message =
-          refusal<std::length_error>({.capacity = 200'000, .bits = 8}, keys);
-      EXPECT_NE(message.find("8 copies"), std::string::npos) << message;
-      keys.pop_back();
-      EXPECT_EQ(parallel::build({.capacity = 200'000, .bits = 8}, keys).count(kKey), 8u);
-      keys.push_back(kKey);
+      std::vector<std::uint8_t> stored(keys.size(), 9);
+      const Filter filter = parallel::build({.capacity = 200'000, .bits = 8}, keys, stored);
+      EXPECT_EQ(filter.size(), keys.size() - 4);
+      EXPECT_EQ(filter.count(kKey), 8u);
+      for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(stored[i], i + 4 < keys.size()) << i;
     });
   }
-  // Many more of one key than a task has room for.
-  const std::vector<Hash> equal(300'000, Hash{42});
-  EXPECT_NE(refusal<std::length_error>({.capacity = 300'000, .bits = 16}, equal).find("10 copies"),
-            std::string::npos);
 }
 
 TEST(Build, RefusesTooManyKeys) {

@@ -12,8 +12,7 @@ int main() {
     probe.push_back(nestline::hash_key(row, 1));
   }
 
-  nestline::Filter filter({.capacity = build.size(), .bits = 8});
-  if (filter.insert(build) != build.size()) return 1;
+  const auto filter = nestline::Filter::build({.capacity = build.size(), .bits = 8}, build);
   std::vector<std::uint32_t> rows(probe.size());
   rows.resize(filter.select(probe, rows));  // positions of the rows that may match
   std::cout << rows.size() << " of " << probe.size() << " rows are left\n";
