@@ -34,9 +34,11 @@ double expected_fpr(const Filter::State& state, std::uint64_t keys) {
   const std::uint64_t sample = std::min(kSample, geometry.blocks());
   double second_probes = 0;
   for (std::uint64_t i = 0; i < sample; ++i) {
-    // i * blocks / sample without overflow.
-    const std::uint64_t whole = geometry.blocks() / sample * i;
-    const std::uint64_t block = whole + geometry.blocks() % sample * i / sample;
+    // At random, since a regular choice would take the same child of each base.
+    const std::uint64_t block =
+        sample == geometry.blocks()
+            ? i
+            : multiply_high(mix_integer(i, state.view.secrets), geometry.blocks());
     second_probes += covered_part(state.bits, geometry, block, state.view.blocks[block].mark());
   }
   // One key in base_blocks has no other block.

@@ -48,12 +48,15 @@ class Golden(unittest.TestCase):
 
     def test_worked_examples(self):
         reader = Reader(read("w8"))
-        self.assertEqual((reader.before, reader.between), (0xFB28661EB662E37B, 0x4D8467D98F6456E8))
-        self.assertEqual(reader.count_integer(9), 1)
-        self.assertEqual((reader.slot(0, 39), reader.data[4220]), (0xB9, 43))
+        secrets = (reader.before, reader.multiplier)
+        self.assertEqual(secrets, (0x78C4C6A454F8CA7A, 0xC8F7834FEA3A70F1))
+        self.assertEqual(reader.count_integer(32), 1)
+        self.assertEqual((reader.slot(2, 6), reader.data[4156]), (0x0E, 26))
         reader = Reader(read("w12"))
-        self.assertEqual((reader.before, reader.between), (0xD84331CA30F57ADC, 0xA6CCD613D9521BE5))
-        self.assertEqual(reader.slot(0, 14), 0xC5D)
+        secrets = (reader.before, reader.multiplier)
+        self.assertEqual(secrets, (0x255A96F563B507E2, 0x65704B5496B35569))
+        self.assertEqual(reader.count_integer(1), 1)
+        self.assertEqual(reader.slot(1, 10), 0xEC9)
 
 
 class Damage(unittest.TestCase):

@@ -502,16 +502,15 @@ TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
   });
 }
 
-// Few blocks, and as many as are written past the caches; `to` is dirty before.
 template <class L>
 std::uint32_t random_pair(std::mt19937_64& random) {
-  const std::uint64_t hash = random();
-  return L::fingerprint_of(hash) | L::phase_of(hash) << 16;
+  const auto rest = static_cast<std::uint32_t>(random());
+  return L::fingerprint_of(rest) | L::phase_of(rest) << 16;
 }
 
 template <class L>
 Resident resident_of(std::uint32_t pair) {
-  return pair | spill_class(pair & 0xffff, pair >> 16) << 24;
+  return pair | spill_class(pair & 0xffff) << 24;
 }
 
 TYPED_TEST(KernelsTest, CompleteAndAtMost) {
@@ -659,6 +658,7 @@ TYPED_TEST(KernelsTest, SettleStoresAsManyAsPossible) {
   });
 }
 
+// Few blocks, and as many as are written past the caches; `to` is dirty before.
 TYPED_TEST(KernelsTest, Split) {
   using L = TypeParam;
   const std::vector<Block> sample = sample_blocks<L>();
