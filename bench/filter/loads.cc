@@ -50,7 +50,7 @@ void fill_beside_full(benchmark::State& state, double load, int bits, std::size_
 void ask_beside_full(benchmark::State& state, double load, int bits, std::size_t bytes) {
   const Filter lower = full_filter(load, bits, bytes);
   const Filter full = full_filter(kLoad, bits, bytes);
-  const std::vector<std::uint64_t> keys = questions(bytes, full.size(), 0);
+  const std::vector<std::uint64_t> keys = lookup_keys(bytes, full.size(), 0);
   std::vector<std::uint8_t> answers(keys.size());
   double hits = 0;
   const auto ask = [&](const Filter& filter, Side& side) {
