@@ -14,8 +14,8 @@
 // percentage of the looked-up keys that are stored. `bytes` is the memory of the filter:
 //
 //   may_contain/batch, /single    lookups in calls of a million keys, or of one
-//   may_contain/reader, /prepared   of one by a Reader; and with the key hashed and its block fetched
-//                                 16 keys before
+//   may_contain/reader            lookups of one key by a Reader
+//   may_contain/prepared          the same, hashed and fetched 16 keys before
 //   may_contain/length:N          in calls of N keys
 //   may_contain/strings:N         of strings of N bytes
 //   insert/batch/from_empty       to 95 %;  /last_5_percent: from 90 %, also /single

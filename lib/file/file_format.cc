@@ -294,8 +294,9 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
     if constexpr (L::kBits == 16) {
       std::uint32_t zeros = 0;
       for (std::uint32_t s = 0; s < L::kSlots; ++s) zeros += block.bytes[2 * s] == 0;
-      for (std::uint64_t rest = zeros == static_cast<std::uint32_t>(std::popcount(free)) ? 0 : taken; rest != 0;
-           rest &= rest - 1) {
+      for (std::uint64_t rest = zeros == static_cast<std::uint32_t>(std::popcount(free)) ? 0
+                                                                                         : taken;
+           rest != 0; rest &= rest - 1) {
         const std::uint32_t s = first_slot(rest);
         if (block.bytes[2 * s] == 0) return flaw_at(2 * s, "a fingerprint's low byte is 0");
       }

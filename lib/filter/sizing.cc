@@ -31,7 +31,7 @@ constexpr double kChildFull = 0.985;
 
 // The most keys per base block at which at most one filter in a million gets more keys that look
 // the same than their slots can hold: see highest_load.
-double alike_keys(int bits) { return bits == 8 ? 120 : bits == 12 ? 800 : 13700; }
+double alike_keys(int bits) { return bits == 8 ? 118 : bits == 12 ? 785 : 13250; }
 
 // Sizes are decided for the wanted rate times this, so that the rate measured on a single filter is
 // below the wanted one too.
@@ -83,13 +83,13 @@ double planned_rate(int bits, double load, std::uint32_t growth) {
 // doublings; nothing if even half full is too much.
 //
 // Where the width is left open, this also keeps the promise of one failure in a million for keys
-// that look the same. Fingerprint and phase together have M values (3825, 40800, 393210). Keys that
-// agree in these and in home are of one kind; without an alternate there is room for k of a kind.
-// With K keys per base block a kind has K / M keys on average, and M kinds have no alternate, so M
-// (K / M)^(k+1) / (k+1)! failures are expected: one in a million at alike_keys. Each doubling at
-// full load multiplies that by 2^(k+1). (Kinds with an alternate have 2k slots and fail far more
-// rarely: once in a million filters of 10^7 base blocks at 8 bits and one doubling, less
-// otherwise.)
+// that look the same. Fingerprint and phase together have M = 2^bits * R values before a low byte
+// of 0 becomes 1 (hash.h). Keys that agree in these and in home are of one kind; without an
+// alternate there is room for k of a kind. With K keys per base block a kind has K / M keys on
+// average, and one with the low byte 1 twice as many. So M (254 + 2^(k+1)) / 256 (K / M)^(k+1) /
+// (k+1)! failures are expected: one in a million at alike_keys. Each doubling at full load
+// multiplies that by 2^(k+1). (Kinds with an alternate have 2k slots and fail far more rarely: once
+// in a million filters of 10^7 base blocks at 8 bits and one doubling, less otherwise.)
 std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t growth) {
   double most = wish.load;
   if (wish.any_width) {

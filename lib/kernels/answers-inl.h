@@ -64,8 +64,8 @@ std::size_t bits_to_positions(const std::uint64_t* bitmap, std::size_t count,
   };
   for (std::size_t at = 0; at < count; at += 64) {
     std::uint64_t bits = bitmap[at / 64];
-#if !NESTLINE_ONE_LANE
-    constexpr int kMany = 12;  // with fewer, one at a time is faster
+#if !NESTLINE_ONE_LANE && HWY_TARGET != HWY_EMU128  // whose Compress is a loop too
+    constexpr int kMany = 12;                       // with fewer, one at a time is faster
     if (std::popcount(bits) >= kMany && count - at >= 64) {
       const hn::CappedTag<std::uint32_t, 16> d;
       const std::size_t step = hn::Lanes(d);

@@ -25,6 +25,7 @@
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/match-inl.h"
+#include "lib/kernels/targets.h"
 #include "lib/place/memory_order.h"
 #include "lib/place/test_hooks.h"
 
@@ -102,15 +103,15 @@ HWY_INLINE bool any_locked(const std::uint32_t* headers) {
   return !hn::AllFalse(d, hn::TestBit(all, hn::Set(d, kHeaderLock)));
 }
 
-// Probes `count` homes, at most kGroup. `ahead`: as many blocks to prefetch meanwhile.
-template <class L, bool kBeside>
+// Probes `count` homes, at most kGroup. `ahead`: as many blocks to prefetch meanwhile, if kFetch.
+template <class L, bool kBeside, bool kFetch>
 HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group, std::size_t count,
                             const std::uint64_t* ahead) {
   std::uint32_t drift = 0;
   const Block* const blocks = view.blocks;
   HWY_UNROLL(8)
   for (std::size_t i = 0; i < count; ++i) {
-    prefetch_at(blocks, ahead[i]);
+    if constexpr (kFetch) prefetch_at(blocks, ahead[i]);
     const Block& block = block_at(blocks, group.offset[i]);
     if constexpr (!kBeside) {
       group.found[i] = match_repeated<L>(block, group, i) != 0;
@@ -171,12 +172,14 @@ class Lookups {
       const Group& ahead = ring_[(g + kAhead) % kRing];
       const std::size_t ahead_size = size_of(g + kAhead);
       locate_group(g + kAhead);
-      if (ahead_size == kGroup) {
-        probe_homes<L, kBeside>(view_, group, kGroup, ahead.offset);
+      if (ahead_size == kGroup && fetches_) {
+        probe_homes<L, kBeside, true>(view_, group, kGroup, ahead.offset);
+      } else if (ahead_size == kGroup) {
+        probe_homes<L, kBeside, false>(view_, group, kGroup, nullptr);
       } else {
         // The end of the batch: nothing, or less than a group, is left to prefetch.
         prefetch_homes(view_, ahead, ahead_size);
-        probe_homes<L, kBeside>(view_, group, size_of(g), group.offset);
+        probe_homes<L, kBeside, false>(view_, group, size_of(g), nullptr);
       }
       if (g > 0) settle(g - 1);
     }
@@ -261,6 +264,8 @@ class Lookups {
   }
 
   const BlocksView& view_;
+  // A processor reaches ahead into its second-level cache by itself, faster than by prefetches.
+  const bool fetches_ = view_.geometry.blocks() > blocks_in_near_cache();
   const std::uint64_t* keys_;
   std::size_t count_;
   Input input_;

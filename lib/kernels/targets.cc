@@ -1,6 +1,9 @@
 #include "lib/kernels/targets.h"
 
 #include <hwy/detect_targets.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #if HWY_ARCH_X86
 #include <cpuid.h>
@@ -104,6 +107,13 @@ std::int64_t detect() { return 0; }
 std::int64_t supported_targets() {
   static const std::int64_t detected = detect() | HWY_ENABLED_BASELINE;
   return forced != 0 ? forced : detected;
+}
+
+std::uint64_t blocks_in_near_cache() {
+  constexpr long kBlockBytes = 64;
+  static const auto blocks =
+      static_cast<std::uint64_t>(std::max(::sysconf(_SC_LEVEL2_CACHE_SIZE), 0L) / 2 / kBlockBytes);
+  return blocks;
 }
 
 void force_target(std::int64_t target) { forced = target; }

@@ -1,5 +1,5 @@
-// Which of Highway's instruction sets this processor has. Targets are Highway's numbers, HWY_AVX2
-// and so on, one bit each; a lower bit is a better target.
+// What this processor has: which of Highway's instruction sets, and how much cache. Targets are
+// Highway's numbers, HWY_AVX2 and so on, one bit each; a lower bit is a better target.
 //
 // Highway can detect this too, but in its library, which Debian has only as a shared one. That
 // would be the only thing that our library, and a module that a server loads, need of Highway at
@@ -14,6 +14,10 @@ namespace nestline {
 // The targets whose instructions this processor has and whose registers the system saves, whether
 // compiled or not; or the forced one.
 std::int64_t supported_targets();
+
+// Blocks that stay in a core's second-level cache beside other data: half of its size; 0 if the
+// system does not tell.
+std::uint64_t blocks_in_near_cache();
 
 // For tests and measurements: from now on supported_targets() returns `target`, or again the
 // detected targets when it is 0. Not to be called while another thread makes a filter.

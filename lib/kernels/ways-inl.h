@@ -236,40 +236,33 @@ class Movers {
   // The slots whose residents have slot e in their buckets.
   [[nodiscard]] HWY_INLINE std::uint64_t into(std::uint32_t e) const {
     const D d;
-    const Slot slot(e);
+    const auto multiplier = hn::Set(d, kRotationMultiplier[e / L::kSlotsPerLane]);
+    const auto index = hn::Set(d, static_cast<std::uint16_t>(e % L::kSlotsPerLane));
     std::uint64_t slots = 0;
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-      slots |= bits_of(d, reach(s, slot)) << s;
+      slots |= bits_of(d, hn::Eq(index_in_lane(s, multiplier), index)) << s;
     }
     return slots;
   }
   // Whether there are any.
   [[nodiscard]] HWY_INLINE bool any_into(std::uint32_t e) const {
     const D d;
-    const Slot slot(e);
-    auto any = reach(0, slot);
-    for (std::size_t s = hn::Lanes(d); s < L::kSlots; s += hn::Lanes(d)) {
-      any = hn::Or(any, reach(s, slot));
+    const auto multiplier = hn::Set(d, kRotationMultiplier[e / L::kSlotsPerLane]);
+    const auto index = hn::Set(d, static_cast<std::uint16_t>(e % L::kSlotsPerLane));
+    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+      if (!hn::AllFalse(d, hn::Eq(index_in_lane(s, multiplier), index))) return true;
     }
-    return !hn::AllFalse(d, any);
+    return false;
   }
 
  private:
   using D = typename ResidentLanes<L>::D;
 
-  struct Slot {
-    hn::Vec<D> multiplier;
-    hn::Vec<D> index;    // in its lane
-    hn::Vec<D> wrapped;  // the same before phase and rotation are reduced to the lane
-    explicit HWY_INLINE Slot(std::uint32_t e)
-        : multiplier(hn::Set(D(), kRotationMultiplier[e / L::kSlotsPerLane])),
-          index(hn::Set(D(), static_cast<std::uint16_t>(e % L::kSlotsPerLane))),
-          wrapped(hn::Add(index, ResidentLanes<L>::per_lane())) {}
-  };
-  HWY_INLINE auto reach(std::size_t s, const Slot& slot) const {
-    const auto q = hn::Add(hn::Load(D(), phases_ + s),
-                           lanes_.rotations(lanes_.fingerprints(s), slot.multiplier));
-    return hn::Or(hn::Eq(q, slot.index), hn::Eq(q, slot.wrapped));
+  // Where in the lane of `multiplier` the residents of slots s, s + 1, ... have their slots.
+  HWY_INLINE hn::Vec<D> index_in_lane(std::size_t s, hn::Vec<D> multiplier) const {
+    const auto q =
+        hn::Add(hn::Load(D(), phases_ + s), lanes_.rotations(lanes_.fingerprints(s), multiplier));
+    return hn::Min(q, hn::Sub(q, ResidentLanes<L>::per_lane()));
   }
 
   ResidentLanes<L> lanes_;

@@ -32,8 +32,9 @@ class HashSmith {
   HashSmith(int bits, std::uint64_t base_blocks, Random& random)
       : bits_(bits), geometry_{base_blocks, 0}, random_(random) {}
 
-  // The rest of a hash (lib/place/hash.h), which decides fingerprint and phase, with a pair that was
-  // not drawn before; `lowest_class`: one of the spill classes 0 to 2, the first to be sent away.
+  // The rest of a hash (lib/place/hash.h), which decides fingerprint and phase, with a pair that
+  // was not drawn before; `lowest_class`: one of the spill classes 0 to 2, the first to be sent
+  // away.
   std::uint32_t draw_rest(bool lowest_class = false);
   // A hash with this rest and a home in base `block`; another one at almost every call.
   std::uint64_t hash(std::uint64_t block, std::uint32_t rest);
