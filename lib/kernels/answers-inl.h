@@ -1,5 +1,5 @@
 // Per-target: a batch's answers from bits to bytes, and to the positions of the keys that were
-// found. answer_bitmap.h defines what each computes.
+// found. kernels.h says what each computes.
 #if defined(NESTLINE_LIB_KERNELS_ANSWERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_ANSWERS_INL_H_
 #undef NESTLINE_LIB_KERNELS_ANSWERS_INL_H_

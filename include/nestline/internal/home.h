@@ -25,9 +25,9 @@ NESTLINE_INLINE constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint
 // The integer mixer: two products with the high bits folded down before each. Its highest bits,
 // which alone decide a place, depend on every bit of the key; a third fold would mix the lowest
 // bits too, which nothing reads. The first shift is not 32, so that keys of two equal halves do not
-// cancel themselves out. hash_test measures progressions, pairs, floating-point numbers and text.
-// (Folding the halves of a single product of 128 bits leaves progressions in progression: filters
-// of such keys answered wrong up to 8 times as often as they should.)
+// cancel themselves out. key_families_test measures progressions, pairs, floating-point numbers and
+// text. (Folding the halves of a single product of 128 bits leaves progressions in progression:
+// filters of such keys answered wrong up to 8 times as often as they should.)
 inline constexpr std::uint64_t kMixMultiplier1 = 0x3ff5c6bd6e2a43f1u;
 inline constexpr std::uint64_t kMixMultiplier2 = 0xaa4deb21cc59b9f1u;
 inline constexpr int kMixShift = 29;
