@@ -31,13 +31,13 @@ struct Lookup {
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     state.read([&](const Filter::State& table) {
       batch::ChunkBitmap undecided;
-      if (!table.kernels->try_contains_batch(table.view, inputs.keys, inputs.count, inputs.kind,
-                                             bitmap, undecided.data())) {
+      if (!table.kernels->contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
+                                                bitmap, undecided.data())) {
         return;
       }
       for (std::size_t first = 0; first < inputs.count; first += 64) {
         for_each_bit(undecided[first / 64], first, [&](std::size_t i) {
-          const bool found = contains_after_all(table, hash_of(state, inputs, i));
+          const bool found = state.look(state, hash_of(state, inputs, i));
           bitmap[i / 64] |= std::uint64_t{found} << i % 64;
         });
       }
@@ -50,7 +50,7 @@ struct Lookup {
 std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first,
                         batch::Record& record) {
   batch::RunEnd end{};
-  const Tried tried = state.write([&](Filter::State& table, auto& blocks) {
+  const Tried tried = state.write([&]<class Locks>(Filter::State& table, Locks) {
     end = {};
     const bool growing = table.grows_by_itself();
     const bool waiting = table.patience.is_waiting();
@@ -60,9 +60,11 @@ std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first,
     if (run.due) return std::optional(run);
     const Inputs part = growing ? inputs.first(static_cast<std::uint64_t>(allowed)) : inputs;
     const std::size_t before = record.total();
-    end = batch::insert_run(blocks, table, part, growing && !waiting, first, record);
+    end = with_table<Locks>(table, [&](auto& blocks) {
+      return batch::insert_run(blocks, table, part, growing && !waiting, first, record);
+    });
     const std::size_t stored = record.total() - before;
-    state.keys.add(static_cast<std::int64_t>(stored));
+    state.keys.add<Locks>(static_cast<std::int64_t>(stored));
     if (growing && waiting) table.patience.waits(end.taken - stored);
     run.due = run.full = end.full;
     return std::optional(run);
@@ -89,10 +91,12 @@ std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> store
 std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
   batch::Record record("erased", erased, keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    state_->write([&](Filter::State& table, auto& blocks) {
+    state_->write([&]<class Locks>(const Filter::State& table, Locks) {
       const std::size_t before = record.total();
-      batch::erase_run(blocks, table, chunks.inputs(), chunks.first(), record);
-      state_->keys.add(-static_cast<std::int64_t>(record.total() - before));
+      with_table<Locks>(table, [&](auto& blocks) {
+        batch::erase_run(blocks, table, chunks.inputs(), chunks.first(), record);
+      });
+      state_->keys.add<Locks>(-static_cast<std::int64_t>(record.total() - before));
       return std::optional(true);
     });
   }
@@ -103,7 +107,7 @@ void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   check_length("out", out.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Filter::State& table) {
-      with_table<BlockLocks>(table, [&](const auto& blocks) {
+      state_->look_at(table, [&](const auto& blocks) {
         batch::count_run(blocks, table, chunks.inputs(), out.data() + chunks.first());
       });
     });

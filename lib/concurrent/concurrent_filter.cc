@@ -16,25 +16,28 @@ namespace {
 using State = ConcurrentFilter::State;
 
 bool may_contain_hash(const State& state, std::uint64_t hash) {
-  return state.read([&](const Filter::State& table) { return contains(table, hash); });
+  return state.read([&](const Filter::State& table) {
+    return table.kernels->contains_beside(table.view, hash, state);
+  });
 }
 
-// Runs an insert or update, work(blocks, added), until it has an outcome; grows the filter for it
-// if possible. Counts the key when it was stored, unless the work has set `added` to false. `adds`:
-// whether a stored key is always a new one, so that the filter must grow first if it is due.
+// Runs an insert or update, work(table, locks, added), until it has an outcome; grows the filter
+// for it if possible. Counts the key when it was stored, unless the work has set `added` to false.
+// `adds`: whether a stored key is always a new one, so that the filter must grow first if it is
+// due.
 template <typename Work>
 Outcome with_room(State& state, bool adds, Work&& work) {
   for (;;) {
-    const Tried tried = state.write([&](Filter::State& table, auto& blocks) {
+    const Tried tried = state.write([&]<class Locks>(Filter::State& table, Locks locks) {
       const bool growing = table.grows_by_itself();
       const std::uint32_t growth = table.view.geometry.growth;
       if (growing && adds && state.keys.allowed() <= 0) {
         return std::optional(Tried{.due = true, .growth = growth});
       }
       bool added = true;
-      const std::optional<Outcome> outcome = work(blocks, added);
+      const std::optional<Outcome> outcome = work(table, locks, added);
       if (!outcome) return std::optional<Tried>();
-      if (outcome == Outcome::stored && added) state.keys.add(1);
+      if (outcome == Outcome::stored && added) state.keys.add<Locks>(1);
       const bool full = growing && *outcome == Outcome::full && !table.patience.waits(1);
       return std::optional(Tried{*outcome, full, full, growth});
     });
@@ -45,56 +48,52 @@ Outcome with_room(State& state, bool adds, Work&& work) {
 
 Inserted insert_unique_hash(State& state, std::uint64_t hash) {
   if (may_contain_hash(state, hash)) return {Outcome::present};
-  return {with_room(state, true,
-                    [&](auto& blocks, bool&) { return blocks.insert_unique(blocks.home(hash)); })};
+  return {with_room(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
+    return with_table<Locks>(table,
+                             [&](auto& blocks) { return blocks.insert_unique(blocks.home(hash)); });
+  })};
 }
 
 Inserted update_hash(State& state, std::uint64_t old_hash, std::uint64_t new_hash) {
-  return {with_room(state, false, [&](auto& blocks, bool& added) {
+  return {with_room(state, false, [&]<class Locks>(const Filter::State& table, Locks, bool& added) {
     bool replaced = false;
-    const auto outcome = blocks.update(blocks.home(old_hash), blocks.home(new_hash), replaced);
+    const auto outcome = with_table<Locks>(table, [&](auto& blocks) {
+      return blocks.update(blocks.home(old_hash), blocks.home(new_hash), replaced);
+    });
     added = !replaced;
-    store_before_load();
+    if constexpr (!Locks::kAlone) store_before_load();
     return outcome;
   })};
 }
 
 bool erase_hash(State& state, std::uint64_t hash) {
-  return state.write([&](Filter::State&, auto& blocks) {
-    const bool erased = blocks.erase(blocks.home(hash));
-    if (erased) state.keys.add(-1);
+  const bool done = state.try_alone([&](const Filter::State& table) {
+    Place home;
+    const bool erased = erase_first<OneWriter>(table, hash, home);
+    if (erased) state.keys.add<OneWriter>(-1);
+    return erased;
+  });
+  if (done) return true;
+  return state.write([&]<class Locks>(const Filter::State& table, Locks) {
+    const bool erased = erase_in<Locks>(table, hash);
+    if (erased) state.keys.add<Locks>(-1);
     return std::optional(erased);
   });
 }
 
 unsigned count_hash(const State& state, std::uint64_t hash) {
   return state.read([&](const Filter::State& table) {
-    return with_table<BlockLocks>(
-        table, [&](const auto& blocks) { return blocks.count(blocks.home(hash)); });
+    return state.look_at(table,
+                         [&](const auto& blocks) { return blocks.count(blocks.home(hash)); });
   });
 }
 
 }  // namespace
 
-// Out of line, so that the many lookups that need no second look do not pay for its registers.
-[[gnu::noinline]] bool contains_after_all(const Filter::State& table, std::uint64_t hash) {
-  // It tries again, then locks (R4).
-  return with_table<BlockLocks>(
-      table, [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
-}
-
-bool contains(const Filter::State& table, std::uint64_t hash) {
-  const Answer answer = table.kernels->try_contains(table.view, hash);
-  if (answer == Answer::undecided) [[unlikely]]
-    return contains_after_all(table, hash);
-  return answer == Answer::yes;
-}
-
-bool contains_integer(const Filter::State& table, std::uint64_t key) {
-  const Answer answer = table.kernels->try_contains_integer(table.view, key);
-  if (answer == Answer::undecided) [[unlikely]]
-    return contains_after_all(table, table.hash(key));
-  return answer == Answer::yes;
+bool State::look_again(const SecondLook& second, std::uint64_t hash) noexcept {
+  const auto& state = static_cast<const State&>(second);
+  return state.look_at(*state.table_.load(),
+                       [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
 }
 
 // Nothing throws here: grown_if_possible reports missing memory by its result, and neither locking
@@ -105,7 +104,7 @@ void make_way(State& state, const Tried& tried) noexcept {
            (tried.full || keys >= table.capacity);
   };
   // As a writer, so that no exchange resets the count meanwhile.
-  const bool due = state.write([&](Filter::State& table, auto&) {
+  const bool due = state.write([&](Filter::State& table, auto) {
     const std::uint64_t keys = state.keys.total();
     if (keys < table.capacity) state.keys.allow(table.capacity - keys);
     if (!is_due(table, keys)) return std::optional(false);
@@ -132,8 +131,17 @@ void make_way(State& state, const Tried& tried) noexcept {
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
-  return {with_room(state, true,
-                    [&](auto& blocks, bool&) { return blocks.insert(blocks.home(hash)); })};
+  const bool done = state.try_alone([&](const Filter::State& table) {
+    if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
+    Place home;
+    const bool stored = insert_first<OneWriter>(table, hash, home);
+    if (stored) state.keys.add<OneWriter>(1);
+    return stored;
+  });
+  if (done) return {Outcome::stored};
+  return {with_room(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
+    return insert_in<Locks>(table, hash);
+  })};
 }
 
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
@@ -186,7 +194,10 @@ Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
 }
 
 bool ConcurrentFilter::may_contain_one(std::uint64_t key) const noexcept {
-  return state_->read([&](const Filter::State& table) { return contains_integer(table, key); });
+  const State& state = *state_;
+  return state.read([&](const Filter::State& table) {
+    return table.kernels->contains_integer_beside(table.view, key, state);
+  });
 }
 bool ConcurrentFilter::may_contain_one(std::string_view key) const noexcept {
   return may_contain_hash(*state_, state_->hash(key));

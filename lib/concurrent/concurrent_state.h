@@ -5,7 +5,8 @@
 //   S2  A writer that finds `paused_` set inside its section leaves it and waits. So once a Pause
 //       has set it and waited for the sections that had begun before, no writer is at work, and
 //       none begins until the Pause ends. Readers do not look at `paused_`. A writer that meets one
-//       Pause after another makes its own and works in it.
+//       Pause after another makes its own and works in it. So does one that finds that another
+//       thread is the only writer (locking.h, W8): in its Pause it ends that.
 //   S3  Only the thread that holds a Pause exchanges the table. The old table is complete then,
 //       since no writer is at work. A reader that still has it gives an answer that was right just
 //       before the exchange, which is after its lookup began.
@@ -26,12 +27,13 @@
 #include "lib/concurrent/reclaim.h"
 #include "lib/filter/filter_state.h"
 #include "lib/filter/filter_table.h"
-#include "lib/table/locking.h"
+#include "lib/place/locking.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline {
 
-struct ConcurrentFilter::State {
+// It answers the lookups that kernels leave to a second look.
+struct ConcurrentFilter::State : SecondLook {
  public:
   explicit State(Filter&& filter) : State(FilterAccess::take(std::move(filter))) {}
   ~State() { delete table_.load(); }
@@ -50,26 +52,44 @@ struct ConcurrentFilter::State {
     return work(std::as_const(*table_.load()));
   }
 
-  // Calls work(table, blocks) for a writer; blocks is a Table<L, BlockLocks>&. The work returns an
-  // optional. If it is empty, the work was overtaken and is done again with the other writers
-  // paused.
+  // Calls work(table, locks) for a writer; locks is the lock policy to use, OneWriter or
+  // BlockLocks. The work returns an optional. If it is empty, the work was overtaken and is done
+  // again with the other writers paused.
   template <typename Work>
   auto write(Work&& work) {
     for (int waits = 0;; ++waits) {
-      bool paused = false;
+      Writers::Turn turn = Writers::Turn::wait;
       {
-        const ReadSection section;
-        paused = paused_.load();
-        if (!paused) {
-          if (auto result = run(work)) return *result;
+        const WriteSection section;
+        if (!paused_.load()) turn = writers_.turn(writer());
+        if (turn == Writers::Turn::alone) {
+          auto result = work(*table_.load(), OneWriter());
+          stored_alone();
+          return *std::move(result);
+        }
+        if (turn == Writers::Turn::as_one_of_many) {
+          show_all();
+          if (auto result = work(*table_.load(), BlockLocks())) return *std::move(result);
         }
       }
-      if (!paused || waits >= kMostWaits) {
+      if (turn != Writers::Turn::wait || waits >= kMostWaits) {
         const Pause pause(*this);
-        if (auto result = run(work)) return *result;
+        writers_.share();
+        if (auto result = work(*table_.load(), BlockLocks())) return *std::move(result);
       }
       paused_.wait(true);
     }
+  }
+
+  // The first try of a change, work(table), for a thread that writes alone: whether it was done.
+  // Nothing has happened if not.
+  template <typename Work>
+  bool try_alone(Work&& work) {
+    const WriteSection section;
+    if (paused_.load() || !writers_.has_alone(writer())) return false;
+    const bool done = work(std::as_const(*table_.load()));
+    stored_alone();
+    return done;
   }
 
   // Makes the writers wait while it lives. Must not be made inside a section.
@@ -95,6 +115,13 @@ struct ConcurrentFilter::State {
     const State& state_;
     std::unique_lock<std::mutex> lock_;
   };
+
+  // Calls work(blocks) with the Table for readers of `table`, inside their section.
+  template <typename Work>
+  auto look_at(const Filter::State& table, Work&& work) const {
+    if (writers_.are_many()) return with_table<BlockLocks>(table, work);
+    return with_table<OneWriter>(table, work, OneWriter(&writers_));
+  }
 
   // Replaces the table with make(table), unless that is null or wanted(table) says no; returns
   // whether it did. When make throws, nothing has changed.
@@ -136,28 +163,24 @@ struct ConcurrentFilter::State {
   static constexpr int kMostWaits = 16;
 
   explicit State(std::unique_ptr<Filter::State> table)
-      : secrets(table->view.secrets),
+      : SecondLook{look_again},
+        secrets(table->view.secrets),
         seed(table->seed),
         bits(table->bits),
         keys(table->size),
         table_(table.release()) {}
 
-  template <typename Work>
-  auto run(Work&& work) {
-    Filter::State& table = *table_.load();
-    return with_table<BlockLocks>(table, [&](auto& blocks) { return work(table, blocks); });
-  }
+  // A second look (kernels.h), inside the reader's section.
+  static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
+
+  // This thread among the writers.
+  static Writers::Thread writer() { return 2 * thread_number(); }
 
   std::atomic<Filter::State*> table_;
+  mutable Writers writers_;
   mutable std::atomic<bool> paused_{false};
   mutable std::mutex pausing_;
 };
-
-// Answers of a reader beside writers (locking.h, R1 to R4). Call them inside a section.
-bool contains(const Filter::State& table, std::uint64_t hash);
-bool contains_integer(const Filter::State& table, std::uint64_t key);
-// The same after an undecided answer.
-bool contains_after_all(const Filter::State& table, std::uint64_t hash);
 
 // The result of an insert, or of a run of inserts, on one table.
 struct Tried {

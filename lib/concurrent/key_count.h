@@ -14,6 +14,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+
+#include "lib/concurrent/thread_number.h"
+#include "lib/place/locking.h"
 
 namespace nestline {
 
@@ -21,8 +25,17 @@ class KeyCount {
  public:
   explicit KeyCount(std::uint64_t keys) { stripes_[0].keys = static_cast<std::int64_t>(keys); }
 
-  // Also makes everything stored before visible to all threads (locking.h, W7).
-  void add(std::int64_t keys) noexcept { mine().keys += keys; }
+  // Also makes everything stored before visible to all threads (locking.h, W7), unless the calling
+  // thread is the only writer.
+  template <class Locks>
+  void add(std::int64_t keys) noexcept {
+    std::atomic<std::int64_t>& sum = mine().keys;
+    if constexpr (std::is_same_v<Locks, OneWriter>) {
+      sum.store(sum.load(std::memory_order_relaxed) + keys, std::memory_order_relaxed);
+    } else {
+      sum += keys;
+    }
+  }
 
   // A thread may erase a key and subtract it here before the inserting thread has added it.
   [[nodiscard]] std::uint64_t total() const noexcept {
@@ -63,11 +76,7 @@ class KeyCount {
     std::atomic<std::int64_t> look_at{0};  // the value of `keys` at which the share is used up
   };
 
-  Stripe& mine() noexcept {
-    static std::atomic<std::size_t> threads{0};
-    thread_local const std::size_t number = threads++;
-    return stripes_[number % kStripes];
-  }
+  Stripe& mine() noexcept { return stripes_[thread_number() % kStripes]; }
 
   std::array<Stripe, kStripes> stripes_;
 };

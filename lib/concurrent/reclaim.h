@@ -45,19 +45,88 @@ namespace nestline {
 inline char grace_period_mark;
 #endif
 
-// While it lives, memory that the thread reaches through an atomic pointer is not freed. Sections
+// Whether everything that this thread has stored is visible to all others, as its next lookup needs
+// (locking.h, W8). It begins as false, so that a thread's first section takes the way that
+// registers it; and it stays false where each section needs a fence of its own anyway.
+[[gnu::tls_model("initial-exec")]] inline thread_local constinit bool all_is_seen = false;
+
+inline void stored_alone() noexcept { all_is_seen = false; }
+inline void show_all() noexcept {
+  if (all_is_seen) return;
+  store_before_load();
+#ifndef NESTLINE_SANITIZED
+  all_is_seen = urcu_bp_has_sys_membarrier != 0;
+#endif
+}
+
+// While one lives, memory that the thread reaches through an atomic pointer is not freed. Sections
 // nest.
-class ReadSection {
+//
+// This is liburcu's urcu_bp_read_lock() and urcu_bp_read_unlock() for the case that nearly always
+// holds: the thread is registered and in no other section, and the system has membarrier(), so that
+// entering and leaving need no fences. Then it is enough to look up the thread's reader once, and
+// to leave by storing that it is in no section.
+class Section {
  public:
-  ReadSection() noexcept { urcu_bp_read_lock(); }
-  ~ReadSection() {
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+ protected:
+#ifdef NESTLINE_SANITIZED
+  explicit Section(bool) noexcept { urcu_bp_read_lock(); }
+  ~Section() {
 #if NESTLINE_TSAN
     __tsan_release(&grace_period_mark);
 #endif
     urcu_bp_read_unlock();
   }
-  ReadSection(const ReadSection&) = delete;
-  ReadSection& operator=(const ReadSection&) = delete;
+#else
+  NESTLINE_INLINE explicit Section(bool quick) noexcept {
+    struct urcu_bp_reader* const reader = quick ? URCU_TLS(urcu_bp_reader) : nullptr;
+    if (reader != nullptr && !is_inside(CMM_LOAD_SHARED(reader->ctr))) [[likely]] {
+      _CMM_STORE_SHARED(reader->ctr, urcu_bp_gp.ctr);
+      cmm_barrier();
+      reader_ = reader;
+    } else {
+      enter_slowly();
+      reader_ = nullptr;
+    }
+  }
+  NESTLINE_INLINE ~Section() {
+    if (reader_ != nullptr) [[likely]] {
+      cmm_barrier();
+      _CMM_STORE_SHARED(reader_->ctr, 0);
+    } else {
+      leave_slowly();
+    }
+  }
+
+ private:
+  static bool is_inside(unsigned long ctr) { return (ctr & URCU_BP_GP_CTR_NEST_MASK) != 0; }
+  [[gnu::cold, gnu::noinline]] static void enter_slowly() noexcept {
+    urcu_bp_read_lock();
+    show_all();
+  }
+  [[gnu::cold, gnu::noinline]] static void leave_slowly() noexcept { urcu_bp_read_unlock(); }
+
+  struct urcu_bp_reader* reader_;
+#endif
+};
+
+// For lookups: all threads see what this one has stored.
+class ReadSection : public Section {
+ public:
+  ReadSection() noexcept : Section(all_is_seen) {}
+};
+
+// For changes.
+class WriteSection : public Section {
+ public:
+#ifdef NESTLINE_SANITIZED
+  WriteSection() noexcept : Section(false) {}
+#else
+  WriteSection() noexcept : Section(urcu_bp_has_sys_membarrier != 0) {}
+#endif
 };
 
 // Registers the calling thread, so that its sections need no memory. Throws std::bad_alloc, unless

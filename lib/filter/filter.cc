@@ -21,18 +21,18 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
   return state.kernels->contains(state.view, hash);
 }
 
-// Runs an insert or update; grows the filter and runs it again while it finds no room.
+// Runs an insert or update, work(state); grows the filter and runs it again while it finds no room.
 template <typename Work>
 Inserted with_room(std::unique_ptr<State>& state, Work&& work) {
   for (;;) {
-    const Outcome outcome = *with_table<NoLocks>(*state, work);
+    const Outcome outcome = *work(std::as_const(*state));
     if (outcome != Outcome::full || !state->grows_by_itself() || !try_to_grow(state)) {
       return {outcome};
     }
   }
 }
 
-// An insert that adds a key: work(table).
+// An insert that adds a key: work(state).
 template <typename Work>
 Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
   while (state->is_due_to_grow() && try_to_grow(state)) continue;
@@ -42,27 +42,31 @@ Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
 }
 
 Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
-  return add_key(state, [&](auto& table) { return table.insert(table.home(hash)); });
+  return add_key(state, [&](const State& table) { return insert_in<NoLocks>(table, hash); });
 }
 
 Inserted insert_unique_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
   if (may_contain_hash(*state, hash)) return {Outcome::present};
-  return add_key(state, [&](auto& table) { return table.insert_unique(table.home(hash)); });
+  return add_key(state, [&](const State& now) {
+    return with_table<NoLocks>(now,
+                               [&](auto& table) { return table.insert_unique(table.home(hash)); });
+  });
 }
 
 Inserted update_hash(std::unique_ptr<State>& state, std::uint64_t old_hash,
                      std::uint64_t new_hash) {
   bool replaced = false;
-  const Inserted inserted = with_room(state, [&](auto& table) {
-    return table.update(table.home(old_hash), table.home(new_hash), replaced);
+  const Inserted inserted = with_room(state, [&](const State& now) {
+    return with_table<NoLocks>(now, [&](auto& table) {
+      return table.update(table.home(old_hash), table.home(new_hash), replaced);
+    });
   });
   state->size += inserted && !replaced;
   return inserted;
 }
 
 bool erase_hash(State& state, std::uint64_t hash) {
-  const bool erased =
-      with_table<NoLocks>(state, [&](auto& table) { return table.erase(table.home(hash)); });
+  const bool erased = erase_in<NoLocks>(state, hash);
   state.size -= erased;
   return erased;
 }

@@ -41,7 +41,7 @@ struct Filter::State {
   [[nodiscard]] bool grows_by_itself() const {
     return max_capacity > capacity && view.geometry.growth < max_growth(bits);
   }
-  [[nodiscard]] bool is_due_to_grow() const { return grows_by_itself() && size >= capacity; }
+  [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
 
   BlocksView view;  // contains the three members that every lookup needs first
   const Kernels* kernels;

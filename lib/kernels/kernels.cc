@@ -23,6 +23,11 @@ HWY_BEFORE_NAMESPACE();
 namespace nestline {
 namespace HWY_NAMESPACE {
 
+template <class L, class Locks>
+constexpr FirstTries first_tries() {
+  return {store_first<L, Locks>, store_batch<L, Locks>, erase_first<L, Locks>};
+}
+
 template <class L>
 const Kernels* table() {
   static constexpr Kernels kTable = {
@@ -35,15 +40,17 @@ const Kernels* table() {
       find_free_way<L>,
       leavers<L>,
       store<L>,
-      store_batch<L>,
+      first_tries<L, NoLocks>(),
+      first_tries<L, OneWriter>(),
+      first_tries<L, BlockLocks>(),
       contains<L>,
       contains_integer<L>,
       contains_batch<L>,
       bits_to_bytes,
       bits_to_positions,
-      try_contains<L>,
-      try_contains_integer<L>,
-      try_contains_batch<L>,
+      contains_beside<L>,
+      contains_integer_beside<L>,
+      contains_batch_beside<L>,
       locate_batch<L>,
       match_batch<L>,
       locate_pairs<L>,

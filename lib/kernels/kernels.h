@@ -7,24 +7,27 @@
 //
 // The scalar code of layout.h and geometry.h defines what each function computes;
 // tests/kernels/kernels_test.cc compares every function with it on every target. No function
-// allocates, throws or locks.
+// allocates or throws, and only the first tries of changes lock.
 #ifndef NESTLINE_LIB_KERNELS_KERNELS_H_
 #define NESTLINE_LIB_KERNELS_KERNELS_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/hash.h"
 #include "lib/place/layout.h"
+#include "lib/place/locking.h"
 
 namespace nestline {
 
-// What a reader beside writers learns: there is a match, there certainly is no match, or it must
-// look again because a writer was at work.
-enum class Answer : std::uint8_t { no, yes, undecided };
+// The answer for a key whose blocks change while a lookup reads them (R4 in locking.h).
+struct SecondLook {
+  bool (*look)(const SecondLook& second, std::uint64_t hash) noexcept;
+};
 
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
 enum class Input : std::uint8_t { integers, hashes };
@@ -94,6 +97,22 @@ static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
 // Newcomers that `settle` takes at a time, at most.
 inline constexpr std::size_t kSettleMost = 128;
 
+// The beginning of changes, at home, under one of the lock policies of locking.h. Most changes end
+// there.
+struct FirstTries {
+  // Stores the key with this hash if there is a way to a free slot of its home. Otherwise nothing
+  // is changed, and `home` is the key's.
+  bool (*store)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
+                Place& home) noexcept;
+
+  // The same for each place in turn, up to the first that has no way; returns how many were stored.
+  std::size_t (*store_batch)(const Block* blocks, const Place* places, std::size_t count) noexcept;
+
+  // Clears a copy of the key with this hash at home. If there is none, `home` is the key's.
+  bool (*erase)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
+                Place& home) noexcept;
+};
+
 struct Kernels {
   std::int64_t target;  // Highway's number of the instruction set
 
@@ -126,8 +145,15 @@ struct Kernels {
   // Finds such a way and walks it. False, and nothing is changed, if there is none.
   bool (*store)(Block& block, std::uint64_t bucket, std::uint32_t fingerprint) noexcept;
 
-  // The same for each place in turn, up to the first that has no way; returns how many were stored.
-  std::size_t (*store_batch)(Block* blocks, const Place* places, std::size_t count) noexcept;
+  FirstTries alone;
+  FirstTries beside_readers;
+  FirstTries beside_writers;
+  template <class Locks>
+  [[nodiscard]] const FirstTries& first_tries() const {
+    if constexpr (std::is_same_v<Locks, NoLocks>) return alone;
+    if constexpr (std::is_same_v<Locks, OneWriter>) return beside_readers;
+    if constexpr (std::is_same_v<Locks, BlockLocks>) return beside_writers;
+  }
 
   // Whether the key with this hash, or this integer key, may be in the filter.
   bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;
@@ -147,12 +173,15 @@ struct Kernels {
                                    std::uint32_t* positions) noexcept;
 
   // The lookups beside writers, by steps R1 to R3 of locking.h.
-  Answer (*try_contains)(const BlocksView& view, std::uint64_t hash) noexcept;
-  Answer (*try_contains_integer)(const BlocksView& view, std::uint64_t key) noexcept;
+  bool (*contains_beside)(const BlocksView& view, std::uint64_t hash,
+                          const SecondLook& second) noexcept;
+  bool (*contains_integer_beside)(const BlocksView& view, std::uint64_t key,
+                                  const SecondLook& second) noexcept;
   // A key whose bit is set in `undecided` has its bit clear in `bitmap`. True if any key is
   // undecided.
-  bool (*try_contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                             Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept;
+  bool (*contains_batch_beside)(const BlocksView& view, const std::uint64_t* keys,
+                                std::size_t count, Input input, std::uint64_t* bitmap,
+                                std::uint64_t* undecided) noexcept;
 
   // The homes of up to kLocateMost keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,

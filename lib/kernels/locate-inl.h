@@ -57,7 +57,7 @@ HWY_INLINE void prefetch_at(const Block* blocks, std::uint64_t offset) {
 // already is only a load.
 template <class L>
 HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group, std::size_t i) {
-  Block copy;
+  BlockCopy copy;
   const Block& block = readable_block(shared, copy);
 #if NESTLINE_ONE_LANE
   std::uint64_t slots = match_first_bytes<L>(block, group.repeated[i]) & group.bucket[i];

@@ -10,7 +10,8 @@
 //   the list      second probe: of one list while the next one fills. Lists of many groups make
 //                 loops long, so that their ends are mispredicted seldom.
 //
-// Beside writers lookups follow steps R1 to R3 of locking.h; keys that need R4 are left undecided.
+// Beside writers lookups follow steps R1 to R3 of locking.h. Keys that need R4 are left undecided
+// in batches, and left to the caller's second look otherwise.
 #if defined(NESTLINE_LIB_KERNELS_LOOKUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_LOOKUP_INL_H_
 #undef NESTLINE_LIB_KERNELS_LOOKUP_INL_H_
@@ -284,8 +285,8 @@ void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size
 }
 
 template <class L>
-bool try_contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                        Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept {
+bool contains_batch_beside(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                           Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept {
   return Lookups<L, true>(view, keys, count, input, bitmap, undecided).run();
 }
 
@@ -350,15 +351,15 @@ bool contains_integer(const BlocksView& view, std::uint64_t key) noexcept {
   return contains_inline<L>(view, mix_integer(key, view.secrets));
 }
 
-HWY_INLINE Answer match_at_once() {
+HWY_INLINE bool match_at_once() {
   read_before();
-  return Answer::yes;
+  return true;
 }
 
 // The same beside writers.
 template <class L>
-HWY_NOINLINE Answer ask_away(const BlocksView& view, std::uint64_t hash,
-                             std::uint32_t home_header) noexcept {
+HWY_NOINLINE bool ask_away(const BlocksView& view, std::uint64_t hash, const SecondLook& second,
+                           std::uint32_t home_header) noexcept {
   const Place home = home_of<L>(view.geometry, hash);
   const Place away = moved(view.geometry, home);
   const Block& block = view.blocks[away.block];
@@ -367,13 +368,13 @@ HWY_NOINLINE Answer ask_away(const BlocksView& view, std::uint64_t hash,
   const bool found = match_among<L>(block, away.fingerprint, away.bucket) != 0;
   if (found && L::kBits != 12) return match_at_once();
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-  if (changes(block, header) != 0) return Answer::undecided;
-  if (found) return Answer::yes;
-  return changes(view.blocks[home.block], home_header) == 0 ? Answer::no : Answer::undecided;
+  const bool steady =
+      changes(block, header) == 0 && (found || changes(view.blocks[home.block], home_header) == 0);
+  return steady ? found : second.look(second, hash);
 }
 
 template <class L>
-HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
+HWY_INLINE bool ask_inline(const BlocksView& view, std::uint64_t hash, const SecondLook& second) {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = home.header();
@@ -384,19 +385,22 @@ HWY_INLINE Answer ask_inline(const BlocksView& view, std::uint64_t hash) {
   const std::int64_t doubt = L::kBits == 12 ? (key.no_match & key.sent_on) | unsteady
                                             : key.no_match & (key.sent_on | unsteady);
   if (HWY_UNLIKELY(doubt < 0)) {
-    return unsteady != 0 ? Answer::undecided : ask_away<L>(view, hash, header);
+    if (unsteady != 0) return second.look(second, hash);
+    return ask_away<L>(view, hash, second, header);
   }
-  return key.matches != 0 ? Answer::yes : Answer::no;
+  return key.matches != 0;
 }
 
 template <class L>
-Answer try_contains(const BlocksView& view, std::uint64_t hash) noexcept {
-  return ask_inline<L>(view, hash);
+bool contains_beside(const BlocksView& view, std::uint64_t hash,
+                     const SecondLook& second) noexcept {
+  return ask_inline<L>(view, hash, second);
 }
 
 template <class L>
-Answer try_contains_integer(const BlocksView& view, std::uint64_t key) noexcept {
-  return ask_inline<L>(view, mix_integer(key, view.secrets));
+bool contains_integer_beside(const BlocksView& view, std::uint64_t key,
+                             const SecondLook& second) noexcept {
+  return ask_inline<L>(view, mix_integer(key, view.secrets), second);
 }
 
 }  // namespace HWY_NAMESPACE

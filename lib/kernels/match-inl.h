@@ -30,8 +30,14 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block that a writer may be changing, ready for plain vector loads: see memory_order.h.
-HWY_INLINE const Block& readable_block(const Block& block, Block& copy) {
+// A block that a writer may be changing, ready for plain vector loads: see memory_order.h. Where no
+// copy is made, none is declared: it would cost each function that aligns its stack for it.
+#if NESTLINE_TSAN
+using BlockCopy = Block;
+#else
+struct BlockCopy {};
+#endif
+HWY_INLINE const Block& readable_block(const Block& block, BlockCopy& copy) {
 #if NESTLINE_TSAN
   copy_shared<kBlockBytes>(block.bytes.data(), copy.bytes.data());
   return copy;
@@ -145,7 +151,7 @@ HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble)
 template <class L>
 HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerprint,
                                      std::uint64_t among) {
-  Block copy;
+  BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   if constexpr (L::kBits == 12) {
@@ -162,7 +168,7 @@ std::uint64_t match(const Block& block, std::uint32_t fingerprint) noexcept {
 
 template <class L>
 std::uint64_t free_slots(const Block& shared) noexcept {
-  Block copy;
+  BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   return match_first_bytes<L>(block, 0) & L::kAllSlots;
 }

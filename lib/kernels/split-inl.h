@@ -89,7 +89,7 @@ HWY_INLINE void split_lanes(const Block* from, std::size_t count, std::uint32_t 
   constexpr std::size_t kLanes = kBlockBytes / sizeof(T);
   const SplitMasks<T> masks(next_bit);
   for (std::size_t i = 0; i < count; ++i) {
-    Block copy;  // a reader may take the lock of a block meanwhile
+    BlockCopy copy;  // a reader may take the lock of a block meanwhile
     const auto* const block = reinterpret_cast<const T*>(&readable_block(from[i], copy));
     auto* const low = reinterpret_cast<T*>(to + 2 * i);
     auto* const high = low + kLanes;
@@ -133,7 +133,7 @@ HWY_INLINE void split_nibbled(const Block* from, std::size_t count, std::uint32_
   const auto test = [&](auto bytes, auto bit)
                         HWY_ATTR { return hn::VecFromMask(d, hn::Ne(hn::And(bytes, bit), zero)); };
   for (std::size_t i = 0; i < count; ++i) {
-    Block copy;
+    BlockCopy copy;
     const std::uint8_t* const block = readable_block(from[i], copy).bytes.data();
     const auto a = hn::Load(d, block);
     const auto b = hn::Load(d, block + 16);

@@ -34,7 +34,7 @@ constexpr std::uint16_t kNoPhase = 0x4000;
 
 template <class L>
 void rank(const Block& shared, Ranks& ranks) noexcept {
-  Block copy;
+  BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   ranks.free = ranks.covered = ranks.next = 0;
   const std::uint32_t mark = Ranks::rank_of(block.mark(), 0);
@@ -175,7 +175,7 @@ template <class L>
 void rank(const Block& shared, Ranks& ranks) noexcept {
   using Lanes = ResidentLanes<L>;
   const typename Lanes::D d;
-  Block copy;
+  BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const Lanes lanes(block);
   const std::uint16_t mark = Ranks::rank_of(block.mark(), 0);
@@ -370,7 +370,7 @@ template <class L>
 Way find_way(const Block& shared, const Ranks* ranks, std::uint64_t bucket,
              std::uint64_t goals) noexcept {
   if ((goals & bucket) != 0) return Way(first_slot(goals & bucket));
-  Block copy;
+  BlockCopy copy;
   return find_way_out<L>(readable_block(shared, copy), ranks, bucket, goals);
 }
 
@@ -384,7 +384,7 @@ HWY_INLINE Way find_free_way_in(const Block& block, std::uint64_t free, std::uin
 
 template <class L>
 Way find_free_way(const Block& shared, const Place& place) noexcept {
-  Block copy;
+  BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const std::uint64_t free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   if (free == 0) return {};
@@ -416,7 +416,7 @@ void leavers(const BlocksView& view, const Block& block, std::uint64_t number, c
 
 template <class L>
 HWY_INLINE bool store_in(Block& block, std::uint64_t bucket, std::uint32_t fingerprint) {
-  Block copy;
+  BlockCopy copy;
   const Block& now = readable_block(block, copy);
   const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
   const Way way = find_free_way_in<L>(now, free, bucket);
@@ -430,13 +430,51 @@ bool store(Block& block, std::uint64_t bucket, std::uint32_t fingerprint) noexce
   return store_in<L>(block, bucket, fingerprint);
 }
 
-template <class L>
-std::size_t store_batch(Block* blocks, const Place* places, std::size_t count) noexcept {
+// Stores at home, which nobody holds yet.
+template <class L, class Locks>
+HWY_INLINE bool store_at(const Block* blocks, const Place& home) {
+  typename Locks::Hold hold(blocks, home.block);
+  BlockCopy copy;
+  const Block& now = readable_block(hold.at(home.block), copy);
+  const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
+  const Way way = find_free_way_in<L>(now, free, home.bucket);
+  if (!way) return false;
+  walk<L>(hold.change(home.block), way, home.fingerprint);
+  return true;
+}
+
+template <class L, class Locks>
+bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
+                 Place& home) noexcept {
+  const Place place = home_of<L>(geometry, hash);
+  if (HWY_LIKELY((store_at<L, Locks>(blocks, place)))) return true;
+  home = place;
+  return false;
+}
+
+template <class L, class Locks>
+std::size_t store_batch(const Block* blocks, const Place* places, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
-    const Place& place = places[i];
-    if (!store_in<L>(blocks[place.block], place.bucket, place.fingerprint)) return i;
+    if (!store_at<L, Locks>(blocks, places[i])) return i;
   }
   return count;
+}
+
+template <class L, class Locks>
+bool erase_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
+                 Place& home) noexcept {
+  const Place place = home_of<L>(geometry, hash);
+  {
+    typename Locks::Hold hold(blocks, place.block);
+    const std::uint64_t copies =
+        match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
+    if (HWY_LIKELY(copies != 0)) {
+      L::set(hold.change(place.block), first_slot(copies), 0);
+      return true;
+    }
+  }
+  home = place;
+  return false;
 }
 
 }  // namespace HWY_NAMESPACE

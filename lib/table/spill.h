@@ -44,7 +44,7 @@
 #include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
-#include "lib/table/locking.h"
+#include "lib/place/locking.h"
 
 namespace nestline {
 

@@ -7,14 +7,13 @@
 namespace nestline {
 
 template <class L, class Locks>
-bool Table<L, Locks>::store(Hold& hold, const Place& place, Way known) {
-  if (known && (Locks::kAlone || is_open<L>(blocks_[place.block], known))) {
-    walk<L>(hold.change(place.block), known, place.fingerprint);
-    return true;
-  }
-  return hold.try_to_change(place.block, [&](Block& block) {
-    return kernels_.store(block, place.bucket, place.fingerprint);
-  });
+bool Table<L, Locks>::store(Hold& hold, const Place& place, Way way) {
+  const Block& block = hold.at(place.block);
+  if (!way || (!Locks::kAlone && !is_open<L>(block, way)))
+    way = kernels_.find_free_way(block, place);
+  if (!way) return false;
+  walk<L>(hold.change(place.block), way, place.fingerprint);
+  return true;
 }
 
 template <class L, class Locks>
@@ -106,13 +105,7 @@ bool Table<L, Locks>::insert_at_home(const Place& home) {
 
 template <class L, class Locks>
 std::size_t Table<L, Locks>::insert_at_home(std::span<const Place> homes) {
-  if constexpr (Locks::kAlone) {
-    return kernels_.store_batch(&changeable(blocks_, 0), homes.data(), homes.size());
-  } else {
-    std::size_t stored = 0;
-    while (stored < homes.size() && insert_at_home(homes[stored])) ++stored;
-    return stored;
-  }
+  return kernels_.first_tries<Locks>().store_batch(blocks_, homes.data(), homes.size());
 }
 
 template <class L, class Locks>
@@ -193,17 +186,19 @@ bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
 template <class L, class Locks>
 template <typename Work>
 auto Table<L, Locks>::read(const Place& home, Work&& work) const {
-  Backoff backoff;
-  for (std::uint32_t tries = 0; tries < Locks::kReadTries; ++tries) {
-    View view(blocks_);
-    auto result = work(view);
-    if (view.valid()) return result;
-    if (NESTLINE_LOCK_AT_ONCE) break;
-    backoff.pause();
-  }
-  Hold hold(blocks_, home.block);
+  do {
+    Backoff backoff;
+    for (std::uint32_t tries = 0; tries < Locks::kReadTries; ++tries) {
+      View view(blocks_);
+      auto result = work(view);
+      if (view.valid()) return result;
+      if (NESTLINE_LOCK_AT_ONCE) break;
+      backoff.pause();
+    }
+  } while (!locks_.readers_may_lock());
+  typename Locks::ReaderHold hold(blocks_, home.block);
   for (;;) {
-    HeldView<Hold> view(hold);
+    HeldView view(hold);
     auto result = work(view);
     if (view.valid()) return result;
   }
@@ -255,6 +250,9 @@ Standing Table<L, Locks>::standing(const Place& home) const {
 template class Table<Layout<8>, NoLocks>;
 template class Table<Layout<12>, NoLocks>;
 template class Table<Layout<16>, NoLocks>;
+template class Table<Layout<8>, OneWriter>;
+template class Table<Layout<12>, OneWriter>;
+template class Table<Layout<16>, OneWriter>;
 template class Table<Layout<8>, BlockLocks>;
 template class Table<Layout<12>, BlockLocks>;
 template class Table<Layout<16>, BlockLocks>;

@@ -31,14 +31,15 @@
 #include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
-#include "lib/table/locking.h"
+#include "lib/place/locking.h"
 #include "lib/table/standing.h"
 #include "nestline/filter.h"
 
 namespace nestline {
 
 // Does not own the blocks. With NoLocks: one writer at a time and no const member meanwhile; const
-// members alone from any number of threads. With BlockLocks: everything from any thread.
+// members alone from any number of threads. With OneWriter: const members from any thread, the
+// others from one. With BlockLocks: everything from any thread.
 template <class L, class Locks>
 class Table {
  public:
@@ -46,8 +47,8 @@ class Table {
   // not done (never with NoLocks).
   using Result = std::optional<Outcome>;
 
-  Table(Block* blocks, const Geometry& geometry, const Kernels& kernels)
-      : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
+  Table(Block* blocks, const Geometry& geometry, const Kernels& kernels, Locks locks = Locks())
+      : blocks_(blocks), geometry_(geometry), kernels_(kernels), locks_(locks) {}
 
   [[nodiscard]] Place home(std::uint64_t hash) const { return home_of<L>(geometry_, hash); }
 
@@ -72,7 +73,7 @@ class Table {
   void prefetch_away(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
-  // Whether there is a copy. Kernels::try_contains is faster while no writer is near.
+  // Whether there is a copy. Kernels::contains_beside is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const;
   [[nodiscard]] Standing standing(const Place& home) const;
 
@@ -96,7 +97,7 @@ class Table {
   std::optional<Outcome> try_to_place(const Place& home, const Room& room);
   // Stores in this block, which `hold` holds, if there is a way to a free slot: the known one if it
   // is open.
-  bool store(Hold& hold, const Place& place, Way known);
+  bool store(Hold& hold, const Place& place, Way way);
   // Makes room for a newcomer, or says why it cannot. Holds no lock before or after.
   std::optional<Outcome> make_room(const Place& home, Room& room);
   // Whether find() would still return a copy in the same block, or no copy, while `hold` is held;
@@ -123,6 +124,7 @@ class Table {
   const Block* blocks_;  // changed through Hold
   Geometry geometry_;
   const Kernels& kernels_;
+  [[no_unique_address]] Locks locks_;
 };
 
 }  // namespace nestline

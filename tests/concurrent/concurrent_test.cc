@@ -50,21 +50,26 @@ constexpr std::uint64_t kCapacities[] = {20, 100};
 constexpr std::uint64_t kCapacities[] = {20, 45, 100, 400};
 #endif
 
+// Whether the filter grows, and who writes.
+constexpr std::pair<bool, Writing> kTerms[] = {
+    {false, Writing::alone}, {true, Writing::alone}, {false, Writing::many}, {true, Writing::many}};
+
 // Somewhat more keys than the capacity, so that filters become full, and copies happen. With far
 // more keys, most of the time would go into searches for room that fail.
 TYPED_TEST(ConcurrentTest, DoesWhatFilterDoes) {
   for (const int bits : {8, 12, 16}) {
     for (const std::uint64_t capacity : kCapacities) {
-      for (const bool grows : {false, true}) {
+      for (const auto& [grows, writing] : kTerms) {
         SCOPED_TRACE(std::to_string(bits) + " bits, capacity " + std::to_string(capacity) +
-                     (grows ? ", growing" : ""));
+                     (grows ? ", growing" : "") +
+                     (writing == Writing::many ? ", many writers" : ""));
         const Options options = {.capacity = capacity,
                                  .bits = bits,
                                  .max_capacity = grows ? 4 * capacity : 0,
                                  .seed = capacity};
         const Keys<TypeParam> keys(capacity * (grows ? 4 : 1) * 5 / 4 + 210);
-        FilterPair<TypeParam> pair(options, keys.all(),
-                                   capacity * 16 + static_cast<unsigned>(bits));
+        FilterPair<TypeParam> pair(options, keys.all(), capacity * 16 + static_cast<unsigned>(bits),
+                                   writing);
         for (std::uint64_t step = 0; step < 500 + 5 * capacity; ++step) {
           pair.step();
           if (step % 251 == 250) pair.compare();
@@ -84,7 +89,8 @@ TYPED_TEST(ConcurrentTest, GrowsClearsAndMergesAsFilterDoes) {
     SCOPED_TRACE(std::to_string(bits) + " bits");
     const Keys<TypeParam> keys(3000);
     FilterPair<TypeParam> pair({.capacity = 100, .bits = bits, .seed = 3}, keys.all(),
-                               static_cast<unsigned>(bits));
+                               static_cast<unsigned>(bits),
+                               bits == 12 ? Writing::many : Writing::alone);
     for (int round = 0; round < 12; ++round) {
       for (int step = 0; step < 60; ++step) pair.step();
       pair.compare();

@@ -18,6 +18,7 @@
 
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
+#include "tests/concurrent/many_writers.h"
 #include "tests/support/model.h"
 
 namespace nestline::test {
@@ -26,8 +27,10 @@ namespace nestline::test {
 template <typename Key>
 class FilterPair {
  public:
-  FilterPair(const Options& options, std::span<const Key> keys, std::uint64_t seed)
-      : options_(options), one_(options), many_(options), keys_(keys), random_(seed) {}
+  FilterPair(const Options& options, std::span<const Key> keys, std::uint64_t seed, Writing writing)
+      : options_(options), one_(options), many_(options), keys_(keys), random_(seed) {
+    if (writing == Writing::many) become_many_writers(many_);
+  }
 
   void step() {
     const std::uint64_t what = random_() % 100;

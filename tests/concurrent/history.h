@@ -52,7 +52,7 @@ struct KeyClass {
 };
 
 enum class Kind : std::uint8_t {
-  insert,
+  insert,  // this and the next three change single keys
   insert_unique,
   update,
   erase,

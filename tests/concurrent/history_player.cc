@@ -92,6 +92,13 @@ std::vector<Script> make_scripts(const Scene& scene, int threads, Random& random
       room -= more > room ? 0 : more;
     }
   }
+  // Every third time one thread alone stores and erases single keys.
+  const bool alone = random() % 3 == 0;
+  for (std::size_t thread = 1; alone && thread < scripts.size(); ++thread) {
+    for (Step& step : scripts[thread]) {
+      if (step.kind < Kind::count) step.kind = random() % 4 == 0 ? Kind::count : Kind::may_contain;
+    }
+  }
   // Every other time one thread inserts and erases one key, and another asks for its partner.
   if (random() % 2 == 0) {
     const std::uint8_t written = random() % 2 == 0 ? 1 : 2;

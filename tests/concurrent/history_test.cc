@@ -27,6 +27,7 @@
 #include "nestline/io.h"
 #include "tests/concurrent/history_runner.h"
 #include "tests/concurrent/history_scene.h"
+#include "tests/concurrent/many_writers.h"
 #include "tests/support/model.h"
 
 namespace nestline::test {
@@ -194,7 +195,10 @@ struct Construct {
   }
 };
 
-TEST_P(BrokenProtocol, AKeyThatMovesBehindTheReader) {
+class BrokenLookups : public testing::TestWithParam<std::tuple<int, Writing>> {};
+
+TEST_P(BrokenLookups, AKeyThatMovesBehindTheReader) {
+  const auto [bits, writers] = GetParam();
   using Lookup = std::function<bool(const ConcurrentFilter&, Hash)>;
   const std::array<std::pair<const char*, Lookup>, 3> lookups = {{
       {"may_contain", [](const auto& filter, Hash x) { return filter.may_contain(x); }},
@@ -210,11 +214,12 @@ TEST_P(BrokenProtocol, AKeyThatMovesBehindTheReader) {
     const Lookup& lookup = form.second;
     for (const Fault fault : {Fault::none, Fault::skip_validation, Fault::forget_changes}) {
       SCOPED_TRACE(std::string(form.first) + ", fault " + std::to_string(static_cast<int>(fault)));
-      Construct construct(GetParam());
+      Construct construct(bits);
       const Hash x{construct.x};
       const Hash y{construct.y};
       ConcurrentFilter filter(std::move(*construct.filter));
       EXPECT_TRUE(filter.may_contain(x));
+      if (writers == Writing::many) become_many_writers(filter);
       Stop stop;
       const Hooks hooks(Stop::at_point, fault);
       bool found = false;
@@ -237,6 +242,9 @@ TEST_P(BrokenProtocol, AKeyThatMovesBehindTheReader) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Widths, BrokenProtocol, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, BrokenLookups,
+                         testing::Combine(testing::Values(8, 12, 16),
+                                          testing::Values(Writing::alone, Writing::many)));
 
 }  // namespace
 }  // namespace nestline::test

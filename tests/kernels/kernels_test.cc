@@ -301,7 +301,7 @@ TYPED_TEST(KernelsTest, StoreWalksAShortestWay) {
         Block in_batch = block;
         EXPECT_EQ(kernels.store(block, place.bucket, fingerprint), static_cast<bool>(way));
         EXPECT_EQ(block.bytes, expected.bytes);
-        EXPECT_EQ(kernels.store_batch(&in_batch, &place, 1), way ? 1u : 0u);
+        EXPECT_EQ(kernels.alone.store_batch(&in_batch, &place, 1), way ? 1u : 0u);
         EXPECT_EQ(in_batch.bytes, expected.bytes);
         ++(way ? walked : refused);
       }
@@ -325,7 +325,7 @@ TYPED_TEST(KernelsTest, StoreBatchStopsAtTheFirstThatHasNoRoom) {
     std::size_t stops = 0;
     for (std::size_t at = 0; at < places.size(); ++stops) {
       const std::size_t stored =
-          kernels.store_batch(blocks.data(), places.data() + at, places.size() - at);
+          kernels.alone.store_batch(blocks.data(), places.data() + at, places.size() - at);
       for (std::size_t i = at; i < at + stored; ++i) {
         EXPECT_TRUE(
             kernels.store(expected[places[i].block], places[i].bucket, places[i].fingerprint));
@@ -334,7 +334,7 @@ TYPED_TEST(KernelsTest, StoreBatchStopsAtTheFirstThatHasNoRoom) {
       at += stored + 1;
     }
     EXPECT_GT(stops, L::kSlots);
-    EXPECT_EQ(kernels.store_batch(blocks.data(), places.data(), 0), 0u);
+    EXPECT_EQ(kernels.alone.store_batch(blocks.data(), places.data(), 0), 0u);
   });
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/table/locking.h"
+#include "lib/place/locking.h"
 #include "nestline/parallel.h"
 #include "tests/file/io_fixture.h"
 #include "tests/parallel/parallel_fixture.h"

@@ -2,7 +2,7 @@
 // the others. And which locks readers take when they lock (locking.h, R4).
 //
 // Linked with nestline_hooked: a call at a hook acts as a writer that disturbs the reader.
-#include "lib/table/locking.h"
+#include "lib/place/locking.h"
 
 #include <gtest/gtest.h>
 

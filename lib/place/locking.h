@@ -1,15 +1,15 @@
-// How readers and writers share blocks: the protocol, and the two lock policies that table.h and
-// spill.h take as a parameter. NoLocks is for the filter of one thread; it compiles everything here
-// to nothing.
+// How readers and writers share blocks: the protocol, and the three lock policies that kernels,
+// table.h and spill.h take as a parameter. NoLocks is for the filter of one thread; it compiles
+// everything here to nothing. OneWriter and BlockLocks are for readers beside one writer and beside
+// many.
 //
 // Each block has a lock bit and a version in its header (layout.h). There is one lock per block.
 //
 // Writers
 //   W1  A thread changes a block only while it holds its lock, so no other thread changes it
 //       meanwhile. Releasing the lock of a changed block advances its version, in the same store. A
-//       block that was held but not changed gets its old header back. Hold's change() and
-//       try_to_change() are the only ways to get a writable block, so Hold knows which blocks
-//       changed.
+//       block that was held but not changed gets its old header back. Hold's change() is the only
+//       way to get a writable block, so Hold knows which blocks changed.
 //   W2  A thread holds at most two locks. It takes the second while holding the first only if the
 //       second is of the higher block, or free at that moment. Otherwise it releases the first,
 //       takes both in order and looks again.
@@ -33,6 +33,13 @@
 //       ensures that, being a read-modify-write; where no key is counted, store_before_load() does.
 //       Otherwise this writer's next lookup might see another block's past, and that block's writer
 //       the past of this one.
+//   W8  While one thread alone has written (Writers), nobody else takes locks or changes
+//       blocks. So it needs a lock only from its first change of a block to the end of the
+//       operation, for the readers, and takes and releases it by plain stores: an atomic exchange
+//       costs as much as all the rest of an insert. What it stored may still be under way to the
+//       other threads when it returns, but its next lookup waits for that, so W7 holds for the
+//       calls of filters. Another thread that wants to write makes it wait, declares that there are
+//       many writers, and lets it go on (concurrent_state.h). There are many from then on.
 //
 // Readers
 //   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the
@@ -43,7 +50,9 @@
 //       unchanged after all of them have been read.
 //   R4  After kReadTries a reader takes locks, as a writer does, but only of the blocks that it
 //       looks at: home, and the alternate as in R1. It changes nothing, so other readers must look
-//       again only if they look while it holds the lock.
+//       again only if they look while it holds the lock. Where there is one writer, who does not
+//       expect others to lock, the reader asks it to (Writers) and tries on: either that writer
+//       comes to its next change and from then on locks as many do, or it changes nothing more.
 //
 // Why a block that was held but not changed may get its old header back (W1). A reader finds a
 // block unlocked with header h, reads it, and finds it unlocked with h again. A writer that changed
@@ -74,10 +83,11 @@
 // one lock of a lower block. So along any chain of waiting threads the block numbers rise, and no
 // chain ends where it began. Lock holders wait for nothing else: they neither allocate nor wait for
 // readers.
-#ifndef NESTLINE_LIB_TABLE_LOCKING_H_
-#define NESTLINE_LIB_TABLE_LOCKING_H_
+#ifndef NESTLINE_LIB_PLACE_LOCKING_H_
+#define NESTLINE_LIB_PLACE_LOCKING_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <thread>
@@ -110,10 +120,6 @@ struct NoLocks {
     bool add(std::uint64_t) { return true; }
     [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
     Block& change(std::uint64_t block) { return changeable(blocks_, block); }
-    template <typename Work>
-    bool try_to_change(std::uint64_t block, Work&& work) {
-      return work(change(block));
-    }
 
    private:
     const Block* blocks_;
@@ -132,6 +138,51 @@ struct NoLocks {
 
   // A block for a search whose result is checked later.
   static const Block& copy_of(const Block& block, Block&) { return block; }
+
+  // Whether a reader that keeps finding changes may take locks (R4), and how.
+  using ReaderHold = Hold;
+  [[nodiscard]] bool readers_may_lock() const { return false; }
+};
+
+// Whether one thread writes without atomic exchanges (W8), or many do with them.
+class Writers {
+ public:
+  // A thread, by a number that is its own for ever, and even and not 0.
+  using Thread = std::uint64_t;
+  enum class Turn : std::uint8_t { alone, as_one_of_many, refused, wait };
+
+  [[nodiscard]] bool has_alone(Thread thread) const {
+    return word_.load(std::memory_order_relaxed) == thread;
+  }
+  // How this thread may write, until its section ends (concurrent_state.h): called inside it, when
+  // no writer has to wait.
+  Turn turn(Thread thread) {
+    if (has_alone(thread)) return Turn::alone;
+    std::uint64_t now = word_.load(std::memory_order_relaxed);
+    if (now == kMany) return Turn::as_one_of_many;
+    if (now == (thread | kAsked)) {
+      share();
+      return Turn::as_one_of_many;
+    }
+    if (now == kNobody && word_.compare_exchange_strong(now, thread)) return Turn::alone;
+    return Turn::refused;
+  }
+  // There are many writers now. Called by the only writer between two changes, or while all writers
+  // have to wait. Release: who sees it also sees the last header that a plain store has unlocked.
+  void share() { word_.store(kMany, std::memory_order_release); }
+
+  [[nodiscard]] bool are_many() const { return word_.load(std::memory_order_acquire) == kMany; }
+  // A reader's request to the one writer.
+  void ask_to_share() {
+    std::uint64_t now = word_.load(std::memory_order_relaxed);
+    if (now != kNobody && now != kMany) word_.compare_exchange_strong(now, now | kAsked);
+  }
+
+ private:
+  static constexpr std::uint64_t kNobody = 0;
+  static constexpr std::uint64_t kAsked = 1;
+  static constexpr std::uint64_t kMany = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> word_{kNobody};  // or the one writer, and whether it has been asked
 };
 
 // Waits a little longer each time: first busily, then by letting other threads run.
@@ -158,17 +209,24 @@ class Backoff {
   std::uint32_t spins_ = 1;
 };
 
-// Any number of threads.
-struct BlockLocks {
-  static constexpr bool kAlone = false;
-  static constexpr std::uint32_t kMostTries = 16;
+// Any number of readers, beside one writer (W8) or many.
+template <bool kOneWriter>
+struct SharedBlocks {
+  static constexpr bool kAlone = kOneWriter;
+  static constexpr std::uint32_t kMostTries = kOneWriter ? NoLocks::kMostTries : 16;
   static constexpr std::uint32_t kReadTries = 16;
 
   static bool try_lock(Block& block) {
     const std::uint32_t old = load_relaxed(block.header_word());
     const std::uint32_t header = Block::to_header(old);
+    const std::uint32_t locked = Block::to_header(header | kHeaderLock);
+    if constexpr (kOneWriter) {
+      // Stores to the block are releases, so no other thread sees them before this one.
+      store_release(block.header_word(), locked);
+      return true;
+    }
     if ((header & kHeaderLock) != 0) return false;
-    return exchange_acquire(block.header_word(), old, Block::to_header(header | kHeaderLock));
+    return exchange_acquire(block.header_word(), old, locked);
   }
   static void lock(Block& block) {
     for (Backoff backoff; !try_lock(block);) backoff.pause();
@@ -185,21 +243,24 @@ struct BlockLocks {
     store_release(block.header_word(), Block::to_header(header & kHeaderMark));
   }
 
+  // With one writer a block is locked only when it is about to change: until then nobody else could
+  // change it either. (And to read it in vectors right after storing its header would mean to wait
+  // for that store.)
   class Hold {
    public:
     Hold(const Block* blocks, std::uint64_t first)
         : blocks_(blocks), first_(first), second_(first) {
-      lock(changeable(blocks_, first_));
+      if constexpr (!kOneWriter) lock(changeable(blocks_, first_));
       NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
     Hold(const Block* blocks, std::uint64_t one, std::uint64_t other)
         : blocks_(blocks), first_(one), second_(other) {
-      lock_both();
+      if constexpr (!kOneWriter) lock_both();
       NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
     ~Hold() {
-      unlock(changeable(blocks_, first_), first_step_);
-      if (second_ != first_) unlock(changeable(blocks_, second_), second_step_);
+      release(first_, first_changed_);
+      if (second_ != first_) release(second_, second_changed_);
     }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
@@ -213,12 +274,13 @@ struct BlockLocks {
     bool add(std::uint64_t other) {
       if (holds(other)) return true;
       second_ = other;
+      if constexpr (kOneWriter) return true;
       if (second_ > first_) {
         lock(changeable(blocks_, second_));
         return true;
       }
       if (try_lock(changeable(blocks_, second_))) return true;
-      unlock(changeable(blocks_, first_), std::exchange(first_step_, 0));
+      release(first_, std::exchange(first_changed_, false));
       lock_both();
       return false;
     }
@@ -227,17 +289,10 @@ struct BlockLocks {
     [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
     // The same, to be changed.
     Block& change(std::uint64_t block) {
-      if (!NESTLINE_FORGET_CHANGES) {
-        (block == first_ ? first_step_ : second_step_) = kHeaderVersion;
-      }
+      bool& changed = block == first_ ? first_changed_ : second_changed_;
+      if (kOneWriter && !changed) lock(changeable(blocks_, block));
+      changed = true;
       return changeable(blocks_, block);
-    }
-    // The same for work(block), which returns whether it has changed the block.
-    template <typename Work>
-    bool try_to_change(std::uint64_t block, Work&& work) {
-      const bool changed = work(changeable(blocks_, block));
-      if (changed) change(block);
-      return changed;
     }
 
    private:
@@ -247,12 +302,17 @@ struct BlockLocks {
       lock(changeable(blocks_, first_));
       if (second_ != first_) lock(changeable(blocks_, second_));
     }
+    void release(std::uint64_t block, bool changed) {
+      if (kOneWriter && !changed) return;
+      const bool forget = NESTLINE_FORGET_CHANGES;
+      unlock(changeable(blocks_, block), changed && !forget ? kHeaderVersion : 0);
+    }
 
     const Block* blocks_;
     std::uint64_t first_;
     std::uint64_t second_;  // equal to first_: only one is held
-    std::uint32_t first_step_ = 0;
-    std::uint32_t second_step_ = 0;
+    bool first_changed_ = false;
+    bool second_changed_ = false;
   };
 
   // Copies of up to two blocks; blocks that `hold` holds are not copied. valid() says whether they
@@ -290,6 +350,7 @@ struct BlockLocks {
 
   // A copy of the block as it stood at one instant, unless writers keep it busy.
   static const Block& copy_of(const Block& block, Block& copy) {
+    if constexpr (kOneWriter) return block;
     Backoff backoff;
     for (std::uint32_t tries = 0; tries < kReadTries; ++tries) {
       const std::uint32_t before = block.header();
@@ -299,6 +360,24 @@ struct BlockLocks {
     }
     return copy;
   }
+};
+
+// Many writers. Readers may lock.
+struct BlockLocks : SharedBlocks<false> {
+  using ReaderHold = Hold;
+  [[nodiscard]] bool readers_may_lock() const { return true; }
+};
+
+// One writer. Its readers give the filter's `writers`, itself nothing.
+struct OneWriter : SharedBlocks<true> {
+  using ReaderHold = BlockLocks::Hold;
+  explicit OneWriter(Writers* all = nullptr) : writers(all) {}
+  [[nodiscard]] bool readers_may_lock() const {
+    if (writers == nullptr) return false;
+    writers->ask_to_share();
+    return writers->are_many();
+  }
+  Writers* writers = nullptr;
 };
 
 // Blocks for a reader that locks each one it looks at (R4). valid() says whether it held them all
@@ -320,4 +399,4 @@ class HeldView {
 
 }  // namespace nestline
 
-#endif  // NESTLINE_LIB_TABLE_LOCKING_H_
+#endif  // NESTLINE_LIB_PLACE_LOCKING_H_
