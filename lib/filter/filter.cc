@@ -41,8 +41,17 @@ Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
   return inserted;
 }
 
-Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
+[[gnu::noinline]] Inserted insert_further(std::unique_ptr<State>& state, std::uint64_t hash) {
   return add_key(state, [&](const State& table) { return insert_in<NoLocks>(table, hash); });
+}
+
+Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
+  Place home;
+  if (!state->is_due_to_grow() && insert_first<NoLocks>(*state, hash, home)) [[likely]] {
+    ++state->size;
+    return {Outcome::stored};
+  }
+  return insert_further(state, hash);
 }
 
 Inserted insert_unique_hash(std::unique_ptr<State>& state, std::uint64_t hash) {

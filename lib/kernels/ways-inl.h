@@ -443,13 +443,31 @@ HWY_INLINE bool store_at(const Block* blocks, const Place& home) {
   return true;
 }
 
+// The rest of store_first, apart from it: the first look needs few registers and no stack.
+template <class L, class Locks>
+HWY_NOINLINE bool store_by_way(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
+                               Place& home) noexcept {
+  const Place place = home_of<L>(geometry, hash);
+  if (store_at<L, Locks>(blocks, place)) return true;
+  home = place;
+  return false;
+}
+
 template <class L, class Locks>
 bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
                  Place& home) noexcept {
-  const Place place = home_of<L>(geometry, hash);
-  if (HWY_LIKELY((store_at<L, Locks>(blocks, place)))) return true;
-  home = place;
-  return false;
+  {
+    const Place place = home_of<L>(geometry, hash);
+    typename Locks::Hold hold(blocks, place.block);
+    BlockCopy copy;
+    const Block& now = readable_block(hold.at(place.block), copy);
+    const std::uint64_t free = match_first_bytes<L>(now, 0) & place.bucket;
+    if (HWY_LIKELY(free != 0)) {
+      L::set(hold.change(place.block), first_slot(free), place.fingerprint);
+      return true;
+    }
+  }
+  return store_by_way<L, Locks>(blocks, geometry, hash, home);
 }
 
 template <class L, class Locks>
@@ -460,11 +478,17 @@ std::size_t store_batch(const Block* blocks, const Place* places, std::size_t co
   return count;
 }
 
+template <class L>
+HWY_NOINLINE bool not_at_home(const Geometry& geometry, std::uint64_t hash, Place& home) noexcept {
+  home = home_of<L>(geometry, hash);
+  return false;
+}
+
 template <class L, class Locks>
 bool erase_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
                  Place& home) noexcept {
-  const Place place = home_of<L>(geometry, hash);
   {
+    const Place place = home_of<L>(geometry, hash);
     typename Locks::Hold hold(blocks, place.block);
     const std::uint64_t copies =
         match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
@@ -473,8 +497,7 @@ bool erase_first(const Block* blocks, const Geometry& geometry, std::uint64_t ha
       return true;
     }
   }
-  home = place;
-  return false;
+  return not_at_home<L>(geometry, hash, home);
 }
 
 }  // namespace HWY_NAMESPACE
