@@ -298,43 +298,13 @@ TYPED_TEST(KernelsTest, StoreWalksAShortestWay) {
           EXPECT_EQ(L::get(expected, way.step(0)), fingerprint);
           EXPECT_FALSE(is_open<L>(expected, way));
         }
-        Block in_batch = block;
-        EXPECT_EQ(kernels.store(block, place.bucket, fingerprint), static_cast<bool>(way));
+        EXPECT_EQ(kernels.alone.store_batch(&block, &place, 1), way ? 1u : 0u);
         EXPECT_EQ(block.bytes, expected.bytes);
-        EXPECT_EQ(kernels.alone.store_batch(&in_batch, &place, 1), way ? 1u : 0u);
-        EXPECT_EQ(in_batch.bytes, expected.bytes);
         ++(way ? walked : refused);
       }
     }
     EXPECT_GT(walked, 1000);
     EXPECT_GT(refused, 1000);
-  });
-}
-
-// A batch stores up to the first place without room, and leaves the rest alone.
-TYPED_TEST(KernelsTest, StoreBatchStopsAtTheFirstThatHasNoRoom) {
-  using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
-    std::mt19937_64 random(8);
-    constexpr Geometry kGeometry{3, 0};
-    std::vector<Block> blocks(3);
-    std::vector<Block> expected(3);
-    std::vector<Place> places(5 * L::kSlots);
-    for (Place& place : places) place = home_of<L>(kGeometry, random());
-    std::size_t stops = 0;
-    for (std::size_t at = 0; at < places.size(); ++stops) {
-      const std::size_t stored =
-          kernels.alone.store_batch(blocks.data(), places.data() + at, places.size() - at);
-      for (std::size_t i = at; i < at + stored; ++i) {
-        EXPECT_TRUE(
-            kernels.store(expected[places[i].block], places[i].bucket, places[i].fingerprint));
-      }
-      for (std::size_t b = 0; b < 3; ++b) EXPECT_EQ(blocks[b].bytes, expected[b].bytes);
-      at += stored + 1;
-    }
-    EXPECT_GT(stops, L::kSlots);
-    EXPECT_EQ(kernels.alone.store_batch(blocks.data(), places.data(), 0), 0u);
   });
 }
 
