@@ -15,7 +15,8 @@
 //       So are bytes: free them with nestline_free_bytes. No function keeps what you pass to it.
 //   C2  Threads. Any number of threads may make any calls on one filter at the same time, except
 //       nestline_free, which must be the last one. Each call on one key takes effect at one
-//       instant. A lookup takes no lock unless changes overtake it again and again.
+//       instant; concurrent_filter.h says when other threads see it. A lookup takes no lock unless
+//       changes overtake it again and again.
 //   C3  Errors. A function that can fail has `error` as its last argument. It sets *error to NULL
 //       when it did what was asked, and otherwise to a sentence in English. `error` may be NULL.
 //       The returned value shows a failure as well; each function says how.

@@ -84,7 +84,7 @@ class Section {
   NESTLINE_INLINE explicit Section(bool quick) noexcept {
     struct urcu_bp_reader* const reader = quick ? URCU_TLS(urcu_bp_reader) : nullptr;
     if (reader != nullptr && !is_inside(CMM_LOAD_SHARED(reader->ctr))) [[likely]] {
-      _CMM_STORE_SHARED(reader->ctr, urcu_bp_gp.ctr);
+      _CMM_STORE_SHARED(reader->ctr, CMM_LOAD_SHARED(urcu_bp_gp.ctr));
       cmm_barrier();
       reader_ = reader;
     } else {
