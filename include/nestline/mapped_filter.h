@@ -78,6 +78,10 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
     return key.visit([this](auto one) { return may_contain_one(one); });
   }
 
+  /// As Filter's. A block in a page that this process has not used yet is not fetched: this neither
+  /// waits for the disk nor checks a section.
+  using Filter::prepare;
+
   [[nodiscard]] unsigned count(Key key) const noexcept {
     return key.visit([this](auto one) { return count_one(one); });
   }

@@ -34,9 +34,7 @@ std::uint64_t change_batch(nestline_filter* filter, const Keys& keys, std::uint8
     check_keys(keys);
     std::uint64_t total = 0;
     keys.for_each_part([&](std::size_t first, const KeySpan& part) {
-      total += change(
-          one, part,
-          done == nullptr ? std::span<std::uint8_t>() : std::span(done + first, part.size()));
+      total += change(one, part, optional_part(done, first, part.size()));
     });
     return total;
   });
@@ -169,9 +167,6 @@ bool count_batch(const nestline_filter* filter, const Keys& keys, std::uint8_t* 
                        return std::uint64_t{0};
                      }) != NESTLINE_NO_COUNT;
 }
-
-using Integers = WordKeys<std::uint64_t>;
-using Hashes = WordKeys<Hash>;
 
 }  // namespace
 }  // namespace nestline::c

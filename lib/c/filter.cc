@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/c/handle.h"
+#include "lib/c/key_arrays.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
 #include "nestline/nestline.h"
@@ -68,6 +69,19 @@ Options options_of(const nestline_options* given) {
   return options;
 }
 
+// A handle of a filter of all the keys.
+template <class Keys>
+nestline_filter* build(const nestline_options* options, const Keys& keys, std::uint8_t* stored,
+                       const char** error) {
+  return make_handle(error, [&] {
+    const Options given = options_of(options);
+    keys.check_arrays();
+    return keys.with_all([&](const KeySpan& all) {
+      return ConcurrentFilter(Filter::build(given, all, optional_part(stored, 0, all.size())));
+    });
+  });
+}
+
 std::filesystem::path path_of(const char* path) {
   require(path != nullptr, "the path is NULL");
   return path;
@@ -96,6 +110,20 @@ bool nestline_register_thread(const char** error) {
 
 nestline_filter* nestline_create(const nestline_options* options, const char** error) {
   return make_handle(error, [&] { return nestline::ConcurrentFilter(options_of(options)); });
+}
+
+nestline_filter* nestline_build_bytes(const nestline_options* options, const void* const* keys,
+                                      const size_t* sizes, size_t count, uint8_t* stored,
+                                      const char** error) {
+  return build(options, BytesKeys(keys, sizes, count), stored, error);
+}
+nestline_filter* nestline_build_u64(const nestline_options* options, const uint64_t* keys,
+                                    size_t count, uint8_t* stored, const char** error) {
+  return build(options, Integers(keys, count), stored, error);
+}
+nestline_filter* nestline_build_hash(const nestline_options* options, const uint64_t* hashes,
+                                     size_t count, uint8_t* stored, const char** error) {
+  return build(options, Hashes(hashes, count), stored, error);
 }
 
 nestline_filter* nestline_copy(const nestline_filter* filter, const char** error) {

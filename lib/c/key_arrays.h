@@ -1,12 +1,14 @@
 // The keys of a C batch as KeySpans. Arrays of integers and hashes are used where they lie. Arrays
-// of pointers and sizes are turned into strings on the stack, part by part, so that nothing here
-// allocates.
+// of pointers and sizes are turned into strings on the stack, part by part, so that no batch
+// allocates. Only a build, which needs all keys at once, takes memory for all strings.
 //
 // Each kind of array has
 //
 //   check_arrays(), check_key(i)  Refusal unless the arrays are there, unless key i can be read
 //   for_each_part(visit)          calls visit(first, keys) for parts of the keys in order, `first`
 //                                 being the position of keys[0]; a part has kPart keys or is last
+//   with_all(visit)               visit(keys) for all keys at once, which it checks; std::bad_alloc
+//                                 without memory for the strings
 #ifndef NESTLINE_LIB_C_KEY_ARRAYS_H_
 #define NESTLINE_LIB_C_KEY_ARRAYS_H_
 
@@ -14,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -34,6 +37,13 @@ void require_array(const Element* array, std::size_t count, const char* sentence
           "the number of keys is more than memory can hold");
 }
 
+// Where what became of `count` keys from `first` on is to be written. Empty if the caller, who gave
+// `done`, does not want it.
+inline std::span<std::uint8_t> optional_part(std::uint8_t* done, std::size_t first,
+                                             std::size_t count) {
+  return done == nullptr ? std::span<std::uint8_t>() : std::span(done + first, count);
+}
+
 // Keys of 64 bits: std::uint64_t or Hash.
 template <typename Key>
 class WordKeys {
@@ -50,6 +60,10 @@ class WordKeys {
   void for_each_part(Visit&& visit) const {
     visit(std::size_t{0}, all());
   }
+  template <typename Visit>
+  auto with_all(Visit&& visit) const {
+    return visit(all());
+  }
 
   // A Hash is a struct of one std::uint64_t.
   [[nodiscard]] KeySpan all() const {
@@ -60,6 +74,9 @@ class WordKeys {
   const std::uint64_t* keys_;
   std::size_t count_;
 };
+
+using Integers = WordKeys<std::uint64_t>;
+using Hashes = WordKeys<Hash>;
 
 // Pointers and sizes.
 class BytesKeys {
@@ -84,6 +101,12 @@ class BytesKeys {
   void for_each_chosen(std::span<const std::uint32_t> selection, Visit&& visit) const {
     gather(
         selection.size(), [&](std::size_t i) { return selection[i]; }, visit);
+  }
+  template <typename Visit>
+  auto with_all(Visit&& visit) const {
+    const auto keys = std::make_unique<std::string_view[]>(count_);
+    for (std::size_t i = 0; i < count_; ++i) keys[i] = bytes_key(keys_[i], sizes_[i]);
+    return visit(KeySpan(std::span<const std::string_view>(keys.get(), count_)));
   }
 
  private:

@@ -35,6 +35,13 @@ bool may_contain(const nestline_filter* filter, const char** error, MakeKey&& ke
 }
 
 template <typename MakeKey>
+std::uint64_t prepare(const nestline_filter* filter, const char** error, MakeKey&& key) {
+  return guarded<std::uint64_t>(error, 0, [&] {
+    return with_filter(filter, [&](const auto& one) { return one.prepare(key()).value; });
+  });
+}
+
+template <typename MakeKey>
 std::uint64_t count(const nestline_filter* filter, const char** error, MakeKey&& key) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     return with_filter(filter, [&](const auto& one) { return one.count(key()); });
@@ -106,6 +113,17 @@ bool nestline_may_contain_u64(const nestline_filter* filter, uint64_t key, const
 }
 bool nestline_may_contain_hash(const nestline_filter* filter, uint64_t hash, const char** error) {
   return may_contain(filter, error, [&] { return Hash{hash}; });
+}
+
+uint64_t nestline_prepare_bytes(const nestline_filter* filter, const void* key, size_t size,
+                                const char** error) {
+  return prepare(filter, error, [&] { return bytes_key(key, size); });
+}
+uint64_t nestline_prepare_u64(const nestline_filter* filter, uint64_t key, const char** error) {
+  return prepare(filter, error, [&] { return key; });
+}
+uint64_t nestline_prepare_hash(const nestline_filter* filter, uint64_t hash, const char** error) {
+  return prepare(filter, error, [&] { return Hash{hash}; });
 }
 
 uint64_t nestline_count_bytes(const nestline_filter* filter, const void* key, size_t size,

@@ -84,6 +84,7 @@ static void test_mapped(const nestline_filter* filter, nestline_filter* mapped) 
   CHECK(nestline_expected_fpr(mapped) > 0 && nestline_expected_fpr(mapped) < 0.02);
   CHECK(nestline_memory_bytes(mapped) > nestline_memory_bytes(filter));
   WORKS(nestline_count_u64(mapped, 3, error) >= 1 && nestline_may_contain_u64(mapped, 3, error));
+  WORKS(nestline_prepare_u64(mapped, 3, error) == nestline_hash_u64(3, 0));
   WORKS(nestline_may_contain_bits_u64(mapped, keys, 64, bitmap, error) == 64);
   WORKS(nestline_select_u64(mapped, keys, 1, positions, error) == 1);
   WORKS(nestline_select_from_u64(mapped, keys, kKeys, positions, 1, positions, error) == 1);

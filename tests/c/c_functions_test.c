@@ -126,6 +126,10 @@ static void test_one_key(void) {
   WORKS(nestline_may_contain_hash(filter, hash, error));
   WORKS(nestline_may_contain_hash(filter, nestline_hash_u64(1, 5), error));
   WORKS(!nestline_may_contain_hash(filter, nestline_hash_u64(1, 6), error));
+  WORKS(nestline_prepare_bytes(filter, "ab", 2, error) == hash);
+  WORKS(nestline_prepare_bytes(filter, NULL, 0, error) == nestline_hash_bytes("", 0, 5, NULL));
+  WORKS(nestline_prepare_u64(filter, 1, error) == nestline_hash_u64(1, 5));
+  WORKS(nestline_prepare_hash(filter, hash, error) == hash);
   WORKS(nestline_insert_hash(filter, hash, error));
   WORKS(nestline_count_bytes(filter, "ab", 2, error) == 2);
   WORKS(nestline_count_u64(filter, 1, error) == 1 && nestline_count_u64(filter, 2, error) == 0);
@@ -168,6 +172,7 @@ static void test_one_key(void) {
   FAILS(!nestline_insert_bytes(filter, "x", SIZE_MAX, error), "more than memory");
   FAILS(!nestline_insert_unique_bytes(filter, NULL, 1, error), "a key is NULL");
   FAILS(nestline_may_contain_bytes(filter, NULL, 1, error), "a key is NULL");
+  FAILS(nestline_prepare_bytes(filter, NULL, 1, error) == 0, "a key is NULL");
   FAILS(nestline_count_bytes(filter, NULL, 1, error) == NESTLINE_NO_COUNT, "a key is NULL");
   FAILS(!nestline_erase_bytes(filter, NULL, 1, error), "a key is NULL");
   FAILS(nestline_hash_bytes(NULL, 1, 0, error) == 0, "a key is NULL");
@@ -194,6 +199,8 @@ static void test_null_filter(void) {
   FAILS(!nestline_update_u64(NULL, 1, 2, error), "the filter is NULL");
   FAILS(nestline_may_contain_u64(NULL, 1, error), "the filter is NULL");
   FAILS(nestline_may_contain_hash(NULL, 1, error), "the filter is NULL");
+  FAILS(nestline_prepare_u64(NULL, 1, error) == 0, "the filter is NULL");
+  FAILS(nestline_prepare_hash(NULL, 1, error) == 0, "the filter is NULL");
   FAILS(nestline_count_u64(NULL, 1, error) == NESTLINE_NO_COUNT, "the filter is NULL");
   FAILS(!nestline_erase_u64(NULL, 1, error), "the filter is NULL");
   FAILS(nestline_insert_batch_u64(NULL, numbers, 1, NULL, error) == NESTLINE_NO_COUNT,
@@ -285,6 +292,79 @@ static void test_batches(void) {
   nestline_free(filter);
 }
 
+// The same for nestline_build.
+#define BUILD_OF(kind, ...)                                                                        \
+  memset(bytes, 7, sizeof bytes);                                                                  \
+  WORKS((filter = nestline_build_##kind(&options, __VA_ARGS__, kKeys, bytes, error)) != NULL);     \
+  CHECK(nestline_size(filter) == kKeys && nestline_seed(filter) == 5);                             \
+  CHECK(nestline_bits(filter) == 16 && !nestline_is_mapped(filter));                               \
+  CHECK(bytes[0] == 1 && bytes[kKeys - 1] == 1);                                                   \
+  CHECK(nestline_may_contain_batch_##kind(filter, __VA_ARGS__, kKeys, bytes, NULL) == kKeys);      \
+  CHECK(nestline_erase_batch_##kind(filter, __VA_ARGS__, kKeys, NULL, NULL) == kKeys);             \
+  nestline_free(filter);                                                                           \
+  WORKS((filter = nestline_build_##kind(&options, __VA_ARGS__, 9, NULL, error)) != NULL);          \
+  CHECK(nestline_size(filter) == 9);                                                               \
+  nestline_free(filter);                                                                           \
+  FAILS(nestline_build_##kind(NULL, __VA_ARGS__, 1, NULL, error) == NULL, "the options are NULL"); \
+  FAILS(nestline_build_##kind(&options, __VA_ARGS__, SIZE_MAX, NULL, error) == NULL,               \
+        "more than memory can hold");                                                              \
+  /* Too many keys: an error, or an answer in `stored`. */                                         \
+  options.capacity = 100;                                                                          \
+  FAILS(nestline_build_##kind(&options, __VA_ARGS__, kKeys, NULL, error) == NULL,                  \
+        "no room for all of the 3000 keys");                                                       \
+  WORKS((filter = nestline_build_##kind(&options, __VA_ARGS__, kKeys, bytes, error)) != NULL);     \
+  CHECK(nestline_size(filter) >= 100 && nestline_size(filter) < kKeys);                            \
+  CHECK(ones(bytes) == nestline_size(filter));                                                     \
+  nestline_free(filter);                                                                           \
+  options.capacity = kKeys
+
+static size_t ones(const uint8_t* of) {
+  size_t i, sum = 0;
+  for (i = 0; i < kKeys; ++i) sum += of[i];
+  return sum;
+}
+
+static void test_build(void) {
+  nestline_options options = NESTLINE_OPTIONS_INIT;
+  nestline_filter* filter = NULL;
+  uint64_t copies[12] = {0};
+
+  options.capacity = kKeys;
+  options.bits = 16;
+  options.seed = 5;
+  BUILD_OF(bytes, keys, sizes);
+  BUILD_OF(u64, numbers);
+  BUILD_OF(hash, numbers);
+  WORKS((filter = nestline_build_bytes(&options, NULL, NULL, 0, NULL, error)) != NULL);
+  CHECK(nestline_size(filter) == 0);
+  // It can be changed.
+  WORKS(nestline_insert_u64(filter, 1, error) && nestline_may_contain_u64(filter, 1, error));
+  nestline_free(filter);
+  WORKS((filter = nestline_build_u64(&options, NULL, 0, bytes, error)) != NULL);
+  nestline_free(filter);
+  // Copies beyond the most are no error.
+  WORKS((filter = nestline_build_u64(&options, copies, 12, NULL, error)) != NULL);
+  CHECK(nestline_size(filter) == 10 && nestline_count_u64(filter, 0, NULL) == 10);
+  nestline_free(filter);
+
+  FAILS(nestline_build_u64(&options, NULL, 1, NULL, error) == NULL, "the array of keys is NULL");
+  FAILS(nestline_build_hash(&options, NULL, 1, NULL, error) == NULL, "the array of keys is NULL");
+  FAILS(nestline_build_bytes(&options, NULL, sizes, 1, NULL, error) == NULL,
+        "the array of keys is NULL");
+  FAILS(nestline_build_bytes(&options, keys, NULL, 1, NULL, error) == NULL,
+        "the array of sizes is NULL");
+  // The strings of so many keys are more than memory can hold, their pointers are not.
+  FAILS(
+      nestline_build_bytes(&options, keys, sizes, PTRDIFF_MAX / sizeof(void*), NULL, error) == NULL,
+      "there is not enough memory");
+  keys[kKeys - 1] = NULL;
+  FAILS(nestline_build_bytes(&options, keys, sizes, kKeys, NULL, error) == NULL, "a key is NULL");
+  keys[kKeys - 1] = texts[kKeys - 1];
+  options.bits = 9;
+  FAILS(nestline_build_u64(&options, numbers, kKeys, NULL, error) == NULL,
+        "bits must be 8, 12 or 16");
+}
+
 static void test_whole(void) {
   nestline_filter* filter = create(kKeys, 8);
   nestline_filter* other = NULL;
@@ -335,6 +415,7 @@ int main(void) {
   test_one_key();
   test_null_filter();
   test_batches();
+  test_build();
   test_whole();
   return summary();
 }

@@ -74,18 +74,33 @@ auto of_kind(Bytes bytes, Word integer, Word hash) {
 }
 #define OF_KIND(name) of_kind<Key>(name##_bytes, name##_u64, name##_hash)
 
+nestline_options c_options(const Options& options) {
+  nestline_options given = NESTLINE_OPTIONS_INIT;
+  given.capacity = options.capacity;
+  given.fpr = options.fpr;
+  given.bits = options.bits;
+  given.max_capacity = options.max_capacity;
+  given.seed = options.seed;
+  if (options.load != 0.95) given.load = options.load;  // 0 is the default
+  return given;
+}
+
+void expect_bytes(const std::vector<std::byte>& expected, const nestline_filter* filter) {
+  const char* error = nullptr;
+  std::size_t size = 0;
+  void* const bytes = nestline_to_bytes(filter, &size, &error);
+  ASSERT_NE(bytes, nullptr) << error;
+  const bool same = expected.size() == size && std::memcmp(expected.data(), bytes, size) == 0;
+  nestline_free_bytes(bytes);
+  ASSERT_TRUE(same);
+}
+
 template <typename Key>
 class Twins {
  public:
   Twins(const Options& options, std::span<const Key> keys, std::uint64_t seed)
       : filter_(options), keys_(keys), random_(seed) {
-    nestline_options given = NESTLINE_OPTIONS_INIT;
-    given.capacity = options.capacity;
-    given.fpr = options.fpr;
-    given.bits = options.bits;
-    given.max_capacity = options.max_capacity;
-    given.seed = options.seed;
-    if (options.load != 0.95) given.load = options.load;  // 0 is the default
+    const nestline_options given = c_options(options);
     twin_ = nestline_create(&given, &error_);
     EXPECT_NE(twin_, nullptr) << error_;
   }
@@ -108,6 +123,10 @@ class Twins {
       ASSERT_EQ(filter_.erase(key), call(OF_KIND(nestline_erase), arguments(key)));
       ASSERT_EQ(error_, nullptr);
     } else {
+      const Hash hash = filter_.prepare(key);
+      ASSERT_EQ(hash.value, call(OF_KIND(nestline_prepare), arguments(key)));
+      ASSERT_EQ(error_, nullptr);
+      ASSERT_EQ(filter_.may_contain(hash), call(nestline_may_contain_hash, arguments(hash)));
       ASSERT_EQ(filter_.may_contain(key), call(OF_KIND(nestline_may_contain), arguments(key)));
       ASSERT_EQ(filter_.count(key), call(OF_KIND(nestline_count), arguments(key)));
       ASSERT_EQ(error_, nullptr);
@@ -207,13 +226,7 @@ class Twins {
     ASSERT_EQ(filter_.seed(), nestline_seed(twin_));
     ASSERT_EQ(filter_.slots(), nestline_slots(twin_));
     ASSERT_EQ(filter_.memory_bytes(), nestline_memory_bytes(twin_));
-    std::size_t size = 0;
-    void* const bytes = nestline_to_bytes(twin_, &size, &error_);
-    ASSERT_NE(bytes, nullptr) << error_;
-    const std::vector<std::byte> expected = to_bytes(filter_.snapshot());
-    const bool same = expected.size() == size && std::memcmp(expected.data(), bytes, size) == 0;
-    nestline_free_bytes(bytes);
-    ASSERT_TRUE(same);
+    expect_bytes(to_bytes(filter_.snapshot()), twin_);
   }
 
  private:
@@ -278,6 +291,51 @@ TYPED_TEST(CTwinOfKind, DoesTheSame) {
       if (round % 8 == 7) twins.clear();
       twins.compare();
       if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+// Fitting, growing, and more than finds room; with copies and without.
+TYPED_TEST(CTwinOfKind, BuildsTheSame) {
+  using Key = TypeParam;
+  const Keys<Key> keys(8000);
+  std::vector<Key> copies;
+  for (const Key& key : keys.first(100)) copies.insert(copies.end(), 15, key);
+  const auto build = OF_KIND(nestline_build);
+  for (const Options& options : {Options{.capacity = 8000, .bits = 8, .seed = 9},
+                                 Options{.capacity = 600, .fpr = 0.01, .max_capacity = 9000},
+                                 Options{.capacity = 1500, .bits = 16, .load = 0.6}}) {
+    for (const std::span<const Key> all :
+         {keys.all(), keys.first(1000), keys.first(0), std::span<const Key>(copies)}) {
+      SCOPED_TRACE(testing::Message() << all.size() << " keys, capacity " << options.capacity);
+      const nestline_options given = c_options(options);
+      const Batch<Key> batch(all);
+      std::vector<std::uint8_t> expected(all.size());
+      std::vector<std::uint8_t> stored(all.size() + 1, 7);
+      const char* error = "not set";
+      const auto build_twin = [&](std::uint8_t* out) {
+        return std::apply(
+            build, std::tuple_cat(std::tuple(&given), batch.arguments_(), std::tuple(out, &error)));
+      };
+      const Filter filter = Filter::build(options, all, expected);
+      nestline_filter* const twin = build_twin(stored.data());
+      ASSERT_NE(twin, nullptr) << error;
+      EXPECT_EQ(error, nullptr);
+      expect_bytes(to_bytes(filter), twin);
+      nestline_free(twin);
+      expected.push_back(7);
+      EXPECT_EQ(expected, stored);
+
+      nestline_filter* const strict = build_twin(nullptr);
+      try {
+        const Filter whole = Filter::build(options, all);
+        ASSERT_NE(strict, nullptr) << error;
+        expect_bytes(to_bytes(whole), strict);
+      } catch (const std::length_error& refused) {
+        EXPECT_EQ(strict, nullptr);
+        EXPECT_STREQ(refused.what(), error);
+      }
+      nestline_free(strict);
     }
   }
 }

@@ -217,6 +217,7 @@ TEST_P(MappedFilterTest, WholeFilesAreAnsweredAlikeInEveryMode) {
     for (std::uint64_t key = 0; key < 2000; ++key) {
       const std::string text = std::to_string(key);
       ASSERT_EQ(mapped.may_contain(key * 100), filter_->may_contain(key * 100));
+      ASSERT_EQ(mapped.prepare(text).value, filter_->prepare(text).value);
       ASSERT_EQ(mapped.count(text), filter_->count(text));
     }
     MappedFilter moved = std::move(mapped);

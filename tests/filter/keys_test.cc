@@ -31,6 +31,7 @@ template <class AnyFilter, typename T>
 concept Asks = requires(const AnyFilter& filter, const T& key) {
   filter.may_contain(key);
   filter.count(key);
+  { filter.prepare(key) } -> std::same_as<Hash>;
 };
 template <class AnyFilter, typename T>
 concept Changes = requires(AnyFilter& filter, const T& key) {
@@ -48,7 +49,8 @@ constexpr bool kRefuses = !requires(AnyFilter & filter, const T& key) {
 &&!requires(AnyFilter & filter, const T& key) { filter.update(key, key); }
 &&!requires(AnyFilter & filter, const T& key) { filter.erase(key); }
 &&!requires(const AnyFilter& filter, const T& key) { filter.may_contain(key); }
-&&!requires(const AnyFilter& filter, const T& key) { filter.count(key); };
+&&!requires(const AnyFilter& filter, const T& key) { filter.count(key); }
+&&!requires(const AnyFilter& filter, const T& key) { filter.prepare(key); };
 
 template <typename... T>
 struct Types {};
