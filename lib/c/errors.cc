@@ -1,24 +1,35 @@
 #include "lib/c/errors.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
+#include <span>
 #include <string_view>
 
 namespace nestline::c {
 namespace {
 
+constexpr const char* kNoMemory = "there is not enough memory";
+
 // A path may have 4096 bytes; the sentence around it is always shorter.
 constexpr std::size_t kMostBytes = 4096 + 1024;
+
+// The thread's buffer; empty if there is no memory for it.
+std::span<char> buffer() noexcept {
+  thread_local std::unique_ptr<char[]> bytes;
+  if (bytes == nullptr) bytes.reset(new (std::nothrow) char[kMostBytes]);
+  return {bytes.get(), bytes == nullptr ? 0 : kMostBytes};
+}
 
 // The thread's copy of `sentence`. If it is too long, its beginning is cut: that is a path, and the
 // reason comes after it.
 const char* keep(const char* sentence) noexcept {
   static constexpr std::string_view kLeftOut = "...";
-  thread_local std::array<char, kMostBytes> kept;
+  const std::span<char> kept = buffer();
+  if (kept.empty()) return kNoMemory;
   const std::size_t size = std::strlen(sentence);
   if (size < kept.size()) {
     std::copy_n(sentence, size + 1, kept.data());
@@ -39,7 +50,7 @@ void set_caught_error(const char** error) noexcept {
   } catch (const Refusal& refusal) {
     *error = refusal.sentence;
   } catch (const std::bad_alloc&) {
-    *error = "there is not enough memory";
+    *error = kNoMemory;
   } catch (const std::exception& exception) {
     *error = keep(exception.what());
   } catch (...) {

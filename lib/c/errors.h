@@ -1,13 +1,17 @@
-// How errors leave C functions: no exception does, and nothing here allocates.
+// How errors leave C functions: no exception does.
 //
 //   guarded(error, failed, work)  is the body of every function that can fail
 //
 // A sentence that is the same each time is a literal. One with details is copied into a buffer of
 // the thread: the caller does not free it, no other thread writes it, and the next one replaces it
-// (C4 in nestline.h). The buffer is plain memory without a destructor, so that using it for the
-// first time in a thread cannot throw. (If a program loads the library with dlopen, glibc allocates
-// the 5 KiB when a thread first uses the buffer, and ends the program if it cannot. The error of
-// missing memory itself is a literal, so it does not use the buffer.)
+// (C4 in nestline.h). The buffer is allocated when a thread first needs it; if that fails, the
+// sentence becomes the one about missing memory, which is a literal. (To free it at its end, the
+// thread registers it with glibc, which ends the program if it lacks the few bytes for that.)
+//
+// The buffer must not be a thread_local array. lib/concurrent has variables that are reached by
+// their offset from the thread (initial-exec), which is possible only if all thread_local variables
+// of the library lie in the space that glibc keeps for libraries that are loaded by dlopen. It is
+// less than 2 KiB for all of them; ctypes could not load the library.
 #ifndef NESTLINE_LIB_C_ERRORS_H_
 #define NESTLINE_LIB_C_ERRORS_H_
 
