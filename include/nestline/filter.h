@@ -115,7 +115,7 @@ class NESTLINE_EXPORT Filter {
   /// 0 for a key that is not stored. Of equal keys, those beyond the most copies (Outcome::copies)
   /// are not stored; may_contain is true for them all the same. size() says how many were stored.
   ///
-  /// Takes a little more than 4 bytes a key and 2 bytes a block beside the filter while it runs.
+  /// Takes about 5.5 bytes a key and 1 byte a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
   /// unless `stored` is given, which then tells; std::invalid_argument, also when `stored` has the
   /// wrong length; std::bad_alloc.

@@ -1,9 +1,10 @@
 // Located keys (kernels.h) sorted by the range of blocks that they belong to, for bulk_build.cc.
 //
-// A counting sort writes the keys of a chunk side by side, those of range 0 first: one run for each
-// range. One thread sorts a chunk, independently of all others. All keys of a range are in its
-// runs, one in each chunk, and in their old order. A sorted key takes 32 bits, its block's number
-// within the range and its pair, since the range says the rest.
+// A chunk of keys is distributed to pages, each of which holds keys of one range; a range has a
+// chain of pages in each chunk, where its keys are in their old order. So no key is counted before
+// it is written, nor read again. One thread distributes a chunk, independently of all others. A
+// key takes 32 bits there, its block's number within the range and its pair, since the range says
+// the rest.
 #ifndef NESTLINE_LIB_FILTER_BLOCK_SORT_H_
 #define NESTLINE_LIB_FILTER_BLOCK_SORT_H_
 
@@ -13,16 +14,29 @@
 #include <span>
 #include <vector>
 
-#include "lib/filter/storage.h"
+#include "lib/filter/scratch_memory.h"
 #include "lib/kernels/kernels.h"
 
 namespace nestline {
 
 class BlockSort {
+  // The pages of a range in a chunk: the first one, and where the next key is to go, from the
+  // chunk's first key on. At the end of a page, and where there is none, a new page is needed.
+  struct Chain {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+  };
+
  public:
+  // Keys of a page. A chain ends in one that is half full on average, so a chunk should have many
+  // pages a range.
+  static constexpr std::size_t kPageKeys = 256;
+
   // For a filter of `blocks` blocks, in ranges of 2^shift blocks.
-  BlockSort(std::uint64_t blocks, std::uint32_t shift)
-      : shift_(shift), ranges_(static_cast<std::size_t>((blocks - 1) >> shift) + 1) {}
+  BlockSort(std::uint64_t blocks, std::uint32_t shift, ScratchMemory& memory)
+      : memory_(memory),
+        shift_(shift),
+        ranges_(static_cast<std::size_t>((blocks - 1) >> shift) + 1) {}
   static constexpr std::uint32_t kMostShift = 12;  // with the 20 bits of a pair: 32 bits
 
   [[nodiscard]] std::size_t ranges() const { return ranges_; }
@@ -34,70 +48,102 @@ class BlockSort {
   };
   [[nodiscard]] BlockInRange block_in_range() const { return {(1u << shift_) - 1}; }
 
-  // Forgets the old keys and makes room for chunks of so many keys each. Throws std::bad_alloc.
+  // Forgets the old keys and makes room for chunks of so many keys each, less than 2^31. Throws
+  // std::bad_alloc.
   void begin(std::span<const std::size_t> chunks) {
-    firsts_.assign(1, 0);
-    for (const std::size_t keys : chunks) firsts_.push_back(firsts_.back() + keys);
-    starts_.resize(chunks.size() * (ranges_ + 1));
-    const std::size_t blocks = firsts_.back() / kKeysABlock + 1;
-    if (storage_.bytes().size() < blocks * kBlockBytes) {
-      storage_ = {};
-      storage_ = Storage::allocate(blocks);
+    first_pages_.assign(1, 0);
+    for (const std::size_t keys : chunks) {
+      first_pages_.push_back(first_pages_.back() + std::min(keys, keys / kPageKeys + ranges_));
     }
-    keys_ = reinterpret_cast<std::uint32_t*>(storage_.bytes().data());
+    const std::size_t pages = first_pages_.back();
+    const std::size_t chains = chunks.size() * ranges_;
+    chains_ = chains_room_.at_least(chains, memory_);
+    std::fill_n(chains_, chains, Chain{});
+    next_ = next_room_.at_least(pages, memory_);
+    keys_ = keys_room_.at_least(pages * kPageKeys, memory_);
   }
 
-  // Sorts a chunk in two steps, the keys being given piece by piece to the first and all at once to
-  // the second. Any thread, each chunk once. `next` is the thread's own. Throws std::bad_alloc.
-  void begin_chunk(std::vector<std::uint32_t>& next) const { next.assign(ranges_ + 1, 0); }
-  void count(std::span<const std::uint64_t> piece, std::vector<std::uint32_t>& next) const {
-    std::uint32_t* const counts = next.data();
-    const std::uint32_t shift = shift_ + 20;  // a copy: the compiler knows that no store changes it
-    for (const std::uint64_t key : piece) ++counts[key >> shift];
-  }
-  void sort_chunk(std::size_t chunk, std::span<const std::uint64_t> keys,
-                  std::vector<std::uint32_t>& next) {
-    std::uint32_t* const at = next.data();
-    std::uint32_t* const starts = &starts_[chunk * (ranges_ + 1)];
-    std::uint32_t sum = 0;
-    for (std::size_t range = 0; range <= ranges_; ++range) {
-      starts[range] = sum;
-      sum += at[range];
-      at[range] = starts[range];
-    }
-    std::uint32_t* const to = keys_ + firsts_[chunk];
-    const std::uint32_t shift = shift_ + 20;
-    for (const std::uint64_t key : keys) to[at[key >> shift]++] = static_cast<std::uint32_t>(key);
-  }
+  // Distributes the keys of one chunk, which are given piece by piece. Any thread, each chunk once.
+  class Chunk {
+   public:
+    Chunk(BlockSort& sort, std::size_t chunk)
+        : shift_(sort.shift_ + 20),
+          keys_(sort.keys_ + sort.first_pages_[chunk] * kPageKeys),
+          next_(sort.next_ + sort.first_pages_[chunk]),
+          chains_(sort.chains_ + chunk * sort.ranges_) {}
 
-  // Calls visit(run) for the runs of a range, in order, to read or to overwrite them. All chunks
-  // must be sorted.
+    void add(std::span<const std::uint64_t> keys) {
+      // Copies: the compiler knows that no store changes them.
+      const std::uint32_t shift = shift_;
+      std::uint32_t* const to = keys_;
+      Chain* const chains = chains_;
+      for (const std::uint64_t key : keys) {
+        Chain& chain = chains[key >> shift];
+        std::uint32_t at = chain.end;
+        if (at % kPageKeys == 0) [[unlikely]]
+          at = next_page(chain);
+        to[at] = static_cast<std::uint32_t>(key);
+        chain.end = at + 1;
+      }
+    }
+
+   private:
+    std::uint32_t next_page(Chain& chain) {
+      if (chain.end == 0) {
+        chain.first = pages_;
+      } else {
+        next_[chain.end / kPageKeys - 1] = pages_;
+      }
+      return pages_++ * static_cast<std::uint32_t>(kPageKeys);
+    }
+
+    std::uint32_t shift_;
+    std::uint32_t* keys_;
+    std::uint32_t* next_;
+    Chain* chains_;
+    std::uint32_t pages_ = 0;
+  };
+
+  // Calls visit(keys) for the pages of a range, in order. All chunks must be distributed.
   template <typename Visit>
-  void for_each_run(std::size_t range, Visit&& visit) const {
-    const std::size_t chunks = firsts_.size() - 1;
+  void for_each_page(std::size_t range, Visit&& visit) const {
+    const std::size_t chunks = first_pages_.size() - 1;
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-      // The runs lie far apart, where the processor does not expect them.
-      if (chunk + 2 < chunks) __builtin_prefetch(run(chunk + 2, range));
-      std::uint32_t* const begin = run(chunk, range);
-      std::uint32_t* const end = run(chunk, range + 1);
-      visit(std::span<std::uint32_t>(begin, end));
+      const Chain& chain = chains_[chunk * ranges_ + range];
+      if (chain.end == 0) continue;
+      const std::uint32_t* const keys = keys_ + first_pages_[chunk] * kPageKeys;
+      const std::uint32_t* const next = next_ + first_pages_[chunk];
+      const std::size_t last = (chain.end - 1) / kPageKeys;
+      for (std::size_t page = chain.first; page != last; page = next[page]) {
+        prefetch(keys + next[page] * kPageKeys);
+        visit(std::span(keys + page * kPageKeys, kPageKeys));
+      }
+      if (chunk + 1 < chunks) {
+        prefetch(keys_ + (first_pages_[chunk + 1] + chains_[(chunk + 1) * ranges_ + range].first) *
+                             kPageKeys);
+      }
+      visit(std::span(keys + last * kPageKeys, chain.end - last * kPageKeys));
     }
   }
 
  private:
-  static constexpr std::size_t kKeysABlock = kBlockBytes / sizeof(std::uint32_t);
-
-  // Where a run begins; the run of range ranges_ is the end of the chunk.
-  [[nodiscard]] std::uint32_t* run(std::size_t chunk, std::size_t range) const {
-    return keys_ + firsts_[chunk] + starts_[chunk * (ranges_ + 1) + range];
+  // The pages lie far apart, where the processor does not expect them.
+  static void prefetch(const std::uint32_t* page) {
+    for (std::size_t i = 0; i < kPageKeys; i += kBlockBytes / sizeof(*page)) {
+      __builtin_prefetch(page + i);
+    }
   }
 
+  ScratchMemory& memory_;
   std::uint32_t shift_;
   std::size_t ranges_;
-  Storage storage_;
+  std::vector<std::size_t> first_pages_;  // of each chunk, and the end
+  ScratchArray<std::uint32_t> keys_room_;
+  ScratchArray<std::uint32_t> next_room_;
+  ScratchArray<Chain> chains_room_;
   std::uint32_t* keys_ = nullptr;
-  std::vector<std::size_t> firsts_;    // the first key of each chunk, and the end
-  std::vector<std::uint32_t> starts_;  // of the runs, in their chunk; ranges_ + 1 a chunk
+  std::uint32_t* next_ = nullptr;  // for each page, from the chunk's first page on
+  Chain* chains_ = nullptr;        // ranges_ for each chunk
 };
 
 }  // namespace nestline

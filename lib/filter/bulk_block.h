@@ -17,110 +17,199 @@
 
 namespace nestline {
 
-// Keys that blocks leave behind, located (kernels.h) where they are to go.
+// Keys that leave, located (kernels.h) in their alternates.
+class LeaverList {
+ public:
+  // Room for as many as there usually are.
+  void use(std::span<std::uint64_t> room) { room_ = room; }
+  void push(std::uint64_t key) {
+    if (size_ < room_.size()) {
+      room_[size_++] = key;
+    } else {
+      more_.push_back(key);
+    }
+  }
+  void clear() {
+    size_ = 0;
+    more_.clear();
+  }
+  [[nodiscard]] std::size_t size() const { return size_ + more_.size(); }
+  // Calls visit(keys) for the parts of the list, in order.
+  template <typename Visit>
+  void for_each_part(Visit&& visit) const {
+    visit(std::span<const std::uint64_t>(room_.first(size_)));
+    visit(std::span<const std::uint64_t>(more_));
+  }
+
+ private:
+  std::span<std::uint64_t> room_;
+  std::size_t size_ = 0;
+  std::vector<std::uint64_t> more_;
+};
+
+// Keys that blocks leave behind, located where they are to go.
 struct LeftBehind {
-  std::vector<std::uint64_t> leavers;  // to their alternates
+  LeaverList leavers;                  // to their alternates
   std::vector<std::uint64_t> rest;     // for Table::insert
   std::vector<std::uint64_t> refused;  // further copies of a key that has the most
 };
-
-// Two bits above a pair, while its block is known otherwise.
-inline constexpr std::uint32_t kHasLeft = 1u << 31;  // is among the leavers
-inline constexpr std::uint32_t kDropped = 1u << 30;  // is with the rest, or refused
 
 template <class L>
 class BulkBlock {
  public:
   // A block whose keys, as last counted, are at most this many takes leavers of others.
   static constexpr std::uint32_t kRoomy = L::kSlots - 1;
-  // With fewer keys a block seldom has too many: only when a slot is in nobody's bucket.
-  static constexpr std::uint32_t kMayBeTooMany = L::kSlots - 3;
 
-  // `counts`: how many keys each block has. `slots` is the thread's own.
+  // `counts`: how many keys each block has. `settling` is the thread's own.
   BulkBlock(const Kernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
-            UnpackedBlock& slots, LeftBehind& left, std::uint64_t block)
+            Settling& settling, LeftBehind& left, std::uint64_t block)
       : kernels_(kernels),
         geometry_(geometry),
         counts_(counts),
-        slots_(slots),
+        settling_(settling),
+        slots_(settling.block),
         left_(left),
         block_(block) {}
 
-  // Marks those of the block's own keys that do not stay: of the lowest classes, as many as there
-  // are more keys than slots that they can be in.
-  void choose_leavers(std::span<std::uint32_t> pairs) {
+  // Gives slots to the block's own keys, in three steps; the second is Kernels::settle.
+  //
+  // If they are more than the slots that they can be in, those of the lowest classes leave.
+  void begin_to_fill(std::span<std::uint32_t> pairs) {
+    kernels_.clear(slots_);
     if (pairs.size() > kSettleMost) pairs = thin_out(pairs);
-    const std::size_t count = pairs.size();
-    const std::uint64_t slots =
-        kernels_.complete(pairs.data(), count, keys_.data(), buckets_.data());
-    const auto most = static_cast<std::size_t>(std::popcount(slots));
-    if (count <= most) return;
-    std::size_t excess = count - most;
-    const auto window = static_cast<std::uint32_t>((2 * excess + 2) * kSpillClasses / count + 1);
-    by_class(keys_.data(), count, window, kHighest, [&](std::size_t i) {
-      std::uint64_t alternate = 0;
-      if (has_roomy_alternate(keys_[i], alternate)) {
-        leave(keys_[i], alternate);
-        pairs[i] |= kHasLeft;
-        --excess;
-      }
-      return excess == 0;
-    });
+    const auto most = static_cast<std::size_t>(std::popcount(receive(pairs)));
+    if (settling_.count > most) let_newcomers_leave(settling_.count - most);
   }
-
-  // Gives slots to the block's own keys that stay and to arrivals of others. `price`: how far the
-  // mark may rise for an arrival; those that cost more go back.
-  void fill(std::span<const std::uint32_t> pairs, std::span<const std::uint32_t> arrivals,
-            std::uint32_t price, Block& block) {
-    slots_.clear(L::kAllSlots);
-    settle(keep(pairs), arrivals, price);
+  // For those without a slot others leave, or they themselves.
+  void end_to_fill(Block& block) {
+    for_each_left([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
     kernels_.pack(slots_, mark_, block);
   }
 
-  // Gives slots to arrivals of others in a block that has been filled.
+  // Gives slots to arrivals from others in a block that has been filled. If they are more than its
+  // free slots, residents of the lowest classes leave first. `price`: how far the mark may rise for
+  // that; arrivals that cost more go back.
   void add(std::span<const std::uint32_t> arrivals, std::uint32_t price, Block& block) {
     kernels_.unpack(block, slots_);
     mark_ = block.mark();
-    settle(0, arrivals, price);
+    price_ = price;
+    const std::size_t taken = std::min(arrivals.size(), kSettleMost);
+    for (const std::uint32_t pair : arrivals.subspan(taken)) to_rest(pair);
+    receive(arrivals.first(taken));
+    const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
+    bool others_leave = true;
+    if (taken > free) {
+      const std::size_t most = free + let_residents_leave(taken - free);
+      others_leave = most == taken;
+      while (settling_.count > most) go_back(settling_.newcomer[--settling_.count]);
+    }
+    kernels_.settle_few(settling_);
+    for_each_left([&](Resident key, std::uint64_t bucket) {
+      if (!others_leave || !replace_lowest(key, bucket)) go_back(key);
+    });
     kernels_.pack(slots_, mark_, block);
   }
 
  private:
-  // Copies the pairs that are not marked to staying_, and returns how many. The mark covers those
-  // that have left.
-  std::size_t keep(std::span<const std::uint32_t> pairs) {
-    if (pairs.size() < kMayBeTooMany) {
-      std::copy(pairs.begin(), pairs.end(), staying_.begin());
-      return pairs.size();
+  // As bits: which of up to kSettleMost keys.
+  using Which = std::array<std::uint64_t, 2>;
+  static std::uint64_t first_bits(std::size_t count) {
+    return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
+  }
+
+  // Takes them as newcomers; returns the slots that they can be in.
+  std::uint64_t receive(std::span<const std::uint32_t> pairs) {
+    settling_.count = pairs.size();
+    return kernels_.complete(pairs.data(), pairs.size(), settling_.newcomer, settling_.bucket);
+  }
+
+  // Calls visit(key, bucket) for the newcomers that found no slot.
+  template <typename Visit>
+  void for_each_left(const Visit& visit) {
+    for (std::size_t n = 0; n < settling_.left_count; ++n) {
+      const std::size_t i = settling_.left[n];
+      visit(settling_.newcomer[i], settling_.bucket[i]);
     }
-    std::size_t stay = 0;
-    for (const std::uint32_t pair : pairs) {
-      if ((pair & (kHasLeft | kDropped)) == 0) {
-        staying_[stay++] = pair;
-      } else if ((pair & kHasLeft) != 0) {
-        mark_ = std::max(mark_, spill_class(pair & 0xffff) + 1);
+  }
+
+  // Lets so many of the newcomers leave, if so many can.
+  void let_newcomers_leave(std::size_t excess) {
+    const std::size_t count = settling_.count;
+    const Which all = {first_bits(count), count < 64 ? 0 : first_bits(count - 64)};
+    const Which left = let_leave(settling_.newcomer, all, count, excess, kHighest);
+    for (std::size_t half = left.size(); half-- > 0;) {
+      for (std::uint64_t bits = left[half]; bits != 0;) {
+        const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
+        bits ^= std::uint64_t{1} << highest;
+        --settling_.count;
+        settling_.newcomer[half * 64 + highest] = settling_.newcomer[settling_.count];
+        settling_.bucket[half * 64 + highest] = settling_.bucket[settling_.count];
       }
     }
-    return stay;
   }
 
-  // The first `own` pairs in staying_ are the block's own.
-  void settle(std::size_t own, std::span<const std::uint32_t> arrivals, std::uint32_t price) {
-    const std::size_t count = std::min(own + arrivals.size(), kSettleMost);
-    std::copy_n(arrivals.begin(), count - own, staying_.begin() + own);
-    for (const std::uint32_t pair : arrivals.subspan(count - own)) to_rest(pair);
-    kernels_.complete(staying_.data(), count, keys_.data(), buckets_.data());
-    settle(0, own, [&](std::size_t i) { make_room_for_own(keys_[i], buckets_[i]); });
-    settle(own, count, [&](std::size_t i) { make_room_for_arrival(keys_[i], buckets_[i], price); });
+  // Lets so many residents leave, if the price allows it. Returns how many left.
+  std::size_t let_residents_leave(std::size_t wanted) {
+    const std::uint64_t left = let_leave(slots_.resident, {L::kAllSlots & ~slots_.free, 0},
+                                         L::kSlots, wanted, last_class())[0];
+    slots_.release(left);
+    return static_cast<std::size_t>(std::popcount(left));
   }
 
-  template <typename MakeRoom>
-  void settle(std::size_t first, std::size_t end, const MakeRoom& make_room) {
-    if (first == end) return;
-    std::array<std::uint8_t, kSettleMost> late;
-    const std::size_t failed = kernels_.settle(slots_, keys_.data() + first,
-                                               buckets_.data() + first, end - first, late.data());
-    for (std::size_t i = 0; i < failed; ++i) make_room(first + late[i]);
+  // So many classes from the lowest on that, of `count` keys, hardly more than `wanted` are in one
+  // of them and can leave; of a few, so many that probably enough can.
+  static std::uint32_t window(std::size_t wanted, std::size_t count) {
+    const std::size_t keys = wanted > 3 ? wanted : 2 * wanted + 2;
+    return static_cast<std::uint32_t>(keys * kSpillClasses / count + 1);
+  }
+  static constexpr std::uint32_t kHighest = kSpillClasses - 1;
+  // The highest class that may leave for an arrival.
+  [[nodiscard]] std::uint32_t last_class() const {
+    return std::min(mark_ + price_, kSpillClasses) - 1;
+  }
+
+  // Lets up to `wanted` of these keys, `count` in all, leave whose alternates have room, those of
+  // the lowest classes up to `last`, and returns which. The loops have few branches that depend on
+  // a key, since those would be mispredicted.
+  Which let_leave(const Resident* keys, Which among, std::size_t count, std::size_t wanted,
+                  std::uint32_t last) {
+    Which left{};
+    std::uint32_t high = 0;
+    while (wanted != 0) {
+      high += window(wanted, count);
+      const bool is_last = high > last;
+      if (is_last) high = last + 1;
+      std::array<std::uint64_t, kSettleMost + 1> rank;
+      std::array<std::uint64_t, kSettleMost + 1> alternate;
+      std::size_t found = 0;
+      for (std::size_t half = 0; half < among.size() && among[half] != 0; ++half) {
+        std::uint64_t bits = kernels_.at_most(keys + half * 64, high - 1) & among[half];
+        among[half] ^= bits;
+        for (; bits != 0; bits &= bits - 1) {
+          const std::size_t i = half * 64 + first_slot(bits);
+          rank[found] = std::uint64_t{keys[i]} << 8 | i;
+          found += has_roomy_alternate(keys[i], alternate[found]);
+        }
+      }
+      std::array<std::uint8_t, kSettleMost + 1> leaver;
+      std::size_t leavers = 0;
+      for (std::size_t n = 0; n < found; ++n) {
+        std::size_t lower = 0;
+        if (found > wanted) {
+          for (std::size_t m = 0; m < found; ++m) lower += rank[m] < rank[n];
+        }
+        leaver[leavers] = static_cast<std::uint8_t>(n);
+        leavers += lower < wanted;
+      }
+      for (std::size_t n = 0; n < leavers; ++n) {
+        const std::size_t i = rank[leaver[n]] & 0xff;
+        left[i / 64] |= std::uint64_t{1} << i % 64;
+        leave(keys[i], alternate[leaver[n]]);
+      }
+      wanted -= leavers;
+      if (is_last) break;
+    }
+    return left;
   }
 
   void make_room_for_own(Resident key, std::uint64_t bucket) {
@@ -136,15 +225,18 @@ class BulkBlock {
     if (!done) to_rest(key);
   }
 
-  void make_room_for_arrival(Resident key, std::uint64_t bucket, std::uint32_t price) {
+  // Stores an arrival in place of the resident of the lowest class that can leave, if there is one.
+  bool replace_lowest(Resident key, std::uint64_t bucket) {
     bool done = false;
-    const std::uint32_t last = std::min(mark_ + price, kSpillClasses) - 1;
-    by_class(slots_.resident, L::kSlots, kWindow, last,
+    by_class(slots_.resident, L::kSlots, kWindow, last_class(),
              [&](std::size_t i) { return done = replace(i, key, bucket); });
-    if (done) return;
+    return done;
+  }
+
+  void go_back(Resident key) {
     const std::uint64_t alternate = alternate_of_key(key);
-    if (price == kSpillClasses || alternate == block_) return to_rest(key);
-    left_.leavers.push_back(located(alternate, key & kPairMask));
+    if (price_ == kSpillClasses || alternate == block_) return to_rest(key);
+    left_.leavers.push(located(alternate, key & kPairMask));
   }
 
   // Lets the resident of a slot leave and stores `key`, if both are possible.
@@ -167,7 +259,7 @@ class BulkBlock {
   }
 
   void leave(Resident key, std::uint64_t alternate) {
-    left_.leavers.push_back(located(alternate, key & kPairMask));
+    left_.leavers.push(located(alternate, key & kPairMask));
     mark_ = std::max(mark_, class_of(key) + 1);
   }
   void to_rest(std::uint32_t pair) { left_.rest.push_back(located(block_, pair & kPairMask)); }
@@ -203,12 +295,11 @@ class BulkBlock {
       if (high == last) return;
     }
   }
-  static constexpr std::uint32_t kHighest = kSpillClasses - 1;
   static constexpr std::uint32_t kWindow = 12;
 
   // For a block with more keys than `settle` takes, which means that keys repeat or were chosen:
   // refuses those that cannot be stored because there are too many copies, and leaves others to the
-  // rest. Returns those that remain, and puts the others, marked, behind them.
+  // rest. Returns those that remain.
   std::span<std::uint32_t> thin_out(std::span<std::uint32_t> pairs) {
     for (std::uint32_t& pair : pairs) pair &= kPairMask;
     std::sort(pairs.begin(), pairs.end());
@@ -223,23 +314,18 @@ class BulkBlock {
         pairs[stay++] = all[i];
       }
     }
-    for (std::uint32_t& pair : pairs.subspan(stay)) pair = kDropped;
     return pairs.first(stay);
   }
-
-  // `complete` writes whole vectors.
-  static constexpr std::size_t kSlack = 64;
 
   const Kernels& kernels_;
   const Geometry& geometry_;
   const std::uint8_t* counts_;
+  Settling& settling_;
   UnpackedBlock& slots_;
   LeftBehind& left_;
   std::uint64_t block_;
   std::uint32_t mark_ = 0;
-  alignas(64) std::array<std::uint64_t, kSettleMost + kSlack> buckets_;
-  alignas(64) std::array<Resident, kSettleMost + kSlack> keys_;
-  std::array<std::uint32_t, kSettleMost + kSlack> staying_;
+  std::uint32_t price_ = 0;
 };
 
 }  // namespace nestline

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <unordered_map>
@@ -22,9 +23,10 @@ namespace {
 
 using State = Filter::State;
 
-// Blocks of a range at most, as a power of two: the keys of a range and its blocks fit the
-// second-level cache. A small filter has smaller ranges, so that there is work for several threads.
-constexpr std::uint32_t kRangeShift = 11;
+// Blocks of a range at most, as a power of two: the keys of a range, twice, and its blocks fit the
+// second-level cache, even where two threads share it. A small filter has smaller ranges, so that
+// there is work for several threads.
+constexpr std::uint32_t kRangeShift = 10;
 static_assert(kRangeShift <= BlockSort::kMostShift);
 
 std::uint32_t range_shift(std::uint64_t blocks) {
@@ -32,11 +34,11 @@ std::uint32_t range_shift(std::uint64_t blocks) {
   return std::clamp(width, 10u, kRangeShift + 4) - 4;
 }
 
-// Keys of a chunk: so many that a run has 256 on average, and at least 8192.
+// Keys of a chunk: so many that a range has 8 pages on average, and at least 16384.
 std::size_t chunk_keys(std::size_t ranges) {
-  constexpr std::size_t kRunKeys = 256;
-  return std::max<std::size_t>(8192, ranges * kRunKeys / kChunk * kChunk);
+  return std::clamp<std::size_t>(ranges * 8 * BlockSort::kPageKeys, 16384, std::size_t{1} << 30);
 }
+static_assert(16384 % kChunk == 0 && BlockSort::kPageKeys * 8 % kChunk == 0);
 
 // How far arrivals may raise the mark of their block in the first rounds (BulkBlock::add).
 template <class L>
@@ -60,21 +62,25 @@ class BulkBuild {
         stored_(stored),
         tasks_(tasks),
         shift_(range_shift(view_.geometry.blocks())),
-        sort_(view_.geometry.blocks(), shift_),
-        leaver_sort_(view_.geometry.blocks(), shift_),
+        memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
+        sort_(view_.geometry.blocks(), shift_, memory_),
+        leaver_sort_(view_.geometry.blocks(), shift_, memory_),
         left_(sort_.ranges()),
         crowds_(sort_.ranges()),
-        own_(view_.geometry.blocks()),
-        counts_(view_.geometry.blocks()) {}
+        counts_(reinterpret_cast<std::uint8_t*>(
+            memory_.take(static_cast<std::size_t>(view_.geometry.blocks())))) {
+    // More than leave at a load of 95 %.
+    const std::size_t usual = keys.size() / left_.size() / 12 + 64;
+    auto* room = reinterpret_cast<std::uint64_t*>(memory_.take(usual * left_.size() * 8));
+    for (LeftBehind& left : left_) left.leavers.use({std::exchange(room, room + usual), usual});
+  }
 
   // Throws std::length_error and std::bad_alloc.
   void run() {
     locate_keys();
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
-    for_each_range([&](std::size_t range, BuildScratch& scratch) { choose(range, scratch); });
-    sort_leavers();
     for_each_range([&](std::size_t range, BuildScratch& scratch) { fill(range, scratch); });
-    for (std::size_t round = 1; round < kMostRounds && are_many_leavers(); ++round) {
+    for (std::size_t round = 0; round < kMostRounds && are_many_leavers(); ++round) {
       const std::uint32_t price = round < kPrices<L>.size() ? kPrices<L>[round] : kSpillClasses;
       sort_leavers();
       for_each_range([&](std::size_t range, BuildScratch& scratch) { add(range, price, scratch); });
@@ -84,6 +90,12 @@ class BulkBuild {
   }
 
  private:
+  // Pages of keys, a byte for each block, leavers, and the keys of a range once more.
+  static std::size_t usual_bytes(std::size_t keys, std::size_t blocks) {
+    const std::size_t ranges = (blocks >> range_shift(blocks)) + 1;
+    return keys * 6 + blocks + (ranges + 1) * 4096;
+  }
+
   using Counts = std::array<std::uint32_t, (1u << kRangeShift) + 1>;
 
   template <typename Work>
@@ -105,27 +117,24 @@ class BulkBuild {
     std::vector<std::size_t> sizes(keys_.size() / chunk, chunk);
     if (keys_.size() % chunk != 0) sizes.push_back(keys_.size() % chunk);
     sort_.begin(sizes);
-    tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch& scratch) {
-      scratch.located.resize(std::max(scratch.located.size(), sizes[i]));
-      sort_.begin_chunk(scratch.next);
-      locate(keys_.subspan(i * chunk, sizes[i]), scratch.located.data(),
-             [&](std::span<const std::uint64_t> piece) { sort_.count(piece, scratch.next); });
-      sort_.sort_chunk(i, std::span(scratch.located).first(sizes[i]), scratch.next);
+    tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
+      BlockSort::Chunk sorted(sort_, i);
+      locate(keys_.subspan(i * chunk, sizes[i]),
+             [&](std::span<const std::uint64_t> piece) { sorted.add(piece); });
     });
   }
 
-  // Calls visit(piece) for what it has written, while that is in the first-level cache.
+  // Calls visit(piece) for the located keys, piece by piece.
   template <typename Visit>
-  void locate(KeySpan keys, std::uint64_t* to, const Visit& visit) const {
+  void locate(KeySpan keys, const Visit& visit) const {
+    alignas(64) std::array<std::uint64_t, kLocateMost> piece;
     for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
       const Inputs& inputs = chunks.inputs();
-      const std::span<const std::uint64_t> piece(to, inputs.count);
       for (std::size_t i = 0; i < inputs.count; i += kLocateMost) {
         const std::size_t count = std::min(kLocateMost, inputs.count - i);
-        kernels_.locate_pairs(view_, inputs.keys + i, count, inputs.kind, to);
-        to += count;
+        kernels_.locate_pairs(view_, inputs.keys + i, count, inputs.kind, piece.data());
+        visit(std::span<const std::uint64_t>(piece.data(), count));
       }
-      visit(piece);
     }
   }
 
@@ -145,17 +154,12 @@ class BulkBuild {
       ends.back() = range + 1;
     }
     leaver_sort_.begin(sizes);
-    tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch& scratch) {
-      scratch.located.resize(std::max(scratch.located.size(), sizes[i]));
-      std::uint64_t* to = scratch.located.data();
+    tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
+      BlockSort::Chunk sorted(leaver_sort_, i);
       for (std::size_t range = i == 0 ? 0 : ends[i - 1]; range < ends[i]; ++range) {
-        std::vector<std::uint64_t>& leavers = left_[range].leavers;
-        to = std::copy(leavers.begin(), leavers.end(), to);
-        leavers.clear();
+        left_[range].leavers.for_each_part([&](auto keys) { sorted.add(keys); });
+        left_[range].leavers.clear();
       }
-      leaver_sort_.begin_chunk(scratch.next);
-      leaver_sort_.count(std::span(scratch.located).first(sizes[i]), scratch.next);
-      leaver_sort_.sort_chunk(i, std::span(scratch.located).first(sizes[i]), scratch.next);
     });
     for_each_range([&](std::size_t range, BuildScratch&) { count_arrivals(range); });
   }
@@ -166,10 +170,10 @@ class BulkBuild {
     return static_cast<std::uint8_t>(std::min(count, 255u));
   }
 
-  static void count_keys(const BlockSort& sort, std::size_t range, Counts& counts) {
-    counts.fill(0);
-    sort.for_each_run(range, [&, block = sort.block_in_range()](std::span<std::uint32_t> run) {
-      for (const std::uint32_t key : run) ++counts[block(key)];
+  void count_keys(const BlockSort& sort, std::size_t range, Counts& counts) const {
+    std::fill_n(counts.begin(), blocks_of(range), 0u);
+    sort.for_each_page(range, [&, block = sort.block_in_range()](auto keys) {
+      for (const std::uint32_t key : keys) ++counts[block(key)];
     });
   }
 
@@ -177,17 +181,20 @@ class BulkBuild {
     Counts counts;
     count_keys(sort_, range, counts);
     const std::uint64_t first = first_block(range);
-    for (std::size_t i = 0; i < blocks_of(range); ++i) {
-      own_[first + i] = counts_[first + i] = saturated(counts[i]);
+    const std::size_t blocks = blocks_of(range);
+    for (std::size_t i = 0; i < blocks; ++i) {
+      counts_[first + i] = saturated(counts[i]);
       if (counts[i] >= 255) crowds_[range].push_back(counts[i]);
     }
   }
 
-  // What count_own has counted.
+  // What count_own has counted, before arrivals are.
   void own_counts(std::size_t range, Counts& counts) const {
     auto crowd = crowds_[range].begin();
-    for (std::size_t i = 0; i < blocks_of(range); ++i) {
-      counts[i] = own_[first_block(range) + i];
+    const std::uint8_t* const counted = counts_ + first_block(range);
+    const std::size_t blocks = blocks_of(range);
+    for (std::size_t i = 0; i < blocks; ++i) {
+      counts[i] = counted[i];
       if (counts[i] == 255) counts[i] = *crowd++;
     }
   }
@@ -195,80 +202,53 @@ class BulkBuild {
   void count_arrivals(std::size_t range) {
     const std::uint64_t first = first_block(range);
     const auto block = leaver_sort_.block_in_range();
-    leaver_sort_.for_each_run(range, [&](std::span<std::uint32_t> run) {
-      for (const std::uint32_t key : run) {
+    leaver_sort_.for_each_page(range, [&](auto keys) {
+      for (const std::uint32_t key : keys) {
         std::uint8_t& count = counts_[first + block(key)];
         count = saturated(count + 1u);
       }
     });
   }
 
-  // Sorts the keys of a range by block into `sorted`. Afterwards ends[i] is where those of block i
-  // end; before, `ends` is how many there are.
-  void sort_by_block(const BlockSort& sort, std::size_t range, Counts& ends,
-                     std::vector<std::uint32_t>& sorted) const {
+  // Sorts the keys of a range by block, and returns them: pairs, with other bits above. Afterwards
+  // ends[i] is where those of block i end; before, `ends` is how many there are.
+  std::uint32_t* sort_by_block(const BlockSort& sort, std::size_t range, Counts& ends,
+                               BuildScratch& scratch) {
     std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < blocks_of(range); ++i) sum += std::exchange(ends[i], sum);
-    make_room(sorted, sum);
-    sort.for_each_run(range, [&ends, to = sorted.data(),
-                              block = sort.block_in_range()](std::span<std::uint32_t> run) {
-      for (const std::uint32_t key : run) to[ends[block(key)]++] = key & kPairMask;
+    const std::size_t blocks = blocks_of(range);
+    for (std::size_t i = 0; i < blocks; ++i) sum += std::exchange(ends[i], sum);
+    // Kernels read whole vectors, so beyond the last key. Ranges vary: some room for larger ones.
+    std::uint32_t* const sorted =
+        scratch.sorted.at_least(sum + sum / 16 + 4 * kSettleMost, memory_);
+    sort.for_each_page(range, [&ends, sorted, block = sort.block_in_range()](auto keys) {
+      for (const std::uint32_t key : keys) sorted[ends[block(key)]++] = key;
     });
+    return sorted;
   }
 
-  // Kernels read whole vectors, so beyond the last key.
-  static void make_room(std::vector<std::uint32_t>& keys, std::size_t count) {
-    keys.resize(std::max(keys.size(), count + kSettleMost));
+  BulkBlock<L> block(std::uint64_t number, std::size_t range, Settling& settling) {
+    return {kernels_, view_.geometry, counts_, settling, left_[range], number};
   }
 
-  BulkBlock<L> block(std::uint64_t number, std::size_t range, BuildScratch& scratch) {
-    return {kernels_, view_.geometry, counts_.data(), scratch.block, left_[range], number};
-  }
-
-  // Sorts a range's own keys by block, for good, and chooses those that leave.
-  void choose(std::size_t range, BuildScratch& scratch) {
-    const std::uint64_t first = first_block(range);
+  // Fills the blocks of a range with their own keys.
+  void fill(std::size_t range, BuildScratch& scratch) {
     Counts ends;
     own_counts(range, ends);
-    sort_by_block(sort_, range, ends, scratch.sorted);
+    std::uint32_t* const keys = sort_by_block(sort_, range, ends, scratch);
+    const std::size_t blocks = blocks_of(range);
     std::uint32_t begin = 0;
-    for (std::size_t i = 0; i < blocks_of(range); ++i) {
-      if (own_[first + i] >= BulkBlock<L>::kMayBeTooMany) {
-        block(first + i, range, scratch)
-            .choose_leavers(std::span(scratch.sorted).subspan(begin, ends[i] - begin));
+    for (std::size_t first = 0; first < blocks; first += kSettleBlocks) {
+      const std::size_t count = std::min(kSettleBlocks, blocks - first);
+      std::array<std::optional<BulkBlock<L>>, kSettleBlocks> group;
+      for (std::size_t i = 0; i < count; ++i) {
+        group[i].emplace(block(first_block(range) + first + i, range, scratch.blocks[i]));
+        group[i]->begin_to_fill({keys + begin, keys + ends[first + i]});
+        begin = ends[first + i];
       }
-      begin = ends[i];
-    }
-    const std::uint32_t* from = scratch.sorted.data();
-    sort_.for_each_run(range, [&](std::span<std::uint32_t> run) {
-      std::copy_n(from, run.size(), run.begin());
-      from += run.size();
-    });
-  }
-
-  // Fills the blocks of a range with their own keys that stay and the first arrivals.
-  void fill(std::size_t range, BuildScratch& scratch) {
-    Counts counts;
-    own_counts(range, counts);
-    Counts ends;
-    count_keys(leaver_sort_, range, ends);
-    sort_by_block(leaver_sort_, range, ends, scratch.arrivals);
-    scratch.sorted.clear();
-    sort_.for_each_run(range, [&](std::span<const std::uint32_t> run) {
-      scratch.sorted.insert(scratch.sorted.end(), run.begin(), run.end());
-    });
-    const std::size_t own_keys = scratch.sorted.size();
-    make_room(scratch.sorted, own_keys);
-    const std::uint64_t first = first_block(range);
-    std::span<const std::uint32_t> own(scratch.sorted.data(), own_keys);
-    const std::uint32_t* arrivals = scratch.arrivals.data();
-    for (std::size_t i = 0; i < blocks_of(range); ++i) {
-      const std::uint32_t* const arrivals_end = scratch.arrivals.data() + ends[i];
-      block(first + i, range, scratch)
-          .fill(own.first(counts[i]), {arrivals, arrivals_end}, kPrices<L>[0],
-                state_ -> blocks()[first + i]);
-      own = own.subspan(counts[i]);
-      arrivals = arrivals_end;
+      kernels_.settle(scratch.blocks.data(), count);
+      for (std::size_t i = 0; i < count; ++i) {
+        group[i]->end_to_fill(state_->blocks()[first_block(range) + first + i]);
+      }
     }
   }
 
@@ -276,14 +256,15 @@ class BulkBuild {
   void add(std::size_t range, std::uint32_t price, BuildScratch& scratch) {
     Counts ends;
     count_keys(leaver_sort_, range, ends);
-    sort_by_block(leaver_sort_, range, ends, scratch.arrivals);
+    const std::uint32_t* const keys = sort_by_block(leaver_sort_, range, ends, scratch);
     const std::uint64_t first = first_block(range);
-    const std::uint32_t* from = scratch.arrivals.data();
-    for (std::size_t i = 0; i < blocks_of(range); ++i) {
-      const std::uint32_t* const end = scratch.arrivals.data() + ends[i];
-      if (from == end) continue;
-      block(first + i, range, scratch).add({from, end}, price, state_->blocks()[first + i]);
-      from = end;
+    const std::size_t blocks = blocks_of(range);
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      if (begin == ends[i]) continue;
+      block(first + i, range, scratch.blocks[0])
+          .add({keys + begin, keys + ends[i]}, price, state_->blocks()[first + i]);
+      begin = ends[i];
     }
   }
 
@@ -312,7 +293,9 @@ class BulkBuild {
   void insert_rest() {
     state_->size = keys_.size();
     for (LeftBehind& left : left_) {
-      for (const std::uint64_t key : left.leavers) insert(key, left);
+      left.leavers.for_each_part([&](auto keys) {
+        for (const std::uint64_t key : keys) insert(key, left);
+      });
       for (const std::uint64_t key : left.rest) insert(key, left);
     }
     for (const LeftBehind& left : left_) state_->size -= left.refused.size();
@@ -352,11 +335,14 @@ class BulkBuild {
     }
     // First by their homes. A key that was refused in its alternate, because it had to make room at
     // home, is one of those that have the same two blocks: all of them may be away.
-    std::vector<std::uint64_t> located_keys(kChunk);
+    std::vector<std::uint64_t> located_keys;
     for (const bool at_home : {true, false}) {
       for (std::size_t end = keys_.size(); end != 0 && untold != 0;) {
         const std::size_t first = (end - 1) / kChunk * kChunk;
-        locate(keys_.subspan(first, end - first), located_keys.data(), [](auto) {});
+        located_keys.clear();
+        locate(keys_.subspan(first, end - first), [&](auto piece) {
+          located_keys.insert(located_keys.end(), piece.begin(), piece.end());
+        });
         for (; end != first && untold != 0; --end) {
           std::uint64_t key = located_keys[end - 1 - first];
           if (!at_home) key = other(key);
@@ -384,12 +370,12 @@ class BulkBuild {
   std::span<std::uint8_t> stored_;
   BuildTasks& tasks_;
   std::uint32_t shift_;
+  ScratchMemory memory_;
   BlockSort sort_;                                  // the keys
   BlockSort leaver_sort_;                           // the leavers of one round
   std::vector<LeftBehind> left_;                    // of each range
   std::vector<std::vector<std::uint32_t>> crowds_;  // of each range: counts of 255 and more
-  std::vector<std::uint8_t> own_;                   // keys whose home each block is; 255: or more
-  std::vector<std::uint8_t> counts_;                // the same and those that arrived
+  std::uint8_t* const counts_;  // keys of each block as last counted; 255: or more
 };
 
 class OneThread final : public BuildTasks {
@@ -406,6 +392,7 @@ Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_
   check_optional_length("stored", stored.size(), keys.size());
   std::unique_ptr<State> state = FilterAccess::take(Filter(options));
   if (keys.size() > state->capacity) state = grown_for(std::move(state), keys.size());
+  state->storage.populate();
   visit_layout(state->bits,
                [&](auto layout) { BulkBuild<decltype(layout)>(state, keys, stored, tasks).run(); });
   return FilterAccess::make(std::move(state));

@@ -89,6 +89,15 @@ Storage Storage::allocate(std::uint64_t blocks, std::pmr::memory_resource* memor
   return storage;
 }
 
+void Storage::populate() const {
+#ifdef MADV_POPULATE_WRITE
+  if (memory_ != &mapped_memory()) return;
+  const std::size_t in_huge_pages = size_ / kHugePage * kHugePage;
+  const std::size_t rest = round_up(size_ - in_huge_pages, page_bytes());
+  if (rest != 0) (void)::madvise(data_ + in_huge_pages, rest, MADV_POPULATE_WRITE);
+#endif
+}
+
 Storage Storage::map(int file, std::uint64_t size, const std::filesystem::path& path) {
   if (size > std::numeric_limits<std::size_t>::max()) {
     throw std::system_error(EFBIG, std::generic_category(), path.string());

@@ -33,6 +33,11 @@ class Storage {
   // afterwards. Throws std::system_error with `path` as its text.
   static Storage map(int file, std::uint64_t size, const std::filesystem::path& path);
 
+  // Asks the system for all pages at once, where a fault for each one takes long: small pages from
+  // mapped_memory(), that is, what does not fill a huge page. For memory that is about to be
+  // written from end to end. A hint.
+  void populate() const;
+
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
 
   // The resource that this memory came from; null for a mapped file.

@@ -75,16 +75,22 @@ constexpr std::uint32_t phase_of(Resident resident) { return resident >> 16 & 0x
 constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
 
 // A block that keys are given slots in, with all that this takes at hand: nothing has to be worked
-// out from the fingerprints again. What belongs to free slots means nothing.
+// out from the fingerprints again. What belongs to free slots means nothing, except that their
+// residents have no fingerprint: 0. The entries after the last slot are for the kernels.
 struct alignas(64) UnpackedBlock {
-  std::uint64_t bucket[64];  // of the resident of each slot
-  Resident resident[64];
+  static constexpr std::size_t kSlots = 72;
+  std::uint64_t bucket[kSlots];  // of the resident of each slot
+  alignas(64) Resident resident[kSlots];
   std::uint64_t free;  // slots
   // Slots from which a displacement may lead to a free one: all such slots are among these.
   std::uint64_t reach;
 
-  // Makes all of `slots` free.
-  void clear(std::uint64_t slots) { free = reach = slots; }
+  // Makes some more slots free.
+  void release(std::uint64_t slots) {
+    free |= slots;
+    reach = ~std::uint64_t{0};
+    for (; slots != 0; slots &= slots - 1) resident[first_slot(slots)] = 0;
+  }
 };
 
 // A key as one number: block << 20 | phase << 16 | fingerprint. The lowest 20 bits are its pair.
@@ -94,8 +100,20 @@ constexpr std::uint64_t located(std::uint64_t block, std::uint32_t pair) {
 inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
 static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
 
-// Newcomers that `settle` takes at a time, at most.
+// Newcomers that `settle` takes for a block at most, and blocks that it takes at a time.
 inline constexpr std::size_t kSettleMost = 128;
+inline constexpr std::size_t kSettleBlocks = 8;
+
+// A block and its newcomers. Kernels read and write whole vectors, so beyond the last one.
+struct alignas(64) Settling {
+  UnpackedBlock block;
+  std::uint64_t bucket[kSettleMost + 64];
+  Resident newcomer[kSettleMost + 64];
+  std::size_t count = 0;
+  // The numbers of the newcomers that found no slot.
+  std::size_t left_count = 0;
+  std::uint8_t left[kSettleMost];
+};
 
 // The beginning of changes, at home, under one of the lock policies of locking.h. Most changes end
 // there.
@@ -191,34 +209,37 @@ struct Kernels {
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
                       std::uint64_t* slots) noexcept;
 
-  // The same homes, each as one number.
+  // The same homes, each as one number. `to` has room for kLocateMost.
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, std::uint64_t* to) noexcept;
 
   // The newcomers, up to kSettleMost, whose pairs are the lowest 20 bits of these numbers, and
-  // their buckets. Returns the slots that are in any of the buckets. `newcomers` and `buckets` have
-  // room for kSettleMost.
+  // their buckets. Returns the slots that are in any of the buckets. Reads and writes whole
+  // vectors.
   std::uint64_t (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
                             std::uint64_t* buckets) noexcept;
 
   // Which of these 64 residents have at most this spill class, as bits.
   std::uint64_t (*at_most)(const Resident* residents, std::uint32_t spill_class) noexcept;
 
-  // Gives each newcomer a slot of its bucket, moving residents within their buckets where that is
-  // necessary. Writes the numbers of those for which there is no way to `left`, which has room for
-  // kSettleMost, and returns how many they are.
-  std::size_t (*settle)(UnpackedBlock& block, const Resident* newcomers,
-                        const std::uint64_t* buckets, std::size_t count,
-                        std::uint8_t* left) noexcept;
+  // Gives each newcomer of up to kSettleBlocks blocks a slot of its bucket, moving residents within
+  // their buckets where that is necessary, and tells those for which there is no way.
+  void (*settle)(Settling* blocks, std::size_t count) noexcept;
+
+  // The same for a few newcomers of one block.
+  void (*settle_few)(Settling& block) noexcept;
 
   // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing
   // being changed, if there is none. Residents of goals are overwritten.
   bool (*settle_one)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                      std::uint64_t goals) noexcept;
 
+  // An empty block.
+  void (*clear)(UnpackedBlock& unpacked) noexcept;
+
   // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
   void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
-  void (*pack)(UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
+  void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
 
   // Doubles `count` blocks of a filter that has grown `growth` times, less than max_growth: block i
   // of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at the

@@ -191,6 +191,11 @@ struct BlockLocator {
     hn::StoreU(hn::BitCast(D32(), repeated(f)), D32(), group.repeated + i);
     store_low_bytes(f_and_p, group.low_byte + i);
 
+    store_buckets(f, p, group.bucket + i);
+  }
+
+  // The buckets of fingerprints and phases that are in both halves of their lanes.
+  static HWY_INLINE void store_buckets(V16 f, V16 p, std::uint64_t* to) {
     const auto product02 = hn::Mul(f, pair(0, kRotationMultiplier[2]));
     const auto product13 = hn::Mul(f, pair(kRotationMultiplier[1], kRotationMultiplier[3]));
     const auto at02 = rotate(p, hn::MulHigh(product02, both(L::kSlotsPerLane)));
@@ -198,11 +203,11 @@ struct BlockLocator {
     if constexpr (L::kBits == 16) {
       const auto product4 = hn::Mul(f, both(kRotationMultiplier[4]));
       const auto at4 = rotate(p, hn::MulHigh(product4, both(L::kSlotsPerLane)));
-      store_shifted_bits(at02, at13, at4, group.bucket + i);
+      store_shifted_bits(at02, at13, at4, to);
     } else {
       // Four bytes a key: the index in lane 0, 1, 2, 3.
       const auto at = hn::Or(at02, hn::ShiftLeft<8>(at13));
-      store_looked_up_bits(hn::BitCast(D8(), at), group.bucket + i);
+      store_looked_up_bits(hn::BitCast(D8(), at), to);
     }
   }
 

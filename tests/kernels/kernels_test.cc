@@ -362,7 +362,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
                 ASSERT_EQ(places[i].fingerprint, expected.fingerprint);
                 ASSERT_EQ(places[i].phase, expected.phase);
               }
-              std::vector<std::uint64_t> numbers(count);
+              std::vector<std::uint64_t> numbers(kLocateMost);
               kernels.locate_pairs(view, keys.data() + shift, count, input, numbers.data());
               for (std::size_t i = 0; i < count; ++i) {
                 ASSERT_EQ(numbers[i],
@@ -566,63 +566,91 @@ std::size_t most_settled(const std::vector<std::uint64_t>& buckets) {
   return settled;
 }
 
-// As many newcomers as possible get a slot, in two steps as in one; everybody is in its own bucket.
+// As many newcomers as possible get a slot, in two steps as in one, by settle and by settle_few,
+// in any number of blocks; everybody is in its own bucket.
 TYPED_TEST(KernelsTest, SettleStoresAsManyAsPossible) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
     const Kernels& kernels = kernels_for(L::kBits);
     std::mt19937_64 random(6);
     std::size_t all_left = 0;
-    for (std::size_t round = 0; round < 600; ++round) {
-      const std::size_t count = round % kSettleMost + 1;
-      std::vector<std::uint32_t> pairs(kSettleMost + 64);
-      for (std::uint32_t& pair : pairs) pair = random_pair<L>(random);
-      // Copies, so that some blocks have too many for a few slots.
-      if (round % 3 == 0) std::fill_n(pairs.begin(), std::min<std::size_t>(count, 7), pairs[0]);
-      std::vector<Resident> newcomers(kSettleMost + 64);
-      std::vector<std::uint64_t> buckets(kSettleMost + 64);
-      kernels.complete(pairs.data(), count, newcomers.data(), buckets.data());
-      UnpackedBlock block;
-      block.clear(L::kAllSlots);
-      std::vector<std::uint8_t> left(kSettleMost);
-      const std::size_t first = count * (round % 5) / 4;
-      const std::size_t early = std::min(first, count);
-      std::size_t failed =
-          kernels.settle(block, newcomers.data(), buckets.data(), early, left.data());
-      std::vector<Resident> missing;
-      for (std::size_t i = 0; i < failed; ++i) missing.push_back(newcomers[left[i]]);
-      failed = kernels.settle(block, newcomers.data() + early, buckets.data() + early,
-                              count - early, left.data());
-      for (std::size_t i = 0; i < failed; ++i) missing.push_back(newcomers[early + left[i]]);
-
-      std::vector<Resident> held = missing;
-      for (std::uint64_t taken = L::kAllSlots & ~block.free; taken != 0; taken &= taken - 1) {
-        const std::uint32_t s = first_slot(taken);
-        const std::uint32_t pair = block.resident[s] & kPairMask;
-        ASSERT_EQ(block.bucket[s], L::bucket(pair & 0xffff, pair >> 16));
-        ASSERT_NE(block.bucket[s] >> s & 1, 0u);
-        held.push_back(block.resident[s]);
+    std::vector<Settling> blocks(kSettleBlocks);
+    for (std::size_t round = 0; round < 200; ++round) {
+      const std::size_t number = round % kSettleBlocks + 1;
+      std::vector<std::vector<Resident>> newcomers(number);
+      std::vector<std::vector<Resident>> missing(number);
+      // The two steps of each block, of different sizes.
+      std::vector<std::vector<std::uint32_t>> pairs(number);
+      std::vector<std::size_t> early(number);
+      for (std::size_t i = 0; i < number; ++i) {
+        const std::size_t count = (round * kSettleBlocks + i * 37) % kSettleMost + 1;
+        pairs[i].resize(count + kSettleMost);
+        for (std::uint32_t& pair : pairs[i]) pair = random_pair<L>(random);
+        // Copies, so that some blocks have too many for a few slots.
+        if (round % 3 == 0) {
+          std::fill_n(pairs[i].begin(), std::min<std::size_t>(count, 7), pairs[i][0]);
+        }
+        early[i] = std::min(count * ((round + i) % 5) / 4, count);
+        kernels.clear(blocks[i].block);
       }
-      std::vector<Resident> expected(newcomers.begin(),
-                                     newcomers.begin() + static_cast<std::ptrdiff_t>(count));
-      std::sort(held.begin(), held.end());
-      std::sort(expected.begin(), expected.end());
-      ASSERT_EQ(held, expected);
-      buckets.resize(count);
-      ASSERT_EQ(count - missing.size(), most_settled<L>(buckets));
-      all_left += missing.size();
+      for (const bool first : {true, false}) {
+        for (std::size_t i = 0; i < number; ++i) {
+          Settling& settling = blocks[i];
+          const std::size_t count = pairs[i].size() - kSettleMost;
+          settling.count = first ? early[i] : count - early[i];
+          kernels.complete(pairs[i].data() + (first ? 0 : early[i]), settling.count,
+                           settling.newcomer, settling.bucket);
+          newcomers[i].insert(newcomers[i].end(), settling.newcomer,
+                              settling.newcomer + settling.count);
+        }
+        if (first || round % 2 == 0) {
+          kernels.settle(blocks.data(), number);
+        } else {
+          for (std::size_t i = 0; i < number; ++i) kernels.settle_few(blocks[i]);
+        }
+        for (std::size_t i = 0; i < number; ++i) {
+          const Settling& settling = blocks[i];
+          for (std::size_t n = 0; n < settling.left_count; ++n) {
+            missing[i].push_back(settling.newcomer[settling.left[n]]);
+          }
+        }
+      }
+      for (std::size_t i = 0; i < number; ++i) {
+        UnpackedBlock& block = blocks[i].block;
+        std::vector<Resident> held = missing[i];
+        for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+          if ((block.free >> s & 1) != 0) {
+            ASSERT_EQ(fingerprint_of(block.resident[s]), 0u);
+            continue;
+          }
+          const std::uint32_t pair = block.resident[s] & kPairMask;
+          ASSERT_EQ(block.bucket[s], L::bucket(pair & 0xffff, pair >> 16));
+          ASSERT_NE(block.bucket[s] >> s & 1, 0u);
+          held.push_back(block.resident[s]);
+        }
+        std::vector<std::uint64_t> buckets;
+        for (const Resident newcomer : newcomers[i]) {
+          buckets.push_back(L::bucket(fingerprint_of(newcomer), phase_of(newcomer)));
+        }
+        const std::size_t count = newcomers[i].size();
+        std::sort(held.begin(), held.end());
+        std::sort(newcomers[i].begin(), newcomers[i].end());
+        ASSERT_EQ(held, newcomers[i]);
+        ASSERT_EQ(count - missing[i].size(), most_settled<L>(buckets));
+        all_left += missing[i].size();
 
-      // One that was left takes a slot that it reaches, and nobody but that slot's resident goes.
-      if (missing.empty()) continue;
-      const Resident newcomer = missing[0];
-      const std::uint64_t bucket = L::bucket(fingerprint_of(newcomer), phase_of(newcomer));
-      const std::uint32_t goal = first_slot(bucket);
-      const Resident gone = block.resident[goal];
-      const std::uint64_t free = block.free;
-      ASSERT_TRUE(kernels.settle_one(block, newcomer, bucket, std::uint64_t{1} << goal));
-      ASSERT_EQ(block.resident[goal], newcomer);
-      ASSERT_EQ(block.free, free);
-      ASSERT_FALSE(kernels.settle_one(block, gone, 0, block.free));
+        // One that was left takes a slot that it reaches, and nobody but that slot's resident goes.
+        if (missing[i].empty()) continue;
+        const Resident newcomer = missing[i][0];
+        const std::uint64_t bucket = L::bucket(fingerprint_of(newcomer), phase_of(newcomer));
+        const std::uint32_t goal = first_slot(bucket);
+        const Resident gone = block.resident[goal];
+        const std::uint64_t free = block.free;
+        ASSERT_TRUE(kernels.settle_one(block, newcomer, bucket, std::uint64_t{1} << goal));
+        ASSERT_EQ(block.resident[goal], newcomer);
+        ASSERT_EQ(block.free, free);
+        ASSERT_FALSE(kernels.settle_one(block, gone, 0, block.free));
+      }
     }
     EXPECT_GT(all_left, 1000u);
   });
