@@ -1,8 +1,10 @@
 // The cuckoo filter that any number of threads read and change at the same time.
 //
 // A lookup takes no lock and writes no shared memory, unless writers keep changing its blocks: then
-// it locks them for a moment. A writer locks one or two blocks of 64 bytes. As long as one thread
-// alone has written, it needs no atomic exchanges for that, and is nearly as fast as Filter.
+// it locks them for a moment. A writer locks one or two blocks of 64 bytes. As long as only one
+// thread has changed keys, that thread needs no atomic exchanges for it and is nearly as fast as
+// with Filter. The first change by a second thread ends that for good, and so does a lookup that a
+// change disturbs 16 times.
 //
 //   nestline::ConcurrentFilter filter({.capacity = 1'000'000, .max_capacity = 4'000'000});
 //   // from any thread, at any time:
@@ -39,18 +41,21 @@ namespace nestline {
 /// every thread. insert_unique and update check and change at one instant. A batch is many
 /// single-key operations, each at an instant of its own during the call; changes are made in the
 /// order of the keys, lookups in any order. size() and what is computed from it are exact while no
-/// writer runs. One exception, for a thread that alone has changed a filter so far: its change may
-/// reach the other threads a moment after the return, as a plain store does. It reaches them before
-/// anything that the thread stores afterwards, and before its next lookup in any filter. So the
-/// operations of filters are linearizable all the same, and a thread that learns of an insert
-/// through a lock, an atomic or a message finds the key.
+/// writer runs. One exception, for a thread that alone has inserted, updated or erased so far:
+/// other threads may see its change a moment after the return, as with a release store. They see it
+/// before anything that this thread stores afterwards with release (by unlocking a mutex, by an
+/// atomic), and before its next lookup in any filter. To read something else only after others can
+/// see the change, call std::atomic_thread_fence(std::memory_order_seq_cst) in between.
 ///
 /// Progress: a lookup retries a bounded number of times when writers change its blocks, then it
-/// locks the one or two blocks that it reads (a lone writer, which does not expect that, is asked
-/// first, and the lookup retries until its next change); an insert that is overtaken again and
-/// again makes the other writers wait for it. So every call ends, and a full filter answers `full`
-/// however many writers there are. A failed insert changes no answer, but it may have moved other
-/// keys' fingerprints.
+/// locks the one or two blocks that it reads (a lone writer is asked for that first, and the
+/// lookup retries until the writer's next call or next part of a batch); an insert that is
+/// overtaken again and again makes the other writers wait for it. So every call ends, and a full
+/// filter answers `full` however many writers there are. A failed insert changes no answer, but it
+/// may have moved other keys' fingerprints.
+///
+/// The first change by a second thread waits once for the lookups that are running, and for every
+/// urcu_bp section of the program's own.
 ///
 /// While the filter grows, or while merge, clear or snapshot runs, lookups go on undisturbed and
 /// writers wait. Old memory is freed by userspace RCU (liburcu) when no lookup can still read it:
@@ -70,10 +75,11 @@ namespace nestline {
 /// Cancellation: no member is a cancellation point, so a thread that is cancelled ends after the
 /// call. Asynchronous cancellation must be off: it could leave a lock taken.
 ///
-/// fork(): the child may use the filter if no other thread was in a call on any filter of this kind
-/// at that moment. A change that was under way is never finished in the child, and its locks stay
-/// taken there. Where threads cannot be kept quiet, take a snapshot() before fork(): it has no
-/// locks, so the child may use it whatever the other threads did.
+/// fork(): the child may use the filter if no other thread was in a call on any filter of this
+/// kind, or in an urcu_bp call or section of its own, at that moment. A change that was under way
+/// is never finished in the child, and its locks stay taken there. Where threads cannot be kept
+/// quiet, take a snapshot() before fork(): it has no locks, so the child may use it whatever the
+/// other threads did.
 class NESTLINE_EXPORT ConcurrentFilter {
  public:
   struct State;  // private to the library

@@ -260,7 +260,9 @@ bool ConcurrentFilter::can_merge(const ConcurrentFilter& other, std::string* why
   return nestline::can_merge(own, other.state_->read(of), why);
 }
 
-std::uint64_t ConcurrentFilter::size() const noexcept { return state_->keys.total(); }
+std::uint64_t ConcurrentFilter::size() const noexcept {
+  return state_->read([&](const Filter::State&) { return state_->keys.total(); });
+}
 
 std::uint64_t ConcurrentFilter::capacity() const noexcept {
   return state_->read([](const Filter::State& table) { return table.capacity; });

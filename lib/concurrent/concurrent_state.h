@@ -1,8 +1,9 @@
 // What a ConcurrentFilter is made of: a table that is exchanged as a whole when the filter grows,
 // merges or is cleared, and how readers and writers enter and leave it.
 //
-//   S1  A thread works on the table only in a ReadSection, and loads the pointer inside it.
-//   S2  A writer that finds `paused_` set inside its section leaves it and waits. So once a Pause
+//   S1  A thread works on the table only in a ReadSection or WriteSection, and loads the pointer
+//   inside it. S2  A writer that finds `paused_` set inside its section leaves it and waits. So
+//   once a Pause
 //       has set it and waited for the sections that had begun before, no writer is at work, and
 //       none begins until the Pause ends. Readers do not look at `paused_`. A writer that meets one
 //       Pause after another makes its own and works in it. So does one that finds that another
@@ -17,6 +18,7 @@
 #define NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -58,12 +60,13 @@ struct ConcurrentFilter::State : SecondLook {
   template <typename Work>
   auto write(Work&& work) {
     for (int waits = 0;; ++waits) {
-      Writers::Turn turn = Writers::Turn::wait;
+      std::optional<Writers::Turn> turn;  // none while writers have to wait
       {
         const WriteSection section;
         if (!paused_.load()) turn = writers_.turn(writer());
         if (turn == Writers::Turn::alone) {
           auto result = work(*table_.load(), OneWriter());
+          assert(result);  // nobody overtakes a lone writer
           stored_alone();
           return *std::move(result);
         }
@@ -72,7 +75,7 @@ struct ConcurrentFilter::State : SecondLook {
           if (auto result = work(*table_.load(), BlockLocks())) return *std::move(result);
         }
       }
-      if (turn != Writers::Turn::wait || waits >= kMostWaits) {
+      if (turn || waits >= kMostWaits) {
         const Pause pause(*this);
         writers_.share();
         if (auto result = work(*table_.load(), BlockLocks())) return *std::move(result);

@@ -16,8 +16,10 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdint>
 
+#include "lib/concurrent/thread_number.h"
 #include "lib/filter/storage.h"
 #include "lib/place/memory_order.h"
 
@@ -30,8 +32,10 @@
 // Before each use of a thread_local variable of another file, C++ code checks whether its
 // constructor has to run. liburcu's variables are C and have no constructor: __thread says so.
 #include <urcu/tls-compat.h>
+#ifdef CONFIG_RCU_TLS
 #undef DECLARE_URCU_TLS
 #define DECLARE_URCU_TLS(type, name) __thread type name
+#endif
 #include <urcu/urcu-bp.h>
 
 #if NESTLINE_TSAN
@@ -45,12 +49,17 @@ namespace nestline {
 inline char grace_period_mark;
 #endif
 
-// Whether everything that this thread has stored is visible to all others, as its next lookup needs
-// (locking.h, W8). It begins as false, so that a thread's first section takes the way that
-// registers it; and it stays false where each section needs a fence of its own anyway.
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit bool all_is_seen = false;
+// Whether all other threads can see everything that this thread has stored. Its next lookup must
+// not begin before that (locking.h, W8). It begins as false, so that a thread's first section takes
+// the way that registers it; and it stays false where each section needs a fence of its own anyway.
+NESTLINE_NEAR_TLS inline thread_local constinit bool all_is_seen = false;
 
-inline void stored_alone() noexcept { all_is_seen = false; }
+// The fence keeps the compiler from doing this before what was stored: a signal handler may look
+// into another filter in between.
+inline void stored_alone() noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  all_is_seen = false;
+}
 inline void show_all() noexcept {
   if (all_is_seen) return;
   store_before_load();
@@ -73,7 +82,10 @@ class Section {
 
  protected:
 #ifdef NESTLINE_SANITIZED
-  explicit Section(bool) noexcept { urcu_bp_read_lock(); }
+  explicit Section(bool) noexcept {
+    urcu_bp_read_lock();
+    show_all();
+  }
   ~Section() {
 #if NESTLINE_TSAN
     __tsan_release(&grace_period_mark);

@@ -29,17 +29,18 @@
 //   W6  A writer overtaken kMostTries times tells its caller. The caller makes the other writers
 //       wait (concurrent_state.h). Then only readers take locks, and it is not overtaken again and
 //       again.
-//   W7  A writer returns only when all other threads can see what it stored. Counting the key
-//       ensures that, being a read-modify-write; where no key is counted, store_before_load() does.
-//       Otherwise this writer's next lookup might see another block's past, and that block's writer
-//       the past of this one.
+//   W7  Where there are many writers, each returns only when all other threads can see what it
+//       stored. Counting the key ensures that, being a read-modify-write; where no key is counted,
+//       store_before_load() does. Otherwise this writer's next lookup might see another block's
+//       past, and that block's writer the past of this one.
 //   W8  While one thread alone has written (Writers), nobody else takes locks or changes
-//       blocks. So it needs a lock only from its first change of a block to the end of the
-//       operation, for the readers, and takes and releases it by plain stores: an atomic exchange
-//       costs as much as all the rest of an insert. What it stored may still be under way to the
-//       other threads when it returns, but its next lookup waits for that, so W7 holds for the
-//       calls of filters. Another thread that wants to write makes it wait, declares that there are
-//       many writers, and lets it go on (concurrent_state.h). There are many from then on.
+//       blocks. So it needs a block's lock only from its first change of it until it releases its
+//       Hold, for the readers, and takes and releases it by plain stores: an atomic exchange costs
+//       as much as all the rest of an insert. What it stored may still be under way to the other
+//       threads when it returns, but its next lookup waits for that (ReadSection in reclaim.h), so
+//       the calls of filters have one order all the same. Another thread that wants to write makes
+//       it wait, declares that there are many writers, and lets it go on (concurrent_state.h).
+//       There are many from then on.
 //
 // Readers
 //   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the
@@ -82,7 +83,9 @@
 // Why no two writers wait for each other. A thread that waits for a lock holds none, or it holds
 // one lock of a lower block. So along any chain of waiting threads the block numbers rise, and no
 // chain ends where it began. Lock holders wait for nothing else: they neither allocate nor wait for
-// readers.
+// readers. A reader that has asked the only writer to share waits for its next call, which may wait
+// for another writer, which waits for the reader's section to end: but while the only writer waits,
+// it changes nothing, so the reader's next look succeeds.
 #ifndef NESTLINE_LIB_PLACE_LOCKING_H_
 #define NESTLINE_LIB_PLACE_LOCKING_H_
 
@@ -149,7 +152,8 @@ class Writers {
  public:
   // A thread, by a number that is its own for ever, and even and not 0.
   using Thread = std::uint64_t;
-  enum class Turn : std::uint8_t { alone, as_one_of_many, refused, wait };
+  // Refused: another thread is the only writer.
+  enum class Turn : std::uint8_t { alone, as_one_of_many, refused };
 
   [[nodiscard]] bool has_alone(Thread thread) const {
     return word_.load(std::memory_order_relaxed) == thread;
@@ -158,7 +162,7 @@ class Writers {
   // no writer has to wait.
   Turn turn(Thread thread) {
     if (has_alone(thread)) return Turn::alone;
-    std::uint64_t now = word_.load(std::memory_order_relaxed);
+    std::uint64_t now = word_.load(std::memory_order_acquire);
     if (now == kMany) return Turn::as_one_of_many;
     if (now == (thread | kAsked)) {
       share();
@@ -221,7 +225,8 @@ struct SharedBlocks {
     const std::uint32_t header = Block::to_header(old);
     const std::uint32_t locked = Block::to_header(header | kHeaderLock);
     if constexpr (kOneWriter) {
-      // Stores to the block are releases, so no other thread sees them before this one.
+      // The stores to the block that follow are releases, so a thread that sees one of them also
+      // sees the lock.
       store_release(block.header_word(), locked);
       return true;
     }

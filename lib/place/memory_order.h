@@ -24,10 +24,10 @@
 // see two stores to one line in the wrong order; the second look at the header detects that.
 //
 // A header is exchanged and stored only as one word of 32 bits, including the mark. Only the thread
-// that holds its lock stores it; an exchange by any other thread fails meanwhile. Storing the
-// mark's byte alone would be correct too: an exchange, even one that fails and writes back what it
-// found, owns the line. But unlocking loads the word, and that load would have to wait until the
-// byte has left the store buffer.
+// that holds its lock stores it, or the only writer; an exchange by any other thread fails
+// meanwhile. Storing the mark's byte alone would be correct too: an exchange, even one that fails
+// and writes back what it found, owns the line. But unlocking loads the word, and that load would
+// have to wait until the byte has left the store buffer.
 //
 // Two readers see the inserts of two writers in the same order only on processors where a store
 // becomes visible to all others at once, as on x86, ARMv8 and RISC-V.
@@ -103,7 +103,8 @@ inline bool exchange_acquire(SharedWord& word, std::uint32_t expected, std::uint
                                      __ATOMIC_RELAXED);
 }
 
-// Unlocks: release, so that the next holder sees everything done under the lock.
+// Unlocks, and locks for the only writer (locking.h, W8): release, so that the next holder sees
+// everything done under the lock.
 inline void store_release(SharedWord& to, std::uint32_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }

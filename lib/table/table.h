@@ -38,8 +38,9 @@
 namespace nestline {
 
 // Does not own the blocks. With NoLocks: one writer at a time and no const member meanwhile; const
-// members alone from any number of threads. With OneWriter: const members from any thread, the
-// others from one. With BlockLocks: everything from any thread.
+// members alone from any number of threads. With OneWriter: const members from any thread that
+// has given it the filter's Writers, the others from one. With BlockLocks: everything from any
+// thread.
 template <class L, class Locks>
 class Table {
  public:

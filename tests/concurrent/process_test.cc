@@ -16,6 +16,7 @@
 #include <fstream>
 #include <functional>
 #include <new>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -66,8 +67,16 @@ int in_child(const std::function<int()>& work) {
   return WEXITSTATUS(status);
 }
 
-TEST(ProcessTest, TheChildOfAQuietProcessUsesTheFilter) {
-  ConcurrentFilter filter = filled_filter();
+// `filled_elsewhere`: another thread is the filter's only writer so far (locking.h, W8).
+void use_in_the_child_of_a_quiet_process(bool filled_elsewhere) {
+  std::optional<ConcurrentFilter> made;
+  const auto fill = [&] { made.emplace(filled_filter()); };
+  if (filled_elsewhere) {
+    std::thread(fill).join();
+  } else {
+    fill();
+  }
+  ConcurrentFilter& filter = *made;
   // Threads that have used it and are idle at the moment of fork.
   std::barrier rest(3);
   std::vector<std::thread> threads;
@@ -92,6 +101,14 @@ TEST(ProcessTest, TheChildOfAQuietProcessUsesTheFilter) {
   rest.arrive_and_wait();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(filter.size(), kKeys);
+}
+
+TEST(ProcessTest, TheChildOfAQuietProcessUsesTheFilter) {
+  use_in_the_child_of_a_quiet_process(false);
+}
+
+TEST(ProcessTest, TheChildOfAQuietProcessUsesAFilterThatAnotherThreadFilled) {
+  use_in_the_child_of_a_quiet_process(true);
 }
 
 TEST(ProcessTest, TheChildOfABusyProcessUsesASnapshot) {
