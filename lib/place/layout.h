@@ -134,17 +134,27 @@ struct LayoutShape {
     }
     return slots;
   }
+  // The bucket that has this index in this lane.
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
+                                                             std::uint32_t lane,
+                                                             std::uint32_t index) {
+    const std::uint32_t phase = index - rotation(fingerprint, lane, kSlotsPerLane);
+    return bucket(fingerprint, phase < kSlotsPerLane ? phase : phase + kSlotsPerLane);
+  }
 };
 
 template <>
 struct Layout<8> : LayoutShape<8, 4, 15, 255> {
-  // With so few fingerprints a table of 2 KiB holds the bucket at phase 0, and the phase rotates
-  // each lane's bit within the lane: a third of the instructions of the general form.
+  // With so few fingerprints a table of 8 KiB holds the buckets that begin a lane, and a number
+  // rotates each lane's bit within the lane: a third of the instructions of the general form.
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
-    const std::uint64_t unturned = kUnturned[fingerprint];
-    const std::uint64_t stay = kStay[phase];  // the bits that do not leave their lane
-    return (unturned & stay) << phase | (unturned & ~stay) >> (kSlotsPerLane - phase);
+    return turned(kUnturned[0][fingerprint], phase);
+  }
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
+                                                             std::uint32_t lane,
+                                                             std::uint32_t index) {
+    return turned(kUnturned[lane][fingerprint], index);
   }
   static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
@@ -152,9 +162,20 @@ struct Layout<8> : LayoutShape<8, 4, 15, 255> {
   }
 
  private:
-  static constexpr std::array<std::uint64_t, kFingerprints + 1> kUnturned = [] {
-    std::array<std::uint64_t, kFingerprints + 1> buckets{};
-    for (std::uint32_t f = 0; f < buckets.size(); ++f) buckets[f] = LayoutShape::bucket(f, 0);
+  NESTLINE_INLINE static constexpr std::uint64_t turned(std::uint64_t unturned, std::uint32_t by) {
+    const std::uint64_t stay = kStay[by];  // the bits that do not leave their lane
+    return (unturned & stay) << by | (unturned & ~stay) >> (kSlotsPerLane - by);
+  }
+
+  // For each lane, each fingerprint's bucket with the lane's first slot. For lane 0 that is the
+  // bucket at phase 0.
+  static constexpr std::array<std::array<std::uint64_t, kFingerprints + 1>, kLanes> kUnturned = [] {
+    std::array<std::array<std::uint64_t, kFingerprints + 1>, kLanes> buckets{};
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      for (std::uint32_t f = 0; f < kFingerprints + 1; ++f) {
+        buckets[lane][f] = LayoutShape::bucket_with(f, lane, 0);
+      }
+    }
     return buckets;
   }();
   static constexpr std::array<std::uint64_t, kSlotsPerLane> kStay = [] {

@@ -47,6 +47,10 @@ TYPED_TEST(LayoutTest, PhaseFollowsFromEverySlot) {
       bucket |= std::uint64_t{1} << s;
     }
     ASSERT_EQ(L::bucket(f, p), bucket);
+    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
+      const std::uint32_t index = L::slot(f, p, lane) - lane * L::kSlotsPerLane;
+      ASSERT_EQ(L::bucket_with(f, lane, index), bucket);
+    }
     ASSERT_EQ(std::popcount(bucket), static_cast<int>(L::kLanes));
   }
 }
