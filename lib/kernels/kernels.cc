@@ -35,7 +35,7 @@ const Kernels* table() {
       match<L>,
       free_slots<L>,
       rank<L>,
-      ranked<L>,
+      of_classes<L>,
       find_way<L>,
       find_free_way<L>,
       leavers<L>,

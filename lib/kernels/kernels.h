@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -35,36 +36,48 @@ enum class Input : std::uint8_t { integers, hashes };
 // The residents of a block in the order in which they would leave it: by spill class, then by slot.
 struct alignas(64) Ranks {
   static constexpr std::uint32_t kNumberBits = 6;
-  static constexpr std::uint16_t kNone = 0xffff;  // of a free slot
 
   // `number` is the slot's number plus 1. So a rank with number 0 is before all others of its
   // class.
-  static constexpr std::uint16_t rank_of(std::uint32_t spill_class, std::uint32_t number) {
-    return static_cast<std::uint16_t>(spill_class << kNumberBits | number);
+  static constexpr std::uint32_t rank_of(std::uint32_t spill_class, std::uint32_t number) {
+    return spill_class << kNumberBits | number;
   }
-  // All ranks are below this.
-  static constexpr std::uint32_t kEnd = kSpillClasses << kNumberBits;
-  // A range of ranks that has two residents of a full block on average.
-  template <class L>
-  static constexpr std::uint32_t kStep = 2 * kSpillClasses / L::kSlots << kNumberBits;
+  // The slot, or kNobody where the number is 0.
+  static constexpr std::uint32_t slot_of(std::uint32_t rank) { return (rank - 1) & kNobody; }
+  static constexpr std::uint32_t kNobody = (1u << kNumberBits) - 1;
 
-  // For each slot. The phases of free slots mean nothing.
-  std::uint16_t rank[64];
-  std::uint16_t phase[64];
+  // A range of classes that has two residents of a full block on average.
+  template <class L>
+  static constexpr std::uint32_t kStep = 2 * kSpillClasses / L::kSlots;
+
   // As bits: the free slots; those whose residents' classes the block's mark covers; and those with
-  // the next ranks, which are below `below`.
+  // the next classes, which are below `below`.
   std::uint64_t free;
   std::uint64_t covered;
   std::uint64_t next;
   std::uint32_t below;
+
+  // Phases are as wide as vectors of the block's fingerprints need them: a byte, or at 16 bits a
+  // halfword. Those of free slots mean nothing.
+  template <class L>
+  using Phase = std::conditional_t<L::kBits == 16, std::uint16_t, std::uint8_t>;
+  template <class L>
+  [[nodiscard]] std::uint32_t phase(std::uint32_t slot) const {
+    Phase<L> phase;
+    std::memcpy(&phase, phases + slot * sizeof(phase), sizeof(phase));
+    return phase;
+  }
+  alignas(64) std::uint8_t phases[64];
 };
 
-// Some residents of a block, and where they would go.
+// Candidates for leaving a block, and where they would go.
 struct Leavers {
-  std::uint32_t count = 0;
-  std::uint64_t open;  // whose other blocks have a free slot, as bits
-  std::uint8_t slot[64];
-  Place target[64];  // without the bucket
+  // As bits: residents by their slots, and bit Ranks::kNobody for a newcomer.
+  std::uint64_t all = 0;
+  std::uint64_t open;      // those for whom there may be room in their other blocks
+  std::uint64_t direct;    // those of them of whose slots there one is free
+  std::uint64_t free[64];  // the free slots there
+  Place target[64];        // the bucket only where there are free slots
 };
 
 // A fingerprint with what follows from it and its phase: fingerprint, phase << 16,
@@ -143,20 +156,22 @@ struct Kernels {
   // Fills in `ranks`.
   void (*rank)(const Block& block, Ranks& ranks) noexcept;
 
-  // The slots whose ranks are at least `from` and below `below`, as bits.
-  std::uint64_t (*ranked)(const Ranks& ranks, std::uint32_t from, std::uint32_t below) noexcept;
+  // The slots whose residents have spill classes from `from` on and below `below`, as bits.
+  std::uint64_t (*of_classes)(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
 
   // The shortest way from a bucket to a slot of `goals`, or no way. Residents of goal slots do not
-  // move; all other slots must be taken. `ranks`: the block's, or null.
-  Way (*find_way)(const Block& block, const Ranks* ranks, std::uint64_t bucket,
+  // move, and a way has no free slot but its last. `ranks`: the block's.
+  Way (*find_way)(const Block& block, const Ranks& ranks, std::uint64_t bucket,
                   std::uint64_t goals) noexcept;
 
   // The same to a free slot, for a place whose bucket need not be filled in.
   Way (*find_free_way)(const Block& block, const Place& place) noexcept;
 
-  // Adds the residents of these slots, except those without another block, to the leavers that are
-  // there, prefetches all their other blocks, and looks for free slots there. `number` is the
-  // block's; the hashes' secrets are not needed. Beside writers, `open` is a hint.
+  // Adds the residents of these slots to the candidates that are there, which is a newcomer whose
+  // target is known, or nobody. Looks for room in all their other blocks, at several at a time.
+  // Open is a candidate that has another block, with a free slot in its bucket; or with a free
+  // slot, and no mark or a resident that could move there. `number` is the block's; the hashes'
+  // secrets are not needed. Beside writers, all this is a hint.
   void (*leavers)(const BlocksView& view, const Block& block, std::uint64_t number,
                   const Ranks& ranks, std::uint64_t slots, Leavers& leavers) noexcept;
 

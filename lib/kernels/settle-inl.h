@@ -299,11 +299,9 @@ HWY_INLINE void clear_residents(Resident* residents) {
 template <class L>
 HWY_INLINE void find_pairs(const Block& block, std::uint32_t* pairs) {
   using Lanes = ResidentLanes<L>;
-  const typename Lanes::D d;
   const Lanes lanes(block);
-  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-    hn::StoreInterleaved2(lanes.fingerprints(s), lanes.phases(s), d,
-                          reinterpret_cast<std::uint16_t*>(pairs + s));
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(typename Lanes::D())) {
+    lanes.store_pairs(s, pairs + s);
   }
 }
 

@@ -3,10 +3,13 @@
 // A way is looked for from both ends. Forward from the newcomer's bucket by scalars: where each of
 // its k residents could go. That is one step, and most searches end there. The others go on
 // backward from the goals by vectors: who could move into slot e is one compare of all residents,
-// and it is enough if one of them is in a slot that the first step reaches.
+// and it is enough if one of them is in a slot that the first step reaches. Both kinds of search
+// find the same way, so where the first step would cost more than it spares, it is left out: at 16
+// bits, where a slot of six is a candidate and the backward search is short; at 12 and 16 bits if
+// there is only one goal; and in blocks with a mark, where most searches fail.
 //
-// The slots of residents are computed in 16-bit lanes; the one-lane target does the same through
-// the definitions of layout.h.
+// Indices and phases are at most 15, so at 8 and 12 bits they are bytes: all residents are one
+// vector of 64 bytes. The one-lane target does the same through the definitions of layout.h.
 #if defined(NESTLINE_LIB_KERNELS_WAYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_WAYS_INL_H_
 #undef NESTLINE_LIB_KERNELS_WAYS_INL_H_
@@ -27,120 +30,160 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// In place of the phase of a free slot: it has no slot in any lane.
-constexpr std::uint16_t kNoPhase = 0x4000;
-
 #if NESTLINE_ONE_LANE
+
+template <class L>
+std::uint64_t of_classes(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
+  std::uint64_t slots = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    const std::uint32_t low_byte = L::get(block, s) & 0xff;
+    slots |= std::uint64_t{low_byte > from && low_byte <= below} << s;
+  }
+  return slots;
+}
 
 template <class L>
 void rank(const Block& shared, Ranks& ranks) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
-  ranks.free = ranks.covered = ranks.next = 0;
-  const std::uint32_t mark = Ranks::rank_of(block.mark(), 0);
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    const auto phase = static_cast<Ranks::Phase<L>>(L::phase_at(L::get(block, s), s));
+    std::memcpy(ranks.phases + s * sizeof(phase), &phase, sizeof(phase));
+  }
+  const std::uint32_t mark = block.mark();
   ranks.below = mark + Ranks::kStep<L>;
-  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    const std::uint32_t fingerprint = L::get(block, s);
-    const std::uint32_t phase = L::phase_at(fingerprint, s);
-    ranks.phase[s] = fingerprint == 0 ? kNoPhase : static_cast<std::uint16_t>(phase);
-    ranks.rank[s] =
-        fingerprint == 0 ? Ranks::kNone : Ranks::rank_of(spill_class(fingerprint), s + 1);
-    ranks.free |= std::uint64_t{fingerprint == 0} << s;
-    ranks.covered |= std::uint64_t{ranks.rank[s] < mark} << s;
-    ranks.next |= std::uint64_t{ranks.rank[s] >= mark && ranks.rank[s] < ranks.below} << s;
-  }
-}
-
-template <class L>
-std::uint64_t ranked(const Ranks& ranks, std::uint32_t from, std::uint32_t below) noexcept {
-  std::uint64_t slots = 0;
-  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    slots |= std::uint64_t{ranks.rank[s] >= from && ranks.rank[s] < below} << s;
-  }
-  return slots;
+  ranks.free = match_first_bytes<L>(block, 0);
+  ranks.covered = of_classes<L>(block, 0, mark);
+  ranks.next = of_classes<L>(block, mark, ranks.below);
 }
 
 // Which residents of a block could move where.
 template <class L>
 class Movers {
  public:
-  explicit Movers(const Block& block, const Ranks* = nullptr) {
+  explicit Movers(const Block& block) {
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       buckets_[s] = L::get(block, s) == 0 ? 0 : bucket_at<L>(block, s);
     }
   }
+  Movers(const Block& block, const Ranks&) : Movers(block) {}
   // The slots whose residents have slot e in their buckets.
   [[nodiscard]] std::uint64_t into(std::uint32_t e) const {
     std::uint64_t slots = 0;
     for (std::uint32_t s = 0; s < L::kSlots; ++s) slots |= (buckets_[s] >> e & 1) << s;
     return slots;
   }
-  // Whether there are any.
-  [[nodiscard]] bool any_into(std::uint32_t e) const { return into(e) != 0; }
 
  private:
   std::uint64_t buckets_[L::kSlots];
 };
 
+// Whether a resident could move into one of these free slots.
+template <class L>
+bool anyone_moves_into(const Block& block, std::uint64_t free) {
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    if (L::get(block, s) != 0 && (bucket_at<L>(block, s) & free) != 0) return true;
+  }
+  return false;
+}
+
 #else  // vectors
 
-// For each slot: its index in its lane, its lane's rotation multiplier, and its number as ranks
-// contain it. After the last slot: as if there were no fingerprint.
-template <class L>
-struct SlotTables {
-  alignas(64) std::uint16_t index[64];
-  alignas(64) std::uint16_t multiplier[64];
-  alignas(64) std::uint16_t number[64];
-  constexpr SlotTables() : index(), multiplier(), number() {
-    for (std::uint32_t s = 0; s < 64; ++s) {
-      number[s] = s < L::kSlots ? static_cast<std::uint16_t>(s + 1) : Ranks::kNone;
-      index[s] = kNoPhase;
-      if (s >= L::kSlots) continue;
-      index[s] = static_cast<std::uint16_t>(s % L::kSlotsPerLane);
-      multiplier[s] = kRotationMultiplier[s / L::kSlotsPerLane];
-    }
-  }
-};
-
-// Fingerprints and phases of all residents, in vectors of 16-bit lanes.
+// Numbers of residents, in vectors with one lane of type T for each slot. At 8 and 12 bits T is a
+// byte, so rotations, which are 16-bit products, are computed for even and odd slots apart.
 template <class L>
 class ResidentLanes {
  public:
-  using D = hn::CappedTag<std::uint16_t, 32>;
-  using Half = hn::Rebind<std::uint8_t, D>;
+  using T = Ranks::Phase<L>;
+  using D = BlockTag<T>;
   using V = hn::Vec<D>;
+  using D16 = hn::Repartition<std::uint16_t, D>;
+  using V16 = hn::Vec<D16>;
+  static constexpr bool kBytes = sizeof(T) == 1;
+  // In place of the phase of a free slot: it has no slot in any lane.
+  static constexpr T kNoPhase = 0x40;
 
   explicit HWY_INLINE ResidentLanes(const Block& block) : block_(block) {
     if constexpr (L::kBits == 12) unpack_nibbles();
   }
 
-  HWY_INLINE V fingerprints(std::size_t s) const {
-    const std::uint8_t* const bytes = block_.bytes.data();
-    if constexpr (L::kBits == 16) {
-      return hn::Load(D(), reinterpret_cast<const std::uint16_t*>(bytes) + s);
+  // The phases of slots s, s + 1, ...
+  HWY_INLINE V phases(std::size_t s) const {
+    const D d;
+    const V own = rotations(s, hn::Load(D16(), kTables.even_multiplier + s / (2 / sizeof(T))),
+                            hn::Load(D16(), kTables.odd_multiplier + s / (2 / sizeof(T))));
+    // index - rotation, or that plus R where it is negative (then huge as an unsigned number).
+    const V distance = hn::Sub(hn::Load(d, kTables.index + s), own);
+    const V phase = hn::Min(distance, hn::Add(distance, per_lane()));
+    const auto free = hn::Eq(hn::Load(d, lanes() + s), hn::Zero(d));
+    return hn::IfThenElse(free, hn::Set(d, kNoPhase), phase);
+  }
+  // Where in a lane their slots are.
+  HWY_INLINE V indices(std::size_t s, V phases, std::uint16_t multiplier) const {
+    const auto multipliers = hn::Set(D16(), multiplier);
+    const V q = hn::Add(phases, rotations(s, multipliers, multipliers));
+    return hn::Min(q, hn::Sub(q, per_lane()));
+  }
+  // Each as one number: fingerprint, phase << 16.
+  HWY_INLINE void store_pairs(std::size_t s, std::uint32_t* pairs) const {
+    const D d;
+    const auto low = hn::Load(d, lanes() + s);
+    T* const to = reinterpret_cast<T*>(pairs);
+    if constexpr (!kBytes) {
+      hn::StoreInterleaved2(low, phases(s), d, to);
+    } else if constexpr (L::kBits == 12) {
+      hn::StoreInterleaved4(low, hn::Load(d, nibbles_ + s), phases(s), hn::Zero(d), d, to);
     } else {
-      const V low = hn::PromoteTo(D(), hn::Load(Half(), bytes + s));
-      if constexpr (L::kBits == 8) return low;
-      return hn::Or(low, hn::ShiftLeft<8>(hn::PromoteTo(D(), hn::Load(Half(), nibbles_ + s))));
+      hn::StoreInterleaved4(low, hn::Zero(d), phases(s), hn::Zero(d), d, to);
     }
   }
-  HWY_INLINE V phases(std::size_t s) const {
-    const V own = rotations(fingerprints(s), hn::Load(D(), kTables.multiplier + s));
-    // index - rotation, or that plus R where it is negative (then huge as an unsigned number).
-    const V distance = hn::Sub(hn::Load(D(), kTables.index + s), own);
-    const V phase = hn::Min(distance, hn::Add(distance, per_lane()));
-    return hn::IfThenElse(hn::Eq(fingerprints(s), hn::Zero(D())), hn::Set(D(), kNoPhase), phase);
-  }
-  static HWY_INLINE V rotations(V fingerprints, V multipliers) {
-    return hn::MulHigh(hn::Mul(fingerprints, multipliers), per_lane());
-  }
-  static HWY_INLINE V per_lane() {
-    return hn::Set(D(), static_cast<std::uint16_t>(L::kSlotsPerLane));
-  }
-
-  static constexpr SlotTables<L> kTables{};
 
  private:
+  // For each slot: its index in its lane, and its lane's rotation multiplier. After the last slot:
+  // as if there were no fingerprint.
+  struct Tables {
+    alignas(64) T index[64 / sizeof(T)];
+    alignas(64) std::uint16_t even_multiplier[32];  // at 16 bits: of all slots
+    alignas(64) std::uint16_t odd_multiplier[32];
+    constexpr Tables() : index(), even_multiplier(), odd_multiplier() {
+      for (std::uint32_t s = 0; s < 64 / sizeof(T); ++s) {
+        const bool is_slot = s < L::kSlots;
+        index[s] = is_slot ? static_cast<T>(s % L::kSlotsPerLane) : kNoPhase;
+        auto& multiplier = kBytes && s % 2 != 0 ? odd_multiplier : even_multiplier;
+        multiplier[kBytes ? s / 2 : s] = is_slot ? kRotationMultiplier[s / L::kSlotsPerLane] : 0;
+      }
+    }
+  };
+  static constexpr Tables kTables{};
+
+  const T* lanes() const { return reinterpret_cast<const T*>(block_.bytes.data()); }
+  static HWY_INLINE V per_lane() { return hn::Set(D(), static_cast<T>(L::kSlotsPerLane)); }
+
+  HWY_INLINE V rotations(std::size_t s, V16 even_multipliers, V16 odd_multipliers) const {
+    const D16 d16;
+    const auto rotate = [](V16 fingerprints, V16 multipliers) HWY_ATTR {
+      return hn::MulHigh(hn::Mul(fingerprints, multipliers),
+                         hn::Set(D16(), static_cast<std::uint16_t>(L::kSlotsPerLane)));
+    };
+    const V16 lanes16 = hn::BitCast(d16, hn::Load(D(), lanes() + s));
+    if constexpr (!kBytes) {
+      (void)odd_multipliers;
+      return rotate(lanes16, even_multipliers);
+    } else {
+      V16 even = hn::And(lanes16, hn::Set(d16, std::uint16_t{0xff}));
+      V16 odd = hn::ShiftRight<8>(lanes16);
+      if constexpr (L::kBits == 12) {
+        const V16 nibbles = hn::BitCast(d16, hn::Load(D(), nibbles_ + s));
+        even = hn::Or(even, hn::ShiftLeft<8>(nibbles));
+        odd = hn::Or(odd, hn::AndNot(hn::Set(d16, std::uint16_t{0xff}), nibbles));
+      }
+      return hn::BitCast(D(), hn::Or(rotate(even, even_multipliers),
+                                     hn::ShiftLeft<8>(rotate(odd, odd_multipliers))));
+    }
+  }
+
   // 12 bit: the high nibbles in the order of the slots. 16 slots at a time: those from 16 on are
   // the low halves of the last 4 nibble bytes, then the high halves of all 20.
   HWY_INLINE void unpack_nibbles() {
@@ -171,6 +214,29 @@ class ResidentLanes {
   alignas(64) std::uint8_t nibbles_[L::kBits == 12 ? 64 : 1];
 };
 
+// Slots whose residents' low bytes are at most `most`, and free slots.
+template <class L>
+HWY_INLINE std::uint64_t low_bytes_up_to(const Block& block, std::uint32_t most) {
+  using T = Ranks::Phase<L>;
+  const BlockTag<T> d;
+  const auto low_byte = hn::Set(d, T{0xff});
+  const auto limit = hn::Set(d, static_cast<T>(most));
+  std::uint64_t slots = 0;
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    auto lanes = hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + s);
+    if constexpr (L::kBits == 16) lanes = hn::And(lanes, low_byte);
+    slots |= bits_of(d, hn::Eq(hn::Min(lanes, limit), lanes)) << s;
+  }
+  return slots & L::kAllSlots;
+}
+
+template <class L>
+std::uint64_t of_classes(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
+  return low_bytes_up_to<L>(block, std::min(below, 255u)) & ~low_bytes_up_to<L>(block, from);
+}
+
 template <class L>
 void rank(const Block& shared, Ranks& ranks) noexcept {
   using Lanes = ResidentLanes<L>;
@@ -178,41 +244,16 @@ void rank(const Block& shared, Ranks& ranks) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const Lanes lanes(block);
-  const std::uint16_t mark = Ranks::rank_of(block.mark(), 0);
+  auto* const phases = reinterpret_cast<typename Lanes::T*>(ranks.phases);
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    hn::Store(lanes.phases(s), d, phases + s);
+  }
+  const std::uint32_t mark = block.mark();
   ranks.below = mark + Ranks::kStep<L>;
-  const auto at_mark = hn::Set(d, mark);
-  const auto below = hn::Set(d, static_cast<std::uint16_t>(ranks.below));
-  std::uint64_t covered = 0;
-  std::uint64_t either = 0;
-  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-    const auto fingerprint = lanes.fingerprints(s);
-    const auto phase = lanes.phases(s);
-    hn::Store(phase, d, ranks.phase + s);
-    const auto low_byte = hn::And(fingerprint, hn::Set(d, std::uint16_t{0xff}));
-    const auto spill_class = hn::Sub(low_byte, hn::Set(d, std::uint16_t{1}));
-    const auto number = hn::Load(d, Lanes::kTables.number + s);
-    const auto rank = hn::Or(hn::ShiftLeft<Ranks::kNumberBits>(spill_class), number);
-    const auto free = hn::Eq(fingerprint, hn::Zero(d));
-    const auto ranked = hn::IfThenElse(free, hn::Set(d, Ranks::kNone), rank);
-    hn::Store(ranked, d, ranks.rank + s);
-    covered |= bits_of(d, hn::Lt(ranked, at_mark)) << s;
-    either |= bits_of(d, hn::Lt(ranked, below)) << s;
-  }
-  ranks.covered = covered;
-  ranks.next = either & ~covered;
   ranks.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
-}
-
-template <class L>
-std::uint64_t ranked(const Ranks& ranks, std::uint32_t from, std::uint32_t below) noexcept {
-  const typename ResidentLanes<L>::D d;
-  const auto least = hn::Set(d, static_cast<std::uint16_t>(from));
-  const auto range = hn::Set(d, static_cast<std::uint16_t>(below - from));
-  std::uint64_t slots = 0;
-  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-    slots |= bits_of(d, hn::Lt(hn::Sub(hn::Load(d, ranks.rank + s), least), range)) << s;
-  }
-  return slots;
+  const std::uint64_t up_to_mark = low_bytes_up_to<L>(block, mark);
+  ranks.covered = up_to_mark & ~ranks.free;
+  ranks.next = low_bytes_up_to<L>(block, std::min(ranks.below, 255u)) & ~up_to_mark;
 }
 
 // Which residents of a block could move where. Each slot's answer is computed when it is asked for:
@@ -220,55 +261,61 @@ std::uint64_t ranked(const Ranks& ranks, std::uint32_t from, std::uint32_t below
 template <class L>
 class Movers {
  public:
-  explicit HWY_INLINE Movers(const Block& block, const Ranks* ranks = nullptr) : lanes_(block) {
-    if (ranks != nullptr) {
-      phases_ = ranks->phase;
-      return;
-    }
+  explicit HWY_INLINE Movers(const Block& block) : lanes_(block), phases_(own_phases_) {
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(D())) {
       hn::Store(lanes_.phases(s), D(), own_phases_ + s);
     }
-    phases_ = own_phases_;
   }
+  HWY_INLINE Movers(const Block& block, const Ranks& ranks)
+      : lanes_(block), phases_(reinterpret_cast<const T*>(ranks.phases)) {}
   Movers(const Movers&) = delete;
   Movers& operator=(const Movers&) = delete;
 
-  // The slots whose residents have slot e in their buckets.
+  // The slots whose residents have slot e in their buckets. Bits after the last slot are 0.
   [[nodiscard]] HWY_INLINE std::uint64_t into(std::uint32_t e) const {
     const D d;
-    const auto multiplier = hn::Set(d, kRotationMultiplier[e / L::kSlotsPerLane]);
-    const auto index = hn::Set(d, static_cast<std::uint16_t>(e % L::kSlotsPerLane));
+    const std::uint32_t lane = e / L::kSlotsPerLane;
+    const auto index = hn::Set(d, static_cast<T>(e - lane * L::kSlotsPerLane));
     std::uint64_t slots = 0;
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-      slots |= bits_of(d, hn::Eq(index_in_lane(s, multiplier), index)) << s;
+      const auto indices = lanes_.indices(s, hn::Load(d, phases_ + s), kRotationMultiplier[lane]);
+      slots |= bits_of(d, hn::Eq(indices, index)) << s;
     }
     return slots;
   }
-  // Whether there are any.
-  [[nodiscard]] HWY_INLINE bool any_into(std::uint32_t e) const {
-    const D d;
-    const auto multiplier = hn::Set(d, kRotationMultiplier[e / L::kSlotsPerLane]);
-    const auto index = hn::Set(d, static_cast<std::uint16_t>(e % L::kSlotsPerLane));
-    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-      if (!hn::AllFalse(d, hn::Eq(index_in_lane(s, multiplier), index))) return true;
-    }
-    return false;
-  }
 
  private:
+  using T = typename ResidentLanes<L>::T;
   using D = typename ResidentLanes<L>::D;
 
-  // Where in the lane of `multiplier` the residents of slots s, s + 1, ... have their slots.
-  HWY_INLINE hn::Vec<D> index_in_lane(std::size_t s, hn::Vec<D> multiplier) const {
-    const auto q =
-        hn::Add(hn::Load(D(), phases_ + s), lanes_.rotations(lanes_.fingerprints(s), multiplier));
-    return hn::Min(q, hn::Sub(q, ResidentLanes<L>::per_lane()));
-  }
-
   ResidentLanes<L> lanes_;
-  const std::uint16_t* phases_;
-  alignas(64) std::uint16_t own_phases_[64];
+  const T* phases_;
+  alignas(64) T own_phases_[64 / sizeof(T)];
 };
+
+// Whether a resident could move into one of these free slots.
+template <class L>
+HWY_INLINE bool anyone_moves_into(const Block& block, std::uint64_t free) {
+  using Lanes = ResidentLanes<L>;
+  using T = typename Lanes::T;
+  const typename Lanes::D d;
+  const Lanes lanes(block);
+  alignas(64) T phases[64 / sizeof(T)];
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    hn::Store(lanes.phases(s), d, phases + s);
+  }
+  std::uint64_t found = 0;
+  for (; free != 0; free &= free - 1) {
+    const std::uint32_t e = first_slot(free);
+    const std::uint32_t lane = e / L::kSlotsPerLane;
+    const auto index = hn::Set(d, static_cast<T>(e - lane * L::kSlotsPerLane));
+    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+      const auto indices = lanes.indices(s, hn::Load(d, phases + s), kRotationMultiplier[lane]);
+      found |= bits_of(d, hn::Eq(indices, index));
+    }
+  }
+  return found != 0;
+}
 
 #endif  // NESTLINE_ONE_LANE
 
@@ -282,29 +329,27 @@ struct FirstSteps {
   HWY_INLINE FirstSteps(const Block& block, std::uint64_t bucket) {
     for (std::uint32_t lane = 0; lane < L::kLanes; ++lane, bucket &= bucket - 1) {
       const std::uint32_t slot = first_slot(bucket);
-      const std::uint32_t fingerprint = L::get(block, slot);
-      std::uint32_t phase = slot - lane * L::kSlotsPerLane;
-      if (lane != 0) {
-        phase -= rotation(fingerprint, lane, L::kSlotsPerLane);
-        phase = std::min(phase, phase + L::kSlotsPerLane);  // negative numbers are huge
-      }
       from[lane] = slot;
-      to[lane] = L::bucket(fingerprint, phase);
+      to[lane] = L::bucket_with(L::get(block, slot), lane, slot - lane * L::kSlotsPerLane);
       all |= to[lane];
     }
   }
   // A way to a slot that one of them reaches.
   [[nodiscard]] HWY_INLINE Way way_to(std::uint32_t slot) const {
-    std::uint32_t lane = 0;
-    while ((to[lane] >> slot & 1) == 0) ++lane;
-    return Way(from[lane]).then(slot);
+    // Without a loop, whose end would be mispredicted.
+    std::uint32_t lanes = 0;
+    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
+      lanes |= static_cast<std::uint32_t>(to[lane] >> slot & 1) << lane;
+    }
+    return Way(from[first_slot(lanes)]).then(slot);
   }
 };
 
-// The rest of a search, where one step is not enough.
-template <class L>
-HWY_INLINE Way find_longer_way(const Movers<L>& movers, const FirstSteps<L>& first,
-                               std::uint64_t goals) {
+// The shortest way to a goal, looked for from there: `start(slot)` is its beginning, to a slot of
+// `starts`.
+template <class L, class Start>
+HWY_INLINE Way find_back(const Movers<L>& movers, std::uint64_t starts, std::uint64_t goals,
+                         const Start& start) {
   // Slots that lead to a goal: the goals themselves, then those whose residents can move `into` a
   // slot of the entry `parent`.
   struct Entry {
@@ -320,8 +365,8 @@ HWY_INLINE Way find_longer_way(const Movers<L>& movers, const FirstSteps<L>& fir
     for (std::uint64_t rest = entries[i].slots; rest != 0; rest &= rest - 1) {
       const std::uint32_t e = first_slot(rest);
       const std::uint64_t found = movers.into(e) & unseen;
-      if ((found & first.all) != 0) {
-        Way way = first.way_to(first_slot(found & first.all)).then(e);
+      if ((found & starts) != 0) {
+        Way way = start(first_slot(found & starts)).then(e);
         for (; i != 0; i = entries[i].parent) {
           if (way.steps() == Way::kMostSteps) return {};
           way = way.then(entries[i].into);
@@ -336,50 +381,48 @@ HWY_INLINE Way find_longer_way(const Movers<L>& movers, const FirstSteps<L>& fir
   return {};
 }
 
+// A way to goals that the first step does not reach.
 template <class L>
-HWY_NOINLINE Way find_longer_way(const Block& block, const Ranks* ranks, const FirstSteps<L>& first,
+HWY_NOINLINE Way find_longer_way(const Block& block, const FirstSteps<L>& first,
                                  std::uint64_t goals) {
-  const Movers<L> movers(block, ranks);
-  return find_longer_way(movers, first, goals);
-}
-
-// A way from a bucket without goals.
-template <class L>
-HWY_INLINE Way find_way_out(const Block& block, const Ranks* ranks, std::uint64_t bucket,
-                            std::uint64_t goals) {
-  const FirstSteps<L> first(block, bucket);
-  if (HWY_LIKELY((first.all & goals) != 0)) return first.way_to(first_slot(first.all & goals));
-  return find_longer_way<L>(block, ranks, first, goals);
-}
-
-// The same in a block that has not had room for somebody. Most of the time nobody in it can move to
-// a free slot, so that is found out first.
-template <class L>
-HWY_NOINLINE Way find_rare_way(const Block& block, std::uint64_t bucket, std::uint64_t free) {
   const Movers<L> movers(block);
-  for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
-    if (!movers.any_into(first_slot(rest))) continue;
-    const FirstSteps<L> first(block, bucket);
-    if ((first.all & free) != 0) return first.way_to(first_slot(first.all & free));
-    return find_longer_way(movers, first, free);
-  }
-  return {};
+  return find_back(movers, first.all, goals,
+                   [&](std::uint32_t slot) { return first.way_to(slot); });
+}
+
+// A way from a bucket without goals, without the first step.
+template <class L>
+HWY_NOINLINE Way find_way_back(const Block& block, std::uint64_t bucket, std::uint64_t free) {
+  const Movers<L> movers(block);
+  return find_back(movers, bucket, free, [](std::uint32_t slot) { return Way(slot); });
 }
 
 template <class L>
-Way find_way(const Block& shared, const Ranks* ranks, std::uint64_t bucket,
+Way find_way(const Block& shared, const Ranks& ranks, std::uint64_t bucket,
              std::uint64_t goals) noexcept {
   if ((goals & bucket) != 0) return Way(first_slot(goals & bucket));
   BlockCopy copy;
-  return find_way_out<L>(readable_block(shared, copy), ranks, bucket, goals);
+  const Block& block = readable_block(shared, copy);
+  if constexpr (L::kBits != 8) {
+    const Movers<L> movers(block, ranks);
+    return find_back(movers, bucket, goals, [](std::uint32_t slot) { return Way(slot); });
+  } else {
+    const FirstSteps<L> first(block, bucket);
+    if ((first.all & goals) != 0) return first.way_to(first_slot(first.all & goals));
+    const Movers<L> movers(block, ranks);
+    return find_back(movers, first.all, goals,
+                     [&](std::uint32_t slot) { return first.way_to(slot); });
+  }
 }
 
 template <class L>
 HWY_INLINE Way find_free_way_in(const Block& block, std::uint64_t free, std::uint64_t bucket) {
   if (HWY_LIKELY((free & bucket) != 0)) return Way(first_slot(free & bucket));
   if (free == 0) return {};
-  if (block.mark() == 0) return find_way_out<L>(block, nullptr, bucket, free);
-  return find_rare_way<L>(block, bucket, free);
+  if (L::kBits == 16 || block.mark() != 0) return find_way_back<L>(block, bucket, free);
+  const FirstSteps<L> first(block, bucket);
+  if (HWY_LIKELY((first.all & free) != 0)) return first.way_to(first_slot(first.all & free));
+  return find_longer_way<L>(block, first, free);
 }
 
 template <class L>
@@ -394,24 +437,45 @@ Way find_free_way(const Block& shared, const Place& place) noexcept {
 template <class L>
 void leavers(const BlocksView& view, const Block& block, std::uint64_t number, const Ranks& ranks,
              std::uint64_t slots, Leavers& leavers) noexcept {
-  std::uint32_t count = leavers.count;
-  for (; slots != 0; slots &= slots - 1) {
-    const std::uint32_t slot = first_slot(slots);
-    Place& target = leavers.target[count];
-    target.block = number;
-    target.fingerprint = L::get(block, slot);
-    target.phase = ranks.phase[slot];
-    target.block = alternate_of(view.geometry, target);
-    leavers.slot[count] = static_cast<std::uint8_t>(slot);
-    prefetch_block(view.blocks[target.block]);
-    count += target.block != number;
-  }
   std::uint64_t open = 0;
-  for (std::uint32_t n = 0; n < count; ++n) {
-    open |= std::uint64_t{free_slots<L>(view.blocks[leavers.target[n].block]) != 0} << n;
+  // Without a branch that waits for the other block, so that several are fetched at a time.
+  const auto look = [&](std::uint32_t slot, std::uint64_t other) HWY_ATTR {
+    const std::uint64_t free = free_slots<L>(view.blocks[other]);
+    leavers.target[slot].block = other;
+    leavers.free[slot] = free;
+    const bool is_open = free != 0 && other != number;
+    open |= std::uint64_t{is_open} << slot;
+  };
+  for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
+    const std::uint32_t slot = first_slot(rest);
+    const std::uint32_t fingerprint = L::get(block, slot);
+    const std::uint32_t phase = ranks.phase<L>(slot);
+    leavers.target[slot].fingerprint = fingerprint;
+    leavers.target[slot].phase = phase;
+    look(slot, alternate_of(view.geometry, {number, 0, fingerprint, phase}));
   }
-  leavers.count = count;
+  if (leavers.all != 0) look(Ranks::kNobody, leavers.target[Ranks::kNobody].block);
+  leavers.all |= slots;
+
+  std::uint64_t direct = 0;
+  std::uint64_t doubtful = 0;
+  for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
+    const std::uint32_t slot = first_slot(rest);
+    Place& target = leavers.target[slot];
+    target.bucket = L::bucket(target.fingerprint, target.phase);
+    const bool is_direct = (leavers.free[slot] & target.bucket) != 0;
+    direct |= std::uint64_t{is_direct} << slot;
+    doubtful |= std::uint64_t{!is_direct && view.blocks[target.block].mark() != 0} << slot;
+  }
+  for (std::uint64_t rest = doubtful; rest != 0; rest &= rest - 1) {
+    const std::uint32_t slot = first_slot(rest);
+    BlockCopy copy;
+    const Block& other = readable_block(view.blocks[leavers.target[slot].block], copy);
+    const bool hopeless = !anyone_moves_into<L>(other, leavers.free[slot]);
+    open ^= std::uint64_t{hopeless} << slot;
+  }
   leavers.open = open;
+  leavers.direct = direct;
 }
 
 template <class L>

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <queue>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "lib/place/geometry.h"
@@ -132,7 +131,7 @@ TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
   });
 }
 
-// Ranks, and the slots with some of them.
+// Phases, and the slots of some classes.
 TYPED_TEST(KernelsTest, RanksOfResidents) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
@@ -140,33 +139,25 @@ TYPED_TEST(KernelsTest, RanksOfResidents) {
     for (const Block& block : sample_blocks<L>()) {
       Ranks ranks;
       kernels.rank(block, ranks);
-      const std::uint32_t mark = Ranks::rank_of(block.mark(), 0);
+      const std::uint32_t mark = block.mark();
       EXPECT_GT(ranks.below, mark);
-      std::array<std::uint32_t, L::kSlots> expected;
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
         const std::uint32_t f = L::get(block, s);
-        expected[s] = Ranks::kNone;
         if (f != 0) {
-          const std::uint32_t phase = L::phase_at(f, s);
-          expected[s] = Ranks::rank_of(spill_class(f), s + 1);
-          EXPECT_EQ(ranks.phase[s], phase);
-          EXPECT_LT(expected[s], Ranks::kEnd);
+          EXPECT_EQ(ranks.template phase<L>(s), L::phase_at(f, s));
         }
-        EXPECT_EQ(ranks.rank[s], expected[s]);
       }
       const auto between = [&](std::uint32_t from, std::uint32_t below) {
-        std::uint64_t slots = 0;
-        for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-          slots |= std::uint64_t{expected[s] >= from && expected[s] < below} << s;
-        }
-        return slots;
+        return slots_where<L>(block, [&](std::uint32_t f) {
+          return f != 0 && spill_class(f) >= from && spill_class(f) < below;
+        });
       };
       EXPECT_EQ(ranks.free, kernels.free_slots(block));
       EXPECT_EQ(ranks.covered, between(0, mark));
       EXPECT_EQ(ranks.next, between(mark, ranks.below));
-      for (const std::uint32_t from : {0u, mark, ranks.below, Ranks::kEnd - 64}) {
-        for (const std::uint32_t width : {1u, 64u, 1000u}) {
-          EXPECT_EQ(kernels.ranked(ranks, from, from + width), between(from, from + width));
+      for (const std::uint32_t from : {0u, mark, std::min(ranks.below, 255u), kSpillClasses - 1}) {
+        for (const std::uint32_t width : {1u, 8u, 255u, 300u}) {
+          EXPECT_EQ(kernels.of_classes(block, from, from + width), between(from, from + width));
         }
       }
     }
@@ -178,43 +169,68 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
   for_each_target([](std::int64_t) {
     const Kernels& kernels = kernels_for(L::kBits);
     std::mt19937_64 random(7);
-    const std::vector<Block> blocks = sample_blocks<L>();
+    std::vector<Block> blocks = sample_blocks<L>();
+    for (Block& block : blocks) {
+      if (random() % 2 == 0) block.bytes[kMarkByte] = 0;
+      if (random() % 4 != 0) continue;
+      // Only one free slot, which hardly anybody can move to.
+      const auto free = static_cast<std::uint32_t>(random() % L::kSlots);
+      L::set(block, free, 0);
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        for (int tries = 0; s != free && tries < 50; ++tries) {
+          L::set(block, s, random_fingerprint<L>(random));
+          if ((bucket_at<L>(block, s) >> free & 1) == 0) break;
+        }
+      }
+    }
+    int hopeless = 0;
     for (const Geometry geometry : {Geometry{1, 0}, Geometry{50, 2}, Geometry{199, 0}}) {
       const BlocksView view = {blocks.data(), geometry, {}};
       for (std::uint64_t number = 0; number < geometry.blocks(); ++number) {
         const Block& block = blocks[number];
         Ranks ranks;
         kernels.rank(block, ranks);
-        const std::uint64_t slots = random() & random() & L::kAllSlots & ~ranks.free;
+        std::uint64_t all = random() & random() & L::kAllSlots & ~ranks.free;
+        const std::uint64_t slots = all;
         Leavers leavers;
-        leavers.count = 1;
-        leavers.slot[0] = 64;
-        leavers.target[0].block = random() % geometry.blocks();
-        const std::uint64_t first = leavers.target[0].block;
-        kernels.leavers(view, block, number, ranks, slots, leavers);
-        EXPECT_EQ(leavers.target[0].block, first);
-        EXPECT_EQ(leavers.slot[0], 64);
-        std::uint32_t n = 1;
-        for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
-          const std::uint32_t s = first_slot(rest);
-          const std::uint32_t f = L::get(block, s);
-          const Place away = moved(geometry, {number, 0, f, L::phase_at(f, s)});
-          if (away.block == number) continue;
-          ASSERT_LT(n, leavers.count);
-          EXPECT_EQ(leavers.slot[n], s);
-          EXPECT_EQ(leavers.target[n].block, away.block);
-          EXPECT_EQ(leavers.target[n].fingerprint, away.fingerprint);
-          EXPECT_EQ(leavers.target[n].phase, away.phase);
-          ++n;
+        const std::uint32_t newcomer = random_fingerprint<L>(random);
+        const auto phase = static_cast<std::uint32_t>(random() % L::kSlotsPerLane);
+        if (random() % 2 == 0) {
+          leavers.target[Ranks::kNobody] = moved(geometry, {number, 0, newcomer, phase});
+          leavers.all = std::uint64_t{1} << Ranks::kNobody;
+          all |= leavers.all;
         }
-        EXPECT_EQ(leavers.count, n);
-        for (n = 0; n < 64; ++n) {
-          const bool open =
-              n < leavers.count && kernels.free_slots(blocks[leavers.target[n].block]) != 0;
-          EXPECT_EQ(leavers.open >> n & 1, open ? 1u : 0u);
+        kernels.leavers(view, block, number, ranks, slots, leavers);
+        EXPECT_EQ(leavers.all, all);
+        EXPECT_EQ((leavers.open | leavers.direct) & ~all, 0u);
+        for (std::uint64_t rest = all; rest != 0; rest &= rest - 1) {
+          const std::uint32_t s = first_slot(rest);
+          const std::uint32_t f = s == Ranks::kNobody ? newcomer : L::get(block, s);
+          const std::uint32_t p = s == Ranks::kNobody ? phase : L::phase_at(f, s);
+          const Place away = moved(geometry, {number, L::bucket(f, p), f, p});
+          EXPECT_EQ(leavers.target[s].block, away.block);
+          EXPECT_EQ(leavers.target[s].fingerprint, f);
+          EXPECT_EQ(leavers.target[s].phase, p);
+          const Block& other = blocks[away.block];
+          const std::uint64_t free = kernels.free_slots(other);
+          EXPECT_EQ(leavers.free[s], free);
+          bool open = away.block != number && free != 0;
+          EXPECT_EQ(leavers.direct >> s & 1, open && (free & away.bucket) != 0 ? 1u : 0u);
+          if (open) {
+            EXPECT_EQ(leavers.target[s].bucket, away.bucket);
+            if ((free & away.bucket) == 0 && other.mark() != 0) {
+              open = false;
+              for (std::uint32_t t = 0; t < L::kSlots; ++t) {
+                open |= L::get(other, t) != 0 && (bucket_at<L>(other, t) & free) != 0;
+              }
+              hopeless += !open;
+            }
+          }
+          EXPECT_EQ(leavers.open >> s & 1, open ? 1u : 0u);
         }
       }
     }
+    EXPECT_GT(hopeless, 0);
   });
 }
 
@@ -257,13 +273,10 @@ TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
         // Sometimes a taken slot is a goal as well, as it is when its resident will leave.
         const std::uint64_t goals =
             free | (i % 2 == 0 ? 0 : std::uint64_t{1} << random() % L::kSlots);
-        for (const Ranks* const known :
-             {static_cast<const Ranks*>(nullptr), &std::as_const(ranks)}) {
-          const Way way = kernels.find_way(block, known, bucket, goals);
-          EXPECT_EQ(way.steps(), expected_steps<L>(block, bucket, goals));
-          ++(way ? found : none);
-          if (way) expect_valid<L>(block, bucket, goals, way);
-        }
+        const Way way = kernels.find_way(block, ranks, bucket, goals);
+        EXPECT_EQ(way.steps(), expected_steps<L>(block, bucket, goals));
+        ++(way ? found : none);
+        if (way) expect_valid<L>(block, bucket, goals, way);
       }
     }
     EXPECT_GT(found, 1000);
