@@ -9,7 +9,8 @@
 // there is only one goal; and in blocks with a mark, where most searches fail.
 //
 // Indices and phases are at most 15, so at 8 and 12 bits they are bytes: all residents are one
-// vector of 64 bytes. The one-lane target does the same through the definitions of layout.h.
+// vector of 64 bytes. The one-lane target does the same through the definitions of layout.h, where
+// the first step always pays, since it spares the buckets of all residents.
 #if defined(NESTLINE_LIB_KERNELS_WAYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_WAYS_INL_H_
 #undef NESTLINE_LIB_KERNELS_WAYS_INL_H_
@@ -403,7 +404,7 @@ Way find_way(const Block& shared, const Ranks& ranks, std::uint64_t bucket,
   if ((goals & bucket) != 0) return Way(first_slot(goals & bucket));
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
-  if constexpr (L::kBits != 8) {
+  if constexpr (L::kBits != 8 && !NESTLINE_ONE_LANE) {
     const Movers<L> movers(block, ranks);
     return find_back(movers, bucket, goals, [](std::uint32_t slot) { return Way(slot); });
   } else {
@@ -419,7 +420,9 @@ template <class L>
 HWY_INLINE Way find_free_way_in(const Block& block, std::uint64_t free, std::uint64_t bucket) {
   if (HWY_LIKELY((free & bucket) != 0)) return Way(first_slot(free & bucket));
   if (free == 0) return {};
-  if (L::kBits == 16 || block.mark() != 0) return find_way_back<L>(block, bucket, free);
+  if ((L::kBits == 16 && !NESTLINE_ONE_LANE) || block.mark() != 0) {
+    return find_way_back<L>(block, bucket, free);
+  }
   const FirstSteps<L> first(block, bucket);
   if (HWY_LIKELY((first.all & free) != 0)) return first.way_to(first_slot(first.all & free));
   return find_longer_way<L>(block, first, free);
