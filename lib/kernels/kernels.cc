@@ -39,7 +39,6 @@ const Kernels* table() {
       find_way<L>,
       find_free_way<L>,
       leavers<L>,
-      store<L>,
       first_tries<L, NoLocks>(),
       first_tries<L, OneWriter>(),
       first_tries<L, BlockLocks>(),

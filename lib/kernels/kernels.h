@@ -175,9 +175,6 @@ struct Kernels {
   void (*leavers)(const BlocksView& view, const Block& block, std::uint64_t number,
                   const Ranks& ranks, std::uint64_t slots, Leavers& leavers) noexcept;
 
-  // Finds such a way and walks it. False, and nothing is changed, if there is none.
-  bool (*store)(Block& block, std::uint64_t bucket, std::uint32_t fingerprint) noexcept;
-
   FirstTries alone;
   FirstTries beside_readers;
   FirstTries beside_writers;

@@ -481,22 +481,6 @@ void leavers(const BlocksView& view, const Block& block, std::uint64_t number, c
   leavers.direct = direct;
 }
 
-template <class L>
-HWY_INLINE bool store_in(Block& block, std::uint64_t bucket, std::uint32_t fingerprint) {
-  BlockCopy copy;
-  const Block& now = readable_block(block, copy);
-  const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
-  const Way way = find_free_way_in<L>(now, free, bucket);
-  if (!way) return false;
-  walk<L>(block, way, fingerprint);
-  return true;
-}
-
-template <class L>
-bool store(Block& block, std::uint64_t bucket, std::uint32_t fingerprint) noexcept {
-  return store_in<L>(block, bucket, fingerprint);
-}
-
 // Stores at home, which nobody holds yet.
 template <class L, class Locks>
 HWY_INLINE bool store_at(const Block* blocks, const Place& home) {
