@@ -263,7 +263,7 @@ struct SharedBlocks {
       if constexpr (!kOneWriter) lock_both();
       NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
-    ~Hold() {
+    NESTLINE_INLINE ~Hold() {
       release(first_, first_changed_);
       if (second_ != first_) release(second_, second_changed_);
     }
@@ -293,7 +293,7 @@ struct SharedBlocks {
     // A block that is held.
     [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
     // The same, to be changed.
-    Block& change(std::uint64_t block) {
+    NESTLINE_INLINE Block& change(std::uint64_t block) {
       bool& changed = block == first_ ? first_changed_ : second_changed_;
       if (kOneWriter && !changed) lock(changeable(blocks_, block));
       changed = true;
@@ -307,7 +307,7 @@ struct SharedBlocks {
       lock(changeable(blocks_, first_));
       if (second_ != first_) lock(changeable(blocks_, second_));
     }
-    void release(std::uint64_t block, bool changed) {
+    NESTLINE_INLINE void release(std::uint64_t block, bool changed) {
       if (kOneWriter && !changed) return;
       const bool forget = NESTLINE_FORGET_CHANGES;
       unlock(changeable(blocks_, block), changed && !forget ? kHeaderVersion : 0);

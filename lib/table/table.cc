@@ -163,11 +163,19 @@ void Table<L, Locks>::prefetch_away(const Place& home) const {
 
 template <class L, class Locks>
 bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
-  Hold hold(blocks_, home.block);
-  if (hint != 0 && L::get(blocks_[home.block], first_slot(hint)) == home.fingerprint) {
-    L::set(hold.change(home.block), first_slot(hint), 0);
-    return true;
+  if (hint != 0) {
+    Hold hold(blocks_, home.block);
+    if (L::get(blocks_[home.block], first_slot(hint)) == home.fingerprint) [[likely]] {
+      L::set(hold.change(home.block), first_slot(hint), 0);
+      return true;
+    }
   }
+  return erase_where_found(home);
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::erase_where_found(const Place& home) {
+  Hold hold(blocks_, home.block);
   Place place = home;
   std::uint64_t found = copies(home);
   if (found == 0 && may_be_away(blocks_[home.block], home, place)) {

@@ -83,6 +83,8 @@ class Table {
   using Hold = typename Locks::Hold;
   using View = typename Locks::View;
 
+  bool erase_where_found(const Place& home);
+
   template <Copies kCopies>
   Result place(const Place& home);
   // The same when a first try has failed.
