@@ -53,26 +53,20 @@ HWY_INLINE void prefetch_at(const Block* blocks, std::uint64_t offset) {
   hwy::Prefetch(reinterpret_cast<const Block*>(reinterpret_cast<std::uintptr_t>(blocks) + offset));
 }
 
-// Slots of key i's bucket that hold its fingerprint. The broadcast of a number that is repeated
-// already is only a load.
+// Slots of key i's bucket that hold its fingerprint, or at 12 bits its low byte. The broadcast of a
+// number that is repeated already is only a load.
 template <class L>
 HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group, std::size_t i) {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
 #if NESTLINE_ONE_LANE
-  std::uint64_t slots = match_first_bytes<L>(block, group.repeated[i]) & group.bucket[i];
+  return match_first_bytes<L>(block, group.repeated[i]) & group.bucket[i];
 #else
   using T = std::conditional_t<L::kBits == 16, std::uint16_t, std::uint8_t>;
   const hn::Repartition<std::uint32_t, BlockTag<T> > d32;
   const auto wanted = hn::BitCast(BlockTag<T>(), hn::Set(d32, group.repeated[i]));
-  std::uint64_t slots =
-      equal_lanes(reinterpret_cast<const T*>(block.bytes.data()), wanted) & group.bucket[i];
+  return equal_lanes(reinterpret_cast<const T*>(block.bytes.data()), wanted) & group.bucket[i];
 #endif
-  if constexpr (L::kBits == 12) {
-    // One in 70 absent keys gets here, and every present key: the branch predicts well.
-    if (slots != 0) slots &= match_nibbles<L>(block, group.fingerprint(i) >> 8);
-  }
-  return slots;
 }
 
 HWY_INLINE std::uint64_t hash_of(const BlocksView& view, std::uint64_t key, Input input) {

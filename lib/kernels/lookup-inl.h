@@ -62,11 +62,10 @@ template <bool kBeside>
 struct ProbeGroup : Group {
   alignas(64) std::uint8_t found[kGroup];
   alignas(64) std::uint8_t mark[kGroup];
+  std::uint64_t slots[kGroup];  // at 12 bits: of the bucket, with the fingerprint's low byte
 };
 template <>
-struct ProbeGroup<true> : Group {
-  alignas(64) std::uint8_t found[kGroup];
-  alignas(64) std::uint8_t mark[kGroup];
+struct ProbeGroup<true> : ProbeGroup<false> {
   alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
   std::uint32_t drift;  // what differed between the two loads of a header, for all keys
 };
@@ -114,12 +113,14 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group, 
   for (std::size_t i = 0; i < count; ++i) {
     if constexpr (kFetch) prefetch_at(blocks, ahead[i]);
     const Block& block = block_at(blocks, group.offset[i]);
+    std::uint32_t header = 0;
+    if constexpr (kBeside) header = block.header();
+    const std::uint64_t slots = match_repeated<L>(block, group, i);
+    group.found[i] = slots != 0;
+    if constexpr (L::kBits == 12) group.slots[i] = slots;
     if constexpr (!kBeside) {
-      group.found[i] = match_repeated<L>(block, group, i) != 0;
       group.mark[i] = block.bytes[kMarkByte];
     } else {
-      const std::uint32_t header = block.header();
-      group.found[i] = match_repeated<L>(block, group, i) != 0;
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
       group.mark[i] = static_cast<std::uint8_t>(header & kHeaderMark);
       group.header[i] = header;
@@ -127,6 +128,23 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group, 
     }
   }
   if constexpr (kBeside) group.drift = drift;
+}
+
+// Half of a fingerprint of 12 bits is not enough: compares the other half too, for the keys whose
+// low byte was found. In a loop of its own, since a branch for each key would be mispredicted as
+// often as keys are present.
+template <class L, bool kBeside>
+HWY_INLINE void compare_high_nibbles(const BlocksView& view, ProbeGroup<kBeside>& group,
+                                     std::size_t count) {
+  const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - count);
+  for (std::uint64_t half = ~equal_bytes(group.found, 0) & all; half != 0; half &= half - 1) {
+    const std::uint32_t i = first_slot(half);
+    const Block& shared = block_at(view.blocks, group.offset[i]);
+    BlockCopy copy;
+    const Block& block = readable_block(shared, copy);
+    group.found[i] = (group.slots[i] & match_nibbles<L>(block, group.fingerprint(i) >> 8)) != 0;
+    if constexpr (kBeside) group.drift |= shared.header_again() ^ group.header[i];
+  }
 }
 
 HWY_INLINE void prefetch_homes(const BlocksView& view, const Group& group, std::size_t count) {
@@ -181,6 +199,9 @@ class Lookups {
         // The end of the batch: nothing, or less than a group, is left to prefetch.
         prefetch_homes(view_, ahead, ahead_size);
         probe_homes<L, kBeside, false>(view_, group, size_of(g), nullptr);
+      }
+      if constexpr (L::kBits == 12) {
+        if (size_of(g) != 0) compare_high_nibbles<L>(view_, group, size_of(g));
       }
       if (g > 0) settle(g - 1);
     }
