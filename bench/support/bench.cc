@@ -46,6 +46,8 @@
 //                                 inserts flat out, key by key or in batches, at 90 % load
 //   read/hot_block:WRITER         of_alone: all lookups are in one block. Another thread changes
 //                                 that block, or tries to erase an absent key from it, flat out
+//   write/OPERATION/FORM          of_filter: inserts and erases of ConcurrentFilter against Filter,
+//                                 by its only writer, or by one of two (writers:2)
 //   insert/threads:N              of_one_thread: key by key from empty to 90 %
 //   mix                           of_libcuckoo: 90 % lookups, 5 % inserts, 5 % erases, 16 million
 //                                 keys, against libcuckoo's map with room for as many; also with
@@ -122,6 +124,7 @@ int run(int argc, char** argv) {
   add_files();
   add_references();
   add_reading();
+  add_writing();
   add_changing();
   add_building();
   add_growing();
