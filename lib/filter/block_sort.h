@@ -129,9 +129,7 @@ class BlockSort {
  private:
   // The pages lie far apart, where the processor does not expect them.
   static void prefetch(const std::uint32_t* page) {
-    for (std::size_t i = 0; i < kPageKeys; i += kBlockBytes / sizeof(*page)) {
-      __builtin_prefetch(page + i);
-    }
+    prefetch_bytes(page, kPageKeys * sizeof(*page));
   }
 
   ScratchMemory& memory_;

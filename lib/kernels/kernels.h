@@ -271,6 +271,14 @@ inline void prefetch_block(const Block& block) {
   asm volatile("");
 }
 
+// Prefetches memory that is about to be read.
+inline void prefetch_bytes(const void* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += kBlockBytes) {
+    __builtin_prefetch(static_cast<const std::byte*>(from) + i);
+  }
+  asm volatile("");  // as above
+}
+
 // The table for this processor; bits is 8, 12 or 16. Not cached here, so that a test can switch
 // targets (force_target in targets.h): keep the result.
 const Kernels& kernels_for(int bits);
