@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string_view>
 
@@ -104,6 +105,8 @@ class BytesKeys {
   }
   template <typename Visit>
   auto with_all(Visit&& visit) const {
+    // Fewer bytes than this may fail too; sanitizers end the process where more are asked for.
+    if (count_ > kMostMemory / sizeof(std::string_view)) throw std::bad_alloc();
     const auto keys = std::make_unique<std::string_view[]>(count_);
     for (std::size_t i = 0; i < count_; ++i) keys[i] = bytes_key(keys_[i], sizes_[i]);
     return visit(KeySpan(std::span<const std::string_view>(keys.get(), count_)));
