@@ -96,7 +96,7 @@ class Section {
   NESTLINE_INLINE explicit Section(bool quick) noexcept {
     struct urcu_bp_reader* const reader = quick ? URCU_TLS(urcu_bp_reader) : nullptr;
     if (reader != nullptr && !is_inside(CMM_LOAD_SHARED(reader->ctr))) [[likely]] {
-      _CMM_STORE_SHARED(reader->ctr, CMM_LOAD_SHARED(urcu_bp_gp.ctr));
+      CMM_ACCESS_ONCE(reader->ctr) = CMM_LOAD_SHARED(urcu_bp_gp.ctr);
       cmm_barrier();
       reader_ = reader;
     } else {
@@ -107,7 +107,7 @@ class Section {
   NESTLINE_INLINE ~Section() {
     if (reader_ != nullptr) [[likely]] {
       cmm_barrier();
-      _CMM_STORE_SHARED(reader_->ctr, 0);
+      CMM_ACCESS_ONCE(reader_->ctr) = 0;
     } else {
       leave_slowly();
     }
