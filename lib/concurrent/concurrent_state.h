@@ -2,8 +2,8 @@
 // merges or is cleared, and how readers and writers enter and leave it.
 //
 //   S1  A thread works on the table only in a ReadSection or WriteSection, and loads the pointer
-//   inside it. S2  A writer that finds `paused_` set inside its section leaves it and waits. So
-//   once a Pause
+//       inside it.
+//   S2  A writer that finds `paused_` set inside its section leaves it and waits. So once a Pause
 //       has set it and waited for the sections that had begun before, no writer is at work, and
 //       none begins until the Pause ends. Readers do not look at `paused_`. A writer that meets one
 //       Pause after another makes its own and works in it. So does one that finds that another

@@ -98,12 +98,6 @@ auto Table<L, Locks>::insert_unique(const Place& home) -> Result {
 }
 
 template <class L, class Locks>
-bool Table<L, Locks>::insert_at_home(const Place& home) {
-  Hold hold(blocks_, home.block);
-  return store(hold, home, Way());
-}
-
-template <class L, class Locks>
 std::size_t Table<L, Locks>::insert_at_home(std::span<const Place> homes) {
   return kernels_.first_tries<Locks>().store_batch(blocks_, homes.data(), homes.size());
 }

@@ -59,9 +59,8 @@ class Table {
   Result insert_with_room_made(const Place& home);
   // As insert, or Outcome::present; checks and stores at one instant.
   Result insert_unique(const Place& home);
-  // Stores at home if there is a way to a free slot; no fingerprint leaves the block.
-  bool insert_at_home(const Place& home);
-  // The same for each home in turn, up to the first that has no way; returns how many were stored.
+  // Stores each at home in turn, up to the first that has no way to a free slot there; no
+  // fingerprint leaves its block. Returns how many were stored.
   std::size_t insert_at_home(std::span<const Place> homes);
   // Clears a copy of the old key and stores the new one, at one instant. `replaced`: whether there
   // was an old one; without it the new key is stored all the same.
