@@ -41,17 +41,25 @@ Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
   return inserted;
 }
 
-[[gnu::noinline]] Inserted insert_further(std::unique_ptr<State>& state, std::uint64_t hash) {
-  return add_key(state, [&](const State& table) { return insert_in<NoLocks>(table, hash); });
+// The rest of an insert. `tried`: the key's home if the first try was made there, else null.
+[[gnu::noinline]] Inserted insert_further(std::unique_ptr<State>& state, std::uint64_t hash,
+                                          const Place* tried) {
+  return add_key(state, [&](const State& now) {
+    const Place* const home = std::exchange(tried, nullptr);  // of this table, not of a grown one
+    if (home == nullptr) return insert_in<NoLocks>(now, hash);
+    return with_table<NoLocks>(now,
+                               [&](auto& table) { return table.insert_with_room_made(*home); });
+  });
 }
 
 Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
   Place home;
-  if (!state->is_due_to_grow() && insert_first<NoLocks>(*state, hash, home)) [[likely]] {
+  const bool tried = !state->is_due_to_grow();
+  if (tried && insert_first<NoLocks>(*state, hash, home)) [[likely]] {
     ++state->size;
     return {Outcome::stored};
   }
-  return insert_further(state, hash);
+  return insert_further(state, hash, tried ? &home : nullptr);
 }
 
 Inserted insert_unique_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
