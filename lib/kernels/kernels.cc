@@ -13,6 +13,7 @@
 #include "lib/kernels/answers-inl.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/lookup-inl.h"
+#include "lib/kernels/maplet_kernels.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/settle-inl.h"
 #include "lib/kernels/split-inl.h"
@@ -93,6 +94,7 @@ constexpr TableFor kTables[] = {
 }  // namespace
 
 const Kernels& kernels_for(int bits) {
+  if (bits == kMapletBits) return maplet_kernels().table;
   const std::int64_t supported = supported_targets();
   for (const TableFor table_for : kTables) {
     if (table_for == nullptr) continue;

@@ -147,6 +147,9 @@ struct FirstTries {
 struct Kernels {
   std::int64_t target;  // Highway's number of the instruction set
 
+  // For a maplet, only what tables and growth need is there: the functions up to `leavers`, and
+  // `split`. The others are null; maplet_kernels.h has its lookups.
+
   // Slots that hold `fingerprint`, as bits. `fingerprint` must not be 0.
   std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
 
@@ -279,8 +282,8 @@ inline void prefetch_bytes(const void* from, std::size_t bytes) {
   asm volatile("");  // as above
 }
 
-// The table for this processor; bits is 8, 12 or 16. Not cached here, so that a test can switch
-// targets (force_target in targets.h): keep the result.
+// The table for this processor; bits is 8, 12, 16, or 20 for a maplet's. Not cached here, so that a
+// test can switch targets (force_target in targets.h): keep the result.
 const Kernels& kernels_for(int bits);
 
 // The targets that were compiled and that this processor has, the best first; for tests and

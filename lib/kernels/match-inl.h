@@ -51,7 +51,7 @@ HWY_INLINE const Block& readable_block(const Block& block, BlockCopy& copy) {
 
 template <class L>
 HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fingerprint) {
-  constexpr std::uint32_t kMask = L::kBits == 16 ? 0xffff : 0xff;
+  constexpr std::uint32_t kMask = L::kBits >= 16 ? 0xffff : 0xff;
   std::uint64_t slots = 0;
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
     slots |= std::uint64_t{((L::get(block, s) ^ fingerprint) & kMask) == 0} << s;
@@ -91,6 +91,15 @@ HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
   hn::StoreMaskBits(d, mask, bytes);
   hwy::UnsignedFromSize<(hn::MaxLanes(D()) + 7) / 8> bits;
   std::memcpy(&bits, bytes, sizeof(bits));
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  // Where g++ 12 is short of registers (ThreadSanitizer, -O1), it stores a mask register of 8 bits
+  // to the stack by kmovb and reads 64 bits from there. Not if the mask passes through a register.
+  if constexpr (sizeof(bits) < sizeof(std::uint64_t)) {
+    std::uint32_t in_register = bits;
+    asm("" : "+r"(in_register));
+    return in_register;
+  }
+#endif
   return bits;
 }
 
@@ -110,14 +119,23 @@ HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t val
   return equal_lanes(bytes, hn::Set(BlockTag<std::uint8_t>(), value));
 }
 
-// Bit s: the first byte (8 and 12 bit) or halfword (16 bit) of slot s is the fingerprint's. Bits
-// after the last slot mean nothing.
+// Bit s: the first byte (8 and 12 bit) or halfword (16 and 20 bit) of slot s is the fingerprint's.
+// Bits after the last slot mean nothing.
 template <class L>
 HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fingerprint) {
   if constexpr (L::kBits == 16) {
     const BlockTag<std::uint16_t> d;
     return equal_lanes(reinterpret_cast<const std::uint16_t*>(block.bytes.data()),
                        hn::Set(d, static_cast<std::uint16_t>(fingerprint)));
+  } else if constexpr (L::kBits == 20) {
+    const hn::CappedTag<std::uint16_t, L::kSlots> d;
+    const auto* const lanes = reinterpret_cast<const std::uint16_t*>(block.bytes.data());
+    const auto wanted = hn::Set(d, static_cast<std::uint16_t>(fingerprint));
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < L::kSlots; i += hn::Lanes(d)) {
+      bits |= bits_of(d, hn::Eq(hn::Load(d, lanes + i), wanted)) << i;
+    }
+    return bits;
   } else {
     return equal_bytes(block.bytes.data(), static_cast<std::uint8_t>(fingerprint));
   }
@@ -155,6 +173,12 @@ HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerpr
   std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   // Always: a branch on the low byte would be mispredicted as often as keys are present.
   if constexpr (L::kBits == 12) slots &= match_nibbles<L>(block, fingerprint >> 8);
+  if constexpr (L::kBits == 20) {
+    for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
+      const std::uint32_t s = first_slot(rest);
+      slots ^= std::uint64_t{L::get(block, s) != fingerprint} << s;
+    }
+  }
   return slots;
 }
 

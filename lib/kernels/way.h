@@ -69,18 +69,19 @@ bool is_open(const Block& block, Way way) {
   return L::get(block, way.step(last)) == 0;
 }
 
-// Moves each fingerprint on the way one step, from the way's end back, and stores `fingerprint` at
-// its start. It moves what is there now, not what was there when the way was found: update may have
-// cleared a slot since.
+// Moves each fingerprint on the way one step, from the way's end back, and stores `fingerprint`,
+// with `value` if the layout has values, at its start. It moves what is there now, not what was
+// there when the way was found: update may have cleared a slot since.
 template <class L>
-NESTLINE_INLINE void walk(Block& block, Way way, std::uint32_t fingerprint) {
+NESTLINE_INLINE void walk(Block& block, Way way, std::uint32_t fingerprint,
+                          typename L::Value value = {}) {
   std::uint32_t to = way.step(way.steps() - 1);
   for (std::uint32_t i = way.steps() - 1; i > 0; --i) {
     const std::uint32_t from = way.step(i - 1);
-    L::set(block, to, L::get(block, from));
+    L::set(block, to, L::get(block, from), L::value(block, from));
     to = from;
   }
-  L::set(block, to, fingerprint);
+  L::set(block, to, fingerprint, value);
 }
 
 }  // namespace nestline

@@ -4,16 +4,23 @@
 //    8 bit  | 60 fingerprints of a byte                              | mark | lock, version |
 //   12 bit  | 40 low bytes             | 20 bytes of two high nibbles | mark | lock, version |
 //   16 bit  | 30 little-endian halfwords                             | mark | lock, version |
+//   20 bit  | 8 halfwords | 8 values of 40 bits | 8 nibbles          | mark | lock, version |
 //
 // 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, in the low
 // half for s < 20 and in the high half for the others. So each half of the nibble bytes is a run of
 // slots in order, and a vector compare of either half gives the bits of 20 slots in order.
 //
+// 20 bit, the block of a maplet: slot s has the low 16 bits of its fingerprint at bytes 2s and
+// 2s + 1, its value at bytes 16 + 5s to 20 + 5s, and the fingerprint's high nibble in byte
+// 56 + s / 2, in the low half for even s. A free slot has value 0. All slots are a key's bucket:
+// there are 8 lanes of one slot, so nobody ever moves inside a block.
+//
 // Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
 // (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
 // All stores are single stores that other threads may see at once (memory_order.h): one for the
-// whole header; for a slot's fingerprint one at 8 and 16 bits, and two at 12.
+// whole header; for a slot's fingerprint one at 8 and 16 bits, and two at 12; at 20 bits two, and
+// one or two for its value.
 //
 // The low byte of a fingerprint is never 0. So a slot is free when its low byte is 0.
 //
@@ -26,6 +33,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "lib/place/hash.h"
 #include "lib/place/memory_order.h"
@@ -75,10 +83,15 @@ struct alignas(kBlockBytes) Block {
 static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
               "a mark above the highest class must fit its byte");
 
-// What differs between the widths: how many lanes and slots there are, where a slot's bits are, and
-// how a hash becomes a fingerprint.
+// What differs between the widths: how many lanes and slots there are, where a slot's bits are, how
+// a hash becomes a fingerprint, and the value that a slot carries beside it.
 template <int kBits>
 struct Layout;
+
+// The value of a layout without values.
+struct NoValue {
+  bool operator==(const NoValue&) const = default;
+};
 
 // Lanes, slots and candidates for all widths.
 template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots,
@@ -91,6 +104,11 @@ struct LayoutShape {
   static constexpr std::uint32_t kFingerprints = kFingerprintCount;
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
   static constexpr std::uint32_t kMaxCopies = 2 * kLaneCount;  // of one key, in home and alternate
+
+  using Value = NoValue;
+  static constexpr bool kHasValues = false;
+  static constexpr Value value(const Block&, std::uint32_t) { return {}; }
+  static constexpr void set_value(Block&, std::uint32_t, Value) {}
 
   // Fingerprint and phase from the rest of a hash (hash.h).
   static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
@@ -157,7 +175,7 @@ struct Layout<8> : LayoutShape<8, 4, 15, 255> {
     return turned(kUnturned[lane][fingerprint], index);
   }
   static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
-  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
 
@@ -206,7 +224,7 @@ struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
     const std::uint32_t nibbles = block.bytes[nibble_byte(slot)];
     return (nibbles >> nibble_shift(slot) & 15) << 8 | block.bytes[slot];
   }
-  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
     std::uint8_t& nibbles = block.bytes[nibble_byte(slot)];
     const std::uint32_t others = nibbles & (0xf0u >> nibble_shift(slot));
     const std::uint32_t high = fingerprint >> 8 << nibble_shift(slot);
@@ -220,17 +238,73 @@ struct Layout<16> : LayoutShape<16, 5, 6, 255 * 256> {
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
   }
-  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint) {
-    std::uint32_t halfword = fingerprint;
-    if constexpr (std::endian::native == std::endian::big) {
-      halfword = (fingerprint & 0xff) << 8 | fingerprint >> 8;
-    }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
+    set_halfword(block, slot, fingerprint);
+  }
+  static void set_halfword(Block& block, std::uint32_t slot, std::uint32_t halfword) {
+    const auto low_first =
+        static_cast<std::uint16_t>(std::endian::native == std::endian::little
+                                       ? halfword
+                                       : (halfword & 0xff) << 8 | (halfword >> 8 & 0xff));
     store_shared(*reinterpret_cast<SharedHalfword*>(block.bytes.data() + 2 * std::size_t{slot}),
-                 static_cast<std::uint16_t>(halfword));
+                 low_first);
   }
 };
 
-// Calls `visitor` with the Layout of a width: 8, 12 or 16.
+// The block of a maplet.
+template <>
+struct Layout<20> : LayoutShape<20, 8, 1, 255 * 4096> {
+  using Value = std::uint64_t;
+  static constexpr bool kHasValues = true;
+  static constexpr std::uint32_t kValueBits = 40;
+  static constexpr std::uint64_t kValueMask = (std::uint64_t{1} << kValueBits) - 1;
+  static constexpr std::size_t kValueByte = 16;
+  static constexpr std::size_t kNibbleByte = 56;
+
+  static constexpr std::uint32_t phase_of(std::uint32_t) { return 0; }
+  static constexpr std::uint32_t phase_at(std::uint32_t, std::uint32_t) { return 0; }
+  static constexpr std::uint64_t bucket(std::uint32_t, std::uint32_t) { return kAllSlots; }
+
+  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    const std::uint32_t nibbles = block.bytes[kNibbleByte + slot / 2];
+    return (nibbles >> (slot % 2 * 4) & 15) << 16 | Layout<16>::get(block, slot);
+  }
+  static Value value(const Block& block, std::uint32_t slot) {
+    // Eight bytes from the value's first on are all inside the block.
+    std::uint64_t word;
+    std::memcpy(&word, block.bytes.data() + kValueByte + 5 * std::size_t{slot}, sizeof(word));
+    return to_number(word) & kValueMask;
+  }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value value = 0) {
+    set_value(block, slot, value);
+    std::uint8_t& nibbles = block.bytes[kNibbleByte + slot / 2];
+    const std::uint32_t shift = slot % 2 * 4;
+    store_shared(nibbles, static_cast<std::uint8_t>((nibbles & (0xf0u >> shift)) |
+                                                    fingerprint >> 16 << shift));
+    Layout<16>::set_halfword(block, slot, fingerprint & 0xffff);
+  }
+  // Stores the one or two aligned words that contain the value: only a block's holder stores to it.
+  static void set_value(Block& block, std::uint32_t slot, Value value) {
+    const std::size_t byte = kValueByte + 5 * std::size_t{slot};
+    const std::size_t bit = byte % 8 * 8;
+    value &= kValueMask;
+    change_word(block, byte / 8, value << bit, kValueMask << bit);
+    if (bit + kValueBits > 64)
+      change_word(block, byte / 8 + 1, value >> (64 - bit), kValueMask >> (64 - bit));
+  }
+
+ private:
+  static constexpr std::uint64_t to_number(std::uint64_t word) {
+    return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
+  }
+  static void change_word(Block& block, std::size_t number, std::uint64_t bits,
+                          std::uint64_t mask) {
+    auto& word = reinterpret_cast<SharedLongword*>(block.bytes.data())[number];
+    store_shared(word, to_number((to_number(word) & ~mask) | bits));
+  }
+};
+
+// Calls `visitor` with the Layout of a filter's width: 8, 12 or 16.
 template <typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
   switch (bits) {
@@ -243,14 +317,22 @@ constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
   }
 }
 
+// The width of a maplet, and the same for any width.
+inline constexpr int kMapletBits = Layout<20>::kBits;
+template <typename Visitor>
+constexpr decltype(auto) visit_any_layout(int bits, Visitor&& visitor) {
+  if (bits == kMapletBits) return visitor(Layout<kMapletBits>{});
+  return visit_layout(bits, visitor);
+}
+
 // Slots of a block.
 constexpr std::uint32_t slots_of(int bits) {
-  return visit_layout(bits, [](auto layout) { return layout.kSlots; });
+  return visit_any_layout(bits, [](auto layout) { return layout.kSlots; });
 }
 
 // Most copies of one key.
 constexpr std::uint32_t most_copies(int bits) {
-  return visit_layout(bits, [](auto layout) { return layout.kMaxCopies; });
+  return visit_any_layout(bits, [](auto layout) { return layout.kMaxCopies; });
 }
 
 // The lowest slot of a set that is not empty.

@@ -16,12 +16,13 @@
 // slower.
 //
 // Sizes. The C++ memory model does not define atomic accesses of different sizes to the same bytes,
-// but blocks need them. Fingerprints are stored by bytes and halfwords, and read by vectors and, in
-// copy_shared, by words of 64 bits, the last of which contains the header. On the processors we
-// support (x86, ARMv8, RISC-V, s390x) that is well defined: no aligned access straddles a cache
-// line, a load takes for each byte a value that was stored there, in the order in which the line
-// received them, and acquire and release hold for a load that saw any byte of a store. A vector may
-// see two stores to one line in the wrong order; the second look at the header detects that.
+// but blocks need them. Fingerprints are stored by bytes and halfwords, values by words of 64 bits,
+// and read by vectors and, in copy_shared, by words of 64 bits, the last of which contains the
+// header. On the processors we support (x86, ARMv8, RISC-V, s390x) that is well defined: no aligned
+// access straddles a cache line, a load takes for each byte a value that was stored there, in the
+// order in which the line received them, and acquire and release hold for a load that saw any byte
+// of a store. A vector may see two stores to one line in the wrong order; the second look at the
+// header detects that.
 //
 // A header is exchanged and stored only as one word of 32 bits, including the mark. Only the thread
 // that holds its lock stores it, or the only writer; an exchange by any other thread fails
@@ -61,6 +62,9 @@ inline void store_shared(std::uint8_t& to, std::uint8_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }
 inline void store_shared(SharedHalfword& to, std::uint16_t value) {
+  __atomic_store_n(&to, value, __ATOMIC_RELEASE);
+}
+inline void store_shared(SharedLongword& to, std::uint64_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }
 

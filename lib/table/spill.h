@@ -261,7 +261,7 @@ class SpillPlan {
     typename Locks::Hold hold(blocks_, from, arrival.block);
     const Block& target = blocks_[arrival.block];
     // The slot and the fingerprint determine the phase, so this is the same fingerprint or an equal
-    // one.
+    // one. It moves with the value that it has now.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
     Way way = &node == &nodes_[end_] ? end_way_ : Way();
     if (!Locks::kAlone && !is_open<L>(target, way)) way = Way();
@@ -269,7 +269,7 @@ class SpillPlan {
     if (!way) return false;
     Block& source = hold.change(from);
     source.raise_mark(spill_class(arrival.fingerprint));
-    walk<L>(hold.change(arrival.block), way, arrival.fingerprint);
+    walk<L>(hold.change(arrival.block), way, arrival.fingerprint, L::value(source, node.victim));
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
     return true;

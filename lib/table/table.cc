@@ -7,18 +7,19 @@
 namespace nestline {
 
 template <class L, class Locks>
-bool Table<L, Locks>::store(Hold& hold, const Place& place, Way way) {
+bool Table<L, Locks>::store(Hold& hold, const Place& place, Value value, Way way) {
   const Block& block = hold.at(place.block);
   if (!way || (!Locks::kAlone && !is_open<L>(block, way)))
     way = kernels_.find_free_way(block, place);
   if (!way) return false;
-  walk<L>(hold.change(place.block), way, place.fingerprint);
+  walk<L>(hold.change(place.block), way, place.fingerprint, value);
   return true;
 }
 
 template <class L, class Locks>
 template <typename Table<L, Locks>::Copies kCopies>
-std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, const Room& room) {
+std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value value,
+                                                     const Room& room) {
   Hold hold(blocks_, home.block);
   if constexpr (kCopies == Copies::refused) {
     Place away;
@@ -30,8 +31,10 @@ std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, const Ro
     // Home's mark covers the class by now, so no harm is done if home changes while add() waits.
     const Place away = moved(geometry_, home);
     hold.add(away.block);
-    if (store(hold, away, room.way) || store(hold, home, Way())) return Outcome::stored;
-  } else if (store(hold, home, room.way)) {
+    if (store(hold, away, value, room.way) || store(hold, home, value, Way())) {
+      return Outcome::stored;
+    }
+  } else if (store(hold, home, value, room.way)) {
     return Outcome::stored;
   }
   return std::nullopt;
@@ -39,14 +42,14 @@ std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, const Ro
 
 template <class L, class Locks>
 template <typename Table<L, Locks>::Copies kCopies>
-auto Table<L, Locks>::place(const Place& home) -> Result {
-  if (const auto placed = try_to_place<kCopies>(home, Room())) return placed;
-  return place_with_room_made<kCopies>(home);
+auto Table<L, Locks>::place(const Place& home, Value value) -> Result {
+  if (const auto placed = try_to_place<kCopies>(home, value, Room())) return placed;
+  return place_with_room_made<kCopies>(home, value);
 }
 
 template <class L, class Locks>
 template <typename Table<L, Locks>::Copies kCopies>
-auto Table<L, Locks>::place_with_room_made(const Place& home) -> Result {
+auto Table<L, Locks>::place_with_room_made(const Place& home, Value value) -> Result {
   Room room;
   for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
     if (const auto failed = make_room(home, room)) {
@@ -54,7 +57,7 @@ auto Table<L, Locks>::place_with_room_made(const Place& home) -> Result {
       const bool present = kCopies == Copies::refused && failed == Outcome::copies;
       return present ? Outcome::present : failed;
     }
-    if (const auto placed = try_to_place<kCopies>(home, room)) return placed;
+    if (const auto placed = try_to_place<kCopies>(home, value, room)) return placed;
   }
   return std::nullopt;
 }
@@ -83,18 +86,18 @@ std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, Room& room)
 }
 
 template <class L, class Locks>
-auto Table<L, Locks>::insert(const Place& home) -> Result {
-  return place<Copies::allowed>(home);
+auto Table<L, Locks>::insert(const Place& home, Value value) -> Result {
+  return place<Copies::allowed>(home, value);
 }
 
 template <class L, class Locks>
-auto Table<L, Locks>::insert_with_room_made(const Place& home) -> Result {
-  return place_with_room_made<Copies::allowed>(home);
+auto Table<L, Locks>::insert_with_room_made(const Place& home, Value value) -> Result {
+  return place_with_room_made<Copies::allowed>(home, value);
 }
 
 template <class L, class Locks>
 auto Table<L, Locks>::insert_unique(const Place& home) -> Result {
-  return place<Copies::refused>(home);
+  return place<Copies::refused>(home, {});
 }
 
 template <class L, class Locks>
@@ -164,25 +167,56 @@ bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
       return true;
     }
   }
-  return erase_where_found(home);
+  return change_copy(home, {}, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
 }
 
 template <class L, class Locks>
-bool Table<L, Locks>::erase_where_found(const Place& home) {
+template <typename Work>
+bool Table<L, Locks>::change_copy(const Place& home, Value value, Work&& work) {
   Hold hold(blocks_, home.block);
   Place place = home;
-  std::uint64_t found = copies(home);
+  std::uint64_t found = copies(home, value);
   if (found == 0 && may_be_away(blocks_[home.block], home, place)) {
-    if (!hold.add(place.block)) found = copies(home);
+    if (!hold.add(place.block)) found = copies(home, value);
     if (found == 0) {
-      found = copies(place);
+      found = copies(place, value);
     } else {
       place = home;
     }
   }
   if (found == 0) return false;
-  L::set(hold.change(place.block), first_slot(found), 0);
+  work(hold.change(place.block), first_slot(found));
   return true;
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::erase_value(const Place& home, Value value) {
+  return change_copy(home, value, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
+}
+
+template <class L, class Locks>
+bool Table<L, Locks>::replace_value(const Place& home, Value old_value, Value new_value) {
+  return change_copy(home, old_value, [&](Block& block, std::uint32_t slot) {
+    L::set_value(block, slot, new_value);
+  });
+}
+
+template <class L, class Locks>
+std::size_t Table<L, Locks>::values(const Place& home,
+                                    std::span<Value, L::kMaxCopies> values) const {
+  return read(home, [&](auto& view) {
+    std::size_t count = 0;
+    const auto take = [&](const Block& block, const Place& place) {
+      for (std::uint64_t rest = copies(block, place); rest != 0; rest &= rest - 1) {
+        values[count++] = L::value(block, first_slot(rest));
+      }
+    };
+    const Block& block = view.at(home.block);
+    take(block, home);
+    Place away;
+    if (may_be_away(block, home, away)) take(view.at(away.block), away);
+    return count;
+  });
 }
 
 template <class L, class Locks>
@@ -258,5 +292,8 @@ template class Table<Layout<16>, OneWriter>;
 template class Table<Layout<8>, BlockLocks>;
 template class Table<Layout<12>, BlockLocks>;
 template class Table<Layout<16>, BlockLocks>;
+template class Table<Layout<20>, NoLocks>;
+template class Table<Layout<20>, OneWriter>;
+template class Table<Layout<20>, BlockLocks>;
 
 }  // namespace nestline

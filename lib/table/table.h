@@ -1,5 +1,6 @@
-// The operations on blocks, without keys and without counters: placing, finding, erasing. The lock
-// policy is a parameter (locking.h): one implementation for one thread and for many.
+// The operations on blocks, without keys and without counters: placing, finding, erasing. The
+// layout and the lock policy (locking.h) are parameters: one implementation for all widths, with
+// and without values, for one thread and for many.
 //
 // Invariants, cited by number elsewhere:
 //   I1  A stored key is in its bucket at home, or in its bucket in the alternate block and then its
@@ -18,7 +19,9 @@
 // says: a + b = x + y; if A's mark does not cover the class then a >= x, and likewise b >= y.
 // Erasing an x takes from A when it can: then a and x both fall by one and b >= y is untouched. It
 // takes from B only when a = 0, so only when A's mark covers the class (else a >= x > 0); then b =
-// x + y before, so b >= y after.
+// x + y before, so b >= y after. Where slots carry values, pairs of a fingerprint and a value take
+// the place of fingerprints here: only pairs that are equal are interchangeable, and only they are
+// erased for each other. A pair whose value is replaced stays where it is.
 #ifndef NESTLINE_LIB_TABLE_TABLE_H_
 #define NESTLINE_LIB_TABLE_TABLE_H_
 
@@ -51,12 +54,18 @@ class Table {
   Table(Block* blocks, const Geometry& geometry, const Kernels& kernels, Locks locks = Locks())
       : blocks_(blocks), geometry_(geometry), kernels_(kernels), locks_(locks) {}
 
+  // What a slot carries beside a fingerprint: in filters nothing, an empty class.
+  using Value = typename L::Value;
+
   [[nodiscard]] Place home(std::uint64_t hash) const { return home_of<L>(geometry_, hash); }
 
-  // Outcome::stored, full or copies.
-  Result insert(const Place& home);
-  // The same for a newcomer that insert_at_home found no way for.
-  Result insert_with_room_made(const Place& home);
+  // For layouts with and without values. Outcome::stored, full or copies.
+  Result insert(const Place& home, Value value = {});
+  // The same for a newcomer that a first try at home found no way for.
+  Result insert_with_room_made(const Place& home, Value value = {});
+
+  // For layouts without values.
+
   // As insert, or Outcome::present; checks and stores at one instant.
   Result insert_unique(const Place& home);
   // Stores each at home in turn, up to the first that has no way to a free slot there; no
@@ -68,6 +77,18 @@ class Table {
   // Clears one copy; false if there is no copy. `hint`: slots of home's bucket that lately held
   // copies.
   bool erase(const Place& home, std::uint64_t hint = 0);
+
+  // For layouts with values.
+
+  // Clears one copy that has this value, or gives it another; false if there is none.
+  bool erase_value(const Place& home, Value value);
+  bool replace_value(const Place& home, Value old_value, Value new_value);
+  // The values of all copies, at home and in the alternate, into the front of `values`. Returns how
+  // many there are. The kernel is faster while no writer is near.
+  std::size_t values(const Place& home, std::span<Value, L::kMaxCopies> values) const;
+
+  // For both.
+
   // Prefetches the alternate block of a key without a copy at home, if erase or count would look
   // there. A hint: no locks.
   void prefetch_away(const Place& home) const;
@@ -82,13 +103,16 @@ class Table {
   using Hold = typename Locks::Hold;
   using View = typename Locks::View;
 
-  bool erase_where_found(const Place& home);
+  // Calls work(block, slot) for a copy with this value, while its block is held; false if there is
+  // none. Not inlined: erase with a hint would have to save registers for it.
+  template <typename Work>
+  [[gnu::noinline]] bool change_copy(const Place& home, Value value, Work&& work);
 
   template <Copies kCopies>
-  Result place(const Place& home);
+  Result place(const Place& home, Value value);
   // The same when a first try has failed.
   template <Copies kCopies>
-  Result place_with_room_made(const Place& home);
+  Result place_with_room_made(const Place& home, Value value);
   // Where a newcomer goes. At first that is home, and no way is known.
   struct Room {
     bool away = false;  // to its alternate, and home's mark covers it
@@ -96,10 +120,10 @@ class Table {
   };
   // Stores a newcomer where there is room for it, or finds that there is none.
   template <Copies kCopies>
-  std::optional<Outcome> try_to_place(const Place& home, const Room& room);
+  std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room);
   // Stores in this block, which `hold` holds, if there is a way to a free slot: the known one if it
   // is open.
-  bool store(Hold& hold, const Place& place, Way way);
+  bool store(Hold& hold, const Place& place, Value value, Way way);
   // Makes room for a newcomer, or says why it cannot. Holds no lock before or after.
   std::optional<Outcome> make_room(const Place& home, Room& room);
   // Whether find() would still return a copy in the same block, or no copy, while `hold` is held;
@@ -119,6 +143,17 @@ class Table {
   }
   [[nodiscard]] std::uint64_t copies(const Place& place) const {
     return copies(blocks_[place.block], place);
+  }
+  // Those that have this value.
+  [[nodiscard]] std::uint64_t copies(const Place& place, Value value) const {
+    std::uint64_t found = copies(place);
+    if constexpr (L::kHasValues) {
+      for (std::uint64_t rest = found; rest != 0; rest &= rest - 1) {
+        const std::uint32_t slot = first_slot(rest);
+        if (L::value(blocks_[place.block], slot) != value) found ^= std::uint64_t{1} << slot;
+      }
+    }
+    return found;
   }
   // Whether a key may be in its alternate, by the mark of its home, and which block that is.
   [[nodiscard]] bool may_be_away(const Block& block, const Place& home, Place& away) const;
