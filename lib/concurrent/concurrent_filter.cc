@@ -21,31 +21,6 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
   });
 }
 
-// Runs an insert or update, work(table, locks, added), until it has an outcome; grows the filter
-// for it if possible. Counts the key when it was stored, unless the work has set `added` to false.
-// `adds`: whether a stored key is always a new one, so that the filter must grow first if it is
-// due.
-template <typename Work>
-Outcome with_room(State& state, bool adds, Work&& work) {
-  for (;;) {
-    const Tried tried = state.write([&]<class Locks>(Filter::State& table, Locks locks) {
-      const bool growing = table.grows_by_itself();
-      const std::uint32_t growth = table.view.geometry.growth;
-      if (growing && adds && state.keys.allowed() <= 0) {
-        return std::optional(Tried{.due = true, .growth = growth});
-      }
-      bool added = true;
-      const std::optional<Outcome> outcome = work(table, locks, added);
-      if (!outcome) return std::optional<Tried>();
-      if (outcome == Outcome::stored && added) state.keys.add<Locks>(1);
-      const bool full = growing && *outcome == Outcome::full && !table.patience.waits(1);
-      return std::optional(Tried{*outcome, full, full, growth});
-    });
-    if (!tried.due) return tried.outcome;
-    make_way(state, tried);
-  }
-}
-
 Inserted insert_unique_hash(State& state, std::uint64_t hash) {
   if (may_contain_hash(state, hash)) return {Outcome::present};
   return {with_room(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {

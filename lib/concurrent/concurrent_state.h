@@ -122,8 +122,13 @@ struct ConcurrentFilter::State : SecondLook {
   // Calls work(blocks) with the Table for readers of `table`, inside their section.
   template <typename Work>
   auto look_at(const Filter::State& table, Work&& work) const {
-    if (writers_.are_many()) return with_table<BlockLocks>(table, work);
-    return with_table<OneWriter>(table, work, OneWriter(&writers_));
+    return with_reader_locks(
+        [&]<class Locks>(Locks locks) { return with_table<Locks>(table, work, locks); });
+  }
+  // Calls work(locks) with the lock policy for readers.
+  template <typename Work>
+  auto with_reader_locks(Work&& work) const {
+    return writers_.are_many() ? work(BlockLocks()) : work(OneWriter(&writers_));
   }
 
   // Replaces the table with make(table), unless that is null or wanted(table) says no; returns
@@ -196,6 +201,31 @@ struct Tried {
 // Does what `tried` needs. While the filter waits before it tries to grow again, this thread is
 // allowed more keys instead.
 void make_way(ConcurrentFilter::State& state, const Tried& tried) noexcept;
+
+// Runs an insert or update, work(table, locks, added), until it has an outcome; grows the filter
+// for it if possible. Counts the key when it was stored, unless the work has set `added` to false.
+// `adds`: whether a stored key is always a new one, so that the filter must grow first if it is
+// due.
+template <typename Work>
+Outcome with_room(ConcurrentFilter::State& state, bool adds, Work&& work) {
+  for (;;) {
+    const Tried tried = state.write([&]<class Locks>(Filter::State& table, Locks locks) {
+      const bool growing = table.grows_by_itself();
+      const std::uint32_t growth = table.view.geometry.growth;
+      if (growing && adds && state.keys.allowed() <= 0) {
+        return std::optional(Tried{.due = true, .growth = growth});
+      }
+      bool added = true;
+      const std::optional<Outcome> outcome = work(table, locks, added);
+      if (!outcome) return std::optional<Tried>();
+      if (outcome == Outcome::stored && added) state.keys.add<Locks>(1);
+      const bool full = growing && *outcome == Outcome::full && !table.patience.waits(1);
+      return std::optional(Tried{*outcome, full, full, growth});
+    });
+    if (!tried.due) return tried.outcome;
+    make_way(state, tried);
+  }
+}
 
 // Stores one key; pauses the other writers or grows the filter if it has to.
 Inserted insert_hash(ConcurrentFilter::State& state, std::uint64_t hash) noexcept;

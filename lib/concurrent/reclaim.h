@@ -72,9 +72,9 @@ inline void show_all() noexcept {
 // nest.
 //
 // This is liburcu's urcu_bp_read_lock() and urcu_bp_read_unlock() for the case that nearly always
-// holds: the thread is registered and in no other section, and the system has membarrier(), so that
-// entering and leaving need no fences. Then it is enough to look up the thread's reader once, and
-// to leave by storing that it is in no section.
+// holds: the thread is registered, and the system has membarrier(), so that entering and leaving
+// need no fences. Then it is enough to look up the thread's reader once, and to leave by storing
+// what was there before: that it is in no section, or in so many.
 class Section {
  public:
   Section(const Section&) = delete;
@@ -95,8 +95,10 @@ class Section {
 #else
   NESTLINE_INLINE explicit Section(bool quick) noexcept {
     struct urcu_bp_reader* const reader = quick ? URCU_TLS(urcu_bp_reader) : nullptr;
-    if (reader != nullptr && !is_inside(CMM_LOAD_SHARED(reader->ctr))) [[likely]] {
-      CMM_ACCESS_ONCE(reader->ctr) = CMM_LOAD_SHARED(urcu_bp_gp.ctr);
+    if (reader != nullptr) [[likely]] {
+      before_ = CMM_LOAD_SHARED(reader->ctr);
+      CMM_ACCESS_ONCE(reader->ctr) =
+          is_inside(before_) ? before_ + URCU_BP_GP_COUNT : CMM_LOAD_SHARED(urcu_bp_gp.ctr);
       cmm_barrier();
       reader_ = reader;
     } else {
@@ -107,7 +109,7 @@ class Section {
   NESTLINE_INLINE ~Section() {
     if (reader_ != nullptr) [[likely]] {
       cmm_barrier();
-      CMM_ACCESS_ONCE(reader_->ctr) = 0;
+      CMM_ACCESS_ONCE(reader_->ctr) = before_;
     } else {
       leave_slowly();
     }
@@ -122,6 +124,7 @@ class Section {
   [[gnu::cold, gnu::noinline]] static void leave_slowly() noexcept { urcu_bp_read_unlock(); }
 
   struct urcu_bp_reader* reader_;
+  unsigned long before_;  // its count outside this section
 #endif
 };
 
