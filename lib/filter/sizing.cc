@@ -21,6 +21,25 @@ namespace {
 constexpr double kFullLoad = 0.95;
 constexpr std::array<double, 7> kSmallLoad = {0.75, 0.80, 0.85, 0.90, 0.90, 0.93, 0.94};
 
+// The same for maplets, by the fewest blocks that it is promised for. Smaller ones are not made:
+// of 2 to 7 blocks, one in a million is full at half of its slots, since most keys there have no
+// alternate.
+struct SmallMaplet {
+  std::uint64_t blocks;
+  double load;
+};
+constexpr std::uint64_t kLeastMapletBlocks = 64;
+constexpr std::array<SmallMaplet, 3> kMapletLoad = {{{256, kFullLoad}, {128, 0.94}, {64, 0.93}}};
+
+// The load that this many base blocks hold in all but one of a million filters or maplets.
+double safe_load(int bits, std::uint64_t bases) {
+  if (bits != kMapletBits) return bases <= kSmallLoad.size() ? kSmallLoad[bases - 1] : kFullLoad;
+  for (const SmallMaplet& small : kMapletLoad) {
+    if (bases >= small.blocks) return small.load;
+  }
+  return 0.4;
+}
+
 // A lower load meets a lower rate, but no filter is planned for less than half: the next width
 // needs less memory then.
 constexpr double kLowestLoad = 0.5;
@@ -48,11 +67,11 @@ template <typename... Parts>
 
 // What the options ask of a filter's size, for each width that is tried.
 struct Wish {
-  double capacity;
-  double max_capacity;  // at least `capacity`
-  double load;          // at most, at these capacities
-  double fpr;           // 0: no bound
-  bool any_width;
+  double capacity = 0;
+  double max_capacity = 0;  // at least `capacity`
+  double load = 0;          // at most, at these capacities
+  double fpr = 0;           // 0: no bound
+  bool any_width = false;
 
   // The fewest doublings for which the initial blocks are no more than twice what `capacity` needs.
   [[nodiscard]] std::uint32_t fewest_doublings() const {
@@ -158,7 +177,7 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
     lowest = rate;
     lowest_bits = bits;
   }
-  const bool can_be_wider = !wish.any_width && widths[0] != 16;
+  const bool can_be_wider = !wish.any_width && widths[0] < 16;
   const char* const advice = can_be_wider ? "take more bits, or leave them to be chosen" : "";
   const char* const comma = can_be_wider ? ", " : "";
   if (!lowest) {
@@ -177,18 +196,22 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
          advice);
 }
 
-void check(const Options& options) {
-  // Up to here every count is exact in a double; decide_size refuses more than kMaxBlocks.
+void check_capacities(std::uint64_t capacity, std::uint64_t max_capacity) {
+  // Up to here every count is exact in a double; decide refuses more than kMaxBlocks.
   constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
-  if (options.capacity == 0) refuse("capacity must be at least 1: the keys the filter has to hold");
-  if (options.capacity > kMaxCapacity) refuse("capacity must be at most 2^53");
+  if (capacity == 0) refuse("capacity must be at least 1: the keys the filter has to hold");
+  if (capacity > kMaxCapacity) refuse("capacity must be at most 2^53");
+  if (max_capacity > kMaxCapacity) refuse("max_capacity must be at most 2^53");
+}
+
+void check(const Options& options) {
+  check_capacities(options.capacity, options.max_capacity);
   if (!(options.fpr >= 0 && options.fpr < 1)) {
     refuse("fpr must be above 0 and below 1, or 0 for the default; it is ", options.fpr);
   }
   if (options.bits != 0 && options.bits != 8 && options.bits != 12 && options.bits != 16) {
     refuse("bits must be 8, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
   }
-  if (options.max_capacity > kMaxCapacity) refuse("max_capacity must be at most 2^53");
   if (!(options.load >= kLowestLoad && options.load <= kFullLoad)) {
     refuse("load must be from ", kLowestLoad, " to ", kFullLoad, "; it is ", options.load);
   }
@@ -198,7 +221,7 @@ void check(const Options& options) {
 
 std::uint64_t safe_keys(int bits, const Geometry& geometry) {
   const std::uint64_t bases = geometry.base_blocks;
-  const double load = bases <= kSmallLoad.size() ? kSmallLoad[bases - 1] : kFullLoad;
+  const double load = safe_load(bits, bases);
   const double slots = static_cast<double>(bases) * slots_of(bits);
   if (geometry.growth == 0) return static_cast<std::uint64_t>(load * slots);
   // Keys fall on the 2^g children by chance: on each a Poisson number of mean m, with the variance
@@ -209,11 +232,11 @@ std::uint64_t safe_keys(int bits, const Geometry& geometry) {
   const double growth = geometry.growth;
   const double z = 4.76 + 0.13 * growth;
   const double z_sigma = z * std::sqrt(1 - std::exp2(-growth));
-  const double room = kChildFull * slots - z * z / 6;
+  const double room = (bits == kMapletBits ? load : kChildFull) * slots - z * z / 6;
   const double root = (std::sqrt(z_sigma * z_sigma + 4 * room) - z_sigma) / 2;
   // A child has at most 2^(bits - g) of the 2^bits - 2^(bits - 8) (8 and 12 bits) or 2^bits - 1
   // fingerprints.
-  const double mean = root * root * (bits == 16 ? 1 : 255.0 / 256);
+  const double mean = root * root * (bits >= 16 ? 1 : 255.0 / 256);
   return static_cast<std::uint64_t>(std::min(mean, load * slots) * std::exp2(growth));
 }
 
@@ -236,7 +259,7 @@ double second_probe_share(int bits, double load, unsigned growth) {
 }
 
 double false_positive_rate(int bits, double load, double second_probes, unsigned growth) {
-  return visit_layout(bits, [&](auto layout) {
+  return visit_any_layout(bits, [&](auto layout) {
     const double fingerprints = std::ldexp(layout.kFingerprints, -static_cast<int>(growth));
     const double blocks = 1 + second_probes + std::min(second_probes / 2, 0.03);
     const double looked_at = layout.kLanes * load * blocks;
@@ -244,16 +267,15 @@ double false_positive_rate(int bits, double load, double second_probes, unsigned
   });
 }
 
-Size decide_size(const Options& options) {
-  check(options);
-  constexpr std::array kWidths = {8, 12, 16};
-  const std::span<const int> widths =
-      options.bits == 0 ? std::span(kWidths) : std::span(&options.bits, 1);
-  const bool grows = options.max_capacity > options.capacity;
-  const std::uint64_t max_capacity = grows ? options.max_capacity : options.capacity;
-  const Wish wish{static_cast<double>(options.capacity), static_cast<double>(max_capacity),
-                  options.load, options.fpr == 0 && options.bits == 0 ? kDefaultFpr : options.fpr,
-                  options.bits == 0};
+namespace {
+
+// The size that has room for `capacity` keys, and grows to `max_capacity` unless that is less.
+Size decide(std::uint64_t capacity, std::uint64_t max_capacity, Wish wish,
+            std::span<const int> widths) {
+  const bool grows = max_capacity > capacity;
+  max_capacity = std::max(max_capacity, capacity);
+  wish.capacity = static_cast<double>(capacity);
+  wish.max_capacity = static_cast<double>(max_capacity);
   const std::optional<Plan> plan = choose(wish, widths);
   if (!plan) refuse_all(wish, widths);
 
@@ -266,21 +288,42 @@ Size decide_size(const Options& options) {
   // After how many doublings they may promise the maximal capacity; nothing if that takes more than
   // planned, or if they are too few for the initial capacity.
   const auto doublings = [&](std::uint64_t blocks) -> std::optional<std::uint32_t> {
-    std::uint64_t capacity = capacity_of(blocks);
-    if (capacity < options.capacity) return std::nullopt;
+    std::uint64_t promised = capacity_of(blocks);
+    if (promised < capacity) return std::nullopt;
     for (std::uint32_t growth = 0; growth <= plan->growth; ++growth) {
-      if (growth != 0) capacity = grown_capacity(plan->bits, {blocks, growth}, capacity);
-      if (capacity >= max_capacity) return growth;
+      if (growth != 0) promised = grown_capacity(plan->bits, {blocks, growth}, promised);
+      if (promised >= max_capacity) return growth;
     }
     return std::nullopt;
   };
-  auto blocks = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan->blocks(wish)));
+  auto blocks = std::max(plan->bits == kMapletBits ? kLeastMapletBlocks : 1,
+                         static_cast<std::uint64_t>(plan->blocks(wish)));
   std::optional<std::uint32_t> growth = doublings(blocks);
   while (!growth) growth = doublings(++blocks);
   if (blocks > kMaxBlocks >> *growth) {
     refuse(grows ? "max_capacity" : "capacity", " needs more than 2^40 blocks (64 TiB)");
   }
   return {plan->bits, blocks, capacity_of(blocks), grows ? max_capacity : 0, *growth};
+}
+
+}  // namespace
+
+Size decide_size(const Options& options) {
+  check(options);
+  constexpr std::array kWidths = {8, 12, 16};
+  const std::span<const int> widths =
+      options.bits == 0 ? std::span(kWidths) : std::span(&options.bits, 1);
+  const bool by_default = options.fpr == 0 && options.bits == 0;
+  return decide(options.capacity, options.max_capacity,
+                {.load = options.load,
+                 .fpr = by_default ? kDefaultFpr : options.fpr,
+                 .any_width = options.bits == 0},
+                widths);
+}
+
+Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity) {
+  check_capacities(capacity, max_capacity);
+  return decide(capacity, max_capacity, {.load = kFullLoad}, std::array{kMapletBits});
 }
 
 }  // namespace nestline

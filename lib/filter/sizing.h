@@ -32,6 +32,9 @@ struct Size {
 // Checks `options` and decides. Throws std::invalid_argument.
 Size decide_size(const Options& options);
 
+// The same for a maplet: full load, and no bound on the rate. Throws std::invalid_argument.
+Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity);
+
 // How many keys find room in a filter of this geometry, in all but one of a million filters.
 //
 // A grown filter is 2^growth filters of base_blocks blocks side by side, which cannot share room
