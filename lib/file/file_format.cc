@@ -136,9 +136,12 @@ ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
   return checksum;
 }
 
-std::optional<Flaw> check_fields(const FileHeader& header) {
+std::optional<Flaw> check_fields(const FileHeader& header, Content content) {
   const Geometry& geometry = header.geometry;
-  if (header.bits != 8 && header.bits != 12 && header.bits != 16) {
+  if (content == Content::maplet && header.bits != kMapletBits) {
+    return Flaw{kBitsAt, "the fingerprint width is not 20 bits"};
+  }
+  if (content == Content::filter && header.bits != 8 && header.bits != 12 && header.bits != 16) {
     return Flaw{kBitsAt, "the fingerprint width is not 8, 12 or 16 bits"};
   }
   if (geometry.growth > max_growth(header.bits)) {
@@ -192,7 +195,8 @@ Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted) {
 }
 
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
-                                  std::optional<std::uint64_t> file_bytes, FileHeader& header) {
+                                  std::optional<std::uint64_t> file_bytes, FileHeader& header,
+                                  Content content) {
   if (auto flaw = identify(start)) return flaw;
 
   const auto hash_version = get<std::uint32_t>(start, kHashVersionAt);
@@ -208,14 +212,19 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
 
   // A width that does not fit an int is as wrong as 0.
   const auto bits = get<std::uint32_t>(start, kBitsAt);
-  header.bits = bits <= 16 ? static_cast<int>(bits) : 0;
+  header.bits = bits <= kMapletBits ? static_cast<int>(bits) : 0;
+  if ((header.bits == kMapletBits) != (content == Content::maplet)) {
+    return Flaw{kBitsAt, content == Content::maplet
+                             ? "this is a filter and not a maplet: load it with load"
+                             : "this is a maplet and not a filter: load it with load_maplet"};
+  }
   header.geometry.base_blocks = get<std::uint64_t>(start, kBaseBlocksAt);
   header.geometry.growth = get<std::uint32_t>(start, kGrowthAt);
   header.seed = get<std::uint64_t>(start, kSeedAt);
   header.keys = get<std::uint64_t>(start, kKeysAt);
   header.capacity = get<std::uint64_t>(start, kCapacityAt);
   header.max_capacity = get<std::uint64_t>(start, kMaxCapacityAt);
-  if (auto flaw = check_fields(header)) {
+  if (auto flaw = check_fields(header, content)) {
     flaw->cause += kNotOurs;
     return flaw;
   }
@@ -279,7 +288,7 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
   if (!is_zero(header.subspan(1))) {
     return flaw_at(kMarkByte + 1, "lock and version are not 0");
   }
-  return visit_layout(header_.bits, [&](auto layout) -> std::optional<Flaw> {
+  return visit_any_layout(header_.bits, [&](auto layout) -> std::optional<Flaw> {
     using L = decltype(layout);
     const std::uint64_t free = kernels_.free_slots(block);
     const std::uint64_t taken = L::kAllSlots & ~free;
@@ -291,7 +300,14 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
         return flaw_at(L::kNibbleByte + s % L::kNibbleRun, "a free slot is not all 0");
       }
     }
-    if constexpr (L::kBits == 16) {
+    if constexpr (L::kHasValues) {
+      for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
+        const std::uint32_t s = first_slot(rest);
+        if (L::get(block, s) == 0 && L::value(block, s) == 0) continue;
+        return flaw_at(2 * s, "a free slot is not all 0");
+      }
+    }
+    if constexpr (L::kBits >= 16) {
       std::uint32_t zeros = 0;
       for (std::uint32_t s = 0; s < L::kSlots; ++s) zeros += block.bytes[2 * s] == 0;
       for (std::uint64_t rest = zeros == static_cast<std::uint32_t>(std::popcount(free)) ? 0
@@ -306,7 +322,7 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
     for (std::uint64_t rest = growth == 0 ? 0 : taken; rest != 0; rest &= rest - 1) {
       const std::uint32_t s = first_slot(rest);
       if (L::get(block, s) >> (static_cast<std::uint32_t>(L::kBits) - growth) == child) continue;
-      return flaw_at(L::kBits == 16 ? 2 * s : s, "a fingerprint belongs to another block");
+      return flaw_at(L::kBits >= 16 ? 2 * s : s, "a fingerprint belongs to another block");
     }
     return std::nullopt;
   });

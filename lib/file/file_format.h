@@ -66,8 +66,11 @@ struct Flaw {
   std::string cause;
 };
 
+// What a file is: both have one format, and the width tells them apart.
+enum class Content : std::uint8_t { filter, maplet };
+
 // Whether width, growth, blocks, keys and capacities are each in their range.
-std::optional<Flaw> check_fields(const FileHeader& header);
+std::optional<Flaw> check_fields(const FileHeader& header, Content content = Content::filter);
 
 using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 HeaderBytes encode_header(const FileHeader& header);
@@ -77,7 +80,8 @@ HeaderBytes encode_header(const FileHeader& header);
 // == file_bytes. The length may be unknown, as for a stream; then only the header says how long the
 // file is.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
-                                  std::optional<std::uint64_t> file_bytes, FileHeader& header);
+                                  std::optional<std::uint64_t> file_bytes, FileHeader& header,
+                                  Content content = Content::filter);
 
 // The flaw of a file that ends after `file_bytes` of `wanted` bytes.
 Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);

@@ -1,10 +1,18 @@
 #include "lib/file/filter_bytes.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 namespace nestline {
+namespace {
+
+// The most blocks of a stream to allocate at once on its header's word; beyond that, at most twice
+// as many as the stream has delivered.
+constexpr std::uint64_t kFirstBlocks = (std::uint64_t{16} << 20) / kBlockBytes;
+
+}  // namespace
 
 FileHeader header_of(const Filter::State& state) {
   return {state.bits, state.view.geometry, state.seed,
@@ -39,6 +47,33 @@ Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset
   state->max_capacity = header.max_capacity;
   state->path = std::move(path);
   return FilterAccess::make(std::move(state));
+}
+
+Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, Content content) {
+  HeaderBytes start;
+  const std::size_t count = source.read_some(start);
+  FileHeader header;
+  require(source.name(),
+          decode_header(std::span(start).first(count), std::nullopt, header, content));
+
+  const std::uint64_t blocks = header.geometry.blocks();
+  Storage storage;
+  for (std::uint64_t done = 0; done < blocks;) {
+    const std::uint64_t next = std::min(blocks, std::max(kFirstBlocks, 2 * done));
+    Storage larger = Storage::allocate(next, memory);
+    std::copy_n(storage.bytes().begin(), storage.bytes().size(), larger.bytes().begin());
+    storage = std::move(larger);
+    source.read(storage.bytes().subspan(static_cast<std::size_t>(done) * kBlockBytes),
+                header.file_bytes());
+    done = next;
+  }
+  std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
+  source.read(checksums, header.file_bytes());
+  check_content(source.name(), header, checksums, [&](std::uint64_t i) {
+    return storage.bytes().subspan(static_cast<std::size_t>(i) * kSectionBytes,
+                                   header.section_bytes(i));
+  });
+  return make_filter(header, std::move(storage), 0, {});
 }
 
 }  // namespace nestline

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "lib/file/file_format.h"
+#include "lib/file/sources.h"
 #include "lib/filter/filter_state.h"
 #include "lib/filter/storage.h"
 #include "nestline/format_error.h"
@@ -31,13 +32,13 @@ void write_filter(const Filter::State& state, const ByteSink& sink);
 
 // The header of a source whose length is known. Throws FormatError.
 template <class Source>
-FileHeader read_header(const Source& source) {
+FileHeader read_header(const Source& source, Content content = Content::filter) {
   HeaderBytes bytes;
   const auto start = std::span(bytes).first(
       static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), source.size())));
   source.read(0, start);
   FileHeader header;
-  require(source.name(), decode_header(start, source.size(), header));
+  require(source.name(), decode_header(start, source.size(), header, content));
   return header;
 }
 
@@ -56,11 +57,13 @@ void check_content(const std::string& name, const FileHeader& header,
 Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset,
                    std::filesystem::path path);
 
-// Reads a filter into `memory`, as Options::memory says, and checks everything. Throws FormatError,
-// std::bad_alloc, and what the source throws.
+// Reads a filter into `memory`, as Options::memory says, and checks everything. Of a maplet the
+// Filter is only the wrapping of its state. Throws FormatError, std::bad_alloc, and what the source
+// throws.
 template <class Source>
-Filter read_filter(const Source& source, std::pmr::memory_resource* memory) {
-  const FileHeader header = read_header(source);
+Filter read_filter(const Source& source, std::pmr::memory_resource* memory,
+                   Content content = Content::filter) {
+  const FileHeader header = read_header(source, content);
   // From here on the lengths in the header match the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
   source.read(header.checksums_offset(), checksums);
@@ -74,6 +77,11 @@ Filter read_filter(const Source& source, std::pmr::memory_resource* memory) {
   });
   return make_filter(header, std::move(storage), 0, {});
 }
+
+// The same from a stream, whose checksums come after the blocks and whose length is unknown. It
+// trusts only what has arrived, and so allocates memory in steps.
+Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory,
+                   Content content = Content::filter);
 
 }  // namespace nestline
 

@@ -16,38 +16,6 @@
 namespace nestline {
 namespace {
 
-// The most blocks of a stream to allocate at once on its header's word; beyond that, at most twice
-// as many as the stream has delivered.
-constexpr std::uint64_t kFirstBlocks = (std::uint64_t{16} << 20) / kBlockBytes;
-
-// A filter from a stream, whose checksums come after the blocks and whose length is unknown. It
-// trusts only what has arrived, and so allocates memory in steps.
-Filter read_stream(StreamSource& source, std::pmr::memory_resource* memory) {
-  HeaderBytes start;
-  const std::size_t count = source.read_some(start);
-  FileHeader header;
-  require(source.name(), decode_header(std::span(start).first(count), std::nullopt, header));
-
-  const std::uint64_t blocks = header.geometry.blocks();
-  Storage storage;
-  for (std::uint64_t done = 0; done < blocks;) {
-    const std::uint64_t next = std::min(blocks, std::max(kFirstBlocks, 2 * done));
-    Storage larger = Storage::allocate(next, memory);
-    std::copy_n(storage.bytes().begin(), storage.bytes().size(), larger.bytes().begin());
-    storage = std::move(larger);
-    source.read(storage.bytes().subspan(static_cast<std::size_t>(done) * kBlockBytes),
-                header.file_bytes());
-    done = next;
-  }
-  std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
-  source.read(checksums, header.file_bytes());
-  check_content(source.name(), header, checksums, [&](std::uint64_t i) {
-    return storage.bytes().subspan(static_cast<std::size_t>(i) * kSectionBytes,
-                                   header.section_bytes(i));
-  });
-  return make_filter(header, std::move(storage), 0, {});
-}
-
 [[noreturn]] void fail_stream(const char* what) {
   throw std::system_error(std::make_error_code(std::io_errc::stream), what);
 }
@@ -83,7 +51,7 @@ Filter load(const std::filesystem::path& path, std::pmr::memory_resource* memory
 
 Filter load(const ByteSource& source, std::pmr::memory_resource* memory) {
   StreamSource stream(source);
-  return read_stream(stream, memory);
+  return read_filter(stream, memory);
 }
 
 Filter load(std::istream& stream, std::pmr::memory_resource* memory) {

@@ -1,0 +1,106 @@
+// A maplet on a mapped file. Nobody changes it, so its lookups need neither locks nor sections; but
+// until every section of the file is known to be good, each is checked before a block in it is
+// read. A filter answers "maybe" for a damaged section; a maplet has no such answer, and throws.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "lib/file/filter_bytes.h"
+#include "lib/file/section_checks.h"
+#include "lib/file/sources.h"
+#include "lib/filter/storage.h"
+#include "lib/kernels/maplet_kernels.h"
+#include "lib/maplet/candidate_lists.h"
+#include "lib/place/geometry.h"
+#include "nestline/maplet.h"
+
+namespace nestline {
+
+struct MappedMaplet::State {
+  State(const FileHeader& header, Filter&& mapped)
+      : filter(std::move(mapped)),
+        table(FilterAccess::state(filter)),
+        checks(header, table.storage.bytes()) {}
+
+  std::size_t find(std::uint64_t hash, std::span<std::uint64_t, Maplet::kMostCandidates> values) {
+    if (!checks.all_good()) check(hash);
+    const std::size_t count = kernels.find(table.view, hash, values.data());
+    if (count == MapletKernels::kBusy) refuse_lock();
+    return count;
+  }
+
+  // Nobody locks a mapped block, so the bytes were wrong when they were written.
+  [[noreturn]] void refuse_lock() const {
+    throw FormatError(table.path.string(), kHeaderBytes,
+                      "a block's lock is not 0; the file was not written by nestline, build it "
+                      "again");
+  }
+
+  // Throws FormatError unless the sections that this key needs are good.
+  void check(std::uint64_t hash) {
+    const Place home = home_of<Layout<kMapletBits>>(table.view.geometry, hash);
+    if (!checks.is_good(home.block)) refuse();
+    if (spill_class(home.fingerprint) >= table.view.blocks[home.block].mark()) return;
+    if (!checks.is_good(alternate_of(table.view.geometry, home))) refuse();
+  }
+  [[noreturn]] void refuse() const {
+    const std::optional<Flaw> flaw = checks.damage();
+    throw FormatError(table.path.string(), flaw->offset, flaw->cause);
+  }
+
+  Filter filter;  // the wrapping of the mapped state
+  const Filter::State& table;
+  const MapletKernels& kernels = maplet_kernels();
+  SectionChecks checks;
+};
+
+MappedMaplet::MappedMaplet(const std::filesystem::path& path) {
+  // The header is read, not mapped, so that later code uses exactly what was checked here.
+  const FileSource file(path);
+  const FileHeader header = read_header(file, Content::maplet);
+  auto state = std::make_unique<State>(
+      header,
+      make_filter(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes, path));
+  const auto bytes = state->table.storage.bytes();
+  const auto checksums = bytes.subspan(static_cast<std::size_t>(header.checksums_offset()),
+                                       static_cast<std::size_t>(header.checksums_bytes()));
+  require(file.name(), ContentCheck(header, checksums).checksums());
+  state_ = std::move(state);
+}
+
+MappedMaplet::MappedMaplet(MappedMaplet&& other) noexcept = default;
+MappedMaplet& MappedMaplet::operator=(MappedMaplet&& other) noexcept = default;
+MappedMaplet::~MappedMaplet() = default;
+
+std::size_t MappedMaplet::find(Key key,
+                               std::span<std::uint64_t, Maplet::kMostCandidates> values) const {
+  return state_->find(key.visit([&](auto one) { return state_->table.hash(one); }), values);
+}
+
+std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
+                               std::vector<std::uint64_t>& values) const {
+  State& state = *state_;
+  CandidateLists lists(keys.size(), first, values);
+  for (KeyChunks chunks(keys, seed()); chunks.next();) {
+    const Inputs& inputs = chunks.inputs();
+    for (std::size_t i = 0; i < inputs.count && !state.checks.all_good(); ++i) {
+      state.check(inputs.kind == Input::integers ? state.table.hash(inputs.keys[i])
+                                                 : inputs.keys[i]);
+    }
+    find_chunk(state.kernels, state.table.view, inputs, lists,
+               [&](const Inputs&, std::size_t, auto) -> std::size_t { state.refuse_lock(); });
+  }
+  return lists.finish();
+}
+
+std::uint64_t MappedMaplet::size() const noexcept { return state_->table.size; }
+std::uint64_t MappedMaplet::capacity() const noexcept { return state_->table.capacity; }
+std::uint64_t MappedMaplet::seed() const noexcept { return state_->table.seed; }
+std::size_t MappedMaplet::memory_bytes() const noexcept {
+  return state_->table.view.geometry.blocks() * kBlockBytes;
+}
+
+}  // namespace nestline
