@@ -2,16 +2,14 @@
 #include "tests/concurrent/history.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <unordered_set>
 #include <vector>
+
+#include "tests/concurrent/order_search.h"
 
 namespace nestline::test {
 namespace {
@@ -20,9 +18,16 @@ namespace {
 struct Content {
   Copies copies;
   std::uint64_t others;
+  bool operator==(const Content&) const = default;
 
   [[nodiscard]] std::uint64_t size() const {
     return std::accumulate(copies.begin(), copies.end(), others);
+  }
+};
+
+struct ContentHash {
+  std::uint64_t operator()(const Content& content) const {
+    return mix(word_of(content.copies)) ^ content.others;
   }
 };
 
@@ -143,62 +148,6 @@ class Specification {
   const History& history_;
 };
 
-// Which operations are done, and the content of the model then.
-struct Visited {
-  std::uint64_t done;
-  Copies copies;
-  std::uint64_t others;
-  bool operator==(const Visited&) const = default;
-};
-
-struct VisitedHash {
-  std::size_t operator()(const Visited& visited) const {
-    std::uint64_t copies = 0;
-    static_assert(sizeof(copies) == sizeof(Copies));
-    std::memcpy(&copies, visited.copies.data(), sizeof(copies));
-    std::uint64_t hash = visited.done * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ (hash >> 32) ^ copies) * 0xd6e8feb86659fd93u;
-    return static_cast<std::size_t>(hash ^ (hash >> 32) ^ visited.others);
-  }
-};
-
-class Search {
- public:
-  explicit Search(const History& history)
-      : operations_(history.operations), model_(history), start_{history.copies, history.others} {}
-
-  bool run() { return operations_.size() <= kMostOperations && extend(0, start_); }
-  // The longest order that was found, as indices of operations.
-  [[nodiscard]] const std::vector<std::size_t>& longest() const { return longest_; }
-
- private:
-  bool extend(std::uint64_t done, const Content& content) {
-    if (order_.size() > longest_.size()) longest_ = order_;
-    if (order_.size() == operations_.size()) return true;
-    if (!visited_.insert({done, content.copies, content.others}).second) return false;
-    std::uint64_t first_end = std::numeric_limits<std::uint64_t>::max();
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      if ((done >> i & 1) == 0) first_end = std::min(first_end, operations_[i].end);
-    }
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      if ((done >> i & 1) != 0 || operations_[i].start > first_end) continue;
-      const auto next = model_.apply(operations_[i], content);
-      if (!next) continue;
-      order_.push_back(i);
-      if (extend(done | std::uint64_t{1} << i, *next)) return true;
-      order_.pop_back();
-    }
-    return false;
-  }
-
-  const std::vector<Operation>& operations_;
-  Specification model_;
-  Content start_;
-  std::vector<std::size_t> order_;
-  std::vector<std::size_t> longest_;
-  std::unordered_set<Visited, VisitedHash> visited_;
-};
-
 const char* name_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::stored:
@@ -269,8 +218,12 @@ std::string to_string(const History& history, const Operation& operation) {
 }  // namespace
 
 bool is_linearizable(const History& history, std::string* reason) {
-  Search search(history);
-  if (search.run()) return true;
+  const Specification model(history);
+  const auto apply = [&](const Operation& operation, const Content& content) {
+    return model.apply(operation, content);
+  };
+  OrderSearch<Operation, Content, ContentHash> search(history.operations);
+  if (search.run(apply, Content{history.copies, history.others})) return true;
   if (reason == nullptr) return false;
   std::ostringstream out;
   out << to_string(history) << "no order of all " << history.operations.size()
