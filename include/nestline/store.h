@@ -1,0 +1,271 @@
+// An embedded key/value store: an append-only log on disk, and a cuckoo index of under 9 bytes a
+// record in memory. Answers are exact. A key that is not there costs one line of memory, one that
+// is there one read.
+//
+//   nestline::Store store = nestline::Store::open("users.db");
+//   store.put("user:17", "Ada");
+//   std::string value;
+//   if (store.get("user:17", value)) { ... }
+//
+// docs/STORE.md says when to use it and when not, what each Sync promises, and what every byte of
+// the files means. Link nestline::store.
+#ifndef NESTLINE_STORE_H_
+#define NESTLINE_STORE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "nestline/export.h"
+
+namespace nestline {
+
+/// When a change is on disk, so that it survives the end of the machine's power. The end of the
+/// process alone, even by kill -9, loses no change that has returned, whatever this says.
+enum class Sync : std::uint8_t {
+  never,     ///< When the operating system writes it.
+  interval,  ///< At most StoreOptions::sync_interval later.
+  each,      ///< When the call returns. Calls of several threads share one fdatasync.
+};
+
+struct StoreOptions {
+  /// Whether open makes a folder that is not there. An empty folder is a new store too.
+  bool create = true;
+  /// Only read. Any number of processes may, beside one that writes. Nothing in the folder changes.
+  bool read_only = false;
+  Sync sync = Sync::interval;
+  std::chrono::milliseconds sync_interval{100};
+  /// The log is cut into files of at most this size; a longer record has a file of its own. From
+  /// 64 KiB to 64 GiB. Of an existing store, it holds for new files.
+  std::uint64_t segment_bytes = std::uint64_t{1} << 30;
+  /// How many records to make the first index for, when they are known. The index grows by itself.
+  std::uint64_t expected_records = 0;
+  /// Compacts a file in the background when more than this share of it is dead. 0: only when
+  /// compact() is called.
+  double compact_above = 0.5;
+  /// Whether the checksum of every record that is read is compared. Without it, damage that happens
+  /// while the store is open is not noticed.
+  bool verify_reads = true;
+};
+
+/// Bytes of a store that are not as they were written, or a store that cannot go on after a write
+/// failed. what() names the file and the offset, and says what to do.
+struct NESTLINE_EXPORT StoreError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct StoreStats {
+  std::uint64_t records = 0;        ///< Keys.
+  std::uint64_t live_bytes = 0;     ///< Of their records in the log, headers and padding included.
+  std::uint64_t dead_bytes = 0;     ///< Of the rest of the log: what compaction can win back.
+  std::uint64_t segments = 0;       ///< Files of the log.
+  std::uint64_t index_bytes = 0;    ///< Memory of the index.
+  std::uint64_t index_slots = 0;    ///< How many records it has room for.
+  std::uint64_t overflow_keys = 0;  ///< Kept apart, since too many keys look like them.
+  std::uint64_t reads = 0;          ///< Records that questions looked at, since opening.
+  std::uint64_t false_reads = 0;    ///< Those of them that were another key's.
+  std::uint64_t questions = 0;      ///< Keys that were asked for.
+  std::uint64_t found = 0;          ///< Those of them that were there.
+  std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
+  std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
+  std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
+  std::string back_end;                ///< How cold records are read: "io_uring" or "preadv".
+};
+
+/// An exact key/value store. Keys have 0 to 65,536 bytes, values 0 to 4 GiB - 1.
+///
+/// Thread safety: every member may be called from any thread at any time, except move and
+/// destruction. get, put, insert and erase are each linearizable. Writers take turns; readers take
+/// no lock.
+///
+/// Errors: std::invalid_argument for a key or value that is too long, StoreError for damaged bytes,
+/// std::system_error that names the file when the system refuses something, std::bad_alloc. When a
+/// call that changes the store throws, the change has not been made, with one exception: if the
+/// disk fails while the log is synced, the change may be lost or not. From then on the store can
+/// only be read, and every change is a StoreError that says so: open it anew to see what is on
+/// disk.
+class NESTLINE_EXPORT Store {
+ public:
+  struct State;  // private to the library
+
+  /// Opens the store in `folder`, after a crash as well: what is there is everything up to some
+  /// point in the order of the changes, and that point is not before the last sync. Throws
+  /// StoreError if the log is damaged before that point (repair_store), or if another store, in
+  /// this process or another, has the folder open for writing.
+  [[nodiscard]] static Store open(const std::filesystem::path& folder,
+                                  const StoreOptions& options = {});
+  Store(Store&& other) noexcept;
+  Store& operator=(Store&& other) noexcept;
+  /// Closes the store: syncs the log and writes a checkpoint, so that the next open is quick. To
+  /// learn of errors, call checkpoint() before.
+  ~Store();
+
+  /// Whether the key is there; `value` is overwritten only then.
+  bool get(std::string_view key, std::string& value) const;
+
+  /// Calls with(std::string_view value) if the key is there. The value is not copied: the view is
+  /// good during the call only. `with` must be short, and must not change this store or a filter:
+  /// old files and tables are freed when it has returned.
+  template <class F>
+  requires std::is_invocable_v<F&, std::string_view>
+  bool get(std::string_view key, F&& with) const {
+    return get_with(
+        key,
+        [](void* context, std::string_view value) {
+          (*static_cast<std::remove_reference_t<F>*>(context))(value);
+        },
+        const_cast<void*>(static_cast<const void*>(std::addressof(with))));
+  }
+
+  [[nodiscard]] bool contains(std::string_view key) const;
+
+  /// The key has this value from now on, whether it was there or not.
+  void put(std::string_view key, std::string_view value);
+
+  /// The same only if the key is not there; false if it is.
+  bool insert(std::string_view key, std::string_view value);
+
+  /// Removes the key; false if it was not there.
+  bool erase(std::string_view key);
+
+  /// Changes that are made together.
+  class NESTLINE_EXPORT Batch {
+   public:
+    Batch();
+    Batch(Batch&& other) noexcept;
+    Batch& operator=(Batch&& other) noexcept;
+    ~Batch();
+    void put(std::string_view key, std::string_view value);
+    void erase(std::string_view key);
+    void clear() noexcept;
+    [[nodiscard]] std::size_t size() const noexcept;
+
+   private:
+    friend class Store;
+    struct Changes;
+    std::unique_ptr<Changes> changes_;
+  };
+
+  /// Makes all changes of the batch in their order, or none, after a crash as well. Readers of this
+  /// process may see some of them before the others.
+  void write(const Batch& batch);
+
+  /// Asks for many keys: calls with(i, std::string_view value) for each key that is there, in any
+  /// order, and returns how many were. The rules of the other get with a function hold.
+  template <class F>
+  requires std::is_invocable_v<F&, std::size_t, std::string_view> std::size_t get(
+      std::span<const std::string_view> keys, F&& with)
+  const {
+    return get_many(
+        keys,
+        [](void* context, std::size_t i, std::string_view value) {
+          (*static_cast<std::remove_reference_t<F>*>(context))(i, value);
+        },
+        const_cast<void*>(static_cast<const void*>(std::addressof(with))));
+  }
+
+  /// Calls with(key, value) for every record, as of one instant, in the order of the log. Takes a
+  /// copy of the index for that time. `with` may call any member of this store. Its
+  /// exceptions are passed on.
+  template <class F>
+  requires std::is_invocable_v<F&, std::string_view, std::string_view>
+  void for_each(F&& with) const {
+    visit_all(
+        [](void* context, std::string_view key, std::string_view value) {
+          (*static_cast<std::remove_reference_t<F>*>(context))(key, value);
+        },
+        const_cast<void*>(static_cast<const void*>(std::addressof(with))));
+  }
+
+  /// Returns when every change that has returned is on disk.
+  void sync();
+
+  /// Copies what is live out of every file that has dead bytes, and removes the file. Others work
+  /// on meanwhile.
+  void compact();
+
+  /// Saves the index, so that opening need not read the log before this point. The store does this
+  /// by itself when it is closed, when a file of the log is full, and every 256 MiB of log.
+  void checkpoint();
+
+  /// For a store that is read_only: follows the log to its present end, and returns whether there
+  /// was anything new. Of a store that writes: false.
+  bool refresh();
+
+  [[nodiscard]] StoreStats stats() const;
+
+  // Files. A file is cut into pieces; a piece is a record whose key is the SHA-256 digest of its
+  // content, 32 bytes, so equal pieces are stored once. A manifest, kept apart from the keys, names
+  // the pieces in their order.
+
+  /// How put_file cuts: pieces of so many bytes, or one for each line, at most so long.
+  struct Pieces {
+    std::uint64_t bytes = 4096;
+    bool lines = false;
+  };
+  /// Fills the span, or the front of it, and returns the number of bytes; 0 only at the end.
+  using Source = std::function<std::size_t(std::span<char>)>;
+  using Sink = std::function<void(std::string_view)>;
+
+  /// Stores what `source` gives under `name`, in place of what was there. The manifest is written
+  /// last, so after a crash there is the old content or the new. Returns the number of bytes.
+  std::uint64_t put_file(std::string_view name, const Source& source, const Pieces& pieces);
+  std::uint64_t put_file(std::string_view name, const Source& source) {
+    return put_file(name, source, Pieces());
+  }
+  /// Passes the content to `sink` byte for byte, and checks each piece against its digest. False if
+  /// there is no such file. Throws StoreError when a piece is missing or damaged.
+  bool get_file(std::string_view name, const Sink& sink) const;
+  /// Removes the manifest, not the pieces, which other files may share. False if there is none.
+  bool erase_file(std::string_view name);
+  /// What is stored under names.
+  struct FileInfo {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::uint64_t pieces = 0;
+  };
+  [[nodiscard]] std::vector<FileInfo> files() const;
+
+ private:
+  explicit Store(std::unique_ptr<State> state);
+  using With = void (*)(void* context, std::string_view value);
+  using WithMany = void (*)(void* context, std::size_t i, std::string_view value);
+  using WithAll = void (*)(void* context, std::string_view key, std::string_view value);
+  bool get_with(std::string_view key, With with, void* context) const;
+  std::size_t get_many(std::span<const std::string_view> keys, WithMany with, void* context) const;
+  void visit_all(WithAll with, void* context) const;
+
+  std::unique_ptr<State> state_;
+};
+
+/// What verify_store and repair_store found.
+struct StoreReport {
+  [[nodiscard]] bool ok() const { return problems.empty(); }
+  std::vector<std::string> problems;  ///< One sentence each, with file and offset.
+  std::uint64_t records = 0;          ///< Keys that are there.
+  std::uint64_t bytes = 0;            ///< Of the log, read and checked.
+  std::uint64_t cut_bytes = 0;   ///< Of a torn end, which a crash leaves and which is no problem.
+  std::uint64_t lost_bytes = 0;  ///< That repair could not keep.
+};
+
+/// Reads every byte of the store and checks it; changes nothing. The store may be open. Throws
+/// std::system_error when a file cannot be read.
+NESTLINE_EXPORT StoreReport verify_store(const std::filesystem::path& folder);
+
+/// Makes a damaged store one that opens: keeps every record that is whole, and lists what is lost.
+/// Damaged files are kept beside it with the ending .damaged. Nobody may have the store open for
+/// writing: throws StoreError then.
+NESTLINE_EXPORT StoreReport repair_store(const std::filesystem::path& folder);
+
+}  // namespace nestline
+
+#endif  // NESTLINE_STORE_H_

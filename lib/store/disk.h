@@ -1,0 +1,93 @@
+// What the store asks of the system, and nothing else in lib/store asks it: one folder, and the
+// files in it. system_disk.cc asks the kernel; tests/store/simulated_disk.h plays one that loses
+// its power.
+//
+// What a disk promises after a crash of the machine:
+//   D1  What was written to a file before a sync() of it that returned is there, and so is a
+//       truncation. Of what was written later each write may be there, be missing, or be torn, in
+//       any combination.
+//   D2  A file that was created, renamed or removed before a sync_folder() that returned is there,
+//       has its name, or is gone. Of later changes of names each may have happened or not.
+//   D3  A sync that failed promises nothing, and neither do later ones: what had been written may
+//       have been dropped.
+// After a crash of the process alone, everything is there that was written before.
+//
+// Every function throws std::system_error that names the file when the system refuses. Interrupted
+// and short calls are repeated inside.
+#ifndef NESTLINE_LIB_STORE_DISK_H_
+#define NESTLINE_LIB_STORE_DISK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nestline {
+
+class DiskFile {
+ public:
+  virtual ~DiskFile() = default;
+
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+
+  // Reads at `offset`; fewer bytes than asked for only at the end of the file.
+  virtual std::size_t read(std::uint64_t offset, std::span<std::byte> to) const = 0;
+
+  // Writes at `offset`. The file becomes longer as it must, and may become longer than that: what
+  // follows the last byte written reads as zeros. When it throws, nothing or a part was written.
+  virtual void write(std::uint64_t offset, std::span<const std::byte> from) = 0;
+
+  // Cuts the file at `size`, or lengthens it with zeros.
+  virtual void truncate(std::uint64_t size) = 0;
+
+  // D1.
+  virtual void sync() = 0;
+
+  // Memory that shows the first `bytes` of the file, also what is written later. Only what lies
+  // before the end of the file may be read. The address stays the same until the file is closed;
+  // called once.
+  virtual const std::byte* map(std::uint64_t bytes) = 0;
+
+  // For reading past the map: io_uring and preadv want a descriptor; -1 if there is none.
+  [[nodiscard]] virtual int descriptor() const { return -1; }
+};
+
+class Disk {
+ public:
+  virtual ~Disk() = default;
+
+  // The names in the folder, in no particular order.
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+
+  enum class Mode : std::uint8_t { read, write, create };  // create: it must not exist
+  virtual std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) = 0;
+
+  // Replaces a file that has the new name already.
+  virtual void rename(std::string_view from, std::string_view to) = 0;
+  virtual void remove(std::string_view name) = 0;
+
+  // D2.
+  virtual void sync_folder() = 0;
+
+  // The right to write in this folder, until the object dies or the process does; null if somebody
+  // has it, in this process or another.
+  class Lock {
+   public:
+    virtual ~Lock() = default;
+  };
+  virtual std::unique_ptr<Lock> lock() = 0;
+
+  // For error messages.
+  [[nodiscard]] virtual std::filesystem::path path_of(std::string_view name) const = 0;
+};
+
+// The real one. `create`: whether to make the folder if it is missing (and to sync its parent).
+std::unique_ptr<Disk> open_system_disk(const std::filesystem::path& folder, bool create);
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_DISK_H_
