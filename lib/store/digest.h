@@ -1,0 +1,20 @@
+// XXH3-64, with a seed: the hashes of keys and the checksums of all files of a store.
+#ifndef NESTLINE_LIB_STORE_DIGEST_H_
+#define NESTLINE_LIB_STORE_DIGEST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace nestline {
+
+std::uint64_t digest_of(std::string_view bytes, std::uint64_t seed) noexcept;
+
+inline std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
+  return digest_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, seed);
+}
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_DIGEST_H_

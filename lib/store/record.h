@@ -1,0 +1,164 @@
+// A record of the log, as bytes. All numbers have their lowest byte first.
+//
+//       0   checksum, 64 bits
+//       8   kind, 8 bits; length of the key, 24 bits; length of the value, 32 bits
+//      16   sequence number, 64 bits: one more than that of the record before, in the whole log
+//      24   hash of the key, 64 bits; 0 in records without a key
+//      32   key, value, and zeros up to a multiple of 8 bytes
+//
+// The checksum covers bytes 8 to 31, the digest of the value, and the place: number of the segment
+// and offset. Its seed is the store's id. So a record is valid in its own place only, and old bytes
+// that a disk brings back elsewhere are not taken for records. The key is covered through its hash,
+// which is in bytes 24 to 31. So the long part, hashing key and value, needs no place: writers do
+// it before they have one, and a reader who knows the key need not hash it again.
+//
+// Reading treats its bytes as hostile: lengths are compared with what is left of the file before
+// they are used, and nothing else is believed before the checksum.
+#ifndef NESTLINE_LIB_STORE_RECORD_H_
+#define NESTLINE_LIB_STORE_RECORD_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace nestline {
+
+inline constexpr std::size_t kRecordHeaderBytes = 32;
+inline constexpr std::size_t kRecordUnit = 8;
+inline constexpr std::uint64_t kMostKeyBytes = 65'536;
+inline constexpr std::uint64_t kMostValueBytes = 0xffffffff;
+
+enum class RecordKind : std::uint8_t {
+  put = 1,
+  erase = 2,
+  batch_begin = 3,   // value: the number of changes, and of their bytes in the log, 64 bits each
+  batch_end = 4,     // no value
+  manifest_put = 5,  // as put and erase, in a space of keys of its own
+  manifest_erase = 6,
+  sync_mark = 7,  // value: segment and offset up to which the log is on disk, 64 bits each
+  segments = 8,   // value: the older segments that still count (segment_format.h)
+  seal = 9,       // no value; the last record of a segment
+};
+
+// Keys and manifests do not see each other.
+enum class Space : std::uint8_t { keys, manifests };
+
+constexpr bool is_put(RecordKind kind) {
+  return kind == RecordKind::put || kind == RecordKind::manifest_put;
+}
+constexpr bool is_erase(RecordKind kind) {
+  return kind == RecordKind::erase || kind == RecordKind::manifest_erase;
+}
+constexpr bool has_key(RecordKind kind) { return is_put(kind) || is_erase(kind); }
+constexpr Space space_of(RecordKind kind) {
+  return kind == RecordKind::manifest_put || kind == RecordKind::manifest_erase ? Space::manifests
+                                                                                : Space::keys;
+}
+constexpr RecordKind put_in(Space space) {
+  return space == Space::keys ? RecordKind::put : RecordKind::manifest_put;
+}
+constexpr RecordKind erase_in(Space space) {
+  return space == Space::keys ? RecordKind::erase : RecordKind::manifest_erase;
+}
+
+std::uint64_t hash_in(Space space, std::string_view key, std::uint64_t store_id) noexcept;
+
+// Where a record lies, and in which store.
+struct RecordPlace {
+  std::uint64_t store_id = 0;
+  std::uint64_t segment = 0;
+  std::uint64_t offset = 0;
+};
+
+struct Record {
+  RecordKind kind = RecordKind::put;
+  std::uint64_t sequence = 0;
+  std::uint64_t hash = 0;
+  std::string_view key;
+  std::string_view value;
+};
+
+constexpr std::uint64_t record_bytes(std::uint64_t key_bytes, std::uint64_t value_bytes) {
+  return (kRecordHeaderBytes + key_bytes + value_bytes + kRecordUnit - 1) & ~(kRecordUnit - 1);
+}
+constexpr std::uint64_t bytes_of(const Record& record) {
+  return record_bytes(record.key.size(), record.value.size());
+}
+
+// The digest of a value that the checksum covers.
+std::uint64_t value_digest(std::string_view value, std::uint64_t store_id) noexcept;
+
+// Writes the header of a record that is going to lie at `place`; key and value follow it.
+void encode_record_header(std::span<std::byte, kRecordHeaderBytes> to, const Record& record,
+                          std::uint64_t value_digest, const RecordPlace& place) noexcept;
+
+// The header as it stands there, believed or not.
+struct RecordHeader {
+  std::uint64_t checksum = 0;
+  std::uint8_t kind = 0;
+  std::uint32_t key_bytes = 0;
+  std::uint32_t value_bytes = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t hash = 0;
+
+  [[nodiscard]] std::uint64_t bytes() const { return record_bytes(key_bytes, value_bytes); }
+};
+
+// A number, lowest byte first.
+template <typename Number>
+Number load_number(const std::byte* from) noexcept {
+  Number number;
+  std::memcpy(&number, from, sizeof number);
+  if constexpr (std::endian::native == std::endian::big) {
+    Number swapped = 0;
+    for (std::size_t i = 0; i < sizeof number; ++i) {
+      swapped = static_cast<Number>(swapped << 8 | (number >> (8 * i) & 0xff));
+    }
+    return swapped;
+  }
+  return number;
+}
+
+inline RecordHeader read_record_header(const std::byte* from) noexcept {
+  const auto kind_and_key = load_number<std::uint32_t>(from + 8);
+  return {load_number<std::uint64_t>(from),
+          static_cast<std::uint8_t>(kind_and_key & 0xff),
+          kind_and_key >> 8,
+          load_number<std::uint32_t>(from + 12),
+          load_number<std::uint64_t>(from + 16),
+          load_number<std::uint64_t>(from + 24)};
+}
+
+// The record whose bytes begin `rest`, which goes to the end of its file: its lengths are inside,
+// its checksum is not compared. Empty if there cannot be a record.
+inline std::optional<Record> frame_record(std::span<const std::byte> rest) noexcept {
+  if (rest.size() < kRecordHeaderBytes) return std::nullopt;
+  const RecordHeader header = read_record_header(rest.data());
+  const bool is_kind = header.kind >= static_cast<std::uint8_t>(RecordKind::put) &&
+                       header.kind <= static_cast<std::uint8_t>(RecordKind::seal);
+  if (!is_kind || header.key_bytes > kMostKeyBytes || header.bytes() > rest.size()) {
+    return std::nullopt;
+  }
+  const auto* const key = reinterpret_cast<const char*>(rest.data()) + kRecordHeaderBytes;
+  return Record{static_cast<RecordKind>(header.kind),
+                header.sequence,
+                header.hash,
+                {key, header.key_bytes},
+                {key + header.key_bytes, header.value_bytes}};
+}
+
+// Whether the record has the checksum of a record at `place`. `from`: its header. The key must be
+// compared or hashed besides.
+bool has_checksum(const std::byte* from, const Record& record, const RecordPlace& place) noexcept;
+
+// As frame_record, but only if everything about it is right: checksum, hash, and the zeros behind.
+std::optional<Record> read_record(std::span<const std::byte> rest,
+                                  const RecordPlace& place) noexcept;
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_RECORD_H_

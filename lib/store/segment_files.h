@@ -1,0 +1,33 @@
+// Files of the log as they lie in the folder, perhaps after a crash.
+#ifndef NESTLINE_LIB_STORE_SEGMENT_FILES_H_
+#define NESTLINE_LIB_STORE_SEGMENT_FILES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "lib/store/disk.h"
+#include "lib/store/segment.h"
+#include "lib/store/segment_format.h"
+
+namespace nestline {
+
+// The header of the file of segment `number`; empty if it is not valid. Throws StoreError if it is
+// of a format version that this library does not know.
+std::optional<SegmentHeader> read_segment_header(const Disk& disk, const DiskFile& file,
+                                                 std::uint64_t number);
+
+// Whether the file is one that was being made when the power went: nothing in it counts yet, and
+// any of it may be missing. Throws StoreError if it is not, and its beginning is damaged.
+bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
+                  std::optional<std::uint64_t> store_id);
+
+// Whether something in the `rest` bytes from `offset` on proves that they had been on disk.
+bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest);
+
+// Opens a segment that exists. Throws StoreError if its header is damaged.
+std::shared_ptr<Segment> open_segment(Disk& disk, std::uint64_t number, bool writable);
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_SEGMENT_FILES_H_

@@ -1,0 +1,72 @@
+#include "lib/store/segment_reader.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "lib/store/segment_format.h"
+
+namespace nestline {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 18;
+
+}  // namespace
+
+std::span<const std::byte> SegmentReader::look(std::uint64_t bytes) {
+  const std::uint64_t begin = place_.offset;
+  if (begin < buffer_at_ || begin + bytes > buffer_at_ + buffered_) {
+    const std::uint64_t size = file_.size();
+    const std::uint64_t rest = size > begin ? size - begin : 0;
+    buffer_.resize(std::max(bytes, std::min<std::uint64_t>(rest, kPiece)));
+    buffer_at_ = begin;
+    buffered_ = file_.read(begin, buffer_);
+  }
+  const std::size_t skip = begin - buffer_at_;
+  return {buffer_.data() + skip, buffered_ - skip};
+}
+
+bool SegmentReader::next() {
+  std::span<const std::byte> bytes = look(kRecordHeaderBytes);
+  if (bytes.size() < kRecordHeaderBytes) return false;
+  const RecordHeader header = read_record_header(bytes.data());
+  if (header.sequence != sequence_ || header.key_bytes > kMostKeyBytes) return false;
+  if (header.bytes() > bytes.size()) {
+    const std::uint64_t size = file_.size();
+    if (size < place_.offset || header.bytes() > size - place_.offset) return false;
+    bytes = look(header.bytes());
+  }
+  const std::optional<Record> record = read_record(bytes, place_);
+  if (!record) return false;
+  record_ = *record;
+  offset_ = place_.offset;
+  place_.offset += bytes_of(record_);
+  ++sequence_;
+  return true;
+}
+
+bool SegmentReader::is_at_zeros() {
+  buffered_ = 0;
+  const std::span<const std::byte> bytes = look(kRecordHeaderBytes);
+  return is_zero(bytes.first(std::min(bytes.size(), kRecordHeaderBytes)));
+}
+
+std::uint64_t SegmentReader::rest() {
+  std::uint64_t end = place_.offset;
+  for (std::uint64_t at = place_.offset;;) {
+    const std::uint64_t size = file_.size();
+    buffer_.resize(std::min<std::uint64_t>(size > at ? size - at : 0, kPiece));
+    const std::size_t count = file_.read(at, buffer_);
+    const auto bytes = std::span(buffer_).first(count);
+    if (!is_zero(bytes)) {
+      std::size_t last = count;
+      while (bytes[last - 1] == std::byte{0}) --last;
+      end = at + last;
+    }
+    at += count;
+    if (count < kPiece) break;
+  }
+  buffered_ = 0;
+  return end - place_.offset;
+}
+
+}  // namespace nestline

@@ -1,0 +1,349 @@
+// The disk of the operating system.
+//
+// A file of the log is written through memory: a window of it is mapped for writing, and the file
+// is lengthened ahead, by at most kMostAhead, so that most writes are a copy and no system call.
+// What was copied is in the system's page cache, where it survives the end of the process.
+// fallocate() reserves the room, so that a full disk is an error of the write and no signal. Where
+// a file system has no fallocate(), and for large pieces and files that are not mapped, pwrite()
+// writes.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "lib/store/disk.h"
+
+namespace nestline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLeastAhead = std::uint64_t{64} << 10;
+constexpr std::uint64_t kMostAhead = std::uint64_t{16} << 20;
+constexpr std::uint64_t kWindowBytes = kMostAhead;
+constexpr std::uint64_t kLargePiece = std::uint64_t{256} << 10;
+constexpr std::uint64_t kPage = std::uint64_t{64} << 10;     // a multiple of every page size
+constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;  // the window begins at a multiple
+
+[[noreturn]] void refuse(const fs::path& path, int error = errno) {
+  throw std::system_error(error, std::generic_category(), path.string());
+}
+
+// Repeats a call that a signal interrupts.
+template <typename Call>
+auto persistently(Call&& call) {
+  for (;;) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
+constexpr std::uint64_t round_up(std::uint64_t size, std::uint64_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
+
+class OpenFile {
+ public:
+  OpenFile(const fs::path& path, int flags)
+      : number_(persistently([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
+    if (number_ < 0) refuse(path);
+  }
+  ~OpenFile() { ::close(number_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// Owns a mapping, which begins at a multiple of kHugePage; empty when it could not be made.
+class Mapping {
+ public:
+  Mapping() = default;
+  // `offset` must be a multiple of kPage; the file may end before it does.
+  Mapping(int file, std::uint64_t offset, std::uint64_t size, int rights)
+      : reserved_(static_cast<std::size_t>(round_up(size, kPage) + kHugePage)) {
+    void* const room = ::mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return;
+    reservation_ = static_cast<std::byte*>(room);
+    const auto begin = reinterpret_cast<std::uintptr_t>(room);
+    data_ = reservation_ + (round_up(begin, kHugePage) - begin);
+    size_ = static_cast<std::size_t>(size);
+    if (::mmap(data_, size_, rights, MAP_SHARED | MAP_FIXED, file, static_cast<::off_t>(offset)) ==
+        MAP_FAILED) {
+      data_ = nullptr;
+    }
+  }
+  Mapping(Mapping&& other) noexcept { swap(other); }
+  Mapping& operator=(Mapping&& other) noexcept {
+    Mapping(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Mapping() {
+    if (reservation_ != nullptr) ::munmap(reservation_, reserved_);
+  }
+  [[nodiscard]] std::byte* data() const { return data_; }
+
+  // Only speed depends on it.
+  void advise(int advice) const { (void)::madvise(data_, size_, advice); }
+
+  // Whether most of the first `size` bytes are in memory, as far as a few of them tell.
+  [[nodiscard]] bool is_in_memory(std::uint64_t size) const {
+    constexpr std::uint64_t kSamples = 64;
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::uint64_t there = 0;
+    for (std::uint64_t i = 0; i < kSamples; ++i) {
+      unsigned char answer = 0;
+      if (::mincore(data_ + size / kSamples * i / page * page, page, &answer) != 0) return false;
+      there += answer & 1U;
+    }
+    return there >= kSamples / 8 * 7;
+  }
+
+ private:
+  void swap(Mapping& other) noexcept {
+    std::swap(reservation_, other.reservation_);
+    std::swap(reserved_, other.reserved_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+  std::byte* reservation_ = nullptr;
+  std::size_t reserved_ = 0;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// How many bytes of a disk's files are mapped by huge pages.
+using HugeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
+
+class SystemFile final : public DiskFile {
+ public:
+  SystemFile(fs::path path, int flags, HugeBytes huge)
+      : path_(std::move(path)),
+        file_(path_, flags),
+        writable_((flags & O_ACCMODE) != O_RDONLY),
+        huge_(std::move(huge)) {}
+  ~SystemFile() override { huge_->fetch_sub(own_huge_); }
+  SystemFile(const SystemFile&) = delete;
+  SystemFile& operator=(const SystemFile&) = delete;
+
+  [[nodiscard]] std::uint64_t size() const override {
+    struct stat facts {};
+    if (::fstat(file_.number(), &facts) != 0) refuse(path_);
+    if (!S_ISREG(facts.st_mode)) refuse(path_, S_ISDIR(facts.st_mode) ? EISDIR : EINVAL);
+    return static_cast<std::uint64_t>(facts.st_size);
+  }
+
+  std::size_t read(std::uint64_t offset, std::span<std::byte> to) const override {
+    std::size_t done = 0;
+    while (done < to.size()) {
+      const auto count = persistently([&] {
+        return ::pread(file_.number(), to.data() + done, to.size() - done,
+                       static_cast<::off_t>(offset + done));
+      });
+      if (count < 0) refuse(path_);
+      if (count == 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    return done;
+  }
+
+  void write(std::uint64_t offset, std::span<const std::byte> from) override {
+    if (from.empty()) return;
+    if (std::byte* const to = window(offset, from.size())) {
+      std::memcpy(to, from.data(), from.size());
+      return;
+    }
+    while (!from.empty()) {
+      const auto count = persistently([&] {
+        return ::pwrite(file_.number(), from.data(), from.size(), static_cast<::off_t>(offset));
+      });
+      if (count <= 0) refuse(path_, count < 0 ? errno : EIO);
+      offset += static_cast<std::uint64_t>(count);
+      from = from.subspan(static_cast<std::size_t>(count));
+    }
+    room_ = std::max(room_, offset);
+  }
+
+  void truncate(std::uint64_t size) override {
+    if (persistently([&] { return ::ftruncate(file_.number(), static_cast<::off_t>(size)); }) !=
+        0) {
+      refuse(path_);
+    }
+    room_ = size;
+  }
+
+  void sync() override {
+    if (persistently([&] { return ::fdatasync(file_.number()); }) != 0) refuse(path_);
+  }
+
+  const std::byte* map(std::uint64_t bytes) override {
+    if (bytes == 0) return nullptr;
+    view_ = Mapping(file_.number(), 0, bytes, PROT_READ);
+    if (view_.data() == nullptr) refuse(path_);
+    const std::uint64_t now = size();
+    if (writable_) {
+      room_ = now;
+      most_ = bytes;
+    }
+    const bool is_warm = now == 0 || view_.is_in_memory(std::min(now, bytes));
+    if (is_warm && huge_->fetch_add(bytes) + bytes <= most_huge()) {
+      own_huge_ = bytes;
+      view_.advise(MADV_HUGEPAGE);
+    } else {
+      if (is_warm) huge_->fetch_sub(bytes);
+      view_.advise(MADV_RANDOM);
+    }
+    return view_.data();
+  }
+
+  [[nodiscard]] int descriptor() const override { return file_.number(); }
+
+ private:
+  // Where to copy what is to be written; null if it should be written by a call.
+  std::byte* window(std::uint64_t offset, std::uint64_t size) {
+    const std::uint64_t end = offset + size;
+    if (end > most_ || size >= kLargePiece) return nullptr;
+    if (offset < window_begin_ || end > window_begin_ + kWindowBytes || window_.data() == nullptr) {
+      window_begin_ = offset / kHugePage * kHugePage;
+      window_ = Mapping();
+      window_ = Mapping(file_.number(), window_begin_, kWindowBytes, PROT_READ | PROT_WRITE);
+      if (window_.data() == nullptr) return nullptr;
+      window_.advise(MADV_HUGEPAGE);
+    }
+    if (end > room_ && !lengthen(end)) return nullptr;
+    return window_.data() + (offset - window_begin_);
+  }
+
+  // Reserves room up to `end`, and more if the disk has it. False if the file system cannot.
+  bool lengthen(std::uint64_t end) {
+    const std::uint64_t ahead = std::clamp(room_, kLeastAhead, kMostAhead);
+    for (const std::uint64_t to : {std::min(round_up(end + ahead, kPage), most_), end}) {
+      const int result = persistently([&] {
+        return ::fallocate(file_.number(), 0, static_cast<::off_t>(room_),
+                           static_cast<::off_t>(to - room_));
+      });
+      if (result == 0) {
+        room_ = to;
+        return true;
+      }
+      if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) break;
+    }
+    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) refuse(path_);
+    most_ = 0;
+    return false;
+  }
+
+  static std::uint64_t most_huge() {
+    return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
+  }
+
+  const fs::path path_;
+  const OpenFile file_;
+  const bool writable_;
+  const HugeBytes huge_;
+  std::uint64_t own_huge_ = 0;
+  std::uint64_t room_ = 0;  // up to where the file has its room on the disk
+  std::uint64_t most_ = 0;  // up to where it is written through the window
+  Mapping view_;
+  Mapping window_;
+  std::uint64_t window_begin_ = 0;
+};
+
+class SystemDisk final : public Disk {
+ public:
+  explicit SystemDisk(fs::path folder) : folder_(std::move(folder)) {}
+
+  [[nodiscard]] std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) override {
+    const int flags = mode == Mode::read    ? O_RDONLY
+                      : mode == Mode::write ? O_RDWR
+                                            : O_RDWR | O_CREAT | O_EXCL;
+    return std::make_unique<SystemFile>(path_of(name), flags, huge_);
+  }
+
+  void rename(std::string_view from, std::string_view to) override {
+    if (::rename(path_of(from).c_str(), path_of(to).c_str()) != 0) refuse(path_of(from));
+  }
+
+  void remove(std::string_view name) override {
+    if (::unlink(path_of(name).c_str()) != 0) refuse(path_of(name));
+  }
+
+  void sync_folder() override {
+    const OpenFile folder(folder_, O_RDONLY | O_DIRECTORY);
+    // Some file systems cannot, and need not.
+    if (persistently([&] { return ::fsync(folder.number()); }) != 0 && errno != EINVAL) {
+      refuse(folder_);
+    }
+  }
+
+  std::unique_ptr<Lock> lock() override {
+    auto lock = std::make_unique<FileLock>(path_of("lock"));
+    return lock->take() ? std::move(lock) : nullptr;
+  }
+
+  [[nodiscard]] fs::path path_of(std::string_view name) const override { return folder_ / name; }
+
+ private:
+  // A lock of the open file: two of one process exclude each other too.
+  class FileLock final : public Lock {
+   public:
+    explicit FileLock(fs::path path) : path_(std::move(path)), file_(path_, O_RDWR | O_CREAT) {}
+    bool take() {
+      if (persistently([&] { return ::flock(file_.number(), LOCK_EX | LOCK_NB); }) == 0) {
+        // For who is refused: the number of this process. The lock does not need it.
+        const std::string process = std::to_string(::getpid()) + '\n';
+        if (::ftruncate(file_.number(), 0) == 0) {
+          (void)!::pwrite(file_.number(), process.data(), process.size(), 0);
+        }
+        return true;
+      }
+      if (errno != EWOULDBLOCK) refuse(path_);
+      return false;
+    }
+
+   private:
+    fs::path path_;
+    OpenFile file_;
+  };
+
+  fs::path folder_;
+  const HugeBytes huge_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+};
+
+}  // namespace
+
+std::unique_ptr<Disk> open_system_disk(const fs::path& folder, bool create) {
+  if (create && ::mkdir(folder.c_str(), 0777) == 0) {
+    const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
+    SystemDisk(folder.has_filename() ? above : above.parent_path()).sync_folder();
+  } else if (create && errno != EEXIST) {
+    refuse(folder);
+  }
+  struct stat facts {};
+  if (::stat(folder.c_str(), &facts) != 0) refuse(folder);
+  if (!S_ISDIR(facts.st_mode)) refuse(folder, ENOTDIR);
+  return std::make_unique<SystemDisk>(folder);
+}
+
+}  // namespace nestline
