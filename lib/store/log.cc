@@ -1,0 +1,276 @@
+#include "lib/store/log.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "lib/store/test_switches.h"
+#include "nestline/store.h"
+
+namespace nestline {
+namespace {
+
+// Records up to this length are written in one piece.
+constexpr std::uint64_t kOnePiece = std::uint64_t{64} << 10;
+constexpr std::uint64_t kMarkBytes = record_bytes(0, 16);
+// A file begins with the list of all files. It may become longer than it should, so that it has
+// room for this many lists: else a log of very many files would be made of lists.
+constexpr std::uint64_t kLeastLists = 16;
+
+void copy(std::byte*& to, std::string_view from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+  to += from.size();
+}
+
+}  // namespace
+
+void Log::resume(std::shared_ptr<Segment> newest, const LogPosition& position,
+                 std::uint64_t synced) {
+  newest_ = std::move(newest);
+  first_offset_ = 0;
+  next_sequence_ = position.sequence;
+  syncs_.begin(newest_, position, synced);
+}
+
+std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) const {
+  std::vector<std::uint64_t> numbers;
+  for (const std::shared_ptr<Segment>& segment : table_.list()) {
+    const std::uint64_t number = segment->header.number;
+    if (std::find(gone.begin(), gone.end(), number) == gone.end()) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+void Log::create(std::uint64_t number, std::uint64_t bytes) {
+  if (!table_.has_room()) {
+    throw StoreError("the store has as many files as it can have: compact it");
+  }
+  const std::string name = segment_name(number);
+  if (half_made_) {
+    const std::vector<std::string> names = disk_.names();
+    if (std::find(names.begin(), names.end(), name) != names.end()) disk_.remove(name);
+    half_made_ = false;
+  }
+  const std::string list = encode_segment_list(listed({}));
+  const Record first = {RecordKind::segments, next_sequence_, 0, {}, list};
+  const std::uint64_t begin = kSegmentHeaderBytes + bytes_of(first);
+  std::vector<std::byte> start(begin);
+  const std::uint64_t limit =
+      std::max(limit_, std::min(kLeastLists * begin, table_.format().most_bytes()));
+  const SegmentHeader header = {store_id_, number, limit, next_sequence_};
+  encode_segment_header(std::span(start).first<kSegmentHeaderBytes>(), header);
+  encode_record_header(std::span(start).subspan<kSegmentHeaderBytes, kRecordHeaderBytes>(), first,
+                       value_digest(list, store_id_), {store_id_, number, kSegmentHeaderBytes});
+  std::byte* to = start.data() + kSegmentHeaderBytes + kRecordHeaderBytes;
+  copy(to, list);
+
+  std::shared_ptr<Segment> segment;
+  half_made_ = true;
+  try {
+    segment = std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
+                                        std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
+    segment->file->write(0, start);
+    try {
+      segment->file->sync();
+      syncs_.count_sync();
+      if (!store_faults::no_folder_sync) disk_.sync_folder();
+    } catch (const std::exception& error) {
+      syncs_.fail(error.what());
+      throw;
+    }
+    segment->set_end(begin);
+    SegmentCounts::add(segment->counts.frame, bytes_of(first));
+    table_.add(segment);
+  } catch (...) {
+    segment.reset();
+    try {
+      disk_.remove(name);
+      half_made_ = false;
+    } catch (const std::exception&) {  // the next attempt looks for it
+    }
+    throw;
+  }
+  half_made_ = false;
+  newest_ = std::move(segment);
+  first_offset_ = begin;
+  ++next_sequence_;
+  appended_bytes_ += begin;
+  syncs_.begin(newest_, position(), next_sequence_);
+}
+
+std::uint64_t Log::seal() {
+  if (newest_->sealed.load()) return newest_->header.number;
+  if (newest_->end() == first_offset_) return newest_->header.number - 1;
+  syncs_.require_sound();
+  write({RecordKind::seal, 0, {}, {}, value_digest({}, store_id_)});
+  newest_->sealed.store(true);
+  try {
+    newest_->file->truncate(newest_->end());
+  } catch (const std::exception&) {  // zeros behind a seal do no harm
+  }
+  try {
+    newest_->file->sync();
+    syncs_.count_sync();
+  } catch (const std::exception& error) {
+    syncs_.fail(error.what());
+    throw;
+  }
+  syncs_.begin(newest_, position(), next_sequence_);
+  return newest_->header.number;
+}
+
+void Log::make_room(std::uint64_t bytes) {
+  const std::uint64_t need = bytes + kMarkBytes + kSealBytes;
+  if (!newest_->sealed.load(std::memory_order_relaxed)) {
+    const std::uint64_t end = newest_->end();
+    const std::uint64_t most = end == first_offset_ ? newest_->room() : newest_->header.limit;
+    if (need <= most && end <= most - need) return;
+    (void)seal();
+    if (!newest_->sealed.load()) {
+      // It has no records, and no room for one that is longer than a file should be.
+      first_offset_ = 0;
+      (void)seal();
+    }
+  }
+  create(newest_->header.number + 1, bytes);
+}
+
+void Log::append_mark() {
+  const std::optional<TwoNumbers> mark = syncs_.take_mark();
+  if (!mark) return;
+  const std::string value = encode_two_numbers(*mark);
+  write({RecordKind::sync_mark, 0, {}, value, value_digest(value, store_id_)});
+}
+
+std::uint64_t Log::append(const Change& change) {
+  syncs_.require_sound();
+  make_room(change.bytes());
+  if (in_batch_) return write(change);
+  append_mark();
+  const std::uint64_t address = write(change);
+  syncs_.appended(position());
+  return address;
+}
+
+void Log::append_segments(std::span<const std::uint64_t> gone) {
+  const std::string list = encode_segment_list(listed(gone));
+  (void)append({RecordKind::segments, 0, {}, list, value_digest(list, store_id_)});
+}
+
+std::uint64_t Log::write(const Change& change) {
+  Segment& segment = *newest_;
+  const std::uint64_t offset = segment.end();
+  const std::uint64_t bytes = change.bytes();
+  std::array<std::byte, kRecordHeaderBytes> header;
+  encode_record_header(header, {change.kind, next_sequence_, change.hash, change.key, change.value},
+                       change.digest, segment.place(offset));
+  try {
+    write_bytes(change, header);
+  } catch (...) {
+    cut_back(segment, offset);
+    throw;
+  }
+  ++next_sequence_;
+  appended_bytes_ += bytes;
+  if (!has_key(change.kind)) SegmentCounts::add(segment.counts.frame, bytes);
+  if (is_erase(change.kind)) SegmentCounts::add(segment.counts.tombstones, bytes);
+  segment.set_end(offset + bytes);
+  return table_.address(segment, offset);
+}
+
+void Log::write_bytes(const Change& change, std::span<const std::byte, kRecordHeaderBytes> header) {
+  const std::uint64_t offset = newest_->end();
+  const std::uint64_t bytes = change.bytes();
+  const bool whole = bytes <= kOnePiece;
+  const std::size_t room = kOnePiece + kRecordHeaderBytes + kMostKeyBytes;
+  if (scratch_.size() < room) scratch_.resize(room);
+  std::byte* to = scratch_.data();
+  std::memcpy(to, header.data(), header.size());
+  to += header.size();
+  copy(to, change.key);
+  if (whole) copy(to, change.value);
+  DiskFile& file = *newest_->file;
+  if (whole) {
+    while (to != scratch_.data() + bytes) *to++ = std::byte{0};
+    file.write(offset, {scratch_.data(), to});
+    return;
+  }
+  // The header last, so that nobody takes the rest for a record before it is complete.
+  const std::uint64_t value_at = offset + kRecordHeaderBytes + change.key.size();
+  const std::uint64_t value_end = value_at + change.value.size();
+  file.write(value_at, std::as_bytes(std::span(change.value)));
+  constexpr std::array<std::byte, kRecordUnit> kZeros{};
+  const std::uint64_t zeros = offset + bytes - value_end;
+  if (zeros != 0) file.write(value_end, std::span(kZeros).first(zeros));
+  file.write(offset, {scratch_.data(), to});
+}
+
+void Log::cut_back(Segment& segment, std::uint64_t offset) noexcept {
+  try {
+    segment.file->truncate(offset);
+    segment.file->sync();
+    syncs_.count_sync();
+  } catch (const std::exception& error) {
+    syncs_.fail(error.what());
+  }
+}
+
+void Log::roll_back(const LogPosition& to, const std::shared_ptr<Segment>& segment) noexcept {
+  try {
+    for (std::uint64_t number = newest_->header.number; number > to.segment; --number) {
+      if (const std::shared_ptr<Segment> later = table_.get(number)) table_.forget(*later);
+      disk_.remove(segment_name(number));
+      disk_.sync_folder();
+    }
+  } catch (const std::exception& error) {
+    syncs_.fail(error.what());
+  }
+  segment->set_end(to.offset);
+  segment->sealed.store(false);
+  newest_ = segment;
+  next_sequence_ = to.sequence;
+  cut_back(*segment, to.offset);
+  syncs_.begin(newest_, to, to.sequence);
+}
+
+Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes) : log_(log) {
+  log.syncs_.require_sound();
+  const std::string value = encode_two_numbers({changes, bytes});
+  const std::uint64_t own = record_bytes(0, value.size()) + record_bytes(0, 0);
+  // In one file, if it fits into one.
+  log.make_room(bytes + own < log.limit_ / 2 ? bytes + own : own);
+  log.append_mark();
+  begin_ = log.position();
+  segment_ = log.newest_;
+  frame_ = segment_->counts.frame.load();
+  tombstones_ = segment_->counts.tombstones.load();
+  log.write({RecordKind::batch_begin, 0, {}, value, value_digest(value, log.store_id_)});
+  log.in_batch_ = true;
+}
+
+Log::Batch::~Batch() {
+  log_.in_batch_ = false;
+  if (done_) return;
+  log_.roll_back(begin_, segment_);
+  segment_->counts.frame.store(frame_);
+  segment_->counts.tombstones.store(tombstones_);
+}
+
+void Log::Batch::commit() {
+  log_.make_room(record_bytes(0, 0));
+  log_.write({RecordKind::batch_end, 0, {}, {}, value_digest({}, log_.store_id_)});
+  log_.syncs_.appended(log_.position());
+  done_ = true;
+}
+
+void Log::close() noexcept {
+  if (newest_ == nullptr || newest_->sealed.load() || syncs_.is_broken()) return;
+  try {
+    newest_->file->truncate(newest_->end());
+  } catch (const std::exception&) {  // zeros at the end do no harm
+  }
+}
+
+}  // namespace nestline

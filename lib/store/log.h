@@ -1,0 +1,118 @@
+// The end of the log, where records are appended. The caller holds the writer's mutex.
+//
+// A segment that has no room for the next record is sealed: it gets a seal and is cut and synced.
+// Then the next one is created: header and list of segments are written and synced, and the folder
+// is, before it gets its first record. So the existence of a record in a segment proves that all
+// segments before it are complete.
+//
+// When an append fails, what it may have written is cut off again, and the cut is synced, so that
+// these bytes cannot turn up behind later records. If the disk refuses that too, the store can only
+// be read from then on.
+#ifndef NESTLINE_LIB_STORE_LOG_H_
+#define NESTLINE_LIB_STORE_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/store/disk.h"
+#include "lib/store/record.h"
+#include "lib/store/segment.h"
+#include "lib/store/segment_table.h"
+#include "lib/store/sync_queue.h"
+
+namespace nestline {
+
+// A change before it has a place. `digest`: of its value.
+struct Change {
+  RecordKind kind = RecordKind::put;
+  std::uint64_t hash = 0;
+  std::string_view key;
+  std::string_view value;
+  std::uint64_t digest = 0;
+
+  [[nodiscard]] std::uint64_t bytes() const { return record_bytes(key.size(), value.size()); }
+};
+
+class Log {
+ public:
+  Log(Disk& disk, SegmentTable& table, SyncQueue& syncs, std::uint64_t store_id,
+      std::uint64_t limit)
+      : disk_(disk), table_(table), syncs_(syncs), store_id_(store_id), limit_(limit) {}
+
+  // Goes on behind what is there; all before the sequence number `synced` is on disk.
+  void resume(std::shared_ptr<Segment> newest, const LogPosition& position, std::uint64_t synced);
+  // Makes the first segment of a new store.
+  void create_first() { create(1, 0); }
+
+  // Appends a record and returns its address. Within a batch, nobody is told before commit().
+  std::uint64_t append(const Change& change);
+
+  // While one lives, what is appended is one batch; it counts once commit() has returned. If it
+  // dies before, everything since its beginning is cut off.
+  class Batch {
+   public:
+    Batch(Log& log, std::uint64_t changes, std::uint64_t bytes);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+    void commit();
+
+   private:
+    Log& log_;
+    LogPosition begin_;
+    std::shared_ptr<Segment> segment_;
+    std::uint64_t frame_ = 0;  // what the segment's counts were
+    std::uint64_t tombstones_ = 0;
+    bool done_ = false;
+  };
+
+  // Seals the newest segment, unless it has no records yet; returns the last sealed one's number.
+  std::uint64_t seal();
+  // Notes in the log which segments count: all but `gone`.
+  void append_segments(std::span<const std::uint64_t> gone);
+
+  // Behind the last record.
+  [[nodiscard]] LogPosition position() const {
+    return {newest_->header.number, newest_->end(), next_sequence_};
+  }
+  [[nodiscard]] std::shared_ptr<Segment> newest() const { return newest_; }
+  // Bytes appended since opening.
+  [[nodiscard]] std::uint64_t appended_bytes() const { return appended_bytes_; }
+
+  // Cuts off what the newest file was lengthened by.
+  void close() noexcept;
+
+ private:
+  // Makes segment `number`, with room for a record of `bytes`, the newest.
+  void create(std::uint64_t number, std::uint64_t bytes);
+  void make_room(std::uint64_t bytes);
+  void append_mark();
+  // Writes the record at the end of the newest segment, which has room.
+  std::uint64_t write(const Change& change);
+  void write_bytes(const Change& change, std::span<const std::byte, kRecordHeaderBytes> header);
+  void cut_back(Segment& segment, std::uint64_t offset) noexcept;
+  void roll_back(const LogPosition& to, const std::shared_ptr<Segment>& segment) noexcept;
+  [[nodiscard]] std::vector<std::uint64_t> listed(std::span<const std::uint64_t> gone) const;
+
+  Disk& disk_;
+  SegmentTable& table_;
+  SyncQueue& syncs_;
+  const std::uint64_t store_id_;
+  const std::uint64_t limit_;
+  std::shared_ptr<Segment> newest_;
+  std::uint64_t first_offset_ = 0;  // of the newest segment's first record of several
+  std::uint64_t next_sequence_ = 1;
+  std::uint64_t appended_bytes_ = 0;
+  bool in_batch_ = false;
+  bool half_made_ = false;  // whether a file with the next number may lie there
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_LOG_H_

@@ -1,0 +1,67 @@
+#include "lib/store/segment_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nestline/store.h"
+
+namespace nestline {
+
+SegmentTable::~SegmentTable() {
+  for (const std::atomic<Chunk*>& chunk : chunks_) delete chunk.load();
+}
+
+void SegmentTable::add(std::shared_ptr<Segment> segment, std::optional<std::uint32_t> slot) {
+  const std::lock_guard lock(mutex_);
+  std::size_t place = slot.value_or(0);
+  if (!slot) {
+    const auto free = std::find(by_slot_.begin(), by_slot_.end(), nullptr);
+    place = static_cast<std::size_t>(free - by_slot_.begin());
+  }
+  if (place >= format_.slots() || (place < by_slot_.size() && by_slot_[place] != nullptr)) {
+    throw StoreError("the store has as many files as it can have: compact it");
+  }
+  std::atomic<Chunk*>& chunk = chunks_[place / kChunkSlots];
+  if (chunk.load() == nullptr) chunk.store(new Chunk{});
+  if (place >= by_slot_.size()) by_slot_.resize(place + 1);
+  by_number_.emplace(segment->header.number, segment);
+  segment->slot = static_cast<std::uint32_t>(place);
+  (*chunk.load())[place % kChunkSlots].store(segment.get(), std::memory_order_release);
+  by_slot_[place] = std::move(segment);
+}
+
+bool SegmentTable::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return by_slot_.size() < format_.slots() ||
+         std::find(by_slot_.begin(), by_slot_.end(), nullptr) != by_slot_.end();
+}
+
+void SegmentTable::retire(const Segment& segment) {
+  const std::lock_guard lock(mutex_);
+  by_number_.erase(segment.header.number);
+}
+
+void SegmentTable::forget(const Segment& segment) {
+  std::shared_ptr<Segment> last;  // dies after the mutex is free
+  const std::lock_guard lock(mutex_);
+  const std::size_t slot = segment.slot;
+  by_number_.erase(segment.header.number);
+  (*chunks_[slot / kChunkSlots].load())[slot % kChunkSlots].store(nullptr);
+  last = std::move(by_slot_[slot]);
+}
+
+SegmentTable::List SegmentTable::list() const {
+  const std::lock_guard lock(mutex_);
+  List list;
+  list.reserve(by_number_.size());
+  for (const auto& [number, segment] : by_number_) list.push_back(segment);
+  return list;
+}
+
+std::shared_ptr<Segment> SegmentTable::get(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_number_.find(number);
+  return found == by_number_.end() ? nullptr : found->second;
+}
+
+}  // namespace nestline

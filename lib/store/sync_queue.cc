@@ -1,0 +1,93 @@
+#include "lib/store/sync_queue.h"
+
+#include <exception>
+#include <utility>
+
+#include "nestline/store.h"
+
+namespace nestline {
+void SyncQueue::begin(std::shared_ptr<Segment> segment, const LogPosition& position,
+                      std::uint64_t synced) {
+  {
+    const std::lock_guard lock(mutex_);
+    newest_.swap(segment);
+    ++epoch_;
+    mark_due_.store(false);
+    offset_.store(position.offset, std::memory_order_release);
+    sequence_.store(position.sequence, std::memory_order_release);
+    // After a sync that failed, others that succeed say nothing.
+    if (!broken_.load()) synced_.store(synced, std::memory_order_release);
+  }
+  done_.notify_all();
+}
+
+std::optional<TwoNumbers> SyncQueue::take_mark() {
+  if (!mark_due_.load(std::memory_order_acquire)) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  mark_due_.store(false);
+  return mark_;
+}
+
+void SyncQueue::wait_for(std::uint64_t sequence) {
+  if (synced_.load(std::memory_order_acquire) >= sequence) return;
+  std::unique_lock lock(mutex_);
+  if (++arrived_ == expected_) enough_.notify_one();
+  while (synced_.load() < sequence) {
+    if (broken_.load()) {
+      lock.unlock();
+      throw_broken();
+    }
+    if (leading_) {
+      done_.wait(lock);
+      continue;
+    }
+    leading_ = true;
+    enough_.wait_for(lock, last_took_ / 2, [&] { return arrived_ >= expected_; });
+    const std::uint64_t epoch = epoch_;
+    const std::shared_ptr<Segment> segment = newest_;
+    // Each of the two is true by itself, even if records are appended between the loads.
+    const TwoNumbers mark(segment->header.number, offset_.load(std::memory_order_acquire));
+    const std::uint64_t covered = sequence_.load(std::memory_order_acquire);
+    const int served = std::exchange(arrived_, 0);
+    lock.unlock();
+    std::string reason;
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      segment->file->sync();
+      count_sync();
+    } catch (const std::exception& error) {
+      reason = error.what();
+      if (reason.empty()) reason = "unknown";
+    }
+    lock.lock();
+    last_took_ = std::chrono::steady_clock::now() - begin;
+    expected_ = served + arrived_;
+    leading_ = false;
+    if (!reason.empty()) {
+      if (reason_.empty()) reason_ = std::move(reason);
+      broken_.store(true);
+    } else if (epoch == epoch_ && !broken_.load()) {
+      synced_.store(covered);
+      mark_ = mark;
+      mark_due_.store(true);
+    }
+    done_.notify_all();
+  }
+}
+
+void SyncQueue::fail(const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (reason_.empty()) reason_ = reason;
+    broken_.store(true);
+  }
+  done_.notify_all();
+}
+
+void SyncQueue::throw_broken() const {
+  const std::lock_guard lock(mutex_);
+  throw StoreError("the store can only be read, since its disk refused to sync (" + reason_ +
+                   "): open it anew to see what is on disk");
+}
+
+}  // namespace nestline

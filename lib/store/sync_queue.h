@@ -1,0 +1,91 @@
+// Group commit: threads that wait for the disk at the same time share one fdatasync().
+//
+// Who finds nobody syncing becomes the leader: it notes up to where records have been appended,
+// syncs the newest file, and wakes those whose records that covers. The others wait, and one of
+// them leads the next round for all that was appended meanwhile. Older files are on disk: they are
+// synced before the next one gets its first record.
+//
+// Those who were just served often come again at once. So a leader gives as many threads as the
+// last sync has served, and kept waiting, a moment to come, at most half of what that sync took:
+// else they fall into two groups that wait for each other, and each sync serves one of them. A
+// thread that is alone never waits.
+//
+// After a successful sync the log gets a sync mark before its next record, so that recovery can
+// tell a torn end from damage (recovery.h).
+//
+// A sync that failed is never repeated: the system may have dropped what it could not write, and
+// answer the next one with success. The queue is broken then, for ever.
+#ifndef NESTLINE_LIB_STORE_SYNC_QUEUE_H_
+#define NESTLINE_LIB_STORE_SYNC_QUEUE_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "lib/store/segment.h"
+
+namespace nestline {
+
+class SyncQueue {
+ public:
+  // For the writer. From now on records go to `segment` at `position`, and all before the sequence
+  // number `synced` is on disk.
+  void begin(std::shared_ptr<Segment> segment, const LogPosition& position, std::uint64_t synced);
+  // Everything before the position has been written to the newest segment.
+  void appended(const LogPosition& position) {
+    offset_.store(position.offset, std::memory_order_release);
+    sequence_.store(position.sequence, std::memory_order_release);
+  }
+  // The value of the sync mark that is due, if one is.
+  std::optional<TwoNumbers> take_mark();
+
+  // Returns when all records before `sequence` are on disk. Throws StoreError if the disk refuses.
+  void wait_for(std::uint64_t sequence);
+
+  // Whether there is something that is not on disk.
+  [[nodiscard]] bool is_behind() const {
+    return synced_.load(std::memory_order_acquire) < sequence_.load(std::memory_order_acquire);
+  }
+
+  // Records that the disk refused a sync.
+  void fail(const std::string& reason);
+  // Throws StoreError if it did.
+  void require_sound() const {
+    if (broken_.load(std::memory_order_acquire)) throw_broken();
+  }
+  [[nodiscard]] bool is_broken() const { return broken_.load(std::memory_order_acquire); }
+
+  // Counts the syncs of others.
+  void count_sync() { syncs_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
+
+ private:
+  [[noreturn]] void throw_broken() const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable done_;
+  std::shared_ptr<Segment> newest_;
+  bool leading_ = false;  // whether a thread is syncing
+  std::condition_variable enough_;
+  int arrived_ = 0;   // threads in wait_for() that no sync has begun for
+  int expected_ = 0;  // how many there may be soon
+  std::chrono::steady_clock::duration last_took_{};
+  std::uint64_t epoch_ = 0;  // counts begin(); a sync that began before says nothing about now
+  std::string reason_;
+  TwoNumbers mark_;
+  std::atomic<bool> mark_due_{false};
+  std::atomic<bool> broken_{false};
+  std::atomic<std::uint64_t> offset_{0};
+  std::atomic<std::uint64_t> sequence_{0};
+  std::atomic<std::uint64_t> synced_{0};
+  std::atomic<std::uint64_t> syncs_{0};
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_SYNC_QUEUE_H_
