@@ -1,0 +1,79 @@
+// Brings records that are not in memory into the page cache, many at a time, so that a batch of
+// questions waits for the disk once and not once a record.
+//
+// The reads go through io_uring where the build has liburing and the kernel allows it. Elsewhere
+// readahead() starts them all and preadv waits for each. Either way the bytes are not used: they
+// are looked at through the map of the file afterwards, where they are then. So a read that fails
+// is no error here; the map will tell.
+//
+// Asking the kernel whether a page is there costs a system call, as much as answering several
+// questions from memory. So a batch asks for a few of its records only (looks_cold).
+//
+// Every member may be called from any thread at any time. A child of fork() may go on with the
+// object: it closes the rings of its parent when it comes across them, and makes its own.
+#ifndef NESTLINE_LIB_STORE_COLD_READS_H_
+#define NESTLINE_LIB_STORE_COLD_READS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace nestline {
+
+class ColdReads {
+ public:
+  struct Range {
+    int descriptor;
+    std::uint64_t offset;
+    std::uint32_t bytes;
+  };
+
+  enum class Way : std::uint8_t { best, preadv };
+  explicit ColdReads(Way way = Way::best) noexcept;
+  ~ColdReads();
+  ColdReads(const ColdReads&) = delete;
+  ColdReads& operator=(const ColdReads&) = delete;
+
+  // Returns when the ranges have been read, or could not be.
+  void read_ahead(std::span<const Range> ranges) const noexcept;
+
+  // Whether some of `count` ranges are not in memory: range_of(i) gives the i-th. Looks at a few of
+  // them, at more when the last answer was yes. A batch with one cold record in ten is found out
+  // with a probability of one in three, and one with mostly cold records nearly always.
+  template <class RangeOf>
+  [[nodiscard]] bool looks_cold(std::size_t count, RangeOf&& range_of) const {
+    const std::size_t most = cold_lately_.load(std::memory_order_relaxed) ? 32 : 4;
+    const std::size_t samples = count < most ? count : most;
+    bool cold = false;
+    for (std::size_t i = 0; i < samples && !cold; ++i) {
+      cold = is_cold(range_of(i * count / samples));
+    }
+    // Written only when it changes, so that readers do not take the line from each other.
+    if (cold != (most > 4)) cold_lately_.store(cold, std::memory_order_relaxed);
+    return cold;
+  }
+
+  // Whether the first byte of the range would have to be read from the disk. If so, its reading may
+  // have begun.
+  [[nodiscard]] static bool is_cold(const Range& range) noexcept;
+
+  // "io_uring" or "preadv".
+  [[nodiscard]] const char* name() const noexcept;
+
+ private:
+  struct Ring;
+
+  [[nodiscard]] Ring* take() const noexcept;
+  void give_back(Ring* ring) const noexcept;
+
+  bool uring_;
+  mutable std::atomic<bool> cold_lately_{false};
+  // Rings that nobody uses. A thread takes one, or makes one when there is none.
+  mutable std::array<std::atomic<Ring*>, 16> idle_{};
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_COLD_READS_H_

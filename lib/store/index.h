@@ -1,0 +1,112 @@
+// The index: hash of a key to addresses of records, exact in this sense: every pair that was
+// inserted is among the answers until it is erased.
+//
+// Nearly all pairs are in a maplet. What it refuses is in the overflow: pairs of more than 16 keys
+// that look the same, and pairs for which there is no memory to grow. So no set of keys can lock
+// the store up. The overflow is a tree under a lock; while it is empty, as it nearly always is,
+// readers see that in an atomic and leave it alone.
+//
+// Questions may be asked by every thread at any time; one thread at a time changes the index.
+#ifndef NESTLINE_LIB_STORE_INDEX_H_
+#define NESTLINE_LIB_STORE_INDEX_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <shared_mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "nestline/maplet.h"
+
+namespace nestline {
+
+class Overflow {
+ public:
+  using Pairs = std::multimap<std::uint64_t, std::uint64_t>;
+
+  Overflow() = default;
+
+  [[nodiscard]] bool is_empty() const { return count_.load(std::memory_order_acquire) == 0; }
+  [[nodiscard]] std::size_t size() const { return count_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::vector<std::uint64_t> find(std::uint64_t hash) const;
+  [[nodiscard]] bool contains(std::uint64_t hash, std::uint64_t address) const;
+  [[nodiscard]] Pairs copy() const;
+
+  // Makes memory ready for so many calls of insert(), which then cannot fail.
+  void reserve(std::size_t pairs);
+  void insert(std::uint64_t hash, std::uint64_t address) noexcept;
+  bool replace(std::uint64_t hash, std::uint64_t old_address, std::uint64_t address) noexcept;
+  bool erase(std::uint64_t hash, std::uint64_t address) noexcept;
+
+ private:
+  [[nodiscard]] Pairs::iterator locate(std::uint64_t hash, std::uint64_t address) noexcept;
+
+  mutable std::shared_mutex mutex_;
+  Pairs pairs_;
+  Pairs spare_;  // nodes for insert()
+  std::atomic<std::size_t> count_{0};
+};
+
+class Index {
+ public:
+  // For so many pairs; 0: that is not known.
+  explicit Index(std::uint64_t capacity);
+  explicit Index(Maplet pairs) : maplet(std::move(pairs)) {}
+
+  // Calls with(address) for each candidate until it returns true; returns whether it did.
+  template <typename With>
+  bool any(std::uint64_t hash, With&& with) const {
+    std::array<std::uint64_t, Maplet::kMostCandidates> values;
+    const std::size_t count = maplet.find(Hash{hash}, values);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (with(values[i])) return true;
+    }
+    return !overflow.is_empty() && any_of(overflow.find(hash), with);
+  }
+
+  [[nodiscard]] bool contains(std::uint64_t hash, std::uint64_t address) const {
+    return any(hash, [&](std::uint64_t value) { return value == address; });
+  }
+
+  // Makes that many calls of insert() certain to succeed. Throws std::bad_alloc.
+  void reserve(std::size_t pairs = 1) { overflow.reserve(pairs); }
+  void insert(std::uint64_t hash, std::uint64_t address) noexcept {
+    if (!maplet.insert(Hash{hash}, address)) overflow.insert(hash, address);
+  }
+  bool replace(std::uint64_t hash, std::uint64_t old_address, std::uint64_t address) noexcept {
+    return maplet.replace(Hash{hash}, old_address, address) ||
+           (!overflow.is_empty() && overflow.replace(hash, old_address, address));
+  }
+  bool erase(std::uint64_t hash, std::uint64_t address) noexcept {
+    return maplet.erase(Hash{hash}, address) ||
+           (!overflow.is_empty() && overflow.erase(hash, address));
+  }
+
+  // Whether a new index would have sharper tags.
+  [[nodiscard]] bool is_worn() const { return maplet.growth() >= kMostDoublings; }
+
+  // Tags have 20 bits. Each doubling of the maplet costs one.
+  static constexpr unsigned kMostDoublings = 4;
+  static constexpr std::uint64_t kUnknownCapacity = 65'536;
+  static constexpr std::uint64_t kLeastCapacity = 300;
+
+  Maplet maplet;
+  Overflow overflow;
+
+ private:
+  template <typename With>
+  static bool any_of(const std::vector<std::uint64_t>& addresses, With& with) {
+    for (const std::uint64_t address : addresses) {
+      if (with(address)) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_INDEX_H_

@@ -1,0 +1,160 @@
+// What a Store is made of, and who may touch what.
+//
+//   writer_       held while the store changes: log, index, counts. Waiting for the disk after that
+//                 is outside it.
+//   upkeep_       held by whoever compacts, makes a checkpoint or a new index: one at a time. Taken
+//                 before writer_.
+//   readers       take no lock. Inside a ReadSection they load content, then index, ask the index,
+//                 and read the log through memory. Who takes something away from them, an old
+//                 index or a segment, makes it unreachable and then waits for their sections.
+//
+// A record is in the log before the index points to it, and the index points to its copy before a
+// segment goes.
+#ifndef NESTLINE_LIB_STORE_STATE_H_
+#define NESTLINE_LIB_STORE_STATE_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "lib/store/cold_reads.h"
+#include "lib/store/content.h"
+#include "lib/store/counters.h"
+#include "lib/store/disk.h"
+#include "lib/store/log.h"
+#include "lib/store/lookup.h"
+#include "lib/store/open_on.h"
+#include "lib/store/sync_queue.h"
+#include "nestline/store.h"
+
+namespace nestline {
+
+struct Store::State {
+ public:
+  State(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  static void keep_up_on(Store& store);
+  static Store open(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how);
+
+  // Reading (reading.cc, reading_many.cc, visiting.cc). `with` is called inside a ReadSection.
+  bool get(Space space, std::string_view key, With with, void* context) const;
+  std::size_t get_many(std::span<const std::string_view> keys, WithMany with, void* context) const;
+  using Visit = std::function<void(std::string_view key, std::string_view value)>;
+  void visit(Space space, const Visit& with) const;
+  [[nodiscard]] StoreStats stats() const;
+
+  // Changing (changing.cc).
+  void put(Space space, std::string_view key, std::string_view value);
+  bool insert(Space space, std::string_view key, std::string_view value);
+  bool erase(Space space, std::string_view key);
+  struct BatchStep {
+    bool is_put;
+    std::string_view key;
+    std::string_view value;
+  };
+  void write(std::span<const BatchStep> steps);
+  void sync();
+
+  // Upkeep (upkeep.cc, compaction.cc, new_index.cc), and following the log (following.cc).
+  void compact();
+  void checkpoint();
+  bool refresh();
+
+ private:
+  void open_for_writing();
+  void open_for_reading();
+  // Whether the log could be followed; the content is that of now then.
+  enum class Followed : std::uint8_t { nothing_new, moved_on, lost };
+  Followed follow();
+  void require_writable() const;
+  [[nodiscard]] Content& content() const { return *content_.load(std::memory_order_acquire); }
+  [[nodiscard]] Index& index() const { return *content().index.load(std::memory_order_acquire); }
+
+  // The key with its hash; its place in the index is on its way from memory.
+  [[nodiscard]] Question prepare(Space space, std::string_view key) const;
+  // The key's record, for a thread that holds writer_.
+  [[nodiscard]] std::optional<Located> locate(const Question& question) const;
+  // Appends the change and then makes the index say so. `old`: the record that it replaces.
+  void make(const Change& change, const std::optional<Located>& old);
+  // The second half: the change's record is at `address`.
+  void settle(const Change& change, std::uint64_t address, const std::optional<Located>& old);
+  // Tells the upkeep; returns the sequence number of the next record. With writer_ held.
+  std::uint64_t note_appended();
+  // After writer_ has been released: waits for the disk, if that is wanted.
+  void finish(std::uint64_t sequence);
+
+  // Saves the index, and then removes files that compaction has emptied. With upkeep_ held.
+  void save_index();
+  void remove_leftovers(const std::vector<std::uint64_t>& numbers);
+  // Frees the room of emptied files, also when there is none for a checkpoint.
+  void free_leftovers();
+  // Copies what is live out of a sealed segment, and drops it. With upkeep_ held.
+  void compact_segment(const std::shared_ptr<Segment>& segment);
+  void copy_live(const std::shared_ptr<Segment>& segment);
+  // The next segment that is worth it; null if none is.
+  [[nodiscard]] std::shared_ptr<Segment> worst_segment() const;
+  // Replaces the index by one with sharp tags, if it is worn. With upkeep_ held.
+  void renew_worn_index();
+  void renew_index();
+
+  // The threads of the upkeep (upkeep.cc).
+  void start_threads();
+  void end_threads() noexcept;
+  void run_upkeep();
+  void run_syncs();
+  void wake();
+  void keep_up();
+  [[nodiscard]] bool is_checkpoint_due() const;
+  void close() noexcept;
+
+  const std::unique_ptr<Disk> disk_;
+  const StoreOptions options_;
+  const Lookup lookup_;
+  const ColdReads cold_reads_;
+  const std::uint64_t checkpoint_bytes_;  // of log, from one checkpoint to the next; 0: by size
+  std::unique_ptr<Disk::Lock> lock_;
+  std::unique_ptr<Content> own_content_;
+  std::atomic<Content*> content_{nullptr};
+  SyncQueue syncs_;
+  std::optional<Log> log_;
+  mutable Counters counters_;
+  std::atomic<std::uint64_t> replayed_records_{0};
+  std::uint64_t cut_bytes_ = 0;
+
+  mutable std::mutex writer_;
+  LogPosition position_;                 // behind what has been read, if read_only
+  std::vector<std::uint64_t> leftover_;  // files that may go after the next checkpoint
+  std::uint64_t leftover_bytes_ = 0;
+  std::atomic<std::uint64_t> appended_{0};  // bytes of log since opening
+  std::atomic<std::uint64_t> newest_{0};    // number of the newest segment
+  std::uint64_t next_wake_ = 0;             // appended_ when the upkeep should look again
+
+  std::mutex upkeep_;
+  LogPosition saved_;               // of the checkpoint
+  std::uint64_t saved_bytes_ = 0;   // appended_ at that time
+  std::uint64_t saved_newest_ = 0;  // newest_ at that time
+  std::uint64_t refused_keys_ = 0;  // with so many keys, no new index could be made
+
+  std::mutex waking_;
+  std::condition_variable woken_;
+  bool awake_ = false;
+  std::atomic<bool> is_behind_{false};  // something is not on disk
+  bool ending_ = false;
+  std::vector<std::thread> threads_;  // none for readers, or if the upkeep is on call
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_STATE_H_

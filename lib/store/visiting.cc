@@ -1,0 +1,43 @@
+// All records as of one instant: a copy of the index says which of them count, and the log is read
+// beside whatever changes meanwhile.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lib/store/state.h"
+
+namespace nestline {
+
+void Store::State::visit(Space space, const Visit& with) const {
+  // Segments stay open while they are in this list, also when their files are gone.
+  SegmentTable::List segments;
+  std::vector<std::uint64_t> ends;
+  std::optional<Index> index_then;
+  {
+    const std::lock_guard lock(writer_);
+    segments = content().table.list();
+    for (const auto& segment : segments) ends.push_back(segment->end());
+    index_then.emplace(index().maplet.snapshot());
+    for (const auto& [hash, address] : index().overflow.copy()) {
+      index_then->reserve();
+      index_then->overflow.insert(hash, address);
+    }
+  }
+  const AddressFormat format = content().table.format();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const Segment& segment = *segments[i];
+    for (std::uint64_t offset = kSegmentHeaderBytes; offset < ends[i];) {
+      const auto record = read_record(segment.from(offset), segment.place(offset));
+      if (!record) {
+        throw_damaged(*disk_, segment.header.number, offset, "there is no valid record");
+      }
+      if (record->kind == put_in(space) &&
+          index_then->contains(record->hash, format.pack(segment.slot, offset))) {
+        with(record->key, record->value);
+      }
+      offset += bytes_of(*record);
+    }
+  }
+}
+
+}  // namespace nestline
