@@ -1,0 +1,142 @@
+#include "lib/store/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include "lib/place/little_endian.h"
+#include "lib/store/digest.h"
+#include "lib/store/test_switches.h"
+
+namespace nestline {
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'n', 'e', 's', 't', 'i', 'd', 'x', '\n'};
+constexpr std::size_t kFixed = 80;
+constexpr std::size_t kPerSegment = 56;
+constexpr std::size_t kPerPair = 16;
+constexpr std::size_t kPage = 4096;
+
+std::size_t round_up(std::size_t size) { return (size + kPage - 1) / kPage * kPage; }
+
+std::vector<std::byte> encode(const CheckpointHead& head) {
+  const std::size_t checksum_at =
+      kFixed + kPerSegment * head.segments.size() + kPerPair * head.overflow.size();
+  std::vector<std::byte> bytes(round_up(checksum_at + 8));
+  const std::span<std::byte> to(bytes);
+  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  put<std::uint32_t>(to, 8, kStoreFormatVersion);
+  std::size_t at = 16;
+  const auto add = [&](std::uint64_t number) {
+    put(to, at, number);
+    at += 8;
+  };
+  for (const std::uint64_t number :
+       {head.store_id, head.position.segment, head.position.offset, head.position.sequence,
+        head.offset_bits, head.keys, std::uint64_t{head.segments.size()},
+        std::uint64_t{head.overflow.size()}}) {
+    add(number);
+  }
+  for (const CheckpointSegment& s : head.segments) {
+    for (const std::uint64_t number :
+         {s.number, s.slot, s.end, s.sealed, s.live, s.tombstones, s.frame}) {
+      add(number);
+    }
+  }
+  for (const auto& [hash, address] : head.overflow) {
+    add(hash);
+    add(address);
+  }
+  put(to, at, digest_of(to.first(at), head.store_id));
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
+                                                std::size_t& pairs_at) {
+  if (file.size() < kFixed + 8 || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0 ||
+      get<std::uint32_t>(file, 8) != kStoreFormatVersion) {
+    return std::nullopt;
+  }
+  std::size_t at = 16;
+  const auto next = [&] {
+    at += 8;
+    return get<std::uint64_t>(file, at - 8);
+  };
+  CheckpointHead head;
+  head.store_id = next();
+  head.position = {next(), next(), next()};
+  head.offset_bits = next();
+  head.keys = next();
+  const std::uint64_t segments = next();
+  const std::uint64_t overflow = next();
+  const std::uint64_t room = file.size() - kFixed - 8;
+  if (segments > room / kPerSegment || overflow > (room - segments * kPerSegment) / kPerPair) {
+    return std::nullopt;
+  }
+  const std::size_t checksum_at = kFixed + segments * kPerSegment + overflow * kPerPair;
+  if (get<std::uint64_t>(file, checksum_at) != digest_of(file.first(checksum_at), head.store_id) &&
+      !store_faults::trust_checkpoint) {
+    return std::nullopt;
+  }
+  for (std::uint64_t i = 0; i < segments; ++i) {
+    head.segments.push_back({next(), next(), next(), next(), next(), next(), next()});
+  }
+  for (std::uint64_t i = 0; i < overflow; ++i) {
+    const std::uint64_t hash = next();
+    head.overflow.emplace_back(hash, next());
+  }
+  pairs_at = std::min(round_up(checksum_at + 8), file.size());
+  if (!is_zero(file.subspan(checksum_at + 8, pairs_at - checksum_at - 8))) return std::nullopt;
+  return head;
+}
+
+void write_checkpoint(Disk& disk, const CheckpointHead& head, const Maplet& pairs) {
+  const std::vector<std::string> names = disk.names();
+  if (std::find(names.begin(), names.end(), kCheckpointNewName) != names.end()) {
+    disk.remove(kCheckpointNewName);
+  }
+  {
+    const std::unique_ptr<DiskFile> file = disk.open(kCheckpointNewName, Disk::Mode::create);
+    const std::vector<std::byte> start = encode(head);
+    file->write(0, start);
+    std::uint64_t at = start.size();
+    save(pairs, ByteSink([&](std::span<const std::byte> bytes) {
+           file->write(at, bytes);
+           at += bytes.size();
+         }));
+    file->truncate(at);  // a disk may lengthen files ahead
+    file->sync();
+  }
+  disk.rename(kCheckpointNewName, kCheckpointName);
+  if (!store_faults::no_folder_sync) disk.sync_folder();
+}
+
+std::optional<Checkpoint> read_checkpoint(Disk& disk) {
+  std::unique_ptr<DiskFile> file;
+  std::span<const std::byte> bytes;
+  try {
+    file = disk.open(kCheckpointName, Disk::Mode::read);
+    const std::uint64_t size = file->size();
+    if (size < kFixed + 8) return std::nullopt;
+    bytes = {file->map(size), static_cast<std::size_t>(size)};
+  } catch (const std::system_error&) {  // it is not there, or cannot be read
+    return std::nullopt;
+  }
+  std::size_t pairs_at = 0;
+  std::optional<CheckpointHead> head = decode_checkpoint(bytes, pairs_at);
+  if (!head) return std::nullopt;
+  Checkpoint checkpoint = {*std::move(head), std::nullopt};
+  try {
+    checkpoint.pairs.emplace(load_maplet(bytes.subspan(pairs_at)));
+  } catch (const FormatError&) {  // the log has it all
+  }
+  return checkpoint;
+}
+
+}  // namespace nestline

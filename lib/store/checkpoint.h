@@ -1,0 +1,79 @@
+// The checkpoint: the index beside the log, in the file index.nest, so that opening reads only the
+// log behind it.
+//
+//       0   "nestidx\n"
+//       8   format version, 32 bits; zero, 32 bits
+//      16   id of the store
+//      24   position: segment, offset, sequence number; the index holds what is before
+//      48   offset bits of the addresses
+//      56   number of keys
+//      64   number of segments; of pairs in the overflow
+//      80   for each segment: number, slot, end, 1 if it is sealed, bytes of live records, of
+//           tombstones, and of records without a key, of the header too
+//           for each pair: hash, address
+//           checksum of all that, under the store's id
+//           zeros up to a multiple of 4096 bytes
+//           the maplet, as save() writes it
+//
+// All numbers have 64 bits if not said otherwise, lowest byte first.
+//
+// It is a cache. One that is missing, damaged, or of another store costs time and nothing else. But
+// the log is on disk up to the position before the file gets its name: a log that ends before it
+// has lost something.
+#ifndef NESTLINE_LIB_STORE_CHECKPOINT_H_
+#define NESTLINE_LIB_STORE_CHECKPOINT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/store/disk.h"
+#include "lib/store/segment_format.h"
+#include "nestline/maplet.h"
+
+namespace nestline {
+
+inline constexpr std::string_view kCheckpointName = "index.nest";
+inline constexpr std::string_view kCheckpointNewName = "index.nest.new";
+
+struct CheckpointSegment {
+  std::uint64_t number = 0;
+  std::uint64_t slot = 0;
+  std::uint64_t end = 0;
+  std::uint64_t sealed = 0;
+  std::uint64_t live = 0;
+  std::uint64_t tombstones = 0;
+  std::uint64_t frame = 0;
+};
+
+struct CheckpointHead {
+  std::uint64_t store_id = 0;
+  LogPosition position;
+  std::uint64_t offset_bits = 0;
+  std::uint64_t keys = 0;
+  std::vector<CheckpointSegment> segments;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> overflow;
+};
+
+struct Checkpoint {
+  CheckpointHead head;
+  std::optional<Maplet> pairs;  // empty if only the head is whole
+};
+
+// Replaces the file; it is on disk when this returns.
+void write_checkpoint(Disk& disk, const CheckpointHead& head, const Maplet& pairs);
+
+// Empty unless there is a file whose head is whole. Throws std::bad_alloc.
+std::optional<Checkpoint> read_checkpoint(Disk& disk);
+
+// The head alone, of the bytes of a file. `pairs_at` is where the maplet begins.
+std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
+                                                std::size_t& pairs_at);
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_CHECKPOINT_H_

@@ -1,0 +1,340 @@
+#include "lib/store/recovery.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "lib/concurrent/reclaim.h"
+#include "lib/store/checkpoint.h"
+#include "lib/store/replay.h"
+#include "lib/store/segment_files.h"
+#include "lib/store/segment_reader.h"
+
+namespace nestline {
+namespace {
+
+bool contains(const std::vector<std::uint64_t>& numbers, std::uint64_t number) {
+  return std::binary_search(numbers.begin(), numbers.end(), number);
+}
+
+class Recovery {
+ public:
+  Recovery(Disk& disk, const StoreOptions& options, const Lookup& lookup)
+      : disk_(disk), options_(options), lookup_(lookup) {}
+
+  Recovered run() {
+    // In this order: the files of the log that a checkpoint needs are older than it is.
+    checkpoint_ = read_checkpoint(disk_);
+    numbers_ = segment_numbers(disk_.names());
+    drop_half_made();
+    if (numbers_.empty()) {
+      if (checkpoint_) throw_log_lost();
+      return std::move(out_);
+    }
+    const std::uint64_t newest = numbers_.back();
+    const auto file = disk_.open(segment_name(newest), Disk::Mode::read);
+    const auto header = read_segment_header(disk_, *file, newest);
+    if (!header) throw_damaged(disk_, newest, 0, "the header is not valid");
+    if (checkpoint_ && checkpoint_->head.store_id != header->store_id) checkpoint_.reset();
+    if (checkpoint_) proof_ = checkpoint_->head.position;
+    if (!begin_with_checkpoint(header->store_id)) begin_with_nothing(*file, *header);
+    replay();
+    return std::move(out_);
+  }
+
+ private:
+  // A file that was being made when the power went.
+  void drop_half_made() {
+    if (numbers_.empty()) return;
+    const std::uint64_t newest = numbers_.back();
+    std::optional<std::uint64_t> store_id;
+    if (numbers_.size() > 1) {
+      const std::uint64_t before = numbers_[numbers_.size() - 2];
+      const auto file = disk_.open(segment_name(before), Disk::Mode::read);
+      if (const auto header = read_segment_header(disk_, *file, before))
+        store_id = header->store_id;
+    }
+    {
+      const auto file = disk_.open(segment_name(newest), Disk::Mode::read);
+      if (!is_half_made(disk_, *file, newest, store_id)) return;
+      out_.cut_bytes += file->size();
+    }
+    numbers_.pop_back();
+    if (options_.read_only) return;
+    disk_.remove(segment_name(newest));
+    disk_.sync_folder();
+  }
+
+  // False if the checkpoint does not serve.
+  bool begin_with_checkpoint(std::uint64_t store_id) {
+    if (!checkpoint_ || !checkpoint_->pairs) return false;
+    const CheckpointHead& head = checkpoint_->head;
+    if (head.position.segment > numbers_.back()) throw_log_lost();
+    for (std::uint64_t n = head.position.segment; n <= numbers_.back(); ++n) {
+      if (!contains(numbers_, n)) return false;
+    }
+    if (head.offset_bits < AddressFormat::kLeastOffsetBits ||
+        head.offset_bits >= AddressFormat::kBits) {
+      return false;
+    }
+    const AddressFormat format(static_cast<unsigned>(head.offset_bits));
+    if (!format.fits(limit_of_new())) return false;
+    bool has_position = false;
+    for (const CheckpointSegment& s : head.segments) {
+      if (!contains(numbers_, s.number) || s.slot >= format.slots()) return false;
+      has_position = has_position || s.number == head.position.segment;
+    }
+    if (!has_position) return false;
+
+    auto content = std::make_unique<Content>(
+        store_id, format, std::make_unique<Index>(*std::move(checkpoint_->pairs)));
+    for (const CheckpointSegment& s : head.segments) {
+      const std::shared_ptr<Segment> segment = open(s.number);
+      if (segment->header.store_id != store_id) {
+        throw_damaged(disk_, s.number, 0, "it belongs to another store");
+      }
+      if (!format.fits(segment->header.limit)) return false;
+      if (segment->file->size() < s.end) {
+        throw_damaged(disk_, s.number, segment->file->size(), "the file has been cut");
+      }
+      segment->set_end(s.end);
+      segment->sealed.store(s.sealed != 0);
+      segment->counts.live.store(s.live);
+      segment->counts.tombstones.store(s.tombstones);
+      segment->counts.frame.store(s.frame);
+      content->table.add(segment, static_cast<std::uint32_t>(s.slot));
+    }
+    content->keys.store(head.keys);
+    Index& index = *content->index.load();
+    for (const auto& [hash, address] : head.overflow) {
+      index.reserve();
+      index.overflow.insert(hash, address);
+    }
+    out_.content = std::move(content);
+    out_.saved = out_.position = head.position;
+    for (const std::uint64_t number : numbers_) {
+      if (number < head.position.segment && !out_.content->table.get(number)) {
+        out_.leftover.push_back(number);
+      }
+    }
+    return true;
+  }
+
+  // The log from its beginning. The last list of segments says where that is.
+  void begin_with_nothing(const DiskFile& newest, const SegmentHeader& header) {
+    std::vector<std::uint64_t> listed;
+    SegmentReader reader(newest, {header.store_id, header.number, kSegmentHeaderBytes},
+                         header.first_sequence);
+    while (reader.next()) {
+      if (reader.record().kind != RecordKind::segments) continue;
+      auto numbers = decode_segment_list(reader.record().value);
+      if (!numbers) throw_damaged(disk_, header.number, reader.offset(), "the list is not valid");
+      listed = *std::move(numbers);
+    }
+    if (!contains(listed, header.number)) listed.push_back(header.number);
+    require(listed);
+    std::uint64_t limit = limit_of_new();
+    for (const std::uint64_t number : numbers_) {
+      if (!contains(listed, number)) out_.leftover.push_back(number);
+    }
+    numbers_ = listed;
+    std::vector<std::shared_ptr<Segment>> segments;
+    for (const std::uint64_t number : numbers_) {
+      segments.push_back(open(number));
+      limit = std::max(limit, segments.back()->header.limit);
+    }
+    out_.content = std::make_unique<Content>(header.store_id, AddressFormat::for_limit(limit),
+                                             std::make_unique<Index>(options_.expected_records));
+    for (const std::shared_ptr<Segment>& segment : segments) out_.content->table.add(segment);
+    out_.saved = {};
+    out_.position = {numbers_.front(), kSegmentHeaderBytes,
+                     segments.front()->header.first_sequence};
+  }
+
+  [[nodiscard]] std::uint64_t limit_of_new() const {
+    return options_.read_only ? 0 : options_.segment_bytes;
+  }
+
+  void require(const std::vector<std::uint64_t>& listed) const {
+    for (const std::uint64_t number : listed) {
+      if (!contains(numbers_, number)) throw_damaged(disk_, number, 0, "the file is missing");
+    }
+  }
+
+  std::shared_ptr<Segment> open(std::uint64_t number) {
+    return open_segment(disk_, number, !options_.read_only && number == numbers_.back());
+  }
+
+  void replay() {
+    Content& content = *out_.content;
+    Replay replay(content, *content.index.load(), lookup_, Replay::Counts::yes);
+    LogPosition& position = out_.position;
+    if (position.offset == kSegmentHeaderBytes) replay.pass_gap();
+    std::uint64_t rest = 0;
+    for (std::size_t i = index_of(position.segment); i < numbers_.size(); ++i) {
+      const std::uint64_t number = numbers_[i];
+      std::shared_ptr<Segment> segment = content.table.get(number);
+      if (!segment) {
+        segment = open(number);
+        if (!content.table.format().fits(segment->header.limit)) {
+          throw_damaged(disk_, number, 0, "the header does not fit the checkpoint");
+        }
+        content.table.add(segment);
+      }
+      if (number != position.segment) {
+        require_order(*segment, position);
+        if (number != position.segment + 1) replay.pass_gap();
+        position = {number, kSegmentHeaderBytes, segment->header.first_sequence};
+      }
+      out_.newest = segment;
+      if (segment->sealed.load()) continue;
+      SegmentReader reader(*segment->file, segment->place(position.offset), position.sequence);
+      std::uint64_t suspect = 0;
+      for (;;) {
+        take_all(reader, segment, replay);
+        if (segment->sealed.load()) break;
+        if (i + 1 < numbers_.size()) {
+          throw_damaged(disk_, number, position.offset, "there is no valid record");
+        }
+        rest = reader.rest();
+        if (rest == 0 || !was_synced(*segment, position.offset, rest)) break;
+        // The writer may have written the record between the two looks. Then it is there now.
+        if (!options_.read_only || suspect == position.offset) {
+          throw_damaged(disk_, number, position.offset, "there is no valid record");
+        }
+        suspect = position.offset;
+      }
+    }
+    out_.replayed_records = replay.records();
+    if (position < proof_) {
+      throw_damaged(disk_, position.segment, position.offset,
+                    "records that were on disk are missing");
+    }
+    if (const auto begin = replay.open_batch()) {
+      replay.drop_batch();
+      cut_to(*begin, rest);
+    } else if (rest != 0) {
+      cut_to(position, rest);
+    }
+    drop_unlisted(replay);
+  }
+
+  void take_all(SegmentReader& reader, const std::shared_ptr<Segment>& segment, Replay& replay) {
+    while (!segment->sealed.load() && reader.next()) {
+      if (reader.end() > segment->room()) throw_vanished(segment->header.number);
+      segment->set_end(reader.end());
+      if (!replay.take(segment, reader.offset(), reader.record())) {
+        throw_damaged(disk_, segment->header.number, reader.offset(),
+                      "the record does not belong here");
+      }
+      segment->sealed.store(reader.record().kind == RecordKind::seal);
+      out_.position.offset = reader.end();
+      out_.position.sequence = reader.sequence();
+    }
+  }
+
+  // The file has grown since it was opened: a reader begins again, as if it had been replaced.
+  [[noreturn]] void throw_vanished(std::uint64_t number) const {
+    throw std::system_error(std::make_error_code(std::errc::no_such_file_or_directory),
+                            disk_.path_of(segment_name(number)).string());
+  }
+
+  [[nodiscard]] std::size_t index_of(std::uint64_t number) const {
+    return static_cast<std::size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), number) -
+                                    numbers_.begin());
+  }
+
+  void require_order(const Segment& segment, const LogPosition& before) const {
+    const std::uint64_t first = segment.header.first_sequence;
+    if (segment.header.number == before.segment + 1 ? first != before.sequence
+                                                    : first < before.sequence) {
+      throw_damaged(disk_, segment.header.number, 0, "it does not continue the file before it");
+    }
+    if (segment.header.store_id != out_.content->store_id) {
+      throw_damaged(disk_, segment.header.number, 0, "it belongs to another store");
+    }
+  }
+
+  // Cuts off what is behind `end`: `rest` bytes behind the last record, and records before them. A
+  // store that only reads leaves the files alone, and reads on from there later.
+  void cut_to(const LogPosition& end, std::uint64_t rest) {
+    Content& content = *out_.content;
+    std::uint64_t cut = rest;
+    while (out_.position.segment > end.segment) {
+      const std::uint64_t number = out_.position.segment;
+      cut += out_.position.offset;
+      out_.newest.reset();
+      content.table.forget(*content.table.get(number));
+      if (!options_.read_only) {
+        disk_.remove(segment_name(number));
+        disk_.sync_folder();
+      }
+      out_.position = {number - 1, content.table.get(number - 1)->end(), 0};
+    }
+    cut += out_.position.offset - end.offset;
+    out_.position = end;
+    out_.newest = content.table.get(end.segment);
+    if (options_.read_only) {
+      out_.newest->sealed.store(false);
+    } else {
+      out_.cut_bytes += cut;
+      if (out_.newest->sealed.load()) out_.newest = reopen(out_.newest);
+      out_.newest->file->truncate(end.offset);
+      out_.newest->file->sync();
+    }
+    out_.newest->set_end(end.offset);
+  }
+
+  // A sealed segment that is going to be written again.
+  std::shared_ptr<Segment> reopen(const std::shared_ptr<Segment>& sealed) {
+    std::shared_ptr<Segment> segment = open_segment(disk_, sealed->header.number, true);
+    segment->set_end(sealed->end());
+    segment->counts.live.store(sealed->counts.live.load());
+    segment->counts.tombstones.store(sealed->counts.tombstones.load());
+    segment->counts.frame.store(sealed->counts.frame.load());
+    out_.content->table.forget(*sealed);
+    out_.content->table.add(segment, sealed->slot);
+    return segment;
+  }
+
+  // Files that a compaction has emptied since the checkpoint.
+  void drop_unlisted(const Replay& replay) {
+    if (!replay.list()) return;
+    const auto& [written_in, listed] = *replay.list();
+    for (const std::uint64_t number : listed) {
+      if (number <= out_.position.segment && !contains(numbers_, number)) {
+        throw_damaged(disk_, number, 0, "the file is missing");
+      }
+    }
+    for (const std::shared_ptr<Segment>& segment : out_.content->table.list()) {
+      const std::uint64_t number = segment->header.number;
+      if (number >= written_in || contains(listed, number)) continue;
+      out_.content->table.retire(*segment);
+      out_.content->table.forget(*segment);
+      out_.leftover.push_back(number);
+    }
+  }
+
+  [[noreturn]] void throw_log_lost() const {
+    const LogPosition& at = checkpoint_->head.position;
+    throw_damaged(disk_, at.segment, at.offset, "records that were on disk are missing");
+  }
+
+  Disk& disk_;
+  const StoreOptions& options_;
+  const Lookup& lookup_;
+  std::vector<std::uint64_t> numbers_;
+  std::optional<Checkpoint> checkpoint_;
+  LogPosition proof_;  // up to where the log is known to have been on disk
+  Recovered out_;
+};
+
+}  // namespace
+
+Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup) {
+  return Recovery(disk, options, lookup).run();
+}
+
+}  // namespace nestline

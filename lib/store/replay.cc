@@ -1,0 +1,87 @@
+#include "lib/store/replay.h"
+
+#include <utility>
+
+namespace nestline {
+
+void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {
+  const Question question = ask(record);
+  std::uint64_t false_reads = 0;
+  const std::optional<Located> old = lookup_.find(content_, index_, question, false_reads);
+  if (is_put(record.kind)) {
+    if (old) {
+      (void)index_.replace(record.hash, old->address, address);
+    } else {
+      index_.reserve();
+      index_.insert(record.hash, address);
+    }
+    if (counts_) content_.now_live(address, bytes, question.space);
+  } else if (old) {
+    (void)index_.erase(record.hash, old->address);
+  }
+  if (old && counts_) content_.now_dead(old->address, old->bytes, question.space);
+}
+
+bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
+                  const Record& record) {
+  ++records_;
+  const std::uint64_t bytes = bytes_of(record);
+  if (record.kind == RecordKind::batch_begin) {
+    const auto sizes = decode_two_numbers(record.value);
+    if (batch_ || !sizes) return false;
+    began_in_gap_ = false;
+    batch_.emplace(Batch{{segment->header.number, offset, record.sequence},
+                         segment,
+                         segment->counts.frame.load(),
+                         segment->counts.tombstones.load(),
+                         sizes->first,
+                         {}});
+  }
+  if (counts_) {
+    if (!has_key(record.kind)) SegmentCounts::add(segment->counts.frame, bytes);
+    if (is_erase(record.kind)) SegmentCounts::add(segment->counts.tombstones, bytes);
+  }
+  if (has_key(record.kind)) {
+    const std::uint64_t address = content_.table.address(*segment, offset);
+    if (batch_) {
+      batch_->steps.push_back({record.kind, record.hash, std::string(record.key), address, bytes});
+    } else {
+      apply(record, address, bytes);
+    }
+    return true;
+  }
+  if (record.kind == RecordKind::batch_end) {
+    if (!batch_) return std::exchange(began_in_gap_, false);
+    if (batch_->steps.size() != batch_->changes) return false;
+    finish_batch();
+  } else if (record.kind == RecordKind::segments) {
+    auto numbers = decode_segment_list(record.value);
+    if (!numbers) return false;
+    list_ = List{segment->header.number, *std::move(numbers)};
+  }
+  return true;
+}
+
+void Replay::finish_batch() {
+  const std::vector<Step> steps = std::move(batch_->steps);
+  batch_.reset();
+  for (const Step& step : steps) {
+    apply({step.kind, 0, step.hash, step.key, {}}, step.address, step.bytes);
+  }
+}
+
+void Replay::pass_gap() {
+  if (batch_) finish_batch();
+  began_in_gap_ = true;
+}
+
+void Replay::drop_batch() {
+  if (!batch_) return;
+  if (counts_) {
+    batch_->segment->counts.frame.store(batch_->frame);
+    batch_->segment->counts.tombstones.store(batch_->tombstones);
+  }
+  batch_.reset();
+}
+
+}  // namespace nestline

@@ -1,0 +1,86 @@
+// Makes the index from the records of the log, in their order.
+//
+// The changes of a batch are kept until its end has been read: half a batch changes nothing. No
+// segment may be forgotten meanwhile.
+#ifndef NESTLINE_LIB_STORE_REPLAY_H_
+#define NESTLINE_LIB_STORE_REPLAY_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/store/content.h"
+#include "lib/store/lookup.h"
+#include "lib/store/segment_format.h"
+
+namespace nestline {
+
+class Replay {
+ public:
+  // Whether the content's counts change too, or only the index.
+  enum class Counts : std::uint8_t { yes, no };
+
+  Replay(Content& content, Index& index, const Lookup& lookup, Counts counts)
+      : content_(content), index_(index), lookup_(lookup), counts_(counts == Counts::yes) {}
+
+  // Takes the next record; segment.end() must be behind it. False if it cannot be there.
+  [[nodiscard]] bool take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
+                          const Record& record);
+
+  // Files between the last record and the next are gone: they have been compacted. So a batch that
+  // is open has ended there, and the next end may be that of one that began there.
+  void pass_gap();
+
+  // Where the batch begins whose end has not been read.
+  [[nodiscard]] std::optional<LogPosition> open_batch() const {
+    if (!batch_) return std::nullopt;
+    return batch_->begin;
+  }
+  // Forgets that batch, as if none of it had been read.
+  void drop_batch();
+
+  // The segments that count, as of the last such record since the beginning.
+  struct List {
+    std::uint64_t segment = 0;  // in which the record is
+    std::vector<std::uint64_t> numbers;
+  };
+  [[nodiscard]] const std::optional<List>& list() const { return list_; }
+
+  [[nodiscard]] std::uint64_t records() const { return records_; }
+
+ private:
+  struct Step {
+    RecordKind kind;
+    std::uint64_t hash;
+    std::string key;
+    std::uint64_t address;
+    std::uint64_t bytes;
+  };
+  struct Batch {
+    LogPosition begin;
+    std::shared_ptr<Segment> segment;
+    std::uint64_t frame = 0;  // what its counts were
+    std::uint64_t tombstones = 0;
+    std::uint64_t changes = 0;
+    std::vector<Step> steps;
+  };
+
+  void apply(const Record& record, std::uint64_t address, std::uint64_t bytes);
+
+  Content& content_;
+  Index& index_;
+  const Lookup& lookup_;
+  const bool counts_;
+  void finish_batch();
+
+  std::optional<Batch> batch_;
+  bool began_in_gap_ = false;  // whether a batch may have
+  std::optional<List> list_;
+  std::uint64_t records_ = 0;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_REPLAY_H_
