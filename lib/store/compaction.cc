@@ -1,0 +1,169 @@
+// Compaction: what is live in a segment is copied to the end of the log, and the segment goes.
+//
+//   1. A few records at a time, under the mutex: a put that the index points to is copied, and the
+//      index made to point to the copy. A tombstone is copied if its key is not there now and an
+//      older segment may still hold a record of it; in the oldest segment no tombstone is needed.
+//   2. A list of segments without this one goes into the log, and the log is synced. From then on
+//      the segment does not count, whatever happens.
+//   3. When no reader can have an address in it, its slot is free. Readers who have it open keep
+//      it until they are done.
+//   4. The file goes after the next checkpoint, so that no checkpoint points to a file that is not
+//      there.
+//
+// compact() begins with the oldest segment, so that tombstones end.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "lib/concurrent/reclaim.h"
+#include "lib/store/checkpoint.h"
+#include "lib/store/state.h"
+#include "lib/store/test_switches.h"
+
+namespace nestline {
+namespace {
+
+// How much is looked at, and copied, before other writers have their turn.
+constexpr std::size_t kRecordsAtOnce = 256;
+constexpr std::uint64_t kBytesAtOnce = std::uint64_t{32} << 10;
+
+}  // namespace
+
+void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
+  Content& here = content();
+  const std::uint64_t number = segment->header.number;
+  const bool keeps_tombstones =
+      here.table.list().front()->header.number != number && !store_faults::drop_tombstones_early;
+  for (std::uint64_t offset = kSegmentHeaderBytes; offset < segment->end();) {
+    const std::lock_guard lock(writer_);
+    syncs_.require_sound();
+    std::uint64_t copied = 0;
+    for (std::size_t i = 0; i < kRecordsAtOnce && copied < kBytesAtOnce; ++i) {
+      if (offset >= segment->end()) break;
+      const auto record = read_record(segment->from(offset), segment->place(offset));
+      if (!record) throw_damaged(*disk_, number, offset, "there is no valid record");
+      const Question question = ask(*record);
+      const Change copy = {record->kind, record->hash, record->key, record->value,
+                           value_digest(record->value, here.store_id)};
+      const std::uint64_t bytes = bytes_of(*record);
+      const std::uint64_t address = here.table.address(*segment, offset);
+      if (is_put(record->kind)) {
+        if (index().contains(record->hash, address)) {
+          settle(copy, log_->append(copy), Located{address, {}, bytes});
+          copied += bytes;
+        }
+      } else if (is_erase(record->kind) && keeps_tombstones && !locate(question)) {
+        (void)log_->append(copy);
+        copied += bytes;
+      }
+      offset += bytes;
+    }
+    (void)note_appended();
+  }
+}
+
+void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
+  try {
+    copy_live(segment);
+  } catch (const StoreError&) {
+    segment->damaged.store(true);
+    throw;
+  }
+  Content& here = content();
+  const std::uint64_t number = segment->header.number;
+  std::uint64_t sequence = 0;
+  {
+    const std::lock_guard lock(writer_);
+    leftover_.reserve(leftover_.size() + 1);
+    log_->append_segments({&number, 1});
+    here.table.retire(*segment);
+    leftover_.push_back(number);
+    leftover_bytes_ += segment->end();
+    sequence = note_appended();
+  }
+  syncs_.wait_for(sequence);
+  wait_for_readers();
+  const std::lock_guard lock(writer_);
+  here.table.forget(*segment);
+}
+
+std::shared_ptr<Segment> Store::State::worst_segment() const {
+  const SegmentTable::List segments = content().table.list();
+  std::shared_ptr<Segment> worst;
+  double most = options_.compact_above;
+  std::uint64_t bytes = 0;
+  std::uint64_t tombstones = 0;
+  for (const std::shared_ptr<Segment>& segment : segments) {
+    const std::uint64_t own = segment->counts.tombstones.load(std::memory_order_relaxed);
+    bytes += segment->end();
+    tombstones += own;
+    if (!segment->sealed.load() || segment->damaged.load()) continue;
+    // Tombstones cannot go from where they are, except from the oldest segment.
+    const std::uint64_t kept = segment == segments.front() ? 0 : own;
+    const std::uint64_t dead = segment->dead() - std::min(kept, segment->dead());
+    const double share = static_cast<double>(dead) / static_cast<double>(segment->end());
+    const bool is_empty = segment->counts.live.load() == 0 && kept == 0;
+    if (share > most || (is_empty && worst == nullptr)) {
+      most = std::max(share, most);
+      worst = segment;
+    }
+  }
+  // Too many tombstones: the oldest segments keep them from going.
+  const std::shared_ptr<Segment>& oldest = segments.front();
+  if (worst == nullptr && segments.size() > 1 && oldest->sealed.load() && !oldest->damaged.load() &&
+      static_cast<double>(tombstones) > options_.compact_above * static_cast<double>(bytes)) {
+    worst = oldest;
+  }
+  return worst;
+}
+
+void Store::State::compact() {
+  require_writable();
+  const std::lock_guard upkeep(upkeep_);
+  renew_worn_index();
+  std::uint64_t last = 0;
+  {
+    const std::lock_guard lock(writer_);
+    const std::shared_ptr<Segment> newest = log_->newest();
+    last = newest->dead() != 0 || newest->sealed.load() ? log_->seal() : newest->header.number - 1;
+    (void)note_appended();
+  }
+  for (const std::shared_ptr<Segment>& segment : content().table.list()) {
+    if (segment->header.number > last) break;
+    if (segment->dead() != 0 || segment->counts.live.load() == 0) compact_segment(segment);
+  }
+  free_leftovers();
+}
+
+void Store::State::free_leftovers() {
+  if (leftover_.empty()) return;
+  try {
+    save_index();
+  } catch (const std::system_error&) {
+    // No room, perhaps, and these files have it. Without a checkpoint they may go at once.
+    std::vector<std::uint64_t> numbers;
+    {
+      const std::lock_guard lock(writer_);
+      numbers = leftover_;
+    }
+    syncs_.require_sound();
+    const std::vector<std::string> names = disk_->names();
+    for (const std::string_view name : {kCheckpointNewName, kCheckpointName}) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) disk_->remove(name);
+    }
+    disk_->sync_folder();
+    saved_ = {};
+    remove_leftovers(numbers);
+  }
+}
+
+void Store::State::remove_leftovers(const std::vector<std::uint64_t>& numbers) {
+  for (const std::uint64_t number : numbers) {
+    disk_->remove(segment_name(number));
+    const std::lock_guard lock(writer_);
+    std::erase(leftover_, number);
+    leftover_bytes_ = 0;
+  }
+}
+
+}  // namespace nestline

@@ -1,0 +1,138 @@
+// What the store does by itself, in threads of its own: one syncs after an interval, the other
+// saves the index, compacts, and makes a new index. Nothing here is needed for an answer to be
+// right, so an error ends the round and no more: the next change that needs the disk meets it
+// itself.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "lib/store/checkpoint.h"
+#include "lib/store/state.h"
+
+namespace nestline {
+
+void Store::State::checkpoint() {
+  require_writable();
+  const std::lock_guard upkeep(upkeep_);
+  save_index();
+}
+
+void Store::State::save_index() {
+  CheckpointHead head;
+  std::optional<Maplet> pairs;
+  std::vector<std::uint64_t> leftover;
+  std::uint64_t bytes = 0;
+  {
+    const std::lock_guard lock(writer_);
+    syncs_.require_sound();
+    Content& here = content();
+    head.store_id = here.store_id;
+    head.position = log_->position();
+    head.offset_bits = here.table.format().offset_bits();
+    head.keys = here.keys.load();
+    for (const std::shared_ptr<Segment>& segment : here.table.list()) {
+      const SegmentCounts& counts = segment->counts;
+      head.segments.push_back({segment->header.number, segment->slot, segment->end(),
+                               segment->sealed.load() ? std::uint64_t{1} : 0, counts.live.load(),
+                               counts.tombstones.load(), counts.frame.load()});
+    }
+    const Overflow::Pairs overflow = index().overflow.copy();
+    head.overflow.assign(overflow.begin(), overflow.end());
+    pairs.emplace(index().maplet.snapshot());
+    leftover = leftover_;
+    bytes = log_->appended_bytes();
+  }
+  syncs_.wait_for(head.position.sequence);
+  write_checkpoint(*disk_, head, *pairs);
+  saved_ = head.position;
+  saved_bytes_ = bytes;
+  saved_newest_ = head.position.segment;
+  remove_leftovers(leftover);
+}
+
+bool Store::State::is_checkpoint_due() const {
+  constexpr std::uint64_t kOften = std::uint64_t{256} << 20;
+  const std::uint64_t since = appended_.load(std::memory_order_relaxed) - saved_bytes_;
+  if (checkpoint_bytes_ != 0) return since >= checkpoint_bytes_;
+  const std::uint64_t index_bytes = index().maplet.memory_bytes();
+  if (newest_.load(std::memory_order_relaxed) != saved_newest_ && since >= index_bytes) {
+    return true;
+  }
+  return since >= std::max(kOften, 4 * index_bytes);
+}
+
+void Store::State::keep_up() {
+  const std::lock_guard upkeep(upkeep_);
+  renew_worn_index();
+  if (options_.compact_above != 0) {
+    if (const std::shared_ptr<Segment> segment = worst_segment()) {
+      compact_segment(segment);
+      const std::uint64_t index_bytes = index().maplet.memory_bytes();
+      if (leftover_bytes_ >= index_bytes) free_leftovers();
+      wake();
+    }
+  }
+  if (is_checkpoint_due()) save_index();
+}
+
+void Store::State::start_threads() {
+  try {
+    threads_.emplace_back([this] { run_upkeep(); });
+    if (options_.sync == Sync::interval) threads_.emplace_back([this] { run_syncs(); });
+  } catch (...) {
+    end_threads();
+    throw;
+  }
+}
+
+void Store::State::end_threads() noexcept {
+  {
+    const std::lock_guard lock(waking_);
+    ending_ = true;
+  }
+  woken_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Store::State::wake() {
+  {
+    const std::lock_guard lock(waking_);
+    awake_ = true;
+  }
+  woken_.notify_all();
+}
+
+void Store::State::run_upkeep() {
+  std::unique_lock lock(waking_);
+  for (;;) {
+    woken_.wait(lock, [&] { return awake_ || ending_; });
+    if (ending_) return;
+    awake_ = false;
+    lock.unlock();
+    try {
+      keep_up();
+    } catch (const std::exception&) {
+    }
+    lock.lock();
+  }
+}
+
+void Store::State::run_syncs() {
+  std::unique_lock lock(waking_);
+  for (;;) {
+    woken_.wait(lock, [&] { return is_behind_.load() || ending_; });
+    if (woken_.wait_for(lock, options_.sync_interval, [&] { return ending_; })) return;
+    lock.unlock();
+    is_behind_.store(false);
+    try {
+      sync();
+    } catch (const std::exception&) {
+      return;  // the store can only be read now, and tells the next writer
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace nestline
