@@ -1,0 +1,99 @@
+// Reads a whole log, damaged or not: what verify_store() and repair_store() have in common.
+//
+// Opening a store stops at the first damage. A survey goes on behind it: it looks for the next
+// valid record of the same file, at every multiple of 8 bytes, and keeps what it finds. Every
+// problem becomes a sentence with file and offset. What may be torn after a crash (recovery.h) is
+// no problem.
+//
+// A batch of which a part is lost is kept in parts.
+#ifndef NESTLINE_LIB_STORE_SURVEY_H_
+#define NESTLINE_LIB_STORE_SURVEY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/store/checkpoint.h"
+#include "lib/store/content.h"
+#include "lib/store/disk.h"
+#include "lib/store/lookup.h"
+#include "lib/store/record.h"
+#include "lib/store/replay.h"
+#include "lib/store/segment.h"
+#include "lib/store/segment_format.h"
+#include "nestline/store.h"
+
+namespace nestline {
+
+class Survey {
+ public:
+  // Reads everything, and changes nothing. Throws StoreError for a format version that is not
+  // known, and std::system_error.
+  explicit Survey(Disk& disk);
+
+  StoreReport report;
+  // What the valid records make. Null: there are none.
+  std::unique_ptr<Content> content;
+  std::shared_ptr<Segment> newest;
+  LogPosition position;              // behind the last record that counts
+  std::set<std::uint64_t> damaged;   // files of the log that do not open as they are
+  std::set<std::uint64_t> missing;   // that should be there
+  std::set<std::uint64_t> leftover;  // that do not count
+  bool checkpoint_is_damaged = false;
+
+  [[nodiscard]] const Lookup& lookup() const { return lookup_; }
+
+  // Calls with(offset, record) for every valid record of a segment.
+  using WithRecord = std::function<void(std::uint64_t offset, const Record& record)>;
+  static void for_each_record(const Segment& segment, const WithRecord& with);
+
+ private:
+  struct File {
+    std::uint64_t number = 0;
+    std::shared_ptr<Segment> segment;  // null: nothing in it is valid
+    bool has_header = false;
+  };
+  struct Piece {
+    std::shared_ptr<Segment> segment;
+    std::uint64_t offset = 0;
+  };
+
+  void problem(std::uint64_t number, std::uint64_t offset, const std::string& what);
+  void damage(std::uint64_t number, std::uint64_t offset, const std::string& what) {
+    problem(number, offset, what);
+    damaged.insert(number);
+  }
+  void problem_of_checkpoint(const std::string& what);
+
+  void read_checkpoint_file();
+  void open_files();
+  [[nodiscard]] File open_file(std::uint64_t number);
+  [[nodiscard]] bool is_half_made(const File& file);
+  void choose_files();
+  void begin_content();
+  void scan(const File& file, bool is_newest);
+  void note_gap(const LogPosition& at, std::uint64_t bytes, bool is_end);
+  void take(const std::shared_ptr<Segment>& segment, std::uint64_t offset, const Record& record);
+  void keep_parts_of_batch();
+  void end_log();
+  [[nodiscard]] bool was_synced(const Segment& segment, std::uint64_t offset) const;
+  void compare_checkpoint();
+  void compare_pairs(const CheckpointHead& head);
+
+  Disk& disk_;
+  Lookup lookup_;
+  std::optional<Checkpoint> checkpoint_;
+  bool compared_ = false;
+  std::vector<std::uint64_t> ids_;  // of stores that the files may belong to, likely ones first
+  std::vector<File> files_;
+  std::optional<Replay> replay_;
+  std::vector<Piece> batch_;  // whose end has not been read
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_SURVEY_H_
