@@ -1,0 +1,70 @@
+// What is in a manifest: the pieces of a file in their order.
+//
+// Little-endian:
+//
+//   0   u32  version, 1
+//   4   u32  0
+//   8   u64  bytes of the file
+//   16  u64  n, the number of pieces
+//   24  n times: digest (32 bytes), u32 length of the piece
+//
+// Nothing in a manifest is trusted: its own length must fit n, and the lengths must add up to the
+// bytes of the file.
+#ifndef NESTLINE_LIB_STORE_MANIFEST_H_
+#define NESTLINE_LIB_STORE_MANIFEST_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace nestline {
+
+// SHA-256 of a piece.
+using PieceDigest = std::array<char, 32>;
+
+class ManifestWriter {
+ public:
+  ManifestWriter();
+
+  // Throws std::invalid_argument when a manifest cannot name so many pieces: it is one value.
+  void add(const PieceDigest& digest, std::size_t length);
+  // Bytes of all pieces so far.
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+  // The whole manifest, which lives as long as the writer.
+  std::string_view finish();
+
+ private:
+  std::span<std::byte> writable() { return std::as_writable_bytes(std::span(bytes_)); }
+
+  std::string bytes_;
+  std::uint64_t total_ = 0;
+  std::uint64_t pieces_ = 0;
+};
+
+// A manifest that was stored under `name`. Its bytes must outlive it.
+class Manifest {
+ public:
+  // Throws StoreError when it is not one, or is one of a later version.
+  Manifest(std::string_view name, std::string_view bytes);
+
+  [[nodiscard]] std::uint64_t total() const;
+  [[nodiscard]] std::uint64_t pieces() const;
+  [[nodiscard]] std::size_t length(std::uint64_t i) const;
+  [[nodiscard]] PieceDigest digest(std::uint64_t i) const;
+
+  // Throws StoreError: something is wrong with piece i.
+  [[noreturn]] void fail(std::uint64_t i, const std::string& what) const;
+
+ private:
+  void require(bool good) const;
+
+  std::string name_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_STORE_MANIFEST_H_
