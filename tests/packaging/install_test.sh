@@ -6,7 +6,7 @@
 # BUILD is a finished build of the static or the shared library; the other kind is linked here, from
 # BUILD's object files, which are the same for both. Each of the two is installed and linked by a
 # program through find_package and through pkg-config, and the program has to print what it should;
-# and so has a program in C with the library for C. A server loads the installed Redis module. The
+# and so has a program with the store, and one in C with the library for C. A server loads the installed Redis module. The
 # shared library must export nothing but our names, and nestline must configure as a part of another
 # project without bringing its tests along.
 set -euo pipefail
@@ -100,6 +100,29 @@ check_installed() {
   echo "$kind, installed command: works"
 }
 
+# check_installed_store KIND PREFIX
+check_installed_store() {
+  local kind=$1 prefix=$2 library_folder flags=() program printed expected
+  configure "$source/tests/packaging/install/store" "$work/$kind-store-cmake" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
+  quietly "$cmake" --build "$work/$kind-store-cmake"
+
+  library_folder=$(dirname "$(find "$prefix" -name nestline-store.pc)")/..
+  export PKG_CONFIG_PATH=$library_folder/pkgconfig
+  [[ $(pkg-config --modversion nestline-store) == "$version" ]] || fail "$kind: nestline-store.pc"
+  read -ra flags <<<"$(pkg-config --cflags --libs nestline-store)"
+  quietly "$compiler" -std=c++20 "$source/tests/packaging/install/store/main.cc" "${flags[@]}" \
+    -Wl,-rpath,"$library_folder" -o "$work/$kind-store-pkg-config"
+
+  expected=$'erased 1\nrefused\ngot 1 Ada\nof two 1\nof a batch 1\na file\nverified 1'
+  for program in "$work/$kind-store-cmake/consumer" "$work/$kind-store-pkg-config"; do
+    rm -rf "$work/store"
+    printed=$("$program" "$work/store") || fail "$kind, store: the program failed"
+    [[ $printed == "$expected" ]] || fail "$kind, store: it printed: $printed"
+  done
+  echo "$kind, store, find_package and pkg-config: works"
+}
+
 # check_module KIND PREFIX: a server loads the installed module, and the module works.
 check_module() {
   local kind=$1 module server asked="redis-cli -s $work/socket"
@@ -125,14 +148,15 @@ check_module() {
   echo "$kind, installed module: works"
 }
 
-# check_exports LIBRARY: every name that the library defines for others belongs to nestline.
+# check_exports LIBRARY MEMBER: the library defines the member for others, and every name that it defines
+# for others belongs to nestline.
 check_exports() {
   local names strange
   names=$(nm --dynamic --defined-only --demangle "$1" | cut -d ' ' -f 3-)
-  grep -q '^nestline::Filter::insert(' <<<"$names" || fail "$1 does not export Filter::insert"
+  grep -q "^nestline::$2(" <<<"$names" || fail "$1 does not export $2"
   strange=$(grep -Ev '^((typeinfo|typeinfo name|vtable) for )?nestline::' <<<"$names" || true)
   [[ -z $strange ]] || fail "$1 exports names that are not ours:"$'\n'"$strange"
-  echo "shared, exported names: only ours"
+  echo "shared, $(basename "$1"), exported names: only ours"
 }
 
 if [[ $(grep -c '^BUILD_SHARED_LIBS:BOOL=ON$' "$build/CMakeCache.txt") == 1 ]]; then
@@ -158,13 +182,16 @@ quietly "$cmake" --install "$work/build" --prefix "$work/$other"
 rm -rf "$work/build"
 check_installed "$given" "$work/$given"
 check_installed "$other" "$work/$other"
+check_installed_store "$given" "$work/$given"
+check_installed_store "$other" "$work/$other"
 if [[ -n $(find "$work/$given" -name nestline-c.pc) ]]; then
   check_installed_c "$given" "$work/$given"
   check_installed_c "$other" "$work/$other"
 fi
 check_module "$given" "$work/$given"
 check_module "$other" "$work/$other"
-check_exports "$(find "$work/shared" -name libnestline.so)"
+check_exports "$(find "$work/shared" -name libnestline.so)" Filter::insert
+check_exports "$(find "$work/shared" -name libnestline-store.so)" Store::put
 
 configure "$source/tests/packaging/install" "$work/part" -DNESTLINE_SOURCE="$source"
 targets=$("$cmake" --build "$work/part" --target help)

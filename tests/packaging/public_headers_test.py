@@ -11,7 +11,7 @@ import unittest
 INCLUDE = pathlib.Path(os.environ["INCLUDE"])
 # Standard headers that take long to compile, and those of ours that may bring them.
 COSTLY = ("filesystem", "istream")
-ABOUT_FILES = {"io.h", "mapped_filter.h"}
+ABOUT_FILES = {"io.h", "mapped_filter.h", "maplet.h", "store.h"}
 
 
 def included_by(header):

@@ -1,0 +1,89 @@
+# The store nestline::store: a library of its own, so that programs with filters alone do without it and
+# the libraries that it needs. Included by lib/CMakeLists.txt.
+find_package(OpenSSL ${NESTLINE_OPENSSL_VERSION} REQUIRED COMPONENTS Crypto)
+set(store_sources
+    store/changing.cc
+    store/checkpoint.cc
+    store/cold_reads.cc
+    store/compaction.cc
+    store/digest.cc
+    store/files.cc
+    store/folder.cc
+    store/following.cc
+    store/index.cc
+    store/log.cc
+    store/lookup.cc
+    store/manifest.cc
+    store/manifests.cc
+    store/new_index.cc
+    store/opening.cc
+    store/reading.cc
+    store/reading_many.cc
+    store/record.cc
+    store/recovery.cc
+    store/repair.cc
+    store/replay.cc
+    store/segment_files.cc
+    store/segment_format.cc
+    store/segment_reader.cc
+    store/segment_table.cc
+    store/store.cc
+    store/survey.cc
+    store/survey_checkpoint.cc
+    store/sync_queue.cc
+    store/system_disk.cc
+    store/upkeep.cc
+    store/verify.cc
+    store/visiting.cc)
+set(store_libraries PkgConfig::NESTLINE_URCU OpenSSL::Crypto)
+pkg_check_modules(NESTLINE_URING QUIET IMPORTED_TARGET liburing>=${NESTLINE_URING_VERSION})
+if(NESTLINE_URING_FOUND)
+  list(APPEND store_libraries PkgConfig::NESTLINE_URING)
+  set_source_files_properties(store/cold_reads.cc PROPERTIES COMPILE_DEFINITIONS NESTLINE_LIBURING)
+else()
+  message(STATUS "nestline: the store reads without io_uring (liburing not found)")
+endif()
+add_library(nestline_store ${store_sources})
+add_library(nestline::store ALIAS nestline_store)
+target_include_directories(
+  nestline_store
+  PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  PRIVATE ${PROJECT_SOURCE_DIR})
+target_include_directories(nestline_store SYSTEM PRIVATE ${NESTLINE_XXHASH_INCLUDE_DIR})
+target_link_libraries(
+  nestline_store
+  PUBLIC nestline
+  PRIVATE ${store_libraries})
+nestline_warnings(nestline_store)
+if(NESTLINE_SANITIZE OR NESTLINE_FUZZ)
+  target_compile_definitions(nestline_store PRIVATE NESTLINE_SANITIZED) # see reclaim.h
+endif()
+# A shared one finds the other library beside it.
+set_target_properties(
+  nestline_store
+  PROPERTIES EXPORT_NAME store
+             OUTPUT_NAME nestline-store
+             VERSION ${PROJECT_VERSION}
+             SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+             INSTALL_RPATH "$ORIGIN")
+if(library_type STREQUAL "SHARED_LIBRARY")
+  target_link_options(nestline_store PRIVATE LINKER:--version-script=${export_list})
+  set_property(TARGET nestline_store APPEND PROPERTY LINK_DEPENDS ${export_list})
+endif()
+
+# The same for tests of what is behind the public header, with the faults that tests can plant
+# (store/test_switches.h).
+if(NESTLINE_BUILD_TESTS)
+  set(with_faults changing checkpoint compaction log)
+  list(JOIN with_faults "|" names)
+  list(TRANSFORM with_faults REPLACE "(.+)" "store/\\1.cc")
+  add_library(nestline_store_hooked STATIC
+              ${with_faults} $<FILTER:$<TARGET_OBJECTS:nestline_store>,EXCLUDE,/(${names})[.]cc>)
+  target_compile_definitions(nestline_store_hooked PUBLIC NESTLINE_TEST_HOOKS)
+  target_include_directories(nestline_store_hooked SYSTEM PRIVATE ${NESTLINE_XXHASH_INCLUDE_DIR})
+  target_link_libraries(nestline_store_hooked PUBLIC nestline_inside ${store_libraries})
+  if(NESTLINE_SANITIZE OR NESTLINE_FUZZ)
+    target_compile_definitions(nestline_store_hooked PRIVATE NESTLINE_SANITIZED) # see reclaim.h
+  endif()
+  nestline_warnings(nestline_store_hooked)
+endif()
