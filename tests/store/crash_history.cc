@@ -1,0 +1,302 @@
+// See crash_history.h.
+#include "tests/store/crash_history.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "lib/store/open_on.h"
+#include "nestline/store.h"
+#include "tests/store/on_call.h"
+#include "tests/store/simulated_disk.h"
+#include "tests/store/store_checks.h"
+#include "tests/store/store_model.h"
+
+namespace nestline::test {
+namespace {
+
+struct Picture {
+  std::shared_ptr<SimulatedMachine> machine;
+  StoreModel model;
+  std::string trail;
+  unsigned crashes = 0;  // that led to it
+};
+
+class History {
+ public:
+  History(const CrashPlan& plan, CrashReport& report, Picture start, std::uint64_t seed)
+      : plan_(plan), report_(report), start_(std::move(start)), random_(seed) {
+    draw_keys();
+  }
+
+  // Plays up to `operations` of them. Throws what is wrong.
+  std::vector<Picture> play(unsigned operations) {
+    start_.machine->before_change = [this](const SimulatedMachine& now) { take_picture(now); };
+    try {
+      if (start_.crashes > 0 && one_in(6)) look_only();
+      open();
+      for (unsigned i = 0; i < operations; ++i) operate();
+      check_store(*store_, model().now(), keys_);
+      check_verify();
+      store_.reset();
+    } catch (const std::exception& error) {
+      throw std::runtime_error(start_.trail + ", changes " +
+                               std::to_string(start_.machine->changes()) + ": " + last_ + ": " +
+                               error.what());
+    }
+    start_.machine->before_change = nullptr;
+    return std::move(pictures_);
+  }
+
+ private:
+  StoreModel& model() { return start_.model; }
+  bool one_in(std::uint64_t count) { return random_() % count == 0; }
+  std::uint64_t below(std::uint64_t end) { return random_() % end; }
+
+  void draw_keys() {
+    const std::size_t count = std::array<std::size_t, 4>{3, 10, 60, 1000}[below(4)];
+    for (std::size_t i = 0; i < count; ++i) keys_.push_back(key_of(i));
+    for (const auto& [key, value] : model().now()) keys_.push_back(key);
+    std::sort(keys_.begin(), keys_.end());
+    keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  }
+
+  StoreOptions draw_options() {
+    StoreOptions options;
+    options.sync = std::array{Sync::never, Sync::interval, Sync::each}[below(3)];
+    options.segment_bytes = std::array<std::uint64_t, 5>{1024, 2048, 5000, 5000, 65536}[below(5)];
+    options.expected_records = std::array<std::uint64_t, 3>{1, 40, 1000}[below(3)];
+    options.compact_above = std::array{0.0, 0.1, 0.5}[below(3)];
+    options.verify_reads = one_in(2);
+    return options;
+  }
+
+  void take_picture(const SimulatedMachine& now) {
+    if (start_.crashes >= plan_.crashes || !one_in(start_.crashes == 0 ? plan_.one_in : 40)) return;
+    const bool killed = one_in(8);
+    const std::uint64_t fate = random_();
+    Picture picture{killed ? now.after_process_end() : now.after_power_loss(fate), model(),
+                    start_.trail + (killed ? ", killed at " : ", power lost at ") +
+                        std::to_string(now.changes()) + " (" + last_ + ")",
+                    start_.crashes + 1};
+    if (killed) {
+      picture.model.process_ended();
+    } else {
+      picture.model.power_lost();
+    }
+    ++(killed ? report_.kills : report_.power_losses);
+    pictures_.push_back(std::move(picture));
+  }
+
+  // A store that only reads sees a content that may be there, and changes nothing.
+  void look_only() {
+    last_ = "read only";
+    const std::uint64_t changes = start_.machine->changes();
+    StoreOptions options = draw_options();
+    options.read_only = true;
+    StoreModel model_of_reader = model();
+    try {
+      const Store reader = open_on(start_.machine->disk(), options, kOnCall);
+      const Content found = content_of(reader);
+      expect(model_of_reader.go_back_to(found), [&] { return difference(found, model().now()); });
+      check_store(reader, found, keys_);
+    } catch (const StoreError& error) {
+      // There may be no store yet.
+      expect(model_of_reader.go_back_to({}), [&] { return error.what(); });
+    }
+    expect(start_.machine->changes() == changes, [] { return "a reader changed the folder"; });
+  }
+
+  void open() {
+    last_ = "open";
+    options_ = draw_options();
+    store_.emplace(open_on(start_.machine->disk(), options_, kOnCall));
+    const Content found = content_of(*store_);
+    expect(model().go_back_to(found), [&] { return difference(found, model().now()); });
+    check_store(*store_, found, keys_);
+    if (one_in(4)) check_verify();
+  }
+
+  void check_verify() {
+    if (store_) note_size();
+    const auto disk = start_.machine->disk();
+    const StoreReport report = verify_on(*disk);
+    expect(report.ok(), [&] { return "verify: " + report.problems.front(); });
+    expect(report.records == model().now().size(), [&] {
+      return "verify counts " + std::to_string(report.records) + " records of " +
+             std::to_string(model().now().size());
+    });
+  }
+
+  void note_size() {
+    const StoreStats stats = store_->stats();
+    report_.most_segments = std::max(report_.most_segments, stats.segments);
+    report_.most_index_slots = std::max(report_.most_index_slots, stats.index_slots);
+  }
+
+  // With the number of the value, so that each is another.
+  std::string draw_value() {
+    std::string value = std::to_string(++values_) + '/' + std::to_string(start_.crashes) + ' ';
+    const std::uint64_t kind = below(20);
+    value.append(kind == 0 ? below(6000) : kind < 6 ? below(600) : below(40), 'v');
+    return one_in(50) ? "" : value;
+  }
+
+  const std::string& draw_key() { return keys_[below(keys_.size())]; }
+
+  void operate() {
+    const std::uint64_t kind = below(100);
+    if (kind < 38) {
+      put();
+    } else if (kind < 42) {
+      follow();
+    } else if (kind < 50) {
+      insert();
+    } else if (kind < 68) {
+      erase();
+    } else if (kind < 80) {
+      write();
+    } else if (kind < 87) {
+      last_ = "sync";
+      store_->sync();
+      model().all_is_synced();
+    } else if (kind < 91) {
+      last_ = "checkpoint";
+      store_->checkpoint();
+    } else if (kind < 94) {
+      last_ = "keep up";
+      keep_up_on(*store_);
+    } else if (kind < 96) {
+      last_ = "compact";
+      ++report_.compactions;
+      store_->compact();
+    } else {
+      reopen();
+    }
+    const std::string& key = draw_key();
+    check_key(*store_, key, model().now());
+  }
+
+  // A reader beside the writer: it is opened once, and then follows the log.
+  void follow() {
+    last_ = "follow";
+    if (!reader_) {
+      StoreOptions options = draw_options();
+      options.read_only = true;
+      reader_.emplace(open_on(start_.machine->disk(), options, kOnCall));
+    } else {
+      (void)reader_->refresh();
+    }
+    check_store(*reader_, model().now(), keys_);
+    expect(!reader_->refresh(), [] { return "there is something new where nothing happened"; });
+  }
+
+  // The call has returned.
+  void changed() {
+    model().all_has_returned();
+    if (options_.sync == Sync::each) model().all_is_synced();
+  }
+
+  void put() {
+    last_ = "put";
+    const std::string key = draw_key();
+    const std::string value = draw_value();
+    model().change({{key, value}});
+    store_->put(key, value);
+    changed();
+  }
+
+  void insert() {
+    last_ = "insert";
+    const std::string key = draw_key();
+    const std::string value = draw_value();
+    const bool is_new = !model().now().contains(key);
+    if (is_new) model().change({{key, value}});
+    expect(store_->insert(key, value) == is_new, [] { return "insert gave the wrong answer"; });
+    if (is_new) changed();
+  }
+
+  void erase() {
+    last_ = "erase";
+    const std::string key = draw_key();
+    const bool is_there = model().now().contains(key);
+    if (is_there) model().change({{key, std::nullopt}});
+    expect(store_->erase(key) == is_there, [] { return "erase gave the wrong answer"; });
+    if (is_there) changed();
+  }
+
+  void write() {
+    last_ = "write";
+    Store::Batch batch;
+    Delta delta;
+    for (std::uint64_t left = below(7); left > 0; --left) {
+      const std::string key = draw_key();
+      if (one_in(3)) {
+        batch.erase(key);
+        delta.emplace_back(key, std::nullopt);
+      } else {
+        const std::string value = draw_value();
+        batch.put(key, value);
+        delta.emplace_back(key, value);
+      }
+    }
+    model().change(std::move(delta));
+    store_->write(batch);
+    changed();
+  }
+
+  void reopen() {
+    last_ = "close";
+    store_.reset();
+    if (options_.sync != Sync::never) model().all_is_synced();
+    const Content before = model().now();
+    open();
+    last_ = "reopen";
+    expect(model().now() == before, [&] { return difference(model().now(), before); });
+  }
+
+  const CrashPlan& plan_;
+  CrashReport& report_;
+  Picture start_;
+  std::mt19937_64 random_;
+  std::vector<std::string> keys_;
+  std::vector<Picture> pictures_;
+  std::optional<Store> store_;
+  std::optional<Store> reader_;
+  StoreOptions options_;
+  std::string last_ = "begin";
+  std::uint64_t values_ = 0;
+};
+
+}  // namespace
+
+CrashReport play_crashes(const CrashPlan& plan) {
+  CrashReport report;
+  std::vector<Picture> pictures;
+  pictures.push_back(
+      {SimulatedMachine::make(plan.seed), {}, "seed " + std::to_string(plan.seed), 0});
+  std::uint64_t number = 0;
+  while (!pictures.empty()) {
+    Picture picture = std::move(pictures.back());
+    pictures.pop_back();
+    const bool first = picture.crashes == 0;
+    std::string trail = picture.trail;
+    try {
+      History history(plan, report, std::move(picture), plan.seed * 1'000'003 + number++);
+      auto more = history.play(first ? plan.operations : std::min(plan.operations / 6, 20u));
+      std::move(more.begin(), more.end(), std::back_inserter(pictures));
+    } catch (const std::exception& error) {
+      report.violation = error.what();
+      return report;
+    }
+  }
+  return report;
+}
+
+}  // namespace nestline::test

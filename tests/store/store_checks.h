@@ -1,0 +1,38 @@
+// Compares a store with what it should hold. What is wrong is thrown as a std::runtime_error, so
+// that a test can also ask whether something is wrong.
+#ifndef NESTLINE_TESTS_STORE_STORE_CHECKS_H_
+#define NESTLINE_TESTS_STORE_STORE_CHECKS_H_
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "nestline/store.h"
+#include "tests/store/store_model.h"
+
+namespace nestline::test {
+
+// `what` makes the sentence.
+template <typename What>
+void expect(bool good, What&& what) {
+  if (!good) throw std::runtime_error(what());
+}
+
+// A key of 0 to about 300 bytes, another for each number.
+std::string key_of(std::size_t number);
+
+// By for_each, which must give each key once.
+Content content_of(const Store& store);
+
+// Where they differ, in a sentence.
+std::string difference(const Content& found, const Content& expected);
+
+// The key alone, by get and contains.
+void check_key(const Store& store, const std::string& key, const Content& expected);
+
+// Everything: for_each, each of the keys alone, all in a batch, and the number of records.
+void check_store(const Store& store, const Content& expected, const std::vector<std::string>& keys);
+
+}  // namespace nestline::test
+
+#endif  // NESTLINE_TESTS_STORE_STORE_CHECKS_H_
