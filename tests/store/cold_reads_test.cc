@@ -1,0 +1,227 @@
+// Reading ahead: that it brings what it is asked for into memory, by each of its ways, from several
+// threads and in children, and that nothing that it is given makes it fail.
+#include "lib/store/cold_reads.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace nestline {
+namespace {
+
+using Range = ColdReads::Range;
+using Way = ColdReads::Way;
+
+constexpr std::size_t kFileBytes = std::size_t{8} << 20;
+
+std::set<int> open_descriptors() {
+  std::set<int> numbers;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    numbers.insert(std::stoi(entry.path().filename()));
+  }
+  return numbers;
+}
+
+class ColdReadsTest : public testing::TestWithParam<Way> {
+ protected:
+  // In the build folder, which is on a disk more often than the folder for temporary files.
+  ColdReadsTest() {
+    std::string name = std::filesystem::current_path() / "cold_reads_test.XXXXXX";
+    file_ = ::mkostemp(name.data(), O_CLOEXEC);
+    EXPECT_GE(file_, 0) << name;
+    ::unlink(name.c_str());
+    const std::vector<char> bytes(kFileBytes, 'x');
+    EXPECT_EQ(::pwrite(file_, bytes.data(), bytes.size(), 0), static_cast<::ssize_t>(kFileBytes));
+    EXPECT_EQ(::fdatasync(file_), 0);
+    // So that a read brings in nothing more than what was asked for.
+    EXPECT_EQ(::posix_fadvise(file_, 0, 0, POSIX_FADV_RANDOM), 0);
+  }
+  ~ColdReadsTest() override { ::close(file_); }
+
+  // The pages of the file that are in memory, or are to be only for the kernel's own reasons.
+  [[nodiscard]] std::vector<bool> pages() const {
+    void* map = ::mmap(nullptr, kFileBytes, PROT_READ, MAP_SHARED, file_, 0);
+    std::vector<unsigned char> there(kFileBytes / page());
+    EXPECT_EQ(::mincore(map, kFileBytes, there.data()), 0);
+    ::munmap(map, kFileBytes);
+    std::vector<bool> bits;
+    for (const unsigned char each : there) bits.push_back((each & 1U) != 0);
+    return bits;
+  }
+  static std::size_t page() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+  // False where the file system keeps files in memory only.
+  [[nodiscard]] bool drop() const {
+    EXPECT_EQ(::posix_fadvise(file_, 0, 0, POSIX_FADV_DONTNEED), 0);
+    for (const bool there : pages()) {
+      if (there) return false;
+    }
+    return true;
+  }
+
+  void expect_in_memory(const std::vector<Range>& ranges) const {
+    const std::vector<bool> there = pages();
+    for (const Range& range : ranges) {
+      for (std::size_t at = range.offset / page(); at <= (range.offset + range.bytes - 1) / page();
+           ++at) {
+        ASSERT_TRUE(there[at]) << "page " << at << " of " << range.bytes << " bytes at "
+                               << range.offset;
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<Range> random_ranges(std::size_t count, std::uint32_t most,
+                                                 std::uint64_t seed) const {
+    std::mt19937_64 random(seed);
+    std::vector<Range> ranges;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto bytes = static_cast<std::uint32_t>(1 + random() % most);
+      ranges.push_back({file_, random() % (kFileBytes - bytes), bytes});
+    }
+    return ranges;
+  }
+
+  int file_ = -1;
+};
+
+TEST_P(ColdReadsTest, BringsRangesIntoMemory) {
+  const ColdReads reads(GetParam());
+  for (const std::size_t count : {1U, 2U, 255U, 256U, 257U, 1024U}) {
+    if (!drop()) GTEST_SKIP() << "this file system has no cold files";
+    const std::vector<Range> ranges = random_ranges(count, 148, count);
+    reads.read_ahead(ranges);
+    expect_in_memory(ranges);
+  }
+  for (const std::uint32_t most : {4096U, 16384U, 16385U, 1'000'000U}) {
+    if (!drop()) GTEST_SKIP() << "this file system has no cold files";
+    const std::vector<Range> ranges = random_ranges(3, most, most);
+    reads.read_ahead(ranges);
+    expect_in_memory(ranges);
+  }
+}
+
+TEST_P(ColdReadsTest, TellsColdFromHot) {
+  const ColdReads reads(GetParam());
+  if (!drop()) GTEST_SKIP() << "this file system has no cold files";
+  const std::vector<Range> ranges = random_ranges(64, 100, 1);
+  const auto range_of = [&](std::size_t i) { return ranges[i]; };
+  EXPECT_TRUE(reads.looks_cold(ranges.size(), range_of));
+  reads.read_ahead(ranges);
+  EXPECT_FALSE(reads.looks_cold(ranges.size(), range_of));
+  EXPECT_FALSE(reads.looks_cold(ranges.size(), range_of));
+  EXPECT_FALSE(reads.looks_cold(0, range_of));
+  EXPECT_FALSE(ColdReads::is_cold(ranges[0]));
+  ASSERT_TRUE(drop());
+  EXPECT_TRUE(ColdReads::is_cold(ranges[0]));
+}
+
+TEST_P(ColdReadsTest, TakesWhatCannotBeRead) {
+  const ColdReads reads(GetParam());
+  const int closed = ::dup(file_);
+  ::close(closed);
+  const int folder = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  std::vector<Range> ranges = {{-1, 0, 100},
+                               {closed, 0, 100},
+                               {folder, 0, 100},
+                               {file_, 0, 0},
+                               {file_, kFileBytes - 1, 4096},
+                               {file_, kFileBytes + 100, 4096},
+                               {file_, ~std::uint64_t{0}, 100},
+                               {file_, 0, 0xffffffff}};
+  reads.read_ahead(ranges);
+  for (int i = 0; i < 8; ++i) ranges.insert(ranges.end(), ranges.begin(), ranges.end());
+  for (Range& range : ranges) range.bytes = range.bytes == 0xffffffff ? 1 : range.bytes;
+  reads.read_ahead(ranges);
+  reads.read_ahead({});
+  for (const Range& range : ranges) EXPECT_FALSE(ColdReads::is_cold(range) && range.descriptor < 0);
+  // It still works.
+  if (!drop()) GTEST_SKIP() << "this file system has no cold files";
+  const std::vector<Range> good = random_ranges(300, 100, 2);
+  reads.read_ahead(good);
+  expect_in_memory(good);
+  ::close(folder);
+}
+
+TEST_P(ColdReadsTest, ReadsFromSeveralThreads) {
+  const ColdReads reads(GetParam());
+  if (!drop()) GTEST_SKIP() << "this file system has no cold files";
+  std::vector<std::vector<Range>> ranges;
+  for (std::uint64_t i = 0; i < 40; ++i) ranges.push_back(random_ranges(300, 100, i));
+  std::vector<std::thread> threads;  // more than rings are kept
+  for (const std::vector<Range>& some : ranges) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 3; ++i) reads.read_ahead(some);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<Range>& some : ranges) expect_in_memory(some);
+}
+
+TEST_P(ColdReadsTest, LeavesNoDescriptorsOpen) {
+  const std::set<int> before = open_descriptors();
+  const auto reads = std::make_unique<ColdReads>(GetParam());
+  reads->read_ahead(random_ranges(300, 100, 3));
+  const std::set<int> with = open_descriptors();
+  EXPECT_LE(with.size(), before.size() + 1);
+  // Programs that are started get none of them.
+  for (const int number : with) {
+    if (before.contains(number)) continue;
+    const int flags = ::fcntl(number, F_GETFD);
+    EXPECT_TRUE(flags < 0 || (flags & FD_CLOEXEC) != 0)
+        << number;  // -1: the folder that was listed
+  }
+  // A child exchanges its parent's for its own.
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    const std::vector<Range> ranges = random_ranges(300, 100, 4);
+    reads->read_ahead(ranges);
+    bool good = open_descriptors().size() == with.size();
+    for (const Range& range : ranges) good = good && !ColdReads::is_cold(range);
+    ::_exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  // And has taken nothing from its parent.
+  const std::vector<Range> ranges = random_ranges(300, 100, 5);
+  reads->read_ahead(ranges);
+  expect_in_memory(ranges);
+}
+
+TEST_P(ColdReadsTest, ClosesWhatItOpened) {
+  const std::set<int> before = open_descriptors();
+  { const ColdReads reads(GetParam()); }
+  {
+    const ColdReads reads(GetParam());
+    reads.read_ahead(random_ranges(300, 100, 6));
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_P(ColdReadsTest, NamesItsWay) {
+  const std::string name = ColdReads(GetParam()).name();
+  if (GetParam() == Way::preadv) {
+    EXPECT_EQ(name, "preadv");
+  } else {
+    EXPECT_TRUE(name == "io_uring" || name == "preadv") << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, ColdReadsTest, testing::Values(Way::best, Way::preadv),
+                         [](const auto& each) {
+                           return each.param == Way::best ? "Best" : "Preadv";
+                         });
+
+}  // namespace
+}  // namespace nestline

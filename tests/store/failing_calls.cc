@@ -1,0 +1,129 @@
+// See failing_calls.h. Each function asks whether it should fail, and passes the call on to the
+// system if not.
+#include "tests/store/failing_calls.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+
+namespace nestline::test {
+namespace {
+
+constexpr int kNone = -1;
+std::atomic<int> failing_call{kNone};
+std::atomic<std::uint64_t> calls{0};
+std::atomic<std::uint64_t> first_failure{0};
+std::atomic<std::uint64_t> last_failure{0};
+std::atomic<int> failure{0};
+
+// 0, or how this call fails.
+int fate_of(SystemCall call) noexcept {
+  if (failing_call.load() != static_cast<int>(call)) return 0;
+  const std::uint64_t number = calls.fetch_add(1);
+  return first_failure.load() <= number && number <= last_failure.load() ? failure.load() : 0;
+}
+
+// Whether the call fails with an error, which is in errno then.
+bool fails(SystemCall call) noexcept {
+  const int fate = fate_of(call);
+  if (fate > 0) errno = fate;
+  return fate > 0;
+}
+
+}  // namespace
+
+FailingCall::FailingCall(SystemCall call, std::uint64_t number, int error, bool for_ever) {
+  calls.store(0);
+  first_failure.store(number);
+  last_failure.store(for_ever ? ~std::uint64_t{0} : number);
+  failure.store(error);
+  failing_call.store(static_cast<int>(call));
+}
+
+FailingCall::~FailingCall() { failing_call.store(kNone); }
+
+bool FailingCall::has_failed() const { return calls.load() > first_failure.load(); }
+
+}  // namespace nestline::test
+
+using nestline::test::SystemCall;
+
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  std::va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  if (nestline::test::fails(SystemCall::open)) return -1;
+  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+ssize_t pread(int file, void* to, size_t size, off_t offset) {
+  const int fate = nestline::test::fate_of(SystemCall::pread);
+  if (fate > 0) {
+    errno = fate;
+    return -1;
+  }
+  if (fate == nestline::test::kShort) size = (size + 1) / 2;
+  return ::syscall(SYS_pread64, file, to, size, offset);
+}
+
+ssize_t pwrite(int file, const void* from, size_t size, off_t offset) {
+  const int fate = nestline::test::fate_of(SystemCall::pwrite);
+  if (fate > 0) {
+    errno = fate;
+    return -1;
+  }
+  if (fate == nestline::test::kShort) size = (size + 1) / 2;
+  return ::syscall(SYS_pwrite64, file, from, size, offset);
+}
+
+int ftruncate(int file, off_t size) noexcept {
+  if (nestline::test::fails(SystemCall::ftruncate)) return -1;
+  return static_cast<int>(::syscall(SYS_ftruncate, file, size));
+}
+
+int fallocate(int file, int mode, off_t offset, off_t size) {
+  if (nestline::test::fails(SystemCall::fallocate)) return -1;
+  return static_cast<int>(::syscall(SYS_fallocate, file, mode, offset, size));
+}
+
+int fdatasync(int file) {
+  if (nestline::test::fails(SystemCall::fdatasync)) return -1;
+  return static_cast<int>(::syscall(SYS_fdatasync, file));
+}
+
+int fsync(int file) {
+  if (nestline::test::fails(SystemCall::fsync)) return -1;
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
+
+int rename(const char* from, const char* to) noexcept {
+  if (nestline::test::fails(SystemCall::rename)) return -1;
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+int unlink(const char* path) noexcept {
+  if (nestline::test::fails(SystemCall::unlink)) return -1;
+  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
+void* mmap(void* address, size_t size, int rights, int flags, int file, off_t offset) noexcept {
+  if (file >= 0 && nestline::test::fails(SystemCall::mmap)) return MAP_FAILED;
+  return reinterpret_cast<void*>(::syscall(SYS_mmap, address, size, rights, flags, file, offset));
+}
+
+int flock(int file, int operation) noexcept {
+  if (nestline::test::fails(SystemCall::flock)) return -1;
+  return static_cast<int>(::syscall(SYS_flock, file, operation));
+}
+
+}  // extern "C"

@@ -1,0 +1,199 @@
+// The n-th system call of every kind fails, for n = 1, 2, ... until the operation no longer makes
+// so many. Then the operation reports an error that names the file, or has succeeded all the same;
+// the store still answers; opened anew, it holds what was there before the operation or after it.
+// Calls that a signal interrupts, or that do a part of what they should, are no errors at all.
+#include "tests/store/failing_calls.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "nestline/store.h"
+#include "tests/store/store_checks.h"
+#include "tests/store/store_folder.h"
+#include "tests/store/store_operations.h"
+
+namespace nestline::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSegmentBytes = 65536;
+
+StoreOptions options_of(Sync sync) {
+  StoreOptions options;
+  options.sync = sync;
+  options.segment_bytes = kSegmentBytes;
+  options.expected_records = 8;
+  options.compact_above = 0;
+  return options;
+}
+
+struct Trial {
+  SystemCall call = SystemCall::open;
+  int error = 0;
+  bool for_ever = false;
+  std::uint64_t number = 0;
+
+  [[nodiscard]] std::string name() const {
+    return std::string(kSystemCalls[static_cast<std::size_t>(call)]) + " " +
+           std::to_string(number) + " fails with " + std::to_string(error) +
+           (for_ever ? " for ever" : "");
+  }
+};
+
+class FailingCalls : public testing::Test {
+ protected:
+  FailingCalls() {
+    Store store = Store::open(prepared_.path(), options_of(Sync::interval));
+    before_ = prepare_store(store, kSegmentBytes);
+  }
+
+  // Whether it throws. The error must name a file of the store.
+  static bool throws(const fs::path& folder, const std::function<void()>& run) {
+    try {
+      run();
+      return false;
+    } catch (const std::system_error& error) {
+      expect(std::string(error.what()).find(folder.string()) != std::string::npos,
+             [&] { return std::string("the error does not name the file: ") + error.what(); });
+      return true;
+    } catch (const StoreError& error) {
+      expect(std::string(error.what()).size() > 20,
+             [&] { return std::string("not a sentence: ") + error.what(); });
+      return true;
+    }
+  }
+
+  // Throws what is wrong. Returns whether the call came up. `harmless`: it must succeed.
+  bool try_step(const StoreStep& step, const Trial& trial, Sync sync, bool harmless) {
+    const StoreFolder folder;
+    fs::copy(prepared_.path(), folder.path());
+    Content after = before_;
+    apply_delta(after, step.delta);
+    bool came_up = false;
+    bool threw = false;
+    {
+      Store store = Store::open(folder.path(), options_of(sync));
+      {
+        const FailingCall failing(trial.call, trial.number, trial.error, trial.for_ever);
+        threw = throws(folder.path(), [&] { step.run(store); });
+        came_up = failing.has_failed();
+      }
+      expect(!threw || (came_up && !harmless), [] { return "throws without a reason"; });
+      const Content found = content_of(store);
+      if (!threw) expect(found == after, [&] { return "after: " + difference(found, after); });
+      expect_before_or_after(found, before_, after);
+      check_store(store, found, keys_of_steps());
+    }
+    const Store store = Store::open(folder.path(), options_of(sync));
+    const Content found = content_of(store);
+    if (!threw) expect(found == after, [&] { return "reopened: " + difference(found, after); });
+    expect_before_or_after(found, before_, after);
+    check_store(store, found, keys_of_steps());
+    return came_up;
+  }
+
+  bool try_open(const Trial& trial, bool harmless) {
+    const StoreFolder folder;
+    fs::copy(prepared_.path(), folder.path());
+    if (trial.number % 2 == 0) fs::remove(folder.path() / "index.nest");
+    bool came_up = false;
+    bool threw = false;
+    {
+      const FailingCall failing(trial.call, trial.number / 2, trial.error, trial.for_ever);
+      threw = throws(folder.path(), [&] {
+        const Store store = Store::open(folder.path(), options_of(Sync::each));
+        const Content found = content_of(store);
+        expect(found == before_, [&] { return difference(found, before_); });
+      });
+      came_up = failing.has_failed();
+    }
+    expect(!threw || (came_up && !harmless), [] { return "throws without a reason"; });
+    const Store store = Store::open(folder.path(), options_of(Sync::never));
+    check_store(store, before_, keys_of_steps());
+    return came_up;
+  }
+
+  // Calls run(trial) for each n. It returns whether the call came up. Returns how often that was.
+  static std::uint64_t try_each(const std::string& what, Trial trial,
+                                const std::function<bool(const Trial&)>& run) {
+    std::uint64_t failures = 0;
+    unsigned quiet = 0;
+    // The upkeep thread makes calls too, so that one n can be missing; two are not.
+    for (; quiet < 2; ++trial.number) {
+      bool came_up = false;
+      try {
+        came_up = run(trial);
+      } catch (const std::exception& wrong) {
+        ADD_FAILURE() << what << ", " << trial.name() << ": " << wrong.what();
+        return failures;
+      }
+      failures += came_up ? 1 : 0;
+      quiet = came_up ? 0 : quiet + 1;
+    }
+    return failures;
+  }
+
+  StoreFolder prepared_;
+  Content before_;
+};
+
+constexpr std::size_t kCalls = kSystemCalls.size();
+
+TEST_F(FailingCalls, Steps) {
+  std::uint64_t failures = 0;
+  for (const StoreStep& step : store_steps(kSegmentBytes)) {
+    for (std::size_t call = 0; call < kCalls; ++call) {
+      for (const int error : {ENOSPC, EIO}) {
+        const Sync sync = error == EIO ? Sync::each : Sync::never;
+        failures +=
+            try_each(step.name, {static_cast<SystemCall>(call), error, error == EIO, 0},
+                     [&](const Trial& trial) { return try_step(step, trial, sync, false); });
+      }
+    }
+  }
+  EXPECT_GT(failures, 50u);
+}
+
+TEST_F(FailingCalls, Opening) {
+  std::uint64_t failures = 0;
+  for (std::size_t call = 0; call < kCalls; ++call) {
+    for (const int error : {ENOSPC, EIO}) {
+      failures += try_each("open", {static_cast<SystemCall>(call), error, error == EIO, 0},
+                           [&](const Trial& trial) { return try_open(trial, false); });
+    }
+  }
+  EXPECT_GT(failures, 10u);
+}
+
+// What is interrupted or short is done again.
+TEST_F(FailingCalls, InterruptedAndShortCallsAreNoErrors) {
+  std::uint64_t failures = 0;
+  for (const SystemCall call :
+       {SystemCall::open, SystemCall::pread, SystemCall::pwrite, SystemCall::ftruncate,
+        SystemCall::fallocate, SystemCall::fdatasync, SystemCall::fsync, SystemCall::flock}) {
+    const bool can_be_short = call == SystemCall::pread || call == SystemCall::pwrite;
+    for (const int error : {EINTR, kShort}) {
+      if (error == kShort && !can_be_short) continue;
+      const Trial trial{call, error, error == kShort, 0};
+      failures += try_each("open", trial, [&](const Trial& t) { return try_open(t, true); });
+      for (const StoreStep& step : store_steps(kSegmentBytes)) {
+        failures += try_each(step.name, trial,
+                             [&](const Trial& t) { return try_step(step, t, Sync::each, true); });
+      }
+    }
+  }
+  EXPECT_GT(failures, 30u);
+}
+
+}  // namespace
+}  // namespace nestline::test

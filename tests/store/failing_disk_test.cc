@@ -1,0 +1,256 @@
+// The n-th call of every kind to a simulated disk fails, once or from then on, for n = 1, 2, ...
+// until the operation no longer makes so many calls. Then the operation reports an error that names
+// a file, or has succeeded all the same. The store still answers; opened anew, and after a loss of
+// power, it holds what was there before the operation or after it.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "lib/store/open_on.h"
+#include "tests/store/on_call.h"
+#include "tests/store/simulated_disk.h"
+#include "tests/store/store_checks.h"
+#include "tests/store/store_operations.h"
+
+namespace nestline::test {
+namespace {
+
+constexpr std::uint64_t kSegmentBytes = 2048;
+constexpr std::array kCallNames = {"read", "open",   "create", "write",      "truncate",
+                                   "sync", "rename", "remove", "sync_folder"};
+static_assert(kCallNames.size() == kCalls);
+
+StoreOptions options_of(Sync sync) {
+  StoreOptions options;
+  options.sync = sync;
+  options.segment_bytes = kSegmentBytes;
+  options.expected_records = 8;
+  options.compact_above = 0;
+  return options;
+}
+
+Store open(SimulatedMachine& machine, Sync sync) {
+  return open_on(machine.disk(), options_of(sync), kOnCall);
+}
+
+struct Trial {
+  Call call = Call::write;
+  int error = 0;
+  bool for_ever = false;
+  Sync sync = Sync::never;
+  std::uint64_t number = 0;
+
+  [[nodiscard]] std::string name() const {
+    return std::string(kCallNames[static_cast<std::size_t>(call)]) + " " + std::to_string(number) +
+           " fails with " + std::to_string(error) + (for_ever ? " for ever" : " once");
+  }
+};
+
+class FailingDisk : public testing::Test {
+ protected:
+  FailingDisk() {
+    Store store = open(*prepared_, Sync::interval);
+    before_ = prepare_store(store, kSegmentBytes);
+  }
+
+  // Throws what is wrong. Returns whether the call came up.
+  bool try_step(const StoreStep& step, const Trial& trial) {
+    const auto machine = prepared_->after_process_end();
+    Content after = before_;
+    apply_delta(after, step.delta);
+    bool threw = false;
+    std::uint64_t calls = 0;
+    {
+      Store store = open(*machine, trial.sync);
+      calls = machine->calls(trial.call);
+      machine->fail(trial.call, trial.number, trial.error, trial.for_ever);
+      threw = throws([&] { step.run(store); });
+      calls = machine->calls(trial.call) - calls;
+      machine->heal();
+      const Content found = content_of(store);
+      if (!threw) expect(found == after, [&] { return "after: " + difference(found, after); });
+      expect_before_or_after(found, before_, after);
+      check_store(store, found, keys_of_steps());
+      try_more(store, *machine, found, threw);
+    }
+    check_reopened(*machine, after, threw);
+    return calls > trial.number;
+  }
+
+  // Whether it throws; what it throws must be a clear error.
+  static bool throws(const std::function<void()>& run) {
+    try {
+      run();
+      return false;
+    } catch (const std::system_error& error) {
+      expect(std::string(error.what()).find('.') != std::string::npos ||
+                 std::string(error.what()).find("folder") != std::string::npos,
+             [&] { return std::string("the error names no file: ") + error.what(); });
+      return true;
+    } catch (const StoreError& error) {
+      expect(std::string(error.what()).size() > 20,
+             [&] { return std::string("not a sentence: ") + error.what(); });
+      return true;
+    }
+  }
+
+  // A change more works and is there, or is refused and is not there.
+  static void try_more(Store& store, SimulatedMachine& machine, Content content, bool had_failed) {
+    const bool refused = throws([&] { store.put("more", "more"); });
+    expect(!refused || had_failed, [] { return "refuses a change though nothing failed"; });
+    if (!refused) content["more"] = "more";
+    const Content found = content_of(store);
+    expect(found == content, [&] { return "one more: " + difference(found, content); });
+    if (refused) return;
+    if (throws([&] { store.sync(); })) return;
+    // It said that everything is on disk.
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const Store other = open(*machine.after_power_loss(seed), Sync::never);
+      const Content left = content_of(other);
+      expect(left == content, [&] { return "synced, power lost: " + difference(left, content); });
+    }
+  }
+
+  void check_reopened(SimulatedMachine& machine, const Content& after, bool threw) const {
+    const auto without_more = [](Content content) {
+      content.erase("more");
+      return content;
+    };
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const auto later = seed == 0 ? machine.after_process_end() : machine.after_power_loss(seed);
+      const Store store = open(*later, Sync::never);
+      const Content found = content_of(store);
+      expect_before_or_after(without_more(found), before_, after);
+      if (seed == 0 && !threw) {
+        expect(without_more(found) == after,
+               [&] { return "reopened: " + difference(found, after); });
+      }
+      check_store(store, found, keys_of_steps());
+      const auto disk = later->disk();
+      const StoreReport report = verify_on(*disk);
+      expect(report.ok(), [&] { return "verify: " + report.problems.front(); });
+    }
+  }
+
+  void try_all(Sync sync) {
+    std::uint64_t failures = 0;
+    for (const StoreStep& step : store_steps(kSegmentBytes)) {
+      for (std::size_t call = 0; call < kCalls; ++call) {
+        for (const int error : {ENOSPC, EIO}) {
+          Trial trial{static_cast<Call>(call), error, error == EIO, sync, 0};
+          for (bool came_up = true; came_up; ++trial.number) {
+            try {
+              came_up = try_step(step, trial);
+            } catch (const std::exception& wrong) {
+              FAIL() << step.name << ", " << trial.name() << ": " << wrong.what();
+            }
+            failures += came_up ? 1 : 0;
+          }
+        }
+      }
+    }
+    EXPECT_GT(failures, 100u);
+  }
+
+  std::shared_ptr<SimulatedMachine> prepared_ = SimulatedMachine::make(1);
+  Content before_;
+};
+
+TEST_F(FailingDisk, StepsWithoutSync) { try_all(Sync::never); }
+TEST_F(FailingDisk, StepsWithSyncEach) { try_all(Sync::each); }
+
+// Opening after a crash: it throws, or the store is right; the next opening finds everything.
+TEST_F(FailingDisk, Opening) {
+  std::uint64_t refusals = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const auto crashed = prepared_->after_process_end();
+    {
+      Store store = open(*crashed, Sync::each);
+      store.put("new", "value");
+    }
+    if (seed % 2 == 0) crashed->remove_file("index.nest");
+    Content content = before_;
+    content["new"] = "value";
+    for (std::size_t call = 0; call < kCalls; ++call) {
+      const int error = seed % 4 < 2 ? EIO : ENOSPC;
+      Trial trial{static_cast<Call>(call), error, seed % 3 == 0, Sync::never, 0};
+      for (bool came_up = true; came_up; ++trial.number) {
+        const auto machine = crashed->after_power_loss(seed);
+        machine->fail(trial.call, trial.number, trial.error, trial.for_ever);
+        try {
+          refusals += throws([&] {
+            const Store store = open(*machine, Sync::never);
+            const Content found = content_of(store);
+            expect(found == content, [&] { return difference(found, content); });
+          });
+          came_up = machine->calls(trial.call) > trial.number;
+          machine->heal();
+          const Store store = open(*machine, Sync::never);
+          check_store(store, content, keys_of_steps());
+        } catch (const std::exception& wrong) {
+          FAIL() << "opening, " << trial.name() << ": " << wrong.what();
+        }
+      }
+    }
+  }
+  EXPECT_GT(refusals, 10u);
+}
+
+// The first opening of an empty folder.
+TEST_F(FailingDisk, Making) {
+  std::uint64_t refusals = 0;
+  for (std::size_t call = 0; call < kCalls; ++call) {
+    Trial trial{static_cast<Call>(call), ENOSPC, false, Sync::never, 0};
+    for (bool came_up = true; came_up; ++trial.number) {
+      const auto machine = SimulatedMachine::make(call);
+      machine->fail(trial.call, trial.number, trial.error, trial.for_ever);
+      try {
+        refusals += throws([&] { open(*machine, Sync::each).put("new", "value"); });
+        came_up = machine->calls(trial.call) > trial.number;
+        machine->heal();
+        for (std::uint64_t seed = 0; seed < 4; ++seed) {
+          const Content found = content_of(open(*machine->after_power_loss(seed), Sync::never));
+          expect(found.size() <= 1, [] { return "too many keys"; });
+        }
+        open(*machine, Sync::each).put("other", "value");
+      } catch (const std::exception& wrong) {
+        FAIL() << "making, " << trial.name() << ": " << wrong.what();
+      }
+    }
+  }
+  EXPECT_GT(refusals, 3u);
+}
+
+// A full disk that gets room again takes changes again.
+TEST_F(FailingDisk, AFullDiskThatGetsRoom) {
+  const auto machine = prepared_->after_process_end();
+  Store store = open(*machine, Sync::never);
+  Content content = before_;
+  for (unsigned i = 0; i < 20; ++i) {
+    machine->fail(Call::write, i % 3, ENOSPC, true);
+    const std::string key = "key " + std::to_string(1000 + i);
+    const std::string value(300, 'v');
+    unsigned refusals = 0;
+    while (!throws([&] { store.put(key, value); })) {
+      content[key] = value;
+      ASSERT_LT(++refusals, 100u) << "the disk is full and nobody says so";
+    }
+    machine->heal();
+    ASSERT_FALSE(throws([&] { store.put(key, value + "!"); })) << i;
+    content[key] = value + "!";
+    ASSERT_EQ(difference(content_of(store), content), "no difference");
+  }
+  store = open(*SimulatedMachine::make(9), Sync::never);
+  EXPECT_EQ(difference(content_of(open(*machine, Sync::never)), content), "no difference");
+}
+
+}  // namespace
+}  // namespace nestline::test

@@ -1,0 +1,231 @@
+// Tests files in a store: every byte comes back, equal pieces are stored once, and nothing that a
+// source, a piece or a manifest can do gives a wrong file.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lib/store/manifest.h"
+#include "nestline/store.h"
+
+namespace nestline {
+namespace {
+
+class Files : public ::testing::Test {
+ protected:
+  Files() {
+    std::string name = std::filesystem::temp_directory_path() / "nestline_files_test.XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for the test");
+    folder_ = name;
+  }
+  ~Files() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+};
+
+// Gives `content`, at most `most` bytes at a time.
+Store::Source source_of(const std::string& content, std::size_t most = SIZE_MAX) {
+  return [&content, most, done = std::size_t{0}](std::span<char> to) mutable {
+    const std::size_t size = std::min({most, to.size(), content.size() - done});
+    content.copy(to.data(), size, done);
+    done += size;
+    return size;
+  };
+}
+
+std::string file_of(const Store& store, std::string_view name) {
+  std::string content;
+  if (!store.get_file(name, [&](std::string_view bytes) { content += bytes; })) return "(none)";
+  return content;
+}
+
+std::string noise(std::size_t size) {
+  std::mt19937_64 random(size);
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+TEST_F(Files, EverySizeAndEveryCutComesBack) {
+  Store store = Store::open(folder_, {.sync = Sync::never});
+  for (const std::size_t size :
+       std::initializer_list<std::size_t>{0, 1, 11, 12, 13, 24, 4095, 4096, 4097, 100000}) {
+    std::string lines;
+    for (std::size_t i = 0; lines.size() < size; ++i) lines += std::string(i % 90, 'x') + "\n";
+    lines.resize(size);
+    for (const std::string& content : {noise(size), std::string(size, '\0'), lines}) {
+      for (const Store::Pieces pieces :
+           {Store::Pieces{}, Store::Pieces{12, false}, Store::Pieces{12, true},
+            Store::Pieces{4095, true}, Store::Pieces{1 << 30, true}}) {
+        for (const std::size_t most : {std::size_t{7}, SIZE_MAX}) {
+          ASSERT_EQ(store.put_file("f", source_of(content, most), pieces), size);
+          ASSERT_EQ(file_of(store, "f"), content) << size << " in pieces of " << pieces.bytes;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Files, EqualPiecesAreStoredOnce) {
+  Store store = Store::open(folder_);
+  std::string content;
+  for (int i = 0; i < 10000; ++i) content += "0123456789ab";
+  EXPECT_EQ(store.put_file("f", source_of(content), {.bytes = 12}), 120000U);
+  EXPECT_EQ(store.stats().records, 1);
+  content += "other end";
+  store.put_file("g", source_of(content), {.bytes = 12});
+  EXPECT_EQ(store.stats().records, 2);
+  EXPECT_EQ(file_of(store, "g"), content);
+  // A piece is a record under its digest: that of the empty text and of "abc" are known.
+  store.put_file("abc", source_of("abc"));
+  std::string value;
+  EXPECT_TRUE(store.get(std::string_view("\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae"
+                                         "\x22\x23\xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61"
+                                         "\xf2\x00\x15\xad",
+                                         32),
+                        value));
+  EXPECT_EQ(value, "abc");
+}
+
+TEST_F(Files, NamesAreApartFromKeysAndLastAcrossOpening) {
+  const std::string name("zero\0and\ttab", 12);
+  {
+    Store store = Store::open(folder_);
+    store.put("f", "a value");
+    store.put_file("f", source_of("one"));
+    store.put_file(name, source_of(""));
+    store.put_file("", source_of("no name"));
+    store.put_file("f", source_of("two, which replaces one"), {.bytes = 10});
+  }
+  Store store = Store::open(folder_);
+  const auto files = store.files();
+  ASSERT_EQ(files.size(), 3);
+  EXPECT_EQ(files[0].name, "");
+  EXPECT_EQ(files[1].name, "f");
+  EXPECT_EQ(files[1].bytes, 23);
+  EXPECT_EQ(files[1].pieces, 3);
+  EXPECT_EQ(files[2].name, name);
+  EXPECT_EQ(files[2].pieces, 0);
+  EXPECT_EQ(file_of(store, "f"), "two, which replaces one");
+  EXPECT_EQ(file_of(store, name), "");
+  EXPECT_TRUE(store.erase("f"));
+  EXPECT_EQ(file_of(store, "f"), "two, which replaces one");
+  EXPECT_TRUE(store.erase_file("f"));
+  EXPECT_FALSE(store.erase_file("f"));
+  EXPECT_EQ(file_of(store, "f"), "(none)");
+  EXPECT_EQ(file_of(Store::open(folder_, {.read_only = true}), ""), "no name");
+}
+
+TEST_F(Files, SurviveCompaction) {
+  Store store = Store::open(folder_, {.segment_bytes = 1 << 16, .compact_above = 0});
+  const std::string first = noise(300000), second = noise(200000);
+  store.put_file("first", source_of(first));
+  store.put_file("second", source_of(noise(100)));
+  store.put_file("second", source_of(second));
+  store.put_file("third", source_of(first), {.bytes = 1000});
+  store.erase_file("third");
+  store.compact();
+  EXPECT_EQ(file_of(store, "first"), first);
+  EXPECT_EQ(file_of(store, "second"), second);
+  EXPECT_EQ(file_of(store, "third"), "(none)");
+}
+
+TEST_F(Files, ABadSourceLeavesTheOldFile) {
+  Store store = Store::open(folder_);
+  store.put_file("f", source_of("old"));
+  const auto put = [&](const Store::Source& source, const Store::Pieces& pieces) {
+    store.put_file("f", source, pieces);
+  };
+  EXPECT_THROW(put([](std::span<char> to) { return to.size() + 1; }, {}), std::invalid_argument);
+  int calls = 0;
+  const auto failing = [&](std::span<char> to) -> std::size_t {
+    if (++calls > 3) throw std::runtime_error("the source failed");
+    std::fill(to.begin(), to.end(), 'n');
+    return to.size();
+  };
+  EXPECT_THROW(put(failing, {}), std::runtime_error);
+  EXPECT_THROW(put(source_of("new"), {.bytes = 0}), std::invalid_argument);
+  EXPECT_THROW(put(source_of("new"), {.bytes = std::uint64_t{1} << 32}), std::invalid_argument);
+  EXPECT_EQ(file_of(store, "f"), "old");
+}
+
+TEST_F(Files, ChangedAndMissingPiecesAreNoticedAndMended) {
+  Store store = Store::open(folder_);
+  const std::string content = noise(200);
+  store.put_file("f", source_of(content), {.bytes = 10});
+  std::vector<std::string> keys;
+  store.for_each([&](std::string_view key, std::string_view) { keys.emplace_back(key); });
+  ASSERT_EQ(keys.size(), 20);
+  std::string kept;
+  ASSERT_TRUE(store.get(keys[7], kept));
+  for (const std::string_view wrong : {"short", "0123456789", "longer than it was"}) {
+    store.put(keys[7], wrong);
+    EXPECT_THROW(file_of(store, "f"), StoreError);
+    store.put_file("f", source_of(content), {.bytes = 10});
+    EXPECT_EQ(file_of(store, "f"), content);
+  }
+  store.erase(keys[19]);
+  EXPECT_THROW(file_of(store, "f"), StoreError);
+  store.put_file("again", source_of(content), {.bytes = 10});
+  EXPECT_EQ(file_of(store, "f"), content);
+}
+
+TEST_F(Files, SeveralThreadsStoreAndReadEqualFiles) {
+  Store store = Store::open(folder_, {.sync = Sync::never, .segment_bytes = 1 << 20});
+  const std::string content = noise(500000);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 5; ++i) {
+        const std::string name = std::to_string(thread) + "/" + std::to_string(i);
+        store.put_file(name, source_of(content, 10000), {.bytes = 1000});
+        EXPECT_EQ(file_of(store, name), content);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store.files().size(), 20);
+  EXPECT_EQ(store.stats().records, 500);
+}
+
+TEST(Manifests, OnlyWholeOnesAreRead) {
+  ManifestWriter writer;
+  PieceDigest digest{};
+  for (int i = 0; i < 3; ++i) {
+    digest.fill(static_cast<char>(i));
+    writer.add(digest, 100 + static_cast<std::size_t>(i));
+  }
+  const std::string good(writer.finish());
+  const Manifest manifest("f", good);
+  EXPECT_EQ(manifest.total(), 303);
+  EXPECT_EQ(manifest.pieces(), 3);
+  EXPECT_EQ(manifest.length(2), 102);
+  EXPECT_EQ(manifest.digest(2), digest);
+  EXPECT_THROW(manifest.fail(0, "is missing"), StoreError);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_THROW(Manifest("f", std::string_view(good).substr(0, size)), StoreError) << size;
+  }
+  EXPECT_THROW(Manifest("f", good + '\0'), StoreError);
+  // Every byte of it counts, but those of the digests, which the pieces are checked against.
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string flipped = good;
+    flipped[at] = static_cast<char>(flipped[at] ^ 1);
+    const bool in_digest = at >= 24 && (at - 24) % 36 < 32;
+    if (in_digest) {
+      EXPECT_NO_THROW(Manifest("f", flipped));
+    } else {
+      EXPECT_THROW(Manifest("f", flipped), StoreError) << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nestline

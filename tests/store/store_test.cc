@@ -1,0 +1,296 @@
+// The store against std::map, through its public face, in a temporary folder: reopened, compacted,
+// followed by a reader.
+#include "nestline/store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace nestline {
+namespace {
+
+namespace fs = std::filesystem;
+using Model = std::map<std::string, std::string>;
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() / (std::string("nestline_store_test_") + test->name() +
+                                           std::to_string(std::random_device()()));
+    fs::create_directory(folder_);
+  }
+  ~StoreTest() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] fs::path db() const { return folder_ / "db"; }
+
+  static void expect_equal(const Store& store, const Model& model) {
+    Model seen;
+    store.for_each([&](std::string_view key, std::string_view value) {
+      EXPECT_TRUE(seen.emplace(key, value).second) << key;
+    });
+    EXPECT_EQ(seen, model);
+    EXPECT_EQ(store.stats().records, model.size());
+    std::string found;
+    for (const auto& [key, value] : model) {
+      ASSERT_TRUE(store.get(key, found)) << key;
+      EXPECT_EQ(found, value);
+    }
+    std::vector<std::string> names;
+    for (int i = 0; i < 500; ++i) names.push_back(std::to_string(i));
+    std::vector<std::string_view> keys(names.begin(), names.end());
+    std::vector<int> answers(keys.size());
+    const std::size_t count = store.get(keys, [&](std::size_t i, std::string_view value) {
+      ++answers[i];
+      EXPECT_EQ(value, model.at(names[i]));
+    });
+    std::size_t present = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      EXPECT_EQ(answers[i], model.count(names[i])) << names[i];
+      EXPECT_EQ(store.contains(names[i]), model.contains(names[i]));
+      present += model.count(names[i]);
+    }
+    EXPECT_EQ(count, present);
+  }
+
+  // Random changes of 500 keys.
+  static void change(Store& store, Model& model, std::mt19937& random, int changes) {
+    for (int i = 0; i < changes; ++i) {
+      const std::string key = std::to_string(random() % 500);
+      const std::string value(random() % 300, static_cast<char>('a' + random() % 26));
+      switch (random() % 8) {
+        case 0:
+        case 1:
+          EXPECT_EQ(store.erase(key), model.erase(key) == 1);
+          break;
+        case 2:
+          EXPECT_EQ(store.insert(key, value), model.emplace(key, value).second);
+          break;
+        case 3: {
+          Store::Batch batch;
+          for (int k = 0; k < 5; ++k) {
+            const std::string other = std::to_string(random() % 20);
+            if (random() % 2 == 0) {
+              batch.put(other, value);
+              model[other] = value;
+            } else {
+              batch.erase(other);
+              model.erase(other);
+            }
+          }
+          store.write(batch);
+          break;
+        }
+        default:
+          store.put(key, value);
+          model[key] = value;
+      }
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(StoreTest, IsAMapThatLasts) {
+  Model model;
+  std::mt19937 random(1);
+  for (int round = 0; round < 12; ++round) {
+    StoreOptions options;
+    options.segment_bytes = 65'536;
+    options.sync = static_cast<Sync>(round % 3);
+    options.compact_above = round % 2 == 0 ? 0.5 : 0;
+    Store store = Store::open(db(), options);
+    expect_equal(store, model);
+    change(store, model, random, 3'000);
+    expect_equal(store, model);
+    if (round % 4 == 3) store.compact();
+    expect_equal(store, model);
+  }
+  StoreOptions options;
+  options.read_only = true;
+  const Store store = Store::open(db(), options);
+  expect_equal(store, model);
+  EXPECT_EQ(store.stats().replayed_records, 0U);
+}
+
+TEST_F(StoreTest, OpensWithoutItsCheckpoint) {
+  Model model;
+  std::mt19937 random(2);
+  for (int round = 0; round < 4; ++round) {
+    StoreOptions options;
+    options.segment_bytes = 65'536;
+    {
+      Store store = Store::open(db(), options);
+      expect_equal(store, model);
+      change(store, model, random, 3'000);
+      if (round == 2) store.compact();
+    }
+    ASSERT_TRUE(fs::remove(db() / "index.nest"));
+  }
+  const Store store = Store::open(db());
+  expect_equal(store, model);
+  EXPECT_GT(store.stats().replayed_records, 0U);
+}
+
+TEST_F(StoreTest, CompactionLeavesWhatIsLive) {
+  StoreOptions options;
+  options.segment_bytes = 65'536;
+  options.compact_above = 0;
+  Store store = Store::open(db(), options);
+  Model model;
+  for (int i = 0; i < 20'000; ++i) store.put(std::to_string(i), std::string(100, 'x'));
+  for (int i = 0; i < 20'000; ++i) {
+    if (i % 4 == 0) {
+      store.put(std::to_string(i), "new");
+      model[std::to_string(i)] = "new";
+    } else if (i % 4 == 1) {
+      model[std::to_string(i)] = std::string(100, 'x');
+    } else {
+      EXPECT_TRUE(store.erase(std::to_string(i)));
+    }
+  }
+  store.compact();
+  const StoreStats stats = store.stats();
+  expect_equal(store, model);
+  std::uint64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(db())) {
+    if (entry.path().extension() == ".log") bytes += entry.file_size();
+  }
+  EXPECT_LT(static_cast<double>(stats.dead_bytes), 0.1 * static_cast<double>(stats.live_bytes));
+  EXPECT_LT(static_cast<double>(bytes), 1.2 * static_cast<double>(stats.live_bytes) + 131'072);
+}
+
+TEST_F(StoreTest, ReadersFollowTheWriter) {
+  Model model;
+  std::mt19937 random(3);
+  StoreOptions options;
+  options.segment_bytes = 65'536;
+  options.compact_above = 0;  // or there would be news at any time
+  Store store = Store::open(db(), options);
+  StoreOptions reading;
+  reading.read_only = true;
+  Store reader = Store::open(db(), reading);
+  EXPECT_FALSE(reader.refresh());
+  for (int round = 0; round < 20; ++round) {
+    change(store, model, random, 500);
+    if (round % 5 == 4) store.compact();
+    EXPECT_TRUE(reader.refresh());
+    expect_equal(reader, model);
+    EXPECT_FALSE(reader.refresh());
+    if (round % 7 == 0) expect_equal(Store::open(db(), reading), model);
+  }
+  EXPECT_THROW(reader.put("a", "b"), StoreError);
+  EXPECT_THROW((void)Store::open(db(), options), StoreError);
+}
+
+TEST_F(StoreTest, ReadersGetAWholeValueWhileItChanges) {
+  StoreOptions options;
+  options.segment_bytes = 65'536;
+  options.sync = Sync::never;
+  Store store = Store::open(db(), options);
+  for (int i = 0; i < 100; ++i) store.put(std::to_string(i), std::string(50, 'a'));
+  std::atomic<bool> done{false};
+  std::vector<std::thread> readers;
+  for (int r = 0; r < 2; ++r) {
+    readers.emplace_back([&] {
+      std::string value;
+      for (int i = 0; !done.load(); ++i) {
+        ASSERT_TRUE(store.get(std::to_string(i % 100), value));
+        ASSERT_EQ(value, std::string(50, value.at(0)));
+      }
+    });
+  }
+  for (int i = 0; i < 40'000; ++i) {
+    store.put(std::to_string(i % 100), std::string(50, static_cast<char>('a' + i % 26)));
+    if (i % 10'000 == 0) store.compact();
+  }
+  done.store(true);
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(store.stats().records, 100U);
+}
+
+TEST_F(StoreTest, EverySizeOfKeyAndValue) {
+  Model model;
+  StoreOptions options;
+  options.segment_bytes = 65'536;
+  {
+    Store store = Store::open(db(), options);
+    for (const std::size_t key : {0u, 1u, 7u, 8u, 9u, 255u, 4'096u, 65'536u}) {
+      for (const std::size_t value : {0u, 1u, 11u, 4'096u, 65'535u, 65'536u, 300'000u}) {
+        const std::string name = std::string(key, 'k').replace(0, 0, std::string());
+        store.put(name, std::string(value, 'v'));
+        model[name] = std::string(value, 'v');
+        std::string found;
+        ASSERT_TRUE(store.get(name, found));
+        EXPECT_EQ(found, model[name]);
+      }
+    }
+    EXPECT_THROW(store.put(std::string(65'537, 'k'), ""), std::invalid_argument);
+    expect_equal(store, model);
+    store.compact();
+    expect_equal(store, model);
+  }
+  expect_equal(Store::open(db(), options), model);
+}
+
+TEST_F(StoreTest, GrowsItsIndexAndMakesItAnew) {
+  StoreOptions options;
+  options.expected_records = 100;
+  options.sync = Sync::never;
+  Store store = Store::open(db(), options);
+  const auto key = [](int i) { return "key " + std::to_string(i); };
+  for (int i = 0; i < 60'000; ++i) store.put(key(i), std::to_string(i));
+  std::string value;
+  for (int i = 0; i < 60'000; ++i) {
+    ASSERT_TRUE(store.get(key(i), value)) << i;
+    ASSERT_EQ(value, std::to_string(i));
+  }
+  store.compact();
+  for (int i = 0; i < 60'000; ++i) ASSERT_TRUE(store.get(key(i), value)) << i;
+  EXPECT_FALSE(store.contains(key(60'000)));
+  EXPECT_EQ(store.stats().records, 60'000U);
+}
+
+TEST_F(StoreTest, RefusesWhatIsNoStore) {
+  StoreOptions options;
+  options.create = false;
+  EXPECT_THROW((void)Store::open(db(), options), std::system_error);
+  fs::create_directory(db());
+  std::ofstream(db() / "letter.txt") << "Dear";
+  EXPECT_THROW((void)Store::open(db()), StoreError);
+  options.read_only = true;
+  EXPECT_THROW((void)Store::open(db(), options), StoreError);
+  options = {};
+  options.segment_bytes = 1'000;
+  EXPECT_THROW((void)Store::open(folder_ / "other", options), std::invalid_argument);
+}
+
+TEST_F(StoreTest, DamageIsFoundWhereItIs) {
+  {
+    Store store = Store::open(db());
+    for (int i = 0; i < 100; ++i) store.put(std::to_string(i), std::string(100, 'x'));
+  }
+  std::fstream file(db() / "00000001.log", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(64 + 32 + 32 + 20);
+  file.put('?');
+  file.close();
+  const Store store = Store::open(db());
+  std::string value;
+  try {
+    (void)store.get("0", value);
+    FAIL() << "the damage was not seen";
+  } catch (const StoreError& error) {
+    EXPECT_NE(std::string(error.what()).find("00000001.log: damaged at byte 96"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(store.get("1", value));
+}
+
+}  // namespace
+}  // namespace nestline

@@ -1,0 +1,229 @@
+// Many threads on one store with small files and a small index. Each thread has its own keys, so
+// that every answer about a key can be checked against an exact model while everything happens at
+// once: other writers, readers, compaction, checkpoints, files that fill, an index that grows.
+// After each round the store is opened anew and compared as a whole.
+//
+// NESTLINE_STRESS_SECONDS says how long all tests together may take (default: 3).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "nestline/store.h"
+#include "tests/store/store_checks.h"
+#include "tests/store/store_folder.h"
+#include "tests/store/store_model.h"
+
+namespace nestline::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kOwners = 3;
+
+std::chrono::duration<double> time_of_a_test() {
+  const char* const text = std::getenv("NESTLINE_STRESS_SECONDS");
+  return std::chrono::duration<double>((text == nullptr ? 3 : std::stod(text)) / 3);
+}
+
+// A thread's keys, and what they should have.
+class Owner {
+ public:
+  Owner(std::size_t number, std::size_t keys) : random_(number) {
+    for (std::size_t i = 0; i < keys; ++i) {
+      keys_.push_back("owner " + std::to_string(number) + " key " + std::to_string(i));
+    }
+  }
+
+  [[nodiscard]] const Content& content() const { return content_; }
+  [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }
+
+  void operate(Store& store) {
+    const std::string& key = keys_[random_() % keys_.size()];
+    switch (random_() % 16) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4: {
+        std::string value = draw_value();
+        store.put(key, value);
+        content_[key] = std::move(value);
+        break;
+      }
+      case 5:
+      case 6: {
+        std::string value = draw_value();
+        const bool is_new = store.insert(key, value);
+        expect(is_new == !content_.contains(key), [&] { return "insert of " + key; });
+        if (is_new) content_[key] = std::move(value);
+        break;
+      }
+      case 7:
+      case 8:
+      case 9:
+        expect(store.erase(key) == (content_.erase(key) != 0), [&] { return "erase of " + key; });
+        break;
+      case 10:
+        write(store);
+        break;
+      case 11:
+        ask_many(store);
+        break;
+      default:
+        break;
+    }
+    check_key(store, key, content_);
+  }
+
+ private:
+  std::string draw_value() {
+    std::string value = std::to_string(++values_) + ' ';
+    return value.append(random_() % 10 == 0 ? random_() % 3000 : random_() % 100, 'v');
+  }
+
+  void write(Store& store) {
+    Store::Batch batch;
+    Delta delta;
+    for (std::size_t i = 0; i < 5; ++i) {
+      const std::string& key = keys_[random_() % keys_.size()];
+      if (random_() % 3 == 0) {
+        batch.erase(key);
+        delta.emplace_back(key, std::nullopt);
+      } else {
+        std::string value = draw_value();
+        batch.put(key, value);
+        delta.emplace_back(key, std::move(value));
+      }
+    }
+    store.write(batch);
+    apply_delta(content_, delta);
+  }
+
+  void ask_many(const Store& store) {
+    const std::vector<std::string_view> views(keys_.begin(), keys_.end());
+    const std::size_t found =
+        store.get(std::span(views), [&](std::size_t i, std::string_view value) {
+          const auto entry = content_.find(keys_[i]);
+          expect(entry != content_.end() && entry->second == value,
+                 [&] { return "a batch about " + keys_[i]; });
+        });
+    expect(found == content_.size(), [] { return "a batch counts wrong"; });
+  }
+
+  std::mt19937_64 random_;
+  std::vector<std::string> keys_;
+  Content content_;
+  std::uint64_t values_ = 0;
+};
+
+// The first thing that went wrong in any thread.
+class Failure {
+ public:
+  template <typename Work>
+  void guard(Work&& work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      if (!happened_.exchange(true)) what_ = error.what();
+    }
+  }
+  [[nodiscard]] bool happened() const { return happened_.load(); }
+  // When all threads have ended.
+  [[nodiscard]] const std::string& what() const { return what_; }
+
+ private:
+  std::atomic<bool> happened_{false};
+  std::string what_;
+};
+
+void stress(StoreOptions options, std::size_t keys) {
+  StoreFolder folder;
+  options.segment_bytes = 65536;
+  std::vector<Owner> owners;
+  for (std::size_t i = 0; i < kOwners; ++i) owners.emplace_back(i + 1, keys);
+  const auto end = Clock::now() + time_of_a_test();
+  std::uint64_t rounds = 0;
+  do {
+    Store store = Store::open(folder.path(), options);
+    Failure failure;
+    std::atomic<std::size_t> working{kOwners};
+    {
+      std::vector<std::jthread> threads;
+      for (Owner& owner : owners) {
+        threads.emplace_back([&] {
+          failure.guard([&] {
+            for (unsigned i = 0; i < 4000 && !failure.happened(); ++i) owner.operate(store);
+          });
+          --working;
+        });
+      }
+      threads.emplace_back([&] {
+        failure.guard([&] {
+          for (unsigned i = 0; working.load() != 0; ++i) {
+            // Of one instant, so each key once; what the values are, their owners know.
+            if (i % 4 == 0) (void)content_of(store);
+            if (i % 4 == 1) store.compact();
+            if (i % 4 == 2) store.checkpoint();
+            if (i % 4 == 3) store.sync();
+            // The files are read while they are written, and removed.
+            if (i % 8 == 5) {
+              const StoreReport report = verify_store(folder.path());
+              expect(report.ok(), [&] { return "verify: " + report.problems.front(); });
+            }
+          }
+        });
+      });
+    }
+    ASSERT_EQ(failure.what(), "") << "round " << rounds;
+    Content all;
+    std::vector<std::string> all_keys;
+    for (const Owner& owner : owners) {
+      all.insert(owner.content().begin(), owner.content().end());
+      all_keys.insert(all_keys.end(), owner.keys().begin(), owner.keys().end());
+    }
+    ASSERT_NO_THROW(check_store(store, all, all_keys)) << "round " << rounds;
+    { const Store closing = std::move(store); }
+    const StoreReport report = verify_store(folder.path());
+    ASSERT_TRUE(report.ok()) << report.problems.front();
+    ASSERT_EQ(report.records, all.size());
+    ASSERT_NO_THROW(check_store(Store::open(folder.path(), options), all, all_keys));
+    ++rounds;
+  } while (Clock::now() < end);
+}
+
+TEST(StressStore, FewKeysThatChangeOften) {
+  StoreOptions options;
+  options.sync = Sync::never;
+  options.expected_records = 8;
+  stress(options, 20);
+}
+
+TEST(StressStore, ManyKeysAndAGrowingIndex) {
+  StoreOptions options;
+  options.sync = Sync::interval;
+  options.sync_interval = std::chrono::milliseconds(1);
+  options.expected_records = 1;
+  stress(options, 4000);
+}
+
+TEST(StressStore, EachChangeOnDisk) {
+  StoreOptions options;
+  options.sync = Sync::each;
+  options.verify_reads = false;
+  stress(options, 200);
+}
+
+}  // namespace
+}  // namespace nestline::test
