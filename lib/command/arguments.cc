@@ -1,14 +1,16 @@
-// The command line in terms of CLI11, which is used here only; see arguments.h.
+// The command line in terms of CLI11; see arguments.h. store_arguments.h has the commands of
+// nestline store.
 #include "lib/command/arguments.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdint>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <string_view>
 
 #include "lib/command/errors.h"
+#include "lib/command/option_values.h"
+#include "lib/command/store_arguments.h"
 #include "nestline/version.h"
 
 namespace nestline::command {
@@ -16,53 +18,6 @@ namespace {
 
 constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
 constexpr std::uint64_t kMaxThreads = 1024;
-
-template <typename Number>
-std::optional<Number> parse_whole(std::string_view text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-std::uint64_t parse_count(const CLI::Option* option, std::uint64_t least, std::uint64_t most) {
-  const std::string& text = option->results().front();
-  const auto value = parse_whole<std::uint64_t>(text);
-  if (!value || *value < least || *value > most) {
-    throw UsageError(option->get_name() + " takes a whole number from " + std::to_string(least) +
-                     " to " + std::to_string(most) + ", not '" + text + "'");
-  }
-  return *value;
-}
-
-double parse_rate(const CLI::Option* option) {
-  const std::string& text = option->results().front();
-  const auto value = parse_whole<double>(text);
-  if (!value || !(*value > 0) || !(*value < 1)) {
-    throw UsageError(option->get_name() + " takes a number above 0 and below 1, not '" + text +
-                     "'");
-  }
-  return *value;
-}
-
-double parse_load(const CLI::Option* option) {
-  const std::string& text = option->results().front();
-  const auto value = parse_whole<double>(text);
-  if (!value || !(*value >= 0.5) || !(*value <= 0.95)) {
-    throw UsageError(option->get_name() + " takes a number from 0.5 to 0.95, not '" + text + "'");
-  }
-  return *value;
-}
-
-int parse_bits(const CLI::Option* option) {
-  const std::string& text = option->results().front();
-  const auto value = parse_whole<int>(text);
-  if (!value || (*value != 8 && *value != 12 && *value != 16)) {
-    throw UsageError(option->get_name() + " takes 8, 12 or 16, not '" + text + "'");
-  }
-  return *value;
-}
 
 // The options of build whose values are checked after CLI11 has parsed the command line.
 struct BuildOptions {
@@ -167,13 +122,18 @@ class Parser {
                         "Check that a filter file is whole, and that it has the keys of the inputs",
                         "without any, only the file is checked", kVerifyFooter);
     define_merge();
+    store_ = std::make_unique<StoreParser>(app_);
   }
 
   Command parse(int argc, const char* const* argv) {
     try {
       // In reverse order, as CLI11 expects them.
       std::vector<std::string> words;
-      while (argc > 1) words.push_back(protect(argv[--argc]));
+      const bool is_store = argc > 1 && std::string_view(argv[1]) == "store";
+      while (argc > 1) {
+        const char* const word = argv[--argc];
+        words.push_back(is_store ? StoreParser::shield(word) : protect(word));
+      }
       app_.parse(std::move(words));
       return selected();
     } catch (const CLI::CallForHelp&) {
@@ -181,10 +141,10 @@ class Parser {
     } catch (const CLI::CallForVersion&) {
       return ShowText{app_.version() + "\n"};
     } catch (const CLI::RequiredError& error) {
-      const auto unknown = app_.remaining();
-      if (selected_name().empty() && !unknown.empty()) {
-        throw UsageError("there is no command '" + unknown.front() + "'" + hint());
-      }
+      check_remaining();
+      throw UsageError(error.what() + hint());
+    } catch (const CLI::ExtrasError& error) {
+      check_remaining();
       throw UsageError(error.what() + hint());
     } catch (const CLI::ParseError& error) {
       throw UsageError(error.what() + hint());
@@ -194,6 +154,21 @@ class Parser {
   }
 
  private:
+  // Throws when the first word that CLI11 did not understand says more than its message.
+  void check_remaining() const {
+    const auto unknown = app_.remaining(true);
+    if (unknown.empty()) return;
+    const std::string& first = unknown.front();
+    const bool option = first.size() > 1 && first.front() == '-';
+    if (!option && (full_name().empty() || full_name() == "store")) {
+      throw UsageError("there is no command '" + first + "'" + hint());
+    }
+    if (option && selected_name() == "store") {
+      throw UsageError("there is no option '" + first +
+                       "'; -- goes before a KEY or VALUE that begins with -" + hint());
+    }
+  }
+
   void define_build() {
     CLI::App* command = app_.add_subcommand("build", "Build a filter from keys");
     command->add_option("-o", build_.file, "The filter file to write or replace")
@@ -260,19 +235,20 @@ class Parser {
     command->footer(footer);
   }
 
-  static CLI::Option* text_option(CLI::App* command, const char* name, const char* value,
-                                  const char* description) {
-    return command->add_option(name)->type_size(1)->expected(1)->type_name(value)->description(
-        description);
-  }
-
   [[nodiscard]] std::string selected_name() const {
     const auto commands = app_.get_subcommands();
     return commands.empty() ? "" : commands.front()->get_name();
   }
 
+  // All words of the command, as in "store put".
+  [[nodiscard]] std::string full_name() const {
+    const std::string within = selected_name() == "store" ? store_->selected_name() : "";
+    return selected_name() + (within.empty() ? "" : " " + within);
+  }
+
   Command selected() {
     const std::string name = selected_name();
+    if (name == "store") return store_->parse();
     if (name == "query") return query_;
     if (name == "add") return add_;
     if (name == "remove") return remove_;
@@ -288,11 +264,13 @@ class Parser {
   }
 
   [[nodiscard]] std::string hint() const {
-    const std::string name = selected_name();
+    const std::string name = full_name();
     return "; see nestline " + (name.empty() ? "" : name + " ") + "--help";
   }
 
-  CLI::App app_{"Approximate sets of keys in files: no false negatives, few false positives."};
+  CLI::App app_{
+      "Approximate sets of keys in files: no false negatives, few false positives.\n"
+      "And exact keys with values: nestline store."};
   BuildOptions options_{};
   CLI::Option* threads_ = nullptr;
   BuildArguments build_;
@@ -302,6 +280,7 @@ class Parser {
   InfoArguments info_;
   VerifyCommand verify_;
   MergeArguments merge_;
+  std::unique_ptr<StoreParser> store_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "lib/command/commands.h"
+#include "lib/command/store_commands.h"
 
 namespace nestline::command {
 
@@ -23,7 +24,7 @@ struct ShowText {
 };
 
 using Command = std::variant<ShowText, BuildArguments, QueryArguments, AddCommand, RemoveCommand,
-                             InfoArguments, VerifyCommand, MergeArguments>;
+                             InfoArguments, VerifyCommand, MergeArguments, StoreArguments>;
 
 /// Throws UsageError; its text includes the hint to --help.
 Command parse_arguments(int argc, const char* const* argv);

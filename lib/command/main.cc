@@ -14,6 +14,7 @@
 #include "lib/command/commands.h"
 #include "lib/command/errors.h"
 #include "lib/command/output.h"
+#include "lib/command/store_commands.h"
 #include "nestline/io.h"
 
 namespace nestline::command {
@@ -34,6 +35,7 @@ int dispatch(const RemoveCommand& arguments) { return remove(arguments); }
 int dispatch(const InfoArguments& arguments) { return info(arguments); }
 int dispatch(const VerifyCommand& arguments) { return verify(arguments); }
 int dispatch(const MergeArguments& arguments) { return merge(arguments); }
+int dispatch(const StoreArguments& arguments) { return store(arguments); }
 
 std::string file_of(const ShowText& /*shown*/) { return {}; }
 template <typename Arguments>

@@ -74,7 +74,7 @@ void Progress::begin(Unit unit, std::optional<std::uint64_t> total) {
   next_draw_ = drawn_ > 0 ? start_ + kRedraw : start_ + kFirstDraw;
 }
 
-void Progress::update(std::uint64_t done, std::uint64_t lines) {
+void Progress::update(std::uint64_t done, std::optional<std::uint64_t> lines) {
   if (!shown_) return;
   const auto now = Clock::now();
   if (now < next_draw_) return;
@@ -82,9 +82,10 @@ void Progress::update(std::uint64_t done, std::uint64_t lines) {
   draw(std::chrono::duration<double>(now - start_).count(), done, lines);
 }
 
-void Progress::draw(double seconds, std::uint64_t done, std::uint64_t lines) {
+void Progress::draw(double seconds, std::uint64_t done, std::optional<std::uint64_t> lines) {
   const std::string unit = unit_ == Unit::bytes ? "B" : "keys";
-  const std::string rate = short_number(static_cast<double>(lines) / seconds, "lines/s");
+  const std::string rate = lines ? short_number(static_cast<double>(*lines) / seconds, "lines/s")
+                                 : short_number(static_cast<double>(done) / seconds, "B") + "/s";
   std::string text = verb_ + "  ";
   if (total_ == 0 || done == 0) {
     text += short_number(static_cast<double>(done), unit) + ", " + rate;

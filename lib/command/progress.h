@@ -34,15 +34,16 @@ class Progress {
 
   /// Starts a new piece of work of `total` units, or of an unknown number of units.
   void begin(Unit unit, std::optional<std::uint64_t> total);
-  /// Reports that `done` units and `lines` lines are done.
-  void update(std::uint64_t done, std::uint64_t lines);
+  /// Reports that `done` units and `lines` lines are done. Without lines, the bar shows the bytes
+  /// in a second.
+  void update(std::uint64_t done, std::optional<std::uint64_t> lines = std::nullopt);
   /// Erases the bar, before another message or at the end.
   void erase() noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void draw(double seconds, std::uint64_t done, std::uint64_t lines);
+  void draw(double seconds, std::uint64_t done, std::optional<std::uint64_t> lines);
 
   std::string verb_;
   bool shown_;  // standard error is a terminal

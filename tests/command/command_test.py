@@ -2,8 +2,9 @@
 
 They check what a user sees: output, messages, exit status and the files left behind. This file tests
 the command line, the reading of lines, and build. command_use_test.py tests the commands that use a
-filter, command_growth_test.py tests threads, growth and merge; this program runs both too. The C++
-tests test the filter itself.
+filter, command_growth_test.py tests threads, growth and merge, command_store_test.py and
+command_store_files_test.py the commands of nestline store; this program runs them too. The C++ tests
+test the filter and the store themselves.
 """
 
 import os
@@ -15,9 +16,13 @@ import unittest
 
 from command_growth_test import Growth, Merge, Threads
 from command_harness import NESTLINE, PATIENCE, CommandTest, lines
+from command_store_files_test import StoreFiles
+from command_store_test import (StoreCare, StoreCommandLine, StoreRecords, StoreTerminal,
+                                StoreText)
 from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
 
-__all__ = ["Damage", "Edit", "Growth", "Info", "Merge", "Query", "Terminal", "Threads", "Verify"]
+__all__ = ["Damage", "Edit", "Growth", "Info", "Merge", "Query", "StoreCare", "StoreCommandLine",
+           "StoreFiles", "StoreRecords", "StoreTerminal", "StoreText", "Terminal", "Threads", "Verify"]
 
 
 class CommandLine(CommandTest):

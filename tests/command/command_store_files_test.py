@@ -1,0 +1,120 @@
+"""End-to-end tests of nestline store import and export: files byte for byte.
+
+Run by command_test.py.
+"""
+
+import os
+import random
+import stat
+import sys
+
+from command_store_test import StoreTest
+
+
+class StoreFiles(StoreTest):
+    def round_trip(self, content, *options, name="file"):
+        self.write(name, content)
+        self.expect_store(["import", "db", name, *options])
+        self.expect_store(["export", "db", name], out=content)
+        self.expect_store(["export", "db", name, "-o", "out"])
+        self.assertEqual(self.read("out"), content)
+
+    def test_sizes(self):
+        random.seed(3)
+        noise = random.randbytes(10000)
+        for size in (0, 1, 11, 12, 13, 24, 4095, 4096, 4097, 8192, 10000):
+            for content in (noise[:size], b"\0" * size, b"\n" * size, (b"line\n" * size)[:size]):
+                for options in ([], ["--lines"], ["--piece", "12"], ["--piece", "1000000"]):
+                    with self.subTest(size=size, begins=content[:5], options=options):
+                        self.round_trip(content, *options)
+        self.round_trip(noise[:300], "--piece", "1")
+
+    def test_real_files(self):
+        for name in ("/etc/passwd", sys.executable, __file__):
+            with open(name, "rb") as file:
+                content = file.read()
+            for options in ([], ["--lines"], ["--piece", "100000"]):
+                self.expect_store(["import", "db", name, *options])
+                self.expect_store(["export", "db", name], out=content)
+        self.expect_store(["verify", "db"])
+
+    def test_equal_pieces_are_stored_once(self):
+        self.round_trip(b"0123456789ab" * 10000, "--piece", "12")
+        self.assertEqual(self.stats()["records"], 1)
+        self.expect_store(["list", "db"], out=b"file\t120000\t10000\n")
+        self.round_trip(b"0123456789ab" * 3 + b"end", "--piece", "12", name="other")
+        self.assertEqual(self.stats()["records"], 2)
+        self.expect_store(["list", "db"], out=b"file\t120000\t10000\nother\t39\t4\n")
+        # A piece is as long as it is told, whatever the lines.
+        self.round_trip(b"x" * 10000 + b"\ny\n", "--lines", name="long")
+        self.assertIn(b"long\t10003\t4\n", self.store("list", "db")[1])
+
+    def test_names(self):
+        self.write("a", b"one")
+        self.expect_store(["import", "db", "a", "--as", "tab\there"])
+        self.expect_store(["import", "db", "./a"])
+        self.expect_store(["import", "db", "-", "--as", "-"], stdin=b"two")
+        self.expect_store(["list", "db"], out=b"-\t3\t1\n./a\t3\t1\ntab\\there\t3\t1\n")
+        self.expect_store(["export", "db", "tab\there"], out=b"one")
+        self.expect_store(["export", "db", "--", "-"], out=b"two")
+        # Names and keys do not meet.
+        self.expect_store(["put", "db", "./a", "value"])
+        self.expect_store(["export", "db", "./a"], out=b"one")
+        self.expect_store(["get", "db", "./a"], out=b"value")
+        self.expect_store(["del", "--file", "db", "./a", "none"], 1,
+                          err=b"nestline: db: 1 of 2 files were not in the store\n")
+        self.expect_store(["del", "--file", "db", "tab\there"])
+        self.expect_store(["list", "db"], out=b"-\t3\t1\n")
+        self.expect_store(["get", "db", "./a"], out=b"value")
+
+    def test_replaced(self):
+        self.round_trip(b"old content")
+        self.round_trip(b"new")
+        self.expect_store(["list", "db"], out=b"file\t3\t1\n")
+        # A source that fails leaves the old content.
+        os.mkdir(self.path("folder"))
+        self.expect_store_error(["import", "db", "folder", "--as", "file"],
+                                b"nestline: folder: Is a directory")
+        self.expect_store_error(["import", "db", "none", "--as", "file"],
+                                b"nestline: none: No such file")
+        self.expect_store(["export", "db", "file"], out=b"new")
+
+    def test_export(self):
+        self.round_trip(b"content")
+        self.expect_store(["export", "db", "none", "-o", "out"], 1,
+                          err=b"nestline: db: there is no file 'none'; nestline store list shows the "
+                          b"files that are there\n")
+        self.assertEqual(self.read("out"), b"content")
+        self.expect_store(["export", "db", "none", "-o", "made"], 1,
+                          err=self.store("export", "db", "none")[2])
+        self.assertFalse(os.path.exists(self.path("made")))
+        os.chmod(self.path("out"), 0o600)
+        os.symlink("out", self.path("link"))
+        self.round_trip(b"another")
+        self.expect_store(["export", "db", "file", "-o", "link"])
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("out")).st_mode), 0o600)
+        self.expect_store(["export", "db", "file", "-o", "/dev/null"])
+        self.expect_store(["export", "db", "file", "-o", "/dev/stdout"], out=b"another")
+        self.expect_store_error(["export", "db", "file", "-o", "/dev/full"], b"/dev/full: No space left")
+        self.expect_store_error(["export", "db", "file", "-o", "no/out"], b"no/out: No such file")
+        self.expect_store_error(["export", "db", "file", "-o", "db"], b"db: Is a directory")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".tmp")], [])
+
+    def test_missing_and_changed_pieces(self):
+        self.round_trip(b"first pieceother piece", "--piece", "11")
+        keys = self.store("list", "--keys", "db")[1].splitlines()
+        self.assertEqual(len(keys), 2)
+        self.write("dump", self.store("dump", "--cdb", "db")[1])
+        for content, what in ((b"+32,11:%s->FIRST PIECE\n\n", b"has another content"),
+                              (b"+32,5:%s->short\n\n", b"has another content")):
+            digest = self.read("dump")[7:39]
+            self.expect_store(["load", "--cdb", "db"], stdin=content % digest)
+            self.expect_store_error(["export", "db", "file", "-o", "out"],
+                                    b"the file 'file': piece 1 of 2, whose SHA-256 digest is "
+                                    + digest.hex().encode() + b", " + what + b"; store the file again")
+            self.assertEqual(self.read("out"), b"first pieceother piece")
+        self.expect_store(["del", "-e", "db", "--", keys[0]])
+        self.expect_store_error(["export", "db", "file"], b"piece 1 of 2", b"is missing")
+        # To store the file again mends it.
+        self.round_trip(b"first pieceother piece", "--piece", "11")

@@ -1,0 +1,574 @@
+"""End-to-end tests of nestline store: records, text, single keys and the care of a store.
+
+command_store_files_test.py tests import and export. Both are run by command_test.py.
+"""
+
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import time
+
+from command_harness import NESTLINE, PATIENCE, CommandTest
+from command_use_test import Terminal
+
+
+def escaped(data):
+    return data.replace(b"\\", b"\\\\").replace(b"\t", b"\\t").replace(b"\n", b"\\n")
+
+
+def text_of(records):
+    """What load reads and dump prints."""
+    return b"".join(escaped(key) + b"\t" + escaped(value) + b"\n" for key, value in records)
+
+
+def cdb_of(records):
+    return b"".join(b"+%d,%d:%s->%s\n" % (len(key), len(value), key, value)
+                    for key, value in records) + b"\n"
+
+
+# Bytes that text could mangle.
+ODD = [
+    (b"plain", b"value"),
+    (b"", b"no key"),
+    (b"no value", b""),
+    (b"tab\there", b"\t"),
+    (b"line\nfeed", b"a\nb\n"),
+    (b"back\\slash", b"\\n is not a line feed\\"),
+    (b"zero\0byte", b"\0\0"),
+    (b"return\r", b"ends in one\r"),
+    (b"\r\n", b"\r\n\r\n"),
+    (b"\xff\xfe not text", b"\x80"),
+    (b"+1,1:a->b", b"->\n+"),
+    (b"k" * 65536, b"v" * 3000000),
+]
+
+
+class StoreTest(CommandTest):
+    def store(self, *arguments, **options):
+        return self.run_command("store", *arguments, **options)
+
+    def expect_store(self, arguments, *more, **options):
+        self.expect(["store", *arguments], *more, **options)
+
+    def expect_store_error(self, arguments, *parts, **options):
+        self.expect_error(["store", *arguments], *parts, **options)
+
+    def load(self, records, *options, name="db"):
+        self.expect_store(["load", name, *options], stdin=text_of(records))
+
+    def dump(self, *options, name="db"):
+        status, out, err = self.store("dump", name, *options)
+        self.assertEqual((status, err), (0, b""))
+        return out
+
+    def stats(self, name="db"):
+        status, out, err = self.store("stats", "--json", name)
+        self.assertEqual((status, err), (0, b""))
+        return json.loads(out)
+
+    def hold(self, name="db"):
+        """A command that has the store open for writing until its input is closed."""
+        process = subprocess.Popen([NESTLINE, "store", "load", name], cwd=self.folder,
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait, PATIENCE)
+        self.addCleanup(process.stdin.close)
+        return process
+
+
+class StoreCommandLine(StoreTest):
+    COMMANDS = ("put", "get", "del", "has", "load", "dump", "list", "stats", "import", "export",
+                "mget", "compact", "verify", "repair")
+
+    def test_help(self):
+        status, out, err = self.store("--help")
+        self.assertEqual((status, err), (0, b""))
+        for command in self.COMMANDS:
+            self.assertIn(f"\n  {command} ".encode(), out)
+            status, told, err = self.store(command, "--help")
+            self.assertEqual((status, err), (0, b""))
+            self.assertIn(f"nestline store {command}".encode(), told)
+            self.assertIn(b"Exit status: 0 ", told)
+            self.assertIn(b"DB REQUIRED", told)
+
+    def test_usage_errors(self):
+        whole = b" takes a whole number from "
+        for arguments, part in [
+            ([], b"see nestline store --help"),
+            (["frobnicate"], b"there is no command 'frobnicate'; see nestline store --help"),
+            (["get"], b"DB is required; see nestline store get --help"),
+            (["get", "db"], b"KEY is required; see nestline store get --help"),
+            (["get", "db", "a", "b"], b"b; see nestline store get --help"),
+            (["get", "db", "-k"], b"no option '-k'; -- goes before a KEY or VALUE"),
+            (["put", "db", "k", "-v"], b"no option '-v'; -- goes before a KEY or VALUE"),
+            (["put", "db", "k", "v", "--sync", "often"], b"--sync takes never, interval or each, not"),
+            (["put", "db", "-e", "a\\x", "v"], b"after a backslash comes t, n, r, 0 or another"),
+            (["del", "db"], b"KEY is required"),
+            (["load", "db", "--expected-records", "-1"], b"--expected-records" + whole),
+            (["import", "db", "f", "--piece", "0"], b"--piece" + whole + b"1 to 4294967295, not '0'"),
+            (["import", "db", "f", "--piece", "4294967296"], b"--piece" + whole),
+            (["import", "db", "f", "--piece", "1", "--lines"], b"--piece excludes --lines"),
+            (["import", "db", "-"], b"standard input has no name: give one with --as"),
+            (["export", "db"], b"NAME is required"),
+            (["dump", "db", "extra"], b"extra"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.expect_store_error(arguments, part)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_no_store(self):
+        self.write("file", b"")
+        for command, *arguments in [["get", "k"], ["has", "k"], ["del", "k"], ["dump"], ["list"],
+                                    ["mget"], ["stats"], ["export", "n"], ["compact"], ["verify"],
+                                    ["repair"]]:
+            with self.subTest(command=command):
+                self.expect_store_error([command, "none", *arguments], b"nestline: none: No such file",
+                                        b"nestline store put, load or import makes a store")
+                self.expect_store_error([command, "file", *arguments], b"nestline: file: ")
+        self.expect_store_error(["put", "no/db", "k", "v"], b"no/db: No such file")
+        self.assertEqual(os.listdir(self.folder), ["file"])
+
+
+class StoreRecords(StoreTest):
+    def test_one_record(self):
+        self.expect_store(["put", "db", "k", "v"])
+        self.expect_store(["get", "db", "k"], out=b"v")
+        self.expect_store(["has", "db", "k"])
+        self.expect_store(["put", "db", "k", "another"])
+        self.expect_store(["get", "db", "k"], out=b"another")
+        self.expect_store(["put", "--new", "db", "k", "v"], 1)
+        self.expect_store(["get", "db", "k"], out=b"another")
+        self.expect_store(["put", "--new", "db", "l", ""])
+        self.expect_store(["get", "db", "l"])
+        self.expect_store(["get", "db", "none"], 1)
+        self.expect_store(["has", "db", "none"], 1)
+        self.expect_store(["del", "db", "k"])
+        self.expect_store(["get", "db", "k"], 1)
+        self.expect_store(["del", "db", "k", "l", "m"], 1,
+                          err=b"nestline: db: 2 of 3 keys were not in the store\n")
+        self.assertEqual(self.dump(), b"")
+        self.assertEqual(self.stats()["records"], 0)
+
+    def test_values_of_standard_input(self):
+        value = bytes(range(256)) * 5000
+        self.expect_store(["put", "db", "k"], stdin=value)
+        self.expect_store(["get", "db", "k"], out=value)
+        self.expect_store(["put", "db", "k", "-"], stdin=b"short\n")
+        self.expect_store(["get", "db", "k"], out=b"short\n")
+        self.expect_store(["put", "db", "k"])
+        self.expect_store(["get", "db", "k"])
+
+    def test_odd_words_are_keys_and_values(self):
+        words = ["[a,b]", "++", "get", "put", "a b", "{}", "", "\xe4", "#", "'", '"q"', "=", "%%",
+                 "\x01", "\x01++", "a=b", "/x"]
+        for word in words:
+            self.expect_store(["put", "db", word, word[::-1]])
+            self.expect_store(["get", "db", word], out=word[::-1].encode())
+        self.expect_store(["put", "db", "--", "-k", "--v"])
+        self.expect_store(["get", "db", "--", "-k"], out=b"--v")
+        self.expect_store(["get", "--", "db", "-k"], out=b"--v")
+        self.expect_store(["del", "db", *words])
+        self.assertEqual(self.dump(), b"-k\t--v\n")
+        # Bytes that are not UTF-8.
+        self.expect_store(["put", "db", b"\xff\xfe", b"\x80"])
+        self.expect_store(["get", "db", b"\xff\xfe"], out=b"\x80")
+
+    def test_escapes(self):
+        self.expect_store(["put", "-e", "db", "a\\0b\\t", "\\n\\r\\\\"])
+        self.expect_store(["get", "-e", "db", "a\\0b\\t"], out=b"\n\r\\")
+        self.expect_store(["has", "--escaped", "db", "a\\0b\\t"])
+        self.expect_store(["get", "db", "a\\0b\\t"], 1)
+        self.expect_store(["del", "-e", "db", "a\\0b\\t"])
+        self.assertEqual(self.dump(), b"")
+
+    def test_sync(self):
+        for when in ("never", "interval", "each"):
+            self.expect_store(["put", "db", "--sync", when, when, "v"])
+            self.load([(b"%s %d" % (when.encode(), i), b"w") for i in range(3000)], "--sync", when)
+            self.expect_store(["del", "db", "--sync", when, when])
+        self.assertEqual(self.stats()["records"], 9000)
+
+    def test_too_long(self):
+        self.expect_store_error(["put", "db", "k" * 65537, "v"], b"nestline: db: a key has more than ")
+        key = b"k" * 65537
+        self.expect_store_error(["load", "db"], b"standard input: line 2: the key has 65537 bytes; the "
+                                b"most are 65536; records loaded before: 1\n",
+                                stdin=b"a\tb\n" + key + b"\tv\n")
+        self.expect_store_error(["load", "db", "--cdb"], b"record 1: the key has 65537 bytes",
+                                stdin=cdb_of([(key, b"v")]))
+        self.assertEqual(self.dump(), b"a\tb\n")
+
+
+class StoreText(StoreTest):
+    def test_load_and_dump_are_inverse(self):
+        text = text_of(ODD)
+        self.write("text", text)
+        self.expect_store(["load", "db", "text"])
+        self.assertEqual(self.dump(), text)
+        self.assertEqual(self.dump("--cdb"), cdb_of(ODD))
+        self.expect_store(["load", "--cdb", "db2"], stdin=cdb_of(ODD))
+        self.assertEqual(self.dump(name="db2"), text)
+        for key, value in ODD:
+            if b"\0" not in key:
+                self.expect_store(["get", "db", "--", key[:60000]] if len(key) > 60000 else
+                                  ["get", "db", "--", key], 1 if len(key) > 60000 else 0,
+                                  b"" if len(key) > 60000 else value)
+        # Hand-written escapes, no line end at the end, several tabs.
+        self.expect_store(["load", "db3", "-"], stdin=b"a\\rb\\0\tc\td\\r\ne\tf")
+        self.assertEqual(self.dump(name="db3"), b"a\rb\0\tc\\td\r\ne\tf\n")
+
+    def test_random_records(self):
+        random.seed(7)
+        pieces = [b"\t", b"\n", b"\\", b"\0", b"\r", b"t", b"n", b":", b",", b"->", b"+", b"\xff"]
+        records = {}
+        for _ in range(3000):
+            key = b"".join(random.choices(pieces, k=random.randrange(12)))
+            records.pop(key, None)  # dump prints in the order of the last changes
+            records[key] = b"".join(random.choices(pieces, k=random.randrange(40)))
+        text = text_of(records.items())
+        self.load(records.items())
+        self.assertEqual(self.dump(), text)
+        self.assertEqual(self.dump("--cdb"), cdb_of(records.items()))
+
+    def test_later_records_replace(self):
+        self.write("one", b"a\t1\nb\t1\n")
+        self.write("two", b"a\t2")
+        self.expect_store(["load", "db", "one", "-", "two"], stdin=b"b\t3\n")
+        self.assertEqual(self.dump(), b"b\t3\na\t2\n")
+        self.assertEqual(self.stats()["records"], 2)
+
+    def test_wrong_lines(self):
+        for text, part in [
+            (b"a\tb\nno tab\n", b"line 2: there is no tab between key and value; records loaded"),
+            (b"a\tb\n\n", b"line 2: there is no tab"),
+            (b"a\tb\nc\\x\td\n", b"line 2: after a backslash comes t, n, r, 0 or another backslash"),
+            (b"a\tb\nc\td\\", b"line 2: after a backslash comes"),
+        ]:
+            with self.subTest(text=text):
+                for options in ([], ["--sync", "each"]):
+                    self.expect_store_error(["load", "db", *options], b"nestline: standard input: ",
+                                            part, b"records loaded before: 1\n", stdin=text)
+                    self.assertEqual(self.dump(), b"a\tb\n")
+        self.write("good", b"c\td\n")
+        self.expect_store_error(["load", "db", "good", "none"], b"nestline: none: No such file")
+        self.assertEqual(self.dump(), b"a\tb\nc\td\n")
+
+    def test_wrong_cdb(self):
+        good = b"+1,1:a->b\n"
+        for text, part in [
+            (b"", b"record 1 ends without the empty line"),
+            (good, b"record 2 ends without the empty line"),
+            (good + b"x", b"record 2 must begin with +"),
+            (b"+1:a->b\n\n", b"record 1 needs a length before ,"),
+            (b"+,1:a->b\n\n", b"needs a length before ,"),
+            (b"+1,x:a->b\n\n", b"needs a length before :"),
+            (b"+99999999999999999999,1:a->b\n\n", b"more than 4294967295 bytes"),
+            (b"+1,4294967296:a->b\n\n", b"more than 4294967295 bytes"),
+            (b"+1,4294967295:a->b\n\n", b"record 1 is shorter than its lengths say"),
+            (b"+2,1:a->b\n\n", b"must have -> between key and data"),
+            (b"+1,2:a->b\nx\n", b"must end with a line feed"),
+            (b"+1,1:a->bb\n\n", b"must end with a line feed"),
+        ]:
+            with self.subTest(text=text):
+                self.expect_store_error(["load", "--cdb", "db"], b"nestline: standard input: at byte ",
+                                        part, stdin=text)
+
+    def test_cdb_of_others(self):
+        cdb = shutil.which("cdb")
+        if cdb is None:
+            self.skipTest("Debian's package tinycdb is not installed")
+        records = [record for record in ODD if record[0]]
+        self.load(records)
+        self.write("dump", self.dump("--cdb"))
+        subprocess.run([cdb, "-c", "made", "dump"], cwd=self.folder, check=True)
+        theirs = subprocess.run([cdb, "-d", "made"], cwd=self.folder, check=True,
+                                capture_output=True).stdout
+        self.assertEqual(theirs, cdb_of(records))
+        self.expect_store(["load", "--cdb", "db2"], stdin=theirs)
+        self.assertEqual(self.dump(name="db2"), text_of(records))
+
+    def test_list_keys(self):
+        self.load(ODD)
+        self.expect_store(["list", "--keys", "db"],
+                          out=b"".join(escaped(key) + b"\n" for key, _ in ODD))
+        self.expect_store(["list", "db"])
+
+    def test_mget(self):
+        records = [(b"key %d" % i, b"value\t%d" % i) for i in range(5000)]
+        self.load(records)
+        self.write("keys", b"".join(b"key %d\nnot %d\n" % (i, i) for i in range(5000)))
+        self.expect_store(["mget", "db", "keys"], out=text_of(records))
+        self.expect_store(["mget", "db"], stdin=b"key 7", out=b"key 7\tvalue\\t7\n")
+        self.expect_store(["mget", "db"], 1, stdin=b"key\nnone\n")
+        self.expect_store(["mget", "db"], 1)
+        self.load(ODD, name="odd")
+        keys = b"".join(escaped(key) + b"\n" for key, _ in ODD)
+        self.expect_store(["mget", "odd"], stdin=keys, out=text_of(ODD))
+        self.expect_store_error(["mget", "db"], b"line 2: after a backslash comes",
+                                stdin=b"none\na\\\n")
+        self.expect_store_error(["mget", "db", "none"], b"nestline: none: No such file")
+
+    def test_mget_of_large_values(self):
+        # More than is kept at once.
+        records = [(b"%d" % i, bytes([65 + i]) * 9000000) for i in range(10)]
+        self.load(records)
+        self.expect_store(["mget", "db"], stdin=b"".join(b"%d\n" % i for i in range(10)),
+                          out=text_of(records))
+
+    def test_mget_answers_at_once_and_tells_what_it_cost(self):
+        self.load([(b"k", b"v")])
+        with subprocess.Popen([NESTLINE, "store", "mget", "--stats", "db"], cwd=self.folder,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            for _ in range(3):
+                process.stdin.write(b"none\nk\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), b"k\tv\n")
+            process.stdin.close()
+            self.assertEqual(process.wait(PATIENCE), 0)
+            self.assertRegex(process.stderr.read(),
+                             rb"\Anestline: db: 6 keys asked for, 3 there, 3 records of the log "
+                             rb"read, 0 of them another key's\n\Z")
+
+
+class StoreCare(StoreTest):
+    def test_stats(self):
+        self.load([(b"%d" % i, b"v" * 100) for i in range(1000)], "--expected-records", "200000")
+        told = self.stats()
+        self.assertEqual(told["records"], 1000)
+        self.assertGreaterEqual(told["index_slots"], 200000)
+        self.assertGreater(told["live_bytes"], 100 * 1000)
+        self.assertAlmostEqual(told["index_bytes_per_record"], told["index_bytes"] / 1000)
+        self.assertIn(told["back_end"], ("io_uring", "preadv"))
+        status, out, err = self.store("stats", "db")
+        self.assertEqual((status, err), (0, b""))
+        self.assertRegex(out, rb"(?m)^records +1000$")
+        self.assertRegex(out, rb"(?m)^index bytes per record +[\d.]+$")
+        self.expect_store(["put", "empty", "k", "v"])
+        self.expect_store(["del", "empty", "k"])
+        self.assertIsNone(self.stats("empty")["index_bytes_per_record"])
+
+    def test_compact(self):
+        records = [(b"%d" % i, b"v" * 1000) for i in range(2000)]
+        self.load(records)
+        self.load(records)
+        self.expect_store(["del", "db", *(str(i) for i in range(1000))])
+        before = self.stats()
+        self.assertGreater(before["dead_bytes"], 2 * 1000 * 1000)
+        self.expect_store(["compact", "db"])
+        after = self.stats()
+        self.assertEqual(after["records"], 1000)
+        self.assertLess(after["live_bytes"] + after["dead_bytes"], 1.2 * before["live_bytes"])
+        self.assertEqual(sorted(self.dump().splitlines()),
+                         sorted(text_of(records[1000:]).splitlines()))
+        self.expect_store(["verify", "db"])
+
+    def logs(self):
+        return sorted(name for name in os.listdir(self.path("db")) if name.endswith(".log"))
+
+    def test_damage(self):
+        records = [(b"%d" % i, b"v" * 100) for i in range(1000)]
+        self.load(records)
+        # More than share one sync: what comes later proves that the first records were on disk.
+        self.load([(b"later %d" % i, b"w") for i in range(1500)], "--sync", "each")
+        self.expect_store(["verify", "db"])
+        name = "db/" + self.logs()[0]
+        good = self.read(name)
+        self.write(name, good[:5000] + bytes([good[5000] ^ 1]) + good[5001:])
+        status, out, err = self.store("verify", "db")
+        self.assertEqual((status, out), (2, b""))
+        self.assertRegex(err, rb"\Anestline: [^\n]*%s[^\n]*\n" % name.encode())
+        self.assertTrue(err.endswith(b"nestline: db: is damaged; nestline store repair keeps every "
+                                     b"record that is whole\n"), err)
+        self.expect_store(["get", "db", "999"], out=b"v" * 100)
+        for command in ("dump", "mget"):
+            status, _, err = self.store(command, "db", stdin=b"".join(b"%d\n" % i for i in range(99)))
+            self.assertEqual(status, 2)
+            self.assertIn(name.encode(), err)
+        os.remove(self.path("db/index.nest"))
+        for command in (["put", "db", "k", "v"], ["compact", "db"]):
+            self.expect_store_error(command, name.encode(), b"repair")
+        status, out, err = self.store("repair", "db")
+        self.assertEqual((status, out), (0, b""))
+        self.assertIn(b"nestline: db: 2499 records are kept, ", err)
+        self.expect_store(["verify", "db"])
+        kept = self.dump().splitlines()
+        self.assertEqual(len(kept), 2499)
+        self.assertEqual(len(set(kept) & set(text_of(records).splitlines())), 999)
+        self.expect_store(["repair", "db"])
+
+    def test_lost_log(self):
+        self.load([(b"k", b"v")])
+        for name in self.logs():
+            os.remove(self.path("db/" + name))
+        self.assertEqual(self.store("verify", "db")[0], 2)
+        self.expect_store_error(["put", "db", "k", "v"], b"nestline: db/")
+        self.assertEqual(self.store("repair", "db")[0], 0)
+        self.expect_store(["verify", "db"])
+        self.expect_store(["put", "db", "k", "v"])
+        self.expect_store(["get", "db", "k"], out=b"v")
+
+    def test_torn_end(self):
+        self.load([(b"%d" % i, b"v" * 100) for i in range(100)], "--sync", "never")
+        os.remove(self.path("db/index.nest"))
+        name = "db/" + self.logs()[-1]
+        self.write(name, self.read(name)[:-50])
+        status, out, err = self.store("verify", "db")
+        self.assertEqual((status, out), (0, b""), err)
+        self.assertRegex(err, rb"\Anestline: db: the log ends with \d+ torn bytes, as a crash leaves "
+                         rb"them; the next command that writes cuts them off\n\Z")
+        self.expect_store(["put", "db", "k", "v"])
+        self.expect_store(["verify", "db"])
+        self.assertEqual(len(self.dump().splitlines()), 100)
+
+    def test_readers_beside_a_writer(self):
+        self.load([(b"old", b"1")])
+        writer = self.hold()
+        writer.stdin.write(b"new\t2\n")
+        writer.stdin.flush()
+        # Sooner or later the record is in the log; reading commands never wait for the writer.
+        for _ in range(10000):
+            status, out, err = self.store("get", "db", "new")
+            self.assertEqual(err, b"")
+            if status == 0:
+                break
+        self.assertEqual((status, out), (0, b"2"))
+        self.assertEqual(self.dump(), b"old\t1\nnew\t2\n")
+        self.expect_store(["has", "db", "old"])
+        self.expect_store(["mget", "db"], stdin=b"new\n", out=b"new\t2\n")
+        self.expect_store(["verify", "db"])
+        self.assertEqual(self.stats()["records"], 2)
+        # Writing commands do not wait either: they say who is there.
+        process = str(writer.pid).encode()
+        for arguments in (["put", "db", "k", "v"], ["del", "db", "old"], ["compact", "db"],
+                          ["load", "db"], ["repair", "db"]):
+            self.expect_store_error(arguments, b"db", b"process " + process)
+        writer.stdin.close()
+        self.assertEqual(writer.wait(PATIENCE), 0)
+        self.expect_store(["put", "db", "k", "v"])
+
+    def test_killed_writer(self):
+        writer = self.hold()
+        text = text_of((b"%d" % i, b"v" * 50) for i in range(20000))
+        writer.stdin.write(text)
+        writer.stdin.flush()
+        for _ in range(10000):
+            if self.store("has", "db", "15000")[0] == 0:
+                break
+        writer.kill()
+        writer.wait(PATIENCE)
+        got = self.dump()
+        self.assertTrue(text.startswith(got) and len(got) > len(text) // 2)
+        self.expect_store(["verify", "db"])
+        self.expect_store(["put", "db", "k", "v"])
+        self.assertEqual(self.dump(), got + b"k\tv\n")
+
+    def test_full_disk(self):
+        self.load([(b"k", b"v" * 100)])
+        with open("/dev/full", "wb") as full:
+            for arguments in (["get", "db", "k"], ["dump", "db"], ["stats", "db"],
+                              ["list", "--keys", "db"]):
+                status, _, err = self.store(*arguments, stdout=full)
+                self.assertEqual((status, err),
+                                 (2, b"nestline: standard output: No space left on device\n"))
+        # A limit on the size of files: the system refuses to write more.
+        text = text_of((b"%d" % i, b"v" * 1000) for i in range(4000))
+        self.expect_store_error(
+            ["load", "small"], b"nestline: small/", b"; records loaded before: ", stdin=text,
+            restore_signals=False,  # the signal for this limit stays ignored
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20)))
+        self.expect_store(["verify", "small"])
+        got = self.dump(name="small")
+        self.assertTrue(text.startswith(got))
+        self.expect_store(["load", "small"], stdin=text)
+        self.assertEqual(self.stats("small")["records"], 4000)
+
+    def test_forbidden(self):
+        # Root may do everything, so it becomes another user, if that user may run the program.
+        options = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        try:
+            runs = self.run_command("--version", **options)[0] == 0
+        except PermissionError:
+            runs = False
+        if not runs:
+            self.skipTest("the program lies where only root may run it")
+        self.load([(b"k", b"v")])
+        os.chmod(self.folder, 0o755)
+        self.expect_store(["get", "db", "k"], out=b"v", **options)
+        for name in os.listdir(self.path("db")):
+            os.chmod(self.path("db/" + name), 0o600)
+        self.expect_store_error(["get", "db", "k"], b"nestline: db/", b": Permission denied\n", **options)
+        self.expect_store_error(["put", "db", "k", "w"], b"nestline: db/", b": Permission denied\n",
+                                **options)
+        self.expect_store_error(["put", "new", "k", "w"], b"nestline: new: Permission denied\n",
+                                **options)
+        os.chmod(self.path("db"), 0)
+        self.addCleanup(os.chmod, self.path("db"), 0o755)
+        self.expect_store_error(["get", "db", "k"], b"nestline: db: Permission denied\n", **options)
+        self.expect_store_error(["put", "db", "k", "w"], b"nestline: db", b": Permission denied\n",
+                                **options)
+
+    def test_folder_of_others(self):
+        os.mkdir(self.path("other"))
+        self.write("other/file", b"precious")
+        for command in (["put", "other", "k", "v"], ["load", "other"], ["get", "other", "k"],
+                        ["compact", "other"], ["verify", "other"], ["repair", "other"]):
+            self.expect_store_error(command, b"nestline: other", b"there is no store in this folder")
+        self.assertEqual(os.listdir(self.path("other")), ["file"])
+
+    def test_closed_pipe(self):
+        self.load([(b"%d" % i, b"v" * 1000) for i in range(3000)])
+        for arguments in (["dump", "db"], ["list", "--keys", "db"]):
+            with subprocess.Popen([NESTLINE, "store", *arguments], cwd=self.folder,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                process.stdout.read(10)
+                process.stdout.close()
+                self.assertIn(process.wait(PATIENCE), (0, -13))
+                self.assertEqual(process.stderr.read(), b"")
+
+
+class StoreTerminal(StoreTest):
+    run_on_terminal = Terminal.run_on_terminal
+    is_written_to = Terminal.is_written_to
+    screens = Terminal.screens
+
+    def feed(self, line):
+        """Gives the command lines until it has drawn its bar."""
+        def work(process):
+            for i in range(1000):
+                if self.is_written_to():
+                    break
+                process.stdin.write(line(i))
+                process.stdin.flush()
+                time.sleep(0.05)
+        return work
+
+    def test_load(self):
+        status, seen = self.run_on_terminal(["store", "load", "db"],
+                                            self.feed(lambda i: b"%d\tvalue\n" % i), 200)
+        self.assertEqual(status, 0)
+        states = self.screens(seen, 200)
+        self.assertRegex(states[0], r"^load +[\d.]+ k?B, [\d.]+ k? ?lines/s$")
+        self.assertRegex(states[-1], r"^nestline: db: \d+ records loaded$")
+
+    def test_import(self):
+        status, seen = self.run_on_terminal(["store", "import", "db", "-", "--as", "f"],
+                                            self.feed(lambda i: b"%d\n" % i * 2000), 200)
+        self.assertEqual(status, 0)
+        states = self.screens(seen, 200)
+        self.assertRegex(states[0], r"^import +[\d.]+ k?B, [\d.]+ k?B/s$")
+        self.assertRegex(states[-1], r"^nestline: f: [\d.]+ k?B, \d+ new pieces$")
+
+    def test_short_work(self):
+        self.load([(b"k", b"v"), (b"l", b"w\n")])
+        for key, shown in (("k", b"v\r\n"), ("l", b"w\r\n")):
+            self.assertEqual(self.run_on_terminal(["store", "get", "db", key], lambda process: None,
+                                                  output_too=True), (0, shown))
+        self.assertEqual(self.run_on_terminal(["store", "dump", "db"], lambda process: None,
+                                              output_too=True), (0, b"k\tv\r\nl\tw\\n\r\n"))
+        status, seen = self.run_on_terminal(["store", "compact", "db"], lambda process: None)
+        self.assertEqual(status, 0)
+        self.assertRegex(seen, rb"\Anestline: db: \d+ B of log before, \d+ B after\r\n\Z")
