@@ -1,4 +1,5 @@
-// The cuckoo filter for C (C99 or later) and for every language that can call C.
+// The cuckoo filter, the maplet and the store for C (C99 or later) and for every language that can
+// call C.
 //
 //   nestline_options options = NESTLINE_OPTIONS_INIT;
 //   options.capacity = 1000000;
@@ -392,6 +393,310 @@ NESTLINE_EXPORT bool nestline_count_batch_u64(const nestline_filter* filter, con
 NESTLINE_EXPORT bool nestline_count_batch_hash(const nestline_filter* filter,
                                                const uint64_t* hashes, size_t count,
                                                uint8_t* copies, const char** error);
+
+// The maplet: a cuckoo filter that carries a 40-bit value with each key (maplet.h). The rules above
+// hold, with these changes: a question that fails returns NESTLINE_NO_COUNT, and a maplet that
+// answers from a mapped file refuses every change. nestline_outcome_of takes what its inserts
+// return.
+
+/// A maplet: one in memory that can be changed, or one that answers from a mapped file.
+typedef struct nestline_maplet nestline_maplet;
+
+/// What a maplet is made for; see nestline_options.
+typedef struct nestline_maplet_options {
+  size_t struct_size;     ///< Set by NESTLINE_MAPLET_OPTIONS_INIT.
+  uint64_t capacity;      ///< Pairs it must hold; required, at least 1.
+  uint64_t max_capacity;  ///< Above capacity: the maplet grows by itself up to here.
+  uint64_t seed;          ///< Keys the hash of integers and bytes; stored with the maplet.
+} nestline_maplet_options;
+
+#define NESTLINE_MAPLET_OPTIONS_INIT \
+  { sizeof(nestline_maplet_options), 0, 0, 0 }
+
+/// The largest value.
+#define NESTLINE_MAPLET_MAX_VALUE ((UINT64_C(1) << 40) - 1)
+/// The most values that a question for one key gives.
+#define NESTLINE_MAPLET_MOST_CANDIDATES 16
+
+/// An empty maplet in memory. Functions that return a maplet return NULL when they fail.
+NESTLINE_EXPORT nestline_maplet* nestline_maplet_create(const nestline_maplet_options* options,
+                                                        const char** error);
+/// A copy in memory, at one instant; not of a mapped maplet.
+NESTLINE_EXPORT nestline_maplet* nestline_maplet_copy(const nestline_maplet* maplet,
+                                                      const char** error);
+/// As nestline_load, nestline_map and nestline_load_from.
+NESTLINE_EXPORT nestline_maplet* nestline_maplet_load(const char* path, const char** error);
+NESTLINE_EXPORT nestline_maplet* nestline_maplet_map(const char* path, const char** error);
+NESTLINE_EXPORT nestline_maplet* nestline_maplet_load_from(nestline_read read, void* context,
+                                                           const char** error);
+/// Frees the maplet; no other call may be running on it. NULL does nothing.
+NESTLINE_EXPORT void nestline_maplet_free(nestline_maplet* maplet);
+/// As nestline_save and nestline_save_to. A mapped maplet is refused: copy its file.
+NESTLINE_EXPORT bool nestline_maplet_save(const nestline_maplet* maplet, const char* path,
+                                          const char** error);
+NESTLINE_EXPORT bool nestline_maplet_save_to(const nestline_maplet* maplet, nestline_write write,
+                                             void* context, const char** error);
+
+/// Adds a pair of key and value, as often as it is inserted. False: there is no room, there are 16
+/// pairs of keys that look like this one, or the value is above NESTLINE_MAPLET_MAX_VALUE.
+NESTLINE_EXPORT bool nestline_maplet_insert_bytes(nestline_maplet* maplet, const void* key,
+                                                  size_t size, uint64_t value, const char** error);
+NESTLINE_EXPORT bool nestline_maplet_insert_u64(nestline_maplet* maplet, uint64_t key,
+                                                uint64_t value, const char** error);
+NESTLINE_EXPORT bool nestline_maplet_insert_hash(nestline_maplet* maplet, uint64_t hash,
+                                                 uint64_t value, const char** error);
+/// Puts the candidates for the key to the front of `values`, which has
+/// NESTLINE_MAPLET_MOST_CANDIDATES elements, and returns how many there are. All the key's values
+/// are among them, and seldom another: look where they point.
+NESTLINE_EXPORT uint64_t nestline_maplet_find_bytes(const nestline_maplet* maplet, const void* key,
+                                                    size_t size, uint64_t* values,
+                                                    const char** error);
+NESTLINE_EXPORT uint64_t nestline_maplet_find_u64(const nestline_maplet* maplet, uint64_t key,
+                                                  uint64_t* values, const char** error);
+NESTLINE_EXPORT uint64_t nestline_maplet_find_hash(const nestline_maplet* maplet, uint64_t hash,
+                                                   uint64_t* values, const char** error);
+/// Gives one pair of key and old value the new value, at one instant. False: there is no such pair
+/// (*error is NULL), or the call failed.
+NESTLINE_EXPORT bool nestline_maplet_replace_bytes(nestline_maplet* maplet, const void* key,
+                                                   size_t size, uint64_t old_value,
+                                                   uint64_t new_value, const char** error);
+NESTLINE_EXPORT bool nestline_maplet_replace_u64(nestline_maplet* maplet, uint64_t key,
+                                                 uint64_t old_value, uint64_t new_value,
+                                                 const char** error);
+NESTLINE_EXPORT bool nestline_maplet_replace_hash(nestline_maplet* maplet, uint64_t hash,
+                                                  uint64_t old_value, uint64_t new_value,
+                                                  const char** error);
+/// Removes one pair that was inserted. False: there is none (*error is NULL), or the call failed.
+NESTLINE_EXPORT bool nestline_maplet_erase_bytes(nestline_maplet* maplet, const void* key,
+                                                 size_t size, uint64_t value, const char** error);
+NESTLINE_EXPORT bool nestline_maplet_erase_u64(nestline_maplet* maplet, uint64_t key,
+                                               uint64_t value, const char** error);
+NESTLINE_EXPORT bool nestline_maplet_erase_hash(nestline_maplet* maplet, uint64_t hash,
+                                                uint64_t value, const char** error);
+
+/// The candidates of `count` keys: those of key i are values[first[i]] .. values[first[i + 1] - 1].
+/// `first` has count + 1 elements, `values` has `room`. Returns how many candidates there are in
+/// all; if they are more than `room`, `values` holds the first of them, and a call with more room
+/// gives all. At most 16 for each key.
+NESTLINE_EXPORT uint64_t nestline_maplet_find_batch_bytes(const nestline_maplet* maplet,
+                                                          const void* const* keys,
+                                                          const size_t* sizes, size_t count,
+                                                          uint32_t* first, uint64_t* values,
+                                                          size_t room, const char** error);
+NESTLINE_EXPORT uint64_t nestline_maplet_find_batch_u64(const nestline_maplet* maplet,
+                                                        const uint64_t* keys, size_t count,
+                                                        uint32_t* first, uint64_t* values,
+                                                        size_t room, const char** error);
+NESTLINE_EXPORT uint64_t nestline_maplet_find_batch_hash(const nestline_maplet* maplet,
+                                                         const uint64_t* hashes, size_t count,
+                                                         uint32_t* first, uint64_t* values,
+                                                         size_t room, const char** error);
+/// Adds the pairs keys[i], values[i]; returns how many were added. `stored`: 1 or 0 for each, or
+/// NULL. All arguments are checked before anything is added.
+NESTLINE_EXPORT uint64_t nestline_maplet_insert_batch_bytes(nestline_maplet* maplet,
+                                                            const void* const* keys,
+                                                            const size_t* sizes, size_t count,
+                                                            const uint64_t* values, uint8_t* stored,
+                                                            const char** error);
+NESTLINE_EXPORT uint64_t nestline_maplet_insert_batch_u64(nestline_maplet* maplet,
+                                                          const uint64_t* keys, size_t count,
+                                                          const uint64_t* values, uint8_t* stored,
+                                                          const char** error);
+NESTLINE_EXPORT uint64_t nestline_maplet_insert_batch_hash(nestline_maplet* maplet,
+                                                           const uint64_t* hashes, size_t count,
+                                                           const uint64_t* values, uint8_t* stored,
+                                                           const char** error);
+
+/// Doubles the maplet, without the keys. False: it failed, nothing has changed.
+NESTLINE_EXPORT bool nestline_maplet_grow(nestline_maplet* maplet, const char** error);
+/// Takes the value of a pair. Return false to see no more.
+typedef bool (*nestline_maplet_value)(void* context, uint64_t value);
+/// Calls `with` for the value of each pair, as of one instant, in no particular order. Needs memory
+/// for a copy. False: it failed, or `with` returned false (*error is NULL).
+NESTLINE_EXPORT bool nestline_maplet_for_each(const nestline_maplet* maplet,
+                                              nestline_maplet_value with, void* context,
+                                              const char** error);
+
+// Properties, as those of a filter. They cannot fail; for NULL they return 0 or false.
+
+/// Pairs in the maplet.
+NESTLINE_EXPORT uint64_t nestline_maplet_size(const nestline_maplet* maplet);
+/// Pairs it holds before it is full or grows, and up to which it grows by itself.
+NESTLINE_EXPORT uint64_t nestline_maplet_capacity(const nestline_maplet* maplet);
+NESTLINE_EXPORT uint64_t nestline_maplet_max_capacity(const nestline_maplet* maplet);
+/// How often it has doubled.
+NESTLINE_EXPORT unsigned nestline_maplet_growth(const nestline_maplet* maplet);
+/// Pairs divided by slots; 0 for a mapped maplet, as the next one.
+NESTLINE_EXPORT double nestline_maplet_load_factor(const nestline_maplet* maplet);
+/// How many false candidates a question for an absent key gives on average.
+NESTLINE_EXPORT double nestline_maplet_expected_false_candidates(const nestline_maplet* maplet);
+NESTLINE_EXPORT uint64_t nestline_maplet_seed(const nestline_maplet* maplet);
+NESTLINE_EXPORT size_t nestline_maplet_memory_bytes(const nestline_maplet* maplet);
+NESTLINE_EXPORT bool nestline_maplet_is_mapped(const nestline_maplet* maplet);
+
+// The store: an exact key/value store in a folder (store.h). Keys are bytes. Any number of threads
+// may make any calls on one store at the same time, except nestline_store_close, which must be the
+// last. C10 does not hold: a store is for neither signal handlers, nor cancelled threads, nor the
+// child of a fork().
+
+typedef struct nestline_store nestline_store;
+
+/// When a change is on disk; see Sync in store.h.
+typedef enum nestline_sync {
+  NESTLINE_SYNC_NEVER = 0,     ///< When the operating system writes it.
+  NESTLINE_SYNC_INTERVAL = 1,  ///< At most sync_interval_ms later.
+  NESTLINE_SYNC_EACH = 2       ///< When the call returns.
+} nestline_sync;
+
+/// How a store is opened; see StoreOptions in store.h. Begin with NESTLINE_STORE_OPTIONS_INIT.
+typedef struct nestline_store_options {
+  size_t struct_size;         ///< Set by NESTLINE_STORE_OPTIONS_INIT.
+  uint64_t segment_bytes;     ///< The most of a file of the log.
+  uint64_t expected_records;  ///< A hint for the first index; 0: not known.
+  double compact_above;       ///< Share of dead bytes that compaction allows; 0: when called only.
+  uint32_t sync_interval_ms;  ///< For NESTLINE_SYNC_INTERVAL.
+  int sync;                   ///< A nestline_sync.
+  int create;                 ///< 1: makes a folder that is not there.
+  int read_only;              ///< 1: changes nothing, beside a process that writes.
+  int verify_reads;           ///< 1: compares the checksum of every record that is read.
+  int reserved;               ///< 0.
+} nestline_store_options;
+
+#define NESTLINE_STORE_OPTIONS_INIT                                                               \
+  {                                                                                               \
+    sizeof(nestline_store_options), UINT64_C(1) << 30, 0, 0.5, 100, NESTLINE_SYNC_INTERVAL, 1, 0, \
+        1, 0                                                                                      \
+  }
+
+/// What a store has and did; see StoreStats in store.h.
+typedef struct nestline_store_counts {
+  size_t struct_size;  ///< Set it to sizeof(nestline_store_counts) before the call.
+  uint64_t records, live_bytes, dead_bytes, segments;
+  uint64_t index_bytes, index_slots, overflow_keys;
+  uint64_t reads, false_reads, questions, found, syncs;
+  uint64_t replayed_records, cut_bytes;
+  char back_end[16];  ///< "io_uring" or "preadv".
+} nestline_store_counts;
+
+/// Opens the store in the folder at `path`; `options` may be NULL for the defaults. NULL when it
+/// fails. Close it with nestline_store_close.
+NESTLINE_EXPORT nestline_store* nestline_store_open(const char* path,
+                                                    const nestline_store_options* options,
+                                                    const char** error);
+/// Closes the store: syncs the log, unless NESTLINE_SYNC_NEVER, and saves the index. To learn of
+/// errors, call nestline_store_checkpoint before. NULL does nothing.
+NESTLINE_EXPORT void nestline_store_close(nestline_store* store);
+
+/// The value of the key, with its number of bytes in *value_size and a NUL after them; NULL if the
+/// key is not there (*error is NULL) or the call failed. Free it with nestline_free_bytes.
+NESTLINE_EXPORT void* nestline_store_get(const nestline_store* store, const void* key, size_t size,
+                                         size_t* value_size, const char** error);
+/// The same into `room` bytes at `value`: as much of it as fits, and the number of all its bytes in
+/// *value_size. False: not there (*error is NULL), or the call failed.
+NESTLINE_EXPORT bool nestline_store_get_into(const nestline_store* store, const void* key,
+                                             size_t size, void* value, size_t room,
+                                             size_t* value_size, const char** error);
+/// Whether the key is there; false also when the call fails.
+NESTLINE_EXPORT bool nestline_store_contains(const nestline_store* store, const void* key,
+                                             size_t size, const char** error);
+/// Takes the value of the key at position `i`. It must be short and make no call on the store; the
+/// bytes are gone when it has returned.
+typedef void (*nestline_store_value)(void* context, size_t i, const void* value, size_t size);
+/// Asks for `count` keys: calls `with` for each that is there, in any order, and returns how many
+/// were. NESTLINE_NO_COUNT when it fails.
+NESTLINE_EXPORT uint64_t nestline_store_get_batch(const nestline_store* store,
+                                                  const void* const* keys, const size_t* sizes,
+                                                  size_t count, nestline_store_value with,
+                                                  void* context, const char** error);
+
+/// The key has this value from now on, whether it was there or not. False when it fails.
+NESTLINE_EXPORT bool nestline_store_put(nestline_store* store, const void* key, size_t size,
+                                        const void* value, size_t value_size, const char** error);
+/// The same only if the key is not there. False: it is (*error is NULL), or the call failed.
+NESTLINE_EXPORT bool nestline_store_insert(nestline_store* store, const void* key, size_t size,
+                                           const void* value, size_t value_size,
+                                           const char** error);
+/// Removes the key. False: it was not there (*error is NULL), or the call failed.
+NESTLINE_EXPORT bool nestline_store_erase(nestline_store* store, const void* key, size_t size,
+                                          const char** error);
+
+/// Changes that are made together. One thread at a time may use a batch.
+typedef struct nestline_store_batch nestline_store_batch;
+/// An empty batch; NULL when it fails. Free it with nestline_store_batch_free.
+NESTLINE_EXPORT nestline_store_batch* nestline_store_batch_create(const char** error);
+NESTLINE_EXPORT void nestline_store_batch_free(nestline_store_batch* batch);
+NESTLINE_EXPORT bool nestline_store_batch_put(nestline_store_batch* batch, const void* key,
+                                              size_t size, const void* value, size_t value_size,
+                                              const char** error);
+NESTLINE_EXPORT bool nestline_store_batch_erase(nestline_store_batch* batch, const void* key,
+                                                size_t size, const char** error);
+/// Empties the batch. It cannot fail; NULL does nothing.
+NESTLINE_EXPORT void nestline_store_batch_clear(nestline_store_batch* batch);
+/// How many changes it has; 0 for NULL.
+NESTLINE_EXPORT size_t nestline_store_batch_size(const nestline_store_batch* batch);
+/// Makes all changes in their order, or none, after a crash as well. The batch stays as it is.
+NESTLINE_EXPORT bool nestline_store_write(nestline_store* store, const nestline_store_batch* batch,
+                                          const char** error);
+
+/// Takes a record. Return false to see no more.
+typedef bool (*nestline_store_record)(void* context, const void* key, size_t size,
+                                      const void* value, size_t value_size);
+/// Calls `with` for every record, as of one instant, in the order of the log. False: it failed, or
+/// `with` returned false (*error is NULL).
+NESTLINE_EXPORT bool nestline_store_for_each(const nestline_store* store,
+                                             nestline_store_record with, void* context,
+                                             const char** error);
+
+/// As sync, compact and checkpoint of store.h. False when it fails.
+NESTLINE_EXPORT bool nestline_store_sync(nestline_store* store, const char** error);
+NESTLINE_EXPORT bool nestline_store_compact(nestline_store* store, const char** error);
+NESTLINE_EXPORT bool nestline_store_checkpoint(nestline_store* store, const char** error);
+/// Follows the log of a store that is read_only. False: nothing new (*error is NULL), or it failed.
+NESTLINE_EXPORT bool nestline_store_refresh(nestline_store* store, const char** error);
+/// Fills *counts. False when it fails.
+NESTLINE_EXPORT bool nestline_store_stats(const nestline_store* store,
+                                          nestline_store_counts* counts, const char** error);
+
+// Files in a store, cut into pieces of which equal ones are stored once; see store.h. Names are
+// bytes.
+
+/// Stores what `read` gives under the name, in pieces of `piece_bytes` (0: 4096), or, if `lines`,
+/// one for each line. Returns the number of bytes, NESTLINE_NO_COUNT when it fails.
+NESTLINE_EXPORT uint64_t nestline_store_put_file(nestline_store* store, const void* name,
+                                                 size_t size, nestline_read read, void* context,
+                                                 uint64_t piece_bytes, bool lines,
+                                                 const char** error);
+/// Passes the file to `write`. False: there is no such file (*error is NULL), or the call failed.
+NESTLINE_EXPORT bool nestline_store_get_file(const nestline_store* store, const void* name,
+                                             size_t size, nestline_write write, void* context,
+                                             const char** error);
+/// Removes the file, not its pieces. False: there is none (*error is NULL), or the call failed.
+NESTLINE_EXPORT bool nestline_store_erase_file(nestline_store* store, const void* name, size_t size,
+                                               const char** error);
+/// Takes what is known of a file. Return false to see no more.
+typedef bool (*nestline_store_file)(void* context, const void* name, size_t size, uint64_t bytes,
+                                    uint64_t pieces);
+/// Calls `with` for every file, in the order of their names. As nestline_store_for_each.
+NESTLINE_EXPORT bool nestline_store_files(const nestline_store* store, nestline_store_file with,
+                                          void* context, const char** error);
+
+/// What nestline_store_verify and nestline_store_repair found; see StoreReport in store.h.
+typedef struct nestline_store_report {
+  size_t struct_size;  ///< Set it to sizeof(nestline_store_report) before the call.
+  uint64_t problems, records, bytes, cut_bytes, lost_bytes;
+} nestline_store_report;
+/// Takes one problem, a sentence.
+typedef void (*nestline_store_problem)(void* context, const char* sentence);
+/// Reads and checks every byte of the store at `path`; changes nothing. Calls `with` for every
+/// problem. `report` and `with` may be NULL. False: there are problems and *error is the first, or
+/// the call failed.
+NESTLINE_EXPORT bool nestline_store_verify(const char* path, nestline_store_report* report,
+                                           nestline_store_problem with, void* context,
+                                           const char** error);
+/// Makes a damaged store one that opens; the problems are what was damaged. False when it fails.
+NESTLINE_EXPORT bool nestline_store_repair(const char* path, nestline_store_report* report,
+                                           nestline_store_problem with, void* context,
+                                           const char** error);
 
 #ifdef __cplusplus
 }

@@ -5,16 +5,13 @@
 #include <utility>
 
 #include "lib/c/handle.h"
+#include "lib/c/outcomes.h"
 #include "nestline/filter.h"
 #include "nestline/keys.h"
 #include "nestline/nestline.h"
 
 namespace nestline::c {
 namespace {
-
-// Their addresses distinguish them from other sentences.
-constexpr const char* kFull = "the filter is full: no room can be made for the key";
-constexpr const char* kCopies = "the filter has as many copies of the key as it can hold";
 
 // Calls change(filter), which returns an Inserted. It makes the keys first.
 template <typename Change>
@@ -100,8 +97,8 @@ bool nestline_update_hash(nestline_filter* filter, uint64_t old_hash, uint64_t n
 nestline_outcome nestline_outcome_of(bool stored, const char* error) {
   if (stored) return NESTLINE_STORED;
   if (error == nullptr) return NESTLINE_PRESENT;
-  if (error == kFull) return NESTLINE_FULL;
-  return error == kCopies ? NESTLINE_COPIES : NESTLINE_ERROR;
+  if (error == kFull || error == kMapletFull) return NESTLINE_FULL;
+  return error == kCopies || error == kMapletCopies ? NESTLINE_COPIES : NESTLINE_ERROR;
 }
 
 bool nestline_may_contain_bytes(const nestline_filter* filter, const void* key, size_t size,
