@@ -1,4 +1,4 @@
-"""Checks that the shell example of README.md does what its comments say.
+"""Checks that the shell examples of README.md do what their comments say.
 
 NESTLINE names the command.
 """
@@ -9,23 +9,38 @@ import subprocess
 import tempfile
 import unittest
 
-EXAMPLE = pathlib.Path(__file__).resolve().parent / "examples" / "shell.sh"
+EXAMPLES = pathlib.Path(__file__).resolve().parent / "examples"
 
 
 class ShellExampleTest(unittest.TestCase):
-    def test_prints_what_it_says(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "words").write_text("".join(f"word-{i}\n" for i in range(1000)))
-            (folder / "words2").write_text("late-word\n")
-            (folder / "list").write_text("word-7\nno-word\nword-8\n")
-            path = os.pathsep.join([str(pathlib.Path(os.environ["NESTLINE"]).parent),
-                                    os.environ["PATH"]])
-            done = subprocess.run(["bash", "-e", EXAMPLE], cwd=folder, capture_output=True,
-                                  text=True, env={**os.environ, "PATH": path})
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_example(self, name):
+        path = os.pathsep.join([str(pathlib.Path(os.environ["NESTLINE"]).resolve().parent),
+                                os.environ["PATH"]])
+        done = subprocess.run(["bash", "-e", EXAMPLES / name], cwd=self.folder, capture_output=True,
+                              text=True, env={**os.environ, "PATH": path})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertTrue(done.stdout.startswith("word-7\nword-8\nno-word\n"), done.stdout)
-        self.assertIn("1001", done.stdout)  # keys in the file after `add`
+        return done.stdout
+
+    def test_filter(self):
+        (self.folder / "words").write_text("".join(f"word-{i}\n" for i in range(1000)))
+        (self.folder / "words2").write_text("late-word\n")
+        (self.folder / "list").write_text("word-7\nno-word\nword-8\n")
+        out = self.run_example("shell.sh")
+        self.assertTrue(out.startswith("word-7\nword-8\nno-word\n"), out)
+        self.assertIn("1001", out)  # keys in the file after `add`
+
+    def test_store(self):
+        (self.folder / "records.tsv").write_text("user:18\tGrace\nuser:19\tMary\n")
+        (self.folder / "keys").write_text("user:20\nuser:19\n")
+        (self.folder / "photo").write_bytes(bytes(range(256)) * 100)
+        out = self.run_example("store.sh")
+        self.assertTrue(out.startswith("Adauser:19\tMary\nrecords "), out)
+        self.assertEqual((self.folder / "copy").read_bytes(), bytes(range(256)) * 100)
 
 
 if __name__ == "__main__":
