@@ -97,21 +97,15 @@ void Store::State::finish(std::uint64_t sequence) {
 }
 
 void Store::State::put(Space space, std::string_view key, std::string_view value) {
-  require_writable();
-  check_key(key);
-  check_value(value);
-  const Question question = prepare(space, key);
-  const Change change = make_change(put_in(space), question, value, content().store_id);
-  std::uint64_t sequence = 0;
-  {
-    const std::lock_guard lock(writer_);
-    make(change, locate(question));
-    sequence = note_appended();
-  }
-  finish(sequence);
+  (void)store(space, key, value, IfThere::replace);
 }
 
 bool Store::State::insert(Space space, std::string_view key, std::string_view value) {
+  return store(space, key, value, IfThere::keep);
+}
+
+bool Store::State::store(Space space, std::string_view key, std::string_view value,
+                         IfThere if_there) {
   require_writable();
   check_key(key);
   check_value(value);
@@ -121,8 +115,9 @@ bool Store::State::insert(Space space, std::string_view key, std::string_view va
   {
     const std::lock_guard lock(writer_);
     syncs_.require_sound();
-    if (locate(question)) return false;
-    make(change, std::nullopt);
+    const std::optional<Located> old = locate(question);
+    if (old && if_there == IfThere::keep) return false;
+    make(change, old);
     sequence = note_appended();
   }
   finish(sequence);

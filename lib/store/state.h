@@ -84,6 +84,9 @@ struct Store::State {
 
   // The key with its hash; its place in the index is on its way from memory.
   [[nodiscard]] Question prepare(Space space, std::string_view key) const;
+  // put and insert; false if the key is there and its record is kept.
+  enum class IfThere : bool { keep, replace };
+  bool store(Space space, std::string_view key, std::string_view value, IfThere if_there);
   // The key's record, for a thread that holds writer_.
   [[nodiscard]] std::optional<Located> locate(const Question& question) const;
   // Appends the change and then makes the index say so. `old`: the record that it replaces.
