@@ -136,12 +136,10 @@ ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
   return checksum;
 }
 
-std::optional<Flaw> check_fields(const FileHeader& header, Content content) {
+std::optional<Flaw> check_fields(const FileHeader& header, FileContent content) {
   const Geometry& geometry = header.geometry;
-  if (content == Content::maplet && header.bits != kMapletBits) {
-    return Flaw{kBitsAt, "the fingerprint width is not 20 bits"};
-  }
-  if (content == Content::filter && header.bits != 8 && header.bits != 12 && header.bits != 16) {
+  if (content == FileContent::filter && header.bits != 8 && header.bits != 12 &&
+      header.bits != 16) {
     return Flaw{kBitsAt, "the fingerprint width is not 8, 12 or 16 bits"};
   }
   if (geometry.growth > max_growth(header.bits)) {
@@ -196,7 +194,7 @@ Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted) {
 
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
-                                  Content content) {
+                                  FileContent content) {
   if (auto flaw = identify(start)) return flaw;
 
   const auto hash_version = get<std::uint32_t>(start, kHashVersionAt);
@@ -213,8 +211,8 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   // A width that does not fit an int is as wrong as 0.
   const auto bits = get<std::uint32_t>(start, kBitsAt);
   header.bits = bits <= kMapletBits ? static_cast<int>(bits) : 0;
-  if ((header.bits == kMapletBits) != (content == Content::maplet)) {
-    return Flaw{kBitsAt, content == Content::maplet
+  if ((header.bits == kMapletBits) != (content == FileContent::maplet)) {
+    return Flaw{kBitsAt, content == FileContent::maplet
                              ? "this is a filter and not a maplet: load it with load"
                              : "this is a maplet and not a filter: load it with load_maplet"};
   }

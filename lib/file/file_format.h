@@ -67,10 +67,12 @@ struct Flaw {
 };
 
 // What a file is: both have one format, and the width tells them apart.
-enum class Content : std::uint8_t { filter, maplet };
+enum class FileContent : std::uint8_t { filter, maplet };
 
-// Whether width, growth, blocks, keys and capacities are each in their range.
-std::optional<Flaw> check_fields(const FileHeader& header, Content content = Content::filter);
+// Whether width, growth, blocks, keys and capacities are each in their range. A maplet is known by
+// its width, so that has been looked at before.
+std::optional<Flaw> check_fields(const FileHeader& header,
+                                 FileContent content = FileContent::filter);
 
 using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 HeaderBytes encode_header(const FileHeader& header);
@@ -81,7 +83,7 @@ HeaderBytes encode_header(const FileHeader& header);
 // file is.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
-                                  Content content = Content::filter);
+                                  FileContent content = FileContent::filter);
 
 // The flaw of a file that ends after `file_bytes` of `wanted` bytes.
 Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);

@@ -49,7 +49,7 @@ Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset
   return FilterAccess::make(std::move(state));
 }
 
-Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, Content content) {
+Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, FileContent content) {
   HeaderBytes start;
   const std::size_t count = source.read_some(start);
   FileHeader header;

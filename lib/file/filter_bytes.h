@@ -32,7 +32,7 @@ void write_filter(const Filter::State& state, const ByteSink& sink);
 
 // The header of a source whose length is known. Throws FormatError.
 template <class Source>
-FileHeader read_header(const Source& source, Content content = Content::filter) {
+FileHeader read_header(const Source& source, FileContent content = FileContent::filter) {
   HeaderBytes bytes;
   const auto start = std::span(bytes).first(
       static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), source.size())));
@@ -62,7 +62,7 @@ Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset
 // throws.
 template <class Source>
 Filter read_filter(const Source& source, std::pmr::memory_resource* memory,
-                   Content content = Content::filter) {
+                   FileContent content = FileContent::filter) {
   const FileHeader header = read_header(source, content);
   // From here on the lengths in the header match the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
@@ -81,7 +81,7 @@ Filter read_filter(const Source& source, std::pmr::memory_resource* memory,
 // The same from a stream, whose checksums come after the blocks and whose length is unknown. It
 // trusts only what has arrived, and so allocates memory in steps.
 Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory,
-                   Content content = Content::filter);
+                   FileContent content = FileContent::filter);
 
 }  // namespace nestline
 

@@ -37,16 +37,16 @@ void save(const Maplet& maplet, const ByteSink& sink) {
 }
 
 Maplet load_maplet(const std::filesystem::path& path) {
-  return maplet_of(read_filter(FileSource(path), nullptr, Content::maplet));
+  return maplet_of(read_filter(FileSource(path), nullptr, FileContent::maplet));
 }
 
 Maplet load_maplet(const ByteSource& source) {
   StreamSource stream(source);
-  return maplet_of(read_filter(stream, nullptr, Content::maplet));
+  return maplet_of(read_filter(stream, nullptr, FileContent::maplet));
 }
 
 Maplet load_maplet(std::span<const std::byte> bytes) {
-  return maplet_of(read_filter(MemorySource("bytes", bytes), nullptr, Content::maplet));
+  return maplet_of(read_filter(MemorySource("bytes", bytes), nullptr, FileContent::maplet));
 }
 
 }  // namespace nestline

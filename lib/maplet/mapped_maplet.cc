@@ -60,7 +60,7 @@ struct MappedMaplet::State {
 MappedMaplet::MappedMaplet(const std::filesystem::path& path) {
   // The header is read, not mapped, so that later code uses exactly what was checked here.
   const FileSource file(path);
-  const FileHeader header = read_header(file, Content::maplet);
+  const FileHeader header = read_header(file, FileContent::maplet);
   auto state = std::make_unique<State>(
       header,
       make_filter(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes, path));

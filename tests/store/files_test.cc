@@ -15,20 +15,15 @@
 
 #include "lib/store/manifest.h"
 #include "nestline/store.h"
+#include "tests/store/store_folder.h"
 
 namespace nestline {
 namespace {
 
 class Files : public ::testing::Test {
  protected:
-  Files() {
-    std::string name = std::filesystem::temp_directory_path() / "nestline_files_test.XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for the test");
-    folder_ = name;
-  }
-  ~Files() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
+  const test::StoreFolder top_;
+  const std::filesystem::path folder_ = top_.path();
 };
 
 // Gives `content`, at most `most` bytes at a time.
