@@ -1,0 +1,223 @@
+// A logical filter on a Redis Cluster, or on one Redis server: many CF.* keys that act as one
+// filter.
+//
+// A CF.* key lives on one node and is limited by its memory and its one thread. A logical filter
+// has P parts, each an ordinary CF.* key of the nestline module. The cluster spreads, replicates
+// and moves them; this client knows which part a key belongs to. It hashes here and sends hashes, 8
+// bytes a key, in one pipeline a node to all nodes at once.
+//
+//   const nestline::ClusterOptions cluster{.servers = {"10.0.0.1:6379", "10.0.0.2:6379"}};
+//   auto seen = nestline::ClusterFilter::create(cluster, "seen", {.capacity = 1'000'000'000});
+//   seen.insert(keys);
+//   std::vector<std::uint8_t> found(keys.size());
+//   seen.may_contain(keys, found);
+//
+// The filter NAME has a descriptor, the hash key NAME, and the parts NAME:{p0}, NAME:{p1}, ...
+// docs/CLUSTER.md has all names, and what happens when a node fails.
+//
+// Link nestline::cluster.
+#ifndef NESTLINE_CLUSTER_H_
+#define NESTLINE_CLUSTER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nestline/export.h"
+#include "nestline/filter.h"
+#include "nestline/keys.h"
+
+namespace nestline {
+
+/// Where the servers are and how to talk to them.
+struct ClusterOptions {
+  /// At least one server that answers; the others are found through it. "HOST:PORT", "HOST" (port
+  /// 6379), "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT]", or "rediss://..." for TLS. What
+  /// is in a URL between "//" and "@" is percent-decoded and goes before `user` and `password`.
+  std::vector<std::string> servers;
+  /// For AUTH. No password: no AUTH. No user: "default".
+  std::string user;
+  std::string password;
+  /// TLS to every node, as "rediss://" asks for.
+  bool tls = false;
+  /// TLS: file of the certificates to trust (PEM); empty: those of the system.
+  std::string ca_file;
+  /// TLS: certificate and key of this client (PEM), where the servers ask for one; else empty.
+  std::string cert_file;
+  std::string key_file;
+  /// TLS: false accepts any certificate. Only for tests.
+  bool verify = true;
+  /// The longest a call waits for one server without an answer or progress, reconnects and
+  /// redirections included. Then it throws ClusterError.
+  std::chrono::milliseconds timeout{2000};
+  /// An addition or removal returns only when so many replicas of each part have it (WAIT). When
+  /// they do not within `timeout`, ClusterError; the change was made nevertheless.
+  unsigned wait_replicas = 0;
+};
+
+/// A failure of a call on a logical filter. what() is a sentence that names the part, the node and
+/// what to do.
+class NESTLINE_EXPORT ClusterError : public std::runtime_error {
+ public:
+  /// What has become of the change that was asked for.
+  enum class Effect : std::uint8_t {
+    none,     ///< Nothing was changed.
+    unknown,  ///< Some or all of it may have been done: the connection was lost before the answer.
+  };
+
+  explicit ClusterError(const std::string& what, Effect effect = Effect::none)
+      : std::runtime_error(what), effect_(effect) {}
+  /// unknown: repeat an insert by insert_unique(), which does not add a second copy.
+  [[nodiscard]] Effect effect() const noexcept { return effect_; }
+
+ private:
+  Effect effect_;
+};
+
+/// One part, for ClusterStats.
+struct ClusterPart {
+  unsigned number = 0;
+  std::string key;   ///< Its name on the server.
+  std::string node;  ///< HOST:PORT of the primary that has it.
+  std::uint64_t items = 0;
+  std::uint64_t capacity = 0;  ///< What its filters are promised to hold now.
+  double load = 0;             ///< items / slots; 0 while that is not known.
+  double expected_fpr = 0;     ///< Of this part, now.
+  std::uint64_t memory_bytes = 0;
+};
+
+/// The figures of one moment, or nearly: each part is asked once.
+struct ClusterStats {
+  std::uint64_t items = 0;
+  std::uint64_t memory_bytes = 0;
+  double expected_fpr = 0;  ///< For a key that was not inserted: the mean of the parts.
+  std::vector<ClusterPart> parts;
+};
+
+/// How upload() treats what is in the filter.
+enum class Upload : std::uint8_t {
+  replace,  ///< The new content takes its place at one instant.
+  merge,    ///< The new content is added to it, part by part (CF.MERGE).
+};
+
+/// A logical filter.
+///
+/// Thread safety: an object is for one thread at a time; it has its own connections. Any number of
+/// objects and processes may use one logical filter at the same time: each part is one key, whose
+/// server does one command at a time.
+///
+/// Errors: ClusterError, std::bad_alloc, and std::invalid_argument for what a caller got wrong. A
+/// question about a part that cannot be reached is an error, never a "no". MOVED, ASK, TRYAGAIN,
+/// CLUSTERDOWN, LOADING, MASTERDOWN and lost connections are retried with growing pauses until the
+/// timeout. A change is sent a second time only if its server said that it did not carry it out.
+///
+/// Batches: `keys` as for Filter. Results are in the order of the keys. A batch of n keys costs
+/// O(n) here and on the servers, and one round trip for some 64,000 keys a part.
+class NESTLINE_EXPORT ClusterFilter {
+ public:
+  /// Makes a new logical filter. `options` mean what they mean for a Filter, for all parts
+  /// together: `capacity`, `fpr` (or `bits`), `max_capacity` (0: no limit but the servers'), `seed`
+  /// (none: drawn). `parts` is from 1 to 16384, and a cluster needs at least four a primary for an
+  /// even load. Throws ClusterError when the name is taken.
+  static ClusterFilter create(const ClusterOptions& cluster, std::string_view name,
+                              const Options& options, unsigned parts = 64);
+  /// Opens one that exists. Throws ClusterError when there is none.
+  static ClusterFilter open(const ClusterOptions& cluster, std::string_view name);
+  /// Removes the logical filter: descriptor and parts. Also removes what a create() or upload()
+  /// left that was killed. Returns whether there was anything.
+  static bool remove(const ClusterOptions& cluster, std::string_view name);
+
+  ClusterFilter(ClusterFilter&& other) noexcept;
+  ClusterFilter& operator=(ClusterFilter&& other) noexcept;
+  ~ClusterFilter();
+
+  /// Adds one copy of each key; stored[i] is 1 if keys[i] was added, 0 if its part is full. Returns
+  /// how many were added. After an error with Effect::unknown some may have been added:
+  /// insert_unique is safe to repeat.
+  std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
+  /// Adds each key unless it seems to be there; added[i] is 1 if it was added now. Returns how many
+  /// were. A key that is not there and finds no room has 0 too; may_contain tells the two apart.
+  std::size_t insert_unique(KeySpan keys, std::span<std::uint8_t> added = {});
+  /// out[i] is 1 if keys[i] may be in it, 0 if it certainly is not. Returns how many may be.
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out);
+  /// Removes one copy of each key; only keys that were inserted. Returns how many were found.
+  std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
+  /// out[i] is the number of copies of keys[i], at most 255.
+  void count(KeySpan keys, std::span<std::uint8_t> out);
+
+  /// Builds the parts here, on all threads of the caller's oneTBB arena, and sends them whole
+  /// (CF.LOADCHUNK). The parts get room for the descriptor's capacity or for these keys, whichever
+  /// is more. With Upload::replace other clients see either the old content or the new one: a
+  /// client that is killed meanwhile leaves the old or the new filter. What other clients insert
+  /// during the call may be lost. With Upload::merge a killed client leaves some parts merged.
+  void upload(KeySpan keys, Upload how = Upload::replace);
+  /// Sends parts that download() returned, also of another cluster, with the same number of parts
+  /// and the same seed; else std::invalid_argument.
+  void upload(const class ClusterCopy& copy, Upload how = Upload::replace);
+  /// The content of all parts, each of one moment.
+  [[nodiscard]] ClusterCopy download();
+
+  /// Adds the content of `source`, on the servers, part by part: both need the same number of parts
+  /// and the same seed, else std::invalid_argument. `source` may be on another cluster only through
+  /// download() and upload().
+  void merge(ClusterFilter& source);
+
+  [[nodiscard]] ClusterStats stats();
+
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] unsigned parts() const noexcept;
+  [[nodiscard]] std::uint64_t seed() const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< As given to create().
+  /// The rate that create() was asked for.
+  [[nodiscard]] double fpr() const noexcept;
+  /// The part of a key, from 0 to parts() - 1. O(1), for strings O(length).
+  [[nodiscard]] unsigned part_of(Key key) const noexcept;
+
+ private:
+  struct State;
+  explicit ClusterFilter(std::unique_ptr<State> state) noexcept;
+
+  std::unique_ptr<State> state_;
+};
+
+/// All parts of a logical filter in memory: answers without a server, and is a file.
+///
+/// Thread safety: const members may run together; nothing else.
+class NESTLINE_EXPORT ClusterCopy {
+ public:
+  ClusterCopy(ClusterCopy&& other) noexcept;
+  ClusterCopy& operator=(ClusterCopy&& other) noexcept;
+  ~ClusterCopy();
+
+  /// Replaces the file atomically. Throws std::system_error, std::bad_alloc.
+  void save(const std::string& path) const;
+  /// Throws std::runtime_error with a sentence when the file is not one of save's or is damaged,
+  /// std::system_error, std::bad_alloc.
+  static ClusterCopy load(const std::string& path);
+
+  /// As ClusterFilter's, without a server.
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
+  [[nodiscard]] std::uint64_t items() const noexcept;
+  [[nodiscard]] unsigned parts() const noexcept;
+  [[nodiscard]] std::uint64_t seed() const noexcept;
+  [[nodiscard]] double fpr() const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  friend class ClusterFilter;
+  struct State;
+  explicit ClusterCopy(std::unique_ptr<State> state) noexcept;
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_CLUSTER_H_
