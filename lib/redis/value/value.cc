@@ -1,5 +1,5 @@
 // CuckooValue: making it, lookups, figures. What adds is in value_add.cc, what takes out, moves and
-// unites in value_erase.cc, its bytes in value_image.cc.
+// unites in value_erase.cc, batches of hashes in value_hashes.cc, its bytes in value_image.cc.
 #include "lib/redis/value/value.h"
 
 #include <algorithm>
@@ -140,8 +140,12 @@ void CuckooValue::exists_some(std::span<const std::string_view> items,
   std::array<std::uint64_t, kMostFound> hashes;
   std::transform(items.begin(), items.end(), hashes.begin(),
                  [&](std::string_view item) { return hash_of(item); });
-  find_in(generations_, std::span(hashes).first(items.size()), out);
-  if (tables_.empty() && ledger_.empty()) return;
+  const auto some = std::span<const std::uint64_t>(hashes).first(items.size());
+  if (tables_.empty()) {
+    exists_some(some, out);
+    return;
+  }
+  find_in(generations_, some, out);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!ledger_.empty() || out[i] == 0) out[i] = exists_of(item_of(items[i]));
   }

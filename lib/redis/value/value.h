@@ -12,7 +12,8 @@
 //                 add_as_redisbloom, which repeats what a RedisBloom server did, adds to them.
 //
 // An item is hashed once, to 64 bits, under the seed of the settings; each family of generations
-// mixes those once more.
+// mixes those once more. Callers may hash items themselves: hash_key(item, settings().seed). Hashes
+// do where items do, except in tables of RedisBloom, which need another hash of the item.
 //
 // Promises. An item that was added and not erased is always found, provided that only items that
 // are in it are erased: what is erased is never taken from a generation unless it must be there.
@@ -75,6 +76,9 @@ struct Limits {
   constexpr Limits(std::uint64_t most_generations = kMostGenerations, bool keeps_capacity = true)
       : generations(most_generations), capacity(keeps_capacity) {}
 };
+
+/// The most copies that a count of many items tells.
+inline constexpr std::uint64_t kMostCounted = 255;
 
 /// For items that have been acknowledged already.
 inline constexpr Limits kUnlimited{kMostGenerations, false};
@@ -148,6 +152,10 @@ class CuckooValue {
   /// changed.
   void add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
            std::span<Added> outcomes);
+  /// The same for the hashes of items. Throws std::invalid_argument also when there are tables of
+  /// RedisBloom.
+  void add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
+           std::span<Added> outcomes);
   /// Replaces one copy of `old_item` by `new_item`: adds first, then erases. Nothing changes unless
   /// it returns Added::added. Added::missing when old_item is not found.
   Added update(std::string_view old_item, std::string_view new_item,
@@ -171,6 +179,11 @@ class CuckooValue {
   /// look like another item, which is then missed. From RedisBloom's tables it erases as RedisBloom
   /// does. Throws std::bad_alloc, nothing being changed, when the ledger needs memory.
   bool erase(std::string_view item);
+  /// Calls erase for the item of each hash in the order given: erased[i] is 1 or 0, what it returns
+  /// for hashes[i]. The fast form for 2 items and more. Throws std::invalid_argument when the
+  /// lengths differ or there are tables of RedisBloom, nothing being changed; std::bad_alloc as
+  /// erase: then those items are out whose erased[i] is 1.
+  void erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
 
   /// Everything out, RedisBloom's tables included; settings and seed stay. Throws std::bad_alloc,
   /// nothing being changed.
@@ -198,8 +211,14 @@ class CuckooValue {
   /// The same for many, newest generation first, with vectors and prefetching: out[i] is 1 or 0 for
   /// items[i]. Both as long: else std::invalid_argument. Allocates nothing.
   void exists(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
+  /// The same for the hashes of items. Throws std::invalid_argument also when there are tables of
+  /// RedisBloom.
+  void exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
   /// Copies of the item; may count those of others that look the same.
   [[nodiscard]] std::uint64_t count(std::string_view item) const noexcept;
+  /// The same for the hashes of many items: out[i] is the count of hashes[i], or kMostCounted if
+  /// that is less. Throws as exists. Allocates nothing.
+  void count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
 
   /// Copies in it, RedisBloom's included. O(1).
   [[nodiscard]] std::uint64_t items() const noexcept;
@@ -272,6 +291,9 @@ class CuckooValue {
   [[nodiscard]] std::uint64_t count_of(const Item& item) const noexcept;
   [[nodiscard]] bool exists_of(const Item& item) const noexcept;
   void exists_some(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
+  void exists_some(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
+  void count_some(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
+  void check_hashes(std::size_t hashes, std::size_t results) const;
   void prefetch_newest(std::uint64_t hash, std::size_t most) const noexcept;
 
   [[nodiscard]] ImageHead head() const;
@@ -283,8 +305,8 @@ class CuckooValue {
   [[nodiscard]] std::int64_t items_beside_tables() const noexcept;
   [[nodiscard]] std::uint64_t head_items() const noexcept;
   Added add_item(const Item& item, const Limits& limits) noexcept;
-  void add_some(std::span<const std::string_view> items, Unless unless, const Limits& limits,
-                std::span<Added> outcomes);
+  void add_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
+                Unless unless, const Limits& limits, std::span<Added> outcomes);
   Added store(const Item& item, const Limits& limits);
   bool store_in(Generation& generation, const Item& item);
   bool store_in_older(const Item& item) noexcept;

@@ -39,28 +39,31 @@ void CuckooValue::add(std::span<const std::string_view> items, Unless unless, co
   if (items.size() != outcomes.size()) {
     throw std::invalid_argument("items and outcomes differ in length");
   }
+  std::array<std::uint64_t, kMostFound> hashes;
   for (std::size_t at = 0; at < items.size(); at += kMostFound) {
-    const std::size_t some = std::min(kMostFound, items.size() - at);
-    add_some(items.subspan(at, some), unless, limits, outcomes.subspan(at, some));
+    const auto some = items.subspan(at, std::min(kMostFound, items.size() - at));
+    std::transform(some.begin(), some.end(), hashes.begin(),
+                   [&](std::string_view item) { return hash_of(item); });
+    add_some(std::span(hashes).first(some.size()), some, unless, limits,
+             outcomes.subspan(at, some.size()));
   }
 }
 
-// At most kMostFound items. An item goes to the newest generation as a rule, so that one's memory
-// is prefetched. Whether items are in an older one is looked up for all of them before the first is
-// added: the answers hold while the older ones keep the items that they have. The newest is asked
-// for each item in its turn, since the items before it have changed it.
-void CuckooValue::add_some(std::span<const std::string_view> items, Unless unless,
+// At most kMostFound hashes; `items` are theirs, and needed only where there are tables. An item
+// goes to the newest generation as a rule, so that one's memory is prefetched. Whether items are in
+// an older one is looked up for all of them before the first is added: the answers hold while the
+// older ones keep the items that they have. The newest is asked for each item in its turn, since
+// the items before it have changed it.
+void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
+                           std::span<const std::string_view> items, Unless unless,
                            const Limits& limits, std::span<Added> outcomes) {
-  std::array<std::uint64_t, kMostFound> hashes;
-  std::transform(items.begin(), items.end(), hashes.begin(),
-                 [&](std::string_view item) { return hash_of(item); });
   const bool is_looked_up = unless == Unless::present && tables_.empty() && !generations_.empty();
   std::array<std::uint8_t, kMostFound> is_in_older;
   const auto items_in_older = [&] { return stored_ - generations_.back().filter().size(); };
   std::uint64_t in_older = 0;
   if (is_looked_up) {
-    find_in(std::span(generations_).first(generations_.size() - 1),
-            std::span(hashes).first(items.size()), std::span(is_in_older).first(items.size()));
+    find_in(std::span(generations_).first(generations_.size() - 1), hashes,
+            std::span(is_in_older).first(hashes.size()));
     in_older = items_in_older();
   }
   const auto is_in = [&](std::size_t i, const Item& item) {
@@ -68,9 +71,9 @@ void CuckooValue::add_some(std::span<const std::string_view> items, Unless unles
     if (!answers_hold) return exists_of(item);
     return is_in_older[i] != 0 || generations_.back().filter().may_contain(item.hash);
   };
-  for (std::size_t i = 0; i < std::min(kAhead, items.size()); ++i) prefetch_newest(hashes[i], 1);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i + kAhead < items.size()) prefetch_newest(hashes[i + kAhead], 1);
+  for (std::size_t i = 0; i < std::min(kAhead, hashes.size()); ++i) prefetch_newest(hashes[i], 1);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (i + kAhead < hashes.size()) prefetch_newest(hashes[i + kAhead], 1);
     const Item item = tables_.empty() ? Item{hashes[i], std::nullopt} : item_of(items[i]);
     outcomes[i] =
         unless == Unless::present && is_in(i, item) ? Added::present : add_item(item, limits);

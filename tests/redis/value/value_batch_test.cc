@@ -124,7 +124,7 @@ TEST(CuckooValueBatch, RefusesOtherLengths) {
   EXPECT_THROW(value->add(std::vector<std::string_view>{"a"}, Unless::never, {}, outcomes),
                std::invalid_argument);
   EXPECT_EQ(value->digest(), digest);
-  value->add({}, Unless::never, {}, {});
+  value->add(std::vector<std::string_view>{}, Unless::never, {}, {});
   EXPECT_EQ(value->digest(), digest);
 }
 

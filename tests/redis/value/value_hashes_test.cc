@@ -1,0 +1,189 @@
+// Batches of hashes give the answers and the bytes that the items give one by one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/redis/value/value.h"
+#include "nestline/keys.h"
+#include "tests/redis/redisbloom/redisbloom_model.h"
+
+namespace nestline::redis {
+namespace {
+
+std::vector<std::uint64_t> hashes_of(const CuckooValue& value,
+                                     const std::vector<std::string>& names) {
+  std::vector<std::uint64_t> hashes;
+  for (const std::string& name : names) {
+    hashes.push_back(hash_key(name, value.settings().seed).value);
+  }
+  return hashes;
+}
+
+// What a run has met.
+struct Met {
+  std::uint64_t added = 0;
+  std::uint64_t present = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t erased = 0;
+  std::uint64_t saturated = 0;
+  std::uint64_t corrected = 0;  // batches of questions to a value with entries in the ledger
+  std::uint64_t most_generations = 0;
+};
+
+// Two values, one of which gets hashes in batches, the other the items one by one.
+class Twins {
+ public:
+  Twins(const Settings& settings, std::uint64_t seed, std::uint64_t range)
+      : batches_(CuckooValue::create(settings)),
+        singles_(CuckooValue::create(settings)),
+        random_(seed),
+        range_(range) {}
+
+  void add(Met& met) {
+    const auto names = draw();
+    const Unless unless = random_() % 2 == 0 ? Unless::never : Unless::present;
+    const Limits limits = random_() % 4 == 0 ? kUnlimited : Limits(1 + random_() % 8);
+    std::vector<Added> outcomes(names.size(), Added::missing);
+    batches_->add(hashes_of(*batches_, names), unless, limits, outcomes);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Added one = unless == Unless::present ? singles_->add_unique(names[i], limits)
+                                                  : singles_->add(names[i], limits);
+      ASSERT_EQ(outcomes[i], one) << names[i];
+      met.added += one == Added::added;
+      met.present += one == Added::present;
+      met.refused += one == Added::full || one == Added::too_many;
+      if (one == Added::added) present_.push_back(names[i]);
+    }
+    met.most_generations = std::max(met.most_generations, batches_->generations());
+  }
+
+  void erase(Met& met) {
+    std::shuffle(present_.begin(), present_.end(), random_);
+    std::vector<std::string> names;
+    for (std::size_t left = random_() % (present_.size() + 1) / 2; left != 0; --left) {
+      names.push_back(std::move(present_.back()));
+      present_.pop_back();
+    }
+    std::vector<std::uint8_t> erased(names.size(), 7);
+    batches_->erase(hashes_of(*batches_, names), erased);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      ASSERT_EQ(erased[i], singles_->erase(names[i])) << names[i];
+      met.erased += erased[i];
+    }
+  }
+
+  void compare(Met& met) {
+    ASSERT_EQ(batches_->digest(), singles_->digest());
+    const auto names = draw();
+    const auto hashes = hashes_of(*batches_, names);
+    met.corrected += batches_->info().ledger_entries != 0;
+    std::vector<std::uint8_t> answers(names.size(), 7), counts(names.size(), 7);
+    batches_->exists(hashes, answers);
+    batches_->count(hashes, counts);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      ASSERT_EQ(answers[i], singles_->exists(names[i])) << names[i];
+      const std::uint64_t count = singles_->count(names[i]);
+      ASSERT_EQ(counts[i], std::min(kMostCounted, count)) << names[i];
+      met.saturated += count > kMostCounted;
+    }
+  }
+
+ private:
+  std::vector<std::string> draw() {
+    std::vector<std::string> names(random_() % (random_() % 4 == 0 ? 1300 : 40));
+    for (std::string& name : names) name = "item:" + std::to_string(random_() % range_);
+    return names;
+  }
+
+  std::unique_ptr<CuckooValue> batches_;
+  std::unique_ptr<CuckooValue> singles_;
+  std::mt19937_64 random_;
+  std::uint64_t range_;
+  std::vector<std::string> present_;  // an item for each copy
+};
+
+TEST(CuckooValueHashes, DoWhatItemsDoOneByOne) {
+  Met met;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    // Few items give many copies: in slots, and beyond them in the ledger.
+    const std::uint64_t range = seed % 4 == 0 ? 3 : seed % 4 == 1 ? 3000 : 1'000'000;
+    Twins twins({20 + random() % 300, seed % 5 == 0 ? 0.001 : 0.0, 2, 20,
+                 static_cast<std::uint16_t>(seed % 3), seed},
+                seed, range);
+    for (int step = 0; step < 60; ++step) {
+      SCOPED_TRACE(step);
+      twins.add(met);
+      if (step % 3 == 2) twins.erase(met);
+      twins.compare(met);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(met.added, 10'000U);
+  EXPECT_GT(met.present, 1000U);
+  EXPECT_GT(met.refused, 1000U);
+  EXPECT_GT(met.erased, 10'000U);
+  EXPECT_GT(met.saturated, 100U);
+  EXPECT_GT(met.corrected, 100U);
+  EXPECT_GT(met.most_generations, 2U);
+}
+
+// Erased by hash, which a stranger's is not.
+TEST(CuckooValueHashes, EraseSaysWhatWasThere) {
+  const auto value = CuckooValue::create({1000, 0, 2, 20, 1, 42});
+  value->add("a");
+  value->add("b");
+  std::vector<std::uint8_t> erased(4);
+  value->erase(hashes_of(*value, {"a", "stranger", "b", "a"}), erased);
+  EXPECT_EQ(erased, (std::vector<std::uint8_t>{1, 0, 1, 0}));
+  EXPECT_EQ(value->items(), 0U);
+  EXPECT_EQ(value->deletes(), 2U);
+}
+
+// Calls all four with so many hashes and results; each must throw.
+void expect_refused(CuckooValue& value, std::size_t count, std::size_t results,
+                    const std::string& reason) {
+  const std::uint64_t digest = value.digest();
+  const std::vector<std::uint64_t> hashes(count);
+  std::vector<std::uint8_t> bytes(results);
+  std::vector<Added> outcomes(results);
+  const auto expect_reason = [&](auto&& call) {
+    try {
+      call();
+      FAIL() << "was not refused";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  };
+  expect_reason([&] { value.add(hashes, Unless::never, {}, outcomes); });
+  expect_reason([&] { value.erase(hashes, bytes); });
+  expect_reason([&] { value.exists(hashes, bytes); });
+  expect_reason([&] { value.count(hashes, bytes); });
+  EXPECT_EQ(value.digest(), digest);
+}
+
+TEST(CuckooValueHashes, AreRefusedWithOtherLengths) {
+  const auto value = CuckooValue::create({1000, 0, 2, 20, 1, 42});
+  expect_refused(*value, 2, 1, "differ in length");
+}
+
+TEST(CuckooValueHashes, AreRefusedBesideTables) {
+  RedisBloomModel model(200, 2, 20, 1);
+  model.add("item");
+  const auto value = CuckooValue::from_tables(model.loaded(), 42);
+  expect_refused(*value, 1, 1, "tables of RedisBloom");
+  value->open_beside_tables();
+  expect_refused(*value, 1, 1, "tables of RedisBloom");
+}
+
+}  // namespace
+}  // namespace nestline::redis
