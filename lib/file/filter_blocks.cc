@@ -116,6 +116,8 @@ std::uint64_t capacity_of(int bits, std::uint64_t base_blocks, unsigned growth) 
   return capacity;
 }
 
+std::uint32_t hash_version() noexcept { return kHashVersion; }
+
 std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
   return checksum_bytes(bytes.data(), bytes.size());
 }

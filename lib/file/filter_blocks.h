@@ -78,6 +78,9 @@ double fpr_when_full(int bits, unsigned growth);
 // Items that a filter of so many blocks in the beginning has room for after so many doublings.
 std::uint64_t capacity_of(int bits, std::uint64_t base_blocks, unsigned growth);
 
+// The version of hash_key and of what follows from a hash (docs/FORMAT.md).
+std::uint32_t hash_version() noexcept;
+
 // XXH3-64, the checksum of all our formats.
 std::uint64_t checksum(std::span<const std::byte> bytes) noexcept;
 

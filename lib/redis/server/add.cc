@@ -23,11 +23,6 @@ namespace {
 // Items of a command that are added by one call of the value. Their bytes are not copied.
 constexpr std::size_t kTogether = 128;
 
-Limits limits_for_clients() {
-  return {static_cast<std::uint64_t>(configuration().max_expansions), true};
-}
-
-// Limits are for clients of this server: items of a replayed command were acknowledged before.
 Added add_item(const Call& call, CuckooValue& filter, std::string_view item, Unless unless) {
   const auto add_within = [&](const Limits& limits) {
     return unless == Unless::present ? filter.add_unique(item, limits) : filter.add(item, limits);
@@ -189,6 +184,10 @@ int insert_items(const Call& call, Unless unless, const char* event) {
 }
 
 }  // namespace
+
+Limits limits_for_clients() {
+  return {static_cast<std::uint64_t>(configuration().max_expansions), true};
+}
 
 int add(const Call& call) { return add_one(call, Unless::never, "cf.add"); }
 int add_unique(const Call& call) { return add_one(call, Unless::present, "cf.addnx"); }

@@ -67,8 +67,7 @@ int update(const Call& call) {
   const OpenedKey key(call, kWrite);
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  const Limits limits{static_cast<std::uint64_t>(configuration().max_expansions), true};
-  Added outcome = key.filter()->update(call.item(2), call.item(3), limits);
+  Added outcome = key.filter()->update(call.item(2), call.item(3), limits_for_clients());
   if ((outcome == Added::too_many || outcome == Added::full) && is_replayed(call)) {
     outcome = key.filter()->update(call.item(2), call.item(3), kUnlimited);
   }

@@ -54,6 +54,8 @@ constexpr CommandArgument items_after_token() {
 std::array<CommandArgument, 2> key_only = {key("key"), kEnd};
 std::array<CommandArgument, 3> key_item = {key("key"), kItem, kEnd};
 std::array<CommandArgument, 3> key_items = {key("key"), kItems, kEnd};
+std::array<CommandArgument, 3> key_hashes = {key("key"), argument("hashes", ArgumentType::string),
+                                             kEnd};
 std::array<CommandArgument, 8> reserve_arguments = {key("key"),
                                                     argument("capacity", ArgumentType::integer),
                                                     option("BUCKETSIZE", "bucketsize"),
@@ -133,6 +135,22 @@ const Entry kEntries[] = {
     {"cf.mdel", entry<erase_many>, "write fast", "write cuckoo", -3, deleted_or_asked,
      key_items.data(), "Removes one copy of each item; all must have been added",
      "O(n * g), n items, g generations"},
+    {"cf.mexistsh", entry<exists_hashes>, "readonly fast", "read cuckoo", 3, asked,
+     key_hashes.data(), "Returns a bit for each hash: whether its item may be in the filter",
+     "O(n * g), n hashes, g generations"},
+    {"cf.mcounth", entry<count_hashes>, "readonly fast", "read cuckoo", 3, asked, key_hashes.data(),
+     "Returns a byte for each hash: how many copies may be in the filter",
+     "O(n * g), n hashes, g generations"},
+    {"cf.maddh", entry<add_hashes>, "write deny-oom", "write cuckoo", 3, inserted,
+     key_hashes.data(), "Adds the items of hashes to a filter; returns a bit for each",
+     "O(n * g), n hashes, g generations"},
+    {"cf.maddnxh", entry<add_unique_hashes>, "write deny-oom", "write cuckoo", 3, added_or_asked,
+     key_hashes.data(),
+     "Adds the items of hashes that do not seem to be there; returns a bit for each",
+     "O(n * g), n hashes, g generations"},
+    {"cf.mdelh", entry<erase_hashes>, "write fast", "write cuckoo", 3, deleted_or_asked,
+     key_hashes.data(), "Removes one copy of each hash's item; all must have been added",
+     "O(n * g), n hashes, g generations"},
     {"cf.clear", entry<clear>, "write", "write cuckoo", 2, deleted, key_only.data(),
      "Removes all items and keeps the filter", "O(m), m bytes of memory"},
     {"cf.update", entry<update>, "write deny-oom fast", "write cuckoo", 4, updated,

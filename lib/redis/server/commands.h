@@ -4,6 +4,7 @@
 //   add.cc      CF.ADD, ADDNX, INSERT, INSERTNX
 //   query.cc    CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG
 //   change.cc   CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT
+//   hashes.cc   CF.MEXISTSH, MADDH, MADDNXH, MDELH, MCOUNTH
 //   chunks.cc   CF.SCANDUMP, LOADCHUNK
 //
 // Each replies exactly once and returns what the reply returned. The server has checked the number
@@ -36,6 +37,11 @@ int insert_unique(const Call& call);
 int exists(const Call& call);
 int exists_many(const Call& call);
 int count(const Call& call);
+int exists_hashes(const Call& call);
+int count_hashes(const Call& call);
+int add_hashes(const Call& call);
+int add_unique_hashes(const Call& call);
+int erase_hashes(const Call& call);
 int info(const Call& call);
 int debug(const Call& call);
 int erase(const Call& call);

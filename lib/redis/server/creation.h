@@ -29,6 +29,10 @@ namespace nestline::redis {
 // Whether the command comes from a primary or from an append-only file.
 bool is_replayed(const Call& call);
 
+// What additions by clients of this server keep to. Items of a replayed command were acknowledged
+// before: they are added without limits.
+Limits limits_for_clients();
+
 // Makes a filter with the defaults of the configuration, and this capacity if there is one, gives
 // it to the key and replicates its CF.RESERVE. When that is not possible, replies with the reason
 // and returns null.

@@ -12,6 +12,7 @@ add_library(
   redis/server/configuration.cc
   redis/server/create.cc
   redis/server/data_type.cc
+  redis/server/hashes.cc
   redis/server/info_section.cc
   redis/server/module.cc
   redis/server/module_api.cc

@@ -16,6 +16,11 @@ void reply_pair(const Call& call, const char* name, std::uint64_t value) {
   api.ReplyWithLongLong(call.context, number(value));
 }
 
+void reply_pair(const Call& call, const char* name, const std::string& value) {
+  api.ReplyWithSimpleString(call.context, name);
+  api.ReplyWithStringBuffer(call.context, value.data(), value.size());
+}
+
 void reply_pair(const Call& call, const char* name, double value) {
   api.ReplyWithSimpleString(call.context, name);
   api.ReplyWithDouble(call.context, value);
@@ -58,7 +63,7 @@ int info(const Call& call) {
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
   const Info info = key.filter()->info();
-  api.ReplyWithMap(call.context, 12);
+  api.ReplyWithMap(call.context, 14);
   reply_pair(call, "Size", info.memory_bytes);
   reply_pair(call, "Number of buckets", info.buckets);
   reply_pair(call, "Number of filters", info.filters);
@@ -72,6 +77,9 @@ int info(const Call& call) {
   reply_pair(call, "Expected error rate", info.expected_fpr);
   reply_pair(call, "Items in RedisBloom filters", info.redisbloom_items);
   reply_pair(call, "Corrections", info.ledger_entries);
+  // A string, as CF.RESERVE takes it: integers of the protocol end at 2^63 - 1.
+  reply_pair(call, "Seed", std::to_string(info.settings.seed));
+  reply_pair(call, "Hash version", std::uint64_t{info.hash_version});
   return kOk;
 }
 

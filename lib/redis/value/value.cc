@@ -173,6 +173,7 @@ std::uint64_t CuckooValue::deletes() const noexcept { return deletes_ + tables_.
 Info CuckooValue::info() const {
   Info info{};
   info.settings = settings_;
+  info.hash_version = hash_version();
   info.memory_bytes = memory_bytes();
   info.buckets =
       tables_.empty()

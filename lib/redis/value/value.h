@@ -97,6 +97,7 @@ struct GenerationInfo {
 /// What CF.INFO, CF.DEBUG and their kin tell.
 struct Info {
   Settings settings;           ///< As given; of RedisBloom's tables, what their header says.
+  std::uint32_t hash_version;  ///< Of hash_key (docs/FORMAT.md), for callers that hash items.
   std::uint64_t memory_bytes;  ///< All memory of the value, this object included.
   std::uint64_t buckets;       ///< As RedisBloom reports it: from capacity and bucket size.
   std::uint64_t filters;       ///< Generations and RedisBloom tables.

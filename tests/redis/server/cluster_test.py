@@ -14,7 +14,9 @@ COMMANDS = [
     ("CF.INSERT", "K", "CAPACITY", 100, "ITEMS", "x", "y"),
     ("CF.INSERTNX", "K", "NOCREATE", "ITEMS", "x", "y"), ("CF.EXISTS", "K", "x"),
     ("CF.MEXISTS", "K", "x", "y"), ("CF.COUNT", "K", "x"), ("CF.DEL", "K", "x"),
-    ("CF.MDEL", "K", "x", "y"), ("CF.CLEAR", "K"), ("CF.UPDATE", "K", "x", "y"),
+    ("CF.MDEL", "K", "x", "y"), ("CF.CLEAR", "K"),
+    *((f"CF.{name}", "K", 8 * b"h") for name in ("MEXISTSH", "MADDH", "MADDNXH", "MDELH", "MCOUNTH")),
+    ("CF.UPDATE", "K", "x", "y"),
     ("CF.MERGE", "K", "K2", "K3"), ("CF.COMPACT", "K"), ("CF.INFO", "K"), ("CF.DEBUG", "K"),
     ("CF.SCANDUMP", "K", 0), ("CF.LOADCHUNK", "K", 1, "x"),
 ]  # fmt: skip

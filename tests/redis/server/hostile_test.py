@@ -6,8 +6,6 @@ long, its memory must be small and its log must show no crash. NESTLINE_HOSTILE_
 the checks of time and memory, for servers that a wrapper slows down.
 """
 
-import ctypes
-import ctypes.util
 import os
 import random
 import struct
@@ -16,6 +14,7 @@ import unittest
 
 from chunks_test import redisbloom_filter
 from dump import Payload
+from hashing import hash_string, xxh3
 from module_case import ModuleCase, items
 from resp import Error
 from servers import PATIENCE
@@ -31,17 +30,15 @@ CRASHES = ("crashed by signal", "BUG REPORT", "ASSERTION FAILED", "AddressSaniti
 HEAD, PIECE = b"\x8eNCF", b"NCFp"
 NASTY = [0, 1, -1, 2, 255, 256, 65535, 65536, 2**31, 2**32 - 1, 2**32, 2**40, 2**62, 2**63 - 1,
          2**63, 2**64 - 1, 2**64, -(2**63), "", " 1", "1 ", "0x10", "1e3", "1e400", "nan", "inf",
-         "-inf", "-0", "0.5", "1e-300", "+5", "K", "x" * 70000, b"\0", b"\xff\xfe", b"a\0b"]  # fmt: skip
+         "-inf", "-0", "0.5", "1e-300", "+5", "K", "x" * 70000, b"\0", b"\xff\xfe", b"a\0b", b"hashes.." * 9,
+         bytes(8), b"\xff" * 4104]  # fmt: skip
+HASHES = hash_string(items("in", 50), 5)
 WORDS = ["CAPACITY", "NOCREATE", "ITEMS", "BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "SEED"]
-
-xxhash = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0")
-xxhash.XXH3_64bits.restype = ctypes.c_uint64
-xxhash.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 
 
 def sealed(content):
     """The bytes with the checksum that ends heads and pieces."""
-    return content + struct.pack("<Q", xxhash.XXH3_64bits(content, len(content)))
+    return content + struct.pack("<Q", xxh3(content))
 
 
 class HostileTest(ModuleCase):
@@ -151,7 +148,9 @@ class HostileTest(ModuleCase):
             return
         for line in (("CF.COUNT", key, "in-1"), ("CF.DEL", key, "in-1"), ("CF.UPDATE", key, "in-2", "x"),
                      ("CF.INSERT", key, "ITEMS", *items("more", 30)), ("CF.DEBUG", key),
-                     ("CF.MDEL", key, *items("in", 20)), ("CF.SCANDUMP", key, 0),
+                     ("CF.MDEL", key, *items("in", 20)), ("CF.MEXISTSH", key, HASHES),
+                     ("CF.MADDNXH", key, HASHES), ("CF.MADDH", key, HASHES), ("CF.MCOUNTH", key, HASHES),
+                     ("CF.MDELH", key, HASHES), ("CF.SCANDUMP", key, 0),
                      ("CF.SCANDUMP", key, self.chance.randrange(1, 9)), ("CF.INFO", key)):  # fmt: skip
             self.call(*line)
         # Commands whose time depends on the size are tried with small values only, also after
@@ -244,7 +243,7 @@ class HostileTest(ModuleCase):
 
     def test_arguments(self):
         listed = self.call("COMMAND", "LIST", "FILTERBY", "MODULE", "nestline")
-        self.assertEqual(len(listed), 18)
+        self.assertEqual(len(listed), 23)
         replies = {}
         for _ in self.batches(0.2, lambda: set(replies) == set(listed)):
             line = [self.chance.choice(listed), self.chance.choice(["a", "b", "", b"\0"])]
@@ -279,6 +278,12 @@ class HostileTest(ModuleCase):
         reply = self.call("CF.MDEL", "small", *["same"] * (count + 5))
         self.assertEqual((reply.count(1), reply.count(0)), (count, 5))
         self.expect(0, "CF.COUNT", "small", "same")
+        # The same by hashes: any eight bytes are one.
+        whole = b"\xff" * (count // 8)
+        self.expect(whole, "CF.MADDH", "usual", b"the same" * count)
+        self.expect(b"\xff" * count, "CF.MCOUNTH", "usual", b"the same" * count)
+        self.expect(whole, "CF.MDELH", "usual", b"the same" * count)
+        self.expect(bytes(count // 8), "CF.MEXISTSH", "usual", b"the same" * count)
         self.assertEqual(self.debug("small")["items"], 0)
 
     def test_huge_items(self):
@@ -288,6 +293,9 @@ class HostileTest(ModuleCase):
         self.expect(0, "CF.EXISTS", "a", huge[:-1] + b"y")
         self.expect(0, "CF.ADDNX", "a", huge)
         self.expect(1, "CF.DEL", "a", huge)
+        self.expect(bytes(len(huge) // 64), "CF.MEXISTSH", "a", huge)
+        self.expect(bytes(len(huge) // 8), "CF.MCOUNTH", "a", huge)
+        self.expect(bytes(len(huge) // 64), "CF.MDELH", "a", huge)
         for command in ("CF.LOADCHUNK", "RESTORE"):
             self.assertIsInstance(self.call(command, "b", 1, huge), Error)
         self.assertEqual(self.call("CF.INSERT", "c", "ITEMS", *items("in", 300000)).count(1), 300000)

@@ -12,8 +12,8 @@ from module_case import ModuleCase
 from resp import Connection, Error, Simple
 from servers import MODULE, Server, ServerTrouble
 
-COMMANDS = """add addnx clear compact count debug del exists info insert insertnx loadchunk mdel merge
-    mexists reserve scandump update""".split()
+COMMANDS = """add addnx clear compact count debug del exists info insert insertnx loadchunk maddh
+    maddnxh mcounth mdel mdelh merge mexists mexistsh reserve scandump update""".split()
 
 
 class FileTest(unittest.TestCase):
@@ -150,6 +150,9 @@ class DescriptionTest(ModuleCase):
             "insertnx": (-4, {b"write", b"denyoom"}), "exists": (3, {b"readonly", b"fast"}),
             "count": (3, {b"readonly", b"fast"}), "mexists": (-3, {b"readonly", b"fast"}),
             "del": (3, {b"write", b"fast"}), "mdel": (-3, {b"write", b"fast"}),
+            "mexistsh": (3, {b"readonly", b"fast"}), "mcounth": (3, {b"readonly", b"fast"}),
+            "maddh": (3, {b"write", b"denyoom"}), "maddnxh": (3, {b"write", b"denyoom"}),
+            "mdelh": (3, {b"write", b"fast"}),
             "clear": (2, {b"write"}), "update": (4, {b"write", b"denyoom", b"fast"}),
             "merge": (-3, {b"write", b"denyoom"}), "compact": (2, {b"write"}),
             "scandump": (3, {b"readonly", b"fast"}), "loadchunk": (4, {b"write", b"denyoom"}),
@@ -177,12 +180,19 @@ class DescriptionTest(ModuleCase):
             (("CF.RESERVE", "k", 10, "EXPANSION", 1), [b"k"]),
             (("CF.MEXISTS", "k", "x", "y"), [b"k"]),
             (("CF.MERGE", "d", "s1", "s2", "s3"), [b"d", b"s1", b"s2", b"s3"]),
-        ):
+            *(((f"CF.{name}", "k", "x"), [b"k"])
+              for name in ("MEXISTSH", "MADDH", "MADDNXH", "MDELH", "MCOUNTH")),
+        ):  # fmt: skip
             self.assertEqual(self.call("COMMAND", "GETKEYS", *command), wanted)
         reply = self.call("COMMAND", "GETKEYSANDFLAGS", "CF.MERGE", "d", "s1", "s2")
         flags = {key: {str(flag) for flag in some} for key, some in reply}
         self.assertEqual(flags[b"d"], {"RW", "insert"})
         self.assertEqual(flags[b"s2"], {"RO", "access"})
+        for name, wanted in (("MEXISTSH", {"RO", "access"}), ("MCOUNTH", {"RO", "access"}),
+                             ("MADDH", {"RW", "insert"}), ("MADDNXH", {"RW", "access", "insert"}),
+                             ("MDELH", {"RW", "access", "delete"})):  # fmt: skip
+            ((_, some),) = self.call("COMMAND", "GETKEYSANDFLAGS", f"CF.{name}", "k", "x")
+            self.assertEqual({str(flag) for flag in some}, wanted, name)
 
     def test_type(self):
         self.call("CF.ADD", "a", "x")
@@ -221,9 +231,11 @@ class DescriptionTest(ModuleCase):
         self.call("CF.ADD", "a", "x")
         self.call("CONFIG", "SET", "maxmemory", 1)
         try:
-            for command in (("CF.ADD", "a", "y"), ("CF.RESERVE", "b", 100), ("CF.MERGE", "b", "a")):
+            for command in (("CF.ADD", "a", "y"), ("CF.RESERVE", "b", 100), ("CF.MERGE", "b", "a"),
+                            ("CF.MADDH", "a", 8 * b"h"), ("CF.MADDNXH", "a", 8 * b"h")):  # fmt: skip
                 self.assertTrue(self.call(*command).startswith("OOM"), command)
             self.expect(1, "CF.DEL", "a", "x")
+            self.expect(b"\0", "CF.MDELH", "a", 8 * b"h")
         finally:
             self.call("CONFIG", "SET", "maxmemory", 0)
 
@@ -272,6 +284,12 @@ class InfoTest(ModuleCase):
             *(("CF.MDEL", "a", "y", "no"), ("CF.UPDATE", "a", "z", "w"), ("CF.ADDNX", "a", "w")),
         )
         self.assertEqual((gained["items_added"], gained["items_deleted"]), (4, 3))
+        three = b"first...second..third..."
+        gained = self.change(
+            *(("CF.MADDH", "a", three), ("CF.MADDNXH", "a", three), ("CF.MDELH", "a", three[:16])),
+            *(("CF.MDELH", "a", three[:16]), ("CF.MADDNXH", "a", three), ("CF.MEXISTSH", "a", three)),
+        )
+        self.assertEqual((gained["items_added"], gained["items_deleted"]), (5, 2))
 
     def test_what_is_refused(self):
         self.call("CONFIG", "SET", "nestline.cf-max-expansions", 1)

@@ -13,6 +13,7 @@ import collections
 import random
 
 from chunks_test import redisbloom_filter
+from hashing import hash_string
 from resp import Connection, Error
 from servers import wait_until
 
@@ -33,8 +34,9 @@ class Stream:
             self.call("CF.RESERVE", key, 100, "SEED", 77)
         self.kinds = {
             self.add: 20, self.add_unique: 8, self.insert: 20, self.insert_unique: 8, self.delete: 12,
-            self.delete_many: 6, self.update: 6, self.reserve: 6, self.merge: 4, self.clear: 1,
-            self.compact: 2, self.load: 4, self.load_part: 3, self.load_redisbloom: 3,
+            self.delete_many: 6, self.add_hashes: 6, self.add_unique_hashes: 4, self.delete_hashes: 6,
+            self.update: 6, self.reserve: 6, self.merge: 4, self.clear: 1, self.compact: 2,
+            self.load: 4, self.load_part: 3, self.load_redisbloom: 3,
             self.restore: 3, self.copy: 3, self.rename: 2, self.expire: 2, self.remove: 2,
             self.transaction: 3, self.script: 3, self.wrong: 3, self.grow: 1, self.unite: 1,
         }  # fmt: skip
@@ -123,6 +125,20 @@ class Stream:
     def delete_many(self):
         reply = self.call("CF.MDEL", self.any_key(), *self.items())
         return not isinstance(reply, Error) and 1 in reply
+
+    def hashed(self, command):
+        """Whether one of the bits is 1. Where the seed is another one, these are other items."""
+        reply = self.call(command, self.any_key(), hash_string(self.items(600), 77))
+        return not isinstance(reply, Error) and any(reply)
+
+    def add_hashes(self):
+        return self.hashed("CF.MADDH")
+
+    def add_unique_hashes(self):
+        return self.hashed("CF.MADDNXH")
+
+    def delete_hashes(self):
+        return self.hashed("CF.MDELH")
 
     def update(self):
         return self.call("CF.UPDATE", self.any_key(), self.item(), self.item()) == 1

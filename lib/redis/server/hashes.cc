@@ -1,0 +1,155 @@
+// CF.MEXISTSH, MADDH, MADDNXH, MDELH, MCOUNTH: batches of hashes in one string.
+//
+// A hash belongs to the seed of one filter. So a missing key is an error in each of them: a filter
+// that a command made would have another seed, and a client whose filter was lost must not take
+// that for "not in it". Tables of RedisBloom need another hash; the value refuses.
+//
+// What is replicated is what was done: the hashes that were stored, or that were found and erased.
+// A replica adds without limits, as it does for all that its primary has acknowledged.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/redis/server/creation.h"
+#include "lib/redis/server/info_section.h"
+#include "lib/redis/server/opened_key.h"
+#include "lib/redis/value/hash_string.h"
+
+namespace nestline::redis {
+namespace {
+
+using Answers = std::array<std::uint8_t, HashString::kMostInChunk>;
+
+int reply_bytes(const Call& call, std::span<const char> bytes) {
+  return api.ReplyWithStringBuffer(call.context, bytes.data(), bytes.size());
+}
+
+// The reply of a command that changes a filter, and what of its argument is replicated: the hashes
+// whose bit is 1. All memory is there before the first change.
+class Changes {
+ public:
+  explicit Changes(const HashString& hashes) : hashes_(hashes), bits_(bit_bytes(hashes.size())) {
+    done_.resize(hashes.bytes().size());
+  }
+
+  // The answers for the next hashes, in the order of the argument.
+  void take(std::size_t first, std::span<const std::uint8_t> answers) noexcept {
+    put_bits(answers, std::span(bits_).subspan(first / 8, bit_bytes(answers.size())));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      std::memcpy(done_.data() + count_ * kHashBytes,
+                  hashes_.bytes().data() + (first + i) * kHashBytes, kHashBytes);
+      count_ += answers[i];
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  [[nodiscard]] std::span<const char> bits() const noexcept { return bits_; }
+
+  // Tells replicas and listeners, if anything was done.
+  void tell(const Call& call, const char* command, const char* event) const {
+    if (count_ == 0) return;
+    if (count_ == hashes_.size()) {
+      api.Replicate(call.context, command, "ss", call.key(), call.arguments[2]);
+    } else {
+      api.Replicate(call.context, command, "sb", call.key(), done_.data(), count_ * kHashBytes);
+    }
+    tell_change(call, event);
+  }
+
+ private:
+  const HashString& hashes_;
+  std::vector<char> bits_;
+  std::vector<char> done_;  // the hashes that were stored or erased, count_ of them
+  std::size_t count_ = 0;
+};
+
+int add_all(const Call& call, Unless unless, const char* event) {
+  const HashString hashes(call.item(2));
+  const OpenedKey key(call, kWrite);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  CuckooValue& filter = *key.filter();
+  const Limits limits = is_replayed(call) ? kUnlimited : limits_for_clients();
+  Changes changes(hashes);
+  std::array<Added, HashString::kMostInChunk> outcomes;
+  Answers answers;
+  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
+    filter.add(chunk, unless, limits, std::span(outcomes).first(chunk.size()));
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      count_outcome(outcomes[i]);
+      answers[i] = outcomes[i] == Added::added;
+    }
+    changes.take(first, std::span(answers).first(chunk.size()));
+  });
+  changes.tell(call, "CF.MADDH", event);
+  return reply_bytes(call, changes.bits());
+}
+
+// The reply of a command that asks: `answer` is called for each chunk of hashes.
+template <typename Answer>
+int ask(const Call& call, const Answer& answer) {
+  const HashString hashes(call.item(2));
+  const OpenedKey key(call, kRead);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  return reply_bytes(call, answer(*key.filter(), hashes));
+}
+
+std::vector<char> bits_of(const CuckooValue& filter, const HashString& hashes) {
+  std::vector<char> bits(bit_bytes(hashes.size()));
+  Answers answers;
+  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
+    const auto some = std::span(answers).first(chunk.size());
+    filter.exists(chunk, some);
+    put_bits(some, std::span(bits).subspan(first / 8, bit_bytes(some.size())));
+  });
+  return bits;
+}
+
+std::vector<char> counts_of(const CuckooValue& filter, const HashString& hashes) {
+  std::vector<char> counts(hashes.size());
+  Answers answers;
+  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
+    filter.count(chunk, std::span(answers).first(chunk.size()));
+    std::memcpy(counts.data() + first, answers.data(), chunk.size());
+  });
+  return counts;
+}
+
+}  // namespace
+
+int exists_hashes(const Call& call) { return ask(call, bits_of); }
+int count_hashes(const Call& call) { return ask(call, counts_of); }
+int add_hashes(const Call& call) { return add_all(call, Unless::never, "cf.maddh"); }
+int add_unique_hashes(const Call& call) { return add_all(call, Unless::present, "cf.maddnxh"); }
+
+int erase_hashes(const Call& call) {
+  const HashString hashes(call.item(2));
+  const OpenedKey key(call, kWrite);
+  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  Changes changes(hashes);
+  Answers answers;
+  bool has_memory = true;
+  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
+    if (!has_memory) return;
+    const auto some = std::span(answers).first(chunk.size());
+    try {
+      key.filter()->erase(chunk, some);
+    } catch (const std::bad_alloc&) {
+      has_memory = false;
+    }
+    changes.take(first, some);
+  });
+  counters.items_deleted += changes.count();
+  changes.tell(call, "CF.MDELH", "cf.mdelh");
+  // A bit of 0 would say "not found".
+  return has_memory ? reply_bytes(call, changes.bits()) : reply_error(call, kInsufficientMemory);
+}
+
+}  // namespace nestline::redis
