@@ -176,6 +176,9 @@ class NESTLINE_EXPORT ConcurrentFilter {
   bool can_merge(const ConcurrentFilter& other, std::string* why = nullptr) const;
 
  private:
+  friend struct ConcurrentAccess;  // lib/concurrent/concurrent_state.h
+  explicit ConcurrentFilter(std::unique_ptr<State> state) noexcept;
+
   // What the members above become for each of the three kinds of keys.
   Inserted insert_one(std::uint64_t key) noexcept;
   Inserted insert_one(std::string_view key) noexcept;

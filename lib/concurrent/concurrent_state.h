@@ -14,9 +14,15 @@
 //   S4  The old table is freed after a second grace period; the writers already work again then.
 //
 // Keys are counted inside the sections, so the count is exact during a Pause.
+//
+// A filter can also be made so that its readers never ask its only writer to share, and so never
+// lock (Readers::only_look). Then that writer waits for nobody, as long as it only inserts, erases
+// and empties; a reader whose blocks keep changing looks again until they stand still for the some
+// 20 ns that this takes.
 #ifndef NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 #define NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <cstdint>
@@ -34,10 +40,14 @@
 
 namespace nestline {
 
+// Whether readers whose blocks keep changing may lock them in the end (locking.h, R4).
+enum class Readers : std::uint8_t { may_lock, only_look };
+
 // It answers the lookups that kernels leave to a second look.
 struct ConcurrentFilter::State : SecondLook {
  public:
-  explicit State(Filter&& filter) : State(FilterAccess::take(std::move(filter))) {}
+  explicit State(Filter&& filter, Readers readers = Readers::may_lock)
+      : State(FilterAccess::take(std::move(filter)), readers) {}
   ~State() { delete table_.load(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -128,7 +138,8 @@ struct ConcurrentFilter::State : SecondLook {
   // Calls work(locks) with the lock policy for readers.
   template <typename Work>
   auto with_reader_locks(Work&& work) const {
-    return writers_.are_many() ? work(BlockLocks()) : work(OneWriter(&writers_));
+    if (writers_.are_many()) return work(BlockLocks());
+    return work(OneWriter(readers_ == Readers::may_lock ? &writers_ : nullptr));
   }
 
   // Replaces the table with make(table), unless that is null or wanted(table) says no; returns
@@ -154,6 +165,19 @@ struct ConcurrentFilter::State : SecondLook {
     return exchange(make, [](const Filter::State&) { return true; });
   }
 
+  // The table as it is, for the only thread that changes it, or while no thread does.
+  [[nodiscard]] const Filter::State& table_of_writer() const { return *table_.load(); }
+
+  // Takes all keys out, in place and block by block: unlike an exchange it needs no memory and
+  // waits for no reader. Readers may meanwhile find some keys and miss others.
+  void empty() {
+    write([&]<class Locks>(Filter::State& table, Locks) {
+      std::for_each_n(table.blocks(), table.view.geometry.blocks(), Locks::empty);
+      keys.template add<Locks>(-static_cast<std::int64_t>(keys.total()));
+      return std::optional(true);
+    });
+  }
+
   // The table, for the last owner.
   std::unique_ptr<Filter::State> release() {
     std::unique_ptr<Filter::State> table(table_.exchange(nullptr));
@@ -170,12 +194,13 @@ struct ConcurrentFilter::State : SecondLook {
   // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMostWaits = 16;
 
-  explicit State(std::unique_ptr<Filter::State> table)
+  State(std::unique_ptr<Filter::State> table, Readers readers)
       : SecondLook{look_again},
         secrets(table->view.secrets),
         seed(table->seed),
         bits(table->bits),
         keys(table->size),
+        readers_(readers),
         table_(table.release()) {}
 
   // A second look (kernels.h), inside the reader's section.
@@ -184,10 +209,19 @@ struct ConcurrentFilter::State : SecondLook {
   // This thread among the writers.
   static Writers::Thread writer() { return 2 * thread_number(); }
 
+  const Readers readers_;
   std::atomic<Filter::State*> table_;
   mutable Writers writers_;
   mutable std::atomic<bool> paused_{false};
   mutable std::mutex pausing_;
+};
+
+// Access to a filter's state for the files that make filters with other properties.
+struct ConcurrentAccess {
+  static ConcurrentFilter::State& state(const ConcurrentFilter& filter) { return *filter.state_; }
+  static ConcurrentFilter make(std::unique_ptr<ConcurrentFilter::State> state) {
+    return ConcurrentFilter(std::move(state));
+  }
 };
 
 // The result of an insert, or of a run of inserts, on one table.

@@ -1,5 +1,5 @@
 // For other formats: what a program that stores filters in its own format needs beyond the public
-// headers. Of the library's internals, lib/redis uses only this.
+// headers. Of the library's internals, lib/redis uses only this and shared_blocks.h.
 //
 // A filter is its shape and its blocks. The shape is a few numbers from which make_empty makes the
 // filter again; the blocks are bytes that can be read and replaced in ranges, so that large filters

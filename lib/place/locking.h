@@ -89,6 +89,7 @@
 #ifndef NESTLINE_LIB_PLACE_LOCKING_H_
 #define NESTLINE_LIB_PLACE_LOCKING_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -240,6 +241,18 @@ struct SharedBlocks {
   static void unlock(Block& block, std::uint32_t step) {
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     store_release(block.header_word(), Block::to_header((header & ~kHeaderLock) + step));
+  }
+
+  // Takes everything out of a block, its mark included: right only where no key has to be found any
+  // more, in any block.
+  static void empty(Block& block) {
+    lock(block);
+    auto* const words = reinterpret_cast<SharedLongword*>(block.bytes.data());
+    std::for_each_n(words, kMarkByte / sizeof(*words), [](auto& word) { store_shared(word, 0); });
+    store_release(*(&block.header_word() - 1), 0);  // the slots beside the header in its longword
+    const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
+    store_release(block.header_word(),
+                  Block::to_header((header & ~(kHeaderLock | kHeaderMark)) + kHeaderVersion));
   }
 
   // Makes it a block of a filter without locks; no other thread may use it meanwhile.

@@ -9,7 +9,7 @@ namespace {
 
 std::uint64_t keys_of(std::span<const Generation> family) {
   std::uint64_t keys = 0;
-  for (const Generation& each : family) keys += each.filter().size();
+  for (const Generation& each : family) keys += each.size();
   return keys;
 }
 
@@ -37,7 +37,7 @@ bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept {
   Generation* best = nullptr;
   bool is_alone = true;
   for (Generation& each : family) {
-    if (!each.filter().may_contain(hash)) continue;
+    if (!each.may_contain(hash)) continue;
     is_alone = best == nullptr;
     if (!is_alone) break;
     best = &each;
@@ -49,7 +49,7 @@ bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept {
       return a.standing(hash) < b.standing(hash);
     });
   }
-  return best->filter().erase(hash);
+  return best->erase(hash);
 }
 
 std::vector<Generation> compact_members(std::span<const Generation> family, std::uint64_t seed,
@@ -59,7 +59,7 @@ std::vector<Generation> compact_members(std::span<const Generation> family, std:
   GenerationShape shape = family[0].shape();
   unsigned most_growth = shape.most_growth;
   for (const Generation& each : family) {
-    most_growth = std::max(most_growth, each.filter().growth());
+    most_growth = std::max(most_growth, each.growth());
   }
   const auto growths = compact_growths(shape.bits, shape.base_blocks, most_growth, keys);
   std::uint64_t units = 0;
@@ -84,7 +84,7 @@ void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh
   for (std::size_t i = 0; i < planned; ++i) {
     const std::uint64_t rest = keys_of(family);
     if (rest == 0) break;
-    const std::uint64_t part = i + 1 == planned ? rest : fresh[i].filter().capacity();
+    const std::uint64_t part = i + 1 == planned ? rest : fresh[i].capacity();
     Share share(std::min(part, rest), rest);
     for (Generation& from : family) from.pour(fresh[i], share);
   }
@@ -92,7 +92,7 @@ void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh
   // smallest.
   const auto pour_all = [](Generation& from, Generation& to) {
     Share all(1, 1);
-    if (from.filter().size() != 0) from.pour(to, all);
+    if (from.size() != 0) from.pour(to, all);
   };
   for (Generation& to : fresh) {
     for (Generation& from : family) pour_all(from, to);
@@ -104,7 +104,7 @@ void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh
       pour_all(family[from], family[to]);
     }
   }
-  if (fresh.back().filter().size() == 0) fresh.pop_back();
+  if (fresh.back().size() == 0) fresh.pop_back();
 }
 
 }  // namespace nestline::redis

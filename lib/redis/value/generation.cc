@@ -1,6 +1,7 @@
 #include "lib/redis/value/generation.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace nestline::redis {
@@ -28,52 +29,117 @@ bool is_valid(const GenerationShape& shape, std::uint64_t keys) {
 
 Generation::Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number,
                        std::pmr::memory_resource* memory)
-    : filter_(options_of(plan, seed + number, memory)),
-      most_growth_(plan.most_growth),
-      number_(number) {}
+    : Generation(Filter(options_of(plan, seed + number, memory)), plan.most_growth, number) {}
 
 Generation::Generation(const GenerationShape& shape, std::uint64_t seed,
                        std::pmr::memory_resource* memory)
-    : filter_(make_empty(filter_shape(shape, seed + shape.number), memory)),
-      most_growth_(std::min(shape.most_growth, most_growth_of(shape.bits))),
-      number_(shape.number) {}
+    : Generation(make_empty(filter_shape(shape, seed + shape.number), memory),
+                 std::min(shape.most_growth, most_growth_of(shape.bits)), shape.number) {}
 
 Generation::Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept
-    : filter_(std::move(filter)), most_growth_(most_growth), number_(number) {}
-
-bool Generation::may_grow() const noexcept {
-  return filter_.growth() < most_growth_ && filter_.memory_bytes() <= kMostBytesToDouble;
-}
-
-bool Generation::is_related(const Generation& other) const noexcept {
-  return are_related(filter_, other.filter_);
-}
-
-Standing Generation::standing(std::uint64_t hash) const noexcept {
-  return standing_of(filter_, hash);
-}
-
-void Generation::prefetch(std::uint64_t hash) const noexcept { prefetch_home(filter_, hash); }
-
-void Generation::pour(Generation& to, Share& share) noexcept {
-  nestline::pour(filter_, to.filter_, share);
-}
+    : filter_(std::move(filter)),
+      filter_shape_(shape_of(filter_)),
+      most_growth_(most_growth),
+      number_(number) {}
 
 std::size_t Generation::memory_bytes() const noexcept {
-  return filter_.memory_bytes() + bytes_beside_blocks();
+  return block_bytes() +
+         (shared_ ? bytes_beside_shared_blocks() + sizeof(SharedFilter) : bytes_beside_blocks());
 }
 
 GenerationShape Generation::shape() const noexcept {
-  const FilterShape shape = shape_of(filter_);
-  return {shape.bits, shape.growth, most_growth_, shape.base_blocks, shape.capacity, number_};
+  return {bits(), growth(), most_growth_, filter_shape_.base_blocks, capacity(), number_};
 }
 
-Generation Generation::copy() const { return {filter_.clone(), most_growth_, number_}; }
+void Generation::may_contain(std::span<const std::uint64_t> hashes,
+                             std::span<std::uint8_t> out) const {
+  if (shared_) {
+    shared_.filter().may_contain(hashes, out);
+  } else {
+    filter_.may_contain(hashes, out);
+  }
+}
 
-std::span<const std::byte> Generation::bytes() const noexcept { return block_bytes(filter_); }
+unsigned Generation::count(std::uint64_t hash) const noexcept {
+  if (!may_contain(hash)) return 0;
+  return shared_ ? shared_.filter().count(hash) : filter_.count(hash);
+}
+
+Standing Generation::standing(std::uint64_t hash) const noexcept {
+  return shared_ ? standing_of(shared_.filter(), hash) : standing_of(filter_, hash);
+}
+
+void Generation::prefetch(std::uint64_t hash) const noexcept {
+  if (shared_) {
+    prefetch_home(shared_.filter(), hash);
+  } else {
+    prefetch_home(filter_, hash);
+  }
+}
+
+Outcome Generation::insert(std::uint64_t hash) noexcept {
+  if (!shared_) return filter_.insert(hash).outcome;
+  const Outcome outcome = shared_.filter().insert(hash).outcome;
+  shared_.keys() += outcome == Outcome::stored;
+  return outcome;
+}
+
+bool Generation::erase(std::uint64_t hash) noexcept {
+  if (!shared_) return filter_.erase(hash);
+  const bool erased = shared_.filter().erase(hash);
+  shared_.keys() -= erased;
+  return erased;
+}
+
+void Generation::clear() noexcept {
+  if (shared_) {
+    empty(shared_.filter());
+    shared_.keys() = 0;
+  } else {
+    filter_.clear();
+  }
+}
+
+bool Generation::may_grow() const noexcept {
+  return growth() < most_growth_ && block_bytes() <= kMostBytesToDouble;
+}
+
+bool Generation::grow() {
+  assert(!shared_);
+  const bool grown = filter_.grow();
+  filter_shape_ = shape_of(filter_);
+  return grown;
+}
+
+void Generation::pour(Generation& to, Share& share) noexcept {
+  assert(!shared_ && !to.shared_);
+  nestline::pour(filter_, to.filter_, share);
+}
+
+Generation Generation::copy() const {
+  return {shared_ ? copy_of(shared_.filter()) : filter_.clone(), most_growth_, number_};
+}
+
+std::span<const std::byte> Generation::bytes(std::uint64_t offset, std::size_t length,
+                                             std::vector<std::byte>& copy) const {
+  if (!shared_) return nestline::block_bytes(filter_).subspan(offset, length);
+  copy.resize(length);
+  copy_block_bytes(shared_.filter(), offset, copy);
+  return copy;
+}
 
 bool Generation::load(std::uint64_t offset, std::span<const std::byte> blocks) {
+  take_back();
   return replace_blocks(filter_, offset, blocks);
+}
+
+SharedFilter::Reader Generation::reader(const std::shared_ptr<Changes>& changes) {
+  if (!shared_) shared_ = SharedFilter::Owner(std::move(filter_), changes);
+  return shared_.reader();
+}
+
+void Generation::take_back() {
+  if (shared_) filter_ = shared_.take_back();
 }
 
 }  // namespace nestline::redis

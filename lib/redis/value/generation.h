@@ -6,16 +6,25 @@
 // without the items and answer together as one filter would. Each family has its own number, so
 // items that look the same in one family do not in another. This lets an erase find out where an
 // item is (ledger.h).
+//
+// It has one of two modes. As a rule its filter is a Filter. When other threads are to look up in
+// it, it becomes a shared one (shared_filter.h), which answers and changes alike, and its thread
+// goes on without ever waiting for the others. What changes the filter as a whole, growing, pouring
+// and loading, is for the first mode: take_back() returns to it. The same operations leave the same
+// bytes in both.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
 #include <span>
+#include <vector>
 
 #include "lib/file/filter_blocks.h"
 #include "lib/redis/value/generation_plan.h"
+#include "lib/redis/value/shared_filter.h"
 #include "nestline/filter.h"
 
 namespace nestline::redis {
@@ -47,48 +56,83 @@ class Generation {
   /// may be hostile), std::bad_alloc.
   Generation(const GenerationShape& shape, std::uint64_t seed, std::pmr::memory_resource* memory);
 
-  [[nodiscard]] Filter& filter() noexcept { return filter_; }
-  [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
   /// The number of its family; higher for families that were opened later.
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
-  [[nodiscard]] bool is_related(const Generation& other) const noexcept;
+  [[nodiscard]] bool is_related(const Generation& other) const noexcept {
+    return filter_shape_.bits == other.filter_shape_.bits &&
+           filter_shape_.seed == other.filter_shape_.seed &&
+           filter_shape_.base_blocks == other.filter_shape_.base_blocks;
+  }
   /// Its room, as a multiple of the room of a member of its family that has never doubled.
-  [[nodiscard]] std::uint64_t units() const noexcept {
-    return std::uint64_t{1} << filter_.growth();
-  }
+  [[nodiscard]] std::uint64_t units() const noexcept { return std::uint64_t{1} << growth(); }
   [[nodiscard]] unsigned most_growth() const noexcept { return most_growth_; }
-  [[nodiscard]] bool has_room() const noexcept { return filter_.size() < filter_.capacity(); }
-  /// Whether its plan and its size allow it to double once more.
-  [[nodiscard]] bool may_grow() const noexcept;
-
-  /// Copies of the item.
-  [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept {
-    return filter_.may_contain(hash) ? filter_.count(hash) : 0;
+  [[nodiscard]] int bits() const noexcept { return filter_shape_.bits; }
+  [[nodiscard]] unsigned growth() const noexcept { return filter_shape_.growth; }
+  [[nodiscard]] std::uint64_t capacity() const noexcept { return filter_shape_.capacity; }
+  /// Fingerprints in it.
+  [[nodiscard]] std::uint64_t size() const noexcept {
+    return shared_ ? shared_.keys() : filter_.size();
   }
+  [[nodiscard]] bool has_room() const noexcept { return size() < capacity(); }
+  [[nodiscard]] double expected_fpr() const noexcept {
+    return shared_ ? shared_.filter().expected_fpr() : filter_.expected_fpr();
+  }
+  /// Bytes of its blocks.
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return filter_shape_.block_bytes(); }
+  /// Bytes that it takes besides this object.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  [[nodiscard]] GenerationShape shape() const noexcept;
+
+  // As those of a Filter.
+
+  [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
+    return shared_ ? shared_.filter().may_contain(hash) : filter_.may_contain(hash);
+  }
+  void may_contain(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
+  /// Copies of the item.
+  [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept;
   [[nodiscard]] Standing standing(std::uint64_t hash) const noexcept;
   /// Prefetches the memory that a lookup of the item reads.
   void prefetch(std::uint64_t hash) const noexcept;
-  /// Moves a share of its content to `to`, another member of its family.
+  Outcome insert(std::uint64_t hash) noexcept;
+  bool erase(std::uint64_t hash) noexcept;
+  /// Takes everything out. Where it is shared, others may meanwhile find some and miss other items.
+  void clear() noexcept;
+
+  /// Whether its plan and its size allow it to double once more.
+  [[nodiscard]] bool may_grow() const noexcept;
+  /// Doubles; false when it cannot. Not while it is shared. Throws std::bad_alloc.
+  bool grow();
+  /// Moves a share of its content to `to`, another member of its family. Neither may be shared.
   void pour(Generation& to, Share& share) noexcept;
 
-  /// Bytes that it takes besides this object.
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
-
-  [[nodiscard]] GenerationShape shape() const noexcept;
-  /// A copy, in memory from the same resource. Throws std::bad_alloc. O(memory).
+  /// A copy that is not shared, in memory from the same resource. Throws std::bad_alloc. O(memory).
   [[nodiscard]] Generation copy() const;
 
-  /// All blocks as bytes. Each growth moves them to other memory.
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept;
-  /// Overwrites the blocks from byte `offset` on and adjusts the size. `offset` and the length must
-  /// be multiples of 64. Returns false and changes nothing when the bytes lie outside or cannot be
-  /// blocks of a filter of this shape. Throws std::bad_alloc.
+  /// So many bytes of the blocks from byte `offset` on, both multiples of 64 and inside. They may
+  /// lie in `copy`, and otherwise stay where they are until the generation grows or moves. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t offset, std::size_t length,
+                                                 std::vector<std::byte>& copy) const;
+  /// Overwrites the blocks from byte `offset` on and adjusts the size; it is then not shared.
+  /// `offset` and the length must be multiples of 64. Returns false and changes nothing when the
+  /// bytes lie outside or cannot be blocks of a filter of this shape. Throws std::bad_alloc.
   bool load(std::uint64_t offset, std::span<const std::byte> blocks);
+
+  /// A handle for other threads to look up in it; it is then shared. From the first call on, only
+  /// the calling thread may change it. All calls need the same `changes`. Throws std::bad_alloc,
+  /// nothing being changed. O(1).
+  SharedFilter::Reader reader(const std::shared_ptr<Changes>& changes);
+  /// Makes it one that is not shared. Others go on looking at what it was. Throws std::bad_alloc,
+  /// nothing being changed. O(memory), and copies the blocks only if others still hold them.
+  void take_back();
 
  private:
   Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
 
-  Filter filter_;
+  Filter filter_;                // moved from while it is shared
+  SharedFilter::Owner shared_;
+  FilterShape filter_shape_;
   unsigned most_growth_;
   std::uint32_t number_;
 };

@@ -35,10 +35,10 @@ std::uint32_t next_number(const std::vector<Generation>& generations) {
 bool unite(std::vector<Generation>& generations, Generation& other) {
   for (Generation& each : generations) {
     if (!each.is_related(other)) continue;
-    if (each.filter().size() + other.filter().size() > each.filter().capacity()) continue;
+    if (each.size() + other.size() > each.capacity()) continue;
     Share all(1, 1);
     other.pour(each, all);
-    if (other.filter().size() == 0) return true;
+    if (other.size() == 0) return true;
     // There are more copies of something than there is room for: they have to stay by themselves.
   }
   return false;
@@ -55,6 +55,30 @@ std::vector<Generation>::iterator place_for(std::vector<Generation>& generations
   return generations.end() - static_cast<std::ptrdiff_t>(newest_family(generations).size());
 }
 
+template <class Each>
+void find_in_each(std::span<const Each> generations, std::span<const std::uint64_t> hashes,
+                  std::span<std::uint8_t> out) {
+  std::array<std::uint64_t, kMostFound> left;
+  std::array<std::uint16_t, kMostFound> positions;  // of those left, in `hashes`
+  std::array<std::uint8_t, kMostFound> found;
+  std::copy(hashes.begin(), hashes.end(), left.begin());
+  std::iota(positions.begin(), positions.begin() + std::ssize(hashes), std::uint16_t{0});
+  std::fill(out.begin(), out.end(), std::uint8_t{0});
+  std::size_t count = hashes.size();
+  for (auto generation = generations.rbegin(); generation != generations.rend(); ++generation) {
+    generation->may_contain(std::span<const std::uint64_t>(left.data(), count),
+                            std::span(found.data(), count));
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      out[positions[i]] = found[i];
+      left[kept] = left[i];
+      positions[kept] = positions[i];
+      kept += found[i] == 0;
+    }
+    count = kept;
+  }
+}
+
 }  // namespace
 
 void append_generation(std::vector<Generation>& generations, const Settings& settings,
@@ -62,8 +86,8 @@ void append_generation(std::vector<Generation>& generations, const Settings& set
   Billionths used = 0;
   std::uint64_t keys = 0;
   for (const Generation& generation : generations) {
-    used += rate_when_full(generation.filter().bits(), generation.filter().growth());
-    keys += generation.filter().size();
+    used += rate_when_full(generation.bits(), generation.growth());
+    keys += generation.size();
   }
   GenerationPlan plan = plan_generation(settings, used, first);
   if (!generations.empty()) {
@@ -104,8 +128,8 @@ std::vector<Generation> united(std::span<const Generation> ours, std::span<const
 
 void drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) noexcept {
   for (std::size_t i = generations.size(); i-- > 0 && generations.size() > 1;) {
-    const Filter& filter = generations[i].filter();
-    if (filter.size() == 0 && filter.memory_bytes() <= most_bytes) {
+    const Generation& generation = generations[i];
+    if (generation.size() == 0 && generation.block_bytes() <= most_bytes) {
       generations.erase(generations.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
@@ -113,25 +137,12 @@ void drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) no
 
 void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out) {
-  std::array<std::uint64_t, kMostFound> left;
-  std::array<std::uint16_t, kMostFound> positions;  // of those left, in `hashes`
-  std::array<std::uint8_t, kMostFound> found;
-  std::copy(hashes.begin(), hashes.end(), left.begin());
-  std::iota(positions.begin(), positions.begin() + std::ssize(hashes), std::uint16_t{0});
-  std::fill(out.begin(), out.end(), std::uint8_t{0});
-  std::size_t count = hashes.size();
-  for (auto generation = generations.rbegin(); generation != generations.rend(); ++generation) {
-    generation->filter().may_contain(std::span<const std::uint64_t>(left.data(), count),
-                                     std::span(found.data(), count));
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      out[positions[i]] = found[i];
-      left[kept] = left[i];
-      positions[kept] = positions[i];
-      kept += found[i] == 0;
-    }
-    count = kept;
-  }
+  find_in_each(generations, hashes, out);
+}
+
+void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std::uint64_t> hashes,
+             std::span<std::uint8_t> out) {
+  find_in_each(filters, hashes, out);
 }
 
 Compaction::Compaction(std::span<const Generation> generations, std::uint64_t seed,
@@ -158,7 +169,7 @@ void Compaction::carry_out(std::vector<Generation>& generations) noexcept {
       append(next, end, family.old);
       move_family(family.old, family.fresh);
       const auto left = std::remove_if(family.old.begin(), family.old.end(),
-                                       [](const auto& each) { return each.filter().size() == 0; });
+                                       [](const auto& each) { return each.size() == 0; });
       append(family.old.begin(), left, compacted_);
       append(family.fresh.begin(), family.fresh.end(), compacted_);
     }

@@ -38,6 +38,9 @@ inline constexpr std::size_t kMostFound = 512;
 /// the newest first, each only for those that no newer one has shown.
 void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out);
+/// The same in shared filters.
+void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std::uint64_t> hashes,
+             std::span<std::uint8_t> out);
 
 /// Moves the content of each family into few members that are nearly full, in two steps, of which
 /// only the first can fail. Between them the content of the generations may change, but not the

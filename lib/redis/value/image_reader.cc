@@ -105,7 +105,7 @@ std::unique_ptr<CuckooValue> ImageReader::finish() {
     return nullptr;
   }
   for (std::size_t i = 0; i < head.generations.size(); ++i) {
-    if (value->generations_[i].filter().size() != head.generations[i].keys) return nullptr;
+    if (value->generations_[i].size() != head.generations[i].keys) return nullptr;
   }
   return value;
 }

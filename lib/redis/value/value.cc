@@ -13,6 +13,7 @@
 #include "lib/redis/value/family.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
+#include "lib/redis/value/view.h"
 #include "nestline/keys.h"
 
 namespace nestline::redis {
@@ -101,7 +102,7 @@ bool CuckooValue::exists_of(const Item& item) const noexcept {
   }
   return std::any_of(generations_.rbegin(), generations_.rend(),
                      [&](const Generation& generation) {
-                       return generation.filter().may_contain(item.hash);
+                       return generation.may_contain(item.hash);
                      }) ||
          (item.redisbloom && tables_.may_contain(*item.redisbloom));
 }
@@ -151,6 +152,12 @@ void CuckooValue::exists_some(std::span<const std::string_view> items,
   }
 }
 
+std::unique_ptr<View> CuckooValue::view() {
+  if (!tables_.empty() || !is_complete() || ledger_.size() > View::kMostNamed) return nullptr;
+  if (!changes_) changes_ = std::make_shared<Changes>();
+  return std::make_unique<View>(generations_, ledger_, changes_);
+}
+
 // Negative where copies wait to be taken out that stand in the tables, and while a head's pieces
 // are missing.
 std::int64_t CuckooValue::items_beside_tables() const noexcept {
@@ -188,11 +195,11 @@ Info CuckooValue::info() const {
   info.redisbloom_items = tables_.header().items;
   double none = 1 - tables_.expected_fpr();
   for (const Generation& generation : generations_) {
-    const Filter& filter = generation.filter();
-    const double fpr = filter.expected_fpr();
+    const double fpr = generation.expected_fpr();
     none *= 1 - fpr;
-    info.generations.push_back({filter.bits(), filter.growth(), generation.most_growth(),
-                                filter.size(), filter.capacity(), fpr, filter.memory_bytes()});
+    info.generations.push_back({generation.bits(), generation.growth(), generation.most_growth(),
+                                generation.size(), generation.capacity(), fpr,
+                                generation.block_bytes()});
   }
   info.expected_fpr = 1 - none;
   return info;

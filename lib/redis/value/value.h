@@ -20,7 +20,9 @@
 // Every change is a function of the value and the call: the same operations make the same bytes on
 // every machine and in every process. A change that fails leaves everything as it was.
 //
-// Thread safety: const members may run together; nothing else.
+// Thread safety: const members may run together; nothing else. But view() gives other threads
+// something to ask while this thread goes on (view.h): from then on the same thread must make all
+// changes.
 #ifndef NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 #define NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 
@@ -42,6 +44,7 @@ namespace nestline::redis {
 
 struct ImageHead;  // image.h
 struct Piece;      // image.h
+class View;        // view.h
 
 /// How an add, or an update, ended.
 enum class Added : std::uint8_t {
@@ -221,6 +224,12 @@ class CuckooValue {
   /// that is less. Throws as exists. Allocates nothing.
   void count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
 
+  /// What other threads may ask while this one changes the value, or has destroyed it; all filters
+  /// become shared ones (generation.h). None when it has RedisBloom's tables, when pieces of its
+  /// image are missing, or when the ledger has more than View::kMostNamed entries. Throws
+  /// std::bad_alloc. O(generations + ledger).
+  [[nodiscard]] std::unique_ptr<View> view();
+
   /// Copies in it, RedisBloom's included. O(1).
   [[nodiscard]] std::uint64_t items() const noexcept;
   /// Copies erased since creation or the last compact().
@@ -325,6 +334,7 @@ class CuckooValue {
   std::pmr::memory_resource* memory_;
   std::vector<Generation> generations_;
   std::uint64_t stored_ = 0;  // fingerprints in all generations
+  std::shared_ptr<Changes> changes_;  // from the first view on
   Ledger ledger_;
   RedisBloomTables tables_;
   std::uint64_t deletes_ = 0;  // less those of tables_

@@ -59,7 +59,7 @@ void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
                            const Limits& limits, std::span<Added> outcomes) {
   const bool is_looked_up = unless == Unless::present && tables_.empty() && !generations_.empty();
   std::array<std::uint8_t, kMostFound> is_in_older;
-  const auto items_in_older = [&] { return stored_ - generations_.back().filter().size(); };
+  const auto items_in_older = [&] { return stored_ - generations_.back().size(); };
   std::uint64_t in_older = 0;
   if (is_looked_up) {
     find_in(std::span(generations_).first(generations_.size() - 1), hashes,
@@ -69,7 +69,7 @@ void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
   const auto is_in = [&](std::size_t i, const Item& item) {
     const bool answers_hold = is_looked_up && ledger_.empty() && items_in_older() == in_older;
     if (!answers_hold) return exists_of(item);
-    return is_in_older[i] != 0 || generations_.back().filter().may_contain(item.hash);
+    return is_in_older[i] != 0 || generations_.back().may_contain(item.hash);
   };
   for (std::size_t i = 0; i < std::min(kAhead, hashes.size()); ++i) prefetch_newest(hashes[i], 1);
   for (std::size_t i = 0; i < hashes.size(); ++i) {
@@ -151,7 +151,7 @@ Added CuckooValue::store(const Item& item, const Limits& limits) {
 // In this generation, or in the ledger when it cannot take this item although it has room: then its
 // copies, and one other that has nowhere else to go, fill the item's slots. Growth would not help.
 bool CuckooValue::store_in(Generation& generation, const Item& item) {
-  const Outcome outcome = generation.filter().insert(item.hash).outcome;
+  const Outcome outcome = generation.insert(item.hash);
   if (outcome == Outcome::stored) {
     ++stored_;
     return true;
@@ -171,7 +171,7 @@ bool CuckooValue::store_in_grown(const Item& item) {
   };
   if (!may_grow(generations_.back())) return false;
   Generation grown = generations_.back().copy();
-  while (may_grow(grown) && grown.filter().grow()) {
+  while (may_grow(grown) && grown.grow()) {
     if (grown.has_room() && store_in(grown, item)) {
       generations_.back() = std::move(grown);
       return true;
@@ -184,7 +184,7 @@ bool CuckooValue::store_in_grown(const Item& item) {
 bool CuckooValue::store_in_older(const Item& item) noexcept {
   const bool stored =
       std::any_of(generations_.begin(), generations_.end() - 1, [&](Generation& generation) {
-        return generation.has_room() && generation.filter().insert(item.hash);
+        return generation.has_room() && generation.insert(item.hash) == Outcome::stored;
       });
   stored_ += stored;
   return stored;
@@ -200,6 +200,7 @@ void CuckooValue::open_generation() {
             : times(std::max(kLeastBesideTables, items), settings_.expansion);
   }
   append_generation(generations_, settings_, first, memory_);
+  if (changes_) Changes::advance(changes_->lists);
 }
 
 }  // namespace nestline::redis

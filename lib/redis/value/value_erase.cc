@@ -21,6 +21,25 @@ constexpr int kTurns = 2;
 // How often a compaction goes over the ledger, as long as that settles something.
 constexpr int kMostRounds = 16;
 
+// While it lives, other threads know that an erase is under way that may choose between generations
+// (view.h).
+class Choosing {
+ public:
+  Choosing(Changes* changes, std::size_t generations)
+      : changes_(generations > 1 ? changes : nullptr) {
+    advance();
+  }
+  ~Choosing() { advance(); }
+  Choosing(const Choosing&) = delete;
+  Choosing& operator=(const Choosing&) = delete;
+
+ private:
+  void advance() const noexcept {
+    if (changes_ != nullptr) Changes::advance(changes_->erases);
+  }
+  Changes* changes_;
+};
+
 }  // namespace
 
 bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)); }
@@ -30,6 +49,7 @@ bool CuckooValue::erase_item(const Item& item) {
   const Shown slots = shown(item);
   const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
   if (slots.copies < pending) return false;
+  const Choosing choosing(changes_.get(), generations_.size());
   const bool waits = copies > 0 || pending <= slots.copies - slots.most;
   if (waits) {
     ledger_.add(item.hash, -1, item.redisbloom);
@@ -118,7 +138,8 @@ void CuckooValue::clear() {
 }
 
 void CuckooValue::compact() {
-  Compaction compaction(generations_, settings_.seed, memory_);  // all that can fail
+  Compaction compaction(generations_, settings_.seed, memory_);  // all that can fail, and this:
+  for (Generation& generation : generations_) generation.take_back();
   tables_.compact(true);
   for (int round = 0; round < kMostRounds && settle_all(); ++round) {
   }
@@ -134,7 +155,7 @@ void CuckooValue::compact() {
 // replays a command must decide alike.
 std::uint64_t CuckooValue::block_bytes() const noexcept {
   std::uint64_t bytes = 0;
-  for (const Generation& generation : generations_) bytes += generation.filter().memory_bytes();
+  for (const Generation& generation : generations_) bytes += generation.block_bytes();
   return bytes + tables_.slots();
 }
 
@@ -150,7 +171,7 @@ void CuckooValue::empty_all() noexcept {
   tables_ = {};
   for (Generation& generation : generations_) {
     // What is empty may be memory that was never touched.
-    if (generation.filter().size() != 0) generation.filter().clear();
+    if (generation.size() != 0) generation.clear();
   }
   stored_ = 0;
   ledger_.clear();

@@ -20,13 +20,17 @@ class ValueAreas final : public Areas {
   [[nodiscard]] std::uint64_t generations() const noexcept override { return generations_.size(); }
   [[nodiscard]] std::uint64_t tables() const noexcept override { return tables_.header().tables; }
   [[nodiscard]] std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept override {
-    return content({kind, index, 0, 0}).size();
+    return kind == AreaKind::blocks ? generations_[static_cast<std::size_t>(index)].block_bytes()
+                                    : tables_.table(index).size();
   }
-  // All bytes of the area.
-  [[nodiscard]] std::span<const std::byte> content(const PiecePlace& place) const noexcept {
+  // The bytes of a piece, which may lie in `copy`.
+  [[nodiscard]] std::span<const std::byte> content(const PiecePlace& place,
+                                                   std::vector<std::byte>& copy) const {
+    const auto offset = static_cast<std::size_t>(place.offset);
     return place.kind == AreaKind::blocks
-               ? generations_[static_cast<std::size_t>(place.index)].bytes()
-               : tables_.table(place.index);
+               ? generations_[static_cast<std::size_t>(place.index)].bytes(
+                     offset, place.content_bytes(), copy)
+               : tables_.table(place.index).subspan(offset, place.content_bytes());
   }
 
  private:
@@ -51,7 +55,7 @@ ImageHead CuckooValue::head() const {
   head.redisbloom = tables_.header();
   head.generations.reserve(generations_.size());
   for (const Generation& generation : generations_) {
-    head.generations.push_back({generation.shape(), generation.filter().size()});
+    head.generations.push_back({generation.shape(), generation.size()});
   }
   return head;
 }
@@ -75,9 +79,8 @@ Chunk CuckooValue::dump_chunk(std::uint64_t iterator) const {
     if (entries.empty()) return {};
     return {areas.iterator_after(*place), encode_piece(*place, entries)};
   }
-  const auto content = areas.content(*place).subspan(static_cast<std::size_t>(place->offset),
-                                                     place->content_bytes());
-  return {areas.iterator_after(*place), encode_piece(*place, content)};
+  std::vector<std::byte> copy;
+  return {areas.iterator_after(*place), encode_piece(*place, areas.content(*place, copy))};
 }
 
 std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> bytes,
@@ -141,9 +144,9 @@ bool CuckooValue::load_content(const Piece& piece) {
 
 bool CuckooValue::load_blocks(Generation& generation, std::uint64_t offset,
                               std::span<const std::byte> blocks) {
-  stored_ -= generation.filter().size();
+  stored_ -= generation.size();
   const bool loaded = generation.load(offset, blocks);
-  stored_ += generation.filter().size();
+  stored_ += generation.size();
   return loaded;
 }
 

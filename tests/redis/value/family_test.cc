@@ -30,7 +30,7 @@ struct Family {
 
   std::uint64_t stored() const {
     std::uint64_t stored = 0;
-    for (const Generation& each : members) stored += each.filter().size();
+    for (const Generation& each : members) stored += each.size();
     return stored;
   }
 
@@ -38,7 +38,7 @@ struct Family {
     const bool again = copies && random() % 3 == 0 && !keys.empty();
     const std::uint64_t key = again ? keys[random() % keys.size()] : random();
     Generation& to = members[random() % members.size()];
-    if (to.has_room() && to.filter().insert(key)) keys.push_back(key);
+    if (to.has_room() && to.insert(key) == Outcome::stored) keys.push_back(key);
   }
 
   void erase(std::mt19937_64& random) {
@@ -54,7 +54,7 @@ struct Family {
     if (fresh.empty()) return;
     move_family(members, fresh);
     for (Generation& each : members) {
-      if (each.filter().size() != 0) fresh.push_back(std::move(each));
+      if (each.size() != 0) fresh.push_back(std::move(each));
     }
     members = std::move(fresh);
   }
@@ -115,13 +115,13 @@ TEST(Family, CompactsIntoFewMembersThatAreNearlyFull) {
     EXPECT_LE(family.members.size(), kMostMembers);
     EXPECT_LE(units_of(family.members), before);
     std::uint64_t room = 0;
-    for (const Generation& each : family.members) room += each.filter().capacity();
+    for (const Generation& each : family.members) room += each.capacity();
     // A member that has not doubled cannot be made smaller.
     const std::uint64_t unit = capacity_of(16, 200, 0);
     EXPECT_LE(room, items * 8 / 7 + unit) << items;
     for (std::size_t i = 0; i + 1 < family.members.size(); ++i) {
-      EXPECT_GE(family.members[i].filter().size(),
-                family.members[i].filter().capacity() * 98 / 100);
+      EXPECT_GE(family.members[i].size(),
+                family.members[i].capacity() * 98 / 100);
     }
   }
 }

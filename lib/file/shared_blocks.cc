@@ -1,0 +1,61 @@
+#include "lib/file/shared_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "lib/concurrent/concurrent_state.h"
+#include "lib/filter/filter_state.h"
+#include "lib/filter/growth.h"
+#include "lib/place/geometry.h"
+#include "lib/place/layout.h"
+
+namespace nestline {
+namespace {
+
+using State = ConcurrentFilter::State;
+
+const Filter::State& table_of(const ConcurrentFilter& shared) {
+  return ConcurrentAccess::state(shared).table_of_writer();
+}
+
+}  // namespace
+
+ConcurrentFilter share(Filter&& filter) {
+  ConcurrentFilter::register_thread();
+  return ConcurrentAccess::make(std::make_unique<State>(std::move(filter), Readers::only_look));
+}
+
+Filter copy_of(const ConcurrentFilter& shared) {
+  auto made = full_copy(table_of(shared));
+  made->size = ConcurrentAccess::state(shared).keys.total();
+  return FilterAccess::make(std::move(made));
+}
+
+void copy_block_bytes(const ConcurrentFilter& shared, std::uint64_t offset,
+                      std::span<std::byte> out) noexcept {
+  const Block* const first = table_of(shared).view.blocks + offset / kBlockBytes;
+  std::memcpy(out.data(), first, out.size());
+  for (std::size_t block = 0; block < out.size(); block += kBlockBytes) {
+    const auto header = out.subspan(block, kBlockBytes).subspan(kMarkByte + 1);
+    std::fill(header.begin(), header.end(), std::byte{0});
+  }
+}
+
+void empty(ConcurrentFilter& shared) noexcept { ConcurrentAccess::state(shared).empty(); }
+
+Standing standing_of(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
+  return standing_of(table_of(shared), key);
+}
+
+void prefetch_home(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
+  const Filter::State& table = table_of(shared);
+  prefetch_block(table.view.blocks[home_block_of(table.view.geometry, table.hash(key)).block]);
+}
+
+std::size_t bytes_beside_shared_blocks() noexcept {
+  return sizeof(State) + sizeof(Filter::State);
+}
+
+}  // namespace nestline

@@ -1,0 +1,70 @@
+#include "lib/redis/value/view.h"
+
+#include <algorithm>
+#include <array>
+
+namespace nestline::redis {
+namespace {
+
+std::uint64_t read(const std::atomic<std::uint64_t>& number) noexcept {
+  return number.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+View::View(std::span<Generation> generations, const Ledger& ledger,
+           const std::shared_ptr<Changes>& changes)
+    : changes_(changes) {
+  filters_.reserve(generations.size());
+  for (Generation& generation : generations) filters_.push_back(generation.reader(changes));
+  named_.reserve(ledger.size());
+  for (const auto& [hash, entry] : ledger.entries()) named_.push_back(hash);
+  erases_ = read(changes->erases);
+  lists_ = read(changes->lists);
+}
+
+void View::exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
+                  std::span<std::uint8_t> open) const {
+  const std::uint64_t before = read(changes_->erases);
+  find_in(filters_, hashes, out);
+  const std::uint64_t after = read(changes_->erases);
+  const bool is_n1 = after == erases_;
+  const bool is_n2 = after == before && read(changes_->lists) == lists_;
+  if (is_n1 || is_n2) {
+    std::fill(open.begin(), open.end(), std::uint8_t{0});
+  } else {
+    std::transform(out.begin(), out.end(), open.begin(),
+                   [](std::uint8_t found) { return static_cast<std::uint8_t>(1 - found); });
+  }
+  leave_named_open(hashes, out, open);
+}
+
+void View::count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
+                 std::span<std::uint8_t> open) const {
+  std::array<std::uint8_t, kMostAsked> copies;
+  const std::uint64_t before = read(changes_->erases);
+  std::fill(out.begin(), out.end(), std::uint8_t{0});
+  for (const SharedFilter::Reader& filter : filters_) {
+    filter.count(hashes, std::span(copies).first(hashes.size()));
+    std::transform(out.begin(), out.end(), copies.begin(), out.begin(), [](unsigned a, unsigned b) {
+      return static_cast<std::uint8_t>(std::min(a + b, 255u));
+    });
+  }
+  const bool is_whole = before % 2 == 0 && read(changes_->erases) == before &&
+                        read(changes_->lists) == lists_;
+  std::fill(open.begin(), open.end(), static_cast<std::uint8_t>(is_whole ? 0 : 1));
+  if (!is_whole) std::fill(out.begin(), out.end(), std::uint8_t{0});
+  leave_named_open(hashes, out, open);
+}
+
+void View::leave_named_open(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
+                            std::span<std::uint8_t> open) const {
+  if (named_.empty()) return;
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (!std::binary_search(named_.begin(), named_.end(), hashes[i])) continue;
+    out[i] = 0;
+    open[i] = 1;
+  }
+}
+
+}  // namespace nestline::redis
