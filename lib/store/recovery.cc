@@ -194,6 +194,7 @@ class Recovery {
       std::uint64_t suspect = 0;
       for (;;) {
         take_all(reader, segment, replay);
+        rest = 0;  // what an earlier look left over may have become records
         if (segment->sealed.load()) break;
         if (i + 1 < numbers_.size()) {
           throw_damaged(disk_, number, position.offset, "there is no valid record");

@@ -120,15 +120,16 @@ int write_on(const StoreFolder& folder, const StoreOptions& options, Shared& sha
 }
 
 // The key has a version between `least` and the newest one that was begun. Returns it: of a key
-// that is not there, the oldest possible.
-std::uint64_t look(const Store& store, std::size_t key, std::uint64_t least, Shared& shared) {
+// that is not there, the oldest possible. `who` looks.
+std::uint64_t look(const char* who, const Store& store, std::size_t key, std::uint64_t least,
+                   Shared& shared) {
   std::string value;
   const bool found = store.get(key_name(key), value);
   const std::uint64_t most = shared.keys[key].begun.load();
   if (found) {
     const std::uint64_t version = version_of(key, value);
     if (version > most || version < least) {
-      std::fprintf(stderr, "key %zu has %s, not a version from %llu to %llu\n", key,
+      std::fprintf(stderr, "%s: key %zu has %s, not a version from %llu to %llu\n", who, key,
                    value.substr(0, 40).c_str(), static_cast<unsigned long long>(least),
                    static_cast<unsigned long long>(most));
       shared.complaint.store(1);
@@ -139,7 +140,7 @@ std::uint64_t look(const Store& store, std::size_t key, std::uint64_t least, Sha
   for (std::uint64_t version = least; version <= most; ++version) {
     if (is_erasure(version)) return version;
   }
-  std::fprintf(stderr, "key %zu is missing: versions from %llu to %llu\n", key,
+  std::fprintf(stderr, "%s: key %zu is missing: versions from %llu to %llu\n", who, key,
                static_cast<unsigned long long>(least), static_cast<unsigned long long>(most));
   shared.complaint.store(2);
   return least;
@@ -158,7 +159,7 @@ int follow(const StoreFolder& folder, Shared& shared) {
     }
     if (store.refresh()) ++shared.followed;
     for (std::size_t key = 0; key < kKeys; ++key) {
-      seen[key] = look(store, key, least[key], shared);
+      seen[key] = look("a reader", store, key, least[key], shared);
     }
   }
   return shared.complaint.load();
@@ -190,14 +191,15 @@ void kill_again_and_again(StoreOptions options, unsigned times) {
     const pid_t checker = start([&] {
       const Store store = Store::open(folder.path(), options);
       for (std::size_t key = 0; key < kKeys; ++key) {
-        const std::uint64_t version = look(store, key, shared->keys[key].returned.load(), *shared);
+        const std::uint64_t version =
+            look("the next writer", store, key, shared->keys[key].returned.load(), *shared);
         shared->keys[key].returned.store(version);
       }
       const StoreReport report = verify_store(folder.path());
       for (const std::string& problem : report.problems) {
         std::fprintf(stderr, "verify: %s\n", problem.c_str());
       }
-      return report.ok() ? shared->complaint.load() : 3;
+      return report.ok() ? shared->complaint.load() : 3;  // a complaint may be a reader's
     });
     ASSERT_EQ(wait_for(checker), 0) << "time " << time;
   }

@@ -1,0 +1,275 @@
+// A store that only reads opens, or follows the log, while another one writes.
+//
+// Both are on one simulated disk, and the test decides what the writer does between any two calls
+// of the reader, down to a call of its own; it may also be killed there, and another writer opens.
+// The reader must not complain. It has all that had returned when it began, and nothing that never
+// was. When the writer rests, one refresh() brings the reader to where the writer is.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "tests/store/on_call.h"
+#include "tests/store/simulated_disk.h"
+#include "tests/store/stepped_disk.h"
+#include "tests/store/store_checks.h"
+#include "tests/store/store_operations.h"
+
+namespace nestline::test {
+namespace {
+
+constexpr std::uint64_t kSegmentBytes = 2048;
+
+StoreOptions small_options(bool read_only) {
+  StoreOptions options;
+  options.read_only = read_only;
+  options.segment_bytes = kSegmentBytes;
+  options.sync = Sync::never;
+  options.compact_above = 0;
+  options.expected_records = kPreparedKeys;
+  return options;
+}
+
+// A folder with some files: of a store that was closed, or of a process that was killed.
+struct Start {
+  std::shared_ptr<SimulatedMachine> machine;
+  Content content;
+};
+
+Start make_start(bool is_closed) {
+  const auto machine = SimulatedMachine::make(1);
+  Start start;
+  {
+    Store store = open_on(machine->disk(), small_options(false), kOnCall);
+    start.content = prepare_store(store, kSegmentBytes);
+    // Begins a file, so that the newest has room for a few records.
+    start.content[key_of(0)] = std::string(kSegmentBytes / 4, 's');
+    store.put(key_of(0), start.content[key_of(0)]);
+    if (!is_closed) start.machine = machine->after_process_end();
+  }
+  if (is_closed) start.machine = machine->after_process_end();
+  return start;
+}
+
+StoreStep put_step(const std::string& key, std::string value) {
+  return {"put " + key, {{key, value}}, [key, value](Store& s) { s.put(key, value); }};
+}
+
+// Puts that fill some files. The first ones fit into the newest, with a sync mark between them.
+std::vector<StoreStep> filling_steps() {
+  std::vector<StoreStep> steps = {put_step("new", "1"), {"sync", {}, [](Store& s) { s.sync(); }}};
+  for (std::size_t i = 0; i < 12; ++i) {
+    const std::size_t bytes = i % 4 * kSegmentBytes / 8;
+    steps.push_back(put_step(key_of(i), "filled " + std::string(bytes, 'f')));
+  }
+  return steps;
+}
+
+// A writer and a reader, and the contents that the reader may see.
+class Scene {
+ public:
+  explicit Scene(const Start& start) : machine_(start.machine->after_process_end()) {
+    contents_.push_back(start.content);
+    open_writer();
+  }
+
+  // The reader opens, or follows if it is open. `next` is called before each of its calls.
+  template <typename Next>
+  void read(Next&& next) {
+    least_ = returned_.load();
+    before_reader_ = next;
+    if (reader_) {
+      (void)reader_->refresh();
+    } else {
+      reader_.emplace(
+          open_on(stepped_disk(machine_->disk(), before_reader_), small_options(true), kOnCall));
+    }
+    before_reader_ = nullptr;
+    const Content found = content_of(*reader_);
+    const auto first = contents_.begin() + static_cast<std::ptrdiff_t>(least_);
+    expect(std::find(first, contents_.end(), found) != contents_.end(),
+           [&] { return "the reader has what never was: " + difference(found, *first); });
+  }
+
+  // From now on the writer does these steps, call by call.
+  void begin(const std::vector<StoreStep>& steps) {
+    for (const StoreStep& step : steps) {
+      contents_.push_back(contents_.back());
+      apply_delta(contents_.back(), step.delta);
+    }
+    thread_.emplace([this, steps](SteppedThread& thread) {
+      before_writer_ = [&] {
+        if (!is_killed_) thread.before_call();
+        if (is_killed_) throw std::system_error(EIO, std::generic_category(), "killed");
+      };
+      for (const StoreStep& step : steps) {
+        step.run(*writer_);
+        ++returned_;
+      }
+    });
+  }
+  void go_on(std::uint64_t calls) {
+    if (thread_) thread_->go_on(calls);
+  }
+  void end() {
+    go_on(SteppedThread::kAll);
+    thread_.reset();
+    before_writer_ = nullptr;
+  }
+
+  // The writer is killed where it stands, and another one opens and does these steps.
+  void kill_writer(const std::vector<StoreStep>& steps) {
+    is_killed_ = true;
+    thread_.reset();
+    writer_.reset();
+    is_killed_ = false;
+    before_writer_ = nullptr;
+    open_writer();
+    const Content left = content_of(*writer_);
+    const auto first = contents_.begin() + static_cast<std::ptrdiff_t>(returned_.load());
+    expect(std::find(first, contents_.end(), left) != contents_.end(),
+           [&] { return "the next writer finds what never was: " + difference(left, *first); });
+    contents_.push_back(left);
+    returned_ = contents_.size() - 1;
+    begin(steps);
+    end();
+  }
+
+  // When the writer rests.
+  void expect_reader_follows() {
+    const Content now = content_of(*writer_);
+    expect(now == contents_.back(), [&] { return difference(now, contents_.back()); });
+    (void)reader_->refresh();
+    check_store(*reader_, now, keys_of_steps());
+    expect(!reader_->refresh(), [] { return "there is something new where nothing happened"; });
+  }
+
+ private:
+  void open_writer() {
+    writer_.emplace(
+        open_on(stepped_disk(machine_->disk(), before_writer_), small_options(false), kOnCall));
+  }
+
+  std::shared_ptr<SimulatedMachine> machine_;
+  BeforeCall before_writer_;
+  BeforeCall before_reader_;
+  std::vector<Content> contents_;
+  std::atomic<std::size_t> returned_{0};  // steps; contents_[returned_] must be there
+  std::size_t least_ = 0;
+  std::atomic<bool> is_killed_{false};
+  std::optional<Store> writer_;
+  std::optional<Store> reader_;
+  std::optional<SteppedThread> thread_;
+};
+
+// Calls with(number) for 0, 1, ... until it returns false. Returns how often it did not.
+template <typename With>
+std::uint64_t count_up(With&& with) {
+  std::uint64_t number = 0;
+  while (with(number)) ++number;
+  return number;
+}
+
+class FollowingTest : public ::testing::TestWithParam<bool> {
+ protected:
+  const Start start_ = make_start(GetParam());
+};
+
+INSTANTIATE_TEST_SUITE_P(All, FollowingTest, ::testing::Bool(), [](const auto& test) {
+  return std::string(test.param ? "AfterClose" : "AfterKill");
+});
+
+// Everything that the writer does happens before one call of the reader: before each, in turn.
+TEST_P(FollowingTest, WhatIsWrittenBetweenTwoCallsIsNotMissed) {
+  std::vector<std::vector<StoreStep>> scripts = {filling_steps()};
+  for (const StoreStep& step : store_steps(kSegmentBytes)) scripts.push_back({step});
+  for (const auto& script : scripts) {
+    for (const bool is_open : {false, true}) {
+      const std::uint64_t calls = count_up([&](std::uint64_t number) {
+        SCOPED_TRACE(script.front().name + ", call " + std::to_string(number) +
+                     (is_open ? " of following" : " of opening"));
+        Scene scene(start_);
+        bool happened = false;
+        try {
+          if (is_open) {
+            scene.read([] {});
+            scene.begin({put_step(key_of(1), "first"), put_step(key_of(1), "second")});
+            scene.end();
+          }
+          scene.begin(script);
+          std::uint64_t call = 0;
+          scene.read([&] {
+            if (call++ != number) return;
+            happened = true;
+            scene.end();
+          });
+          scene.end();
+          scene.expect_reader_follows();
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << error.what();
+        }
+        return happened;
+      });
+      EXPECT_GT(calls, 2u);
+    }
+  }
+}
+
+// The two take turns, as the seed has it.
+TEST_P(FollowingTest, TurnsOfAnyLength) {
+  std::vector<StoreStep> all = store_steps(kSegmentBytes);
+  // What it does depends on the steps before.
+  std::erase_if(all, [](const StoreStep& step) { return step.name == "insert"; });
+  std::uint64_t kills = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::uint64_t end) { return random() % end; };
+    const auto draw_steps = [&] {
+      std::vector<StoreStep> steps;
+      for (std::uint64_t count = 1 + below(6); steps.size() < count;) {
+        const std::string key = key_of(below(kPreparedKeys));
+        steps.push_back(below(2) == 0 ? all[below(all.size())]
+                                      : put_step(key, std::string(below(kSegmentBytes / 2), 'x')));
+      }
+      return steps;
+    };
+    try {
+      Scene scene(start_);
+      for (int round = 0; round < 3; ++round) {
+        scene.begin(draw_steps());
+        scene.go_on(below(30));
+        std::uint64_t until_kill = below(3) == 0 ? below(40) : ~std::uint64_t{0};
+        const std::uint64_t one_in = 1 + below(8);
+        scene.read([&] {
+          if (until_kill-- == 0) {
+            ++kills;
+            scene.kill_writer(draw_steps());
+          } else if (below(one_in) == 0) {
+            scene.go_on(below(8) == 0 ? 100 : below(6));
+          }
+        });
+        scene.end();
+        if (below(2) == 0) scene.expect_reader_follows();
+      }
+      scene.expect_reader_follows();
+    } catch (const std::exception& error) {
+      FAIL() << error.what();
+    }
+  }
+  EXPECT_GT(kills, 20u);
+}
+
+}  // namespace
+}  // namespace nestline::test

@@ -1,0 +1,140 @@
+// See stepped_disk.h.
+#include "tests/store/stepped_disk.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/store/checkpoint.h"
+
+namespace nestline::test {
+namespace {
+
+void tell(const BeforeCall& before) {
+  if (before) before();
+}
+
+class SteppedFile final : public DiskFile {
+ public:
+  SteppedFile(std::unique_ptr<DiskFile> file, const BeforeCall& before, bool tells_of_writes)
+      : file_(std::move(file)), before_(before), tells_of_writes_(tells_of_writes) {}
+
+  [[nodiscard]] std::uint64_t size() const override {
+    tell(before_);
+    return file_->size();
+  }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> to) const override {
+    tell(before_);
+    return file_->read(offset, to);
+  }
+  void write(std::uint64_t offset, std::span<const std::byte> from) override {
+    if (tells_of_writes_) tell(before_);
+    file_->write(offset, from);
+  }
+  void truncate(std::uint64_t size) override {
+    tell(before_);
+    file_->truncate(size);
+  }
+  void sync() override {
+    tell(before_);
+    file_->sync();
+  }
+  const std::byte* map(std::uint64_t bytes) override {
+    tell(before_);
+    return file_->map(bytes);
+  }
+
+ private:
+  const std::unique_ptr<DiskFile> file_;
+  const BeforeCall& before_;
+  const bool tells_of_writes_;
+};
+
+class SteppedDisk final : public Disk {
+ public:
+  SteppedDisk(std::unique_ptr<Disk> disk, const BeforeCall& before)
+      : disk_(std::move(disk)), before_(before) {}
+
+  [[nodiscard]] std::vector<std::string> names() const override {
+    tell(before_);
+    return disk_->names();
+  }
+  std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) override {
+    tell(before_);
+    return std::make_unique<SteppedFile>(disk_->open(name, mode), before_,
+                                         name != kCheckpointNewName);
+  }
+  void rename(std::string_view from, std::string_view to) override {
+    tell(before_);
+    disk_->rename(from, to);
+  }
+  void remove(std::string_view name) override {
+    tell(before_);
+    disk_->remove(name);
+  }
+  void sync_folder() override {
+    tell(before_);
+    disk_->sync_folder();
+  }
+  std::unique_ptr<Lock> lock() override { return disk_->lock(); }
+  [[nodiscard]] std::filesystem::path path_of(std::string_view name) const override {
+    return disk_->path_of(name);
+  }
+
+ private:
+  const std::unique_ptr<Disk> disk_;
+  const BeforeCall& before_;
+};
+
+}  // namespace
+
+std::unique_ptr<Disk> stepped_disk(std::unique_ptr<Disk> disk, const BeforeCall& before) {
+  return std::make_unique<SteppedDisk>(std::move(disk), before);
+}
+
+SteppedThread::SteppedThread(std::function<void(SteppedThread& thread)> work)
+    : thread_([this, work = std::move(work)] {
+        std::exception_ptr error;
+        try {
+          work(*this);
+        } catch (...) {
+          error = std::current_exception();
+        }
+        const std::lock_guard lock(mutex_);
+        error_ = error;
+        has_ended_ = true;
+        changed_.notify_all();
+      }) {}
+
+SteppedThread::~SteppedThread() {
+  try {
+    go_on(kAll);
+  } catch (...) {  // somebody has been told, or nobody wants to know
+  }
+  thread_.join();
+}
+
+void SteppedThread::go_on(std::uint64_t calls) {
+  std::unique_lock lock(mutex_);
+  calls_ = calls;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return has_ended_ || (stands_ && calls_ == 0); });
+  if (error_) std::rethrow_exception(error_);
+}
+
+void SteppedThread::before_call() {
+  std::unique_lock lock(mutex_);
+  if (calls_ == 0) {
+    stands_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return calls_ != 0; });
+    stands_ = false;
+  }
+  if (calls_ != kAll) --calls_;
+}
+
+}  // namespace nestline::test
