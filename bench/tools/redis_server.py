@@ -10,6 +10,8 @@ everything: the protocol, the lookup of the key, and the work.
 CF.MEXISTS of 1000 items is measured by the server's own clock (INFO commandstats), which leaves out
 the reading of the command. The result is items per second of one core.
 
+redis_hashes.py measures the commands on hashes.
+
 The longest command while a filter grows from nothing to --grow items also comes from the server: its
 slow log keeps each command that took more than a millisecond.
 """
@@ -23,6 +25,7 @@ import sys
 import time
 
 import builds
+import redis_hashes
 
 PIPELINE = 64
 MANY = 1000
@@ -149,6 +152,7 @@ def redis(options):
                 middle = statistics.median(ratios)
                 print(f"  ratio by {name}: {middle:.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
         print(f"CF.MEXISTS of {MANY}: {many(server, resp, options):,.0f} items/s of server time")
+        redis_hashes.measure(server, resp, options.rounds)
         if options.grow:
             longest, line = longest_while_growing(server, options)
             print(f"longest CF.ADD up to {options.grow} items: {longest:.1f} ms ({line})")

@@ -2,7 +2,9 @@
 #ifndef NESTLINE_LIB_PLACE_LITTLE_ENDIAN_H_
 #define NESTLINE_LIB_PLACE_LITTLE_ENDIAN_H_
 
+#include <bit>
 #include <cstddef>
+#include <cstring>
 #include <span>
 
 namespace nestline {
@@ -15,6 +17,18 @@ Number get(std::span<const std::byte> bytes, std::size_t at) {
     number |= static_cast<Number>(std::to_integer<Number>(bytes[at + i]) << (8 * i));
   }
   return number;
+}
+
+// The numbers that `bytes` consists of.
+template <typename Number>
+void get_all(std::span<const std::byte> bytes, std::span<Number> numbers) {
+  if constexpr (std::endian::native == std::endian::little) {
+    if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size_bytes());
+  } else {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = get<Number>(bytes, i * sizeof(Number));
+    }
+  }
 }
 
 template <typename Number>

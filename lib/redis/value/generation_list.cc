@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -58,14 +57,23 @@ std::vector<Generation>::iterator place_for(std::vector<Generation>& generations
 template <class Each>
 void find_in_each(std::span<const Each> generations, std::span<const std::uint64_t> hashes,
                   std::span<std::uint8_t> out) {
+  if (generations.empty()) {
+    std::fill(out.begin(), out.end(), std::uint8_t{0});
+    return;
+  }
+  // The newest one is asked for all of them where they lie: mostly there is no other.
+  generations.back().may_contain(hashes, out);
+  if (generations.size() == 1) return;
   std::array<std::uint64_t, kMostFound> left;
   std::array<std::uint16_t, kMostFound> positions;  // of those left, in `hashes`
   std::array<std::uint8_t, kMostFound> found;
-  std::copy(hashes.begin(), hashes.end(), left.begin());
-  std::iota(positions.begin(), positions.begin() + std::ssize(hashes), std::uint16_t{0});
-  std::fill(out.begin(), out.end(), std::uint8_t{0});
-  std::size_t count = hashes.size();
-  for (auto generation = generations.rbegin(); generation != generations.rend(); ++generation) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    left[count] = hashes[i];
+    positions[count] = static_cast<std::uint16_t>(i);
+    count += out[i] == 0;
+  }
+  for (auto generation = generations.rbegin() + 1; generation != generations.rend(); ++generation) {
     generation->may_contain(std::span<const std::uint64_t>(left.data(), count),
                             std::span(found.data(), count));
     std::size_t kept = 0;

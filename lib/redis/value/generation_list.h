@@ -32,7 +32,7 @@ void drop_empty(std::vector<Generation>& generations,
                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) noexcept;
 
 /// The most hashes of one find_in.
-inline constexpr std::size_t kMostFound = 512;
+inline constexpr std::size_t kMostFound = 1024;
 
 /// Looks up the hashes in all of these: out[i] is 1 if one of them shows hashes[i], else 0. Asks
 /// the newest first, each only for those that no newer one has shown.

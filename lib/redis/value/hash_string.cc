@@ -23,9 +23,7 @@ HashString::HashString(std::string_view bytes) : bytes_(bytes) {
 
 void HashString::read(std::size_t first, std::span<std::uint64_t> hashes) const noexcept {
   const auto from = std::as_bytes(std::span(bytes_)).subspan(first * kHashBytes);
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    hashes[i] = get<std::uint64_t>(from, i * kHashBytes);
-  }
+  get_all(from.first(hashes.size() * kHashBytes), hashes);
 }
 
 void put_bits(std::span<const std::uint8_t> answers, std::span<char> bits) noexcept {

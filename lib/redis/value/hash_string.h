@@ -27,7 +27,7 @@ constexpr std::size_t bit_bytes(std::size_t answers) { return (answers + 7) / 8;
 class HashString {
  public:
   /// The most hashes of a chunk; a multiple of 8, so that the bits of a chunk begin with a byte.
-  static constexpr std::size_t kMostInChunk = 512;
+  static constexpr std::size_t kMostInChunk = 1024;
 
   /// Throws std::invalid_argument when the length is 0 or not a multiple of kHashBytes.
   explicit HashString(std::string_view bytes);
