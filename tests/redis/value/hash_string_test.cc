@@ -27,7 +27,7 @@ TEST(HashString, HasTheLowestByteFirst) {
 
 TEST(HashString, HasWholeHashes) {
   const std::string bytes(24, 'x');
-  for (const std::size_t length : {0, 1, 7, 9, 15, 23}) {
+  for (const std::size_t length : {0U, 1U, 7U, 9U, 15U, 23U}) {
     EXPECT_THROW(HashString(std::string_view(bytes).substr(0, length)), std::invalid_argument)
         << length;
   }

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
+#include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -14,6 +17,21 @@
 #include "lib/redis/value/value.h"
 #include "nestline/keys.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
+
+namespace {
+
+bool refuses_memory = false;
+
+}  // namespace
+
+// This program's memory, so that a test can refuse it. Inlined, they look mismatched to g++.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  void* const memory = refuses_memory ? nullptr : std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace nestline::redis {
 namespace {
@@ -147,6 +165,38 @@ TEST(CuckooValueHashes, EraseSaysWhatWasThere) {
   EXPECT_EQ(erased, (std::vector<std::uint8_t>{1, 0, 1, 0}));
   EXPECT_EQ(value->items(), 0U);
   EXPECT_EQ(value->deletes(), 2U);
+}
+
+// Erasing an item that two families show needs memory for the ledger.
+TEST(CuckooValueHashes, EraseSaysWhatIsOutWhenMemoryIsRefused) {
+  const auto value = CuckooValue::create({64, 0.05, 2, 20, 1, 42});
+  std::vector<std::string> names;
+  for (int i = 0; i < 6000; ++i) names.push_back("item:" + std::to_string(i));
+  for (const std::string& name : names) ASSERT_EQ(value->add(name, kUnlimited), Added::added);
+  const auto hashes = hashes_of(*value, names);
+  const auto all = std::span<const std::uint64_t>(hashes).first(5000);
+  std::vector<std::uint8_t> erased(all.size(), 7);
+  refuses_memory = true;
+  try {
+    value->erase(all, erased);
+    refuses_memory = false;
+    FAIL() << "no erase needed memory";
+  } catch (const std::bad_alloc&) {
+    refuses_memory = false;
+  }
+  const auto out = std::accumulate(erased.begin(), erased.end(), std::uint64_t{0});
+  EXPECT_GT(out, 0U);
+  EXPECT_LT(out, all.size());
+  EXPECT_TRUE(std::is_sorted(erased.rbegin(), erased.rend()));
+  EXPECT_EQ(value->items(), names.size() - out);
+  // The rest is as if the call had ended there.
+  std::vector<std::uint8_t> rest(all.size() - out);
+  value->erase(all.subspan(out), rest);
+  EXPECT_EQ(std::count(rest.begin(), rest.end(), 1), std::ssize(rest));
+  EXPECT_EQ(value->items(), 1000U);
+  std::vector<std::uint8_t> found(hashes.size());
+  value->exists(std::span<const std::uint64_t>(hashes), found);
+  EXPECT_EQ(std::count(found.begin() + 5000, found.end(), 1), 1000);
 }
 
 // Calls all four with so many hashes and results; each must throw.
