@@ -207,7 +207,7 @@ class LimitTest(ModuleCase):
     arguments = ("cf-max-expansions", 3)
 
     def test_expansions(self):
-        self.call("CF.RESERVE", "a", 100000, "ERROR", "0.0002")
+        self.expect("OK", "CF.RESERVE", "a", 100000, "ERROR", "0.0003")
         wanted = items("in", 2000000)
         added = 0
         for start in range(0, len(wanted), 50000):
