@@ -29,11 +29,11 @@ int reply_bytes(const Call& call, std::span<const char> bytes) {
   return api.ReplyWithStringBuffer(call.context, bytes.data(), bytes.size());
 }
 
-// The reply of a command that changes a filter, and what of its argument is replicated: the hashes
-// whose bit is 1. All memory is there before the first change.
-class Changes {
+// What a command has done: its reply, and what of its argument is replicated: the hashes whose bit
+// is 1. All memory is there before the first change.
+class Done {
  public:
-  explicit Changes(const HashString& hashes) : hashes_(hashes), bits_(bit_bytes(hashes.size())) {
+  explicit Done(const HashString& hashes) : hashes_(hashes), bits_(bit_bytes(hashes.size())) {
     done_.resize(hashes.bytes().size());
   }
 
@@ -75,7 +75,7 @@ int add_all(const Call& call, Unless unless, const char* event) {
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
   CuckooValue& filter = *key.filter();
   const Limits limits = is_replayed(call) ? kUnlimited : limits_for_clients();
-  Changes changes(hashes);
+  Done done(hashes);
   std::array<Added, HashString::kMostInChunk> outcomes;
   Answers answers;
   hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
@@ -84,10 +84,10 @@ int add_all(const Call& call, Unless unless, const char* event) {
       count_outcome(outcomes[i]);
       answers[i] = outcomes[i] == Added::added;
     }
-    changes.take(first, std::span(answers).first(chunk.size()));
+    done.take(first, std::span(answers).first(chunk.size()));
   });
-  changes.tell(call, "CF.MADDH", event);
-  return reply_bytes(call, changes.bits());
+  done.tell(call, "CF.MADDH", event);
+  return reply_bytes(call, done.bits());
 }
 
 // The reply of a command that asks: `answer` is called for each chunk of hashes.
@@ -133,7 +133,7 @@ int erase_hashes(const Call& call) {
   const OpenedKey key(call, kWrite);
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  Changes changes(hashes);
+  Done done(hashes);
   Answers answers;
   bool has_memory = true;
   hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
@@ -144,12 +144,12 @@ int erase_hashes(const Call& call) {
     } catch (const std::bad_alloc&) {
       has_memory = false;
     }
-    changes.take(first, some);
+    done.take(first, some);
   });
-  counters.items_deleted += changes.count();
-  changes.tell(call, "CF.MDELH", "cf.mdelh");
+  counters.items_deleted += done.count();
+  done.tell(call, "CF.MDELH", "cf.mdelh");
   // A bit of 0 would say "not found".
-  return has_memory ? reply_bytes(call, changes.bits()) : reply_error(call, kInsufficientMemory);
+  return has_memory ? reply_bytes(call, done.bits()) : reply_error(call, kInsufficientMemory);
 }
 
 }  // namespace nestline::redis
