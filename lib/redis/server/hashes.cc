@@ -34,14 +34,14 @@ int reply_bytes(const Call& call, std::span<const char> bytes) {
 class Done {
  public:
   explicit Done(const HashString& hashes) : hashes_(hashes), bits_(bit_bytes(hashes.size())) {
-    done_.resize(hashes.bytes().size());
+    told_.resize(hashes.bytes().size());
   }
 
   // The answers for the next hashes, in the order of the argument.
   void take(std::size_t first, std::span<const std::uint8_t> answers) noexcept {
     put_bits(answers, std::span(bits_).subspan(first / 8, bit_bytes(answers.size())));
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      std::memcpy(done_.data() + count_ * kHashBytes,
+      std::memcpy(told_.data() + count_ * kHashBytes,
                   hashes_.bytes().data() + (first + i) * kHashBytes, kHashBytes);
       count_ += answers[i];
     }
@@ -56,7 +56,7 @@ class Done {
     if (count_ == hashes_.size()) {
       api.Replicate(call.context, command, "ss", call.key(), call.arguments[2]);
     } else {
-      api.Replicate(call.context, command, "sb", call.key(), done_.data(), count_ * kHashBytes);
+      api.Replicate(call.context, command, "sb", call.key(), told_.data(), count_ * kHashBytes);
     }
     tell_change(call, event);
   }
@@ -64,7 +64,7 @@ class Done {
  private:
   const HashString& hashes_;
   std::vector<char> bits_;
-  std::vector<char> done_;  // the hashes that were stored or erased, count_ of them
+  std::vector<char> told_;  // the hashes that were stored or erased, count_ of them
   std::size_t count_ = 0;
 };
 
