@@ -130,7 +130,7 @@ class Generation {
  private:
   Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
 
-  Filter filter_;                // moved from while it is shared
+  Filter filter_;  // moved from while it is shared
   SharedFilter::Owner shared_;
   FilterShape filter_shape_;
   unsigned most_growth_;

@@ -100,10 +100,9 @@ bool CuckooValue::exists_of(const Item& item) const noexcept {
     const std::int64_t copies = ledger_.copies(item.hash);
     if (copies != 0) return copies > 0 || count_of(item) != 0;
   }
-  return std::any_of(generations_.rbegin(), generations_.rend(),
-                     [&](const Generation& generation) {
-                       return generation.may_contain(item.hash);
-                     }) ||
+  return std::any_of(
+             generations_.rbegin(), generations_.rend(),
+             [&](const Generation& generation) { return generation.may_contain(item.hash); }) ||
          (item.redisbloom && tables_.may_contain(*item.redisbloom));
 }
 

@@ -333,7 +333,7 @@ class CuckooValue {
   Settings settings_;
   std::pmr::memory_resource* memory_;
   std::vector<Generation> generations_;
-  std::uint64_t stored_ = 0;  // fingerprints in all generations
+  std::uint64_t stored_ = 0;          // fingerprints in all generations
   std::shared_ptr<Changes> changes_;  // from the first view on
   Ledger ledger_;
   RedisBloomTables tables_;

@@ -50,8 +50,8 @@ void View::count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> 
       return static_cast<std::uint8_t>(std::min(a + b, 255u));
     });
   }
-  const bool is_whole = before % 2 == 0 && read(changes_->erases) == before &&
-                        read(changes_->lists) == lists_;
+  const bool is_whole =
+      before % 2 == 0 && read(changes_->erases) == before && read(changes_->lists) == lists_;
   std::fill(open.begin(), open.end(), static_cast<std::uint8_t>(is_whole ? 0 : 1));
   if (!is_whole) std::fill(out.begin(), out.end(), std::uint8_t{0});
   leave_named_open(hashes, out, open);
