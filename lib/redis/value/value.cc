@@ -153,8 +153,8 @@ void CuckooValue::exists_some(std::span<const std::string_view> items,
 
 std::unique_ptr<View> CuckooValue::view() {
   if (!tables_.empty() || !is_complete() || ledger_.size() > View::kMostNamed) return nullptr;
-  if (!changes_) changes_ = std::make_shared<Changes>();
-  return std::make_unique<View>(generations_, ledger_, changes_);
+  if (!notices_) notices_ = std::make_shared<Notices>();
+  return std::make_unique<View>(generations_, ledger_, notices_);
 }
 
 // Negative where copies wait to be taken out that stand in the tables, and while a head's pieces

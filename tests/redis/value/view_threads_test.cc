@@ -40,7 +40,7 @@ std::chrono::seconds duration() {
 class Movers {
  public:
   // `tells`: whether the views are told, as a value tells them.
-  explicit Movers(bool tells) : tells_(tells), changes_(std::make_shared<Changes>()) {
+  explicit Movers(bool tells) : tells_(tells), notices_(std::make_shared<Notices>()) {
     const GenerationShape shape{12, 0, 4, 64, capacity_of(12, 64, 0), 0};
     for (int i = 0; i < 2; ++i) generations_.emplace_back(shape, 1, nullptr);
     std::mt19937_64 random(1);
@@ -48,7 +48,7 @@ class Movers {
       item = random();
       EXPECT_EQ(generations_[0].insert(item), Outcome::stored);
     }
-    view_ = std::make_unique<View>(generations_, Ledger(), changes_);
+    view_ = std::make_unique<View>(generations_, Ledger(), notices_);
   }
 
   void move() {
@@ -56,9 +56,9 @@ class Movers {
     Generation& to = generations_[1 - at_];
     for (const std::uint64_t item : items_) {
       ASSERT_EQ(to.insert(item), Outcome::stored);
-      if (tells_) Changes::advance(changes_->erases);
+      if (tells_) Notices::advance(notices_->erases);
       ASSERT_TRUE(from.erase(item));
-      if (tells_) Changes::advance(changes_->erases);
+      if (tells_) Notices::advance(notices_->erases);
     }
     at_ = 1 - at_;
   }
@@ -68,7 +68,7 @@ class Movers {
 
  private:
   const bool tells_;
-  std::shared_ptr<Changes> changes_;
+  std::shared_ptr<Notices> notices_;
   std::vector<Generation> generations_;
   Hashes items_ = Hashes(300);
   std::unique_ptr<View> view_;
