@@ -54,8 +54,6 @@ void prefetch_home(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
   prefetch_block(table.view.blocks[home_block_of(table.view.geometry, table.hash(key)).block]);
 }
 
-std::size_t bytes_beside_shared_blocks() noexcept {
-  return sizeof(State) + sizeof(Filter::State);
-}
+std::size_t bytes_beside_shared_blocks() noexcept { return sizeof(State) + sizeof(Filter::State); }
 
 }  // namespace nestline

@@ -8,8 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "lib/redis/server/arguments.h"
+#include "lib/redis/server/workers.h"
 
 namespace nestline::redis {
 namespace {
@@ -24,7 +26,7 @@ struct Setting {
   long long (*most)();
 };
 
-constexpr std::array<Setting, 5> kSettings = {{
+constexpr std::array<Setting, 7> kSettings = {{
     {"cf-bucket-size", &Configuration::bucket_size, [] { return 1ll; }, most_bucket_size},
     {"cf-initial-size", &Configuration::initial_size, [] { return 2 * current.bucket_size; },
      [] { return kMostCapacity; }},
@@ -34,6 +36,10 @@ constexpr std::array<Setting, 5> kSettings = {{
      [] { return kMostExpansion; }},
     {"cf-max-expansions", &Configuration::max_expansions, [] { return 1ll; },
      [] { return kMostExpansions; }},
+    {"cf-threads", &Configuration::threads, [] { return 0ll; },
+     [] { return static_cast<long long>(Workers::kMostThreads); }},
+    {"cf-thread-items", &Configuration::thread_items, [] { return 1ll; },
+     [] { return kMostThreadItems; }},
 }};
 
 // Sets it, or returns why not.
@@ -48,6 +54,7 @@ std::optional<std::string> set(const Setting& setting, long long value) {
         value == 0 ? 0 : static_cast<long long>(std::bit_ceil(static_cast<std::uint64_t>(value)));
   }
   current.*setting.member = value;
+  if (setting.member == &Configuration::threads) workers().want(static_cast<unsigned>(value));
   return std::nullopt;
 }
 
@@ -86,7 +93,13 @@ const Configuration& configuration() { return current; }
 
 long long most_bucket_size() { return std::min(kMostBucketSize, current.initial_size / 2); }
 
+long long default_threads() {
+  const long long cores = std::thread::hardware_concurrency();
+  return std::clamp(cores - 1, 0ll, static_cast<long long>(Workers::kMostThreads));
+}
+
 bool configure(Context* context, String** arguments, int count) {
+  workers().want(static_cast<unsigned>(current.threads));
   if (const auto reason = take(arguments, count)) {
     api.Log(context, "warning", "%s", reason->c_str());
     return false;

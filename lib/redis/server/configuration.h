@@ -1,10 +1,14 @@
-// What the administrator sets: the defaults of new filters and the limit of their expansions.
+// What the administrator sets: the defaults of new filters, the limit of their expansions, and the
+// worker threads.
 //
 //   cf-bucket-size        2      1 to min(255, cf-initial-size / 2)
 //   cf-initial-size       1024   2 * cf-bucket-size to 2^30
 //   cf-max-iterations     20     1 to 65535
 //   cf-expansion-factor   1      0 to 32768, rounded up to a power of two
 //   cf-max-expansions     32     1 to 65536
+//   cf-threads            cores less 1    0 to 256; 0: the server's thread answers everything
+//   cf-thread-items       8192   1 to 2^30; smaller batches of questions stay on the server's
+//   thread
 //
 // Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, with the prefix
 // "nestline.", a name for CONFIG GET and SET and for redis.conf. They are read when a client
@@ -17,12 +21,17 @@
 
 namespace nestline::redis {
 
+// As many as there are cores besides the one of the server's thread.
+long long default_threads();
+
 struct Configuration {
   long long bucket_size = 2;
   long long initial_size = 1024;
   long long max_iterations = 20;
   long long expansion = 1;
   long long max_expansions = 32;
+  long long threads = default_threads();
+  long long thread_items = 8192;
 };
 
 inline constexpr long long kMostBucketSize = 255;
@@ -30,6 +39,7 @@ inline constexpr long long kMostCapacity = 1ll << 30;
 inline constexpr long long kMostIterations = 65535;
 inline constexpr long long kMostExpansion = 32768;
 inline constexpr long long kMostExpansions = 65536;
+inline constexpr long long kMostThreadItems = 1ll << 30;
 
 // As it is now.
 const Configuration& configuration();

@@ -4,26 +4,36 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include "lib/redis/server/info_section.h"
 #include "lib/redis/server/rdb.h"
-#include "lib/redis/value/value.h"
 
 namespace nestline::redis {
 namespace {
 
 Type* registered = nullptr;
 
-const CuckooValue& value_of(const void* value) { return *static_cast<const CuckooValue*>(value); }
+const CuckooValue& value_of(const void* value) { return **static_cast<const KeptValue*>(value); }
+
+// Null when there is no value, or no memory.
+void* keep(std::unique_ptr<CuckooValue> value) {
+  if (!value) return nullptr;
+  try {
+    void* const kept = new KeptValue(std::move(value));
+    ++counters.values;
+    return kept;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 void* load_value(Io* io, int encoding_version) {
-  auto value = load(io, encoding_version);
-  if (value) {
-    ++counters.values;
-  } else {
-    ++counters.refused_payloads;
-  }
-  return value.release();
+  void* const kept = keep(load(io, encoding_version));
+  if (kept == nullptr) ++counters.refused_payloads;
+  return kept;
 }
 
 // Only ending the process stops a save when memory runs out. A file without this value would be
@@ -50,9 +60,10 @@ void add_to_digest(Digest* digest, void* value) noexcept {
   api.DigestEndSequence(digest);
 }
 
-// Also called by the server's thread for freeing; nothing else uses the value then.
+// Also called by the server's thread for freeing. Nothing else uses the value then but batches, the
+// last of which frees it.
 void free_value(void* value) {
-  delete static_cast<CuckooValue*>(value);
+  delete static_cast<KeptValue*>(value);
   --counters.values;
 }
 
@@ -60,9 +71,7 @@ std::size_t effort_of(String*, const void* value) { return value_of(value).free_
 
 void* copy_value(String*, String*, const void* value) {
   try {
-    auto made = value_of(value).copy();
-    ++counters.values;
-    return made.release();
+    return keep(value_of(value).copy());
   } catch (const std::exception&) {
     return nullptr;  // COPY then answers with an error
   }

@@ -6,9 +6,16 @@
 #ifndef NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
 #define NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
 
+#include <memory>
+
 #include "lib/redis/server/module_api.h"
+#include "lib/redis/value/value.h"
 
 namespace nestline::redis {
+
+// What the server keeps as a value. Batches that worker threads are busy with hold the filter too
+// (batch.h), so it may live on after its key.
+using KeptValue = std::shared_ptr<CuckooValue>;
 
 // What register_data_type got from the server.
 Type* data_type();

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/redis/server/batch.h"
 #include "lib/redis/server/creation.h"
 #include "lib/redis/server/info_section.h"
 #include "lib/redis/server/opened_key.h"
@@ -92,11 +93,12 @@ int add_all(const Call& call, Unless unless, const char* event) {
 
 // The reply of a command that asks: `answer` is called for each chunk of hashes.
 template <typename Answer>
-int ask(const Call& call, const Answer& answer) {
+int ask(const Call& call, Reply reply, const Answer& answer) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kRead);
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  if (is_for_workers(call, hashes.size()) && hand_over(call, key, reply)) return kOk;
   return reply_bytes(call, answer(*key.filter(), hashes));
 }
 
@@ -123,8 +125,8 @@ std::vector<char> counts_of(const CuckooValue& filter, const HashString& hashes)
 
 }  // namespace
 
-int exists_hashes(const Call& call) { return ask(call, bits_of); }
-int count_hashes(const Call& call) { return ask(call, counts_of); }
+int exists_hashes(const Call& call) { return ask(call, Reply::bits, bits_of); }
+int count_hashes(const Call& call) { return ask(call, Reply::counts, counts_of); }
 int add_hashes(const Call& call) { return add_all(call, Unless::never, "cf.maddh"); }
 int add_unique_hashes(const Call& call) { return add_all(call, Unless::present, "cf.maddnxh"); }
 

@@ -1,6 +1,7 @@
 #include "lib/redis/server/info_section.h"
 
 #include "lib/redis/server/server_memory.h"
+#include "lib/redis/server/workers.h"
 
 namespace nestline::redis {
 namespace {
@@ -21,6 +22,9 @@ void report(InfoContext* info, int) {
   field("stopped_by_memory", counters.stopped_by_memory);
   field("refused_by_maxmemory", counters.refused_by_maxmemory);
   field("refused_payloads", counters.refused_payloads);
+  field("threads", workers().threads());
+  field("thread_batches", counters.batches);
+  field("thread_left_open", counters.answers_left_open);
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct Counters {
   std::uint64_t stopped_by_memory = 0;          // items
   std::uint64_t refused_by_maxmemory = 0;       // filters that would not have fitted
   std::uint64_t refused_payloads = 0;           // of RDB files and RESTORE
+  std::uint64_t batches = 0;                    // of questions that went to the worker threads
+  std::uint64_t answers_left_open = 0;          // by them, for the server's thread
 };
 extern Counters counters;
 

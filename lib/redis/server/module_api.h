@@ -24,6 +24,7 @@ struct Io;
 struct Digest;
 struct Type;
 struct Command;
+struct BlockedClient;
 struct InfoContext;
 struct ServerInfo;
 
@@ -35,8 +36,11 @@ inline constexpr int kRead = 1 << 0;  // modes of OpenKey
 inline constexpr int kWrite = 1 << 1;
 inline constexpr int kKeyEmpty = 0;  // a result of KeyType
 
-inline constexpr int kContextReplicated = 1 << 12;  // bits of GetContextFlags
+inline constexpr int kContextLua = 1 << 0;  // bits of GetContextFlags
+inline constexpr int kContextMulti = 1 << 1;
+inline constexpr int kContextReplicated = 1 << 12;
 inline constexpr int kContextLoading = 1 << 13;
+inline constexpr int kContextDenyBlocking = 1 << 21;
 inline constexpr int kContextResp3 = 1 << 22;
 
 inline constexpr int kOptionHandleIoErrors = 1 << 0;  // of SetModuleOptions
@@ -155,6 +159,8 @@ struct CommandInfo {
 using GetNumber = long long (*)(const char* name, void* data);
 using SetNumber = int (*)(const char* name, long long value, void* data, String** error);
 using TellInfo = void (*)(InfoContext*, int for_crash_report);
+using FreeData = void (*)(Context*, void* data);
+using OneShot = void (*)(void* data);
 using ApplyNumber = int (*)(Context*, void* data, String** error);
 
 // X(result, name, parameters): what every server from Redis 7.0 on has.
@@ -216,7 +222,14 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(unsigned long long, ServerInfoGetFieldUnsigned, (ServerInfo*, const char* name, int* error))   \
   X(const char*, ServerInfoGetFieldC, (ServerInfo*, const char* name))                             \
   X(void, FreeServerInfo, (Context*, ServerInfo*))                                                 \
-  X(int, LoadConfigs, (Context*))
+  X(int, LoadConfigs, (Context*))                                                                  \
+  X(String*, HoldString, (Context*, String*))                                                      \
+  X(BlockedClient*, BlockClient,                                                                   \
+    (Context*, CommandFunction reply, CommandFunction timed_out, FreeData, long long timeout))     \
+  X(int, UnblockClient, (BlockedClient*, void* data))                                              \
+  X(Context*, GetThreadSafeContext, (BlockedClient*))                                              \
+  X(void, FreeThreadSafeContext, (Context*))                                                       \
+  X(int, EventLoopAddOneShot, (OneShot, void* data))
 
 // Functions that some servers lack; null there.
 #define NESTLINE_REDIS_OPTIONAL(X)                         \

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
 
-#include "lib/redis/server/data_type.h"
 #include "lib/redis/server/info_section.h"
 
 namespace nestline::redis {
@@ -16,7 +16,7 @@ OpenedKey::OpenedKey(const Call& call, String* name, int mode)
   // A missing key is null when it is opened for reading, and empty when it is opened for writing.
   if (key_ == nullptr || api.KeyType(key_) == kKeyEmpty) return;
   is_other_ = api.ModuleTypeGetType(key_) != data_type();
-  if (!is_other_) filter_ = static_cast<CuckooValue*>(api.ModuleTypeGetValue(key_));
+  if (!is_other_) filter_ = static_cast<const KeptValue*>(api.ModuleTypeGetValue(key_));
 }
 
 OpenedKey::~OpenedKey() {
@@ -24,11 +24,12 @@ OpenedKey::~OpenedKey() {
 }
 
 CuckooValue& OpenedKey::set(std::unique_ptr<CuckooValue> filter) {
+  auto kept = std::make_unique<KeptValue>(std::move(filter));
   ++counters.values;
-  filter_ = filter.get();
+  filter_ = kept.get();
   is_other_ = false;
-  api.ModuleTypeSetValue(key_, data_type(), filter.release());
-  return *filter_;
+  api.ModuleTypeSetValue(key_, data_type(), kept.release());
+  return **filter_;
 }
 
 void prefetch_items(const Call& call, const CuckooValue& filter, int first) {

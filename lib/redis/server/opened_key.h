@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "lib/redis/server/commands.h"
+#include "lib/redis/server/data_type.h"
 #include "lib/redis/server/module_api.h"
 #include "lib/redis/value/value.h"
 
@@ -26,13 +27,15 @@ class OpenedKey {
   // Whether there is a value that is not a filter.
   [[nodiscard]] bool is_other() const { return is_other_; }
   // The filter; null when there is no value, or another one.
-  [[nodiscard]] CuckooValue* filter() const { return filter_; }
+  [[nodiscard]] CuckooValue* filter() const { return filter_ ? filter_->get() : nullptr; }
+  // The same, to be kept alive; only if there is one.
+  [[nodiscard]] const std::shared_ptr<CuckooValue>& shared() const { return *filter_; }
   // Gives the key a filter, in place of what it had. Only for a key that was opened for writing.
   CuckooValue& set(std::unique_ptr<CuckooValue> filter);
 
  private:
   Key* key_;
-  CuckooValue* filter_ = nullptr;
+  const KeptValue* filter_ = nullptr;
   bool is_other_ = false;
 };
 

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/redis/server/batch.h"
 #include "lib/redis/server/opened_key.h"
+#include "nestline/keys.h"
 
 namespace nestline::redis {
 namespace {
@@ -26,6 +28,15 @@ void reply_pair(const Call& call, const char* name, double value) {
   api.ReplyWithDouble(call.context, value);
 }
 
+// Here, since the bytes of the items have just come into this thread's cache.
+std::vector<std::uint64_t> hashes_of(const Call& call, const CuckooValue& filter) {
+  std::vector<std::uint64_t> hashes(static_cast<std::size_t>(call.count - 2));
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    hashes[i] = hash_key(call.item(static_cast<int>(i) + 2), filter.settings().seed).value;
+  }
+  return hashes;
+}
+
 }  // namespace
 
 int exists(const Call& call) {
@@ -39,6 +50,10 @@ int exists_many(const Call& call) {
   const OpenedKey key(call, kRead);
   if (key.is_other()) return reply_error(call, kWrongType);
   const auto count = static_cast<std::size_t>(call.count - 2);
+  if (key.filter() != nullptr && is_for_workers(call, count) &&
+      hand_over(call, key, Reply::booleans, hashes_of(call, *key.filter()))) {
+    return kOk;
+  }
   std::vector<std::uint8_t> answers(count);
   if (const CuckooValue* const filter = key.filter()) {
     std::vector<std::string_view> items(count);

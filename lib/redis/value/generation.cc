@@ -133,8 +133,8 @@ bool Generation::load(std::uint64_t offset, std::span<const std::byte> blocks) {
   return replace_blocks(filter_, offset, blocks);
 }
 
-SharedFilter::Reader Generation::reader(const std::shared_ptr<Changes>& changes) {
-  if (!shared_) shared_ = SharedFilter::Owner(std::move(filter_), changes);
+SharedFilter::Reader Generation::reader(const std::shared_ptr<Notices>& notices) {
+  if (!shared_) shared_ = SharedFilter::Owner(std::move(filter_), notices);
   return shared_.reader();
 }
 

@@ -120,9 +120,9 @@ class Generation {
   bool load(std::uint64_t offset, std::span<const std::byte> blocks);
 
   /// A handle for other threads to look up in it; it is then shared. From the first call on, only
-  /// the calling thread may change it. All calls need the same `changes`. Throws std::bad_alloc,
+  /// the calling thread may change it. All calls need the same `notices`. Throws std::bad_alloc,
   /// nothing being changed. O(1).
-  SharedFilter::Reader reader(const std::shared_ptr<Changes>& changes);
+  SharedFilter::Reader reader(const std::shared_ptr<Notices>& notices);
   /// Makes it one that is not shared. Others go on looking at what it was. Throws std::bad_alloc,
   /// nothing being changed. O(memory), and copies the blocks only if others still hold them.
   void take_back();
@@ -130,7 +130,7 @@ class Generation {
  private:
   Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
 
-  Filter filter_;                // moved from while it is shared
+  Filter filter_;  // moved from while it is shared
   SharedFilter::Owner shared_;
   FilterShape filter_shape_;
   unsigned most_growth_;

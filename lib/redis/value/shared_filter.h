@@ -1,14 +1,14 @@
 // The filter of a generation while other threads may look up in it, and who holds it.
 //
 //   Generation --- SharedFilter::Owner ----+
-//                                          +--> SharedFilter (counts its holders) --> Changes
+//                                          +--> SharedFilter (counts its holders) --> Notices
 //   View, View, ... - SharedFilter::Reader +
 //
 // The owner's thread alone changes the filter, and it alone makes readers' handles from its own. So
 // once it finds itself the only holder, it stays that. Readers' handles may be dropped in any
 // thread; the last holder frees the filter.
 //
-// Changes is what a value tells the threads that look at it (view.h). All of it is written by the
+// Notices is what a value tells the threads that look at it (view.h). All of it is written by the
 // value's thread alone.
 #ifndef NESTLINE_LIB_REDIS_VALUE_SHARED_FILTER_H_
 #define NESTLINE_LIB_REDIS_VALUE_SHARED_FILTER_H_
@@ -25,7 +25,7 @@ namespace nestline::redis {
 
 /// See the head of this file. Each number is advanced before what it tells of can be seen: by a
 /// release, as every change of a block is one.
-struct Changes {
+struct Notices {
   /// Advanced when an erase begins that may choose between generations, and when it has ended: odd
   /// while one is under way.
   std::atomic<std::uint64_t> erases{0};
@@ -45,8 +45,8 @@ class SharedFilter {
   class Reader;
 
  private:
-  SharedFilter(Filter&& filter, std::shared_ptr<Changes> changes)
-      : keys_(filter.size()), filter_(share(std::move(filter))), changes_(std::move(changes)) {}
+  SharedFilter(Filter&& filter, std::shared_ptr<Notices> notices)
+      : keys_(filter.size()), filter_(share(std::move(filter))), notices_(std::move(notices)) {}
 
   void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
   // Release and acquire: what each holder did happens before the last one frees the filter.
@@ -57,7 +57,7 @@ class SharedFilter {
   std::atomic<std::uint64_t> holders_{1};
   std::uint64_t keys_;  // the owner's count: it asks for it more often than the filter is asked
   ConcurrentFilter filter_;
-  const std::shared_ptr<Changes> changes_;
+  const std::shared_ptr<Notices> notices_;
 };
 
 /// A handle for looking up; none when it is empty.
@@ -86,8 +86,8 @@ class SharedFilter::Owner {
  public:
   Owner() noexcept = default;
   /// Throws std::bad_alloc; `filter` is then unchanged.
-  Owner(Filter&& filter, std::shared_ptr<Changes> changes)
-      : shared_(new SharedFilter(std::move(filter), std::move(changes))) {}
+  Owner(Filter&& filter, std::shared_ptr<Notices> notices)
+      : shared_(new SharedFilter(std::move(filter), std::move(notices))) {}
   Owner(Owner&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
   Owner& operator=(Owner&& other) noexcept {
     if (this != &other) {
@@ -116,7 +116,7 @@ class SharedFilter::Owner {
  private:
   void drop() noexcept {
     if (shared_ == nullptr) return;
-    Changes::advance(shared_->changes_->lists);
+    Notices::advance(shared_->notices_->lists);
     std::exchange(shared_, nullptr)->let_go();
   }
 

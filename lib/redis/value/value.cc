@@ -100,10 +100,9 @@ bool CuckooValue::exists_of(const Item& item) const noexcept {
     const std::int64_t copies = ledger_.copies(item.hash);
     if (copies != 0) return copies > 0 || count_of(item) != 0;
   }
-  return std::any_of(generations_.rbegin(), generations_.rend(),
-                     [&](const Generation& generation) {
-                       return generation.may_contain(item.hash);
-                     }) ||
+  return std::any_of(
+             generations_.rbegin(), generations_.rend(),
+             [&](const Generation& generation) { return generation.may_contain(item.hash); }) ||
          (item.redisbloom && tables_.may_contain(*item.redisbloom));
 }
 
@@ -154,8 +153,8 @@ void CuckooValue::exists_some(std::span<const std::string_view> items,
 
 std::unique_ptr<View> CuckooValue::view() {
   if (!tables_.empty() || !is_complete() || ledger_.size() > View::kMostNamed) return nullptr;
-  if (!changes_) changes_ = std::make_shared<Changes>();
-  return std::make_unique<View>(generations_, ledger_, changes_);
+  if (!notices_) notices_ = std::make_shared<Notices>();
+  return std::make_unique<View>(generations_, ledger_, notices_);
 }
 
 // Negative where copies wait to be taken out that stand in the tables, and while a head's pieces

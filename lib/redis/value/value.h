@@ -333,8 +333,8 @@ class CuckooValue {
   Settings settings_;
   std::pmr::memory_resource* memory_;
   std::vector<Generation> generations_;
-  std::uint64_t stored_ = 0;  // fingerprints in all generations
-  std::shared_ptr<Changes> changes_;  // from the first view on
+  std::uint64_t stored_ = 0;          // fingerprints in all generations
+  std::shared_ptr<Notices> notices_;  // from the first view on
   Ledger ledger_;
   RedisBloomTables tables_;
   std::uint64_t deletes_ = 0;  // less those of tables_

@@ -200,7 +200,7 @@ void CuckooValue::open_generation() {
             : times(std::max(kLeastBesideTables, items), settings_.expansion);
   }
   append_generation(generations_, settings_, first, memory_);
-  if (changes_) Changes::advance(changes_->lists);
+  if (notices_) Notices::advance(notices_->lists);
 }
 
 }  // namespace nestline::redis

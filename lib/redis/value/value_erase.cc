@@ -25,8 +25,8 @@ constexpr int kMostRounds = 16;
 // (view.h).
 class Choosing {
  public:
-  Choosing(Changes* changes, std::size_t generations)
-      : changes_(generations > 1 ? changes : nullptr) {
+  Choosing(Notices* notices, std::size_t generations)
+      : notices_(generations > 1 ? notices : nullptr) {
     advance();
   }
   ~Choosing() { advance(); }
@@ -35,9 +35,9 @@ class Choosing {
 
  private:
   void advance() const noexcept {
-    if (changes_ != nullptr) Changes::advance(changes_->erases);
+    if (notices_ != nullptr) Notices::advance(notices_->erases);
   }
-  Changes* changes_;
+  Notices* notices_;
 };
 
 }  // namespace
@@ -49,7 +49,7 @@ bool CuckooValue::erase_item(const Item& item) {
   const Shown slots = shown(item);
   const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
   if (slots.copies < pending) return false;
-  const Choosing choosing(changes_.get(), generations_.size());
+  const Choosing choosing(notices_.get(), generations_.size());
   const bool waits = copies > 0 || pending <= slots.copies - slots.most;
   if (waits) {
     ledger_.add(item.hash, -1, item.redisbloom);

@@ -13,23 +13,23 @@ std::uint64_t read(const std::atomic<std::uint64_t>& number) noexcept {
 }  // namespace
 
 View::View(std::span<Generation> generations, const Ledger& ledger,
-           const std::shared_ptr<Changes>& changes)
-    : changes_(changes) {
+           const std::shared_ptr<Notices>& notices)
+    : notices_(notices) {
   filters_.reserve(generations.size());
-  for (Generation& generation : generations) filters_.push_back(generation.reader(changes));
+  for (Generation& generation : generations) filters_.push_back(generation.reader(notices));
   named_.reserve(ledger.size());
   for (const auto& [hash, entry] : ledger.entries()) named_.push_back(hash);
-  erases_ = read(changes->erases);
-  lists_ = read(changes->lists);
+  erases_ = read(notices->erases);
+  lists_ = read(notices->lists);
 }
 
 void View::exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
                   std::span<std::uint8_t> open) const {
-  const std::uint64_t before = read(changes_->erases);
+  const std::uint64_t before = read(notices_->erases);
   find_in(filters_, hashes, out);
-  const std::uint64_t after = read(changes_->erases);
+  const std::uint64_t after = read(notices_->erases);
   const bool is_n1 = after == erases_;
-  const bool is_n2 = after == before && read(changes_->lists) == lists_;
+  const bool is_n2 = after == before && read(notices_->lists) == lists_;
   if (is_n1 || is_n2) {
     std::fill(open.begin(), open.end(), std::uint8_t{0});
   } else {
@@ -42,7 +42,7 @@ void View::exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t>
 void View::count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
                  std::span<std::uint8_t> open) const {
   std::array<std::uint8_t, kMostAsked> copies;
-  const std::uint64_t before = read(changes_->erases);
+  const std::uint64_t before = read(notices_->erases);
   std::fill(out.begin(), out.end(), std::uint8_t{0});
   for (const SharedFilter::Reader& filter : filters_) {
     filter.count(hashes, std::span(copies).first(hashes.size()));
@@ -50,8 +50,8 @@ void View::count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> 
       return static_cast<std::uint8_t>(std::min(a + b, 255u));
     });
   }
-  const bool is_whole = before % 2 == 0 && read(changes_->erases) == before &&
-                        read(changes_->lists) == lists_;
+  const bool is_whole =
+      before % 2 == 0 && read(notices_->erases) == before && read(notices_->lists) == lists_;
   std::fill(open.begin(), open.end(), static_cast<std::uint8_t>(is_whole ? 0 : 1));
   if (!is_whole) std::fill(out.begin(), out.end(), std::uint8_t{0});
   leave_named_open(hashes, out, open);

@@ -6,7 +6,7 @@
 // dropped), and then it stays as it was at that moment: pouring, growing and loading work on other
 // memory, since the View holds this one. Each answer for one filter is linearizable
 // (nestline/concurrent_filter.h). What takes thought is an answer from several. The value tells of
-// what may disturb one by two numbers (Changes): `erases`, advanced before and after each erase
+// what may disturb one by two numbers (Notices): `erases`, advanced before and after each erase
 // that begins while there are several generations, and `lists`, advanced when a generation comes or
 // has another filter. A View answers for a chunk of hashes only if those numbers show that nothing
 // disturbed it. It leaves all else open: the value's own thread then answers.
@@ -79,7 +79,7 @@ class View {
   /// Of the generations of a value, which become shared, and its ledger, of at most kMostNamed
   /// entries. To be made by the value's thread, between two changes. Throws std::bad_alloc.
   View(std::span<Generation> generations, const Ledger& ledger,
-       const std::shared_ptr<Changes>& changes);
+       const std::shared_ptr<Notices>& notices);
 
   /// Whether each is in the value: out[i] is 1 or 0. Where it is left open, open[i] is 1, else 0,
   /// and out[i] is 0. All three are equally long, at most kMostAsked. Allocates nothing.
@@ -95,7 +95,7 @@ class View {
 
   std::vector<SharedFilter::Reader> filters_;  // oldest first
   std::vector<std::uint64_t> named_;           // by the ledger, ascending
-  std::shared_ptr<const Changes> changes_;
+  std::shared_ptr<const Notices> notices_;
   std::uint64_t erases_;  // when it was made
   std::uint64_t lists_;
 };

@@ -17,10 +17,10 @@ COMMANDS = """add addnx clear compact count debug del exists info insert insertn
 
 
 class FileTest(unittest.TestCase):
-    def test_needs_the_run_time_only(self):
+    def test_needs_the_run_time_and_liburcu_only(self):
         out = subprocess.run(["readelf", "-d", MODULE], check=True, capture_output=True, text=True)
         needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", out.stdout))
-        allowed = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6"}
+        allowed = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "liburcu-bp.so.8"}
         self.assertLessEqual({n for n in needed if not n.startswith("ld-linux")}, allowed)
         self.assertNotRegex(out.stdout, "RPATH|RUNPATH")
 
@@ -97,12 +97,15 @@ class LoadTest(unittest.TestCase):
 class ConfigTest(ModuleCase):
     def test_defaults(self):
         flat = self.call("CONFIG", "GET", "nestline.*")
+        threads = servers.THREADS or str(max(0, len(os.sched_getaffinity(0)) - 1))
         self.assertEqual(
             dict(zip(flat[::2], flat[1::2])),
             {
                 b"nestline.cf-bucket-size": b"2", b"nestline.cf-initial-size": b"1024",
                 b"nestline.cf-max-iterations": b"20", b"nestline.cf-expansion-factor": b"1",
                 b"nestline.cf-max-expansions": b"32",
+                b"nestline.cf-threads": threads.encode(),
+                b"nestline.cf-thread-items": b"2" if servers.THREADS else b"8192",
             },
         )  # fmt: skip
 
@@ -121,6 +124,8 @@ class ConfigTest(ModuleCase):
         self.expect_range("cf-max-iterations", 1, 65535)
         self.expect_range("cf-expansion-factor", 0, 32768)
         self.expect_range("cf-max-expansions", 1, 65536)
+        self.expect_range("cf-threads", 0, 256)
+        self.expect_range("cf-thread-items", 1, 1 << 30)
 
     def test_ranges_that_move(self):
         self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 20)

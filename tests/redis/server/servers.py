@@ -13,7 +13,8 @@ Clusters of them: cluster_servers.py.
 Each server has a temporary folder of its own (its data and its log), a free port and no
 configuration file. The module is the one that the environment variable NESTLINE_REDIS_MODULE names,
 the server program NESTLINE_REDIS_SERVER (redis-server on the PATH). A server that cannot start, or
-dies, raises ServerTrouble with the end of its log. NESTLINE_REDIS_WRAPPER is a command that runs the
+dies, raises ServerTrouble with the end of its log. NESTLINE_REDIS_THREADS is the number of worker
+threads of all servers whose arguments say nothing else; they then take even the smallest batches. NESTLINE_REDIS_WRAPPER is a command that runs the
 server program, such as valgrind with its options.
 """
 
@@ -31,6 +32,7 @@ from resp import Connection
 MODULE = os.path.abspath(os.environ.get("NESTLINE_REDIS_MODULE", "nestline_redis.so"))
 PROGRAM = os.environ.get("NESTLINE_REDIS_SERVER", "redis-server")
 WRAPPER = os.environ.get("NESTLINE_REDIS_WRAPPER", "").split()
+THREADS = os.environ.get("NESTLINE_REDIS_THREADS")
 PATIENCE = float(os.environ.get("NESTLINE_REDIS_PATIENCE", "100"))  # seconds
 
 
@@ -90,7 +92,8 @@ class Server:
             "repl-diskless-sync-delay": "0",
             **(options or {}),
         }
-        self.arguments = [str(argument) for argument in arguments]
+        threads = ("cf-threads", THREADS, "cf-thread-items", 2) if THREADS and module == MODULE else ()
+        self.arguments = [str(argument) for argument in (*threads, *arguments)]
         self.module = module
         self.port = free_port()
         self.process = None

@@ -1,0 +1,225 @@
+#include "lib/redis/server/batch.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "lib/redis/server/configuration.h"
+#include "lib/redis/server/info_section.h"
+#include "lib/redis/server/workers.h"
+#include "lib/redis/value/hash_string.h"
+#include "lib/redis/value/view.h"
+
+namespace nestline::redis {
+namespace {
+
+// Hashes of a slice: some ten microseconds of work. Larger batches have larger slices.
+constexpr std::size_t kSlice = 4096;
+// Questions that the server's thread answers at once, and those that it looks at for that.
+constexpr std::size_t kMostAtOnce = 1024;
+constexpr std::size_t kMostLookedAt = std::size_t{1} << 18;
+
+constexpr std::size_t rounded_up(std::size_t number, std::size_t unit) {
+  return (number + unit - 1) / unit * unit;
+}
+
+class Batch final : public Work {
+ public:
+  // `hashes` are empty if they are in `argument`.
+  Batch(std::shared_ptr<CuckooValue> value, std::unique_ptr<View> view, Reply reply,
+        String* argument, std::vector<std::uint64_t> hashes)
+      : value_(std::move(value)),
+        view_(std::move(view)),
+        reply_(reply),
+        hashes_(std::move(hashes)),
+        size_(hashes_.empty() ? HashString(text(argument)).size() : hashes_.size()),
+        answers_(reply == Reply::counts ? size_ : bit_bytes(size_)),
+        open_(bit_bytes(size_)) {
+    const std::size_t slices = std::min<std::size_t>(Workers::kMostSlices, size_ / kSlice + 1);
+    slice_ = rounded_up((size_ + slices - 1) / slices, View::kMostAsked);
+    slices_ = static_cast<std::uint32_t>((size_ + slice_ - 1) / slice_);
+    left_ = slices_;
+  }
+
+  // False, nothing having happened, when the workers or the server refuse.
+  static bool begin(std::unique_ptr<Batch> batch, const Call& call) {
+    if (!workers().are_ready(batch->slices_)) return false;
+    batch->client_ = api.BlockClient(call.context, nullptr, nullptr, release, 0);
+    if (batch->client_ == nullptr) return false;
+    // Here, not in a worker: it looks at the client, which may be gone by then.
+    batch->context_ = api.GetThreadSafeContext(batch->client_);
+    if (batch->hashes_.empty()) {
+      batch->argument_ = api.HoldString(nullptr, call.arguments[2]);
+      batch->bytes_ = text(batch->argument_);
+    }
+    ++counters.batches;
+    Batch& begun = *batch.release();
+    workers().offer(begun, begun.slices_);
+    return true;
+  }
+
+  void run(std::uint32_t slice) noexcept override {
+    switch (stage_) {
+      case Stage::asking:
+        ask(slice);
+        // Release and acquire: the last one sees what all have written.
+        if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        stage_ = has_open_.load(std::memory_order_relaxed) ? Stage::answering : Stage::replying;
+        break;
+      case Stage::answering:
+      case Stage::replying:
+        break;
+    }
+    if (stage_ == Stage::answering) {
+      (void)api.EventLoopAddOneShot(answer_open, this);
+    } else {
+      finish();
+    }
+  }
+
+ private:
+  enum class Stage : std::uint8_t { asking, answering, replying };
+
+  void read(std::size_t first, std::span<std::uint64_t> to) const {
+    if (hashes_.empty()) {
+      HashString(bytes_).read(first, to);
+    } else {
+      std::copy_n(hashes_.begin() + static_cast<std::ptrdiff_t>(first), to.size(), to.begin());
+    }
+  }
+
+  void ask(std::uint32_t slice) {
+    std::array<std::uint64_t, View::kMostAsked> hashes;
+    std::array<std::uint8_t, View::kMostAsked> out, open;
+    const std::size_t end = std::min(size_, (slice + std::size_t{1}) * slice_);
+    for (std::size_t first = slice * slice_; first < end; first += View::kMostAsked) {
+      const std::size_t some = std::min(View::kMostAsked, end - first);
+      const auto answers = std::span(out).first(some);
+      const auto left = std::span(open).first(some);
+      read(first, std::span(hashes).first(some));
+      if (reply_ == Reply::counts) {
+        view_->count(std::span(hashes).first(some), answers, left);
+        std::copy(answers.begin(), answers.end(),
+                  answers_.begin() + static_cast<std::ptrdiff_t>(first));
+      } else {
+        view_->exists(std::span(hashes).first(some), answers, left);
+        put_bits(answers, std::span(answers_).subspan(first / 8, bit_bytes(some)));
+      }
+      put_bits(left, std::span(open_).subspan(first / 8, bit_bytes(some)));
+      if (std::find(left.begin(), left.end(), 1) != left.end()) has_open_ = true;
+    }
+  }
+
+  // In the server's thread.
+  static void answer_open(void* batch) noexcept { static_cast<Batch*>(batch)->answer_open(); }
+  void answer_open() noexcept {
+    // A worker asks for the next turn, so that other events come in between. Without one this
+    // thread goes on.
+    while (answer_some()) {
+      if (workers().offer(*this, 1)) return;
+    }
+    stage_ = Stage::replying;
+    if (!workers().offer(*this, 1)) finish();
+  }
+
+  // Answers some of what is open; whether there may be more.
+  bool answer_some() noexcept {
+    std::array<std::size_t, kMostAtOnce> places;
+    std::array<std::uint64_t, kMostAtOnce> hashes;
+    std::array<std::uint8_t, kMostAtOnce> out;
+    std::size_t count = 0;
+    const std::size_t end = std::min(size_, next_ + kMostLookedAt);
+    for (; next_ < end && count + 8 <= kMostAtOnce; next_ += 8) {
+      for (auto bits = static_cast<unsigned char>(open_[next_ / 8]); bits != 0; bits &= bits - 1) {
+        places[count] = next_ + static_cast<std::size_t>(std::countr_zero(bits));
+        read(places[count], std::span(hashes).subspan(count, 1));
+        ++count;
+      }
+    }
+    counters.answers_left_open += count;
+    const auto asked = std::span<const std::uint64_t>(hashes).first(count);
+    if (reply_ == Reply::counts) {
+      value_->count(asked, std::span(out).first(count));
+    } else {
+      value_->exists(asked, std::span(out).first(count));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (reply_ == Reply::counts) {
+        answers_[places[i]] = static_cast<char>(out[i]);
+      } else {
+        answers_[places[i] / 8] =
+            static_cast<char>(answers_[places[i] / 8] | out[i] << places[i] % 8);
+      }
+    }
+    return next_ < size_;
+  }
+
+  // Nothing may touch the batch after this.
+  void finish() noexcept {
+    if (reply_ == Reply::booleans) {
+      api.ReplyWithArray(context_, static_cast<long>(size_));
+      for (std::size_t i = 0; i < size_; ++i) {
+        api.ReplyWithBool(context_, answers_[i / 8] >> i % 8 & 1);
+      }
+    } else {
+      api.ReplyWithStringBuffer(context_, answers_.data(), answers_.size());
+    }
+    api.FreeThreadSafeContext(context_);
+    view_.reset();
+    value_.reset();
+    api.UnblockClient(client_, this);
+  }
+
+  // In the server's thread, also when the client is gone.
+  static void release(Context*, void* data) {
+    const std::unique_ptr<Batch> batch(static_cast<Batch*>(data));
+    if (batch->argument_ != nullptr) api.FreeString(nullptr, batch->argument_);
+  }
+
+  std::shared_ptr<CuckooValue> value_;
+  std::unique_ptr<View> view_;
+  const Reply reply_;
+  const std::vector<std::uint64_t> hashes_;
+  String* argument_ = nullptr;
+  std::string_view bytes_;  // of argument_
+  const std::size_t size_;
+  std::vector<char> answers_;  // bits or counts
+  std::vector<char> open_;     // bits: what the view left open
+  std::size_t slice_;          // hashes of a slice; a multiple of View::kMostAsked
+  std::uint32_t slices_;
+  std::atomic<std::uint32_t> left_{0};  // slices
+  std::atomic<bool> has_open_{false};
+  std::size_t next_ = 0;         // what the server's thread looks at next
+  Stage stage_ = Stage::asking;  // changed by the only thread that works on the batch then
+  BlockedClient* client_ = nullptr;
+  Context* context_ = nullptr;
+};
+
+}  // namespace
+
+bool is_for_workers(const Call& call, std::size_t questions) {
+  const Configuration& now = configuration();
+  if (now.threads == 0 || questions < static_cast<std::size_t>(now.thread_items)) return false;
+  constexpr int kNeedsReply =
+      kContextLua | kContextMulti | kContextDenyBlocking | kContextReplicated | kContextLoading;
+  return (api.GetContextFlags(call.context) & kNeedsReply) == 0;
+}
+
+bool hand_over(const Call& call, const OpenedKey& key, Reply reply) {
+  return hand_over(call, key, reply, {});
+}
+
+bool hand_over(const Call& call, const OpenedKey& key, Reply reply,
+               std::vector<std::uint64_t> hashes) {
+  auto view = key.filter()->view();
+  if (view == nullptr) return false;
+  return Batch::begin(std::make_unique<Batch>(key.shared(), std::move(view), reply,
+                                              call.arguments[2], std::move(hashes)),
+                      call);
+}
+
+}  // namespace nestline::redis

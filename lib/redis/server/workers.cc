@@ -1,0 +1,113 @@
+#include "lib/redis/server/workers.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+namespace nestline::redis {
+namespace {
+
+// While it lives, threads are made that take no signals, which belong to the server's thread. Those
+// of a fault go to the thread that has it.
+class SignalsOff {
+ public:
+  SignalsOff() {
+    sigset_t all;
+    ::sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigdelset(&all, fault);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsOff() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsOff(const SignalsOff&) = delete;
+  SignalsOff& operator=(const SignalsOff&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Workers::Workers() {
+  for (std::size_t i = 0; i < kCells; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
+  ::sem_init(&wake_, 0, 0);
+}
+
+void Workers::adjust() noexcept {
+  while (threads_.size() > wanted_) {
+    threads_.back()->ends.store(true);
+    threads_.pop_back();
+    ::sem_post(&wake_);
+  }
+  const SignalsOff off;
+  try {
+    threads_.reserve(wanted_);
+    while (threads_.size() < wanted_) {
+      auto self = std::make_shared<Thread>();
+      std::thread([this, self] { live(*self); }).detach();
+      threads_.push_back(std::move(self));
+    }
+  } catch (const std::exception&) {  // no memory, or no more threads: it is tried again next time
+  }
+}
+
+bool Workers::are_ready(std::uint32_t slices) noexcept {
+  if (threads_.size() != wanted_) adjust();
+  if (threads_.empty() || slices > kMostSlices) return false;
+  for (std::uint64_t n = offered_; n < offered_ + slices; ++n) {
+    if (cells_[n % kCells].turn.load(std::memory_order_acquire) != n) return false;
+  }
+  return true;
+}
+
+bool Workers::offer(Work& work, std::uint32_t slices) noexcept {
+  if (!are_ready(slices)) return false;
+  for (std::uint32_t i = 0; i < slices; ++i, ++offered_) {
+    Cell& cell = cells_[offered_ % kCells];
+    cell.slice = {&work, i};
+    cell.turn.store(offered_ + 1, std::memory_order_release);
+  }
+  for (std::size_t i = 0; i < std::min<std::size_t>(slices, threads_.size()); ++i) {
+    ::sem_post(&wake_);
+  }
+  return true;
+}
+
+// The next slice; false when the ring is empty.
+bool Workers::take(Slice& slice) noexcept {
+  std::uint64_t n = taken_.load(std::memory_order_relaxed);
+  for (;;) {
+    Cell& cell = cells_[n % kCells];
+    const std::uint64_t turn = cell.turn.load(std::memory_order_acquire);
+    if (turn == n + 1) {
+      if (!taken_.compare_exchange_weak(n, n + 1, std::memory_order_relaxed)) continue;
+      slice = cell.slice;
+      cell.turn.store(n + kCells, std::memory_order_release);
+      return true;
+    }
+    if (turn <= n) return false;
+    n = taken_.load(std::memory_order_relaxed);  // another thread took it meanwhile
+  }
+}
+
+// Nothing is offered after the order to end but by threads that go on, so what is in the ring when
+// the order is read is all that this one may have been woken for.
+void Workers::live(const Thread& self) noexcept {
+  for (;;) {
+    const bool ends = self.ends.load();
+    for (Slice slice{}; take(slice);) slice.work->run(slice.number);
+    if (ends) return;
+    while (::sem_wait(&wake_) != 0) {
+    }
+  }
+}
+
+Workers& workers() noexcept {
+  alignas(Workers) static std::byte place[sizeof(Workers)];
+  static Workers* const all = new (place) Workers;
+  return *all;
+}
+
+}  // namespace nestline::redis

@@ -1,0 +1,88 @@
+// Threads that answer questions while the server goes on.
+//
+// The server's thread never waits for them. It puts slices of work into a ring of cells, each with
+// a number that says whether it is free (Vyukov's bounded queue, with one producer): where a cell
+// is still taken, it does the work itself. There is no lock that a thread could be preempted with.
+// It wakes threads by a semaphore, one for each slice but no more than there are threads; a thread
+// that is awake empties the ring before it sleeps.
+//
+// Threads begin at the first work, so a server that never needs them has none, and one that forks
+// itself into the background has not begun yet. They are detached and the pool is never destroyed:
+// a server that exits does not wait for them either. One that is no longer wanted ends when the
+// ring is empty. A child process made by fork() has no threads; it never gives them work.
+#ifndef NESTLINE_LIB_REDIS_SERVER_WORKERS_H_
+#define NESTLINE_LIB_REDIS_SERVER_WORKERS_H_
+
+#include <semaphore.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace nestline::redis {
+
+// Something that is done in slices.
+class Work {
+ public:
+  Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  virtual ~Work() = default;
+  // Called once for each slice, by different threads at the same time.
+  virtual void run(std::uint32_t slice) noexcept = 0;
+};
+
+// All members are for the server's thread.
+class Workers {
+ public:
+  static constexpr std::uint32_t kMostSlices = 256;  // of one work
+  static constexpr unsigned kMostThreads = 256;
+
+  Workers();
+
+  // How many threads there shall be.
+  void want(unsigned threads) noexcept { wanted_ = threads; }
+  // Makes as many as are wanted. Whether there are any, and the ring has room for so many slices.
+  // When the system refuses a thread, those there are do.
+  bool are_ready(std::uint32_t slices) noexcept;
+  // Gives them slices 0 to slices - 1 of the work. False, nothing being done, when they are not
+  // ready.
+  bool offer(Work& work, std::uint32_t slices) noexcept;
+  [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
+
+ private:
+  static constexpr std::size_t kCells = 4096;  // a power of two
+  struct Slice {
+    Work* work;
+    std::uint32_t number;
+  };
+  // Free for the slice with number n while `turn` is n, and taken by it while `turn` is n + 1.
+  struct Cell {
+    std::atomic<std::uint64_t> turn;
+    Slice slice;
+  };
+  struct Thread {
+    std::atomic<bool> ends{false};
+  };
+
+  void adjust() noexcept;
+  void live(const Thread& self) noexcept;
+  bool take(Slice& slice) noexcept;
+
+  std::array<Cell, kCells> cells_;
+  std::atomic<std::uint64_t> taken_{0};  // slices
+  std::uint64_t offered_ = 0;
+  sem_t wake_;
+  unsigned wanted_ = 0;
+  std::vector<std::shared_ptr<Thread>> threads_;
+};
+
+// Those of the module. Lives as long as the process.
+Workers& workers() noexcept;
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_REDIS_SERVER_WORKERS_H_
