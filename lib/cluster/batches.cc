@@ -135,8 +135,8 @@ std::uint64_t spread_bits(std::string_view bits, std::span<const std::uint32_t> 
 std::uint64_t run_batch(Session& session, KeySplit& split, const BatchCommand& command,
                         KeySpan keys, std::span<std::uint8_t> out) {
   if (!out.empty() && out.size() != keys.size()) {
-    throw std::invalid_argument("there are " + std::to_string(keys.size()) + " keys, but room for " +
-                                std::to_string(out.size()) + " answers");
+    throw std::invalid_argument("there are " + std::to_string(keys.size()) +
+                                " keys, but room for " + std::to_string(out.size()) + " answers");
   }
   session.client().forget();
   std::uint64_t sum = 0;

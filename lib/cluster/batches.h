@@ -27,8 +27,8 @@ inline constexpr BatchCommand kErase{"CF.MDELH", true, false};
 inline constexpr BatchCommand kCount{"CF.MCOUNTH", false, true};
 
 /// Carries the command out for all keys. out[i] is the answer for keys[i]; it may be empty. Returns
-/// the sum of the answers. Throws ClusterError, std::bad_alloc, std::invalid_argument when `out` has
-/// another length.
+/// the sum of the answers. Throws ClusterError, std::bad_alloc, std::invalid_argument when `out`
+/// has another length.
 std::uint64_t run_batch(Session& session, KeySplit& split, const BatchCommand& command,
                         KeySpan keys, std::span<std::uint8_t> out);
 

@@ -8,7 +8,8 @@
 // only if it was certainly not carried out: its server said so, or no byte of it has left.
 //
 // A node that neither takes nor gives a byte for `timeout` while it owes an answer hangs; that ends
-// the call. So does whatever cannot get better: a wrong password, a certificate that is not trusted.
+// the call. So does whatever cannot get better: a wrong password, a certificate that is not
+// trusted.
 #ifndef NESTLINE_LIB_CLUSTER_CLIENT_H_
 #define NESTLINE_LIB_CLUSTER_CLIENT_H_
 
@@ -37,19 +38,19 @@ using Clock = std::chrono::steady_clock;
 inline constexpr std::string_view kOtherConnection = "ANOTHERCONNECTION";
 
 struct Request {
-  std::string_view label;    ///< For errors: which part or key this is about. Must outlive it.
+  std::string_view label;  ///< For errors: which part or key this is about. Must outlive it.
   unsigned slot = 0;
-  std::string commands;      ///< One or several (encode_command), for one key or for keys of a slot.
-  std::string_view payload;  ///< Last argument of the last command (encode_command_before).
-  unsigned replies = 1;      ///< As many as there are commands.
-  bool changes = false;      ///< Must not be carried out twice.
-  std::optional<Address> node;           ///< Goes there, whoever has the slot.
+  std::string commands;  ///< One or several (encode_command), for one key or for keys of a slot.
+  std::string_view payload;     ///< Last argument of the last command (encode_command_before).
+  unsigned replies = 1;         ///< As many as there are commands.
+  bool changes = false;         ///< Must not be carried out twice.
+  std::optional<Address> node;  ///< Goes there, whoever has the slot.
   std::optional<std::uint64_t> only_on;  ///< Must go through this connection, or not at all.
 };
 
 struct Answer {
-  Reply reply;                    ///< Of the last command, or the first error of any.
-  Address node;                   ///< Which answered.
+  Reply reply;                   ///< Of the last command, or the first error of any.
+  Address node;                  ///< Which answered.
   std::uint64_t connection = 0;  ///< Through which it came: for Request::only_on.
 };
 

@@ -17,6 +17,7 @@ set(cluster_sources
     cluster/descriptor.cc
     cluster/download.cc
     cluster/key_split.cc
+    cluster/merge.cc
     cluster/part_set.cc
     cluster/reply.cc
     cluster/run.cc

@@ -1,18 +1,19 @@
 // ClusterFilter: making, opening and removing, and what its members do with the session. See
 // nestline/cluster.h.
-#include "nestline/cluster.h"
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "lib/cluster/batches.h"
 #include "lib/cluster/key_split.h"
+#include "lib/cluster/merge.h"
 #include "lib/cluster/part_set.h"
 #include "lib/cluster/session.h"
 #include "lib/cluster/survey.h"
 #include "lib/cluster/transfer.h"
 #include "lib/place/hash.h"
+#include "lib/place/parts.h"
+#include "nestline/cluster.h"
 
 namespace nestline {
 
@@ -32,18 +33,16 @@ struct ClusterFilter::State {
 namespace {
 
 Reply set_state(Session& session, const std::string& state) {
-  return session
-      .ask(session.about_all(encode_command({"HSET", session.name(), "state", state})))
+  return session.ask(session.about_all(encode_command({"HSET", session.name(), "state", state})))
       .reply;
 }
 
 // The name belongs to whoever sets its first field.
 void take_name(Session& session) {
-  const std::string taken =
-      "the name is taken; open() the filter, or remove() it first";
+  const std::string taken = "the name is taken; open() the filter, or remove() it first";
   if (session.look().exists) session.fail(session.label(), taken);
-  Request request = session.about_all(
-      encode_command({"HSETNX", session.name(), "format", cluster::kFormat}));
+  Request request =
+      session.about_all(encode_command({"HSETNX", session.name(), "format", cluster::kFormat}));
   request.changes = true;
   if (session.ask(request).reply.integer != 1) {
     session.client().forget();
@@ -58,32 +57,29 @@ void reserve_parts(Session& session) {
   std::vector<Request> requests;
   for (std::uint32_t part = 0; part < descriptor.parts; ++part) {
     requests.push_back(session.about_part(
-        part, encode_command({"CF.RESERVE", session.key_of(part),
-                              std::to_string(settings.capacity), "EXPANSION",
-                              std::to_string(settings.expansion), "ERROR",
-                              cluster::text_of(settings.error), "SEED",
-                              std::to_string(settings.seed)})));
+        part,
+        encode_command({"CF.RESERVE", session.key_of(part), std::to_string(settings.capacity),
+                        "EXPANSION", std::to_string(settings.expansion), "ERROR",
+                        cluster::text_of(settings.error), "SEED", std::to_string(settings.seed)})));
     requests.back().changes = true;
   }
   const std::vector<Answer> answers = session.client().run(requests);
-  const auto refused =
-      std::find_if(answers.begin(), answers.end(),
-                   [](const Answer& answer) { return answer.reply.is_error(); });
+  const auto refused = std::find_if(answers.begin(), answers.end(),
+                                    [](const Answer& answer) { return answer.reply.is_error(); });
   if (refused == answers.end()) return session.wait_for_replicas(requests, answers);
   std::vector<Request> removals;
   for (std::uint32_t part = 0; part < descriptor.parts; ++part) {
     if (answers[part].reply.is_error()) continue;
-    removals.push_back(
-        session.about_part(part, encode_command({"UNLINK", session.key_of(part)})));
+    removals.push_back(session.about_part(part, encode_command({"UNLINK", session.key_of(part)})));
   }
   removals.push_back(session.about_all(encode_command({"DEL", session.name()})));
   session.client().run(removals);
   session.client().forget();
   const auto part = static_cast<std::uint32_t>(refused - answers.begin());
   if (refused->reply.text == "ERR item exists") {
-    session.fail(session.label_of(part),
-                 "a key of this name is there, but no logical filter '" + session.name() +
-                     "'; delete the keys " + session.name() + ":{p*, or choose another name");
+    session.fail(session.label_of(part), "a key of this name is there, but no logical filter '" +
+                                             session.name() + "'; delete the keys " +
+                                             session.name() + ":{p*, or choose another name");
   }
   session.refuse(session.label_of(part), *refused);
 }
@@ -116,16 +112,17 @@ ClusterFilter ClusterFilter::open(const ClusterOptions& cluster, std::string_vie
 }
 
 // First the descriptor stops naming a content, so that no upload can end well any more; then the
-// parts go, and at last the descriptor. Whoever is killed in between leaves what the next one needs.
+// parts go, and at last the descriptor. Whoever is killed in between leaves what the next one
+// needs.
 bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name) {
   Session session(cluster, name);
   const FoundDescriptor found = session.look();
   if (!found.exists) return false;
   if (!found.has_format) {
-    session.fail(session.label(), found.format.empty()
-                                      ? "the key of this name is something else; it stays"
-                                      : "it has format " + found.format +
-                                            ", which this version cannot remove");
+    session.fail(session.label(),
+                 found.format.empty()
+                     ? "the key of this name is something else; it stays"
+                     : "it has format " + found.format + ", which this version cannot remove");
   }
   if (found.has_parts) {
     session.set(found.descriptor);
@@ -164,10 +161,10 @@ void ClusterFilter::upload(const ClusterCopy& copy, Upload how) {
   const Descriptor& theirs = copy.state_->parts.descriptor();
   const Descriptor& ours = state_->session.descriptor();
   if (theirs.parts != ours.parts || theirs.seed != ours.seed) {
-    throw std::invalid_argument("the copy has " + std::to_string(theirs.parts) + " parts and seed " +
-                                std::to_string(theirs.seed) + ", but '" + name() + "' has " +
-                                std::to_string(ours.parts) + " parts and seed " +
-                                std::to_string(ours.seed) + "; create one with those of the copy");
+    throw std::invalid_argument(
+        "the copy has " + std::to_string(theirs.parts) + " parts and seed " +
+        std::to_string(theirs.seed) + ", but '" + name() + "' has " + std::to_string(ours.parts) +
+        " parts and seed " + std::to_string(ours.seed) + "; create one with those of the copy");
   }
   cluster::upload(state_->session, copy.state_->parts, how);
 }

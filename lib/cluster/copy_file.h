@@ -8,8 +8,8 @@
 //    16  u64 seed                             48  u64 0
 //                                             56  u64 checksum of bytes 0 to 55
 //
-// Then the parts one after the other. Each is the pieces of its image (lib/redis/value/image.h), its
-// head first, every piece as a record, and then a record without bytes:
+// Then the parts one after the other. Each is the pieces of its image (lib/redis/value/image.h),
+// its head first, every piece as a record, and then a record without bytes:
 //
 //     0  u64 length of the bytes
 //     8  the bytes

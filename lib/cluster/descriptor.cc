@@ -16,7 +16,7 @@
 namespace nestline::cluster {
 namespace {
 
-constexpr std::uint64_t kLeastPartCapacity = 4;                     // of CF.RESERVE
+constexpr std::uint64_t kLeastPartCapacity = 4;                      // of CF.RESERVE
 constexpr std::uint64_t kMostPartCapacity = std::uint64_t{1} << 30;  // the same
 // Standard deviations of a part's share: beyond seven there is less than one part in 10^11.
 constexpr double kSpread = 7;
@@ -58,8 +58,9 @@ std::string text_of(double number) {
 void check_name(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("a logical filter needs a name");
   if (name.find_first_of("{}") != std::string_view::npos) {
-    throw std::invalid_argument("the name of a logical filter has no braces: they would put all "
-                                "its parts into one slot");
+    throw std::invalid_argument(
+        "the name of a logical filter has no braces: they would put all "
+        "its parts into one slot");
   }
 }
 
@@ -106,32 +107,22 @@ redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items)
   redis::Settings settings;
   settings.capacity = std::max(kLeastPartCapacity, static_cast<std::uint64_t>(wanted));
   settings.error = descriptor.fpr;
-  const bool grows =
-      descriptor.max_capacity == 0 || descriptor.max_capacity > descriptor.capacity;
+  const bool grows = descriptor.max_capacity == 0 || descriptor.max_capacity > descriptor.capacity;
   settings.expansion = grows ? kGrows : 0;
   settings.seed = descriptor.seed;
   return settings;
 }
 
 std::vector<std::string> encode_fields(std::string_view name, const Descriptor& descriptor) {
-  return {"HSET",
-          std::string(name),
-          "parts",
-          std::to_string(descriptor.parts),
-          "seed",
-          std::to_string(descriptor.seed),
-          "fpr",
-          text_of(descriptor.fpr),
-          "capacity",
-          std::to_string(descriptor.capacity),
-          "max_capacity",
-          std::to_string(descriptor.max_capacity),
-          "created_by",
-          "nestline " NESTLINE_VERSION_STRING,
-          "id",
-          std::to_string(descriptor.id),
-          "epoch",
-          std::to_string(descriptor.epoch)};
+  return {"HSET",         std::string(name),
+          "parts",        std::to_string(descriptor.parts),
+          "seed",         std::to_string(descriptor.seed),
+          "fpr",          text_of(descriptor.fpr),
+          "capacity",     std::to_string(descriptor.capacity),
+          "max_capacity", std::to_string(descriptor.max_capacity),
+          "created_by",   "nestline " NESTLINE_VERSION_STRING,
+          "id",           std::to_string(descriptor.id),
+          "epoch",        std::to_string(descriptor.epoch)};
 }
 
 FoundDescriptor decode_fields(const Reply& reply) {
@@ -154,8 +145,8 @@ FoundDescriptor decode_fields(const Reply& reply) {
       found.format = value;
       found.has_format = value == kFormat;
     } else if (name == "parts") {
-      found.has_parts = take(descriptor.parts, value) && descriptor.parts != 0 &&
-                        descriptor.parts <= kMostParts;
+      found.has_parts =
+          take(descriptor.parts, value) && descriptor.parts != 0 && descriptor.parts <= kMostParts;
     } else if (name == "seed") {
       take(descriptor.seed, value);
     } else if (name == "fpr") {

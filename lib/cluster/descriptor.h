@@ -7,12 +7,11 @@
 //   seed          of all parts
 //   fpr           the wanted rate, as the shortest decimal fraction that is the same double
 //   capacity      of all parts together
-//   max_capacity  0, or the most that the filter may hold; no more than `capacity`: it does not grow
-//   state         "creating" until all parts are there, then "ready"
-//   created_by    a program and its version, for people
-//   id            drawn when it is made: another filter of the same name has another one
-//   epoch         which parts are the content
-//   left:EPOCH    parts of that epoch may be there and are not the content: those of an upload that
+//   max_capacity  0, or the most that the filter may hold; no more than `capacity`: it does not
+//   grow state         "creating" until all parts are there, then "ready" created_by    a program
+//   and its version, for people id            drawn when it is made: another filter of the same
+//   name has another one epoch         which parts are the content left:EPOCH    parts of that
+//   epoch may be there and are not the content: those of an upload that
 //                 is under way, or of one that was killed. Milliseconds since 1970 by the server's
 //                 clock; an upload renews it while it runs.
 //
@@ -53,13 +52,13 @@ struct Descriptor {
 /// What the key on the server has, also when it is not whole.
 struct FoundDescriptor {
   bool exists = false;
-  bool has_format = false;   ///< It is a descriptor of this format, or was about to become one.
+  bool has_format = false;  ///< It is a descriptor of this format, or was about to become one.
   std::string format;
-  bool is_ready = false;     ///< `descriptor` is whole and all parts were made.
-  bool has_parts = false;    ///< `descriptor.parts` is known.
+  bool is_ready = false;   ///< `descriptor` is whole and all parts were made.
+  bool has_parts = false;  ///< `descriptor.parts` is known.
   Descriptor descriptor;
-  std::vector<std::uint64_t> left;         ///< Epochs of the fields left:EPOCH.
-  std::vector<std::uint64_t> left_since;   ///< Their values.
+  std::vector<std::uint64_t> left;        ///< Epochs of the fields left:EPOCH.
+  std::vector<std::uint64_t> left_since;  ///< Their values.
 };
 
 /// From the options of ClusterFilter::create; draws an id, and a seed if there is none. Throws

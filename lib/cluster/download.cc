@@ -1,5 +1,6 @@
-// Downloads. A part must not change while its pieces are fetched, so its server first makes a copy of
-// it, in the same slot. The copy goes away by itself after ten minutes, if this client is killed.
+// Downloads. A part must not change while its pieces are fetched, so its server first makes a copy
+// of it, in the same slot. The copy goes away by itself after ten minutes, if this client is
+// killed.
 //
 // Some parts are fetched at once, a piece of each in turn.
 #include <algorithm>
@@ -77,8 +78,8 @@ class Downloading {
       std::vector<Request> requests;
       for (const std::uint32_t i : open) {
         requests.push_back(session_.about_part(
-            first_ + i, encode_command({"CF.SCANDUMP", copy_of(first_ + i),
-                                        std::to_string(iterators[i])})));
+            first_ + i,
+            encode_command({"CF.SCANDUMP", copy_of(first_ + i), std::to_string(iterators[i])})));
       }
       const std::vector<Answer> answers = session_.client().run(requests);
       std::vector<std::uint32_t> still;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lib/place/hash.h"
+#include "lib/place/parts.h"
 
 namespace nestline::cluster {
 

@@ -42,8 +42,8 @@ PartSet PartSet::build(const Descriptor& descriptor, std::uint64_t items, KeySpa
 
 std::size_t PartSet::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
   if (out.size() != keys.size()) {
-    throw std::invalid_argument("there are " + std::to_string(keys.size()) + " keys, but room for " +
-                                std::to_string(out.size()) + " answers");
+    throw std::invalid_argument("there are " + std::to_string(keys.size()) +
+                                " keys, but room for " + std::to_string(out.size()) + " answers");
   }
   KeySplit split;
   std::vector<std::uint8_t> answers;

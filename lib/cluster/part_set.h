@@ -26,12 +26,8 @@ class PartSet {
   static PartSet build(const Descriptor& descriptor, std::uint64_t items, KeySpan keys);
 
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return descriptor_; }
-  [[nodiscard]] std::span<std::unique_ptr<redis::CuckooValue>> values() noexcept {
-    return values_;
-  }
-  [[nodiscard]] const redis::CuckooValue& value(std::uint32_t part) const {
-    return *values_[part];
-  }
+  [[nodiscard]] std::span<std::unique_ptr<redis::CuckooValue>> values() noexcept { return values_; }
+  [[nodiscard]] const redis::CuckooValue& value(std::uint32_t part) const { return *values_[part]; }
 
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
   [[nodiscard]] std::uint64_t items() const noexcept;

@@ -21,8 +21,8 @@ std::chrono::milliseconds pause_after(unsigned attempts) {
 
 // What a server says when it has not carried out a command and may do so later.
 bool is_put_off(const Reply& reply) {
-  constexpr std::string_view kWords[] = {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN",
-                                         "READONLY", "BUSY"};
+  constexpr std::string_view kWords[] = {"TRYAGAIN",   "CLUSTERDOWN", "LOADING",
+                                         "MASTERDOWN", "READONLY",    "BUSY"};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view word) { return reply.is_error(word); });
 }
@@ -68,8 +68,8 @@ void Run::ask_for_map() {
   const std::size_t choice = client_.next_to_ask_++ % (client_.seeds_.size() + nodes.size());
   const bool is_seed = choice < client_.seeds_.size();
   asks_for_map_ = true;
-  Node& node = client_.node_at(is_seed ? client_.seeds_[choice]
-                                       : nodes[choice - client_.seeds_.size()]);
+  Node& node =
+      client_.node_at(is_seed ? client_.seeds_[choice] : nodes[choice - client_.seeds_.size()]);
   node.queue.push_front(requests_.size());
 }
 
@@ -138,8 +138,8 @@ void Run::pump(Node& node) {
   try {
     if (!node.connection) {
       node.progress = now_;
-      node.connection = std::make_unique<Connection>(node.address, client_.login_,
-                                                     client_.tls_.get());
+      node.connection =
+          std::make_unique<Connection>(node.address, client_.login_, client_.tls_.get());
       node.serial = ++client_.serials_;
     }
     // A server may have ended an idle connection: better known before a change is sent on it.
@@ -303,11 +303,11 @@ void Run::check_for_hangs() {
   for (auto& [address, node] : client_.nodes_) {
     if (!node.connection || node.flights.empty()) continue;
     if (now_ - node.progress < patience_with(node)) continue;
-    const std::string why = "has not answered for " +
-                            std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(
-                                               now_ - node.progress)
-                                               .count()) +
-                            " ms";
+    const std::string why =
+        "has not answered for " +
+        std::to_string(
+            std::chrono::duration_cast<std::chrono::milliseconds>(now_ - node.progress).count()) +
+        " ms";
     Task& task = tasks_[node.flights.front().task];
     if (!is_map_task(node.flights.front().task)) fail_at(node, task, why);
     lose(node, why);

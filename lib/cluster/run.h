@@ -28,13 +28,13 @@ class Run {
     const Request* request = nullptr;
     Answer* answer = nullptr;
     unsigned replies_left = 0;
-    bool is_refused = false;          // one of the replies was an error: `cause`
+    bool is_refused = false;  // one of the replies was an error: `cause`
     Reply cause;
-    std::optional<Address> ask;       // goes there once, with ASKING
+    std::optional<Address> ask;  // goes there once, with ASKING
     Clock::time_point not_before;
     std::optional<Clock::time_point> trouble_since;
     unsigned attempts = 0;
-    std::string why;                  // the last trouble, with its node
+    std::string why;  // the last trouble, with its node
   };
 
   void place_tasks();

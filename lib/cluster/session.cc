@@ -79,8 +79,9 @@ void Session::refuse(std::string_view label, const Answer& answer) {
   const std::string& text = answer.reply.text;
   const std::string node = "the node " + to_text(answer.node);
   if (is_missing(answer.reply)) {
-    fail(label, node + " does not have it: it was deleted, evicted or lost with a node. Upload the "
-                       "filter again, or remove it");
+    fail(label, node +
+                    " does not have it: it was deleted, evicted or lost with a node. Upload the "
+                    "filter again, or remove it");
   }
   if (text.starts_with("ERR unknown command")) {
     Request question = about_all(encode_command({"COMMAND", "INFO", "CF.RESERVE", "CF.MERGE"}));
@@ -124,8 +125,9 @@ void Session::read() {
                      : "it has format " + found.format + ", which this version cannot read");
   }
   if (!found.is_ready) {
-    fail(label_, "it is not whole: a create() is under way, or was broken off. In that case take "
-                 "it away with remove() or `nestline cluster drop`");
+    fail(label_,
+         "it is not whole: a create() is under way, or was broken off. In that case take "
+         "it away with remove() or `nestline cluster drop`");
   }
   set(found.descriptor);
 }
@@ -164,11 +166,11 @@ bool Session::replicates(const Answer& answer, unsigned replicas) {
   return count.reply.is_integer() && count.reply.integer >= static_cast<std::int64_t>(replicas);
 }
 
-bool Session::change_if(const std::vector<std::string>& fields, const Decide& decide) {
+std::optional<Answer> Session::change_if(const std::vector<std::string>& fields,
+                                         const Decide& decide) {
   std::vector<std::string> question = {"HMGET", name_};
   question.insert(question.end(), fields.begin(), fields.end());
-  const Request look =
-      about_all(encode_command({"WATCH", name_}) + encode_command(question), 2);
+  const Request look = about_all(encode_command({"WATCH", name_}) + encode_command(question), 2);
   for (;;) {
     const Answer found = ask(look);
     if (!found.reply.is_array() || found.reply.elements.size() != fields.size()) {
@@ -184,17 +186,17 @@ bool Session::change_if(const std::vector<std::string>& fields, const Decide& de
     std::string bytes = encode_command({commands.empty() ? "UNWATCH" : "MULTI"});
     for (const auto& command : commands) bytes += encode_command(command);
     if (!commands.empty()) bytes += encode_command({"EXEC"});
-    Request change = about_all(std::move(bytes), static_cast<unsigned>(
-                                                     commands.empty() ? 1 : commands.size() + 2));
+    Request change = about_all(std::move(bytes),
+                               static_cast<unsigned>(commands.empty() ? 1 : commands.size() + 2));
     change.only_on = found.connection;
     const Answer done = client_.run({&change, 1}).front();
     const bool is_elsewhere = done.reply.text == kOtherConnection;
-    if (commands.empty()) return false;
+    if (commands.empty()) return std::nullopt;
     if (done.reply.is_array()) {
       for (const Reply& each : done.reply.elements) {
         if (each.is_error()) refuse(label_, {each, done.node, done.connection});
       }
-      return true;
+      return done;
     }
     if (done.reply.is_error() && !is_elsewhere) refuse(label_, done);
     // Nil: the descriptor was changed in between.
@@ -205,8 +207,8 @@ void Session::wait_for_replicas(std::span<const Request> requests,
                                 std::span<const Answer> answers) {
   if (wait_replicas_ == 0) return;
   // A server that waits answers at the latest when the time is over; it must not seem to hang.
-  const std::string patience = std::to_string(std::max<std::int64_t>(
-      1, client_.timeout().count() * 3 / 4));
+  const std::string patience =
+      std::to_string(std::max<std::int64_t>(1, client_.timeout().count() * 3 / 4));
   const std::string command = encode_command({"WAIT", std::to_string(wait_replicas_), patience});
   std::vector<Request> waits;
   for (std::size_t i = 0; i < requests.size(); ++i) {

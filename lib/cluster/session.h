@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,9 +69,14 @@ class Session {
 
   /// Changes the descriptor if it still is as it should be: `decide` gets the values of the fields,
   /// nil where there is none, and returns the arguments of the commands to carry out in one step,
-  /// or nothing. Whether they were carried out. When an answer is lost, `decide` is asked again; it
-  /// must know what has been done already. Throws ClusterError.
-  bool change_if(const std::vector<std::string>& fields, const Decide& decide);
+  /// or nothing. Returns the answer to them, or nothing. When an answer is lost, `decide` is asked
+  /// again; it must know what has been done already. Throws ClusterError.
+  std::optional<Answer> change_if(const std::vector<std::string>& fields, const Decide& decide);
+
+  /// Whether this many replicas of a node have what it has changed through the connection of an
+  /// answer. Waits for a part of the timeout. Throws ClusterError.
+  bool replicates(const Answer& answer, unsigned replicas);
+  [[nodiscard]] unsigned wait_replicas() const noexcept { return wait_replicas_; }
 
   /// Waits until so many replicas as asked for have what the answered requests changed. Throws
   /// ClusterError.

@@ -1,10 +1,9 @@
-// Merging on the servers, and figures: see survey.h.
+// Figures: see survey.h.
 #include "lib/cluster/survey.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +13,6 @@
 
 namespace nestline::cluster {
 namespace {
-
-bool is_same_cluster(const Session& one, const Session& other) {
-  const std::vector<Address> ours = one.primaries(), theirs = other.primaries();
-  return std::any_of(ours.begin(), ours.end(), [&](const Address& address) {
-    return std::find(theirs.begin(), theirs.end(), address) != theirs.end();
-  });
-}
 
 // The value of a field of CF.INFO; null if it is not there.
 const Reply* field_of(const Reply& info, std::string_view name) {
@@ -39,7 +31,8 @@ std::optional<double> fraction_of(const Reply* reply) {
 }
 
 std::uint64_t natural_of(const Reply* reply) {
-  return reply == nullptr ? 0 : static_cast<std::uint64_t>(std::max<std::int64_t>(0, reply->integer));
+  return reply == nullptr ? 0
+                          : static_cast<std::uint64_t>(std::max<std::int64_t>(0, reply->integer));
 }
 
 // What the head of the part's image says about room; `pair` is the reply to CF.SCANDUMP with 0.
@@ -99,39 +92,6 @@ bool survey_parts(Session& session, ClusterStats& stats) {
 }
 
 }  // namespace
-
-void merge(Session& target, Session& source) {
-  target.client().forget();
-  source.read_again();
-  target.read_again();
-  const Descriptor &ours = target.descriptor(), &theirs = source.descriptor();
-  if (ours.parts != theirs.parts || ours.seed != theirs.seed) {
-    throw std::invalid_argument("'" + source.name() + "' has " + std::to_string(theirs.parts) +
-                                " parts and seed " + std::to_string(theirs.seed) + ", but '" +
-                                target.name() + "' has " + std::to_string(ours.parts) +
-                                " parts and seed " + std::to_string(ours.seed) +
-                                "; filters that are merged need the same");
-  }
-  if (!is_same_cluster(target, source)) {
-    throw std::invalid_argument("'" + source.name() + "' is on another cluster than '" +
-                                target.name() + "'; download() it and upload() it here");
-  }
-  std::vector<Request> requests{target.epoch_request(), source.epoch_request()};
-  for (std::uint32_t part = 0; part < ours.parts; ++part) {
-    requests.push_back(target.about_part(
-        part, encode_command({"CF.MERGE", target.key_of(part), source.key_of(part)})));
-    requests.back().changes = true;
-  }
-  const std::vector<Answer> answers = target.client().run(requests);
-  if (!target.is_current(answers[0]) || !source.is_current(answers[1])) {
-    target.fail(target.label(), "another client has replaced its content, or that of '" +
-                                    source.name() + "', during the merge");
-  }
-  for (std::size_t i = 2; i < answers.size(); ++i) {
-    if (answers[i].reply.kind != Reply::Kind::status) target.refuse(requests[i].label, answers[i]);
-  }
-  target.wait_for_replicas(requests, answers);
-}
 
 ClusterStats survey(Session& session) {
   session.client().forget();

@@ -61,7 +61,7 @@ class TlsSession {
     void operator()(ssl_st* session) const noexcept;
   };
   std::unique_ptr<ssl_st, Free> session_;
-  bio_st* in_ = nullptr;   // both belong to the session
+  bio_st* in_ = nullptr;  // both belong to the session
   bio_st* out_ = nullptr;
   bool verify_;
 };

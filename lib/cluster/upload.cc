@@ -15,27 +15,22 @@
 // been acknowledged, so the number of items of each part is compared before the change.
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <utility>
 
+#include "lib/cluster/merge.h"
 #include "lib/cluster/transfer.h"
 
 namespace nestline::cluster {
 namespace {
 
-constexpr std::uint64_t kLeftFor = 600'000;                // ms
+constexpr std::uint64_t kLeftFor = 600'000;  // ms
 constexpr std::chrono::seconds kRenewAfter{60};
 constexpr std::size_t kBytesAtOnce = std::size_t{32} << 20;  // pieces that wait here to be sent
-
-std::uint64_t drawn_epoch() {
-  std::random_device source;
-  return (std::uint64_t{source()} << 32 | source()) | 1;
-}
 
 class Uploading {
  public:
   Uploading(Session& session, const PartSet& parts)
-      : session_(session), parts_(parts), epoch_(drawn_epoch()) {
+      : session_(session), parts_(parts), epoch_(draw() | 1) {
     for (std::uint32_t part = 0; part < parts.descriptor().parts; ++part) {
       keys_.push_back(part_key(session.name(), part, epoch_));
     }
@@ -49,40 +44,43 @@ class Uploading {
     check_items();
   }
 
-  // Makes them the content.
+  // Makes them the content. The old parts are left for the next upload when no replica is known to
+  // have the change: if one without it is promoted, they are the content again.
   void exchange() {
     const std::string ours = std::to_string(epoch_);
-    session_.change_if({"epoch", left_field(epoch_)},
-                       [&](const std::vector<Reply>& values) -> Session::Commands {
-                         // Done by an attempt whose answer was lost.
-                         if (values[0].is_bulk() && values[0].text == ours) return {};
-                         check_alive(values[0], values[1]);
-                         return {{"HSET", session_.name(), "epoch", ours,
-                                  std::string(kLeftPrefix) + values[0].text, "0"},
-                                 {"HDEL", session_.name(), left_field(epoch_)}};
-                       });
+    const std::string now = std::to_string(server_time(session_));
+    const std::uint64_t old = session_.descriptor().epoch;
+    const auto answer = session_.change_if(
+        {"epoch", left_field(epoch_)}, [&](const std::vector<Reply>& values) -> Session::Commands {
+          // Done by an attempt whose answer was lost.
+          if (values[0].is_bulk() && values[0].text == ours) return {};
+          check_alive(values[0], values[1]);
+          return {{"HSET", session_.name(), "epoch", ours, left_field(old), now},
+                  {"HDEL", session_.name(), left_field(epoch_)}};
+        });
+    is_content_ = true;
+    if (!answer) return;
+    const unsigned replicas = std::max(session_.wait_replicas(), has_replicas(*answer) ? 1U : 0U);
+    const bool is_safe = replicas == 0 || session_.replicates(*answer, replicas);
+    if (!is_safe && session_.wait_replicas() != 0) {
+      throw ClusterError(session_.label() + ": the new content is there, but not enough replicas " +
+                             "of the node " + to_text(answer->node) +
+                             " know it; look at the replicas",
+                         ClusterError::Effect::unknown);
+    }
+    if (!is_safe) return;
+    unlink_parts(session_, old);
+    session_.ask(session_.about_all(encode_command({"HDEL", session_.name(), left_field(old)})));
   }
+  [[nodiscard]] bool is_content() const noexcept { return is_content_; }
 
   // Adds them to the content.
   void merge() {
-    std::vector<Request> requests;
-    requests.push_back(session_.epoch_request());
+    std::vector<std::uint32_t> with_items;
     for (std::uint32_t part = 0; part < keys_.size(); ++part) {
-      if (parts_.value(part).items() == 0) continue;
-      requests.push_back(session_.about_part(
-          part, encode_command({"CF.MERGE", session_.key_of(part), keys_[part]})));
-      requests.back().changes = true;
+      if (parts_.value(part).items() != 0) with_items.push_back(part);
     }
-    const std::vector<Answer> answers = session_.client().run(requests);
-    if (!session_.is_current(answers.front())) {
-      session_.fail(session_.label(), "another client has replaced the content meanwhile");
-    }
-    for (std::size_t i = 1; i < answers.size(); ++i) {
-      if (answers[i].reply.kind != Reply::Kind::status) {
-        session_.refuse(requests[i].label, answers[i]);
-      }
-    }
-    session_.wait_for_replicas(requests, answers);
+    merge_parts(session_, with_items, [&](std::uint32_t part) { return keys_[part]; });
   }
 
   // Removes the parts that were sent, and what announced them, unless they are the content.
@@ -111,6 +109,13 @@ class Uploading {
                          if (!values[0].is_bulk() || now != before) give_up();
                          return {{"HSET", session_.name(), left_field(epoch_), written_}};
                        });
+  }
+
+  bool has_replicas(const Answer& answer) {
+    Request role = session_.about_all(encode_command({"ROLE"}));
+    role.node = answer.node;
+    const Reply reply = session_.client().run({&role, 1}).front().reply;
+    return reply.elements.size() == 3 && !reply.elements[2].elements.empty();
   }
 
   void check_alive(const Reply& epoch, const Reply& left) {
@@ -219,6 +224,7 @@ class Uploading {
   std::vector<std::string> keys_;
   std::string written_;
   Clock::time_point renewed_;
+  bool is_content_ = false;
 };
 
 }  // namespace
@@ -227,7 +233,8 @@ std::uint64_t server_time(Session& session) {
   const Answer answer = session.ask(session.about_all(encode_command({"TIME"})));
   const std::vector<Reply>& parts = answer.reply.elements;  // seconds, microseconds
   try {
-    if (parts.size() == 2) return std::stoull(parts[0].text) * 1000 + std::stoull(parts[1].text) / 1000;
+    if (parts.size() == 2)
+      return std::stoull(parts[0].text) * 1000 + std::stoull(parts[1].text) / 1000;
   } catch (const std::exception&) {  // no number
   }
   session.refuse(session.label(), answer);
@@ -270,29 +277,27 @@ void upload(Session& session, const PartSet& parts, Upload how) {
   session.read_again();
   remove_left(session);
   Uploading uploading(session, parts);
-  bool is_content = false;
   try {
     uploading.send();
     session.client().forget();  // the content is as it was
     if (how == Upload::replace) {
       uploading.exchange();
-      is_content = true;
-      session.read_again();
-      remove_left(session);  // the parts that were the content
-      return;
+    } else {
+      uploading.merge();
+      uploading.clear_away();
     }
-    uploading.merge();
-    uploading.clear_away();
   } catch (const ClusterError& error) {
-    if (is_content) throw;
-    const bool changed = session.client().has_changed() && how == Upload::merge;
-    const ClusterError reported(error.what(), changed ? error.effect() : ClusterError::Effect::none);
+    if (uploading.is_content()) throw;
+    const bool changed = how == Upload::merge && session.client().has_changed();
+    const ClusterError reported(
+        error.what(), changed ? ClusterError::Effect::unknown : ClusterError::Effect::none);
     try {
       uploading.clear_away();
     } catch (const ClusterError&) {  // the next upload will do it
     }
     throw reported;
   }
+  if (how == Upload::replace) session.read_again();
 }
 
 }  // namespace nestline::cluster

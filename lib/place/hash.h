@@ -103,22 +103,6 @@ NESTLINE_INLINE constexpr std::uint64_t pair_hash(std::uint32_t fingerprint, std
   return x * kPairMultiplier2;
 }
 
-// The part of a logical filter (nestline/cluster.h) that a hash belongs to. Whatever decides a place
-// inside the part, home, fingerprint and phase, are high bits of products of h; this mixes h once
-// more before it takes high bits, so what is known of the one says nothing about the other.
-// tests/cluster/parts_test.cc compares parts with filters of the same load. Frozen: clients of
-// different versions share logical filters.
-inline constexpr std::uint64_t kPartMultiplier1 = 0x9c2b1f3d5e80a7c5u;
-inline constexpr std::uint64_t kPartMultiplier2 = 0xd6a7e4f1b35c298bu;
-
-NESTLINE_INLINE constexpr std::uint32_t part_of(std::uint64_t hash, std::uint32_t parts) {
-  std::uint64_t x = hash ^ hash >> 32;
-  x *= kPartMultiplier1;
-  x ^= x >> 29;
-  x *= kPartMultiplier2;
-  return static_cast<std::uint32_t>(multiply_high(x, parts));
-}
-
 }  // namespace nestline
 
 #endif  // NESTLINE_LIB_PLACE_HASH_H_
