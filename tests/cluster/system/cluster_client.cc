@@ -12,12 +12,14 @@
 //   push PREFIX FIRST COUNT       ok 500          upload, replacing
 //   pushmerge PREFIX FIRST COUNT  ok 500
 //   open                          ok 64           opens the filter again; its parts
-//   cost COUNT                    ok 41.5         nanoseconds of processor time here for a key
+//   cost COUNT                    ok 41.5 80.1    nanoseconds for a key of a batch of questions: of
+//                                                 processor time here, by the clock
 //
 // A failed call: "none TEXT" or "unknown TEXT", which is ClusterError::effect(), or "error TEXT".
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -102,18 +104,24 @@ class Client {
     throw std::invalid_argument("there is no call " + verb);
   }
 
-  // The best of a few times: of a batch of integers, which cost the least to hash.
+  // The best of a few batches of integers, which cost the least to hash.
   std::string cost(std::size_t count) {
     std::vector<std::uint64_t> keys(count);
     std::iota(keys.begin(), keys.end(), std::uint64_t{1} << 40);
     std::vector<std::uint8_t> out(count);
-    double best = 1e9;
+    using Clock = std::chrono::steady_clock;
+    double processor = 1e9;
+    double clock = 1e9;
     for (int round = 0; round < 7; ++round) {
       const double before = processor_seconds();
+      const Clock::time_point begin = Clock::now();
       filter_->may_contain(keys, out);
-      best = std::min(best, processor_seconds() - before);
+      clock = std::min(clock, std::chrono::duration<double>(Clock::now() - begin).count());
+      processor = std::min(processor, processor_seconds() - before);
     }
-    return "ok " + std::to_string(1e9 * best / static_cast<double>(count));
+    const double to_nanoseconds = 1e9 / static_cast<double>(count);
+    return "ok " + std::to_string(processor * to_nanoseconds) + " " +
+           std::to_string(clock * to_nanoseconds);
   }
 
   nestline::ClusterOptions options_;
