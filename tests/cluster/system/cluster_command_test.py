@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -9,9 +10,11 @@ import time
 import unittest
 import unittest.mock
 
-from cluster_case import ClusterCase, lines
+from cluster_case import NESTLINE, ClusterCase, lines
 from servers import PATIENCE, Server, free_port
 from resp import Connection
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "documents" / "examples"
 
 
 class CommandCase(ClusterCase):
@@ -391,6 +394,33 @@ class TroubleTest(CommandCase):
         self.create("copied", 1000)
         self.expect_error(["replica"], "add", "copied", "--wait", 1, "--timeout", 300, stdin=b"key\n")
         self.expect("query", "copied", stdin=b"key\n", out=b"key\n")
+
+
+class ExampleTest(CommandCase):
+    """The examples of README.md do what they say."""
+
+    def test_program(self):
+        program = os.environ["NESTLINE_CLUSTER_EXAMPLE"]
+        done = subprocess.run([program, self.servers[1]], capture_output=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"2 of 2\n", b""))
+
+    def test_shell(self):
+        text = (EXAMPLES / "cluster.sh").read_text()
+        text = text.replace("10.0.0.1:6379", self.servers[1]).replace("=...", "=")
+        text = text.replace("--fpr", "--seed 1 --fpr")  # the same false positives each time
+        self.assertEqual(text.count(self.servers[1]), 7)
+        self.write("words", lines("word", 2000))
+        self.write("words2", lines("other", 2000))
+        self.write("list", b"word-1\nno such key\nother-5\n")
+        os.symlink(NESTLINE, self.path("nestline"))
+        done = subprocess.run(
+            ["bash", "-e", "-c", text], cwd=self.folder, capture_output=True, timeout=4 * PATIENCE,
+            env={**os.environ, "PATH": self.folder + os.pathsep + os.environ["PATH"]},
+        )  # fmt: skip
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertTrue(done.stdout.startswith(b"word-1\nother-5\n"), done.stdout)
+        self.assertTrue(done.stdout.endswith(b"word-1\nother-5\n"), done.stdout)
+        self.assertEqual(self.server.call("DBSIZE"), 0)
 
 
 class TlsTest(ClusterCase):
