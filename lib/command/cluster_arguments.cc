@@ -188,7 +188,7 @@ struct ClusterParser::Commands {
       if (*fpr) options.fpr = parse_rate(fpr);
       if (*bits) options.bits = parse_bits(bits);
       if (*most) options.max_capacity = parse_count(most, 1, kMostKeys);
-      if (*seed) options.seed = parse_count(seed, 0, std::numeric_limits<std::uint64_t>::max());
+      if (*seed) options.seed = parse_count(seed, 1, std::numeric_limits<std::uint64_t>::max());
       if (*parts) create.parts = static_cast<unsigned>(parse_count(parts, 1, kMostParts));
       return create;
     };

@@ -49,18 +49,23 @@ class Refusals {
     full_ += refused_.size() - there;
   }
 
-  // The exit status, after the messages.
+  // The exit status, after the message. Where there is no room, some of the refused keys seem to be
+  // there only by chance.
   [[nodiscard]] int report(const std::string& name, std::uint64_t lines) const {
-    if (copies_ > 0 && !unique_) {
-      complain(name, std::to_string(copies_) + " of " + std::to_string(lines) +
-                         " lines were further copies of keys that have the most copies already; "
-                         "they are still found");
+    const std::uint64_t refused = full_ + (unique_ ? 0 : copies_);
+    const std::string count = std::to_string(refused) + " of " + std::to_string(lines) + " lines ";
+    if (full_ > 0) {
+      complain(name, count +
+                         "found no room, the others were added; push all keys to a filter that is "
+                         "created with a larger --capacity");
+      return kExitError;
     }
-    if (full_ == 0) return kExitYes;
-    complain(name, std::to_string(full_) + " of " + std::to_string(lines) +
-                       " lines found no room, the others were added; push all keys to a filter "
-                       "that is created with a larger --capacity");
-    return kExitError;
+    if (refused > 0) {
+      complain(name, count +
+                         "were further copies of keys that have the most copies already; they are "
+                         "still found");
+    }
+    return kExitYes;
   }
 
  private:

@@ -54,7 +54,7 @@ class ClusterArgumentsTest(CommandTest):
             "--parts": ["0", "16385", "many"],
             "--fpr": ["0", "1", "-0.1", "few"],
             "--bits": ["9", "eight"],
-            "--seed": ["-1", str(2**64)],
+            "--seed": ["0", "-1", str(2**64)],
             "--max-capacity": ["0"],
             "--timeout": ["0", "x", "3600001"],
         }.items():

@@ -258,13 +258,6 @@ class PartsTest(CommandCase):
         self.server.call("SET", self.parts[3], "x")
         self.expect_all_fail("3")
 
-    def test_a_part_of_redisbloom_or_another_seed_is_no_part(self):
-        self.server.call("DEL", self.parts[5])
-        self.server.call("CF.RESERVE", self.parts[5], 2000, "SEED", 99)
-        status, out, err = self.run_command("query", "-v", "whole", stdin=lines("in", 10_000))
-        # An empty part denies its keys. It is not the one that was pushed, and the client may know.
-        self.assertEqual((status, out), (2, b""), err)
-
     def test_another_version_of_the_descriptor(self):
         self.server.call("HSET", "whole", "format", "999999")
         self.expect_error(["whole"], "query", "whole", stdin=b"in-1\n")

@@ -164,6 +164,31 @@ class FailuresTest(LogicalCase):
         self.assertLess(self.found("busy", lines("one", 10_000)), 300)
         self.assertEqual(self.info("busy")["items"], 15_000)
 
+    def test_a_merging_push_beside_a_replacing_one(self):
+        self.create("both", 20_000)
+        self.write("base", lines("base", 5000))
+        self.expect("push", "both", "base")
+        failures = []
+
+        def merge(client, _):
+            try:
+                client.call("pushmerge", "more", 0, 3000)
+            except Failed as failure:
+                failures.append(failure)
+
+        def ask(client, _):
+            self.assertEqual(client.call("missing", "base", 0, 5000), [0])
+
+        with Busy(self.client("both"), merge) as merger, Busy(self.client("both"), ask):
+            for _ in range(20):
+                self.expect("push", "both", "base")
+            merger.wait_for_more(2)
+        self.expect("push", "both", "base")
+        self.expect("push", "both", "--merge", stdin=lines("more", 3000))
+        self.assertEqual(self.info("both")["items"], 8000)
+        self.expect("drop", "both")
+        self.assertEqual(self.keys_on_servers(), 0, failures)
+
     def test_a_client_is_killed_in_the_middle_of_a_push(self):
         count = 100_000
         self.create("pushed", count)
