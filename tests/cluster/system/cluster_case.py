@@ -133,6 +133,10 @@ class ClusterCase(unittest.TestCase):
         with open(self.path(name), "wb") as file:
             file.write(content)
 
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
     def start(self, command, *arguments, servers=None, **options):
         """nestline cluster COMMAND --server ... as a process."""
         servers = self.servers if servers is None else servers

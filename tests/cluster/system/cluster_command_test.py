@@ -131,7 +131,7 @@ class WorkTest(CommandCase):
         self.expect_error(["seed"], "push", "other", "--file", "copy")
         self.create("fewer", 10_000, "--seed", 5, "--parts", 8)
         self.expect_error(["parts"], "push", "fewer", "--file", "copy")
-        whole = open(self.path("copy"), "rb").read()
+        whole = self.read("copy")
         for at in (0, 100, len(whole) // 2, len(whole) - 1):
             self.write("copy", whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
             self.expect_error(["copy: "], "query", "--file", "copy", stdin=keys, servers=())
@@ -327,7 +327,8 @@ class TroubleTest(CommandCase):
             self.assertNotIn(b"pass", err.replace(b"password", b""))
 
     def test_wrong_password(self):
-        with Server({"requirepass": "sesame"}) as server:
+        with Server() as server:
+            server.call("CONFIG", "SET", "requirepass", "sesame")
             servers = ("--server", f"127.0.0.1:{server.port}")
             address = servers[1]
             create = "create", "x", "--capacity", 100

@@ -88,8 +88,8 @@ class QuickTest(LogicalCase):
         self.assertEqual(self.info("half")["items"], 7000)
 
     def test_a_server_that_hangs(self):
-        self.create("hang", 10_000)
-        self.expect("add", "hang", stdin=lines("in", 5000))
+        self.create("hang", 20_000)
+        self.expect("add", "hang", stdin=lines("in", 5000) + lines("erase", 5000))
         stopped = self.cluster.servers[1]
         with self.client("hang", timeout_ms=500) as client:
             self.assertEqual(client.call("ask", "in", 0, 5000), [5000])
@@ -142,11 +142,16 @@ class QuickTest(LogicalCase):
                 client = self.client("again")
                 self.addCleanup(client.close)
             self.expect("add", "again", stdin=lines("in", 5000))
-            self.assertEqual(client.call("missing", "in", 0, 5000), [0])
+            try:
+                missing = client.call("missing", "in", 0, 5000)
+            except Failed:
+                client.call("open")
+                missing = client.call("missing", "in", 0, 5000)
+            self.assertEqual(missing, [0])
             self.assertEqual(client.call("insert", f"s{seed}-{parts}", 0, 1000), [1000])
             self.assert_found("again", lines(f"s{seed}-{parts}", 1000))
             self.expect("drop", "again")
-        with self.assertRaises((Failed, AssertionError)):
+        with self.assertRaises(Failed):
             client.call("missing", "in", 0, 5000)
 
 

@@ -82,6 +82,11 @@ class Cluster:
         server = self.start_server(options, **more)
         address = f"127.0.0.1:{server.port}@{server.options['cluster-port']}"
         cli("add-node", address, f"127.0.0.1:{self.servers[0].port}")
+        name = server.call("CLUSTER", "MYID")
+        wait_until(
+            lambda: all(name in each.call("CLUSTER", "NODES") for each in self.alive()),
+            "all know the new server", 3 * PATIENCE,
+        )  # fmt: skip
         self.wait_until_ok()
         return server
 
