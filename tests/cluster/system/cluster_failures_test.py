@@ -27,24 +27,10 @@ def in_calls(client, verb, prefix, count, first=0):
     return total
 
 
-class FailuresTest(LogicalCase):
-    replicas = 1
+class JoiningTest(LogicalCase):
+    """Has a cluster of its own: the primary that joins has no replica."""
 
-    def test_many_keys(self):
-        self.create("large", KEYS, "--fpr", 0.001)
-        with self.client("large") as client:
-            self.assertEqual(client.call("push", "in", 0, KEYS), [KEYS])
-            self.assertEqual(in_calls(client, "missing", "in", KEYS), 0)
-            self.assertLess(in_calls(client, "ask", "out", KEYS), 0.002 * KEYS + 20)
-            self.assertEqual(self.info("large")["items"], KEYS)
-            half = KEYS // 2
-            self.assertEqual(in_calls(client, "erase", "in", half), half)
-            self.assertEqual(in_calls(client, "missing", "in", KEYS - half, half), 0)
-            self.assertLess(in_calls(client, "ask", "in", half), 0.002 * half + 20)
-            self.assertEqual(in_calls(client, "insert", "more", half), half)
-            self.assertEqual(in_calls(client, "missing", "more", half), 0)
-        self.assert_replicas_same()
-        self.assertGreater(self.keys_on_servers(), 64)
+    replicas = 1
 
     def test_slots_move_and_a_primary_joins(self):
         self.create("moving", 200_000, "--parts", 512, "--max-capacity", 10_000_000)
@@ -77,6 +63,26 @@ class FailuresTest(LogicalCase):
         self.assertEqual(self.info("moving")["items"], wanted)
         self.cluster.wait_until_ok()
         self.assert_replicas_same()
+
+
+class FailuresTest(LogicalCase):
+    replicas = 1
+
+    def test_many_keys(self):
+        self.create("large", KEYS, "--fpr", 0.001)
+        with self.client("large") as client:
+            self.assertEqual(client.call("push", "in", 0, KEYS), [KEYS])
+            self.assertEqual(in_calls(client, "missing", "in", KEYS), 0)
+            self.assertLess(in_calls(client, "ask", "out", KEYS), 0.002 * KEYS + 20)
+            self.assertEqual(self.info("large")["items"], KEYS)
+            half = KEYS // 2
+            self.assertEqual(in_calls(client, "erase", "in", half), half)
+            self.assertEqual(in_calls(client, "missing", "in", KEYS - half, half), 0)
+            self.assertLess(in_calls(client, "ask", "in", half), 0.002 * half + 20)
+            self.assertEqual(in_calls(client, "insert", "more", half), half)
+            self.assertEqual(in_calls(client, "missing", "more", half), 0)
+        self.assert_replicas_same()
+        self.assertGreater(self.keys_on_servers(), 64)
 
     def test_a_primary_dies(self):
         self.create("dying", 200_000, "--max-capacity", 10_000_000)
