@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -93,6 +94,8 @@ void FakeServer::serve() {
     }
     if (sockets[1].revents != 0) {
       const int client = ::accept(listener_, nullptr, nullptr);
+      const int on = 1;
+      ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       if (client >= 0) clients.emplace_back(client, "");
       const std::lock_guard lock(mutex_);
       ++connections_;
