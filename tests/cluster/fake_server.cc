@@ -1,7 +1,6 @@
 // The fake server: see fake_server.h.
 #include "tests/cluster/fake_server.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
