@@ -29,17 +29,12 @@ BATCH = 1_000_000
 
 
 def build():
-    """Builds the preset "release"; returns the paths of module, command and client."""
-    builds.call("cmake", "--preset", "release")
-    builds.call(
-        "cmake", "--build", "--preset", "release", "--target", "nestline_redis", "nestline_command",
-        "cluster_client",
-    )  # fmt: skip
-    top = builds.ROOT / "build" / "release"
-    return (
-        top / "lib" / "nestline_redis.so", top / "lib" / "nestline",
-        top / "tests" / "cluster" / "system" / "cluster_client",
-    )  # fmt: skip
+    """Builds the preset "bench"; returns the paths of module, command and client."""
+    client = builds.build("cluster_client")
+    for target in ("nestline_redis", "nestline_command"):
+        builds.call("cmake", "--build", "--preset", "bench", "--target", target)
+    libraries = client.parent.parent / "lib"
+    return libraries / "nestline_redis.so", libraries / "nestline", client
 
 
 def word(text):
