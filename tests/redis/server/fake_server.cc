@@ -46,9 +46,15 @@ namespace {
 Type type;
 std::map<std::string, void*> keyspace;
 std::atomic<long> allocated{0};
-std::mutex asking;  // guards the two that follow
-std::vector<std::pair<OneShot, void*>> one_shots;
-std::vector<BlockedClient*> unblocked;
+
+// What other threads ask the event loop for. Never destroyed: they may still be about to leave it
+// when the program ends.
+struct Asked {
+  std::mutex asking;  // guards the others
+  std::vector<std::pair<OneShot, void*>> one_shots;
+  std::vector<BlockedClient*> unblocked;
+};
+Asked& asked = *new Asked;
 
 std::string& reply_of(Context* context) {
   return context->replies_to != nullptr ? context->replies_to->reply : context->reply;
@@ -145,9 +151,9 @@ void fill_interface() {
     return context->blocked;
   };
   api.UnblockClient = [](BlockedClient* client, void* data) {
-    const std::scoped_lock lock(asking);
+    const std::scoped_lock lock(asked.asking);
     client->data = data;
-    unblocked.push_back(client);
+    asked.unblocked.push_back(client);
     return kOk;
   };
   api.GetThreadSafeContext = [](BlockedClient* client) {
@@ -157,8 +163,8 @@ void fill_interface() {
   };
   api.FreeThreadSafeContext = [](Context* context) { delete context; };
   api.EventLoopAddOneShot = [](OneShot call, void* data) {
-    const std::scoped_lock lock(asking);
-    one_shots.emplace_back(call, data);
+    const std::scoped_lock lock(asked.asking);
+    asked.one_shots.emplace_back(call, data);
     return kOk;
   };
 }
@@ -206,9 +212,9 @@ void FakeServer::serve() {
   std::vector<std::pair<OneShot, void*>> calls;
   std::vector<BlockedClient*> clients;
   {
-    const std::scoped_lock lock(asking);
-    calls.swap(one_shots);
-    clients.swap(unblocked);
+    const std::scoped_lock lock(asked.asking);
+    calls.swap(asked.one_shots);
+    clients.swap(asked.unblocked);
   }
   for (const auto& [call, data] : calls) call(data);
   for (BlockedClient* const blocked : clients) {
