@@ -1,11 +1,11 @@
 """scripts/bench redis: batches that worker threads answer, in a filter of 16 MiB.
 
 CF.MEXISTSH of 100,000 hashes, half of which are in the filter, comes back to back through some
-connections. Runs with two worker threads and with none take turns. Beside them another process
-sends PING after PING, and notes how long each answer takes. It and the client take processor time
-too, so where all cores are busy the longest of these delays say more about the system than about
-the server: the processor time that the server's main thread spends on a batch, during which it
-answers nobody else, is printed beside them.
+connections. Runs with two worker threads and with none take turns. In further runs another process
+sends a PING every millisecond, and notes how long each answer takes. It and the client take
+processor time too, so where all cores are busy the longest of these delays say more about the
+system than about the server: the processor time that the server's main thread spends on a batch,
+during which it answers nobody else, is printed beside them.
 """
 
 import multiprocessing
@@ -60,7 +60,7 @@ def ping(port, pipe):
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         pipe.send(None)
-        while not pipe.poll():
+        while not pipe.poll(0.001):
             begin = time.perf_counter()
             client.sendall(b"PING\r\n")
             client.recv(16)
@@ -69,11 +69,7 @@ def ping(port, pipe):
 
 
 def run(server, batches, effort):
-    """Hashes a second, the sorted delays of PINGs, and main thread's seconds a batch."""
-    ours, theirs = multiprocessing.Pipe()
-    pinger = multiprocessing.Process(target=ping, args=(server.port, theirs))
-    pinger.start()
-    ours.recv()
+    """Hashes a second, and the main thread's seconds a batch."""
     before = effort(server)
     begin = time.perf_counter()
     clients = [
@@ -85,12 +81,21 @@ def run(server, batches, effort):
     for client in clients:
         client.join()
     took = time.perf_counter() - begin
-    spent = effort(server) - before
+    count = CONNECTIONS * EACH
+    return count * BATCH / took, (effort(server) - before) / count
+
+
+def delays_of_pings(server, batches, effort):
+    """Sorted, while batches run."""
+    ours, theirs = multiprocessing.Pipe()
+    pinger = multiprocessing.Process(target=ping, args=(server.port, theirs))
+    pinger.start()
+    ours.recv()
+    run(server, batches, effort)
     ours.send(None)
     delays = sorted(ours.recv())
     pinger.join()
-    count = CONNECTIONS * EACH
-    return count * BATCH / took, delays, spent / count
+    return delays
 
 
 def measure(server, resp, rounds, effort):
@@ -101,8 +106,9 @@ def measure(server, resp, rounds, effort):
         for number in range(rounds):
             for threads in (0, THREADS) if number % 2 else (THREADS, 0):
                 client.call("CONFIG", "SET", "nestline.cf-threads", threads)
-                rate, delays, spent = run(server, batches, effort)
+                rate, spent = run(server, batches, effort)
                 rates[threads].append(rate)
+                delays = delays_of_pings(server, batches, effort)
                 longest[threads].append(1000 * delays[-1])
                 most[threads].append(1000 * delays[len(delays) * 99 // 100])
                 efforts[threads].append(1000 * spent)
