@@ -27,6 +27,7 @@ import time
 
 import builds
 import redis_hashes
+import redis_workers
 
 PIPELINE = 64
 MANY = 1000
@@ -179,6 +180,7 @@ def redis(options):
         print(f"CF.MEXISTS of {MANY}: {many(server, resp, options):,.0f} items/s of server time")
         idle_workers(server, options)
         redis_hashes.measure(server, resp, options.rounds)
+        redis_workers.measure(server, resp, options.rounds, processor_seconds)
         if options.grow:
             longest, line = longest_while_growing(server, options)
             print(f"longest CF.ADD up to {options.grow} items: {longest:.1f} ms ({line})")
