@@ -40,17 +40,17 @@ struct ClusterOptions {
   /// At least one server that answers; the others are found through it. "HOST:PORT", "HOST" (port
   /// 6379), "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT]", or "rediss://..." for TLS. What
   /// is in a URL between "//" and "@" is percent-decoded and goes before `user` and `password`.
-  std::vector<std::string> servers;
+  std::vector<std::string> servers{};
   /// For AUTH. No password: no AUTH. No user: "default".
-  std::string user;
-  std::string password;
+  std::string user{};
+  std::string password{};
   /// TLS to every node, as "rediss://" asks for.
   bool tls = false;
   /// TLS: file of the certificates to trust (PEM); empty: those of the system.
-  std::string ca_file;
+  std::string ca_file{};
   /// TLS: certificate and key of this client (PEM), where the servers ask for one; else empty.
-  std::string cert_file;
-  std::string key_file;
+  std::string cert_file{};
+  std::string key_file{};
   /// TLS: false accepts any certificate. Only for tests.
   bool verify = true;
   /// The longest a call waits for one server without an answer or progress, reconnects and

@@ -7,8 +7,25 @@
 find_package(OpenSSL ${NESTLINE_OPENSSL_VERSION} REQUIRED COMPONENTS SSL Crypto)
 pkg_check_modules(NESTLINE_HIREDIS REQUIRED IMPORTED_TARGET hiredis>=${NESTLINE_HIREDIS_VERSION})
 set(cluster_sources
+    cluster/address.cc
+    cluster/batches.cc
+    cluster/client.cc
     cluster/cluster_copy.cc
-    cluster/cluster_filter.cc)
+    cluster/cluster_filter.cc
+    cluster/connection.cc
+    cluster/copy_file.cc
+    cluster/descriptor.cc
+    cluster/download.cc
+    cluster/key_split.cc
+    cluster/merge.cc
+    cluster/part_set.cc
+    cluster/reply.cc
+    cluster/run.cc
+    cluster/session.cc
+    cluster/slot_map.cc
+    cluster/survey.cc
+    cluster/tls.cc
+    cluster/upload.cc)
 set(cluster_libraries OpenSSL::SSL OpenSSL::Crypto PkgConfig::NESTLINE_HIREDIS)
 add_library(nestline_cluster ${cluster_sources} $<TARGET_OBJECTS:nestline_redis_value>)
 add_library(nestline::cluster ALIAS nestline_cluster)

@@ -1,16 +1,89 @@
-// ClusterFilter: see nestline/cluster.h.
-#include "nestline/cluster.h"
-
+// ClusterFilter: making, opening and removing, and what its members do with the session. See
+// nestline/cluster.h.
+#include <algorithm>
+#include <stdexcept>
 #include <utility>
+
+#include "lib/cluster/batches.h"
+#include "lib/cluster/key_split.h"
+#include "lib/cluster/merge.h"
+#include "lib/cluster/part_set.h"
+#include "lib/cluster/session.h"
+#include "lib/cluster/survey.h"
+#include "lib/cluster/transfer.h"
+#include "lib/place/hash.h"
+#include "lib/place/parts.h"
+#include "nestline/cluster.h"
 
 namespace nestline {
 
+using cluster::Answer;
+using cluster::Descriptor;
+using cluster::encode_command;
+using cluster::FoundDescriptor;
+using cluster::Reply;
+using cluster::Request;
+using cluster::Session;
+
 struct ClusterFilter::State {
-  std::string name;
+  Session session;
+  cluster::KeySplit split;  // its memory is used again by the next batch
 };
 
 namespace {
-[[noreturn]] void absent() { throw ClusterError("the cluster library is a skeleton"); }
+
+Reply set_state(Session& session, const std::string& state) {
+  return session.ask(session.about_all(encode_command({"HSET", session.name(), "state", state})))
+      .reply;
+}
+
+// The name belongs to whoever sets its first field.
+void take_name(Session& session) {
+  const std::string taken = "the name is taken; open() the filter, or remove() it first";
+  if (session.look().exists) session.fail(session.label(), taken);
+  Request request =
+      session.about_all(encode_command({"HSETNX", session.name(), "format", cluster::kFormat}));
+  request.changes = true;
+  if (session.ask(request).reply.integer != 1) {
+    session.client().forget();
+    session.fail(session.label(), taken);
+  }
+}
+
+// On an answer that is an error, takes away what was made and throws.
+void reserve_parts(Session& session) {
+  const Descriptor& descriptor = session.descriptor();
+  const redis::Settings settings = cluster::part_settings(descriptor, descriptor.capacity);
+  std::vector<Request> requests;
+  for (std::uint32_t part = 0; part < descriptor.parts; ++part) {
+    requests.push_back(session.about_part(
+        part,
+        encode_command({"CF.RESERVE", session.key_of(part), std::to_string(settings.capacity),
+                        "EXPANSION", std::to_string(settings.expansion), "ERROR",
+                        cluster::text_of(settings.error), "SEED", std::to_string(settings.seed)})));
+    requests.back().changes = true;
+  }
+  const std::vector<Answer> answers = session.client().run(requests);
+  const auto refused = std::find_if(answers.begin(), answers.end(),
+                                    [](const Answer& answer) { return answer.reply.is_error(); });
+  if (refused == answers.end()) return session.wait_for_replicas(requests, answers);
+  std::vector<Request> removals;
+  for (std::uint32_t part = 0; part < descriptor.parts; ++part) {
+    if (answers[part].reply.is_error()) continue;
+    removals.push_back(session.about_part(part, encode_command({"UNLINK", session.key_of(part)})));
+  }
+  removals.push_back(session.about_all(encode_command({"DEL", session.name()})));
+  session.client().run(removals);
+  session.client().forget();
+  const auto part = static_cast<std::uint32_t>(refused - answers.begin());
+  if (refused->reply.text == "ERR item exists") {
+    session.fail(session.label_of(part), "a key of this name is there, but no logical filter '" +
+                                             session.name() + "'; delete the keys " +
+                                             session.name() + ":{p*, or choose another name");
+  }
+  session.refuse(session.label_of(part), *refused);
+}
+
 }  // namespace
 
 ClusterFilter::ClusterFilter(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
@@ -18,27 +91,104 @@ ClusterFilter::ClusterFilter(ClusterFilter&& other) noexcept = default;
 ClusterFilter& ClusterFilter::operator=(ClusterFilter&& other) noexcept = default;
 ClusterFilter::~ClusterFilter() = default;
 
-ClusterFilter ClusterFilter::create(const ClusterOptions&, std::string_view, const Options&,
-                                    unsigned) {
-  absent();
+ClusterFilter ClusterFilter::create(const ClusterOptions& cluster, std::string_view name,
+                                    const Options& options, unsigned parts) {
+  const Descriptor descriptor = cluster::describe(options, parts);
+  std::unique_ptr<State> state(new State{Session(cluster, name), {}});
+  Session& session = state->session;
+  take_name(session);
+  session.set(descriptor);
+  session.ask(session.about_all(encode_command(cluster::encode_fields(name, descriptor))));
+  set_state(session, "creating");
+  reserve_parts(session);
+  set_state(session, std::string(cluster::kReady));
+  return ClusterFilter(std::move(state));
 }
-ClusterFilter ClusterFilter::open(const ClusterOptions&, std::string_view) { absent(); }
-bool ClusterFilter::remove(const ClusterOptions&, std::string_view) { absent(); }
-std::size_t ClusterFilter::insert(KeySpan, std::span<std::uint8_t>) { absent(); }
-std::size_t ClusterFilter::insert_unique(KeySpan, std::span<std::uint8_t>) { absent(); }
-std::size_t ClusterFilter::may_contain(KeySpan, std::span<std::uint8_t>) { absent(); }
-std::size_t ClusterFilter::erase(KeySpan, std::span<std::uint8_t>) { absent(); }
-void ClusterFilter::count(KeySpan, std::span<std::uint8_t>) { absent(); }
-void ClusterFilter::upload(KeySpan, Upload) { absent(); }
-void ClusterFilter::upload(const ClusterCopy&, Upload) { absent(); }
-ClusterCopy ClusterFilter::download() { absent(); }
-void ClusterFilter::merge(ClusterFilter&) { absent(); }
-ClusterStats ClusterFilter::stats() { absent(); }
-const std::string& ClusterFilter::name() const noexcept { return state_->name; }
-unsigned ClusterFilter::parts() const noexcept { return 0; }
-std::uint64_t ClusterFilter::seed() const noexcept { return 0; }
-std::uint64_t ClusterFilter::capacity() const noexcept { return 0; }
-double ClusterFilter::fpr() const noexcept { return 0; }
-unsigned ClusterFilter::part_of(Key) const noexcept { return 0; }
+
+ClusterFilter ClusterFilter::open(const ClusterOptions& cluster, std::string_view name) {
+  std::unique_ptr<State> state(new State{Session(cluster, name), {}});
+  state->session.read();
+  return ClusterFilter(std::move(state));
+}
+
+// First the descriptor stops naming a content, so that no upload can end well any more; then the
+// parts go, and at last the descriptor. Whoever is killed in between leaves what the next one
+// needs.
+bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name) {
+  Session session(cluster, name);
+  const FoundDescriptor found = session.look();
+  if (!found.exists) return false;
+  if (!found.has_format) {
+    session.fail(session.label(),
+                 found.format.empty()
+                     ? "the key of this name is something else; it stays"
+                     : "it has format " + found.format + ", which this version cannot remove");
+  }
+  if (found.has_parts) {
+    session.set(found.descriptor);
+    session.ask(session.about_all(encode_command(
+        {"HSET", name, "state", "removing", cluster::left_field(found.descriptor.epoch), "0"})));
+    session.ask(session.about_all(encode_command({"HDEL", name, "epoch"})));
+    for (const std::uint64_t epoch : session.look().left) cluster::unlink_parts(session, epoch);
+  }
+  session.ask(session.about_all(encode_command({"DEL", name})));
+  return true;
+}
+
+std::size_t ClusterFilter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
+  return run_batch(state_->session, state_->split, cluster::kAdd, keys, stored);
+}
+std::size_t ClusterFilter::insert_unique(KeySpan keys, std::span<std::uint8_t> added) {
+  return run_batch(state_->session, state_->split, cluster::kAddUnique, keys, added);
+}
+std::size_t ClusterFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) {
+  return run_batch(state_->session, state_->split, cluster::kAsk, keys, out);
+}
+std::size_t ClusterFilter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
+  return run_batch(state_->session, state_->split, cluster::kErase, keys, erased);
+}
+void ClusterFilter::count(KeySpan keys, std::span<std::uint8_t> out) {
+  run_batch(state_->session, state_->split, cluster::kCount, keys, out);
+}
+
+void ClusterFilter::upload(KeySpan keys, Upload how) {
+  const Descriptor& descriptor = state_->session.descriptor();
+  const std::uint64_t room = std::max<std::uint64_t>(descriptor.capacity, keys.size());
+  cluster::upload(state_->session, cluster::PartSet::build(descriptor, room, keys), how);
+}
+
+void ClusterFilter::upload(const ClusterCopy& copy, Upload how) {
+  const Descriptor& theirs = copy.state_->parts.descriptor();
+  const Descriptor& ours = state_->session.descriptor();
+  if (theirs.parts != ours.parts || theirs.seed != ours.seed) {
+    throw std::invalid_argument(
+        "the copy has " + std::to_string(theirs.parts) + " parts and seed " +
+        std::to_string(theirs.seed) + ", but '" + name() + "' has " + std::to_string(ours.parts) +
+        " parts and seed " + std::to_string(ours.seed) + "; create one with those of the copy");
+  }
+  cluster::upload(state_->session, copy.state_->parts, how);
+}
+
+ClusterCopy ClusterFilter::download() {
+  return ClusterCopy(std::unique_ptr<ClusterCopy::State>(
+      new ClusterCopy::State{cluster::download(state_->session)}));
+}
+
+void ClusterFilter::merge(ClusterFilter& source) {
+  cluster::merge(state_->session, source.state_->session);
+}
+
+ClusterStats ClusterFilter::stats() { return cluster::survey(state_->session); }
+
+const std::string& ClusterFilter::name() const noexcept { return state_->session.name(); }
+unsigned ClusterFilter::parts() const noexcept { return state_->session.descriptor().parts; }
+std::uint64_t ClusterFilter::seed() const noexcept { return state_->session.descriptor().seed; }
+std::uint64_t ClusterFilter::capacity() const noexcept {
+  return state_->session.descriptor().capacity;
+}
+double ClusterFilter::fpr() const noexcept { return state_->session.descriptor().fpr; }
+unsigned ClusterFilter::part_of(Key key) const noexcept {
+  return nestline::part_of(hash_key(key, seed()).value, parts());
+}
 
 }  // namespace nestline

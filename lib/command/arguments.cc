@@ -1,5 +1,5 @@
 // The command line in terms of CLI11; see arguments.h. store_arguments.h has the commands of
-// nestline store.
+// nestline store, cluster_arguments.h those of nestline cluster.
 #include "lib/command/arguments.h"
 
 #include <CLI/CLI.hpp>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "lib/command/cluster_arguments.h"
 #include "lib/command/errors.h"
 #include "lib/command/option_values.h"
 #include "lib/command/store_arguments.h"
@@ -123,16 +124,18 @@ class Parser {
                         "without any, only the file is checked", kVerifyFooter);
     define_merge();
     store_ = std::make_unique<StoreParser>(app_);
+    cluster_ = std::make_unique<ClusterParser>(app_);
   }
 
   Command parse(int argc, const char* const* argv) {
     try {
       // In reverse order, as CLI11 expects them.
       std::vector<std::string> words;
-      const bool is_store = argc > 1 && std::string_view(argv[1]) == "store";
+      const std::string_view first = argc > 1 ? argv[1] : "";
+      const bool has_commands = first == "store" || first == "cluster";
       while (argc > 1) {
         const char* const word = argv[--argc];
-        words.push_back(is_store ? StoreParser::shield(word) : protect(word));
+        words.push_back(has_commands ? shield(word) : protect(word));
       }
       app_.parse(std::move(words));
       return selected();
@@ -160,7 +163,7 @@ class Parser {
     if (unknown.empty()) return;
     const std::string& first = unknown.front();
     const bool option = first.size() > 1 && first.front() == '-';
-    if (!option && (full_name().empty() || full_name() == "store")) {
+    if (!option && (full_name().empty() || full_name() == "store" || full_name() == "cluster")) {
       throw UsageError("there is no command '" + first + "'" + hint());
     }
     if (option && selected_name() == "store") {
@@ -240,15 +243,19 @@ class Parser {
     return commands.empty() ? "" : commands.front()->get_name();
   }
 
-  // All words of the command, as in "store put".
+  // All words of the command, as in "store put" and "cluster add".
   [[nodiscard]] std::string full_name() const {
-    const std::string within = selected_name() == "store" ? store_->selected_name() : "";
-    return selected_name() + (within.empty() ? "" : " " + within);
+    const std::string name = selected_name();
+    std::string within;
+    if (name == "store") within = store_->selected_name();
+    if (name == "cluster") within = cluster_->selected_name();
+    return name + (within.empty() ? "" : " " + within);
   }
 
   Command selected() {
     const std::string name = selected_name();
     if (name == "store") return store_->parse();
+    if (name == "cluster") return cluster_->parse();
     if (name == "query") return query_;
     if (name == "add") return add_;
     if (name == "remove") return remove_;
@@ -270,7 +277,7 @@ class Parser {
 
   CLI::App app_{
       "Approximate sets of keys in files: no false negatives, few false positives.\n"
-      "And exact keys with values: nestline store."};
+      "Exact keys with values: nestline store. Filters on Redis servers: nestline cluster."};
   BuildOptions options_{};
   CLI::Option* threads_ = nullptr;
   BuildArguments build_;
@@ -281,6 +288,7 @@ class Parser {
   VerifyCommand verify_;
   MergeArguments merge_;
   std::unique_ptr<StoreParser> store_;
+  std::unique_ptr<ClusterParser> cluster_;
 };
 
 }  // namespace

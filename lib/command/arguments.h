@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "lib/command/cluster_commands.h"
 #include "lib/command/commands.h"
 #include "lib/command/store_commands.h"
 
@@ -23,8 +24,9 @@ struct ShowText {
   std::string text;
 };
 
-using Command = std::variant<ShowText, BuildArguments, QueryArguments, AddCommand, RemoveCommand,
-                             InfoArguments, VerifyCommand, MergeArguments, StoreArguments>;
+using Command =
+    std::variant<ShowText, BuildArguments, QueryArguments, AddCommand, RemoveCommand, InfoArguments,
+                 VerifyCommand, MergeArguments, StoreArguments, ClusterArguments>;
 
 /// Throws UsageError; its text includes the hint to --help.
 Command parse_arguments(int argc, const char* const* argv);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/command/query_lines.h"
 #include "nestline/filter.h"
 
 namespace nestline::command {
@@ -20,11 +21,8 @@ struct BuildArguments {
   std::vector<std::string> inputs;
 };
 
-struct QueryArguments {
+struct QueryArguments : LineChoice {
   std::string file;
-  std::vector<std::string> inputs;
-  bool invert = false;      // -v
-  bool count_only = false;  // -c
 };
 
 /// For add, remove and verify.

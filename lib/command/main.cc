@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "lib/command/arguments.h"
+#include "lib/command/cluster_commands.h"
 #include "lib/command/commands.h"
 #include "lib/command/errors.h"
 #include "lib/command/output.h"
@@ -36,6 +37,7 @@ int dispatch(const InfoArguments& arguments) { return info(arguments); }
 int dispatch(const VerifyCommand& arguments) { return verify(arguments); }
 int dispatch(const MergeArguments& arguments) { return merge(arguments); }
 int dispatch(const StoreArguments& arguments) { return store(arguments); }
+int dispatch(const ClusterArguments& arguments) { return cluster(arguments); }
 
 std::string file_of(const ShowText& /*shown*/) { return {}; }
 template <typename Arguments>

@@ -10,6 +10,8 @@
 namespace nestline::command {
 namespace {
 
+constexpr char kShield = '\x01';
+
 template <typename Number>
 std::optional<Number> parse_whole(std::string_view text) {
   Number value{};
@@ -26,6 +28,31 @@ CLI::Option* text_option(CLI::App* command, const char* name, const char* value,
   return command->add_option(name)->type_size(1)->expected(1)->type_name(value)->description(
       description);
 }
+
+CLI::Option* word_option(CLI::App* command, const char* name, const char* description) {
+  return command->add_option(name)
+      ->type_size(1)
+      ->expected(1)
+      ->required()
+      ->type_name("")
+      ->description(description);
+}
+
+CLI::Option* flag_option(CLI::App* command, const char* name, const std::string& description) {
+  return command->add_flag(name)->description(description);
+}
+
+std::string shield(std::string word) {
+  const bool list = word.size() > 1 && word.front() == '[' && word.back() == ']';
+  return list || word == "++" || word.starts_with(kShield) ? kShield + word : word;
+}
+
+std::string unshield(std::string word) {
+  if (!word.empty() && word.front() == kShield) word.erase(0, 1);
+  return word;
+}
+
+std::string value_of(const CLI::Option* option) { return unshield(option->results().front()); }
 
 std::uint64_t parse_count(const CLI::Option* option, std::uint64_t least, std::uint64_t most) {
   const std::string& text = option->results().front();

@@ -15,6 +15,20 @@ namespace nestline::command {
 CLI::Option* text_option(CLI::App* command, const char* name, const char* value,
                          const char* description);
 
+/// A word that must be given, such as a key.
+CLI::Option* word_option(CLI::App* command, const char* name, const char* description);
+
+/// An option without a value.
+CLI::Option* flag_option(CLI::App* command, const char* name, const std::string& description);
+
+/// A word of the command line in a form in which CLI11 sees nothing special in it: it takes `[a,b]`
+/// for a list and `++` for the end of a command, and both can be keys.
+std::string shield(std::string word);
+/// The word that was shielded.
+std::string unshield(std::string word);
+/// The value of an option that was given, unshielded.
+std::string value_of(const CLI::Option* option);
+
 // Each throws UsageError that names the option.
 
 /// A whole number from `least` to `most`.

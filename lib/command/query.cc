@@ -1,98 +1,21 @@
-// nestline query: prints the lines that may be in the filter, in order, as grep prints matches.
-//
-// Consecutive lines that match are copied to the output in one piece. The output is flushed before
-// the reader waits for more input, so answers come as fast as the lines do.
-//
-// As with grep, an input that cannot be read is reported and skipped; the status is then 2.
-#include <unistd.h>
-
+// nestline query: prints the lines that may be in the filter; see query_lines.h.
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "lib/command/commands.h"
-#include "lib/command/errors.h"
-#include "lib/command/line_reader.h"
-#include "lib/command/output.h"
-#include "lib/command/progress.h"
+#include "lib/command/query_lines.h"
 #include "nestline/io.h"
 
 namespace nestline::command {
-namespace {
-
-class Printer {
- public:
-  explicit Printer(bool invert) : invert_(invert) {}
-
-  // Prints the lines at `positions`, which are in ascending order; when inverted, all others.
-  void print(const LineBatch& batch, std::span<const std::uint32_t> positions) {
-    std::size_t next = 0;  // the first line that has not been handled yet
-    for (std::size_t i = 0; i < positions.size();) {
-      const std::size_t first = positions[i];
-      std::size_t last = first;
-      while (i < positions.size() && positions[i] == last) ++i, ++last;
-      print_range(batch, invert_ ? next : first, invert_ ? first : last);
-      next = last;
-    }
-    if (invert_) print_range(batch, next, batch.keys.size());
-    if (batch.drained) output_.flush();
-  }
-
- private:
-  void print_range(const LineBatch& batch, std::size_t first, std::size_t last) {
-    if (first == last) return;
-    output_.write(batch.lines(first, last));
-    if (batch.unterminated && last == batch.keys.size()) output_.write("\n");
-  }
-
-  bool invert_;
-  Output output_{STDOUT_FILENO, "standard output"};
-};
-
-// Skips inputs that cannot be read, and sets `failed` when there was one.
-bool next_readable(LineReader& reader, LineBatch& batch, Progress& progress, bool& failed) {
-  while (true) {
-    try {
-      return reader.next(batch);
-    } catch (const CommandError& error) {
-      progress.erase();
-      complain(error.file, error.what());
-      failed = true;
-    }
-  }
-}
-
-}  // namespace
 
 int query(const QueryArguments& arguments) {
   // Damaged blocks would give answers too, but could deny lines that were added.
   const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
-  LineReader reader(arguments.inputs);
-  // A bar between the printed lines would spoil both.
-  Progress progress("query", arguments.count_only || ::isatty(STDOUT_FILENO) != 1);
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
-
-  Printer printer(arguments.invert);
-  std::vector<std::uint32_t> positions;
-  LineBatch batch;
-  std::uint64_t selected = 0;
-  bool failed = false;
-  while (next_readable(reader, batch, progress, failed)) {
-    if (positions.size() < batch.keys.size()) positions.resize(batch.keys.size());
-    const std::span found = std::span(positions).first(batch.keys.size());
-    const std::size_t count = filter.select(batch.keys, found);
-    selected += arguments.invert ? batch.keys.size() - count : count;
-    if (!arguments.count_only) printer.print(batch, found.first(count));
-    progress.update(reader.bytes(), reader.lines());
-  }
-
-  progress.erase();
-  if (arguments.count_only) {
-    Output output(STDOUT_FILENO, "standard output");
-    output.write(std::to_string(selected) + "\n");
-    output.flush();
-  }
-  if (failed) return kExitError;
-  return selected > 0 ? kExitYes : kExitNo;
+  return print_lines(
+      arguments, [&filter](std::span<const std::string_view> keys, std::span<std::uint32_t> found) {
+        return filter.select(keys, found);
+      });
 }
 
 }  // namespace nestline::command

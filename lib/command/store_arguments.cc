@@ -15,14 +15,8 @@
 namespace nestline::command {
 namespace {
 
-constexpr char kShield = '\x01';
 constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostPiece = std::numeric_limits<std::uint32_t>::max();
-
-std::string unshield(std::string word) {
-  if (!word.empty() && word.front() == kShield) word.erase(0, 1);
-  return word;
-}
 
 constexpr const char* kStoreFooter =
     "DB is a folder. Any number of commands can read it while one program writes. A KEY or VALUE\n"
@@ -128,24 +122,6 @@ struct StoreParser::Commands {
     return command;
   }
 
-  // One key, or any other word, that must be given.
-  static CLI::Option* word(CLI::App* command, const char* name, const char* description) {
-    return command->add_option(name)
-        ->type_size(1)
-        ->expected(1)
-        ->required()
-        ->type_name("")
-        ->description(description);
-  }
-
-  static CLI::Option* flag(CLI::App* command, const char* name, const std::string& description) {
-    return command->add_flag(name)->description(description);
-  }
-
-  static std::string value_of(const CLI::Option* option) {
-    return unshield(option->results().front());
-  }
-
   std::vector<std::string> unshielded_words() {
     for (std::string& value : words) value = unshield(value);
     return words;
@@ -158,7 +134,7 @@ struct StoreParser::Commands {
   // -e for keys and values on the command line. What it returns reads one of them.
   static std::function<std::string(std::string)> escapes(CLI::App* command,
                                                          const char* description) {
-    const CLI::Option* const escaped = flag(command, "-e,--escaped", description);
+    const CLI::Option* const escaped = flag_option(command, "-e,--escaped", description);
     return [escaped](std::string text) {
       std::string bytes;
       if (!*escaped) return text;
@@ -185,11 +161,11 @@ struct StoreParser::Commands {
 
   void define_put() {
     CLI::App* const command = add("put", "Store a value under a key", kPutFooter);
-    const CLI::Option* const key = word(command, "KEY", "The key");
+    const CLI::Option* const key = word_option(command, "KEY", "The key");
     const CLI::Option* const value =
-        word(command, "VALUE", "The value; - or nothing: standard input")->required(false);
+        word_option(command, "VALUE", "The value; - or nothing: standard input")->required(false);
     const CLI::Option* const only_new =
-        flag(command, "--new", "Only if the key is not in the store");
+        flag_option(command, "--new", "Only if the key is not in the store");
     const auto unescaped =
         escapes(command, "KEY and VALUE have the escapes of nestline store load");
     const auto sync = sync_option(command);
@@ -205,7 +181,7 @@ struct StoreParser::Commands {
 
   void define_get() {
     CLI::App* const command = add("get", "Print the value of a key", kGetFooter);
-    const CLI::Option* const key = word(command, "KEY", "The key");
+    const CLI::Option* const key = word_option(command, "KEY", "The key");
     const auto unescaped = escapes(command, "KEY has the escapes of nestline store load");
     readers["get"] = [=] { return StoreGet{unescaped(value_of(key))}; };
   }
@@ -213,7 +189,7 @@ struct StoreParser::Commands {
   void define_has() {
     CLI::App* const command =
         add("has", "Tell whether a key is there, by the exit status", kHasFooter);
-    const CLI::Option* const key = word(command, "KEY", "The key");
+    const CLI::Option* const key = word_option(command, "KEY", "The key");
     const auto unescaped = escapes(command, "KEY has the escapes of nestline store load");
     readers["has"] = [=] { return StoreHas{unescaped(value_of(key))}; };
   }
@@ -222,7 +198,7 @@ struct StoreParser::Commands {
     CLI::App* const command = add("del", "Delete keys, or files", kDelFooter);
     command->add_option("KEY", words, "The keys")->required()->type_name("");
     const CLI::Option* const files =
-        flag(command, "--file", "The words are names of imported files, not keys");
+        flag_option(command, "--file", "The words are names of imported files, not keys");
     const auto unescaped = escapes(command, "KEY has the escapes of nestline store load");
     const auto sync = sync_option(command);
     readers["del"] = [=, this] {
@@ -235,7 +211,7 @@ struct StoreParser::Commands {
   void define_load() {
     CLI::App* const command = add("load", "Store the records of text", kLoadFooter);
     inputs(command, "Files with records; - is standard input, and the default");
-    const CLI::Option* const cdb = flag(command, "--cdb", "The records are as cdb has them");
+    const CLI::Option* const cdb = flag_option(command, "--cdb", "The records are as cdb has them");
     const CLI::Option* const expected = text_option(command, "--expected-records", "N",
                                                     "Makes the first index for so many records");
     const auto sync = sync_option(command);
@@ -249,39 +225,41 @@ struct StoreParser::Commands {
 
   void define_dump() {
     CLI::App* const command = add("dump", "Print all records as text", kDumpFooter);
-    const CLI::Option* const cdb = flag(command, "--cdb", "Print them as cdb has them");
+    const CLI::Option* const cdb = flag_option(command, "--cdb", "Print them as cdb has them");
     readers["dump"] = [=] { return StoreDump{bool(*cdb)}; };
   }
 
   void define_list() {
     CLI::App* const command = add("list", "List the imported files", kListFooter);
-    const CLI::Option* const keys = flag(command, "--keys", "Print all keys instead, one a line");
+    const CLI::Option* const keys =
+        flag_option(command, "--keys", "Print all keys instead, one a line");
     readers["list"] = [=] { return StoreList{bool(*keys)}; };
   }
 
   void define_mget() {
     CLI::App* const command = add("mget", "Print the records of many keys", kMgetFooter);
     inputs(command, "Files with a key a line; - is standard input, and the default");
-    const CLI::Option* const stats = flag(
+    const CLI::Option* const stats = flag_option(
         command, "--stats", "Also tell, on standard error, how many records of the log were read");
     readers["mget"] = [=, this] { return StoreMget{unshielded_words(), bool(*stats)}; };
   }
 
   void define_stats() {
     CLI::App* const command = add("stats", "Show what is in a store", kStatsFooter);
-    const CLI::Option* const json = flag(command, "--json", "Print one JSON object");
+    const CLI::Option* const json = flag_option(command, "--json", "Print one JSON object");
     readers["stats"] = [=] { return StoreShow{bool(*json)}; };
   }
 
   void define_import() {
     CLI::App* const command = add("import", "Store a file", kImportFooter);
-    const CLI::Option* const file = word(command, "FILE", "The file; - is standard input");
+    const CLI::Option* const file = word_option(command, "FILE", "The file; - is standard input");
     const CLI::Option* const name =
         text_option(command, "--as", "NAME", "Its name in the store; default: FILE as it is given");
     CLI::Option* const piece =
         text_option(command, "--piece", "BYTES", "The size of a piece; default: 4096");
     const CLI::Option* const lines =
-        flag(command, "--lines", "Makes a piece of each line; one above 4096 bytes is several")
+        flag_option(command, "--lines",
+                    "Makes a piece of each line; one above 4096 bytes is several")
             ->excludes(piece);
     const auto sync = sync_option(command);
     readers["import"] = [=] {
@@ -298,7 +276,8 @@ struct StoreParser::Commands {
 
   void define_export() {
     CLI::App* const command = add("export", "Write a file that was imported", kExportFooter);
-    const CLI::Option* const name = word(command, "NAME", "The name of the file in the store");
+    const CLI::Option* const name =
+        word_option(command, "NAME", "The name of the file in the store");
     const CLI::Option* const output =
         text_option(command, "-o", "OUT", "The file to write or replace; default: standard output");
     readers["export"] = [=] {
@@ -328,11 +307,6 @@ StoreParser::StoreParser(CLI::App& program)
 }
 
 StoreParser::~StoreParser() = default;
-
-std::string StoreParser::shield(std::string word) {
-  const bool list = word.size() > 1 && word.front() == '[' && word.back() == ']';
-  return list || word == "++" || word.starts_with(kShield) ? kShield + word : word;
-}
 
 std::string StoreParser::selected_name() const {
   const auto commands = app_->get_subcommands();

@@ -18,10 +18,6 @@ class StoreParser {
   StoreParser(const StoreParser&) = delete;
   StoreParser& operator=(const StoreParser&) = delete;
 
-  /// A word of the command line in a form in which CLI11 sees nothing special in it: it takes
-  /// `[a,b]` for a list and `++` for the end of a command, and here both can be keys.
-  static std::string shield(std::string word);
-
   /// The command that was given, once CLI11 has parsed the words; empty if there is none.
   [[nodiscard]] std::string selected_name() const;
   /// Its arguments. Throws UsageError.

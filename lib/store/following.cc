@@ -107,9 +107,12 @@ bool Store::State::refresh() {
   Followed followed = Followed::lost;
   // After its first record, a file may still be given up by a writer that fails, and made again.
   const std::shared_ptr<Segment> newest = content().table.get(position_.segment);
-  if (position_.sequence > newest->header.first_sequence + 1) {
+  if (follows_ && position_.sequence > newest->header.first_sequence + 1) {
+    follows_ = false;  // if follow() throws, it has stopped halfway
     try {
       followed = follow();
+      follows_ = followed != Followed::lost;
+    } catch (const StoreError&) {  // opening finds damage too, if it is damage
     } catch (const std::system_error& error) {
       // A file that was listed is gone already.
       if (error.code() != std::errc::no_such_file_or_directory) throw;

@@ -82,13 +82,20 @@ void Store::State::open_for_writing() {
   cut_bytes_ = found.cut_bytes;
 }
 
+// A writer may change the files between any two looks at them, and a writer that was killed may be
+// followed by another. Then the looks can contradict each other, as if the log were damaged. Damage
+// is still the same when everything is looked at again.
 void Store::State::open_for_reading() {
   constexpr int kMostTries = 100;
   Recovered found;
+  std::string damage;
   for (int tries = 1;; ++tries) {
     try {
       found = recover(*disk_, options_, lookup_);
       break;
+    } catch (const StoreError& error) {
+      if (damage == error.what() || tries == kMostTries) throw;
+      damage = error.what();
     } catch (const std::system_error& error) {
       // The writer has compacted a file away meanwhile.
       const bool is_gone = error.code() == std::errc::no_such_file_or_directory;
@@ -103,6 +110,7 @@ void Store::State::open_for_reading() {
   own_content_.swap(found.content);
   if (found.content != nullptr) wait_for_readers();
   position_ = found.position;
+  follows_ = true;
   replayed_records_.fetch_add(found.replayed_records);
 }
 

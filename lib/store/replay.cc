@@ -1,5 +1,6 @@
 #include "lib/store/replay.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace nestline {
@@ -35,7 +36,8 @@ bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
                          segment->counts.frame.load(),
                          segment->counts.tombstones.load(),
                          sizes->first,
-                         {}});
+                         {},
+                         list_});
   }
   if (counts_) {
     if (!has_key(record.kind)) SegmentCounts::add(segment->counts.frame, bytes);
@@ -53,6 +55,11 @@ bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
   if (record.kind == RecordKind::batch_end) {
     if (!batch_) return std::exchange(began_in_gap_, false);
     if (batch_->steps.size() != batch_->changes) return false;
+    // A reader may have read the beginning of a batch that the next writer cut off, and the end of
+    // another in its place.
+    if (!std::ranges::all_of(batch_->steps, [&](const Step& s) { return is_in_place(s); })) {
+      return false;
+    }
     finish_batch();
   } else if (record.kind == RecordKind::segments) {
     auto numbers = decode_segment_list(record.value);
@@ -60,6 +67,13 @@ bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
     list_ = List{segment->header.number, *std::move(numbers)};
   }
   return true;
+}
+
+bool Replay::is_in_place(const Step& step) const {
+  const Segment& segment = *content_.table.find(step.address);
+  const auto record = frame_record(segment.from(content_.table.format().offset(step.address)));
+  return record && record->kind == step.kind && record->hash == step.hash &&
+         bytes_of(*record) == step.bytes;
 }
 
 void Replay::finish_batch() {
@@ -81,6 +95,7 @@ void Replay::drop_batch() {
     batch_->segment->counts.frame.store(batch_->frame);
     batch_->segment->counts.tombstones.store(batch_->tombstones);
   }
+  list_ = std::move(batch_->list);
   batch_.reset();
 }
 

@@ -65,6 +65,7 @@ class Replay {
     std::uint64_t tombstones = 0;
     std::uint64_t changes = 0;
     std::vector<Step> steps;
+    std::optional<List> list;  // as of before
   };
 
   void apply(const Record& record, std::uint64_t address, std::uint64_t bytes);
@@ -73,6 +74,8 @@ class Replay {
   Index& index_;
   const Lookup& lookup_;
   const bool counts_;
+  // Whether the record is still there that was taken.
+  [[nodiscard]] bool is_in_place(const Step& step) const;
   void finish_batch();
 
   std::optional<Batch> batch_;

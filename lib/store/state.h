@@ -138,6 +138,7 @@ struct Store::State {
 
   mutable std::mutex writer_;
   LogPosition position_;                 // behind what has been read, if read_only
+  bool follows_ = false;                 // whether follow() may go on from there
   std::vector<std::uint64_t> leftover_;  // files that may go after the next checkpoint
   std::uint64_t leftover_bytes_ = 0;
   std::atomic<std::uint64_t> appended_{0};  // bytes of log since opening

@@ -78,7 +78,7 @@ if(NESTLINE_BUILD_TESTS)
   list(JOIN with_faults "|" names)
   list(TRANSFORM with_faults REPLACE "(.+)" "store/\\1.cc")
   add_library(nestline_store_hooked STATIC
-              ${with_faults} $<FILTER:$<TARGET_OBJECTS:nestline_store>,EXCLUDE,/(${names})[.]cc>)
+              ${with_faults} "$<FILTER:$<TARGET_OBJECTS:nestline_store>,EXCLUDE,/(${names})[.]cc>")
   target_compile_definitions(nestline_store_hooked PUBLIC NESTLINE_TEST_HOOKS)
   target_include_directories(nestline_store_hooked SYSTEM PRIVATE ${NESTLINE_XXHASH_INCLUDE_DIR})
   target_link_libraries(nestline_store_hooked PUBLIC nestline_inside ${store_libraries})

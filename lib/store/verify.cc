@@ -1,30 +1,26 @@
-// Reading a whole store, as it is. The writer of an open store may remove and make files meanwhile:
-// problems that come up while it does are looked at again.
+// Reading a whole store, as it is. The writer of an open store may change the files between two
+// looks at them: a problem is one if it is still the same when everything is looked at again.
 #include <cerrno>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "lib/store/folder.h"
 #include "lib/store/open_on.h"
 #include "lib/store/survey.h"
 
 namespace nestline {
-namespace {
-
-std::vector<std::uint64_t> numbers_in(const Disk& disk) {
-  const std::vector<std::string> names = disk.names();
-  return segment_numbers(names);
-}
-
-}  // namespace
 
 StoreReport verify_on(Disk& disk) {
   refuse_other_folder(disk);
   constexpr unsigned kAttempts = 20;
+  std::vector<std::string> problems;
   for (unsigned attempt = 1;; ++attempt) {
-    const std::vector<std::uint64_t> before = numbers_in(disk);
     try {
       StoreReport report = Survey(disk).report;
-      if (report.ok() || attempt == kAttempts || numbers_in(disk) == before) return report;
+      if (report.ok() || attempt == kAttempts || report.problems == problems) return report;
+      problems = std::move(report.problems);
     } catch (const std::system_error& error) {
       const bool is_gone = error.code() == std::errc::no_such_file_or_directory;
       if (!is_gone || attempt == kAttempts) throw;

@@ -3,7 +3,8 @@
 They check what a user sees: output, messages, exit status and the files left behind. This file tests
 the command line, the reading of lines, and build. command_use_test.py tests the commands that use a
 filter, command_growth_test.py tests threads, growth and merge, command_store_test.py and
-command_store_files_test.py the commands of nestline store; this program runs them too. The C++ tests
+command_store_files_test.py the commands of nestline store, command_cluster_test.py those of nestline
+cluster; this program runs them too. The C++ tests
 test the filter and the store themselves.
 """
 
@@ -14,6 +15,7 @@ import subprocess
 import time
 import unittest
 
+from command_cluster_test import ClusterArgumentsTest
 from command_growth_test import Growth, Merge, Threads
 from command_harness import NESTLINE, PATIENCE, CommandTest, lines
 from command_store_files_test import StoreFiles
@@ -21,8 +23,9 @@ from command_store_test import (StoreCare, StoreCommandLine, StoreRecords, Store
                                 StoreText)
 from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
 
-__all__ = ["Damage", "Edit", "Growth", "Info", "Merge", "Query", "StoreCare", "StoreCommandLine",
-           "StoreFiles", "StoreRecords", "StoreTerminal", "StoreText", "Terminal", "Threads", "Verify"]
+__all__ = ["ClusterArgumentsTest", "Damage", "Edit", "Growth", "Info", "Merge", "Query", "StoreCare",
+           "StoreCommandLine", "StoreFiles", "StoreRecords", "StoreTerminal", "StoreText", "Terminal",
+           "Threads", "Verify"]
 
 
 class CommandLine(CommandTest):

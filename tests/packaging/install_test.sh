@@ -6,7 +6,7 @@
 # BUILD is a finished build of the static or the shared library; the other kind is linked here, from
 # BUILD's object files, which are the same for both. Each of the two is installed and linked by a
 # program through find_package and through pkg-config, and the program has to print what it should;
-# and so has a program with the store, and one in C with the library for C. A server loads the installed Redis module. The
+# and so has a program with the store, one with the client of clusters, and one in C with the library for C. A server loads the installed Redis module. The
 # shared library must export nothing but our names, and nestline must configure as a part of another
 # project without bringing its tests along.
 set -euo pipefail
@@ -123,6 +123,28 @@ check_installed_store() {
   echo "$kind, store, find_package and pkg-config: works"
 }
 
+# check_installed_cluster KIND PREFIX
+check_installed_cluster() {
+  local kind=$1 prefix=$2 library_folder flags=() program printed expected
+  configure "$source/tests/packaging/install/cluster" "$work/$kind-cluster-cmake" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
+  quietly "$cmake" --build "$work/$kind-cluster-cmake"
+
+  library_folder=$(dirname "$(find "$prefix" -name nestline-cluster.pc)")/..
+  export PKG_CONFIG_PATH=$library_folder/pkgconfig
+  [[ $(pkg-config --modversion nestline-cluster) == "$version" ]] || fail "$kind: nestline-cluster.pc"
+  read -ra flags <<<"$(pkg-config --cflags --libs nestline-cluster)"
+  quietly "$compiler" -std=c++20 "$source/tests/packaging/install/cluster/main.cc" "${flags[@]}" \
+    -Wl,-rpath,"$library_folder" -o "$work/$kind-cluster-pkg-config"
+
+  expected=$'no server 1\nrefused\nno file 1'
+  for program in "$work/$kind-cluster-cmake/consumer" "$work/$kind-cluster-pkg-config"; do
+    printed=$("$program" "$work/no-such-file") || fail "$kind, cluster: the program failed"
+    [[ $printed == "$expected" ]] || fail "$kind, cluster: it printed: $printed"
+  done
+  echo "$kind, cluster, find_package and pkg-config: works"
+}
+
 # check_module KIND PREFIX: a server loads the installed module, and the module works.
 check_module() {
   local kind=$1 module server asked="redis-cli -s $work/socket"
@@ -184,6 +206,8 @@ check_installed "$given" "$work/$given"
 check_installed "$other" "$work/$other"
 check_installed_store "$given" "$work/$given"
 check_installed_store "$other" "$work/$other"
+check_installed_cluster "$given" "$work/$given"
+check_installed_cluster "$other" "$work/$other"
 if [[ -n $(find "$work/$given" -name nestline-c.pc) ]]; then
   check_installed_c "$given" "$work/$given"
   check_installed_c "$other" "$work/$other"
@@ -192,6 +216,7 @@ check_module "$given" "$work/$given"
 check_module "$other" "$work/$other"
 check_exports "$(find "$work/shared" -name libnestline.so)" Filter::insert
 check_exports "$(find "$work/shared" -name libnestline-store.so)" Store::put
+check_exports "$(find "$work/shared" -name libnestline-cluster.so)" ClusterFilter::insert
 
 configure "$source/tests/packaging/install" "$work/part" -DNESTLINE_SOURCE="$source"
 targets=$("$cmake" --build "$work/part" --target help)

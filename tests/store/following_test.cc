@@ -2,8 +2,9 @@
 //
 // Both are on one simulated disk, and the test decides what the writer does between any two calls
 // of the reader, down to a call of its own; it may also be killed there, and another writer opens.
-// The reader must not complain. It has all that had returned when it began, and nothing that never
-// was. When the writer rests, one refresh() brings the reader to where the writer is.
+// The reader must not complain, nor verify_store(). It has all that had returned when it began, and
+// nothing that never was. When the writer rests, one refresh() brings the reader to where the
+// writer is.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -102,6 +103,15 @@ class Scene {
            [&] { return "the reader has what never was: " + difference(found, *first); });
   }
 
+  // verify_store() instead.
+  template <typename Next>
+  void verify(Next&& next) {
+    before_reader_ = next;
+    const StoreReport report = verify_on(*stepped_disk(machine_->disk(), before_reader_));
+    before_reader_ = nullptr;
+    expect(report.ok(), [&] { return "verify: " + report.problems.front(); });
+  }
+
   // From now on the writer does these steps, call by call.
   void begin(const std::vector<StoreStep>& steps) {
     for (const StoreStep& step : steps) {
@@ -195,27 +205,31 @@ TEST_P(FollowingTest, WhatIsWrittenBetweenTwoCallsIsNotMissed) {
   std::vector<std::vector<StoreStep>> scripts = {filling_steps()};
   for (const StoreStep& step : store_steps(kSegmentBytes)) scripts.push_back({step});
   for (const auto& script : scripts) {
-    for (const bool is_open : {false, true}) {
+    for (const std::string what : {"opening", "following", "verifying"}) {
       const std::uint64_t calls = count_up([&](std::uint64_t number) {
-        SCOPED_TRACE(script.front().name + ", call " + std::to_string(number) +
-                     (is_open ? " of following" : " of opening"));
+        SCOPED_TRACE(script.front().name + ", call " + std::to_string(number) + " of " + what);
         Scene scene(start_);
         bool happened = false;
         try {
-          if (is_open) {
+          if (what == "following") {
             scene.read([] {});
             scene.begin({put_step(key_of(1), "first"), put_step(key_of(1), "second")});
             scene.end();
           }
           scene.begin(script);
           std::uint64_t call = 0;
-          scene.read([&] {
+          const auto next = [&] {
             if (call++ != number) return;
             happened = true;
             scene.end();
-          });
+          };
+          if (what == "verifying") {
+            scene.verify(next);
+          } else {
+            scene.read(next);
+          }
           scene.end();
-          scene.expect_reader_follows();
+          if (what != "verifying") scene.expect_reader_follows();
         } catch (const std::exception& error) {
           ADD_FAILURE() << error.what();
         }
@@ -223,6 +237,48 @@ TEST_P(FollowingTest, WhatIsWrittenBetweenTwoCallsIsNotMissed) {
       });
       EXPECT_GT(calls, 2u);
     }
+  }
+}
+
+// The writer is killed in a batch, the next one cuts that off and writes a batch that looks the
+// same but for its keys. A reader may have read the first part of the one and the second of the
+// other.
+TEST_P(FollowingTest, ABatchIsCutOffAndAnotherTakesItsPlace) {
+  const auto batch_step = [](const std::string& first, const std::string& second) {
+    return StoreStep{"write", {{first, "value"}, {second, "value"}}, [first, second](Store& s) {
+                       Store::Batch batch;
+                       batch.put(first, "value");
+                       batch.put(second, "value");
+                       s.write(batch);
+                     }};
+  };
+  // A reader reads to the end of the file, and looks again from there if the batch ends there: how
+  // far a write lengthens the file depends on those before it.
+  for (std::size_t before = 24; before < 48; ++before) {
+    const std::uint64_t calls = count_up([&](std::uint64_t number) {
+      SCOPED_TRACE(std::to_string(before) + " puts before, call " + std::to_string(number));
+      Scene scene(start_);
+      bool happened = false;
+      try {
+        scene.begin(std::vector(before, put_step("before", "value")));
+        scene.end();
+        scene.read([] {});
+        scene.begin({batch_step("1a", "1b")});
+        scene.go_on(2);  // it has written the beginning, and one put
+        std::uint64_t call = 0;
+        scene.read([&] {
+          if (call++ != number) return;
+          happened = true;
+          scene.kill_writer({batch_step("2a", "2b")});
+        });
+        scene.end();
+        scene.expect_reader_follows();
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << error.what();
+      }
+      return happened;
+    });
+    EXPECT_GT(calls, 2u);
   }
 }
 
@@ -252,20 +308,22 @@ TEST_P(FollowingTest, TurnsOfAnyLength) {
         scene.go_on(below(30));
         std::uint64_t until_kill = below(3) == 0 ? below(40) : ~std::uint64_t{0};
         const std::uint64_t one_in = 1 + below(8);
-        scene.read([&] {
+        const auto next = [&] {
           if (until_kill-- == 0) {
             ++kills;
             scene.kill_writer(draw_steps());
           } else if (below(one_in) == 0) {
             scene.go_on(below(8) == 0 ? 100 : below(6));
           }
-        });
+        };
+        if (below(4) == 0) scene.verify(next);
+        scene.read(next);
         scene.end();
         if (below(2) == 0) scene.expect_reader_follows();
       }
       scene.expect_reader_follows();
     } catch (const std::exception& error) {
-      FAIL() << error.what();
+      ADD_FAILURE() << error.what();
     }
   }
   EXPECT_GT(kills, 20u);

@@ -47,16 +47,7 @@ class Cluster:
         self.servers = []
         try:
             for _ in range(primaries * (1 + replicas)):
-                settings = {
-                    "cluster-enabled": "yes",
-                    "cluster-port": str(free_port()),
-                    # Long, so that no server is taken for dead only because the machine is busy.
-                    "cluster-node-timeout": "60000",
-                    # A replica is a candidate however long its link has been down.
-                    "cluster-replica-validity-factor": "0",
-                    **(options or {}),
-                }
-                self.servers.append(Server(settings, **more))
+                self.start_server(options, **more)
             addresses = [
                 f"127.0.0.1:{server.port}@{server.options['cluster-port']}" for server in self.servers
             ]
@@ -71,6 +62,39 @@ class Cluster:
 
     def __exit__(self, *_):
         self.remove()
+
+    def start_server(self, options=None, **more):
+        """A server that can be a part of the cluster."""
+        settings = {
+            "cluster-enabled": "yes",
+            "cluster-port": str(free_port()),
+            # Long, so that no server is taken for dead only because the machine is busy.
+            "cluster-node-timeout": "60000",
+            # A replica is a candidate however long its link has been down.
+            "cluster-replica-validity-factor": "0",
+            **(options or {}),
+        }
+        self.servers.append(Server(settings, **more))
+        return self.servers[-1]
+
+    def join(self, options=None, **more):
+        """One more primary, without slots."""
+        server = self.start_server(options, **more)
+        address = f"127.0.0.1:{server.port}@{server.options['cluster-port']}"
+        cli("add-node", address, f"127.0.0.1:{self.servers[0].port}")
+        name = server.call("CLUSTER", "MYID")
+        wait_until(
+            lambda: all(name in each.call("CLUSTER", "NODES") for each in self.alive()),
+            "all know the new server", 3 * PATIENCE,
+        )  # fmt: skip
+        self.wait_until_ok()
+        return server
+
+    def reshard(self, source, target, slots):
+        """Moves so many slots, the lowest ones of the source."""
+        ids = [server.call("CLUSTER", "MYID").decode() for server in (source, target)]
+        cli("reshard", f"127.0.0.1:{source.port}", "--cluster-from", ids[0], "--cluster-to", ids[1],
+            "--cluster-slots", slots, "--cluster-yes")  # fmt: skip
 
     def remove(self):
         for server in self.servers:

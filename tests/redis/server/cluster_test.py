@@ -3,7 +3,7 @@
 import threading
 import unittest
 
-from cluster_servers import SLOTS, Cluster, cli, slot_of
+from cluster_servers import SLOTS, Cluster, slot_of
 from module_case import items
 from resp import Connection, Simple
 from servers import PATIENCE, wait_until
@@ -149,9 +149,7 @@ class ClusterTest(unittest.TestCase):
         keys += [key_in(range(count, SLOTS), f"staying-{i}") for i in range(2)]
         writers = Writers(self.cluster, keys)
         try:
-            ids = [server.call("CLUSTER", "MYID").decode() for server in (source, target)]
-            cli("reshard", f"127.0.0.1:{source.port}", "--cluster-from", ids[0], "--cluster-to",
-                ids[1], "--cluster-slots", count, "--cluster-yes")  # fmt: skip
+            self.cluster.reshard(source, target, count)
             writers.wait_for_more(20)
         finally:
             writers.stop()

@@ -1,0 +1,121 @@
+// Addresses: see address.h.
+#include "lib/cluster/address.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace nestline::cluster {
+namespace {
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc() || end != text.data() + text.size() || port == 0) return std::nullopt;
+  return port;
+}
+
+[[noreturn]] void refuse(std::string_view address, const std::string& why) {
+  throw std::invalid_argument("the server '" + std::string(address) + "' " + why +
+                              "; write HOST:PORT, redis://[USER[:PASSWORD]@]HOST[:PORT] or the "
+                              "same with rediss:// for TLS");
+}
+
+int digit_of(char letter) {
+  if (letter >= '0' && letter <= '9') return letter - '0';
+  if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
+  return -1;
+}
+
+// Nothing when a % is not followed by two digits.
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    if (text.size() - i < 3) return std::nullopt;
+    const int high = digit_of(text[i + 1]), low = digit_of(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    decoded += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return decoded;
+}
+
+Address parse_address(std::string_view text) {
+  Address address;
+  std::string_view port;
+  const bool bracket = text.starts_with('[');
+  const std::size_t end = bracket ? text.find(']') : text.find(':');
+  if (bracket) {
+    if (end == std::string_view::npos) refuse(text, "has no closing bracket");
+    address.host = text.substr(1, end - 1);
+    port = text.substr(end + 1);
+  } else {
+    address.host = text.substr(0, end);
+    port = end == std::string_view::npos ? std::string_view() : text.substr(end);
+  }
+  if (address.host.empty()) refuse(text, "has no host");
+  if (!bracket && std::count(text.begin(), text.end(), ':') > 1) {
+    refuse(text, "has more than one colon: put an IPv6 address in brackets");
+  }
+  const auto unfit = [](char letter) { return letter <= ' ' || letter == '/' || letter == '@'; };
+  if (std::any_of(address.host.begin(), address.host.end(), unfit)) {
+    refuse(text, "has a character that is not part of a host");
+  }
+  if (port.empty()) return address;
+  const auto number = port.starts_with(':') ? parse_port(port.substr(1)) : std::nullopt;
+  if (!number) refuse(text, "has no port from 1 to 65535 after its colon");
+  address.port = *number;
+  return address;
+}
+
+}  // namespace
+
+std::string to_text(const Address& address) {
+  const bool bracket = address.host.find(':') != std::string::npos;
+  return (bracket ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
+
+ServerUrl parse_server(std::string_view text) {
+  ServerUrl url;
+  const std::size_t scheme = text.find("://");
+  std::string_view rest = text;
+  if (scheme != std::string_view::npos) {
+    url.tls = text.starts_with("rediss://");
+    if (!url.tls && !text.starts_with("redis://")) {
+      refuse(text.substr(0, scheme), "begins with another scheme than redis:// and rediss://");
+    }
+    rest = text.substr(scheme + 3);
+    // A password may have an @ in it that its writer has not encoded; a host has none.
+    const std::size_t at = rest.rfind('@');
+    if (at != std::string_view::npos) {
+      const std::string_view login = rest.substr(0, at);
+      rest = rest.substr(at + 1);
+      const std::size_t colon = login.find(':');
+      url.user = percent_decoded(login.substr(0, colon));
+      url.password = colon == std::string_view::npos ? std::string()
+                                                     : percent_decoded(login.substr(colon + 1));
+      if (!url.user || !url.password) refuse(rest, "has a wrong % in its user or password");
+      if (url.user->empty()) url.user.reset();
+      if (colon == std::string_view::npos) url.password.reset();
+    }
+    if (rest.ends_with('/')) rest.remove_suffix(1);
+  }
+  url.address = parse_address(rest);
+  return url;
+}
+
+std::optional<Address> parse_redirection(std::string_view text, const Address& asked) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto port = parse_port(text.substr(colon + 1));
+  if (!port) return std::nullopt;
+  const std::string_view host = text.substr(0, colon);
+  return Address{host.empty() || host == "?" ? asked.host : std::string(host), *port};
+}
+
+}  // namespace nestline::cluster

@@ -1,0 +1,42 @@
+// Where a server is: what users write, and what servers write when they name each other.
+#ifndef NESTLINE_LIB_CLUSTER_ADDRESS_H_
+#define NESTLINE_LIB_CLUSTER_ADDRESS_H_
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nestline::cluster {
+
+inline constexpr std::uint16_t kStandardPort = 6379;
+
+struct Address {
+  std::string host;
+  std::uint16_t port = kStandardPort;
+
+  friend auto operator<=>(const Address&, const Address&) = default;
+};
+
+/// "HOST:PORT", with brackets around an IPv6 address.
+std::string to_text(const Address& address);
+
+/// One of ClusterOptions::servers, taken apart.
+struct ServerUrl {
+  Address address;
+  bool tls = false;
+  std::optional<std::string> user;
+  std::optional<std::string> password;
+};
+
+/// Throws std::invalid_argument with a sentence that says what is wrong and never shows a password.
+ServerUrl parse_server(std::string_view text);
+
+/// "HOST:PORT" as MOVED and ASK have it: the port is after the last colon, and IPv6 addresses have
+/// no brackets. An empty host means `asked`, the one that the answer came from.
+std::optional<Address> parse_redirection(std::string_view text, const Address& asked);
+
+}  // namespace nestline::cluster
+
+#endif  // NESTLINE_LIB_CLUSTER_ADDRESS_H_

@@ -1,0 +1,117 @@
+// Requests to the nodes of a cluster, or to one server: all nodes at once, a pipeline each.
+//
+//   const std::vector<Answer> answers = client.run(requests);   // in the order of the requests
+//
+// A request goes to the primary of its slot. MOVED and ASK are followed. What a server puts off
+// (TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY) and what a lost connection leaves open is
+// sent again, with growing pauses, until `timeout` after its first trouble. A change is sent again
+// only if it was certainly not carried out: its server said so, or no byte of it has left.
+//
+// A node that neither takes nor gives a byte for `timeout` while it owes an answer hangs; that ends
+// the call. So does whatever cannot get better: a wrong password, a certificate that is not
+// trusted.
+#ifndef NESTLINE_LIB_CLUSTER_CLIENT_H_
+#define NESTLINE_LIB_CLUSTER_CLIENT_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/cluster/address.h"
+#include "lib/cluster/connection.h"
+#include "lib/cluster/reply.h"
+#include "lib/cluster/slot_map.h"
+#include "nestline/cluster.h"
+
+namespace nestline::cluster {
+
+using Clock = std::chrono::steady_clock;
+
+/// The error that stands for the reply to a request whose connection (`only_on`) is gone.
+inline constexpr std::string_view kOtherConnection = "ANOTHERCONNECTION";
+
+struct Request {
+  std::string_view label;  ///< For errors: which part or key this is about. Must outlive it.
+  unsigned slot = 0;
+  std::string commands;  ///< One or several (encode_command), for one key or for keys of a slot.
+  std::string_view payload;     ///< Last argument of the last command (encode_command_before).
+  unsigned replies = 1;         ///< As many as there are commands.
+  bool changes = false;         ///< Must not be carried out twice.
+  std::optional<Address> node;  ///< Goes there, whoever has the slot.
+  std::optional<std::uint64_t> only_on;  ///< Must go through this connection, or not at all.
+};
+
+struct Answer {
+  Reply reply;                   ///< Of the last command, or the first error of any.
+  Address node;                  ///< Which answered.
+  std::uint64_t connection = 0;  ///< Through which it came: for Request::only_on.
+};
+
+class Client {
+ public:
+  /// Connects to nobody yet. Throws std::invalid_argument, std::bad_alloc.
+  explicit Client(const ClusterOptions& options);
+
+  /// Throws ClusterError, std::bad_alloc. The error's effect speaks of the time since forget().
+  std::vector<Answer> run(std::span<const Request> requests);
+
+  /// A call of the user begins: nothing has been changed in it.
+  void forget() noexcept { changed_ = false; }
+  /// Whether something was changed, or may have been, since then.
+  [[nodiscard]] bool has_changed() const noexcept { return changed_; }
+
+  /// The slots of keys, which a server is asked for. Throws as run.
+  std::vector<unsigned> slots_of(std::span<const std::string> keys);
+  /// Ends this connection, if it is still there.
+  void disconnect(std::uint64_t connection) noexcept;
+  /// The primaries, as far as they are known. Not empty after a run.
+  [[nodiscard]] std::vector<Address> primaries() const { return map_.nodes(); }
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+
+ private:
+  friend class Run;
+
+  struct Flight {
+    std::size_t task;
+    std::uint64_t position;  // in the connection's stream
+    std::size_t bytes;
+    bool asking;  // the reply to ASKING comes first
+  };
+  struct Node {
+    Address address;
+    std::unique_ptr<Connection> connection;
+    std::uint64_t serial = 0;
+    std::deque<std::size_t> queue;  // tasks that are to be sent
+    std::deque<Flight> flights;
+    std::size_t bytes_in_flight = 0;
+    Clock::time_point progress;    // the last, or when waiting began
+    Clock::time_point not_before;  // to connect again
+    unsigned failures = 0;
+  };
+
+  Node& node_at(const Address& address);
+  void abandon() noexcept;
+
+  std::chrono::milliseconds timeout_;
+  Login login_;
+  std::unique_ptr<TlsContext> tls_;
+  std::vector<Address> seeds_;
+  std::map<Address, Node> nodes_;
+  SlotMap map_;
+  bool has_map_ = false;
+  bool map_is_old_ = false;
+  std::size_t next_to_ask_ = 0;  // for the map: of the seeds and the known nodes
+  std::uint64_t serials_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace nestline::cluster
+
+#endif  // NESTLINE_LIB_CLUSTER_CLIENT_H_

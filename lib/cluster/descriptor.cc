@@ -1,0 +1,178 @@
+// Descriptors: see descriptor.h.
+#include "lib/cluster/descriptor.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <random>
+#include <stdexcept>
+
+#include "lib/redis/value/generation_plan.h"
+#include "nestline/version.h"
+
+namespace nestline::cluster {
+namespace {
+
+constexpr std::uint64_t kLeastPartCapacity = 4;                      // of CF.RESERVE
+constexpr std::uint64_t kMostPartCapacity = std::uint64_t{1} << 30;  // the same
+// Standard deviations of a part's share: beyond seven there is less than one part in 10^11.
+constexpr double kSpread = 7;
+constexpr std::uint16_t kGrows = 1;  // as CF.RESERVE does by default
+
+template <typename Number>
+std::optional<Number> parse(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// The wanted rate, from a rate or a width.
+double rate_of(const Options& options, bool grows) {
+  if (options.bits == 0) return options.fpr == 0 ? 0.01 : options.fpr;
+  if (options.bits != 8 && options.bits != 12 && options.bits != 16) {
+    throw std::invalid_argument("bits must be 8, 12, 16 or 0");
+  }
+  if (options.fpr != 0) throw std::invalid_argument("give either fpr or bits");
+  // A filter that grows gives its first generations half of its rate, and all plans keep a margin
+  // of a quarter (generation_plan.cc).
+  const auto rate = static_cast<double>(redis::rate_when_full(options.bits, 0) + 1) / 1e9;
+  return std::max(rate * (grows ? 2 : 1) / 0.75 + 1e-9, redis::lowest_error(grows ? kGrows : 0));
+}
+
+}  // namespace
+
+std::uint64_t draw() {
+  std::random_device source;
+  return std::uint64_t{source()} << 32 | source();
+}
+
+std::string text_of(double number) {
+  std::array<char, 64> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {digits.data(), end};
+}
+
+void check_name(std::string_view name) {
+  if (name.empty()) throw std::invalid_argument("a logical filter needs a name");
+  if (name.find_first_of("{}") != std::string_view::npos) {
+    throw std::invalid_argument(
+        "the name of a logical filter has no braces: they would put all "
+        "its parts into one slot");
+  }
+}
+
+std::string part_key(std::string_view name, std::uint32_t part, std::uint64_t epoch) {
+  std::string key = std::string(name) + ":{p" + std::to_string(part) + "}";
+  if (epoch != 0) key += ":" + std::to_string(epoch);
+  return key;
+}
+
+std::string left_field(std::uint64_t epoch) {
+  return std::string(kLeftPrefix) + std::to_string(epoch);
+}
+
+Descriptor describe(const Options& options, unsigned parts) {
+  if (parts == 0 || parts > kMostParts) {
+    throw std::invalid_argument("parts must be from 1 to 16384");
+  }
+  if (options.capacity == 0) throw std::invalid_argument("capacity must be at least 1");
+  Descriptor made;
+  made.parts = parts;
+  made.capacity = options.capacity;
+  made.max_capacity = options.max_capacity;
+  const bool grows = options.max_capacity == 0 || options.max_capacity > options.capacity;
+  made.fpr = rate_of(options, grows);
+  const double least = redis::lowest_error(grows ? kGrows : 0);
+  if (!(made.fpr >= least && made.fpr < 1)) {
+    throw std::invalid_argument("fpr must be from " + text_of(least) + " to below 1");
+  }
+  made.seed = options.seed == 0 ? draw() : options.seed;
+  made.id = draw();
+  const redis::Settings settings = part_settings(made, made.capacity);
+  if (settings.capacity > kMostPartCapacity) {
+    throw std::invalid_argument("a part has room for at most 2^30 keys: capacity " +
+                                std::to_string(made.capacity) + " needs more parts than " +
+                                std::to_string(parts));
+  }
+  return made;
+}
+
+redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items) {
+  const double share = 1.0 / descriptor.parts;
+  const double mean = static_cast<double>(items) * share;
+  const double wanted = std::ceil(mean + kSpread * std::sqrt(mean * (1 - share)));
+  redis::Settings settings;
+  settings.capacity = std::max(kLeastPartCapacity, static_cast<std::uint64_t>(wanted));
+  settings.error = descriptor.fpr;
+  const bool grows = descriptor.max_capacity == 0 || descriptor.max_capacity > descriptor.capacity;
+  settings.expansion = grows ? kGrows : 0;
+  settings.seed = descriptor.seed;
+  return settings;
+}
+
+std::vector<std::string> encode_fields(std::string_view name, const Descriptor& descriptor) {
+  return {"HSET",         std::string(name),
+          "parts",        std::to_string(descriptor.parts),
+          "seed",         std::to_string(descriptor.seed),
+          "fpr",          text_of(descriptor.fpr),
+          "capacity",     std::to_string(descriptor.capacity),
+          "max_capacity", std::to_string(descriptor.max_capacity),
+          "created_by",   "nestline " NESTLINE_VERSION_STRING,
+          "id",           std::to_string(descriptor.id),
+          "epoch",        std::to_string(descriptor.epoch)};
+}
+
+FoundDescriptor decode_fields(const Reply& reply) {
+  FoundDescriptor found;
+  found.exists = reply.is_array() && !reply.elements.empty();
+  if (!found.exists) return found;
+  unsigned valid = 0;
+  bool is_ready = false;
+  const auto take = [&](auto& field, std::string_view text) {
+    const auto number = parse<std::remove_reference_t<decltype(field)>>(text);
+    if (!number) return false;
+    field = *number;
+    ++valid;
+    return true;
+  };
+  Descriptor& descriptor = found.descriptor;
+  for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
+    const std::string_view name = reply.elements[i].text, value = reply.elements[i + 1].text;
+    if (name == "format") {
+      found.format = value;
+      found.has_format = value == kFormat;
+    } else if (name == "parts") {
+      found.has_parts =
+          take(descriptor.parts, value) && descriptor.parts != 0 && descriptor.parts <= kMostParts;
+    } else if (name == "seed") {
+      take(descriptor.seed, value);
+    } else if (name == "fpr") {
+      take(descriptor.fpr, value);
+    } else if (name == "capacity") {
+      take(descriptor.capacity, value);
+    } else if (name == "max_capacity") {
+      take(descriptor.max_capacity, value);
+    } else if (name == "id") {
+      take(descriptor.id, value);
+    } else if (name == "epoch") {
+      take(descriptor.epoch, value);
+    } else if (name == "state") {
+      is_ready = value == kReady;
+    } else if (name.starts_with(kLeftPrefix)) {
+      const auto epoch = parse<std::uint64_t>(name.substr(kLeftPrefix.size()));
+      if (!epoch) continue;
+      found.left.push_back(*epoch);
+      found.left_since.push_back(parse<std::uint64_t>(value).value_or(0));
+    }
+  }
+  const double least = redis::lowest_error(0);
+  found.is_ready = is_ready && found.has_format && found.has_parts && valid == 7 &&
+                   descriptor.fpr >= least && descriptor.fpr < 1 && descriptor.capacity != 0;
+  return found;
+}
+
+}  // namespace nestline::cluster

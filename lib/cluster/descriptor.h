@@ -1,0 +1,90 @@
+// What a logical filter is: the fields of its descriptor, the names of its parts, their settings.
+//
+// The descriptor is the hash key NAME on the servers:
+//
+//   format        1
+//   parts         1 to 16384
+//   seed          of all parts
+//   fpr           the wanted rate, as the shortest decimal fraction that is the same double
+//   capacity      of all parts together
+//   max_capacity  0, or the most that the filter may hold; no more than `capacity`: it does not
+//   grow state         "creating" until all parts are there, then "ready" created_by    a program
+//   and its version, for people id            drawn when it is made: another filter of the same
+//   name has another one epoch         which parts are the content left:EPOCH    parts of that
+//   epoch may be there and are not the content: those of an upload that
+//                 is under way, or of one that was killed. Milliseconds since 1970 by the server's
+//                 clock; an upload renews it while it runs.
+//
+// The parts of epoch 0 are NAME:{p0}, NAME:{p1}, ...; those of epoch e NAME:{p0}:e, ... Only the
+// part's number is in braces, so part 17 of all filters is in one slot, and in one slot on every
+// cluster: CF.MERGE and COPY work part by part. Names therefore have no braces.
+#ifndef NESTLINE_LIB_CLUSTER_DESCRIPTOR_H_
+#define NESTLINE_LIB_CLUSTER_DESCRIPTOR_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/cluster/reply.h"
+#include "lib/redis/value/settings.h"
+#include "nestline/filter.h"
+
+namespace nestline::cluster {
+
+inline constexpr std::uint32_t kMostParts = 16384;
+inline constexpr std::string_view kFormat = "1";
+inline constexpr std::string_view kReady = "ready";
+inline constexpr std::string_view kLeftPrefix = "left:";
+
+struct Descriptor {
+  std::uint32_t parts = 0;
+  std::uint64_t seed = 0;
+  double fpr = 0;
+  std::uint64_t capacity = 0;
+  std::uint64_t max_capacity = 0;
+  std::uint64_t id = 0;
+  std::uint64_t epoch = 0;
+
+  friend bool operator==(const Descriptor&, const Descriptor&) = default;
+};
+
+/// What the key on the server has, also when it is not whole.
+struct FoundDescriptor {
+  bool exists = false;
+  bool has_format = false;  ///< It is a descriptor of this format, or was about to become one.
+  std::string format;
+  bool is_ready = false;   ///< `descriptor` is whole and all parts were made.
+  bool has_parts = false;  ///< `descriptor.parts` is known.
+  Descriptor descriptor;
+  std::vector<std::uint64_t> left;        ///< Epochs of the fields left:EPOCH.
+  std::vector<std::uint64_t> left_since;  ///< Their values.
+};
+
+/// From the options of ClusterFilter::create; draws an id, and a seed if there is none. Throws
+/// std::invalid_argument with a sentence that names the option and its bounds.
+Descriptor describe(const Options& options, unsigned parts);
+
+/// 64 bits from the system's source of chance.
+std::uint64_t draw();
+
+/// Throws std::invalid_argument when it cannot be the name of a logical filter.
+void check_name(std::string_view name);
+std::string part_key(std::string_view name, std::uint32_t part, std::uint64_t epoch);
+std::string left_field(std::uint64_t epoch);
+
+/// All arguments of the HSET that writes it, without those of a state.
+std::vector<std::string> encode_fields(std::string_view name, const Descriptor& descriptor);
+/// The reply to HGETALL. Fields that are not known or not valid are left out.
+FoundDescriptor decode_fields(const Reply& reply);
+
+/// Settings of one part when all together have room for `items`: its share, and as much more that
+/// no part of a million filters is without room although the filter has room.
+redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items);
+
+/// The shortest decimal fraction that is read back as the same number.
+std::string text_of(double number);
+
+}  // namespace nestline::cluster
+
+#endif  // NESTLINE_LIB_CLUSTER_DESCRIPTOR_H_

@@ -1,0 +1,49 @@
+// A batch of keys as hashes, sorted by the part that each belongs to, in the order of the keys
+// within a part. The hashes of a part lie side by side as they are sent: 8 bytes, lowest first.
+#ifndef NESTLINE_LIB_CLUSTER_KEY_SPLIT_H_
+#define NESTLINE_LIB_CLUSTER_KEY_SPLIT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nestline/keys.h"
+
+namespace nestline::cluster {
+
+/// Keys that are split at once: their hashes and positions take some 90 MiB.
+inline constexpr std::size_t kKeysAtOnce = std::size_t{1} << 22;
+
+class KeySplit {
+ public:
+  /// At most kKeysAtOnce keys. O(keys + parts). Throws std::bad_alloc.
+  void assign(KeySpan keys, std::uint64_t seed, std::uint32_t parts);
+
+  /// The hashes of a part as numbers of this machine.
+  [[nodiscard]] std::span<const std::uint64_t> hashes_of(std::uint32_t part) const {
+    return {hashes_.data() + begins_[part], begins_[part + 1] - begins_[part]};
+  }
+  /// Where in the batch they come from.
+  [[nodiscard]] std::span<const std::uint32_t> positions_of(std::uint32_t part) const {
+    return {positions_.data() + begins_[part], begins_[part + 1] - begins_[part]};
+  }
+  /// Makes the hashes the bytes that are sent: on a machine that is not little-endian they are no
+  /// numbers any more.
+  void make_bytes();
+
+ private:
+  template <typename OneKey>
+  void hash(std::span<const OneKey> keys, std::uint64_t seed, std::uint32_t parts);
+
+  std::vector<std::uint64_t> unsorted_;
+  std::vector<std::uint16_t> parts_of_;
+  std::vector<std::size_t> begins_;  // of each part, and the end
+  std::vector<std::size_t> next_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::uint32_t> positions_;
+};
+
+}  // namespace nestline::cluster
+
+#endif  // NESTLINE_LIB_CLUSTER_KEY_SPLIT_H_

@@ -1,0 +1,51 @@
+// All parts of a logical filter in memory: what upload() builds and download() returns.
+#ifndef NESTLINE_LIB_CLUSTER_PART_SET_H_
+#define NESTLINE_LIB_CLUSTER_PART_SET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/cluster/descriptor.h"
+#include "lib/redis/value/value.h"
+#include "nestline/cluster.h"
+
+namespace nestline::cluster {
+
+/// Thread safety: const members may run together; nothing else.
+class PartSet {
+ public:
+  /// No parts yet; they are to be put in.
+  explicit PartSet(const Descriptor& descriptor) : descriptor_(descriptor) {
+    values_.resize(descriptor.parts);
+  }
+  /// Parts with these keys and with room for at least `items`, built on all threads of the caller's
+  /// oneTBB arena. Throws parallel::Cancelled, std::bad_alloc.
+  static PartSet build(const Descriptor& descriptor, std::uint64_t items, KeySpan keys);
+
+  [[nodiscard]] const Descriptor& descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] std::span<std::unique_ptr<redis::CuckooValue>> values() noexcept { return values_; }
+  [[nodiscard]] const redis::CuckooValue& value(std::uint32_t part) const { return *values_[part]; }
+
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
+  [[nodiscard]] std::uint64_t items() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  Descriptor descriptor_;
+  std::vector<std::unique_ptr<redis::CuckooValue>> values_;
+};
+
+}  // namespace nestline::cluster
+
+namespace nestline {
+
+struct ClusterCopy::State {
+  cluster::PartSet parts;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_CLUSTER_PART_SET_H_

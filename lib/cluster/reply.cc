@@ -1,0 +1,104 @@
+// Replies: see reply.h.
+#include "lib/cluster/reply.h"
+
+#include <hiredis/hiredis.h>
+
+#include <new>
+
+namespace nestline::cluster {
+namespace {
+
+struct FreeReply {
+  void operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
+};
+
+Reply converted(const redisReply& from) {
+  Reply reply;
+  const auto text = [&] { return std::string(from.str, static_cast<std::size_t>(from.len)); };
+  switch (from.type) {
+    case REDIS_REPLY_STRING:
+      reply.kind = Reply::Kind::bulk;
+      reply.text = text();
+      break;
+    case REDIS_REPLY_STATUS:
+      reply.kind = Reply::Kind::status;
+      reply.text = text();
+      break;
+    case REDIS_REPLY_ERROR:
+      reply.kind = Reply::Kind::error;
+      reply.text = text();
+      break;
+    case REDIS_REPLY_INTEGER:
+      reply.kind = Reply::Kind::integer;
+      reply.integer = from.integer;
+      break;
+    case REDIS_REPLY_ARRAY:
+      reply.kind = Reply::Kind::array;
+      reply.elements.reserve(from.elements);
+      for (std::size_t i = 0; i < from.elements; ++i) {
+        reply.elements.push_back(converted(*from.element[i]));
+      }
+      break;
+    case REDIS_REPLY_NIL:
+      break;
+    default:
+      throw BadReply("it sent a reply of another protocol version");
+  }
+  return reply;
+}
+
+void append(std::string& bytes, std::string_view argument) {
+  bytes += '$';
+  bytes += std::to_string(argument.size());
+  bytes += "\r\n";
+  bytes += argument;
+  bytes += "\r\n";
+}
+
+std::string count_of(std::size_t arguments) { return "*" + std::to_string(arguments) + "\r\n"; }
+
+}  // namespace
+
+void ReplyReader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
+
+ReplyReader::ReplyReader() : reader_(redisReaderCreate()) {
+  if (!reader_) throw std::bad_alloc();
+}
+
+void ReplyReader::feed(std::string_view bytes) {
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
+    if (reader_->err == REDIS_ERR_OOM) throw std::bad_alloc();
+  }
+}
+
+std::optional<Reply> ReplyReader::next() {
+  void* object = nullptr;
+  if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) {
+    if (reader_->err == REDIS_ERR_OOM) throw std::bad_alloc();
+    throw BadReply("it sent what is not a reply of a Redis server");
+  }
+  if (object == nullptr) return std::nullopt;
+  const std::unique_ptr<redisReply, FreeReply> reply(static_cast<redisReply*>(object));
+  return converted(*reply);
+}
+
+std::string encode_command(std::initializer_list<std::string_view> arguments) {
+  std::string bytes = count_of(arguments.size());
+  for (const std::string_view argument : arguments) append(bytes, argument);
+  return bytes;
+}
+
+std::string encode_command(const std::vector<std::string>& arguments) {
+  std::string bytes = count_of(arguments.size());
+  for (const std::string& argument : arguments) append(bytes, argument);
+  return bytes;
+}
+
+std::string encode_command_before(std::initializer_list<std::string_view> arguments,
+                                  std::size_t payload) {
+  std::string bytes = count_of(arguments.size() + 1);
+  for (const std::string_view argument : arguments) append(bytes, argument);
+  return bytes + "$" + std::to_string(payload) + "\r\n";
+}
+
+}  // namespace nestline::cluster

@@ -1,0 +1,70 @@
+// Replies of a server (RESP2), and commands as the bytes that are sent to it.
+#ifndef NESTLINE_LIB_CLUSTER_REPLY_H_
+#define NESTLINE_LIB_CLUSTER_REPLY_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct redisReader;
+
+namespace nestline::cluster {
+
+struct Reply {
+  enum class Kind : std::uint8_t { nil, status, error, integer, bulk, array };
+
+  Kind kind = Kind::nil;
+  std::int64_t integer = 0;
+  std::string text;  ///< Of a status, an error and a bulk string.
+  std::vector<Reply> elements;
+
+  [[nodiscard]] bool is_error() const { return kind == Kind::error; }
+  [[nodiscard]] bool is_bulk() const { return kind == Kind::bulk; }
+  [[nodiscard]] bool is_array() const { return kind == Kind::array; }
+  [[nodiscard]] bool is_integer() const { return kind == Kind::integer; }
+  /// Whether it is an error that begins with this word.
+  [[nodiscard]] bool is_error(std::string_view word) const {
+    return is_error() && text.starts_with(word) &&
+           (text.size() == word.size() || text[word.size()] == ' ');
+  }
+};
+
+/// What came is not a reply of a server.
+struct BadReply : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Puts replies together from the bytes that arrive, through the parser of hiredis.
+class ReplyReader {
+ public:
+  /// Throws std::bad_alloc.
+  ReplyReader();
+
+  /// Throws std::bad_alloc.
+  void feed(std::string_view bytes);
+  /// The next reply if all of it has come. Throws BadReply, std::bad_alloc.
+  std::optional<Reply> next();
+
+ private:
+  struct Free {
+    void operator()(redisReader* reader) const noexcept;
+  };
+  std::unique_ptr<redisReader, Free> reader_;
+};
+
+/// A command as bytes: the number of arguments, and each with its length.
+std::string encode_command(std::initializer_list<std::string_view> arguments);
+std::string encode_command(const std::vector<std::string>& arguments);
+/// The same with a last argument of `payload` bytes that is not in it: those bytes and "\r\n" must
+/// follow.
+std::string encode_command_before(std::initializer_list<std::string_view> arguments,
+                                  std::size_t payload);
+
+}  // namespace nestline::cluster
+
+#endif  // NESTLINE_LIB_CLUSTER_REPLY_H_

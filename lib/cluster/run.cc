@@ -1,0 +1,354 @@
+// A run: see run.h.
+#include "lib/cluster/run.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <utility>
+
+namespace nestline::cluster {
+namespace {
+
+// What is on the way to one node: enough to keep it busy.
+constexpr std::size_t kWindow = std::size_t{4} << 20;
+constexpr std::chrono::milliseconds kLongestPause{200};
+
+std::chrono::milliseconds pause_after(unsigned attempts) {
+  return std::min(kLongestPause, std::chrono::milliseconds(5) * (1 << std::min(attempts, 10U)));
+}
+
+// What a server says when it has not carried out a command and may do so later.
+bool is_put_off(const Reply& reply) {
+  constexpr std::string_view kWords[] = {"TRYAGAIN",   "CLUSTERDOWN", "LOADING",
+                                         "MASTERDOWN", "READONLY",    "BUSY"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return reply.is_error(word); });
+}
+
+}  // namespace
+
+Run::Run(Client& client, std::span<const Request> requests, std::span<Answer> answers)
+    : client_(client),
+      requests_(requests),
+      tasks_(requests.size() + 1),
+      waiting_(requests.size()),
+      open_(requests.size()),
+      now_(Clock::now()) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    tasks_[i].request = &requests[i];
+    tasks_[i].answer = &answers[i];
+  }
+  map_request_.label = "the map of the cluster";
+  map_request_.commands = encode_command({"CLUSTER", "SLOTS"});
+  tasks_.back().request = &map_request_;
+  tasks_.back().answer = &map_answer_;
+  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+}
+
+void Run::go() {
+  // A map that is on its way is waited for: its answer must not be left for the next run.
+  while (open_ != 0 || asks_for_map_) {
+    now_ = Clock::now();
+    const bool wants_map = !client_.has_map_ || client_.map_is_old_;
+    if (wants_map && !asks_for_map_ && open_ != 0) ask_for_map();
+    place_tasks();
+    for (auto& [address, node] : client_.nodes_) pump(node);
+    check_for_hangs();
+    if (open_ != 0 || asks_for_map_) wait();
+  }
+}
+
+// The next of the servers that were named and the nodes that are known.
+void Run::ask_for_map() {
+  Task& task = tasks_.back();
+  if (now_ < task.not_before) return;
+  const std::vector<Address>& nodes = client_.map_.nodes();
+  const std::size_t choice = client_.next_to_ask_++ % (client_.seeds_.size() + nodes.size());
+  const bool is_seed = choice < client_.seeds_.size();
+  asks_for_map_ = true;
+  Node& node =
+      client_.node_at(is_seed ? client_.seeds_[choice] : nodes[choice - client_.seeds_.size()]);
+  node.queue.push_front(requests_.size());
+}
+
+void Run::place_tasks() {
+  if (!client_.has_map_) return;
+  std::vector<std::size_t> still;
+  for (const std::size_t number : std::exchange(waiting_, {})) {
+    if (now_ < tasks_[number].not_before || !place(number)) still.push_back(number);
+  }
+  waiting_.insert(waiting_.end(), still.begin(), still.end());
+}
+
+// False: nobody has its slot now.
+bool Run::place(std::size_t number) {
+  Task& task = tasks_[number];
+  const Address* to = client_.map_.node_of(task.request->slot);
+  if (task.ask) to = &*task.ask;
+  if (task.request->node) to = &*task.request->node;
+  if (to == nullptr) {
+    client_.map_is_old_ = true;
+    if (!task.trouble_since) task.trouble_since = now_;
+    task.why = "no node serves its slot " + std::to_string(task.request->slot);
+    if (now_ - *task.trouble_since > client_.timeout_) fail(task, task.why);
+    task.not_before = now_ + pause_after(++task.attempts);
+    return false;
+  }
+  Node& node = client_.node_at(*to);
+  const auto only = task.request->only_on;
+  if (only && (!node.connection || node.serial != *only)) {
+    Reply gone;
+    gone.kind = Reply::Kind::error;
+    gone.text = kOtherConnection;
+    deliver(number, node, std::move(gone));
+    return true;
+  }
+  node.queue.push_back(number);
+  return true;
+}
+
+void Run::put_off(std::size_t number, const Node& node, const std::string& why, bool at_once) {
+  if (is_map_task(number)) asks_for_map_ = false;
+  if (is_map_task(number) && open_ == 0) return;
+  Task& task = tasks_[number];
+  ++task.attempts;
+  if (!task.trouble_since) task.trouble_since = now_;
+  task.why = "the node " + to_text(node.address) + " " + why;
+  if (now_ - *task.trouble_since > client_.timeout_) {
+    fail(task, task.why + ", for longer than the timeout of " +
+                   std::to_string(client_.timeout_.count()) + " ms");
+  }
+  task.not_before = at_once && task.attempts < 5 ? now_ : now_ + pause_after(task.attempts);
+  if (!is_map_task(number)) waiting_.push_back(number);
+}
+
+void Run::deliver(std::size_t number, Node& node, Reply reply) {
+  Task& task = tasks_[number];
+  if (task.request->changes && !reply.is_error()) client_.changed_ = true;
+  *task.answer = {std::move(reply), node.address, node.serial};
+  --open_;
+}
+
+// Connects, sends, receives, as far as that goes without waiting.
+void Run::pump(Node& node) {
+  if (node.queue.empty() && node.flights.empty()) return;
+  if (!node.connection && now_ < node.not_before) return;
+  try {
+    if (!node.connection) {
+      node.progress = now_;
+      node.connection =
+          std::make_unique<Connection>(node.address, client_.login_, client_.tls_.get());
+      node.serial = ++client_.serials_;
+    }
+    // A server may have ended an idle connection: better known before a change is sent on it.
+    if (node.flights.empty()) node.connection->advance();
+    send(node);
+    if (node.connection->advance()) node.progress = now_;
+    take_replies(node);
+  } catch (const ConnectionLost& lost) {
+    lose(node, lost.what());
+  } catch (const BadReply& bad) {
+    lose(node, bad.what());
+  } catch (const LoginRefused& refused) {
+    fail_at(node, first_task(node), refused.what());
+  } catch (const TlsError& error) {
+    fail_at(node, first_task(node), error.what());
+  }
+}
+
+// One that is concerned by what happens to the node.
+const Run::Task& Run::first_task(const Node& node) const {
+  if (!node.flights.empty()) return tasks_[node.flights.front().task];
+  return node.queue.empty() ? tasks_.back() : tasks_[node.queue.front()];
+}
+
+void Run::send(Node& node) {
+  while (!node.queue.empty() && (node.flights.empty() || node.bytes_in_flight < kWindow)) {
+    const std::size_t number = node.queue.front();
+    Task& task = tasks_[number];
+    const Request& request = *task.request;
+    if (node.flights.empty()) node.progress = now_;
+    Connection& connection = *node.connection;
+    const bool asking = task.ask.has_value();
+    const std::uint64_t position = connection.queue(asking ? encode_command({"ASKING"}) : "");
+    connection.queue(request.commands);
+    if (!request.payload.empty()) {
+      connection.queue(request.payload);
+      connection.queue("\r\n");
+    }
+    const std::size_t bytes = request.commands.size() + request.payload.size();
+    node.queue.pop_front();
+    node.flights.push_back({number, position, bytes, asking});
+    node.bytes_in_flight += bytes;
+    task.replies_left = request.replies;
+    task.is_refused = false;
+    task.ask.reset();
+  }
+}
+
+void Run::take_replies(Node& node) {
+  while (!node.flights.empty()) {
+    auto reply = node.connection->receive();
+    if (!reply) return;
+    node.failures = 0;
+    Flight& flight = node.flights.front();
+    if (flight.asking) {
+      flight.asking = false;
+      continue;
+    }
+    Task& task = tasks_[flight.task];
+    if (reply->is_error() && !task.is_refused) {
+      task.is_refused = true;
+      task.cause = *std::move(reply);
+    }
+    if (--task.replies_left != 0) continue;
+    const std::size_t number = flight.task;
+    node.bytes_in_flight -= flight.bytes;
+    node.flights.pop_front();
+    finish(number, node, task.is_refused ? std::move(task.cause) : *std::move(reply));
+  }
+  if (node.connection->receive()) throw BadReply("it sent an answer that nobody asked for");
+}
+
+void Run::finish(std::size_t number, Node& node, Reply reply) {
+  if (reply.is_error("NOAUTH")) {
+    fail_at(node, tasks_[number], "wants a password; give one");
+  }
+  if (reply.is_error("NOPERM")) {
+    fail_at(node, tasks_[number], "does not allow this user what is needed here: " + reply.text);
+  }
+  if (is_put_off(reply)) {
+    // Whoever says one of these may not be the primary of the slot any more.
+    client_.map_is_old_ |= !reply.is_error("TRYAGAIN") && !is_map_task(number);
+    return put_off(number, node, "answers '" + reply.text + "'", false);
+  }
+  if (is_map_task(number)) return take_map(node, reply);
+  if (reply.is_error("MOVED") || reply.is_error("ASK")) return redirect(number, node, reply);
+  deliver(number, node, std::move(reply));
+}
+
+// "MOVED SLOT HOST:PORT", "ASK SLOT HOST:PORT"
+void Run::redirect(std::size_t number, Node& node, const Reply& reply) {
+  const std::size_t space = reply.text.rfind(' ');
+  const auto to = parse_redirection(std::string_view(reply.text).substr(space + 1), node.address);
+  if (!to) fail_at(node, tasks_[number], "redirects to no address: '" + reply.text + "'");
+  put_off(number, node, "answers '" + reply.text + "'", true);
+  if (reply.is_error("ASK")) {
+    tasks_[number].ask = to;
+  } else {
+    client_.map_.set(tasks_[number].request->slot, *to);
+    client_.map_is_old_ = true;
+  }
+}
+
+void Run::take_map(Node& node, const Reply& reply) {
+  asks_for_map_ = false;
+  std::optional<SlotMap> map;
+  if (reply.is_error() && reply.text.find("cluster support disabled") != std::string::npos) {
+    map.emplace(node.address);
+  } else {
+    map = SlotMap::parse(reply, node.address);
+  }
+  if (!map) {
+    return put_off(requests_.size(), node,
+                   reply.is_error() ? "answers '" + reply.text + "' to CLUSTER SLOTS"
+                                    : "does not tell a map of slots: it is in no cluster yet",
+                   false);
+  }
+  client_.map_ = *std::move(map);
+  client_.has_map_ = true;
+  client_.map_is_old_ = false;
+  Task& task = tasks_.back();
+  task.trouble_since.reset();
+  // Not again at once when a node does not agree with it.
+  task.not_before = now_ + pause_after(task.attempts++);
+}
+
+// The connection is gone. What was not carried out for certain, or may be asked again, is put off.
+void Run::lose(Node& node, const std::string& why) {
+  try {
+    if (node.connection) take_replies(node);
+  } catch (const BadReply&) {  // it is lost in any case
+  }
+  const auto connection = std::move(node.connection);
+  node.connection.reset();
+  node.not_before = now_ + pause_after(node.failures++);
+  node.bytes_in_flight = 0;
+  const Task* unknown = nullptr;
+  const auto flights = std::exchange(node.flights, {});
+  const auto queue = std::exchange(node.queue, {});
+  for (const std::size_t number : queue) client_.map_is_old_ |= !is_map_task(number);
+  for (const Flight& flight : flights) client_.map_is_old_ |= !is_map_task(flight.task);
+  for (const Flight& flight : flights) {
+    const Request& request = *tasks_[flight.task].request;
+    if (request.changes && connection && connection->has_left(flight.position)) {
+      client_.changed_ = true;
+      unknown = &tasks_[flight.task];
+    }
+  }
+  if (unknown != nullptr) fail_at(node, *unknown, why + " before it answered a change");
+  for (const Flight& flight : flights) put_off(flight.task, node, why, true);
+  for (const std::size_t number : queue) put_off(number, node, why, true);
+}
+
+// A node that is only asked for the map has less time: others know it too.
+Clock::duration Run::patience_with(const Node& node) const {
+  const bool only_map = node.flights.size() == 1 && is_map_task(node.flights.front().task);
+  return client_.timeout_ / (only_map ? 4 : 1);
+}
+
+void Run::check_for_hangs() {
+  for (auto& [address, node] : client_.nodes_) {
+    if (!node.connection || node.flights.empty()) continue;
+    if (now_ - node.progress < patience_with(node)) continue;
+    const std::string why =
+        "has not answered for " +
+        std::to_string(
+            std::chrono::duration_cast<std::chrono::milliseconds>(now_ - node.progress).count()) +
+        " ms";
+    Task& task = tasks_[node.flights.front().task];
+    if (!is_map_task(node.flights.front().task)) fail_at(node, task, why);
+    lose(node, why);
+  }
+}
+
+void Run::wait() {
+  std::vector<::pollfd> sockets;
+  Clock::time_point until = now_ + client_.timeout_;
+  for (auto& [address, node] : client_.nodes_) {
+    if (node.connection && !node.flights.empty()) {
+      sockets.push_back({node.connection->descriptor(), node.connection->wanted_events(), 0});
+      until = std::min(until, node.progress + patience_with(node));
+    } else if (!node.queue.empty()) {
+      until = std::min(until, node.not_before);
+    }
+  }
+  for (const std::size_t number : waiting_) {
+    if (client_.has_map_) until = std::min(until, tasks_[number].not_before);
+  }
+  const bool wants_map = !client_.has_map_ || client_.map_is_old_;
+  if (wants_map && !asks_for_map_) until = std::min(until, tasks_.back().not_before);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+  ::poll(sockets.data(), sockets.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+}
+
+void Run::fail(const Task& task, const std::string& what) const {
+  bool changed = client_.changed_;
+  for (const auto& [address, node] : client_.nodes_) {
+    for (const Flight& flight : node.flights) {
+      changed |= tasks_[flight.task].request->changes && node.connection &&
+                 node.connection->has_left(flight.position);
+    }
+  }
+  client_.changed_ = changed;
+  throw ClusterError(std::string(task.request->label) + ": " + what,
+                     changed ? ClusterError::Effect::unknown : ClusterError::Effect::none);
+}
+
+void Run::fail_at(const Node& node, const Task& task, const std::string& why) const {
+  fail(task, "the node " + to_text(node.address) + " " + why);
+}
+
+}  // namespace nestline::cluster

@@ -1,0 +1,103 @@
+// A logical filter as one client sees it: connections, descriptor, names and slots of its parts.
+//
+// Which parts are the content may change at any moment: an upload of somebody exchanges all of them
+// by one change of `epoch` in the descriptor. So whoever asks or changes parts asks for the epoch
+// beside it (epoch_request). The same epoch as before: the parts were the content when the epoch
+// was read, after the call had begun. Another one, or a part that is not there: read() the
+// descriptor and repeat; what was done to parts that are not the content any more does not count.
+#ifndef NESTLINE_LIB_CLUSTER_SESSION_H_
+#define NESTLINE_LIB_CLUSTER_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/cluster/client.h"
+#include "lib/cluster/descriptor.h"
+
+namespace nestline::cluster {
+
+class Session {
+ public:
+  using Commands = std::vector<std::vector<std::string>>;
+  using Decide = std::function<Commands(const std::vector<Reply>& values)>;
+
+  /// Talks to nobody yet. Throws std::invalid_argument, std::bad_alloc.
+  Session(const ClusterOptions& options, std::string_view name);
+
+  Client& client() noexcept { return client_; }
+  [[nodiscard]] std::vector<Address> primaries() const { return client_.primaries(); }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const Descriptor& descriptor() const noexcept { return descriptor_; }
+
+  /// What the servers have under this name. Throws ClusterError.
+  FoundDescriptor look();
+  /// Reads the descriptor, which must be whole and ready. Throws ClusterError.
+  void read();
+  /// The same in the middle of a call; whether the epoch is another one. Throws ClusterError also
+  /// when it is another filter that was made under the same name.
+  bool read_again();
+  /// Takes a descriptor that is going to be written.
+  void set(const Descriptor& descriptor);
+
+  /// The label of the descriptor, for requests.
+  [[nodiscard]] const std::string& label() const noexcept { return label_; }
+  [[nodiscard]] const std::string& label_of(std::uint32_t part) const { return labels_[part]; }
+  /// The key of a part of the content.
+  [[nodiscard]] const std::string& key_of(std::uint32_t part) const { return keys_[part]; }
+  [[nodiscard]] unsigned slot_of(std::uint32_t part) const { return slots_[part]; }
+
+  /// A request about the descriptor, and one about a part.
+  [[nodiscard]] Request about_all(std::string commands, unsigned replies = 1) const;
+  [[nodiscard]] Request about_part(std::uint32_t part, std::string commands,
+                                   unsigned replies = 1) const;
+  [[nodiscard]] Request epoch_request() const;
+  /// Whether the answer to epoch_request() names the epoch of descriptor(). Throws ClusterError
+  /// when the filter was removed meanwhile.
+  [[nodiscard]] bool is_current(const Answer& epoch);
+
+  /// Throws the ClusterError that an error reply stands for.
+  [[noreturn]] void refuse(std::string_view label, const Answer& answer);
+  /// The same for a failure with these words.
+  [[noreturn]] void fail(std::string_view label, const std::string& what);
+  /// The only answer. Throws ClusterError when it is an error.
+  Answer ask(const Request& request);
+
+  /// Changes the descriptor if it still is as it should be: `decide` gets the values of the fields,
+  /// nil where there is none, and returns the arguments of the commands to carry out in one step,
+  /// or nothing. Returns the answer to them, or nothing. When an answer is lost, `decide` is asked
+  /// again; it must know what has been done already. Throws ClusterError.
+  std::optional<Answer> change_if(const std::vector<std::string>& fields, const Decide& decide);
+
+  /// Whether this many replicas of a node have what it has changed through the connection of an
+  /// answer. Waits for a part of the timeout. Throws ClusterError.
+  bool replicates(const Answer& answer, unsigned replicas);
+  [[nodiscard]] unsigned wait_replicas() const noexcept { return wait_replicas_; }
+
+  /// Waits until so many replicas as asked for have what the answered requests changed. Throws
+  /// ClusterError.
+  void wait_for_replicas(std::span<const Request> requests, std::span<const Answer> answers);
+
+ private:
+  Client client_;
+  unsigned wait_replicas_;
+  std::string name_;
+  std::string label_;
+  unsigned slot_ = 0;
+  bool has_slot_ = false;
+  Descriptor descriptor_;
+  std::vector<std::string> keys_;
+  std::vector<std::string> labels_;
+  std::vector<unsigned> slots_;
+};
+
+/// Whether an error reply says that the key is not there.
+bool is_missing(const Reply& reply);
+
+}  // namespace nestline::cluster
+
+#endif  // NESTLINE_LIB_CLUSTER_SESSION_H_

@@ -1,0 +1,44 @@
+// Which node has which slot, as CLUSTER SLOTS says.
+#ifndef NESTLINE_LIB_CLUSTER_SLOT_MAP_H_
+#define NESTLINE_LIB_CLUSTER_SLOT_MAP_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/cluster/address.h"
+#include "lib/cluster/reply.h"
+
+namespace nestline::cluster {
+
+inline constexpr unsigned kSlots = 16384;
+
+class SlotMap {
+ public:
+  /// No slot is served.
+  SlotMap();
+  /// One server that has all slots.
+  explicit SlotMap(const Address& server);
+  /// The reply to CLUSTER SLOTS from `asked`. Nothing when it is not such a reply: no slots, slots
+  /// outside the range or twice, no primary, a port that is none.
+  static std::optional<SlotMap> parse(const Reply& reply, const Address& asked);
+
+  /// The primary of a slot; null when no node serves it. `slot` must be below kSlots.
+  [[nodiscard]] const Address* node_of(unsigned slot) const;
+  /// A node has said that this slot has moved.
+  void set(unsigned slot, const Address& node);
+  [[nodiscard]] const std::vector<Address>& nodes() const { return nodes_; }
+
+ private:
+  static constexpr std::uint16_t kNobody = 0xffff;
+
+  std::uint16_t number_of(const Address& node);
+
+  std::vector<Address> nodes_;
+  std::array<std::uint16_t, kSlots> owner_;
+};
+
+}  // namespace nestline::cluster
+
+#endif  // NESTLINE_LIB_CLUSTER_SLOT_MAP_H_

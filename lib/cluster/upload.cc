@@ -1,0 +1,303 @@
+// Uploads. The parts are built up under a new epoch, beside those that are the content, and then
+//
+//   replace   one change of the descriptor makes them the content, and the old ones are removed;
+//   merge     each is added to its part of the content and removed, in one step a part.
+//
+// Who is killed before the change of the descriptor leaves the old content, and parts that a field
+// left:EPOCH of the descriptor names. The next upload removes such parts when the field has not
+// been renewed for ten minutes; it first sets the field to 0. An upload changes the descriptor only
+// if its field is as it wrote it, so whoever is taken for dead by mistake fails, and never makes
+// parts the content that somebody is removing. An upload that fails does the same with its own: a
+// change of the descriptor whose answer was lost has then been made, or is never made.
+//
+// A lost connection ends an upload: pieces that come late, from the old connection, could overwrite
+// what other clients have put into the new content. After a failover pieces may be missing that had
+// been acknowledged, so the number of items of each part is compared before the change.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "lib/cluster/merge.h"
+#include "lib/cluster/transfer.h"
+
+namespace nestline::cluster {
+namespace {
+
+constexpr std::uint64_t kLeftFor = 600'000;  // ms
+constexpr std::chrono::seconds kRenewAfter{60};
+constexpr std::size_t kBytesAtOnce = std::size_t{32} << 20;  // pieces that wait here to be sent
+
+class Uploading {
+ public:
+  Uploading(Session& session, const PartSet& parts)
+      : session_(session), parts_(parts), epoch_(draw() | 1) {
+    for (std::uint32_t part = 0; part < parts.descriptor().parts; ++part) {
+      keys_.push_back(part_key(session.name(), part, epoch_));
+    }
+  }
+
+  // Announces the parts and sends them.
+  void send() {
+    renew("");
+    send_heads();
+    send_pieces();
+    check_items();
+  }
+
+  // Makes them the content. The old parts are left for the next upload when no replica is known to
+  // have the change: if one without it is promoted, they are the content again.
+  void exchange() {
+    const std::string ours = std::to_string(epoch_);
+    const std::string now = std::to_string(server_time(session_));
+    const std::uint64_t old = session_.descriptor().epoch;
+    const auto answer = session_.change_if(
+        {"epoch", left_field(epoch_)}, [&](const std::vector<Reply>& values) -> Session::Commands {
+          // Done by an attempt whose answer was lost.
+          if (values[0].is_bulk() && values[0].text == ours) return {};
+          check_alive(values[0], values[1]);
+          return {{"HSET", session_.name(), "epoch", ours, left_field(old), now},
+                  {"HDEL", session_.name(), left_field(epoch_)}};
+        });
+    is_content_ = true;
+    if (!answer) return;
+    const unsigned replicas = std::max(session_.wait_replicas(), has_replicas(*answer) ? 1U : 0U);
+    const bool is_safe = replicas == 0 || session_.replicates(*answer, replicas);
+    if (!is_safe && session_.wait_replicas() != 0) {
+      throw ClusterError(session_.label() + ": the new content is there, but not enough replicas " +
+                             "of the node " + to_text(answer->node) +
+                             " know it; look at the replicas",
+                         ClusterError::Effect::unknown);
+    }
+    if (!is_safe) return;
+    unlink_parts(session_, old);
+    session_.ask(session_.about_all(encode_command({"HDEL", session_.name(), left_field(old)})));
+  }
+  [[nodiscard]] bool is_content() const noexcept { return is_content_; }
+
+  // Adds them to the content.
+  void merge() {
+    std::vector<std::uint32_t> with_items;
+    for (std::uint32_t part = 0; part < keys_.size(); ++part) {
+      if (parts_.value(part).items() != 0) with_items.push_back(part);
+    }
+    merge_parts(session_, with_items, [&](std::uint32_t part) { return keys_[part]; });
+  }
+
+  // Removes the parts that were sent, and what announced them, unless they are the content.
+  void clear_away() {
+    bool is_content = false;
+    session_.change_if({"epoch", left_field(epoch_)},
+                       [&](const std::vector<Reply>& values) -> Session::Commands {
+                         is_content = values[0].text == std::to_string(epoch_);
+                         if (values[1].text != written_) return {};
+                         return {{"HSET", session_.name(), left_field(epoch_), "0"}};
+                       });
+    if (is_content) return;
+    unlink_parts(session_, epoch_);
+    session_.ask(session_.about_all(encode_command({"HDEL", session_.name(), left_field(epoch_)})));
+  }
+
+ private:
+  // The field left:EPOCH must be as written last; `written` is empty when it has not been written.
+  void renew(const std::string& before) {
+    written_ = std::to_string(server_time(session_));
+    renewed_ = Clock::now();
+    session_.change_if({"epoch", left_field(epoch_)},
+                       [&](const std::vector<Reply>& values) -> Session::Commands {
+                         const std::string now = values[1].text;
+                         if (now == written_) return {};
+                         if (!values[0].is_bulk() || now != before) give_up();
+                         return {{"HSET", session_.name(), left_field(epoch_), written_}};
+                       });
+  }
+
+  bool has_replicas(const Answer& answer) {
+    Request role = session_.about_all(encode_command({"ROLE"}));
+    role.node = answer.node;
+    const Reply reply = session_.client().run({&role, 1}).front().reply;
+    return reply.elements.size() == 3 && !reply.elements[2].elements.empty();
+  }
+
+  void check_alive(const Reply& epoch, const Reply& left) {
+    if (!epoch.is_bulk() || left.text != written_) give_up();
+    if (epoch.text != std::to_string(session_.descriptor().epoch)) {
+      session_.fail(session_.label(), "another client has replaced the content meanwhile");
+    }
+  }
+
+  [[noreturn]] void give_up() {
+    session_.fail(session_.label(),
+                  "it was removed meanwhile, or this upload stood still for so long that another "
+                  "client took it for dead");
+  }
+
+  Request load_request(std::uint32_t part, std::uint64_t iterator, std::string_view piece) const {
+    Request request = session_.about_part(
+        part, encode_command_before({"CF.LOADCHUNK", keys_[part], std::to_string(iterator)},
+                                    piece.size()));
+    request.payload = piece;
+    request.changes = true;
+    return request;
+  }
+
+  void send_heads() {
+    std::vector<redis::Chunk> chunks;
+    std::vector<Request> requests;
+    chunks.reserve(keys_.size());
+    for (std::uint32_t part = 0; part < keys_.size(); ++part) {
+      chunks.push_back(parts_.value(part).dump_chunk(0));
+      requests.push_back(load_request(part, chunks.back().next, view_of(chunks.back())));
+    }
+    run(requests);
+  }
+
+  void send_pieces() {
+    std::vector<redis::Chunk> chunks;
+    std::vector<std::uint32_t> parts_of;
+    std::size_t bytes = 0;
+    const auto flush = [&] {
+      std::vector<Request> requests;
+      for (std::size_t i = 0; i < chunks.size(); ++i) {
+        requests.push_back(load_request(parts_of[i], chunks[i].next, view_of(chunks[i])));
+      }
+      run(requests);
+      chunks.clear();
+      parts_of.clear();
+      bytes = 0;
+      if (Clock::now() - renewed_ > kRenewAfter) renew(written_);
+    };
+    for (std::uint32_t part = 0; part < keys_.size(); ++part) {
+      const redis::CuckooValue& value = parts_.value(part);
+      if (value.items() == 0) continue;
+      redis::Chunk chunk = value.dump_chunk(1);
+      while (chunk.next != 0) {
+        const std::uint64_t next = chunk.next;
+        bytes += chunk.bytes.size();
+        chunks.push_back(std::move(chunk));
+        parts_of.push_back(part);
+        if (bytes >= kBytesAtOnce) flush();
+        chunk = value.dump_chunk(next);
+      }
+    }
+    flush();
+  }
+
+  static std::string_view view_of(const redis::Chunk& chunk) {
+    return {reinterpret_cast<const char*>(chunk.bytes.data()), chunk.bytes.size()};
+  }
+
+  void run(const std::vector<Request>& requests) {
+    const std::vector<Answer> answers = session_.client().run(requests);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i].reply.kind != Reply::Kind::status) {
+        session_.refuse(requests[i].label, answers[i]);
+      }
+    }
+    session_.wait_for_replicas(requests, answers);
+  }
+
+  void check_items() {
+    std::vector<Request> requests;
+    for (std::uint32_t part = 0; part < keys_.size(); ++part) {
+      requests.push_back(session_.about_part(part, encode_command({"CF.INFO", keys_[part]})));
+    }
+    const std::vector<Answer> answers = session_.client().run(requests);
+    for (std::uint32_t part = 0; part < keys_.size(); ++part) {
+      const std::vector<Reply>& fields = answers[part].reply.elements;
+      const auto name = std::find_if(fields.begin(), fields.end(), [](const Reply& field) {
+        return field.text == "Number of items inserted";
+      });
+      if (name == fields.end() || name + 1 == fields.end()) {
+        session_.refuse(requests[part].label, answers[part]);
+      }
+      if (name[1].integer != static_cast<std::int64_t>(parts_.value(part).items())) {
+        session_.fail(requests[part].label,
+                      "pieces that the node " + to_text(answers[part].node) +
+                          " had acknowledged are not there, as after a failover; upload again");
+      }
+    }
+  }
+
+  Session& session_;
+  const PartSet& parts_;
+  std::uint64_t epoch_;
+  std::vector<std::string> keys_;
+  std::string written_;
+  Clock::time_point renewed_;
+  bool is_content_ = false;
+};
+
+}  // namespace
+
+std::uint64_t server_time(Session& session) {
+  const Answer answer = session.ask(session.about_all(encode_command({"TIME"})));
+  const std::vector<Reply>& parts = answer.reply.elements;  // seconds, microseconds
+  try {
+    if (parts.size() == 2)
+      return std::stoull(parts[0].text) * 1000 + std::stoull(parts[1].text) / 1000;
+  } catch (const std::exception&) {  // no number
+  }
+  session.refuse(session.label(), answer);
+}
+
+void unlink_parts(Session& session, std::uint64_t epoch) {
+  std::vector<Request> requests;
+  for (std::uint32_t part = 0; part < session.descriptor().parts; ++part) {
+    requests.push_back(session.about_part(
+        part, encode_command({"UNLINK", part_key(session.name(), part, epoch)})));
+  }
+  const std::vector<Answer> answers = session.client().run(requests);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].reply.is_integer()) session.refuse(requests[i].label, answers[i]);
+  }
+}
+
+void remove_left(Session& session) {
+  const FoundDescriptor found = session.look();
+  if (found.left.empty()) return;
+  const std::uint64_t now = server_time(session);
+  for (std::size_t i = 0; i < found.left.size(); ++i) {
+    if (found.left_since[i] + kLeftFor > now || found.left[i] == found.descriptor.epoch) continue;
+    const std::string field = left_field(found.left[i]);
+    const std::string since = std::to_string(found.left_since[i]);
+    bool is_ours = false;
+    session.change_if({field}, [&](const std::vector<Reply>& values) -> Session::Commands {
+      is_ours = values[0].text == since || values[0].text == "0";
+      if (!is_ours || values[0].text == "0") return {};
+      return {{"HSET", session.name(), field, "0"}};
+    });
+    if (!is_ours) continue;
+    unlink_parts(session, found.left[i]);
+    session.ask(session.about_all(encode_command({"HDEL", session.name(), field})));
+  }
+}
+
+void upload(Session& session, const PartSet& parts, Upload how) {
+  session.client().forget();
+  session.read_again();
+  remove_left(session);
+  Uploading uploading(session, parts);
+  try {
+    uploading.send();
+    session.client().forget();  // the content is as it was
+    if (how == Upload::replace) {
+      uploading.exchange();
+    } else {
+      uploading.merge();
+      uploading.clear_away();
+    }
+  } catch (const ClusterError& error) {
+    if (uploading.is_content()) throw;
+    const bool changed = how == Upload::merge && session.client().has_changed();
+    const ClusterError reported(
+        error.what(), changed ? ClusterError::Effect::unknown : ClusterError::Effect::none);
+    try {
+      uploading.clear_away();
+    } catch (const ClusterError&) {  // the next upload will do it
+    }
+    throw reported;
+  }
+  if (how == Upload::replace) session.read_again();
+}
+
+}  // namespace nestline::cluster

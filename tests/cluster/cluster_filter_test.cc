@@ -1,0 +1,210 @@
+// ClusterFilter against a fake server with one part, whose answers to commands on hashes a test
+// chooses. Servers with the module: tests/cluster/system.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/cluster/descriptor.h"
+#include "nestline/cluster.h"
+#include "tests/cluster/fake_server.h"
+
+namespace nestline::cluster {
+namespace {
+
+const Descriptor kDescriptor = describe({.capacity = 1000, .seed = 5}, 1);
+
+// What a filter called "seen" says of itself; the rest by `answer`.
+class OneFilter {
+ public:
+  explicit OneFilter(FakeServer::Answer answer)
+      : answer_(std::move(answer)),
+        server_([this](const Command& command) { return reply(command); }) {}
+
+  ClusterFilter open(unsigned wait_replicas = 0) const {
+    return ClusterFilter::open({.servers = {server_.url()},
+                                .timeout = std::chrono::milliseconds(120'000),
+                                .wait_replicas = wait_replicas},
+                               "seen");
+  }
+  const FakeServer& server() const { return server_; }
+
+  std::atomic<std::uint64_t> epoch = 0;
+  std::atomic<std::uint64_t> id = kDescriptor.id;
+  std::atomic<bool> is_there = true;
+
+ private:
+  std::string reply(const Command& command) {
+    if (command[0] == "CLUSTER") return kNoCluster;
+    if (command[0] == "HMGET") {
+      if (!is_there) return array({"$-1\r\n", "$-1\r\n"});
+      return array({bulk(std::to_string(epoch)), bulk(std::to_string(id))});
+    }
+    if (command[0] != "HGETALL") return answer_(command);
+    if (!is_there) return array({});
+    Descriptor now = kDescriptor;
+    now.epoch = epoch;
+    now.id = id;
+    auto fields = encode_fields("seen", now);
+    fields.erase(fields.begin(), fields.begin() + 2);
+    fields.insert(fields.end(), {"format", "1", "state", "ready"});
+    std::vector<std::string> replies;
+    for (const std::string& field : fields) replies.push_back(bulk(field));
+    return array(replies);
+  }
+
+  FakeServer::Answer answer_;
+  FakeServer server_;
+};
+
+const std::vector<std::uint64_t> kKeys{1, 2, 3};
+
+std::string text_of_error(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const ClusterError& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+TEST(ClusterFilter, SendsHashesAndReadsBits) {
+  OneFilter filter([](const Command& command) {
+    return command == Command{"CF.MEXISTSH", "seen:{p0}", command[2]} && command[2].size() == 24
+               ? bulk("\x05")
+               : "-ERR\r\n";
+  });
+  ClusterFilter seen = filter.open();
+  std::vector<std::uint8_t> out(3);
+  EXPECT_EQ(seen.may_contain(kKeys, out), 2U);
+  EXPECT_EQ(out, (std::vector<std::uint8_t>{1, 0, 1}));
+  EXPECT_EQ(seen.seed(), 5U);
+  EXPECT_EQ(seen.part_of("x"), 0U);
+  EXPECT_THROW(seen.may_contain(kKeys, std::span(out).first(2)), std::invalid_argument);
+}
+
+TEST(ClusterFilter, AnswersOfAnotherShapeAreErrors) {
+  for (const std::string& answer :
+       {bulk(""), bulk("ab"), bulk("\x08"), std::string("$-1\r\n"), std::string(":1\r\n"),
+        array({bulk("a")}), std::string("+OK\r\n")}) {
+    OneFilter filter([&](const Command&) { return answer; });
+    ClusterFilter seen = filter.open();
+    std::vector<std::uint8_t> out(3);
+    const std::string text = text_of_error([&] { seen.may_contain(kKeys, out); });
+    EXPECT_NE(text.find("part 0 of 'seen'"), std::string::npos) << text;
+    EXPECT_NE(text.find(filter.server().url()), std::string::npos) << text;
+  }
+}
+
+TEST(ClusterFilter, ALostPartIsAnErrorAndNeverANo) {
+  OneFilter filter([](const Command&) { return "-ERR not found\r\n"; });
+  ClusterFilter seen = filter.open();
+  std::vector<std::uint8_t> out(3);
+  const std::string text = text_of_error([&] { seen.may_contain(kKeys, out); });
+  EXPECT_NE(text.find("does not have it"), std::string::npos) << text;
+}
+
+TEST(ClusterFilter, GoesOnWithTheNewContentWhenItIsReplaced) {
+  OneFilter filter([&](const Command& command) {
+    return bulk(command[1] == "seen:{p0}:9" ? "\x07" : std::string(1, '\0'));
+  });
+  ClusterFilter seen = filter.open();
+  filter.epoch = 9;
+  std::vector<std::uint8_t> out(3);
+  EXPECT_EQ(seen.may_contain(kKeys, out), 3U);
+  EXPECT_EQ(seen.insert(kKeys), 3U);
+}
+
+// The epoch was read before the exchange, the part was asked after it.
+TEST(ClusterFilter, LooksForTheNewContentWhenAPartIsGone) {
+  std::atomic<std::uint64_t>* epoch = nullptr;
+  OneFilter filter([&](const Command& command) -> std::string {
+    if (command[1] == "seen:{p0}:9") return bulk("\x07");
+    *epoch = 9;
+    return "-ERR not found\r\n";
+  });
+  epoch = &filter.epoch;
+  ClusterFilter seen = filter.open();
+  EXPECT_EQ(seen.erase(kKeys), 3U);
+}
+
+TEST(ClusterFilter, AFilterOfTheSameNameIsNotTheSame) {
+  OneFilter filter([](const Command&) { return bulk("\x07"); });
+  ClusterFilter seen = filter.open();
+  filter.id = kDescriptor.id + 1;
+  std::vector<std::uint8_t> out(3);
+  EXPECT_NE(text_of_error([&] { seen.may_contain(kKeys, out); }).find("made anew"),
+            std::string::npos);
+  filter.is_there = false;
+  EXPECT_NE(text_of_error([&] { seen.may_contain(kKeys, out); }).find("removed"),
+            std::string::npos);
+  EXPECT_NE(text_of_error([&] { filter.open(); }).find("there is none"), std::string::npos);
+}
+
+TEST(ClusterFilter, SaysWhatIsWrongWithTheModule) {
+  const std::string unknown = "-ERR unknown command 'CF.MEXISTSH', with args beginning with: \r\n";
+  const std::string known = array({bulk("x")}), nil = "*-1\r\n";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {array({nil, nil}), "has not loaded"},
+      {array({known, nil}), "has another module"},
+      {array({known, known}), "has an older version"}};
+  for (const auto& [information, words] : cases) {
+    OneFilter filter([&, information = information](const Command& command) {
+      return command[0] == "COMMAND" ? information : unknown;
+    });
+    ClusterFilter seen = filter.open();
+    const std::string text = text_of_error([&] { seen.insert(kKeys); });
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  }
+}
+
+TEST(ClusterFilter, MemoryThatIsFullIsNamed) {
+  OneFilter filter([](const Command&) {
+    return "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+  });
+  ClusterFilter seen = filter.open();
+  try {
+    seen.insert(kKeys);
+    FAIL();
+  } catch (const ClusterError& error) {
+    EXPECT_EQ(error.effect(), ClusterError::Effect::none);
+    EXPECT_NE(std::string(error.what()).find("maxmemory"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ClusterFilter, WaitsForReplicasAfterChangesOnly) {
+  std::atomic<int> replicas = 2;
+  OneFilter filter([&](const Command& command) {
+    if (command[0] == "WAIT") return ":" + std::to_string(replicas) + "\r\n";
+    return bulk("\x07");
+  });
+  ClusterFilter seen = filter.open(2);
+  std::vector<std::uint8_t> out(3);
+  EXPECT_EQ(seen.may_contain(kKeys, out), 3U);
+  EXPECT_EQ(filter.server().seen("WAIT"), 0U);
+  EXPECT_EQ(seen.insert(kKeys), 3U);
+  EXPECT_EQ(filter.server().seen("WAIT"), 1U);
+  replicas = 1;
+  try {
+    seen.insert(kKeys);
+    FAIL();
+  } catch (const ClusterError& error) {
+    EXPECT_EQ(error.effect(), ClusterError::Effect::unknown);
+    EXPECT_NE(std::string(error.what()).find("only 1 of 2"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ClusterFilter, AskingForNothingIsNothing) {
+  OneFilter filter([](const Command&) { return "-ERR not asked\r\n"; });
+  ClusterFilter seen = filter.open();
+  EXPECT_EQ(seen.may_contain(std::vector<std::uint64_t>{}, {}), 0U);
+  EXPECT_EQ(seen.insert(std::vector<std::string>{}), 0U);
+}
+
+}  // namespace
+}  // namespace nestline::cluster

@@ -1,7 +1,0 @@
-#include <gtest/gtest.h>
-
-#include "nestline/cluster.h"
-
-TEST(Skeleton, Throws) {
-  EXPECT_THROW(nestline::ClusterFilter::open({}, "x"), nestline::ClusterError);
-}

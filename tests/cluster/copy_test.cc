@@ -1,0 +1,133 @@
+// ClusterCopy and its file.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "lib/cluster/copy_file.h"
+#include "lib/cluster/part_set.h"
+#include "nestline/cluster.h"
+#include "nestline/format_error.h"
+
+namespace nestline::cluster {
+namespace {
+
+std::vector<std::uint64_t> integers(std::uint64_t first, std::size_t count) {
+  std::vector<std::uint64_t> keys(count);
+  std::iota(keys.begin(), keys.end(), first);
+  return keys;
+}
+
+class Copy : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "nestline_copy.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path() const { return folder_ / "copy"; }
+  std::string bytes() const {
+    std::ifstream file(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void set_bytes(const std::string& bytes) const {
+    std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  std::filesystem::path folder_;
+};
+
+PartSet small_set() {
+  return PartSet::build(describe({.capacity = 100, .seed = 3}, 3), 100, integers(0, 60));
+}
+
+TEST_F(Copy, AnswersAsTheFilesOfItDo) {
+  const Descriptor descriptor = describe({.capacity = 200'000, .fpr = 0.003}, 64);
+  const auto keys = integers(0, 200'000), strangers = integers(1'000'000, 200'000);
+  const PartSet built = PartSet::build(descriptor, descriptor.capacity, keys);
+  EXPECT_EQ(built.items(), keys.size());
+  write_copy(path(), built);
+  const ClusterCopy read = ClusterCopy::load(path());
+  EXPECT_EQ(read.items(), keys.size());
+  EXPECT_EQ(read.parts(), 64U);
+  EXPECT_EQ(read.seed(), descriptor.seed);
+  EXPECT_EQ(read.fpr(), 0.003);
+  EXPECT_EQ(read.capacity(), 200'000U);
+  EXPECT_GT(read.memory_bytes(), 200'000U);
+  std::vector<std::uint8_t> out(keys.size()), again(keys.size());
+  EXPECT_EQ(read.may_contain(keys, out), keys.size());
+  EXPECT_EQ(read.may_contain(strangers, out), built.may_contain(strangers, again));
+  EXPECT_EQ(out, again);
+  EXPECT_LT(read.may_contain(strangers, out), 0.003 * 200'000 * 1.3);
+  EXPECT_THROW(read.may_contain(keys, std::span(out).first(1)), std::invalid_argument);
+  const std::string before = bytes();
+  read.save(path());
+  EXPECT_EQ(bytes(), before);
+}
+
+// A part takes all the same what a caller has, also when it must not grow on a server.
+TEST_F(Copy, HoldsEveryKeyHoweverTheyAreDealt) {
+  const Descriptor descriptor = describe({.capacity = 1000, .max_capacity = 1000}, 4);
+  const std::vector<std::uint64_t> keys(5000, 7);
+  const PartSet built = PartSet::build(descriptor, keys.size(), keys);
+  EXPECT_EQ(built.items(), keys.size());
+  write_copy(path(), built);
+  EXPECT_EQ(read_copy(path()).items(), keys.size());
+}
+
+TEST_F(Copy, OfNothingIsAFile) {
+  write_copy(path(), PartSet::build(describe({.capacity = 10}, 5), 10, integers(0, 0)));
+  EXPECT_EQ(ClusterCopy::load(path()).items(), 0U);
+}
+
+TEST_F(Copy, EveryFlippedByteIsNoticed) {
+  write_copy(path(), small_set());
+  const std::string whole = bytes();
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    set_bytes(damaged);
+    EXPECT_THROW(read_copy(path()), FormatError) << at;
+  }
+}
+
+TEST_F(Copy, EveryOtherLengthIsNoticed) {
+  write_copy(path(), small_set());
+  const std::string whole = bytes();
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    set_bytes(whole.substr(0, length));
+    EXPECT_THROW(read_copy(path()), FormatError) << length;
+  }
+  set_bytes(whole + '\0');
+  EXPECT_THROW(read_copy(path()), FormatError);
+}
+
+// A length that claims more than there is takes no memory.
+TEST_F(Copy, ClaimsAreComparedWithTheFile) {
+  write_copy(path(), small_set());
+  std::string bytes_now = bytes();
+  for (std::size_t i = 64; i < 72; ++i) bytes_now[i] = '\xff';
+  set_bytes(bytes_now);
+  EXPECT_THROW(read_copy(path()), FormatError);
+  bytes_now[71] = 0x0f;
+  set_bytes(bytes_now);
+  EXPECT_THROW(read_copy(path()), FormatError);
+}
+
+TEST_F(Copy, IsNotThere) {
+  EXPECT_THROW(ClusterCopy::load(path()), std::system_error);
+  EXPECT_THROW(write_copy(folder_ / "no folder" / "copy", small_set()), std::system_error);
+}
+
+}  // namespace
+}  // namespace nestline::cluster

@@ -1,0 +1,188 @@
+"""What the system tests of logical filters share: the command, a client that lives on between its
+calls, and servers.
+
+NESTLINE names the command, NESTLINE_CLUSTER_CLIENT the program of cluster_client.cc. The servers are
+those of tests/redis/server.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "redis" / "server"))
+
+# pylint: disable=wrong-import-position
+from servers import PATIENCE, wait_until
+
+NESTLINE = os.path.abspath(os.environ["NESTLINE"])
+CLIENT = os.path.abspath(os.environ["NESTLINE_CLUSTER_CLIENT"])
+KEYS = int(os.environ.get("NESTLINE_CLUSTER_KEYS", "200000"))
+TIMEOUT_MS = int(1000 * PATIENCE)  # of calls that must succeed, however busy the machine is
+
+
+def lines(prefix, count, first=0):
+    return "".join(f"{prefix}-{i}\n" for i in range(first, first + count)).encode()
+
+
+class Failed(Exception):
+    """A call of a client failed; `effect` is "none" or "unknown"."""
+
+    def __init__(self, effect, text):
+        super().__init__(f"{effect}: {text}")
+        self.effect, self.text = effect, text
+
+
+class Client:
+    """A process of cluster_client."""
+
+    def __init__(self, name, ports, timeout_ms=TIMEOUT_MS, wait=0):
+        servers = [f"127.0.0.1:{port}" for port in ports]
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
+            [CLIENT, name, str(timeout_ms), str(wait), *servers], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def send(self, *words):
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+
+    def receive(self):
+        """The numbers of the result."""
+        answer = self.process.stdout.readline()
+        kind, _, rest = answer.rstrip("\n").partition(" ")
+        if kind == "ok":
+            return [float(word) if "." in word else int(word) for word in rest.split()]
+        if kind in ("none", "unknown"):
+            raise Failed(kind, rest)
+        raise AssertionError(f"the client says {answer!r}, status {self.process.poll()}")
+
+    def call(self, *words):
+        self.send(*words)
+        return self.receive()
+
+
+class Busy:
+    """A thread with a client of its own that calls `step(client, number)` again and again, until
+    stop(). A context that fails when a step failed."""
+
+    def __init__(self, client, step):
+        self.client, self.step = client, step
+        self.steps = 0
+        self.error = None
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.stopped.set()
+        self.thread.join()
+        self.client.close()
+        if self.error is not None and kind is None:
+            raise self.error
+
+    def run(self):
+        try:
+            while not self.stopped.is_set():
+                self.step(self.client, self.steps)
+                self.steps += 1
+        except BaseException as error:  # pylint: disable=broad-exception-caught
+            self.error = error
+
+    def wait_for_more(self, least):
+        """Waits for so many more steps."""
+        wanted = self.steps + least
+        wait_until(lambda: self.error or self.steps >= wanted, "the client goes on", 3 * PATIENCE)
+        if self.error is not None:
+            raise self.error
+
+
+class ClusterCase(unittest.TestCase):
+    """A folder, and functions that run the command. `servers` are the words that name servers."""
+
+    servers = ()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="nestline_cluster_test.")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def start(self, command, *arguments, servers=None, **options):
+        """nestline cluster COMMAND --server ... as a process."""
+        servers = self.servers if servers is None else servers
+        line = [NESTLINE, "cluster", command, *servers, *map(str, arguments)]
+        if servers and "--timeout" not in line:
+            line += ["--timeout", str(TIMEOUT_MS)]
+        options.setdefault("stdin", subprocess.PIPE)
+        return subprocess.Popen(
+            line, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+        )
+
+    def run_command(self, command, *arguments, stdin=b"", **options):
+        """Status, standard output and standard error."""
+        process = self.start(command, *arguments, **options)
+        out, err = process.communicate(stdin, timeout=4 * PATIENCE)
+        return process.returncode, out, err
+
+    def expect(self, command, *arguments, status=0, out=b"", err=b"", **options):
+        done = self.run_command(command, *arguments, **options)
+        self.assertEqual(done, (status, out, err), (command, *arguments))
+
+    def expect_error(self, parts, command, *arguments, **options):
+        """Expects status 2, no output, and one message that contains all the parts."""
+        status, out, err = self.run_command(command, *arguments, **options)
+        self.assertEqual((status, out), (2, b""), err)
+        self.assertRegex(err, rb"\Anestline: [^\n]*\n\Z")
+        for part in parts:
+            self.assertIn(part.encode(), err)
+
+    def create(self, name, capacity, *options):
+        """With a fixed seed, so that the same keys are false positives each time."""
+        seed = () if "--seed" in options else ("--seed", 1)
+        self.expect("create", name, "--capacity", capacity, *seed, *options)
+
+    def info(self, name):
+        status, out, err = self.run_command("info", name, "--json")
+        self.assertEqual((status, err), (0, b""))
+        return json.loads(out)
+
+    def assert_found(self, name, keys):
+        """All the lines are found."""
+        status, out, err = self.run_command("query", "-v", name, stdin=keys)
+        self.assertEqual((status, out[:200], err), (1, b"", b""))
+
+    def found(self, name, keys):
+        """How many of the lines are."""
+        status, out, err = self.run_command("query", "-c", name, stdin=keys)
+        self.assertIn(status, (0, 1), err)
+        return int(out)

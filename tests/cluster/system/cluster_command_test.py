@@ -1,0 +1,481 @@
+"""nestline cluster on one server without cluster mode: what each command does, and each error."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+import unittest
+import unittest.mock
+
+from cluster_case import NESTLINE, ClusterCase, lines
+from servers import PATIENCE, Server, free_port
+from resp import Connection
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "documents" / "examples"
+
+
+class CommandCase(ClusterCase):
+    options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(cls.options)
+        cls.addClassCleanup(cls.server.remove)
+        cls.servers = ("--server", f"127.0.0.1:{cls.server.port}")
+
+    def setUp(self):
+        super().setUp()
+        self.server.call("FLUSHALL")
+
+
+class WorkTest(CommandCase):
+    def test_add_query_remove(self):
+        self.create("seen", 10_000)
+        self.expect("add", "seen", stdin=lines("in", 5000))
+        self.assert_found("seen", lines("in", 5000))
+        self.assertLess(self.found("seen", lines("out", 5000)), 150)
+        mixed = b"in-1\nno such key\nin-2\nanother one"
+        self.expect("query", "seen", stdin=mixed, out=b"in-1\nin-2\n")
+        self.expect("query", "-v", "seen", stdin=mixed, out=b"no such key\nanother one\n")
+        self.expect("query", "-c", "seen", stdin=mixed, out=b"2\n")
+        self.expect("query", "seen", stdin=b"no such key\n", status=1)
+        self.expect("query", "-c", "seen", stdin=b"", status=1, out=b"0\n")
+        self.write("some", lines("in", 2000))
+        self.write("more", lines("in", 1000, 2000))
+        self.expect("remove", "seen", "some", "more")
+        self.assertEqual(self.info("seen")["items"], 2000)
+        self.assert_found("seen", lines("in", 2000, 3000))
+        self.assertLess(self.found("seen", lines("in", 3000)), 100)
+        self.expect(
+            "remove", "seen", stdin=b"in-3000\nno such key\n", status=1,
+            err=b"nestline: seen: 1 of 2 lines were not in the filter; "
+            b"nothing was removed for them\n",
+        )  # fmt: skip
+        self.expect("add", "seen", stdin=b"")
+        self.assertEqual(self.info("seen")["items"], 1999)
+
+    def test_copies(self):
+        self.create("copies", 1000, "--max-capacity", 1000)
+        self.expect("add", "copies", stdin=b"x\n" * 3)
+        self.expect("add", "copies", "--unique", stdin=b"x\ny\n")
+        self.assertEqual(self.info("copies")["items"], 4)
+        self.expect("remove", "copies", stdin=b"x\n" * 3)
+        self.expect("query", "copies", stdin=b"x\ny\n", out=b"y\n")
+
+    def test_a_full_filter(self):
+        self.create("small", 1000, "--max-capacity", 1000, "--parts", 2)
+        status, out, err = self.run_command("add", "small", stdin=lines("in", 5000))
+        self.assertEqual((status, out), (2, b""))
+        self.assertRegex(err, rb"\Anestline: small: \d+ of 5000 lines found no room, [^\n]*\n\Z")
+        refused = int(err.split()[2])
+        self.assertEqual(self.info("small")["items"], 5000 - refused)
+        self.assertGreaterEqual(5000 - refused, 1000)
+        self.assertGreaterEqual(self.found("small", lines("in", 5000)), 5000 - refused)
+
+    def test_it_holds_its_capacity(self):
+        for parts in (1, 7, 64):
+            self.create(f"of{parts}", 20_000, "--max-capacity", 20_000, "--parts", parts)
+            self.expect("add", f"of{parts}", stdin=lines(f"in{parts}", 20_000))
+            self.assert_found(f"of{parts}", lines(f"in{parts}", 20_000))
+
+    def test_the_rate_is_kept(self):
+        self.create("exact", 50_000, "--fpr", 0.001, "--seed", 7)
+        self.expect("push", "exact", stdin=lines("in", 50_000))
+        self.assertLess(self.found("exact", lines("out", 100_000)), 200)
+        info = self.info("exact")
+        self.assertEqual((info["seed"], info["fpr"], info["capacity"]), (7, 0.001, 50_000))
+        self.assertLess(info["expected_fpr"], 0.0015)
+        self.assertGreater(info["expected_fpr"], 0)
+
+    def test_push(self):
+        self.create("pushed", 10_000)
+        self.expect("add", "pushed", stdin=lines("old", 10_000))
+        self.expect("push", "pushed", stdin=lines("new", 8000))
+        self.assert_found("pushed", lines("new", 8000))
+        self.assertLess(self.found("pushed", lines("old", 10_000)), 300)
+        self.assertEqual(self.info("pushed")["items"], 8000)
+        self.expect("push", "pushed", "--merge", stdin=lines("more", 2000))
+        self.assert_found("pushed", lines("new", 8000) + lines("more", 2000))
+        self.assertEqual(self.info("pushed")["items"], 10_000)
+        # More than it was created for, then nothing at all.
+        self.expect("push", "pushed", stdin=lines("many", 50_000))
+        self.assert_found("pushed", lines("many", 50_000))
+        self.expect("add", "pushed", stdin=lines("after", 100))
+        self.assert_found("pushed", lines("after", 100))
+        self.expect("push", "pushed", stdin=b"")
+        self.assertEqual(self.info("pushed")["items"], 0)
+        self.assertEqual(self.found("pushed", lines("many", 1000)), 0)
+        self.expect("drop", "pushed")
+        self.assertEqual(self.server.call("DBSIZE"), 0)
+
+    def test_pull(self):
+        self.create("here", 10_000, "--seed", 5, "--parts", 9)
+        self.expect("add", "here", stdin=lines("in", 10_000))
+        self.expect("pull", "here", "-o", "copy")
+        keys = lines("in", 10_000)
+        self.expect("query", "-v", "--file", "copy", stdin=keys, status=1, servers=())
+        self.write("words", keys)
+        self.expect("query", "-c", "--file", "copy", "words", out=b"10000\n", servers=())
+        online = self.run_command("query", "here", stdin=lines("out", 20_000))
+        offline = self.run_command("query", "--file", "copy", stdin=lines("out", 20_000), servers=())
+        self.assertEqual(online, offline)
+        self.create("there", 10_000, "--seed", 5, "--parts", 9)
+        self.expect("push", "there", "--file", "copy")
+        self.assert_found("there", keys)
+        self.expect("push", "there", "--file", "copy", "--merge")
+        self.assertEqual(self.info("there")["items"], 20_000)
+        self.create("other", 10_000, "--seed", 6, "--parts", 9)
+        self.expect_error(["seed"], "push", "other", "--file", "copy")
+        self.create("fewer", 10_000, "--seed", 5, "--parts", 8)
+        self.expect_error(["parts"], "push", "fewer", "--file", "copy")
+        whole = self.read("copy")
+        for at in (0, 100, len(whole) // 2, len(whole) - 1):
+            self.write("copy", whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+            self.expect_error(["copy: "], "query", "--file", "copy", stdin=keys, servers=())
+            self.expect_error(["copy: "], "push", "there", "--file", "copy")
+        self.write("copy", whole[:-1])
+        self.expect_error(["copy: "], "query", "--file", "copy", stdin=keys, servers=())
+        self.expect_error(["nothing here: "], "query", "--file", "nothing here", servers=())
+        self.assertEqual(self.info("there")["items"], 20_000)
+
+    def test_merge(self):
+        for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+            self.create(name, 5000, "--seed", seed)
+            self.expect("add", name, stdin=lines(name, 2000))
+        self.expect("merge", "a", "b")
+        self.assert_found("a", lines("a", 2000) + lines("b", 2000))
+        self.assertEqual(self.info("a")["items"], 4000)
+        self.assertEqual(self.info("b")["items"], 2000)
+        self.expect_error(["seed"], "merge", "a", "c")
+        self.expect_error(["nobody"], "merge", "a", "nobody")
+
+    def test_info(self):
+        self.create("shown", 3000, "--seed", 18446744073709551615, "--parts", 4)
+        self.expect("add", "shown", stdin=lines("in", 3000))
+        info = self.info("shown")
+        self.assertEqual(
+            list(info),
+            ["name", "items", "capacity", "fpr", "expected_fpr", "memory_bytes", "seed", "nodes",
+             "parts"],
+        )  # fmt: skip
+        self.assertEqual((info["name"], info["seed"], info["items"]), ("shown", 2**64 - 1, 3000))
+        node = f"127.0.0.1:{self.server.port}"
+        self.assertEqual([n["node"] for n in info["nodes"]], [node])
+        self.assertEqual((info["nodes"][0]["parts"], info["nodes"][0]["items"]), (4, 3000))
+        self.assertEqual([p["number"] for p in info["parts"]], [0, 1, 2, 3])
+        self.assertEqual(sum(p["items"] for p in info["parts"]), 3000)
+        for part in info["parts"]:
+            self.assertEqual(self.server.call("TYPE", part["key"]), "MBbloomCF")
+            self.assertGreaterEqual(part["capacity"], 750)
+            self.assertTrue(0 < part["load"] < 1, part)
+        status, out, err = self.run_command("info", "shown")
+        self.assertEqual((status, err), (0, b""))
+        self.assertRegex(out.decode(), r"keys +3000\n")
+        self.assertRegex(out.decode(), rf"{node} +4 +3000 ")
+        short = out
+        status, out, err = self.run_command("info", "shown", "--each")
+        self.assertTrue(out.startswith(short))
+        self.assertEqual(out.count(b"shown:{"), 4)
+
+    def test_drop(self):
+        self.create("gone", 1000)
+        self.expect("drop", "gone")
+        self.assertEqual(self.server.call("DBSIZE"), 0)
+        self.expect("drop", "gone", status=1)
+        self.expect_error(["gone", "create"], "query", "gone")
+
+    def test_answers_come_as_fast_as_lines_do(self):
+        self.create("live", 1000)
+        self.expect("add", "live", stdin=b"yes\n")
+        process = self.start("query", "live")
+        for _ in range(3):
+            process.stdin.write(b"no such key\nyes\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), b"yes\n")
+        self.assertEqual(process.communicate(timeout=PATIENCE), (b"", b""))
+        self.assertEqual(process.returncode, 0)
+
+
+class NamesTest(CommandCase):
+    def test_names(self):
+        for name in ("with blank", "\u00e4", "a:b", "[a,b]", "++", "x" * 300):
+            self.create(name, 100)
+            self.expect("add", name, stdin=b"key\n")
+            self.expect("query", name, stdin=b"key\nno such key\n", out=b"key\n")
+            self.expect("drop", name)
+        self.assertEqual(self.server.call("DBSIZE"), 0)
+
+    def test_names_that_would_put_all_parts_into_one_slot(self):
+        for name in ("{a}", "x{a}y", ""):
+            self.expect_error([], "create", "--capacity", 100, "--", name)
+        self.assertEqual(self.server.call("DBSIZE"), 0)
+
+    def test_a_taken_name(self):
+        self.create("mine", 1000)
+        self.expect("add", "mine", stdin=b"key\n")
+        self.expect_error(["mine"], "create", "mine", "--capacity", 1000)
+        self.assertEqual(self.found("mine", b"key\n"), 1)
+        self.server.call("SET", "text", "x")
+        self.server.call("CF.ADD", "single", "x")
+        for name in ("text", "single"):
+            self.expect_error([name], "create", name, "--capacity", 1000)
+            self.expect_error([name], "query", name)
+            self.expect_error([name], "drop", name)
+        self.server.call("HSET", "hash", "a", "b")
+        self.expect_error(["hash"], "query", "hash")
+        self.expect_error(["hash"], "drop", "hash")
+        self.assertEqual(self.server.call("HGETALL", "hash"), [b"a", b"b"])
+
+
+class PartsTest(CommandCase):
+    """What others do to the keys of a filter."""
+
+    def setUp(self):
+        super().setUp()
+        self.create("whole", 10_000, "--parts", 8)
+        self.expect("push", "whole", stdin=lines("in", 10_000))
+        self.parts = [part["key"] for part in self.info("whole")["parts"]]
+
+    def expect_all_fail(self, *words):
+        self.expect_error(["whole", *words], "query", "whole", stdin=lines("in", 100))
+        self.expect_error(["whole", *words], "query", "-c", "whole", stdin=lines("out", 100))
+        self.expect_error(["whole", *words], "add", "whole", stdin=lines("more", 100))
+        self.expect_error(["whole", *words], "remove", "whole", stdin=lines("in", 100))
+        self.expect_error(["whole", *words], "info", "whole")
+        self.expect_error(["whole", *words], "pull", "whole", "-o", "copy")
+        self.assertFalse(os.path.exists(self.path("copy")))
+
+    def test_a_lost_part_is_an_error(self):
+        self.server.call("DEL", self.parts[3])
+        self.expect_all_fail("3")
+        self.expect("push", "whole", stdin=lines("again", 5000))
+        self.assert_found("whole", lines("again", 5000))
+
+    def test_a_part_of_another_type(self):
+        self.server.call("SET", self.parts[3], "x")
+        self.expect_all_fail("3")
+
+    def test_another_version_of_the_descriptor(self):
+        self.server.call("HSET", "whole", "format", "999999")
+        self.expect_error(["whole"], "query", "whole", stdin=b"in-1\n")
+        self.expect_error(["whole"], "add", "whole", stdin=b"in-1\n")
+
+    def test_a_damaged_descriptor(self):
+        fields = self.server.call("HGETALL", "whole")
+        for name in fields[::2]:
+            saved = self.server.call("HGET", "whole", name)
+            for value in (b"", b"-1", b"99999999999999999999999", b"nan", b"\xff\x00"):
+                self.server.call("HSET", "whole", name, value)
+                status, _, err = self.run_command("query", "-v", "whole", stdin=lines("in", 100))
+                self.assertIn((status, err.count(b"\n")), [(1, 0), (2, 1)], (name, value, err))
+            self.server.call("HSET", "whole", name, saved)
+        self.assert_found("whole", lines("in", 100))
+
+
+class TroubleTest(CommandCase):
+    """Servers that cannot help. The timeout must pass only where a server might still come."""
+
+    def test_nobody_listens(self):
+        nobody = f"127.0.0.1:{free_port()}"
+        self.expect_error([nobody], "query", "x", "--timeout", 300, servers=("--server", nobody))
+        # The other one helps.
+        self.create("x", 100)
+        self.expect("add", "x", stdin=b"key\n", servers=("--server", nobody, *self.servers))
+
+    def test_a_server_that_hangs(self):
+        self.create("slow", 1000)
+        os.kill(self.server.process.pid, signal.SIGSTOP)
+        try:
+            for arguments in (
+                ("query", "slow"), ("add", "slow"), ("push", "slow"), ("info", "slow"),
+                ("drop", "slow"), ("create", "new", "--capacity", 100),
+            ):  # fmt: skip
+                begin = time.monotonic()
+                self.expect_error(
+                    [f"127.0.0.1:{self.server.port}"], *arguments, "--timeout", 500, stdin=b"key\n"
+                )
+                self.assertGreater(time.monotonic() - begin, 0.4)
+                self.assertLess(time.monotonic() - begin, 20)
+        finally:
+            os.kill(self.server.process.pid, signal.SIGCONT)
+        self.expect("add", "slow", stdin=b"key\n")
+
+    def test_one_who_accepts_and_says_nothing_or_nonsense(self):
+        for answer in (None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00" * 100, b"*9999999\r\n"):
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                address = f"127.0.0.1:{listener.getsockname()[1]}"
+                process = self.start("query", "x", "--timeout", 500, servers=("--server", address))
+                peer, _ = listener.accept()
+                with peer:
+                    if answer is not None:
+                        peer.sendall(answer)
+                        peer.shutdown(socket.SHUT_WR)
+                    _, err = process.communicate(b"key\n", timeout=PATIENCE)
+                self.assertEqual((process.returncode, err.count(b"\n")), (2, 1), err)
+                self.assertIn(address.encode(), err)
+
+    def test_words_that_are_no_server(self):
+        for word in (
+            "", ":", "host:", "host:0", "host:65536", "host:1x", "http://host", "redis://", "[::1",
+            "redis://user:pass%zz@host", "redis:/host",
+        ):  # fmt: skip
+            status, out, err = self.run_command("query", "x", servers=("--server", word))
+            self.assertEqual((status, out, err.count(b"\n")), (2, b"", 1), (word, err))
+            self.assertNotIn(b"pass", err.replace(b"password", b""))
+
+    def test_wrong_password(self):
+        with Server() as server:
+            server.call("CONFIG", "SET", "requirepass", "sesame")
+            servers = ("--server", f"127.0.0.1:{server.port}")
+            address = servers[1]
+            create = "create", "x", "--capacity", 100
+            clean = {name: value for name, value in os.environ.items() if "NESTLINE_CLUSTER" not in name}
+            begin = time.monotonic()
+            self.expect_error([address, "password"], *create, servers=servers, env=clean)
+            wrong = {**clean, "NESTLINE_CLUSTER_PASSWORD": "simsim"}
+            self.expect_error([address, "password"], *create, servers=servers, env=wrong)
+            self.assertLess(time.monotonic() - begin, PATIENCE / 2)  # no waiting for another answer
+            right = {**clean, "NESTLINE_CLUSTER_PASSWORD": "sesame"}
+            self.expect(*create, servers=servers, env=right)
+            self.write("secret", b"sesame\nsomething else\n")
+            self.expect("drop", "x", "--password-file", "secret", servers=servers, env=wrong)
+            self.write("secret", b"\n")
+            self.expect_error(
+                ["secret", "empty"], *create, "--password-file", "secret", servers=servers
+            )
+            self.expect_error(["nowhere"], *create, "--password-file", "nowhere", servers=servers)
+            inside = ("--server", f"redis://:sesame@{address}")
+            self.expect(*create, servers=inside, env=clean)
+            with Connection(server.port) as admin:
+                admin.call("AUTH", "sesame")
+                admin.call("ACL", "SETUSER", "ann", "on", ">a@b", "~*", "+@all")
+                admin.call("ACL", "SETUSER", "bob", "on", ">b", "~*", "+@all", "-cf.mexistsh")
+            inside = ("--server", f"redis://ann:a%40b@{address}")
+            self.expect("info", "x", servers=inside, env={**clean}, status=0, out=unittest.mock.ANY)
+            bob = {**clean, "NESTLINE_CLUSTER_PASSWORD": "b"}
+            self.expect_error(
+                [address, "mexistsh"], "query", "x", "--user", "bob", stdin=b"key\n", servers=servers,
+                env=bob,
+            )  # fmt: skip
+
+    def test_no_module(self):
+        with Server(module=None) as server:
+            servers = ("--server", f"127.0.0.1:{server.port}")
+            self.expect_error(
+                [servers[1], "module"], "create", "x", "--capacity", 100, servers=servers
+            )
+            self.assertEqual(server.call("DBSIZE"), 0)
+
+    def test_no_memory(self):
+        self.create("big", 10_000)
+        self.expect("add", "big", stdin=lines("in", 1000))
+        used = self.server.information("memory")["used_memory"]
+        self.server.call("CONFIG", "SET", "maxmemory", int(used) // 2)
+        try:
+            self.expect_error(["memory"], "add", "big", stdin=lines("more", 10))
+            self.expect_error(["memory"], "push", "big", stdin=lines("more", 10))
+            self.assert_found("big", lines("in", 1000))
+        finally:
+            self.server.call("CONFIG", "SET", "maxmemory", 0)
+        self.assertEqual(self.info("big")["items"], 1000)
+        self.expect("drop", "big")
+        self.assertEqual(self.server.call("DBSIZE"), 0)
+
+    def test_replicas_that_are_not_there(self):
+        self.create("copied", 1000)
+        self.expect_error(["replica"], "add", "copied", "--wait", 1, "--timeout", 300, stdin=b"key\n")
+        self.expect("query", "copied", stdin=b"key\n", out=b"key\n")
+
+
+class ExampleTest(CommandCase):
+    """The examples of README.md do what they say."""
+
+    def test_program(self):
+        program = os.environ["NESTLINE_CLUSTER_EXAMPLE"]
+        done = subprocess.run([program, self.servers[1]], capture_output=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"2 of 2\n", b""))
+
+    def test_shell(self):
+        text = (EXAMPLES / "cluster.sh").read_text()
+        text = text.replace("10.0.0.1:6379", self.servers[1]).replace("=...", "=")
+        text = text.replace("--fpr", "--seed 1 --fpr")  # the same false positives each time
+        self.assertEqual(text.count(self.servers[1]), 7)
+        self.write("words", lines("word", 2000))
+        self.write("words2", lines("other", 2000))
+        self.write("list", b"word-1\nno such key\nother-5\n")
+        os.symlink(NESTLINE, self.path("nestline"))
+        done = subprocess.run(
+            ["bash", "-e", "-c", text], cwd=self.folder, capture_output=True, timeout=4 * PATIENCE,
+            env={**os.environ, "PATH": self.folder + os.pathsep + os.environ["PATH"]},
+        )  # fmt: skip
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertTrue(done.stdout.startswith(b"word-1\nother-5\n"), done.stdout)
+        self.assertTrue(done.stdout.endswith(b"word-1\nother-5\n"), done.stdout)
+        self.assertEqual(self.server.call("DBSIZE"), 0)
+
+
+class TlsTest(ClusterCase):
+    def setUp(self):
+        super().setUp()
+        # An authority, and a certificate that it signed.
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out",
+                     "ca.crt", "-days", "2", "-subj", "/CN=test authority")  # fmt: skip
+        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "server.key", "-out",
+                     "server.csr", "-subj", "/CN=localhost")  # fmt: skip
+        self.write("names", b"subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        self.openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key",
+                     "-CAcreateserial", "-out", "server.crt", "-days", "2", "-extfile",
+                     "names")  # fmt: skip
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "other.key", "-out",
+                     "other.crt", "-days", "2", "-subj", "/CN=another authority")  # fmt: skip
+
+    def openssl(self, *arguments):
+        subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True)
+
+    def server(self, clients):
+        port = free_port()
+        server = Server({
+            "tls-port": str(port), "tls-cert-file": self.path("server.crt"),
+            "tls-key-file": self.path("server.key"), "tls-ca-cert-file": self.path("ca.crt"),
+            "tls-auth-clients": clients,
+        })  # fmt: skip
+        self.addCleanup(server.remove)
+        return server, port
+
+    def test_tls(self):
+        server, port = self.server("no")
+        self.servers = ("--server", f"127.0.0.1:{port}", "--tls", "--ca", "ca.crt")
+        self.create("safe", 20_000)
+        self.expect("push", "safe", stdin=lines("in", 20_000))
+        self.assert_found("safe", lines("in", 20_000))
+        self.expect("add", "safe", stdin=lines("more", 1000))
+        self.assert_found("safe", lines("more", 1000))
+        url = ("--server", f"rediss://localhost:{port}", "--ca", "ca.crt")
+        self.expect("query", "safe", stdin=b"in-1\n", out=b"in-1\n", servers=url)
+        plain = ("--server", f"127.0.0.1:{port}")
+        for servers in (
+            (*plain, "--tls", "--ca", "other.crt"), (*plain, "--tls"), (*plain, "--timeout", "1000"),
+            ("--server", f"rediss://127.0.0.2:{port}", "--ca", "ca.crt"),
+        ):  # fmt: skip
+            self.expect_error([], "query", "safe", stdin=b"in-1\n", servers=servers)
+        self.expect_error(["nowhere"], "query", "safe", servers=(*plain, "--tls", "--ca", "nowhere"))
+        # TLS to a port without it.
+        port = ("--server", f"127.0.0.1:{server.port}", "--tls", "--ca", "ca.crt", "--timeout", "1000")
+        self.expect_error([], "query", "safe", stdin=b"in-1\n", servers=port)
+
+    def test_certificates_of_clients(self):
+        _, port = self.server("yes")
+        servers = ("--server", f"127.0.0.1:{port}", "--tls", "--ca", "ca.crt")
+        # Every command that follows has the certificate.
+        self.expect_error([], "create", "x", "--capacity", 100, servers=(*servers, "--timeout", "1000"))
+        self.servers = (*servers, "--cert", "server.crt", "--key", "server.key")
+        self.create("x", 100)
+        self.expect("add", "x", stdin=b"key\n")
+        self.assertEqual(json.loads(self.run_command("info", "x", "--json")[1])["items"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
