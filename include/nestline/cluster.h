@@ -54,7 +54,8 @@ struct ClusterOptions {
   /// TLS: false accepts any certificate. Only for tests.
   bool verify = true;
   /// The longest a call waits for one server without an answer or progress, reconnects and
-  /// redirections included. Then it throws ClusterError.
+  /// redirections included. Then it throws ClusterError. The name service, where servers have names
+  /// instead of addresses, takes its own time.
   std::chrono::milliseconds timeout{2000};
   /// An addition or removal returns only when so many replicas of each part have it (WAIT). When
   /// they do not within `timeout`, ClusterError; the change was made nevertheless.
@@ -121,10 +122,15 @@ enum class Upload : std::uint8_t {
 /// O(n) here and on the servers, and one round trip for some 64,000 keys a part.
 class NESTLINE_EXPORT ClusterFilter {
  public:
-  /// Makes a new logical filter. `options` mean what they mean for a Filter, for all parts
-  /// together: `capacity`, `fpr` (or `bits`), `max_capacity` (0: no limit but the servers'), `seed`
-  /// (none: drawn). `parts` is from 1 to 16384, and a cluster needs at least four a primary for an
-  /// even load. Throws ClusterError when the name is taken.
+  /// Makes a new logical filter. `options` are for all parts together:
+  ///   capacity      as for a Filter
+  ///   fpr or bits   as for a Filter; one of them
+  ///   max_capacity  0, or above `capacity`: the parts grow as long as the servers let them, and
+  ///                 keep the rate; else they take no more than `capacity` keys, about
+  ///   seed          0: drawn
+  /// The others have no effect. `parts` is from 1 to 16384, and at least four a primary in a
+  /// cluster of several, for an even load. A name is not empty and has no braces. Throws
+  /// ClusterError when the name is taken.
   static ClusterFilter create(const ClusterOptions& cluster, std::string_view name,
                               const Options& options, unsigned parts = 64);
   /// Opens one that exists. Throws ClusterError when there is none.
@@ -197,7 +203,7 @@ class NESTLINE_EXPORT ClusterCopy {
 
   /// Replaces the file atomically. Throws std::system_error, std::bad_alloc.
   void save(const std::string& path) const;
-  /// Throws std::runtime_error with a sentence when the file is not one of save's or is damaged,
+  /// Throws FormatError (nestline/format_error.h) when the file is not one of save's or is damaged,
   /// std::system_error, std::bad_alloc.
   static ClusterCopy load(const std::string& path);
 

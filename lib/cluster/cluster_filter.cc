@@ -32,15 +32,24 @@ struct ClusterFilter::State {
 
 namespace {
 
+constexpr std::size_t kPartsOfPrimary = 4;  // at least
+
 Reply set_state(Session& session, const std::string& state) {
   return session.ask(session.about_all(encode_command({"HSET", session.name(), "state", state})))
       .reply;
 }
 
 // The name belongs to whoever sets its first field.
-void take_name(Session& session) {
+void take_name(Session& session, std::uint32_t parts) {
   const std::string taken = "the name is taken; open() the filter, or remove() it first";
   if (session.look().exists) session.fail(session.label(), taken);
+  const std::size_t primaries = session.primaries().size();
+  if (primaries > 1 && parts < kPartsOfPrimary * primaries) {
+    throw std::invalid_argument(
+        "a cluster of " + std::to_string(primaries) + " primaries needs at least " +
+        std::to_string(kPartsOfPrimary * primaries) +
+        " parts, so that all of them have about as many; not " + std::to_string(parts));
+  }
   Request request =
       session.about_all(encode_command({"HSETNX", session.name(), "format", cluster::kFormat}));
   request.changes = true;
@@ -96,7 +105,7 @@ ClusterFilter ClusterFilter::create(const ClusterOptions& cluster, std::string_v
   const Descriptor descriptor = cluster::describe(options, parts);
   std::unique_ptr<State> state(new State{Session(cluster, name), {}});
   Session& session = state->session;
-  take_name(session);
+  take_name(session, descriptor.parts);
   session.set(descriptor);
   session.ask(session.about_all(encode_command(cluster::encode_fields(name, descriptor))));
   set_state(session, "creating");

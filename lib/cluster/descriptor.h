@@ -7,13 +7,14 @@
 //   seed          of all parts
 //   fpr           the wanted rate, as the shortest decimal fraction that is the same double
 //   capacity      of all parts together
-//   max_capacity  0, or the most that the filter may hold; no more than `capacity`: it does not
-//   grow state         "creating" until all parts are there, then "ready" created_by    a program
-//   and its version, for people id            drawn when it is made: another filter of the same
-//   name has another one epoch         which parts are the content left:EPOCH    parts of that
-//   epoch may be there and are not the content: those of an upload that
-//                 is under way, or of one that was killed. Milliseconds since 1970 by the server's
-//                 clock; an upload renews it while it runs.
+//   max_capacity  as given to create(): 0, or above `capacity`: parts grow; else they do not
+//   state         "creating" until all parts are there, then "ready"
+//   created_by    a program and its version, for people
+//   id            drawn when it is made: another filter of the same name has another one
+//   epoch         which parts are the content
+//   left:EPOCH    parts of that epoch may be there and are not the content. Milliseconds since
+//                 1970 by the server's clock; an upload renews it while it runs. 0: they can be
+//                 removed at once.
 //
 // The parts of epoch 0 are NAME:{p0}, NAME:{p1}, ...; those of epoch e NAME:{p0}:e, ... Only the
 // part's number is in braces, so part 17 of all filters is in one slot, and in one slot on every

@@ -6,7 +6,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/cluster/descriptor.h"
@@ -197,6 +201,25 @@ TEST(ClusterFilter, WaitsForReplicasAfterChangesOnly) {
     EXPECT_EQ(error.effect(), ClusterError::Effect::unknown);
     EXPECT_NE(std::string(error.what()).find("only 1 of 2"), std::string::npos) << error.what();
   }
+}
+
+TEST(ClusterFilter, TooFewPartsForACluster) {
+  std::unique_ptr<FakeServer> server;
+  server = std::make_unique<FakeServer>([&](const Command& command) -> std::string {
+    if (command == Command{"CLUSTER", "SLOTS"}) {
+      return slots_reply({server->address(), {"127.0.0.1", 1}});
+    }
+    return command[0] == "CLUSTER" ? ":0\r\n" : array({});
+  });
+  const ClusterOptions options{.servers = {server->url()},
+                               .timeout = std::chrono::milliseconds(120'000)};
+  EXPECT_THROW(ClusterFilter::create(options, "seen", {.capacity = 10}, 7), std::invalid_argument);
+  EXPECT_THROW(ClusterFilter::create(options, "seen", {.capacity = 10}, 16385),
+               std::invalid_argument);
+  EXPECT_EQ(server->seen("HSETNX"), 0U);
+  // With enough of them it goes on and takes the name.
+  EXPECT_THROW(ClusterFilter::create(options, "seen", {.capacity = 10}, 8), ClusterError);
+  EXPECT_EQ(server->seen("HSETNX"), 1U);
 }
 
 TEST(ClusterFilter, AskingForNothingIsNothing) {
