@@ -32,8 +32,7 @@ constexpr const char* kPasswordFooter =
     "NESTLINE_CLUSTER_PASSWORD; other users can read what is on a command line.\n";
 
 constexpr const char* kCreateFooter =
-    "Without --max-capacity, the parts grow as far as the servers' memory and the filter's width\n"
-    "allow.\n"
+    "The parts keep the wanted rate while they grow, until a server has no memory.\n"
     "Exit status: 0 done, 2 error.";
 
 constexpr const char* kAddFooter =
@@ -175,7 +174,8 @@ struct ClusterParser::Commands {
         text_option(command, "--bits", "B", "Fingerprint width: 8, 12 or 16")->excludes(fpr);
     const CLI::Option* const most =
         text_option(command, "--max-capacity", "N",
-                    "Number of keys up to which it keeps the wanted rate, and grows");
+                    "No more than --capacity: the parts do not grow, and keys find no room\n"
+                    "instead; default: they grow");
     const CLI::Option* const seed = text_option(command, "--seed", "S", "Seed of the hash");
     const CLI::Option* const parts =
         text_option(command, "--parts", "P",

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -360,6 +361,28 @@ class TroubleTest(CommandCase):
                 [address, "mexistsh"], "query", "x", "--user", "bob", stdin=b"key\n", servers=servers,
                 env=bob,
             )  # fmt: skip
+
+    def test_the_rights_that_docs_name_suffice(self):
+        text = (EXAMPLES.parents[2] / "docs" / "CLUSTER.md").read_text()
+        rights = re.search(r"\n```\n(\+cf.*?)```", text, re.DOTALL)[1].split()
+        self.assertEqual(rights[-2:], ["~words", "~words:*"])
+        self.server.call("ACL", "SETUSER", "ann", "on", ">secret", *rights)
+        self.addCleanup(self.server.call, "ACL", "DELUSER", "ann")
+        self.write("secret", b"secret")
+        servers = (*self.servers, "--user", "ann", "--password-file", "secret")
+        self.expect("create", "words", "--capacity", 1000, "--seed", 1, servers=servers)
+        self.expect("create", "words:2", "--capacity", 1000, "--seed", 1, servers=servers)
+        keys = lines("in", 500)
+        for change in (["push"], ["push", "--merge"], ["add"], ["add", "--unique"], ["remove"]):
+            self.expect(change[0], "words", *change[1:], stdin=keys, servers=servers)
+        self.expect("merge", "words:2", "words", servers=servers)
+        self.expect("query", "-c", "words:2", stdin=keys, out=b"500\n", servers=servers)
+        self.expect("pull", "words", "-o", "copy", servers=servers)
+        self.expect("push", "words:2", "--file", "copy", servers=servers)
+        self.assertEqual(self.run_command("info", "words", servers=servers)[0], 0)
+        for name in ("words", "words:2"):
+            self.expect("drop", name, servers=servers)
+        self.expect_error(["permission"], "create", "other", "--capacity", 9, servers=servers)
 
     def test_no_module(self):
         with Server(module=None) as server:
