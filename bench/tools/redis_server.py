@@ -10,7 +10,8 @@ everything: the protocol, the lookup of the key, and the work.
 CF.MEXISTS of 1000 items is measured by the server's own clock (INFO commandstats), which leaves out
 the reading of the command. The result is items per second of one core.
 
-redis_hashes.py measures the commands on hashes.
+Single commands are measured once more with worker threads that have nothing to do, in turn with
+none. redis_hashes.py measures the commands on hashes.
 
 The longest command while a filter grows from nothing to --grow items also comes from the server: its
 slow log keeps each command that took more than a millisecond.
@@ -120,6 +121,30 @@ def many(server, resp, options):
     return MANY * int(numbers["calls"]) / (int(numbers["usec"]) / 1e6)
 
 
+def idle_workers(server, options):
+    """Prints what worker threads without work cost single commands: ratios of processor time."""
+    chance = random.Random(1)
+    items = [chance.randrange(options.keys) for _ in range(options.operations)]
+    before = server.call("CONFIG", "GET", "nestline.cf-threads")[1]
+    for name, key in (("CF.ADD", "filter-new"), ("CF.EXISTS", "filter")):
+        work = encode(name, key, items)
+        efforts = {0: [], 1: []}
+        for number in range(options.rounds):
+            for threads in (0, 1) if number % 2 else (1, 0):
+                server.call("CONFIG", "SET", "nestline.cf-threads", threads)
+                server.call("DEL", "filter-new")
+                server.call("CF.RESERVE", "filter-new", 2 * options.operations)
+                spent = processor_seconds(server)
+                seconds(server, work, len(items))
+                efforts[threads].append(processor_seconds(server) - spent)
+        ratios = [a / b for a, b in zip(efforts[1], efforts[0])]
+        print(
+            f"{name} with a worker thread that is idle, ratio of processor's time to none: "
+            f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
+        )
+    server.call("CONFIG", "SET", "nestline.cf-threads", before)
+
+
 def longest_while_growing(server, options):
     """Milliseconds of the longest CF.ADD, and the number of filters at the end."""
     server.call("CONFIG", "SET", "slowlog-log-slower-than", 1000)
@@ -153,6 +178,7 @@ def redis(options):
                 middle = statistics.median(ratios)
                 print(f"  ratio by {name}: {middle:.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
         print(f"CF.MEXISTS of {MANY}: {many(server, resp, options):,.0f} items/s of server time")
+        idle_workers(server, options)
         redis_hashes.measure(server, resp, options.rounds)
         redis_workers.measure(server, resp, options.rounds, processor_seconds)
         if options.grow:

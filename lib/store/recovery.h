@@ -5,7 +5,7 @@
 // a torn end, which is cut off at the first record that is not valid. But if that record had been
 // synced, it is damage, and opening refuses. These prove that it had been:
 //   - a sync mark behind it that names a position behind it,
-//   - a seal behind it, or a next segment that has records,
+//   - a next segment that has records,
 //   - a checkpoint whose position is behind it.
 // A batch without its end is cut off as a whole, even if it began some segments before.
 //

@@ -69,9 +69,7 @@ bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest
   tail.resize(segment.file->read(offset, tail));
   for (std::size_t i = 0; i < tail.size(); i += kRecordUnit) {
     const auto record = read_record(std::span(tail).subspan(i), segment.place(offset + i));
-    if (!record) continue;
-    if (record->kind == RecordKind::seal) return true;
-    if (record->kind != RecordKind::sync_mark) continue;
+    if (!record || record->kind != RecordKind::sync_mark) continue;
     const auto mark = decode_two_numbers(record->value);
     if (mark && mark->first == segment.header.number && mark->second > offset) return true;
   }

@@ -336,8 +336,7 @@ bool Survey::was_synced(const Segment& segment, std::uint64_t offset) const {
     if (at < offset) return;
     const auto mark =
         record.kind == RecordKind::sync_mark ? decode_two_numbers(record.value) : std::nullopt;
-    is_proved = is_proved || record.kind == RecordKind::seal ||
-                (mark && mark->first == number && mark->second > offset);
+    is_proved = is_proved || (mark && mark->first == number && mark->second > offset);
   });
   return is_proved;
 }

@@ -195,7 +195,7 @@ TEST(Descriptors, OptionsOutOfBoundsAreRefused) {
 
 TEST(Descriptors, BitsChooseTheWidthOfThePart) {
   for (const int bits : {8, 12, 16}) {
-    for (const std::uint64_t max_capacity : {0, 1'000'000}) {
+    for (const std::uint64_t max_capacity : {std::uint64_t{0}, std::uint64_t{1'000'000}}) {
       const Descriptor made =
           describe({.capacity = 1'000'000, .bits = bits, .max_capacity = max_capacity}, 8);
       const redis::Settings settings = part_settings(made, made.capacity);

@@ -6,9 +6,10 @@
 # BUILD is a finished build of the static or the shared library; the other kind is linked here, from
 # BUILD's object files, which are the same for both. Each of the two is installed and linked by a
 # program through find_package and through pkg-config, and the program has to print what it should;
-# and so has a program with the store, one with the client of clusters, and one in C with the library for C. A server loads the installed Redis module. The
-# shared library must export nothing but our names, and nestline must configure as a part of another
-# project without bringing its tests along.
+# and so has a program with the store, one with the client of clusters, and one in C with the
+# library for C. A server loads the installed Redis module. The shared libraries must export nothing
+# but our names, and nestline must configure as a part of another project without bringing its tests
+# along.
 set -euo pipefail
 
 cmake=$1 compiler=$2 source=$3 build=$4 version=$5

@@ -116,6 +116,11 @@ class History {
   void open() {
     last_ = "open";
     options_ = draw_options();
+    // What a crash leaves is no problem.
+    if (one_in(2) && !start_.machine->files().empty()) {
+      const StoreReport report = verify_on(*start_.machine->disk());
+      expect(report.ok(), [&] { return "verify before opening: " + report.problems.front(); });
+    }
     store_.emplace(open_on(start_.machine->disk(), options_, kOnCall));
     const Content found = content_of(*store_);
     expect(model().go_back_to(found), [&] { return difference(found, model().now()); });

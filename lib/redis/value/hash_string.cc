@@ -12,6 +12,9 @@ namespace {
 // same number at or above 56 for one pair only.
 constexpr std::uint64_t kGather = 0x0102040810204080;
 
+// Words of eight answers that are put at a time.
+constexpr std::size_t kWords = 64;
+
 }  // namespace
 
 HashString::HashString(std::string_view bytes) : bytes_(bytes) {
@@ -29,8 +32,13 @@ void HashString::read(std::size_t first, std::span<std::uint64_t> hashes) const 
 void put_bits(std::span<const std::uint8_t> answers, std::span<char> bits) noexcept {
   const auto from = std::as_bytes(answers);
   const std::size_t whole = answers.size() / 8;
-  for (std::size_t i = 0; i < whole; ++i) {
-    bits[i] = static_cast<char>(get<std::uint64_t>(from, 8 * i) * kGather >> 56);
+  std::array<std::uint64_t, kWords> words;
+  for (std::size_t at = 0; at < whole; at += kWords) {
+    const auto some = std::span(words).first(std::min(kWords, whole - at));
+    get_all(from.subspan(8 * at, some.size_bytes()), some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      bits[at + i] = static_cast<char>(words[i] * kGather >> 56);
+    }
   }
   if (whole == bits.size()) return;
   unsigned last = 0;

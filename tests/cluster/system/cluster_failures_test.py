@@ -8,6 +8,7 @@ pushes are killed.
 import os
 import random
 import signal
+import subprocess
 import time
 import unittest
 
@@ -112,6 +113,46 @@ class FailuresTest(LogicalCase):
         self.assert_all_there("dying", writer)
         self.assert_replicas_same()
 
+    def test_a_primary_dies_during_a_push(self):
+        """With --wait 1: the old content or the new one, and the new one if the push ended well."""
+        count = 100_000
+        self.create("pushed", count)
+        contents = {word: lines(word, count) for word in ("one", "two")}
+        for word, keys in contents.items():
+            self.write(word, keys)
+        begin = time.monotonic()
+        self.expect("push", "pushed", "--wait", 1, "one")
+        whole = time.monotonic() - begin
+        chance = random.Random(9)
+        current = "one"
+        for _ in range(3):
+            new = "two" if current == "one" else "one"
+            victim = chance.choice(self.cluster.primaries())
+            for server in self.cluster.servers:
+                server.call("CONFIG", "SET", "cluster-node-timeout", 3000)
+            process = self.start("push", "pushed", "--wait", 1, "--timeout", 30_000, new)
+            try:
+                process.wait(whole * chance.uniform(0.2, 1))
+            except subprocess.TimeoutExpired:
+                pass
+            victim.kill()
+            process.communicate()
+            self.cluster.wait_until_ok()
+            victim.start()
+            for server in self.cluster.alive():
+                server.call("CONFIG", "SET", "cluster-node-timeout", 60000)
+            self.cluster.wait_until_ok()
+            there = {word: self.found("pushed", keys) for word, keys in contents.items()}
+            current = max(there, key=there.get)
+            self.assertEqual(there[current], count, (there, process.returncode))
+            if process.returncode == 0:
+                self.assertEqual(current, new)
+        self.expect("push", "pushed", "--wait", 1, "one")
+        self.assert_found("pushed", contents["one"])
+        self.assert_replicas_same()
+        self.expect("drop", "pushed")
+        self.assertEqual(self.keys_on_servers(), 0)
+
     def test_two_clients_at_once(self):
         self.create("shared", 200_000, "--max-capacity", 1_000_000)
         writers = [Writer(self.client("shared"), f"w{i}") for i in range(2)]
@@ -212,7 +253,7 @@ class FailuresTest(LogicalCase):
             process = self.start("push", "pushed", new)
             try:
                 process.wait(whole * chance.uniform(0.05, 1.1))
-            except Exception:  # pylint: disable=broad-exception-caught
+            except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
             process.communicate()
             there = {word: self.found("pushed", keys) for word, keys in contents.items()}
@@ -234,7 +275,7 @@ class FailuresTest(LogicalCase):
             process = self.start("create", "new", "--capacity", 10_000, "--parts", 2000)
             try:
                 process.wait(chance.uniform(0.005, 0.3))
-            except Exception:  # pylint: disable=broad-exception-caught
+            except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
             process.communicate()
             status, _, err = self.run_command("query", "new", stdin=b"key\n")

@@ -104,8 +104,8 @@ class Hindrance : public Work {
   std::atomic<bool> begun{false}, ends{false}, is_done{false};
 };
 
-// The first test, so that there is one thread only. It is held up, and there are more batches than the ring has room for: those that
-// find none are answered at once.
+// The first test, so that there is one thread only. It is held up, and there are more batches than
+// the ring has room for: those that find none are answered at once.
 TEST_F(Batches, NeverWaitForRoom) {
   reserve_key("a", "1000");
   const Hashes in = random_hashes(random_, 100);

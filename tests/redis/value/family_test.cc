@@ -120,8 +120,7 @@ TEST(Family, CompactsIntoFewMembersThatAreNearlyFull) {
     const std::uint64_t unit = capacity_of(16, 200, 0);
     EXPECT_LE(room, items * 8 / 7 + unit) << items;
     for (std::size_t i = 0; i + 1 < family.members.size(); ++i) {
-      EXPECT_GE(family.members[i].size(),
-                family.members[i].capacity() * 98 / 100);
+      EXPECT_GE(family.members[i].size(), family.members[i].capacity() * 98 / 100);
     }
   }
 }
