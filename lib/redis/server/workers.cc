@@ -37,15 +37,18 @@ class SignalsOff {
 
 Workers::Workers() {
   for (std::size_t i = 0; i < kCells; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
-  ::sem_init(&wake_, 0, 0);
 }
 
-void Workers::adjust() noexcept {
+void Workers::want(unsigned threads) noexcept {
+  wanted_ = threads;
   while (threads_.size() > wanted_) {
     threads_.back()->ends.store(true);
+    ::sem_post(&threads_.back()->wake);
     threads_.pop_back();
-    ::sem_post(&wake_);
   }
+}
+
+void Workers::begin_threads() noexcept {
   const SignalsOff off;
   try {
     threads_.reserve(wanted_);
@@ -59,7 +62,7 @@ void Workers::adjust() noexcept {
 }
 
 bool Workers::are_ready(std::uint32_t slices) noexcept {
-  if (threads_.size() != wanted_) adjust();
+  if (threads_.size() < wanted_) begin_threads();
   if (threads_.empty() || slices > kMostSlices) return false;
   for (std::uint64_t n = offered_; n < offered_ + slices; ++n) {
     if (cells_[n % kCells].turn.load(std::memory_order_acquire) != n) return false;
@@ -74,10 +77,25 @@ bool Workers::offer(Work& work, std::uint32_t slices) noexcept {
     cell.slice = {&work, i};
     cell.turn.store(offered_ + 1, std::memory_order_release);
   }
-  for (std::size_t i = 0; i < std::min<std::size_t>(slices, threads_.size()); ++i) {
-    ::sem_post(&wake_);
-  }
+  wake(slices);
   return true;
+}
+
+// Called after slices were put into the ring. At least one thread is woken, asleep or not: one that
+// has just found the ring empty, and is about to sleep, then looks into it again.
+void Workers::wake(std::uint32_t most) noexcept {
+  for (const auto& thread : threads_) {
+    thread->is_woken = most != 0 && thread->is_asleep.load();
+    if (!thread->is_woken) continue;
+    ::sem_post(&thread->wake);
+    --most;
+  }
+  for (const auto& thread : threads_) {
+    if (most == 0) return;
+    if (thread->is_woken) continue;
+    ::sem_post(&thread->wake);
+    --most;
+  }
 }
 
 // The next slice; false when the ring is empty.
@@ -97,17 +115,19 @@ bool Workers::take(Slice& slice) noexcept {
   }
 }
 
-// Nothing is offered after the order to end but by threads that go on, so what is in the ring when
-// the order is read is all that this one may have been woken for.
-void Workers::live(const Thread& self) noexcept {
+// What was offered before the order to end is in the ring when the order is read; others are woken
+// for what comes after it.
+void Workers::live(Thread& self) noexcept {
   // On Linux it is a thread's own. It may be refused, which does no harm.
   (void)::setpriority(PRIO_PROCESS, 0, kNice);
   for (;;) {
     const bool ends = self.ends.load();
     for (Slice slice{}; take(slice);) slice.work->run(slice.number);
     if (ends) return;
-    while (::sem_wait(&wake_) != 0) {
+    self.is_asleep.store(true);
+    while (::sem_wait(&self.wake) != 0) {
     }
+    self.is_asleep.store(false);
   }
 }
 

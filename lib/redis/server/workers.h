@@ -3,8 +3,8 @@
 // The server's thread never waits for them. It puts slices of work into a ring of cells, each with
 // a number that says whether it is free (Vyukov's bounded queue, with one producer): where a cell
 // is still taken, it does the work itself. There is no lock that a thread could be preempted with.
-// It wakes threads by a semaphore, one for each slice but no more than there are threads; a thread
-// that is awake empties the ring before it sleeps.
+// Each thread has a semaphore, which wakes it. One is woken for each slice, sleeping ones first, as
+// far as there are threads; a thread that was woken empties the ring before it sleeps.
 //
 // Threads begin at the first work, so a server that never needs them has none, and one that forks
 // itself into the background has not begun yet. They are detached and the pool is never destroyed:
@@ -43,8 +43,9 @@ class Workers {
 
   Workers();
 
-  // How many threads there shall be.
-  void want(unsigned threads) noexcept { wanted_ = threads; }
+  // How many threads there shall be. Those beyond end when they have emptied the ring; new ones
+  // begin with the next work.
+  void want(unsigned threads) noexcept;
   // Makes as many as are wanted. Whether there are any, and the ring has room for so many slices.
   // When the system refuses a thread, those there are do.
   bool are_ready(std::uint32_t slices) noexcept;
@@ -65,17 +66,25 @@ class Workers {
     Slice slice;
   };
   struct Thread {
+    Thread() { ::sem_init(&wake, 0, 0); }
+    ~Thread() { ::sem_destroy(&wake); }
+    Thread(const Thread&) = delete;
+    Thread& operator=(const Thread&) = delete;
+
+    sem_t wake;
     std::atomic<bool> ends{false};
+    std::atomic<bool> is_asleep{false};  // or about to be
+    bool is_woken = false;               // in this turn of wake(), whose thread alone uses it
   };
 
-  void adjust() noexcept;
-  void live(const Thread& self) noexcept;
+  void begin_threads() noexcept;
+  void live(Thread& self) noexcept;
+  void wake(std::uint32_t most) noexcept;
   bool take(Slice& slice) noexcept;
 
   std::array<Cell, kCells> cells_;
   std::atomic<std::uint64_t> taken_{0};  // slices
   std::uint64_t offered_ = 0;
-  sem_t wake_;
   unsigned wanted_ = 0;
   std::vector<std::shared_ptr<Thread>> threads_;
 };

@@ -218,21 +218,28 @@ class WorkersTest(ModuleCase):
     def test_number_of_threads_changes(self):
         present = names("item", BLOCK)
         self.fill("a", present)
+
+        def tasks():
+            """Threads with the niceness of workers."""
+            nice = []
+            for task in os.listdir(f"/proc/{self.server.process.pid}/task"):
+                with open(f"/proc/{self.server.process.pid}/task/{task}/stat", encoding="ascii") as stat:
+                    nice.append(stat.read().rpartition(")")[2].split()[16])
+            return nice.count("10")
+
         askers = [self.asker("a", present) for _ in range(2)]
         for threads in (0, 5, 1, 3, 0, 2, 8, 2):
             self.expect("OK", "CONFIG", "SET", "nestline.cf-threads", threads)
             askers[0].wait_for_round()
         for asker in askers:
             asker.stop()
-        self.call("CF.MEXISTSH", "a", hash_string(present, 7))
 
-        def has_two_more():
-            with open(f"/proc/{self.server.process.pid}/status", encoding="ascii") as status:
-                count = int(status.read().split("Threads:")[1].split()[0])
-            tasks = os.listdir(f"/proc/{self.server.process.pid}/task")
-            return len(tasks) == count and b"nestline_threads:2\r\n" in self.call("INFO", "nestline")
-
-        wait_until(has_two_more, "two worker threads are left")
+        for threads in (7, 3, 0):
+            self.expect("OK", "CONFIG", "SET", "nestline.cf-threads", threads)
+            self.call("CF.MEXISTSH", "a", hash_string(present, 7))
+            self.assertEqual(self.counter("threads"), threads)
+            wait_until(lambda: tasks() == threads, "the others have ended")
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-threads", 2)
 
     def test_random_commands_against_the_model(self):
         """A writer with an exact model; others ask all the time for what stays."""
