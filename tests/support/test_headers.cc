@@ -1,0 +1,1 @@
+// Nothing. The target needs a source, so that its headers are compiled (tests/CMakeLists.txt).
