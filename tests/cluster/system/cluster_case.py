@@ -17,7 +17,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "redis" / "server"))
 
 # pylint: disable=wrong-import-position
-from servers import PATIENCE, wait_until
+from servers import PATIENCE, Server, wait_until
 
 NESTLINE = os.path.abspath(os.environ["NESTLINE"])
 CLIENT = os.path.abspath(os.environ["NESTLINE_CLUSTER_CLIENT"])
@@ -186,3 +186,17 @@ class ClusterCase(unittest.TestCase):
         status, out, err = self.run_command("query", "-c", name, stdin=keys)
         self.assertIn(status, (0, 1), err)
         return int(out)
+
+
+class CommandCase(ClusterCase):
+    """One server without cluster mode, which is empty."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.addClassCleanup(cls.server.remove)
+        cls.servers = ("--server", f"127.0.0.1:{cls.server.port}")
+
+    def setUp(self):
+        super().setUp()
+        self.server.call("FLUSHALL")

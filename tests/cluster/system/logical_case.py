@@ -6,7 +6,6 @@ import threading
 
 from cluster_case import Busy, Client, ClusterCase, Failed
 from cluster_servers import Cluster
-from servers import PATIENCE, wait_until
 
 BATCH = 300
 
@@ -118,9 +117,3 @@ class LogicalCase(ClusterCase):
             thread.start()
         for thread in running:
             thread.join()
-
-    def wait_until_asked(self, server, before):
-        wait_until(
-            lambda: int(server.information("stats")["total_commands_processed"]) > before,
-            "the server is asked", PATIENCE,
-        )  # fmt: skip
