@@ -204,7 +204,7 @@ class TlsTest(ClusterCase):
     def server(self, clients):
         port = free_port()
         server = Server({
-            "tls-port": str(port), "tls-cert-file": self.path("server.crt"),
+            "bind": "127.0.0.1 127.0.0.2", "tls-port": str(port), "tls-cert-file": self.path("server.crt"),
             "tls-key-file": self.path("server.key"), "tls-ca-cert-file": self.path("ca.crt"),
             "tls-auth-clients": clients,
         })  # fmt: skip
