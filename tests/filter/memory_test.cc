@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <memory_resource>
 #include <new>
 #include <numeric>
@@ -21,55 +20,10 @@
 #include "nestline/filter.h"
 #include "nestline/io.h"
 #include "nestline/mapped_filter.h"
+#include "tests/filter/accounted_memory.h"
 
 namespace nestline::test {
 namespace {
-
-constexpr std::size_t kBlock = 64;
-
-// Counts the memory in use, hands out memory full of ones, and fails when a test wants it to.
-template <class Base, unsigned char kFill>
-class Accounted final : public Base {
- public:
-  ~Accounted() override { EXPECT_EQ(out_, 0u); }
-
-  [[nodiscard]] std::size_t out() const { return out_; }
-  [[nodiscard]] std::size_t asked() const { return asked_; }
-  [[nodiscard]] std::size_t refused() const { return refused_; }
-  // Refuses requests that would take it above this many bytes.
-  void set_most(std::size_t bytes) { most_ = bytes; }
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    EXPECT_EQ(bytes % kBlock, 0u);
-    EXPECT_EQ(alignment, kBlock);
-    if (bytes > most_ - out_) {
-      ++refused_;
-      throw std::bad_alloc();
-    }
-    void* const memory = ::operator new (bytes, std::align_val_t{alignment});
-    std::memset(memory, kFill, bytes);
-    out_ += bytes;
-    ++asked_;
-    return memory;
-  }
-  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
-    EXPECT_EQ(alignment, kBlock);
-    out_ -= bytes;
-    ::operator delete (memory, std::align_val_t{alignment});
-  }
-  [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
-    return this == &other;
-  }
-
-  std::size_t out_ = 0;
-  std::size_t asked_ = 0;
-  std::size_t refused_ = 0;
-  std::size_t most_ = ~std::size_t{0};
-};
-
-using Dirty = Accounted<std::pmr::memory_resource, 0xff>;
-using Zeroed = Accounted<ZeroedMemory, 0>;
 
 template <class Memory>
 class MemoryTest : public testing::Test {};
@@ -180,50 +134,6 @@ TYPED_TEST(MemoryTest, RefusesInTheMiddle) {
   EXPECT_EQ(filter.growth(), 0u);
   memory.set_most(~std::size_t{0});
   EXPECT_THROW(from_bytes(before, std::pmr::null_memory_resource()), std::bad_alloc);
-}
-
-// Once growing has failed, the filter asks for memory again after many keys, not for each one, and
-// grows if it then gets it. `insert` inserts the keys from `first` on and returns how many were
-// stored.
-template <class AnyFilter, typename Insert>
-void expect_patience(const Insert& insert) {
-  Zeroed memory;
-  AnyFilter filter(Options{.capacity = 1000, .max_capacity = 200'000, .memory = &memory});
-  memory.set_most(memory.out());
-  std::uint64_t next = 0;
-  const auto go_on = [&](std::uint64_t keys) {
-    for (const std::uint64_t end = next + keys; next < end; next += 500) insert(filter, next, 500);
-  };
-  go_on(20'000);  // until it is full, and beyond
-  EXPECT_EQ(filter.growth(), 0u);
-  EXPECT_EQ(memory.refused(), 1u);
-  go_on(200'000);
-  EXPECT_GE(memory.refused(), 2u);
-  EXPECT_LE(memory.refused(), 8u);
-  memory.set_most(~std::size_t{0});
-  go_on(100'000);
-  EXPECT_GE(filter.growth(), 4u);
-  // A call of grow() itself does not have to wait.
-  memory.set_most(memory.out());
-  go_on(2 * filter.capacity());
-  memory.set_most(~std::size_t{0});
-  EXPECT_TRUE(filter.grow());
-}
-
-constexpr auto kOneByOne = [](auto& filter, std::uint64_t first, std::uint64_t count) {
-  for (std::uint64_t key = first; key < first + count; ++key) (void)filter.insert(key);
-};
-constexpr auto kAsBatch = [](auto& filter, std::uint64_t first, std::uint64_t count) {
-  std::vector<std::uint64_t> all(count);
-  std::iota(all.begin(), all.end(), first);
-  (void)filter.insert(all);
-};
-
-TEST(Memory, AskedForRarelyAfterARefusal) { expect_patience<Filter>(kOneByOne); }
-TEST(Memory, AskedForRarelyAfterARefusalByBatches) { expect_patience<Filter>(kAsBatch); }
-TEST(Memory, AskedForRarelyAfterARefusalByThreads) { expect_patience<ConcurrentFilter>(kOneByOne); }
-TEST(Memory, AskedForRarelyAfterARefusalByBatchesOfThreads) {
-  expect_patience<ConcurrentFilter>(kAsBatch);
 }
 
 TEST(Memory, PoolsOfTheStandardLibrary) {

@@ -3,7 +3,7 @@
 What other clients do meanwhile may remove, replace or change the filter at any moment. An item that
 was in it all the time must be found all the same.
 
-NESTLINE_REDIS_WORKER_SECONDS (10) is how long the random commands run, NESTLINE_REDIS_SEED (1)
+NESTLINE_REDIS_WORKER_SECONDS (5) is how long the random commands run, NESTLINE_REDIS_SEED (1)
 chooses them.
 """
 
@@ -18,7 +18,7 @@ from module_case import WRONG_TYPE, ModuleCase
 from resp import Connection, Error, encode
 from servers import Server, wait_until
 
-SECONDS = float(os.environ.get("NESTLINE_REDIS_WORKER_SECONDS", "10"))
+SECONDS = float(os.environ.get("NESTLINE_REDIS_WORKER_SECONDS", "5"))
 SEED = int(os.environ.get("NESTLINE_REDIS_SEED", "1"))
 NOT_FOUND = Error("ERR not found")
 BLOCK = 20000  # items of a large batch

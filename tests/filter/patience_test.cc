@@ -1,0 +1,61 @@
+// How often a filter asks for memory that it has been refused. Most of the time goes into keys that
+// a full filter cannot take.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "nestline/concurrent_filter.h"
+#include "nestline/filter.h"
+#include "tests/filter/accounted_memory.h"
+
+namespace nestline::test {
+namespace {
+
+// Once growing has failed, the filter asks for memory again after many keys, not for each one, and
+// grows if it then gets it. `insert` inserts the keys from `first` on and returns how many were
+// stored.
+template <class AnyFilter, typename Insert>
+void expect_patience(const Insert& insert) {
+  Zeroed memory;
+  AnyFilter filter(Options{.capacity = 1000, .max_capacity = 200'000, .memory = &memory});
+  memory.set_most(memory.out());
+  std::uint64_t next = 0;
+  const auto go_on = [&](std::uint64_t keys) {
+    for (const std::uint64_t end = next + keys; next < end; next += 500) insert(filter, next, 500);
+  };
+  go_on(20'000);  // until it is full, and beyond
+  EXPECT_EQ(filter.growth(), 0u);
+  EXPECT_EQ(memory.refused(), 1u);
+  go_on(200'000);
+  EXPECT_GE(memory.refused(), 2u);
+  EXPECT_LE(memory.refused(), 8u);
+  memory.set_most(~std::size_t{0});
+  go_on(100'000);
+  EXPECT_GE(filter.growth(), 4u);
+  // A call of grow() itself does not have to wait.
+  memory.set_most(memory.out());
+  go_on(2 * filter.capacity());
+  memory.set_most(~std::size_t{0});
+  EXPECT_TRUE(filter.grow());
+}
+
+constexpr auto kOneByOne = [](auto& filter, std::uint64_t first, std::uint64_t count) {
+  for (std::uint64_t key = first; key < first + count; ++key) (void)filter.insert(key);
+};
+constexpr auto kAsBatch = [](auto& filter, std::uint64_t first, std::uint64_t count) {
+  std::vector<std::uint64_t> all(count);
+  std::iota(all.begin(), all.end(), first);
+  (void)filter.insert(all);
+};
+
+TEST(Memory, AskedForRarelyAfterARefusal) { expect_patience<Filter>(kOneByOne); }
+TEST(Memory, AskedForRarelyAfterARefusalByBatches) { expect_patience<Filter>(kAsBatch); }
+TEST(Memory, AskedForRarelyAfterARefusalByThreads) { expect_patience<ConcurrentFilter>(kOneByOne); }
+TEST(Memory, AskedForRarelyAfterARefusalByBatchesOfThreads) {
+  expect_patience<ConcurrentFilter>(kAsBatch);
+}
+
+}  // namespace
+}  // namespace nestline::test
