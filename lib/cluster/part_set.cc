@@ -21,6 +21,12 @@ void add_all(redis::CuckooValue& value, std::span<const std::uint64_t> hashes) {
   if (std::any_of(outcomes.begin(), outcomes.end(), is_out)) throw std::bad_alloc();
 }
 
+// Keys that are split at once for parts that are built: few, so that their memory stays in the
+// caches, but some thousand for each part.
+std::size_t keys_at_once(std::uint32_t parts) {
+  return std::clamp(std::size_t{parts} << 12, std::size_t{1} << 18, kKeysAtOnce);
+}
+
 }  // namespace
 
 PartSet PartSet::build(const Descriptor& descriptor, std::uint64_t items, KeySpan keys) {
@@ -30,8 +36,9 @@ PartSet PartSet::build(const Descriptor& descriptor, std::uint64_t items, KeySpa
     made.values_[part] = redis::CuckooValue::create(settings);
   });
   KeySplit split;
-  for (std::size_t at = 0; at < keys.size(); at += kKeysAtOnce) {
-    const std::size_t some = std::min(kKeysAtOnce, keys.size() - at);
+  const std::size_t most = keys_at_once(descriptor.parts);
+  for (std::size_t at = 0; at < keys.size(); at += most) {
+    const std::size_t some = std::min(most, keys.size() - at);
     split.assign(keys.subspan(at, some), descriptor.seed, descriptor.parts);
     parallel::for_each_task(descriptor.parts, [&](std::size_t part) {
       add_all(*made.values_[part], split.hashes_of(static_cast<std::uint32_t>(part)));
