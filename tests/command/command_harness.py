@@ -5,9 +5,13 @@ The environment variable NESTLINE names the program.
 
 import json
 import os
+import pathlib
 import subprocess
-import tempfile
-import unittest
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from folder_case import FolderCase
 
 NESTLINE = os.path.abspath(os.environ["NESTLINE"])
 PATIENCE = 200  # seconds; the longest wait for something that should come soon
@@ -17,23 +21,7 @@ def lines(prefix, count):
     return b"".join(b"%s-%d\n" % (prefix, i) for i in range(count))
 
 
-class CommandTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="nestline_command_test.")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.path(name), "wb") as file:
-            file.write(content)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
-
+class CommandTest(FolderCase):
     def run_command(self, *arguments, stdin=b"", **options):
         """Runs nestline in the folder; returns status, standard output and standard error."""
         if not isinstance(stdin, int):

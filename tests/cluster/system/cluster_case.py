@@ -10,13 +10,13 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import threading
-import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "redis" / "server"))
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TESTS / "redis" / "server"), str(TESTS / "support")]
 
 # pylint: disable=wrong-import-position
+from folder_case import FolderCase
 from servers import PATIENCE, Server, wait_until
 
 NESTLINE = os.path.abspath(os.environ["NESTLINE"])
@@ -116,26 +116,10 @@ class Busy:
             raise self.error
 
 
-class ClusterCase(unittest.TestCase):
+class ClusterCase(FolderCase):
     """A folder, and functions that run the command. `servers` are the words that name servers."""
 
     servers = ()
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="nestline_cluster_test.")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.path(name), "wb") as file:
-            file.write(content)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
 
     def start(self, command, *arguments, servers=None, **options):
         """nestline cluster COMMAND --server ... as a process."""
