@@ -24,6 +24,12 @@ std::string missing_module(Client& client, const Request& question) {
   return "has an older version of the module nestline_redis.so" + load;
 }
 
+// WAIT. A server that waits answers at the latest when the time is over; it must not seem to hang.
+std::string wait_command(unsigned replicas, std::chrono::milliseconds timeout) {
+  const auto patience = std::max<std::int64_t>(1, timeout.count() * 3 / 4);
+  return encode_command({"WAIT", std::to_string(replicas), std::to_string(patience)});
+}
+
 }  // namespace
 
 bool is_missing(const Reply& reply) {
@@ -157,9 +163,7 @@ void Session::set(const Descriptor& descriptor) {
 }
 
 bool Session::replicates(const Answer& answer, unsigned replicas) {
-  const std::string patience =
-      std::to_string(std::max<std::int64_t>(1, client_.timeout().count() * 3 / 4));
-  Request wait = about_all(encode_command({"WAIT", std::to_string(replicas), patience}));
+  Request wait = about_all(wait_command(replicas, client_.timeout()));
   wait.node = answer.node;
   wait.only_on = answer.connection;
   const Answer count = client_.run({&wait, 1}).front();
@@ -206,10 +210,7 @@ std::optional<Answer> Session::change_if(const std::vector<std::string>& fields,
 void Session::wait_for_replicas(std::span<const Request> requests,
                                 std::span<const Answer> answers) {
   if (wait_replicas_ == 0) return;
-  // A server that waits answers at the latest when the time is over; it must not seem to hang.
-  const std::string patience =
-      std::to_string(std::max<std::int64_t>(1, client_.timeout().count() * 3 / 4));
-  const std::string command = encode_command({"WAIT", std::to_string(wait_replicas_), patience});
+  const std::string command = wait_command(wait_replicas_, client_.timeout());
   std::vector<Request> waits;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!requests[i].changes || answers[i].reply.is_error()) continue;
