@@ -1,0 +1,15 @@
+"""Cuckoo filters: compact sets of keys that answer "certainly not" or "maybe", and can erase keys.
+
+>>> import nestline
+>>> seen = nestline.Filter(1_000_000, fpr=0.01)
+>>> seen.insert("user:17")
+True
+>>> "user:17" in seen, "user:18" in seen
+(True, False)
+"""
+
+from . import _nestline
+from ._nestline import *  # noqa: F403  what was built
+
+__version__ = _nestline.__version__
+__all__ = [name for name in dir(_nestline) if not name.startswith("_")]
