@@ -17,8 +17,8 @@ class Answers {
  public:
   enum class Kind { yes_or_no, numbers };
 
-  // `out` is None, or a writable array of bool or uint8 with one element for each key, which does not
-  // overlap with the keys; throws TypeError and ValueError otherwise.
+  // `out` is None, or a writable array of bool or uint8 with one element for each key, which does
+  // not overlap with the keys; throws TypeError and ValueError otherwise.
   Answers(const KeyBatch& keys, const py::object& out, Kind kind);
 
   [[nodiscard]] std::span<std::uint8_t> bytes() const { return bytes_; }

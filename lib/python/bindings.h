@@ -4,8 +4,11 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lib/python/busy.h"
 #include "nestline/concurrent_filter.h"
@@ -18,6 +21,21 @@ namespace py = pybind11;
 
 using PyFilter = Box<Filter>;
 using PyConcurrentFilter = Box<ConcurrentFilter>;
+
+inline std::unique_ptr<PyFilter> boxed(Filter&& filter) {
+  return std::make_unique<PyFilter>(std::move(filter));
+}
+
+// The bytes that make() returns, made with the interpreter's lock released.
+template <typename Make>
+py::bytes bytes_of(Make&& make) {
+  std::vector<std::byte> bytes;
+  {
+    const py::gil_scoped_release released;
+    bytes = make();
+  }
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 // Remembers its path, by which another process can map it.
 class PyMappedFilter : public Box<MappedFilter> {

@@ -1,5 +1,5 @@
-// Memory of a Python object, through the buffer protocol: it stays where it is for as long as the Buffer
-// is there, also while the interpreter's lock is released.
+// Memory of a Python object, through the buffer protocol: it stays where it is for as long as the
+// Buffer is there, also while the interpreter's lock is released.
 #ifndef NESTLINE_LIB_PYTHON_BUFFER_H_
 #define NESTLINE_LIB_PYTHON_BUFFER_H_
 
@@ -18,7 +18,8 @@ namespace py = pybind11;
 // Made, moved and destroyed with the interpreter's lock held.
 class Buffer {
  public:
-  // `flags` as for PyObject_GetBuffer. Throws Python's error if the object does not give its memory so.
+  // `flags` as for PyObject_GetBuffer. Throws Python's error if the object does not give its memory
+  // so.
   Buffer(py::handle object, int flags) {
     if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw py::error_already_set();
   }

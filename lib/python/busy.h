@@ -1,9 +1,9 @@
-// Who uses an object of Python at the moment. Batches run without the interpreter's lock, so a second
-// thread can come in while one is under way.
+// Who uses an object of Python at the moment. Batches run without the interpreter's lock, so a
+// second thread can come in while one is under way.
 //
 // All counting is done while the interpreter's lock is held, so it needs no atomics and costs two
-// additions. A call that would break the rule "one changes, or many look" is a RuntimeError at once: to
-// wait would hide that the program needs a ConcurrentFilter.
+// additions. A call that would break the rule "one changes, or many look" is a RuntimeError at
+// once: to wait would hide that the program needs a ConcurrentFilter.
 #ifndef NESTLINE_LIB_PYTHON_BUSY_H_
 #define NESTLINE_LIB_PYTHON_BUSY_H_
 
@@ -22,7 +22,8 @@ class Box {
   Box(const Box&) = delete;
   Box& operator=(const Box&) = delete;
 
-  // The T, for as long as this object is there. Made and destroyed with the interpreter's lock held.
+  // The T, for as long as this object is there. Made and destroyed with the interpreter's lock
+  // held.
   class Use {
    public:
     Use(Box& box, bool alone) : box_(box), alone_(alone) {

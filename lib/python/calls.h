@@ -1,5 +1,5 @@
-// What the classes of the module have in common: one function for each question and change, for one key
-// or many, on whatever has the members of a Filter.
+// What the classes of the module have in common: one function for each question and change, for one
+// key or many, on whatever has the members of a Filter.
 //
 //   one key   a bool or an int; the interpreter's lock is kept
 //   many      an array; the lock is released while the filter works, unless they are few
@@ -21,7 +21,8 @@
 
 namespace nestline::python {
 
-// Releases the interpreter's lock, unless the work takes less time than getting the lock back might.
+// Releases the interpreter's lock, unless the work takes less time than getting the lock back
+// might.
 class Released {
  public:
   static constexpr std::size_t kFew = 512;
@@ -33,8 +34,8 @@ class Released {
   std::optional<py::gil_scoped_release> release_;
 };
 
-// Calls one(key, answer) with the lock held for one key, or many(piece, answers) for the pieces of a
-// batch, and returns what Python gets. `seed` is that of the filter.
+// Calls one(key, answer) with the lock held for one key, or many(piece, answers) for the pieces of
+// a batch, and returns what Python gets. `seed` is that of the filter.
 template <typename One, typename Many>
 py::object answer(py::handle keys, const py::object& out, std::uint64_t seed, Answers::Kind kind,
                   One&& one, Many&& many) {
@@ -102,8 +103,8 @@ py::object erase(Held& held, py::handle keys, const py::object& out) {
       [&](KeySpan piece, auto erased) { filter->erase(piece, erased); });
 }
 
-// The library has no such batch: a key may be there because of one just before it. So this goes key by
-// key, and fetches their blocks ahead.
+// The library has no such batch: a key may be there because of one just before it. So this goes key
+// by key, and fetches their blocks ahead.
 template <bool alone, typename Held>
 py::object insert_unique(Held& held, py::handle keys, const py::object& out) {
   constexpr std::size_t kAhead = 16;
@@ -147,7 +148,8 @@ py::object select(Held& held, py::handle keys, const py::object& selection) {
   }
   const std::size_t most =
       selection.is_none() ? batch.size() : static_cast<std::size_t>(chosen.size());
-  const std::span<const std::uint32_t> wanted(chosen.data(), static_cast<std::size_t>(chosen.size()));
+  const std::span<const std::uint32_t> wanted(chosen.data(),
+                                              static_cast<std::size_t>(chosen.size()));
   std::vector<std::uint32_t> positions(most);
   std::size_t found = 0;
   {

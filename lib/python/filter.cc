@@ -12,10 +12,6 @@
 namespace nestline::python {
 namespace {
 
-std::unique_ptr<PyFilter> boxed(Filter&& filter) {
-  return std::make_unique<PyFilter>(std::move(filter));
-}
-
 std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, const py::object& fpr,
                                 int bits, py::handle max_capacity, py::handle seed, double load,
                                 bool parallel) {
@@ -28,14 +24,9 @@ std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, con
   return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
 }
 
-py::bytes bytes_of(PyFilter& held) {
+py::bytes bytes_in(PyFilter& held) {
   const auto filter = held.shared();
-  std::vector<std::byte> bytes;
-  {
-    const py::gil_scoped_release released;
-    bytes = to_bytes(*filter);
-  }
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return bytes_of([&] { return to_bytes(*filter); });
 }
 
 std::unique_ptr<PyFilter> filter_in(py::handle object) {
@@ -64,7 +55,8 @@ void merge(PyFilter& held, PyFilter& other) {
 }  // namespace
 
 void bind_filter(py::module_& module) {
-  py::class_<PyFilter> type(module, "Filter", R"(Filter(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)
+  py::class_<PyFilter> type(module, "Filter",
+                            R"(Filter(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)
 
 A set of keys that answers "maybe" or "certainly not", and can erase keys.
 
@@ -95,11 +87,11 @@ True
            }),
            py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
            py::arg("max_capacity") = 0, py::arg("seed") = 0, py::arg("load") = 0.95);
-  type.def_static("build", &build, py::arg("keys"), py::kw_only(),
-                  py::arg("capacity") = py::none(), py::arg("fpr") = py::none(),
-                  py::arg("bits") = 0, py::arg("max_capacity") = 0, py::arg("seed") = 0,
-                  py::arg("load") = 0.95, py::arg("parallel") = false,
-                  R"(build(keys, *, capacity=None, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95, parallel=False)
+  type.def_static(
+      "build", &build, py::arg("keys"), py::kw_only(), py::arg("capacity") = py::none(),
+      py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
+      py::arg("seed") = 0, py::arg("load") = 0.95, py::arg("parallel") = false,
+      R"(build(keys, *, capacity=None, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95, parallel=False)
 
 A filter of all keys, in a fraction of the time of inserting them; for as many
 keys as there are if no capacity is given. parallel: on all cores. ValueError
@@ -160,7 +152,7 @@ when there is no room, ValueError: the filter is then unchanged.
   type.def(
       "__deepcopy__", [](PyFilter& held, const py::object&) { return copy_of(held); },
       py::arg("memo"));
-  type.def("to_bytes", &bytes_of,
+  type.def("to_bytes", &bytes_in,
            R"(to_bytes()
 
 The bytes that save would write. pickle uses them too.
@@ -171,13 +163,9 @@ True
 )");
   type.def_static("from_bytes", &filter_in, py::arg("data"),
                   "from_bytes(data)\n\nThe filter in these bytes. FormatError if there is none.");
-  type.def("__reduce__", [](const py::object& self) {
-    return py::make_tuple(py::type::of<PyFilter>().attr("from_bytes"),
-                          py::make_tuple(bytes_of(self.cast<PyFilter&>())));
-  });
-  type.def("__repr__", [](PyFilter& held) {
-    return "<nestline.Filter: " + figures_of(*held.shared()) + ">";
-  });
+  type.def(py::pickle(&bytes_in, [](const py::bytes& bytes) { return filter_in(bytes); }));
+  type.def("__repr__",
+           [](PyFilter& held) { return "<nestline.Filter: " + figures_of(*held.shared()) + ">"; });
 }
 
 }  // namespace nestline::python

@@ -261,9 +261,9 @@ class ListReader {
   }
 
   [[noreturn]] void refuse(PyObject* item, std::size_t position) const {
-    throw py::type_error("key " + std::to_string(position) + " is " + Py_TYPE(item)->tp_name +
-                         (hashes_ ? ": a hash is an int"
-                                  : ": a key is an int, a str, bytes or a nestline.Hash"));
+    throw py::type_error(
+        "key " + std::to_string(position) + " is " + Py_TYPE(item)->tp_name +
+        (hashes_ ? ": a hash is an int" : ": a key is an int, a str, bytes or a nestline.Hash"));
   }
 
   bool hashes_;
@@ -324,9 +324,8 @@ void KeyBatch::read_list(py::handle keys, bool hashes, std::uint64_t seed) {
   for (std::size_t i = 0; i < size_; ++i) {
     // __index__ of an item can run anything.
     if (size_now() != size_) throw std::runtime_error("the list was changed while it was read");
-    PyObject* const* const items =
-        is_list ? reinterpret_cast<PyListObject*>(keys.ptr())->ob_item
-                : reinterpret_cast<PyTupleObject*>(keys.ptr())->ob_item;
+    PyObject* const* const items = is_list ? reinterpret_cast<PyListObject*>(keys.ptr())->ob_item
+                                           : reinterpret_cast<PyTupleObject*>(keys.ptr())->ob_item;
     __builtin_prefetch(items[std::min(i + kAhead, size_ - 1)]);
     const auto item = py::reinterpret_borrow<py::object>(items[i]);
     numbers_[i] = reader.number(item.ptr(), i);
@@ -415,8 +414,8 @@ bool KeyBatch::overlaps(const void* memory, std::size_t bytes) const {
   if (!buffer_ || bytes == 0 || size_ == 0) return false;
   const Py_buffer& view = buffer_->view();
   const auto* const begin = static_cast<const char*>(view.buf);
-  const std::ptrdiff_t span =
-      static_cast<std::ptrdiff_t>(size_ - 1) * (view.strides == nullptr ? view.itemsize : view.strides[0]);
+  const std::ptrdiff_t span = static_cast<std::ptrdiff_t>(size_ - 1) *
+                              (view.strides == nullptr ? view.itemsize : view.strides[0]);
   const char* const first = begin + std::min<std::ptrdiff_t>(span, 0);
   const char* const last = begin + std::max<std::ptrdiff_t>(span, 0) + view.itemsize;
   const auto* const other = static_cast<const char*>(memory);

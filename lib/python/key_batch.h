@@ -1,9 +1,10 @@
 // Many keys, as Python has them, as batches of the library.
 //
-// Arrays of 64 and 32 bits that lie together are passed on where they are. Other arrays are read a piece
-// at a time, while the interpreter's lock is released: integers are widened, strings hashed, so there is
-// never a copy of the whole. A list or tuple is read at once, with the lock held, into 8 bytes for each
-// key: afterwards other threads may change it, and a list with an error in it has no effect at all.
+// Arrays of 64 and 32 bits that lie together are passed on where they are. Other arrays are read a
+// piece at a time, while the interpreter's lock is released: integers are widened, strings hashed,
+// so there is never a copy of the whole. A list or tuple is read at once, with the lock held, into
+// 8 bytes for each key: afterwards other threads may change it, and a list with an error in it has
+// no effect at all.
 #ifndef NESTLINE_LIB_PYTHON_KEY_BATCH_H_
 #define NESTLINE_LIB_PYTHON_KEY_BATCH_H_
 
@@ -42,8 +43,9 @@ class KeyBatch {
   // How many keys are converted at a time.
   static constexpr std::size_t kPiece = 4096;
 
-  // `seed` is that of the filter. Throws TypeError for what is not a batch of keys, with the position of
-  // the wrong one, and OverflowError. Made and destroyed with the interpreter's lock held.
+  // `seed` is that of the filter. Throws TypeError for what is not a batch of keys, with the
+  // position of the wrong one, and OverflowError. Made and destroyed with the interpreter's lock
+  // held.
   KeyBatch(py::handle keys, std::uint64_t seed);
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -66,8 +68,8 @@ class KeyBatch {
     }
   }
 
-  // The same for the keys at these positions; `first` counts positions. Throws std::invalid_argument when
-  // one is outside.
+  // The same for the keys at these positions; `first` counts positions. Throws
+  // std::invalid_argument when one is outside.
   template <typename With>
   void each_piece(std::span<const std::uint32_t> positions, With&& with) const {
     for (const std::uint32_t position : positions) check_position(position);
@@ -91,11 +93,11 @@ class KeyBatch {
   [[nodiscard]] KeySpan span_of(std::span<const std::uint64_t> numbers) const;
 
   std::size_t size_ = 0;
-  bool hashes_ = false;                // whether numbers are hashes
-  py::object keep_;                    // what owns the memory, where buffer_ does not
-  std::optional<Buffer> buffer_;       // the array
+  bool hashes_ = false;                 // whether numbers are hashes
+  py::object keep_;                     // what owns the memory, where buffer_ does not
+  std::optional<Buffer> buffer_;        // the array
   std::vector<std::uint64_t> numbers_;  // of a list, or made by whole()
-  std::unique_ptr<KeySource> source_;  // if keys have to be converted
+  std::unique_ptr<KeySource> source_;   // if keys have to be converted
   KeySpan direct_ = std::span<const std::uint64_t>();  // all keys, unless there is a source
 };
 

@@ -1,5 +1,5 @@
-// The members that the filters have in common, with their docstrings. The examples in them are tests
-// (tests/python/examples_test.py).
+// The members that the filters have in common, with their docstrings. The examples in them are
+// tests (tests/python/examples_test.py).
 #ifndef NESTLINE_LIB_PYTHON_MEMBERS_H_
 #define NESTLINE_LIB_PYTHON_MEMBERS_H_
 

@@ -16,5 +16,19 @@ PYBIND11_MODULE(_nestline, module) {
   bind_hashes(module);
   bind_string_array(module);
   bind_filter(module);
-  // BINDINGS
+  bind_concurrent_filter(module);
+  bind_mapped_filter(module);
+  bind_files(module);
+  bind_maplet(module);
+#ifdef NESTLINE_PYTHON_STORE
+  bind_store(module);
+#endif
+#ifdef NESTLINE_PYTHON_CLUSTER
+  bind_cluster(module);
+#endif
+  // What users see, also in tracebacks and pickles, is the package.
+  for (const auto& [name, value] : module.attr("__dict__").cast<pybind11::dict>()) {
+    if (PyType_Check(value.ptr()))
+      pybind11::setattr(value, "__module__", pybind11::str("nestline"));
+  }
 }

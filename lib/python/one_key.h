@@ -20,11 +20,12 @@ struct Hashes {
 // OverflowError for what has more than 64 bits.
 std::uint64_t integer_of(py::handle object);
 
-// The UTF-8 of a str; good as long as the object is there. Throws UnicodeEncodeError for a surrogate.
+// The UTF-8 of a str; good as long as the object is there. Throws UnicodeEncodeError for a
+// surrogate.
 std::string_view utf8_of(py::handle object);
 
-// Whether the object is one key, and not many: a buffer with dimensions that is not bytes, and a list,
-// are many. What is neither counts as many too.
+// Whether the object is one key, and not many: a buffer with dimensions that is not bytes, and a
+// list, are many. What is neither counts as many too.
 bool is_one_key(py::handle object);
 
 // A key and what keeps its bytes in place.

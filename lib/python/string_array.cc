@@ -21,7 +21,8 @@ StringArray::StringArray(py::handle offsets, py::handle data)
   size_ = count - 1;
   for (std::size_t i = 0; i < count; ++i) {
     if (offset(i) > data_.bytes()) {
-      throw std::invalid_argument("offset " + std::to_string(i) + " is outside of the data, which has " +
+      throw std::invalid_argument("offset " + std::to_string(i) +
+                                  " is outside of the data, which has " +
                                   std::to_string(data_.bytes()) + " bytes");
     }
     if (i != 0 && offset(i - 1) > offset(i)) {

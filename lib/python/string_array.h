@@ -1,5 +1,5 @@
-// The class StringArray of the module: strings in two buffers, as Apache Arrow has them. String i is
-// data[offsets[i]] .. data[offsets[i + 1]].
+// The class StringArray of the module: strings in two buffers, as Apache Arrow has them. String i
+// is data[offsets[i]] .. data[offsets[i + 1]].
 #ifndef NESTLINE_LIB_PYTHON_STRING_ARRAY_H_
 #define NESTLINE_LIB_PYTHON_STRING_ARRAY_H_
 
@@ -21,8 +21,8 @@ class StringArray {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Needs no interpreter's lock. The buffers may be writable and change after they were checked, so each
-  // string is checked again: throws std::invalid_argument when it lies outside.
+  // Needs no interpreter's lock. The buffers may be writable and change after they were checked, so
+  // each string is checked again: throws std::invalid_argument when it lies outside.
   [[nodiscard]] std::string_view string(std::size_t i) const {
     const std::uint64_t begin = offset(i), end = offset(i + 1);
     if (begin > end || end > data_.bytes()) {

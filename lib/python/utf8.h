@@ -15,8 +15,8 @@ constexpr bool is_scalar(std::uint32_t point) {
   return point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
 }
 
-// Writes the code point to `to` and returns the place after it. What UTF-8 does not have becomes some
-// bytes too.
+// Writes the code point to `to` and returns the place after it. What UTF-8 does not have becomes
+// some bytes too.
 inline char* put_utf8(std::uint32_t point, char* to) {
   const auto put = [&](std::uint32_t byte) { *to++ = static_cast<char>(byte); };
   const auto more = [&](int shift) { put(0x80 | (point >> shift & 0x3f)); };

@@ -8,8 +8,5 @@ True
 (True, False)
 """
 
-from . import _nestline
-from ._nestline import *  # noqa: F403  what was built
-
-__version__ = _nestline.__version__
-__all__ = [name for name in dir(_nestline) if not name.startswith("_")]
+from ._nestline import *
+from ._nestline import __version__ as __version__
