@@ -65,7 +65,12 @@ set_target_properties(
              LINK_DEPENDS ${python_exports})
 
 # The whole package in the build folder, so that tests import it from there.
-set(python_sources __init__.py py.typed)
+set(python_sources __init__.py __main__.py _nestline.pyi py.typed)
+set(python_sources ${python_sources} PARENT_SCOPE) # these for lib/packaging
+set(NESTLINE_PYTHON ${Python_EXECUTABLE} PARENT_SCOPE) # for tests/python
+set(Python_SITEARCH ${Python_SITEARCH} PARENT_SCOPE)
+set(Python_VERSION_MAJOR ${Python_VERSION_MAJOR} PARENT_SCOPE)
+set(Python_VERSION_MINOR ${Python_VERSION_MINOR} PARENT_SCOPE)
 foreach(file ${python_sources})
   configure_file(python/nestline/${file} ${python_folder}/nestline/${file} COPYONLY)
 endforeach()
