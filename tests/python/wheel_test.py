@@ -47,7 +47,9 @@ def test_a_wheel_installs_into_a_fresh_environment_works_and_goes(tmp_path):
     assert run(python, "-c", USE, cwd=tmp_path, env=environment) == "works\n"
     said = run(python, "-m", "nestline", "--seconds", "0.01", cwd=tmp_path, env=environment)
     assert said.startswith("nestline ") and said.count("million keys a second") == 4
-    run(*pip, "check", env=environment)
+    # Other packages of the system may lack something.
+    checked = subprocess.run([*pip, "check"], env=environment, capture_output=True, text=True, check=False)
+    assert "nestline" not in checked.stdout + checked.stderr
     run(*pip, "uninstall", "--yes", "nestline", env=environment)
     after = {path for path in (tmp_path / "venv").rglob("*") if "__pycache__" not in path.parts}
     assert after == before
