@@ -32,7 +32,7 @@ print("works")
 """
 
 
-def test_a_wheel_installs_into_a_fresh_environment_works_and_goes(tmp_path):
+def test_a_wheel_installs_into_a_fresh_environment_works_and_goes(tmp_path, monkeypatch):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     run(sys.executable, "-m", "venv", "--system-site-packages", tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"
@@ -41,6 +41,11 @@ def test_a_wheel_installs_into_a_fresh_environment_works_and_goes(tmp_path):
     run(*pip, "wheel", "--no-index", "--no-deps", "-w", tmp_path, ROOT, env=environment)
     (wheel,) = tmp_path.glob("nestline-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
+    monkeypatch.syspath_prepend(str(ROOT / "lib" / "python"))
+    import build_wheel
+
+    info = build_wheel.prepare_metadata_for_build_wheel(str(tmp_path))
+    assert zipfile.ZipFile(wheel).read(f"{info}/METADATA") == (tmp_path / info / "METADATA").read_bytes()
     assert sum(name.endswith(".so") for name in names) == 1
     assert {"nestline/__init__.py", "nestline/_nestline.pyi", "nestline/py.typed"} <= set(names)
     run(*pip, "install", "--no-index", wheel, env=environment)
