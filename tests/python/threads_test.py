@@ -4,6 +4,7 @@ Nothing here depends on time: the tests repeat until they have seen what they lo
 """
 
 import array
+import os
 import threading
 
 import nestline
@@ -134,3 +135,19 @@ def test_a_list_may_change_after_it_was_read():
     beside.stop.set()
     beside.join()
     assert beside.error is None
+
+
+@pytest.mark.parametrize("kind", [nestline.Filter, nestline.ConcurrentFilter])
+def test_a_forked_process_has_a_filter_of_its_own(kind):
+    filter = kind(10_000, max_capacity=1_000_000)
+    filter.insert(KEYS[:5000])
+    child = os.fork()
+    if child == 0:
+        try:
+            good = filter.may_contain(KEYS[:5000]).all() and filter.insert(KEYS).all() and filter.growth > 0
+            os._exit(0 if good else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(filter) == 5000 and filter.growth == 0
+    assert filter.insert("a")
