@@ -32,6 +32,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${sysroot})
 set(ENV{PKG_CONFIG_LIBDIR} ${sysroot}/usr/lib/${triple}/pkgconfig)
 set(libraries ${sysroot}/usr/lib/${triple})
+string(APPEND CMAKE_C_FLAGS_INIT " -isystem ${sysroot}/usr/include")
 string(APPEND CMAKE_CXX_FLAGS_INIT " -isystem ${sysroot}/usr/include")
 foreach(kind EXE SHARED MODULE)
   string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT
