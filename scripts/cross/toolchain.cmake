@@ -38,10 +38,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${sysroot})
 set(ENV{PKG_CONFIG_LIBDIR} ${sysroot}/usr/lib/${library_triple}/pkgconfig)
 set(libraries ${sysroot}/usr/lib/${library_triple})
-foreach(language C CXX)
-  string(APPEND CMAKE_${language}_FLAGS_INIT
-         " -isystem ${sysroot}/usr/include -isystem ${sysroot}/usr/include/${library_triple}")
-endforeach()
+string(APPEND CMAKE_C_FLAGS_INIT " -isystem ${sysroot}/usr/include")
+string(APPEND CMAKE_CXX_FLAGS_INIT " -isystem ${sysroot}/usr/include")
 foreach(kind EXE SHARED MODULE)
   string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT
          " -L${libraries} -Wl,-rpath-link,${libraries} -Wl,-rpath,${libraries}")
