@@ -53,9 +53,14 @@ class Share {
   std::uint64_t sum_ = 0;
 };
 
+// What becomes of a fingerprint of which the target has the most copies already: it stays where it
+// is, or it is dropped, as by an insert. Lookups in the target find its key either way.
+enum class Surplus : std::uint8_t { stays, goes };
+
 // Moves a share of the fingerprints of `from` to `to`, another filter of its lineage. Those that
 // find no room there stay. One pass over both.
-void pour(Filter::State& from, Filter::State& to, Share& share) noexcept;
+void pour(Filter::State& from, Filter::State& to, Share& share,
+          Surplus surplus = Surplus::stays) noexcept;
 
 }  // namespace nestline
 
