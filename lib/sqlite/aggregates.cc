@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "lib/file/filter_blocks.h"
 #include "lib/sqlite/aggregate.h"
@@ -75,6 +76,14 @@ Filter built(Build& build, std::uint64_t longest) {
   }
 }
 
+// The filter of an argument, to be changed.
+Filter copy_of(sqlite3_context* context, sqlite3_value* value) {
+  const Opened* const opened = opened_of(context, value);
+  if (opened == nullptr) return from_bytes(blob_of(value));
+  const auto* const mapped = std::get_if<MappedFilter>(&opened->filter);
+  return mapped != nullptr ? mapped->snapshot() : std::get<Filter>(opened->filter).clone();
+}
+
 // Filters of one lineage are poured into the first of them, which doubles when it is full.
 struct Merge {
   std::optional<Filter> filter;
@@ -98,6 +107,8 @@ void unite(Filter& all, Filter next) {
     throw Refusal("filters with different shapes cannot be merged: " + difference(all, next) +
                   ". Build them with the same rate and the same capacity");
   }
+  // First for the sum of the keys: a full filter takes long to say that it has no room.
+  while (all.capacity() < all.size() + next.size() && all.grow()) continue;
   while (next.size() != 0) {
     Share share(1, 1);
     pour(next, all, share, Surplus::goes);
@@ -130,10 +141,9 @@ void build_result(sqlite3_context* context) noexcept {
 
 void merge_step(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
-    if (is_no_filter(arguments[0])) return;
+    if (is_null(arguments[0])) return;
     auto& merge = aggregate<Merge>(context);
-    const OpenedFile* const file = file_of(arguments[0]);
-    Filter next = file != nullptr ? file->filter.snapshot() : from_bytes(blob_of(arguments[0]));
+    Filter next = copy_of(context, arguments[0]);
     if (merge.filter) {
       unite(*merge.filter, std::move(next));
     } else {

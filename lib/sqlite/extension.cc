@@ -3,9 +3,10 @@
 // SQLite looks for sqlite3_extension_init first, then for a name made of the letters of the file's
 // name. A program that links several extensions needs the second.
 //
-// Flags. All but nestline_file answer from their arguments alone, so a hostile schema may call them
-// (SQLITE_INNOCUOUS), and they may be in indexes (SQLITE_DETERMINISTIC). nestline_file opens a file
-// of the program's user: only the statement itself may call it, no view, trigger or schema
+// Flags. Most functions answer from their arguments alone, so a hostile schema may call them
+// (SQLITE_INNOCUOUS), and they may be in indexes (SQLITE_DETERMINISTIC). nestline_open returns a
+// handle that lasts as long as the statement, so it may not. nestline_file opens a file of the
+// program's user: only the statement itself may call it, no view, trigger or schema
 // (SQLITE_DIRECTONLY). It is deterministic as SQLite understands that, during one statement, so
 // SQLite calls it once for a constant path; what is DIRECTONLY cannot get into an index.
 #include <sqlite3ext.h>
@@ -27,6 +28,7 @@ struct Function {
 };
 
 constexpr int kPure = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+constexpr int kOfStatement = SQLITE_UTF8 | SQLITE_INNOCUOUS;
 constexpr int kOpensFiles = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
 
 constexpr Function kFunctions[] = {
@@ -35,6 +37,7 @@ constexpr Function kFunctions[] = {
     {"nestline_contains", 2, 2, kPure, contains, nullptr, nullptr},
     {"nestline_count", 2, 2, kPure, count, nullptr, nullptr},
     {"nestline_info", 1, 1, kPure, info, nullptr, nullptr},
+    {"nestline_open", 1, 1, kOfStatement, open, nullptr, nullptr},
     {"nestline_file", 1, 1, kOpensFiles, file, nullptr, nullptr},
 };
 
@@ -59,7 +62,7 @@ extern "C" {
 [[gnu::visibility("default")]] int sqlite3_extension_init(sqlite3* database, char** error,
                                                           const sqlite3_api_routines* api) {
   SQLITE_EXTENSION_INIT2(api);
-  // sqlite3_value_pointer came with version 3.20, the flags with 3.31.
+  // The flags came with version 3.31.
   constexpr int kOldest = 3031000;
   if (sqlite3_libversion_number() < kOldest) {
     *error = sqlite3_mprintf("nestline needs SQLite 3.31 or later, not %s", sqlite3_libversion());

@@ -9,6 +9,7 @@ namespace nestline::sqlite {
 void contains(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
 void count(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
 void info(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
+void open(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
 void file(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
 
 // Aggregates: a function for each row, and one for the result.

@@ -1,9 +1,11 @@
-// The functions of a row: nestline_contains, nestline_count, nestline_info and nestline_file.
+// The functions of a row: nestline_contains, nestline_count, nestline_info; nestline_open and
+// nestline_file, which return handles.
 #include <charconv>
-#include <cstring>
-#include <memory>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <system_error>
+#include <variant>
 
 #include "lib/sqlite/filter_argument.h"
 #include "lib/sqlite/functions.h"
@@ -43,18 +45,22 @@ std::string json_text(const AnyFilter& filter, std::uint64_t bytes) {
   return text + "}";
 }
 
-FilePointer open_file(const std::string& path) {
-  // The size first: it is that of the mapped file unless the file is replaced meanwhile.
-  std::error_code unknown;  // then opening says what is wrong
-  const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
-  return std::make_shared<const OpenedFile>(OpenedFile{path, MappedFilter::open(path), bytes});
+void set_handle(sqlite3_context* context, const Opened& opened) {
+  const Handle handle = handle_of(opened);
+  sqlite3_result_blob(context, handle.data(), static_cast<int>(handle.size()), SQLITE_TRANSIENT);
+}
+
+StatementFilters& filters_of(sqlite3_context* context) {
+  StatementFilters* const filters = statement_filters(context);
+  if (filters == nullptr) throw Refusal("SQLite keeps no filter here; use the BLOB itself");
+  return *filters;
 }
 
 }  // namespace
 
 void contains(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
-    if (is_no_filter(arguments[0]) || is_null(arguments[1])) return;
+    if (is_null(arguments[0]) || is_null(arguments[1])) return;
     const bool found = with_filter(context, arguments[0], [&](const auto& filter) {
       return with_key(arguments[1], [&](Key key) { return filter.may_contain(key); });
     });
@@ -64,7 +70,7 @@ void contains(sqlite3_context* context, int /*count*/, sqlite3_value** arguments
 
 void count(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
-    if (is_no_filter(arguments[0]) || is_null(arguments[1])) return;
+    if (is_null(arguments[0]) || is_null(arguments[1])) return;
     const unsigned copies = with_filter(context, arguments[0], [&](const auto& filter) {
       return with_key(arguments[1], [&](Key key) { return filter.count(key); });
     });
@@ -74,17 +80,33 @@ void count(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) n
 
 void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
-    if (is_no_filter(arguments[0])) return;
+    if (is_null(arguments[0])) return;
     std::string text;
-    if (const OpenedFile* const file = file_of(arguments[0])) {
-      text = json_text(file->filter, file->bytes);
+    if (const Opened* const opened = opened_of(context, arguments[0])) {
+      text = std::visit([&](const auto& filter) { return json_text(filter, opened->bytes); },
+                        opened->filter);
     } else {
       const auto bytes = blob_of(arguments[0]);
       text = json_text(from_bytes(bytes), bytes.size());
     }
     sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-    constexpr unsigned kJson = 74;  // SQLite's JSON functions take text of this subtype as JSON
-    sqlite3_result_subtype(context, kJson);
+  });
+}
+
+void open(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0])) return;
+    StatementFilters& filters = filters_of(context);
+    const Opened* opened = opened_of(context, arguments[0]);
+    // The number of what was opened for a constant argument.
+    auto* const number = kept<std::uint64_t>(context, 0);
+    if (opened == nullptr && number != nullptr) opened = filters.find(*number);
+    if (opened == nullptr) {
+      const auto bytes = blob_of(arguments[0]);
+      opened = &filters.open(from_bytes(bytes), bytes.size());
+    }
+    if (number != nullptr) *number = opened->number;
+    set_handle(context, *opened);
   });
 }
 
@@ -93,19 +115,19 @@ void file(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
     if (is_null(arguments[0])) return;
     const std::span<const std::byte> bytes = bytes_of(arguments[0]);
     const std::string path(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (sqlite3_value_type(arguments[0]) != SQLITE_TEXT || path.find('\0') != std::string::npos) {
-      throw Refusal("the path of a file is TEXT without a zero byte");
+    if (sqlite3_value_type(arguments[0]) != SQLITE_TEXT || path.empty() ||
+        path.find('\0') != std::string::npos) {
+      throw Refusal("the path of a file is a TEXT without a zero byte");
     }
-    // Where SQLite calls this for each row all the same, it keeps the file of a constant path.
-    static constexpr std::array kNumbers = {0};
-    auto* const known = kept<FilePointer>(context, kNumbers);
-    FilePointer opened;
-    if (known != nullptr && *known != nullptr && (*known)->path == path) opened = *known;
-    if (opened == nullptr) opened = open_file(path);
-    if (known != nullptr) *known = opened;
-    sqlite3_result_pointer(context, std::make_unique<FilePointer>(std::move(opened)).release(),
-                           kPointerType,
-                           [](void* pointer) { delete static_cast<FilePointer*>(pointer); });
+    StatementFilters& filters = filters_of(context);
+    const Opened* opened = filters.find(std::filesystem::path(path));
+    if (opened == nullptr) {
+      // The size first: it is that of the mapped file unless the file is replaced meanwhile.
+      std::error_code unknown;  // then opening says what is wrong
+      const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+      opened = &filters.open(MappedFilter::open(path), size, path);
+    }
+    set_handle(context, *opened);
   });
 }
 
