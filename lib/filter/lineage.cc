@@ -51,12 +51,12 @@ void pour_slots(State& from, State& to, Share& share, Surplus surplus) {
       std::uint64_t home = at >> old_growth << new_growth;
       if (new_growth != 0) home |= fingerprint >> (static_cast<unsigned>(L::kBits) - new_growth);
       const Place place{home, L::bucket(fingerprint, phase), fingerprint, phase};
-      const Outcome outcome = *table.insert(place);
-      const bool dropped = outcome == Outcome::copies && surplus == Surplus::goes;
-      if (outcome != Outcome::stored && !dropped) continue;
+      const bool stored = table.insert(place) == Outcome::stored;
+      // A copy that is found from here is found from the key's home: marks have been raised.
+      if (!stored && (surplus == Surplus::stays || !table.contains(place))) continue;
       L::set(block, slot, 0);
       --from.size;
-      if (!dropped) ++to.size;
+      to.size += stored ? 1 : 0;
     }
   }
 }

@@ -53,8 +53,9 @@ class Share {
   std::uint64_t sum_ = 0;
 };
 
-// What becomes of a fingerprint of which the target has the most copies already: it stays where it
-// is, or it is dropped, as by an insert. Lookups in the target find its key either way.
+// What becomes of a fingerprint that finds no room in the target, which has copies of it already:
+// it stays where it is, or it is dropped. Lookups in the target find its key either way. What was
+// dropped can no longer be counted or erased.
 enum class Surplus : std::uint8_t { stays, goes };
 
 // Moves a share of the fingerprints of `from` to `to`, another filter of its lineage. Those that
