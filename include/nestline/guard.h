@@ -74,7 +74,7 @@ concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
 ///
 /// Thread safety: every member from any thread at any time, if the engine allows it, except
 /// construction, destruction, load, add and take, which say what they need. Questions take no lock.
-/// put and erase hold a lock while they call the engine, one of 64 that the key's hash chooses: the
+/// put and erase hold a lock while they call the engine, one of 32 that the key's hash chooses: the
 /// functions that they are given must not change keys through the same guard.
 ///
 /// A question answers no only if there was an instant during the call at which the key was not in
@@ -82,7 +82,7 @@ concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
 class Guard {
  public:
   /// How many tokens the list holds before the guard gives up.
-  static constexpr std::size_t kMostListed = 65'536;
+  static constexpr std::size_t kMostListed = 16'384;
 
   /// A guard that answers maybe to all, until load or fill has made it know the keys. The filter
   /// grows to options.max_capacity as it does by itself, and on as far as it can; beyond, it errs
@@ -224,13 +224,15 @@ class Guard {
   [[nodiscard]] const ConcurrentFilter& filter() const noexcept { return filter_; }
 
  private:
+  // Few enough that the thread sanitizer can see one thread hold them all.
+  static constexpr std::size_t kTurns = 32;
   enum class State : std::uint8_t { passing, filling, filtering, gave_up };
 
   [[nodiscard]] Hash hash(Key key) const noexcept { return hash_key(key, filter_.seed()); }
-  std::mutex& turn(Hash hash) noexcept { return turns_[hash.value >> 58U]; }
-  [[nodiscard]] std::array<std::unique_lock<std::mutex>, 64> lock_all() {
-    std::array<std::unique_lock<std::mutex>, 64> locks;
-    for (std::size_t i = 0; i < 64; ++i) locks[i] = std::unique_lock(turns_[i]);
+  std::mutex& turn(Hash hash) noexcept { return turns_[hash.value >> 59U]; }
+  [[nodiscard]] std::array<std::unique_lock<std::mutex>, kTurns> lock_all() {
+    std::array<std::unique_lock<std::mutex>, kTurns> locks;
+    for (std::size_t i = 0; i < kTurns; ++i) locks[i] = std::unique_lock(turns_[i]);
     return locks;
   }
   void expect_new(const char* what) const {
@@ -326,7 +328,7 @@ class Guard {
   std::atomic<State> state_{State::passing};
   std::atomic<bool> saved_;  // whether there may be a file
   std::mutex file_mutex_;
-  std::array<std::mutex, 64> turns_;  // of keys, by hash
+  std::array<std::mutex, kTurns> turns_;  // of keys, by hash
   mutable std::mutex list_mutex_;
   std::unordered_multiset<std::uint64_t> listed_;
   std::atomic<std::size_t> list_size_{0};
