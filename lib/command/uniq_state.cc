@@ -63,7 +63,8 @@ class Writer {
     end_ring_piece();
   }
 
-  void end() { number(checksum(frame_)); }
+  // A checksum of all numbers so far.
+  void check() { number(checksum(frame_)); }
 
  private:
   void ring(std::span<const Hash> hashes) {
@@ -126,10 +127,14 @@ class Reader {
     return {options, std::move(generations), ring(kept)};
   }
 
-  void end() {
+  void check() {
     const std::uint64_t offset = input_.bytes();
     const std::uint64_t expected = checksum(frame_);
-    if (number() != expected) refuse(offset, "the checksum of the numbers is wrong");
+    if (number() != expected) refuse(offset, "the numbers before do not match their checksum");
+  }
+
+  void end() {
+    check();
     if (input_.bytes() != size_) refuse(input_.bytes(), "there are bytes after the end");
   }
 
@@ -157,7 +162,7 @@ class Reader {
       const std::uint64_t lines = number();
       const std::uint64_t memory = number();
       const std::uint64_t at = input_.bytes();
-      result.layers.push_back(filter(options, at));
+      result.layers.push_back(filter(at));
       const Filter& loaded = result.layers.back();
       if (loaded.size() != lines || loaded.memory_bytes() != memory ||
           loaded.seed() != options.seed) {
@@ -171,7 +176,7 @@ class Reader {
     return result;
   }
 
-  Filter filter(const SeenOptions& /*options*/, std::uint64_t at) {
+  Filter filter(std::uint64_t at) {
     try {
       return load([this](std::span<std::byte> bytes) { return read(bytes); });
     } catch (const FormatError& error) {
@@ -188,7 +193,8 @@ class Reader {
       const std::uint64_t offset = input_.bytes();
       take(piece);
       const std::uint64_t expected = checksum(piece);
-      if (number() != expected) refuse(offset, "the checksum of these bytes of the ring is wrong");
+      if (number() != expected)
+        refuse(offset, "these hashes of the ring do not match their checksum");
       for (std::size_t i = 0; i < piece.size(); i += sizeof(Hash)) {
         hashes.push_back({get<std::uint64_t>(piece, i)});
       }
@@ -225,6 +231,7 @@ std::optional<UniqState> load_state(const std::string& file) {
   options.window = reader.number(0, kMostLines, "the window is too large");
   options.fpr = std::bit_cast<double>(reader.number());
   options.seed = reader.number();
+  reader.check();
   if (!(options.fpr >= least_fpr(options) && options.fpr < 1)) {
     reader.refuse(40, "the rate is not one that can be kept");
   }
@@ -247,9 +254,10 @@ void save_state(const UniqState& state, const std::string& file) {
     writer.number(options.window);
     writer.number(std::bit_cast<std::uint64_t>(options.fpr));
     writer.number(options.seed);
+    writer.check();
     writer.set(state.seen);
     if (state.again) writer.set(*state.again);
-    writer.end();
+    writer.check();
   });
 }
 
