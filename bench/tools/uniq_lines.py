@@ -83,8 +83,8 @@ def beside_query(program, folder, lines, rounds):
         for name, done in runs.items():
             seconds = statistics.median(run.seconds for run in done)
             processor = statistics.median(run.processor for run in done)
-            print(f"{('text' if text else 'integers') + ', ' + name:<40}{lines / seconds / 1e6:10.1f}"
-                  f"{processor:13.2f}{query / seconds:10.2f}")
+            name = f"{'text' if text else 'integers'}, {name}"
+            print(f"{name:<40}{lines / seconds / 1e6:10.1f}{processor:13.2f}{query / seconds:10.2f}")
     print()
 
 
@@ -96,7 +96,8 @@ def beside_others(program, folder, lines, memory):
 
     def show(name, run, printed):
         missing = "-" if printed is None else str(exact - printed)
-        print(f"{name:<40}{run.seconds:9.1f}{run.processor:13.1f}{run.memory / 1e6:9.0f}{missing:>10}",
+        peak = run.memory / 1e6
+        print(f"{name:<40}{run.seconds:9.1f}{run.processor:13.1f}{peak:9.0f}{missing:>10}",
               flush=True)
 
     words = ["sort", "-u", "-S", "2G", "--parallel=2", "-T", str(folder), str(source)]
