@@ -18,6 +18,7 @@ set(NESTLINE_MAINTAINER "nestline maintainers <maintainers@nestline.invalid>"
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # Each package has its own.
 set(CPACK_PACKAGE_CONTACT "${NESTLINE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
@@ -49,44 +50,90 @@ endmacro()
 
 set(abi ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(same_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
-set(about "Nestline is a cuckoo filter: a compact set of keys that answers certainly not or maybe. It can delete \
-keys, count copies, grow in place and merge.")
-
-nestline_package(runtime libnestline${abi} libs "cuckoo filter that deletes and grows - libraries"
-  "${about}\nThis package has the shared libraries: filters, the store, the client of Redis clusters, and the \
-library for C.")
-nestline_package(dev libnestline-dev libdevel "cuckoo filter that deletes and grows - development files"
-  "${about}\nThis package has the headers, and the files for CMake and pkg-config."
-  PACKAGE_DEPENDS "libnestline${abi} ${same_version}")
+# The texts have the line breaks that they have in the packages.
+set(about
+    "\
+Nestline is a cuckoo filter: a compact set of keys that answers certainly
+not or maybe. It can delete keys, count copies, grow in place and merge.
+")
+nestline_package(
+  runtime
+  libnestline${abi}
+  libs
+  "cuckoo filter that deletes and grows - libraries"
+  "${about}
+This package has the shared libraries: filters, the store, the client of
+Redis clusters, and the library for C.")
+nestline_package(
+  dev
+  libnestline-dev
+  libdevel
+  "cuckoo filter that deletes and grows - development files"
+  "${about}
+This package has the headers, and the files for CMake and pkg-config."
+  PACKAGE_DEPENDS
+  "libnestline${abi} ${same_version}")
 if(TARGET nestline_command)
-  nestline_package(tools nestline utils "cuckoo filters in files, and an exact store, on the command line"
-    "${about}\nThis package has the command nestline. It builds filters of the lines of files, and prints which \
-lines of other files may be in them. It also stores exact keys and values in a folder, and handles filters on \
-Redis servers.")
+  nestline_package(
+    tools
+    nestline
+    utils
+    "cuckoo filters in files, and an exact store, on the command line"
+    "${about}
+This package has the command nestline. It builds filters of the lines of
+files, and prints which lines of other files may be in them. It also
+stores exact keys and values in a folder, and handles filters on Redis
+servers.")
 endif()
 if(TARGET nestline_redis)
-  nestline_package(redis nestline-redis database "cuckoo filters in Redis and Valkey servers"
-    "${about}\nThis package has a module for servers of Redis or Valkey. It adds the commands CF.* and opens data \
-that RedisBloom saved."
-    PACKAGE_ENHANCES "redis-server"
-    PACKAGE_SUGGESTS "redis-server")
+  nestline_package(
+    redis
+    nestline-redis
+    database
+    "cuckoo filters in Redis and Valkey servers"
+    "${about}
+This package has a module for servers of Redis or Valkey. It adds the
+commands CF.* and opens data that RedisBloom saved."
+    PACKAGE_ENHANCES
+    "redis-server"
+    PACKAGE_SUGGESTS
+    "redis-server")
 endif()
 if(TARGET nestline_python)
-  nestline_package(python python3-nestline python "cuckoo filter that deletes and grows - Python 3"
-    "${about}\nThis package has the module nestline for Python 3. It takes NumPy arrays."
-    PACKAGE_CONTROL_EXTRA "${debian}/python/postinst;${debian}/python/prerm")
+  nestline_package(
+    python
+    python3-nestline
+    python
+    "cuckoo filter that deletes and grows - Python 3"
+    "${about}
+This package has the module nestline for Python 3. It takes NumPy arrays."
+    PACKAGE_CONTROL_EXTRA
+    "${debian}/python/postinst;${debian}/python/prerm")
 endif()
 if(TARGET nestline_sqlite)
-  nestline_package(sqlite libsqlite3-mod-nestline database "cuckoo filters in SQLite"
-    "${about}\nThis package has an extension that SQLite loads. It makes filters of columns and asks them in \
-queries."
-    PACKAGE_ENHANCES "sqlite3"
-    PACKAGE_SUGGESTS "sqlite3")
+  nestline_package(
+    sqlite
+    libsqlite3-mod-nestline
+    database
+    "cuckoo filters in SQLite"
+    "${about}
+This package has an extension that SQLite loads. It makes filters of
+columns and asks them in queries."
+    PACKAGE_ENHANCES
+    "sqlite3"
+    PACKAGE_SUGGESTS
+    "sqlite3")
 endif()
-nestline_package(docs nestline-doc doc "cuckoo filter that deletes and grows - documents"
-  "${about}\nThis package has the documents: sizing, performance, the formats of files, the store, clusters, and \
-the interfaces for C, Python and Redis."
-  PACKAGE_ARCHITECTURE all)
+nestline_package(
+  docs
+  nestline-doc
+  doc
+  "cuckoo filter that deletes and grows - documents"
+  "${about}
+This package has the documents: sizing, performance, the formats of files,
+the store, clusters, and the interfaces for other languages and servers."
+  PACKAGE_ARCHITECTURE
+  all)
 
 # What stage.cmake needs to know.
 set(CPACK_PRE_BUILD_SCRIPTS ${debian}/stage.cmake)
