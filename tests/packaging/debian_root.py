@@ -70,7 +70,9 @@ class Prepared:
         self.archives = folder / "archives"
         self.archives.mkdir(parents=True, exist_ok=True)
         self.base = folder / "base"
-        if not self.base.exists():
+        # What it has in it, so that another list makes another one.
+        self.list = folder / "programs"
+        if not self.base.exists() or not self.list.exists() or self.list.read_text() != " ".join(PROGRAMS):
             self.make()
 
     def make(self):
@@ -89,7 +91,10 @@ class Prepared:
             root.run("apt-get -q install --yes --no-install-recommends " + " ".join(PROGRAMS))
         except AssertionError as error:
             raise NotPossible(f"cannot install Debian's programs: {error}") from error
+        self.list.unlink(missing_ok=True)
+        shutil.rmtree(self.base, ignore_errors=True)
         new.rename(self.base)
+        self.list.write_text(" ".join(PROGRAMS))
 
     def fresh(self):
         """A copy of its own, which takes the place of the one before."""

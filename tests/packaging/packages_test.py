@@ -43,6 +43,9 @@ class PackagesTest(unittest.TestCase):
         cls.packages = {field(path, "Package"): path for path in sorted(PACKAGES.glob("*.deb"))}
         config = (cls.build / "CPackConfig.cmake").read_text()
         cls.components = re.search(r'set\(CPACK_COMPONENTS_ALL "([^"]*)"', config).group(1).split(";")
+        # Before version 1.0 the first two numbers.
+        cls.abi = ".".join(field(cls.packages["nestline"], "Version").split(".")[:2])
+        cls.library = f"libnestline{cls.abi}"
         cls.cache = (cls.build / "CMakeCache.txt").read_text()
 
     def test_lintian_finds_nothing(self):
@@ -58,7 +61,7 @@ class PackagesTest(unittest.TestCase):
                     self.assertTrue(before.startswith("#"), f"{path.name}: {line}")
 
     def test_the_packages_are_split_as_debian_does(self):
-        expected = {"libnestline0.1", "libnestline-dev", "nestline", "nestline-redis", "nestline-doc"}
+        expected = {self.library, "libnestline-dev", "nestline", "nestline-redis", "nestline-doc"}
         for option, package in [("PYTHON", "python3-nestline"), ("SQLITE", "libsqlite3-mod-nestline")]:
             if f"NESTLINE_BUILD_{option}:" in self.cache:
                 expected.add(package)
@@ -67,16 +70,16 @@ class PackagesTest(unittest.TestCase):
 
     def test_dependencies(self):
         version = field(self.packages["nestline"], "Version")
-        self.assertEqual(field(self.packages["libnestline-dev"], "Depends"), f"libnestline0.1 (= {version})")
-        self.assertIn("libnestline0.1 (>= ", field(self.packages["nestline"], "Depends"))
+        self.assertEqual(field(self.packages["libnestline-dev"], "Depends"), f"{self.library} (= {version})")
+        self.assertIn(f"{self.library} (>= ", field(self.packages["nestline"], "Depends"))
         self.assertNotIn("libnestline", field(self.packages["nestline-redis"], "Depends"))
-        library = field(self.packages["libnestline0.1"], "Depends")
+        library = field(self.packages[self.library], "Depends")
         for name in ("libtbb12", "liburcu8", "libssl3", "libhiredis0.14", "liburing2", "libc6"):
             self.assertIn(name + " ", library)
         self.assertNotIn("nestline", library)
-        shlibs = run("dpkg-deb", "--info", self.packages["libnestline0.1"], "shlibs").splitlines()
+        shlibs = run("dpkg-deb", "--info", self.packages[self.library], "shlibs").splitlines()
         self.assertEqual([line.split()[:3] for line in shlibs],
-                         [[name, "0.1", "libnestline0.1"] for name in
+                         [[name, self.abi, self.library] for name in
                           ("libnestline-c", "libnestline-cluster", "libnestline-store", "libnestline")])
 
     def test_each_file_is_in_one_component(self):

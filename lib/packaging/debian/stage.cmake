@@ -3,8 +3,9 @@
 #
 # CPack could call dpkg-shlibdeps itself, but would then write scripts that call ldconfig, which Debian
 # does by a trigger.
-if(NOT CPACK_NESTLINE_SHARED)
-  message(FATAL_ERROR "Debian packages need BUILD_SHARED_LIBS=ON. Run scripts/package, or configure with it.")
+if(NOT CPACK_NESTLINE_SHARED OR NOT CPACK_PACKAGING_INSTALL_PREFIX STREQUAL "/usr")
+  message(FATAL_ERROR "Debian packages need BUILD_SHARED_LIBS=ON and CMAKE_INSTALL_PREFIX=/usr. Run "
+                      "scripts/package, or configure with both.")
 endif()
 set(stage ${CPACK_TEMPORARY_DIRECTORY})
 set(debian ${CPACK_NESTLINE_DEBIAN})
