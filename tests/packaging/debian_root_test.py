@@ -1,11 +1,12 @@
-"""Installs the packages in a Debian system that has nothing of nestline, uses them, and removes them.
+"""Installs the packages in a Debian system that has nothing of nestline, uses them, and removes
+them.
 
   debian_root_test.py --prepare ROOTS
   debian_root_test.py PACKAGES ROOTS
 
 PACKAGES is the folder that scripts/package filled; ROOTS keeps the Debian system (debian_root.py).
---prepare only makes that, which takes a minute or two the first time. Ends with status 77 and a line that
-says why where this machine cannot make one.
+--prepare only makes that, which takes a minute or two the first time. Ends with status 77 and a
+line that says why where this machine cannot make one.
 """
 
 import pathlib
@@ -17,15 +18,16 @@ import debian_root
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 MODULE = """
-redis-server --port 0 --unixsocket /tmp/socket --dir /tmp --save '' --daemonize yes \
-  --logfile /tmp/redis.log --loadmodule "$(dpkg --listfiles nestline-redis | grep 'so$')" >/tmp/start.log
+redis-server --port 0 --unixsocket /tmp/socket --dir /tmp --save '' \
+  --loadmodule "$(dpkg --listfiles nestline-redis | grep 'so$')" >/tmp/redis.log 2>&1 &
 until redis-cli -s /tmp/socket PING >/dev/null 2>&1; do
-  pgrep -x redis-server >/dev/null || { cat /tmp/start.log /tmp/redis.log; exit 1; }
+  kill -0 $! || { cat /tmp/redis.log; exit 1; }
   sleep 0.1
 done
 redis-cli -s /tmp/socket CF.ADD seen user:17
 redis-cli -s /tmp/socket CF.MEXISTS seen user:17 user:18
 redis-cli -s /tmp/socket SHUTDOWN NOSAVE
+wait
 """
 
 PYTHON = """
@@ -72,30 +74,43 @@ class PackagesTest(unittest.TestCase):
             shutil.copy(package, work)
         shutil.copytree(SOURCE / "tests/packaging/install", work / "install")
         shutil.copy(SOURCE / "tests/documents/examples/first.cc", work)
-        cls.names = cls.root.run("for f in /work/*.deb; do dpkg-deb --field $f Package; done").split()
+        cls.names = cls.root.run(
+            "for f in /work/*.deb; do dpkg-deb --field $f Package; done"
+        ).split()
         # The lists may be older than what the mirror has.
         install = "apt-get -q install --yes --no-install-recommends /work/*.deb"
         cls.root.run(f"{install} || {{ apt-get -q update && {install}; }}")
 
     def test_1_the_first_example_of_the_readme(self):
-        printed = self.root.run("cd /work; g++ -std=c++20 first.cc $(pkg-config --cflags --libs nestline) -o first; "
-                                "./first")
+        printed = self.root.run(
+            "cd /work; g++ -std=c++20 first.cc $(pkg-config --cflags --libs nestline) -o first; "
+            "./first"
+        )
         self.assertEqual(printed, "look in the database\nnot there: no need to look\n")
 
     def test_2_a_project_of_cmake(self):
-        printed = self.root.run("cd /work; cmake -S install -B consumer >/dev/null; cmake --build consumer "
-                                ">/dev/null; consumer/consumer filter")
+        printed = self.root.run(
+            "cd /work; cmake -S install -B consumer >/dev/null; cmake --build consumer "
+            ">/dev/null; consumer/consumer filter"
+        )
         self.assertIn("found 100000\n", printed)
 
     def test_3_a_program_in_c(self):
-        printed = self.root.run("cd /work; gcc install/c/main.c $(pkg-config --cflags --libs nestline-c) -o c; "
-                                "./c c-filter")
+        printed = self.root.run(
+            "cd /work; gcc install/c/main.c $(pkg-config --cflags --libs nestline-c) -o c; "
+            "./c c-filter"
+        )
         self.assertIn("found 1\n", printed)
 
     def test_4_the_command(self):
         self.assertEqual(self.root.run("cd /work; " + COMMAND), "b\nAda")
-        self.assertEqual(self.root.run("nestline --version").split(), ["nestline", version_of(PACKAGES)])
-        self.assertEqual(self.root.run("mkdir /work/users.db; cd /work; bash -c '" + COMPLETION + "'"), "users.db\n")
+        self.assertEqual(
+            self.root.run("nestline --version").split(), ["nestline", version_of(PACKAGES)]
+        )
+        self.assertEqual(
+            self.root.run("mkdir /work/users.db; cd /work; bash -c '" + COMPLETION + "'"),
+            "users.db\n",
+        )
 
     def test_5_the_module_of_redis(self):
         self.assertEqual(self.root.run(MODULE), "1\n1\n0\n")
@@ -115,13 +130,23 @@ class PackagesTest(unittest.TestCase):
         self.root.run("rm -r /work; apt-get -q purge --yes --autoremove " + " ".join(self.names))
         self.assertEqual(self.root.run("dpkg-query --show"), self.packages_before)
         after = self.root.files()
-        self.assertEqual({name: after.get(name) for name in self.before.keys() | after.keys()
-                          if after.get(name) != self.before.get(name)}, {})
+        self.assertEqual(
+            {
+                name: after.get(name)
+                for name in self.before.keys() | after.keys()
+                if after.get(name) != self.before.get(name)
+            },
+            {},
+        )
 
 
 def version_of(folder):
     """The version of the tarball."""
-    return next(folder.glob("nestline-*.tar.gz")).name.removeprefix("nestline-").removesuffix(".tar.gz")
+    return (
+        next(folder.glob("nestline-*.tar.gz"))
+        .name.removeprefix("nestline-")
+        .removesuffix(".tar.gz")
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Tests the manual pages and the completion that the build made from the help of the command.
 
-What the help has is read here in another way than by the generator: by patterns over the whole text. The
-completion for bash runs in bash, that for zsh in a terminal with zsh in it, if zsh is installed.
+What the help has is read here in another way than by the generator: by patterns over the whole
+text. The completion for bash runs in bash, that for zsh in a terminal with zsh in it, if zsh is
+installed.
 
-tests/packaging/CMakeLists.txt sets PROGRAM, MANUAL (the folder of the made files) and SOURCE (that of the
-generator) in the environment.
+tests/packaging/CMakeLists.txt sets PROGRAM, MANUAL (the folder of the made files) and SOURCE (that
+of the generator) in the environment.
 """
 
 import os
@@ -27,8 +28,9 @@ import man_page  # noqa: E402
 
 
 def help_of(*words):
-    return subprocess.run([os.environ["PROGRAM"], *words, "--help"], capture_output=True, text=True,
-                          check=True).stdout
+    return subprocess.run(
+        [os.environ["PROGRAM"], *words, "--help"], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def commands():
@@ -63,16 +65,22 @@ class ManTest(unittest.TestCase):
                 begin = page.index(f".SS {' '.join(words)}\n")
                 end = page.find("\n.S", begin + 1)
                 part = page[begin : end if end > 0 else len(page)]
-            shown = {name.replace("\\-", "-") for name in re.findall(r"\\fB((?:\\-){1,2}[\w\\-]+)\\fR", part)}
+            shown = {
+                name.replace("\\-", "-")
+                for name in re.findall(r"\\fB((?:\\-){1,2}[\w\\-]+)\\fR", part)
+            }
             with self.subTest(command=words):
-                self.assertEqual(options_in(text) - shown, {"-h", "--help"} if words != group else set())
+                self.assertEqual(
+                    options_in(text) - shown, {"-h", "--help"} if words != group else set()
+                )
 
     def test_a_formatter_reads_them_without_a_warning(self):
         if not shutil.which("groff"):
             self.skipTest("there is no groff")
         for page in sorted((MANUAL / "man").iterdir()):
-            done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", page], capture_output=True, text=True,
-                                  check=True)
+            done = subprocess.run(
+                ["groff", "-man", "-ww", "-Tutf8", page], capture_output=True, text=True, check=True
+            )
             self.assertEqual(done.stderr, "")
             self.assertIn("Exit status: 0", done.stdout)
 
@@ -90,18 +98,31 @@ class HelpTest(unittest.TestCase):
             help_tree.parse(["x"], "D\nUsage: x\n\nOptions:\n  --a B C     text\n")
 
     def test_an_entry_may_be_longer_than_its_column(self):
-        text = "D\nUsage: x\n\nOptions:\n  --quite-a-long-name N REQUIRED\n" + " " * 30 + "What it is\n"
+        text = (
+            "D\nUsage: x\n\nOptions:\n  --quite-a-long-name N REQUIRED\n"
+            + " " * 30
+            + "What it is\n"
+        )
         option = help_tree.parse(["x"], text).options[0]
-        self.assertEqual((option.names, option.value, option.required, option.description),
-                         (["--quite-a-long-name"], "N", True, "What it is"))
+        self.assertEqual(
+            (option.names, option.value, option.required, option.description),
+            (["--quite-a-long-name"], "N", True, "What it is"),
+        )
 
 
 def bash_offers(folder, *words):
     """What bash offers for the last of the words."""
-    script = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _nestline; '
-              'printf "%s\\n" "${COMPREPLY[@]}"')
-    done = subprocess.run(["bash", "-c", script, MANUAL / "bash/nestline", *words], cwd=folder,
-                          capture_output=True, text=True, check=True)
+    script = (
+        'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _nestline; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", script, MANUAL / "bash/nestline", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return set(done.stdout.split()), done.stderr
 
 
@@ -116,9 +137,15 @@ class CompletionTest(unittest.TestCase):
     def test_bash_offers_all_commands_and_options(self):
         for words, text in COMMANDS.items():
             with self.subTest(command=words):
-                self.assertEqual(bash_offers(self.folder, "nestline", *words, "-"),
-                                 ({name for name in options_in(text)}, ""))
-                below = {key[-1] for key in COMMANDS if len(key) == len(words) + 1 and key[: len(words)] == words}
+                self.assertEqual(
+                    bash_offers(self.folder, "nestline", *words, "-"),
+                    ({name for name in options_in(text)}, ""),
+                )
+                below = {
+                    key[-1]
+                    for key in COMMANDS
+                    if len(key) == len(words) + 1 and key[: len(words)] == words
+                }
                 if below:
                     self.assertEqual(bash_offers(self.folder, "nestline", *words, ""), (below, ""))
 
@@ -171,10 +198,12 @@ class CompletionTest(unittest.TestCase):
 class ZshTerminal:
     """A zsh in a terminal. A key of its own prints the line as it stands between two marks."""
 
-    SETUP = ("PROMPT=; unsetopt zle_bracketed_paste prompt_cr prompt_sp; fpath=({manual} $fpath); "
-             "autoload -U compinit; compinit -u -D; setopt no_auto_menu no_list_beep; "
-             "show() {{ print -r -- \"<<$BUFFER>>\"; BUFFER=; }}; zle -N show; bindkey '^Y' show; "
-             "bindkey '^I' expand-or-complete; print ready-$((1 + 1))\n")
+    SETUP = (
+        "PROMPT=; unsetopt zle_bracketed_paste prompt_cr prompt_sp; fpath=({manual} $fpath); "
+        "autoload -U compinit; compinit -u -D; setopt no_auto_menu no_list_beep; "
+        "show() {{ print -r -- \"<<$BUFFER>>\"; BUFFER=; }}; zle -N show; bindkey '^Y' show; "
+        "bindkey '^I' expand-or-complete; print ready-$((1 + 1))\n"
+    )
 
     def __init__(self, folder):
         self.folder = folder

@@ -2,9 +2,9 @@
 
   packages_test.py PACKAGES
 
-PACKAGES is its folder. Lintian must have nothing to say that an override does not explain. Each file that
-cmake installs is in exactly one component, and each component in exactly one package. The tarball has what
-git knows and nothing else.
+PACKAGES is its folder. Lintian must have nothing to say that an override does not explain. Each
+file that cmake installs is in exactly one component, and each component in exactly one package. The
+tarball has what git knows and nothing else.
 """
 
 import os
@@ -22,7 +22,9 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 def run(*command, **more):
     done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
     if done.returncode:
-        raise AssertionError(f"{command} failed with {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise AssertionError(
+            f"{command} failed with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
     return done.stdout
 
 
@@ -33,7 +35,11 @@ def field(package, name):
 def files_in(folder):
     """The files and links below a folder."""
     folder = pathlib.Path(folder)
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or path.is_file()}
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
 
 
 class PackagesTest(unittest.TestCase):
@@ -42,15 +48,24 @@ class PackagesTest(unittest.TestCase):
         cls.build = PACKAGES / "build"
         cls.packages = {field(path, "Package"): path for path in sorted(PACKAGES.glob("*.deb"))}
         config = (cls.build / "CPackConfig.cmake").read_text()
-        cls.components = re.search(r'set\(CPACK_COMPONENTS_ALL "([^"]*)"', config).group(1).split(";")
+        cls.components = (
+            re.search(r'set\(CPACK_COMPONENTS_ALL "([^"]*)"', config).group(1).split(";")
+        )
         # Before version 1.0 the first two numbers.
         cls.abi = ".".join(field(cls.packages["nestline"], "Version").split(".")[:2])
         cls.library = f"libnestline{cls.abi}"
         cls.cache = (cls.build / "CMakeCache.txt").read_text()
 
     def test_lintian_finds_nothing(self):
-        found = run("lintian", "--allow-root", "-EvIL", "+pedantic", "--fail-on", "error,warning,info,pedantic",
-                    *self.packages.values())
+        found = run(
+            "lintian",
+            "--allow-root",
+            "-EvIL",
+            "+pedantic",
+            "--fail-on",
+            "error,warning,info,pedantic",
+            *self.packages.values(),
+        )
         self.assertEqual([line for line in found.splitlines() if not line.startswith("N:")], [])
 
     def test_each_override_says_why(self):
@@ -62,7 +77,10 @@ class PackagesTest(unittest.TestCase):
 
     def test_the_packages_are_split_as_debian_does(self):
         expected = {self.library, "libnestline-dev", "nestline", "nestline-redis", "nestline-doc"}
-        for option, package in [("PYTHON", "python3-nestline"), ("SQLITE", "libsqlite3-mod-nestline")]:
+        for option, package in [
+            ("PYTHON", "python3-nestline"),
+            ("SQLITE", "libsqlite3-mod-nestline"),
+        ]:
             if f"NESTLINE_BUILD_{option}:" in self.cache:
                 expected.add(package)
         self.assertEqual(set(self.packages), expected)
@@ -70,7 +88,9 @@ class PackagesTest(unittest.TestCase):
 
     def test_dependencies(self):
         version = field(self.packages["nestline"], "Version")
-        self.assertEqual(field(self.packages["libnestline-dev"], "Depends"), f"{self.library} (= {version})")
+        self.assertEqual(
+            field(self.packages["libnestline-dev"], "Depends"), f"{self.library} (= {version})"
+        )
         self.assertIn(f"{self.library} (>= ", field(self.packages["nestline"], "Depends"))
         self.assertNotIn("libnestline", field(self.packages["nestline-redis"], "Depends"))
         library = field(self.packages[self.library], "Depends")
@@ -78,14 +98,30 @@ class PackagesTest(unittest.TestCase):
             self.assertIn(name + " ", library)
         self.assertNotIn("nestline", library)
         shlibs = run("dpkg-deb", "--info", self.packages[self.library], "shlibs").splitlines()
-        self.assertEqual([line.split()[:3] for line in shlibs],
-                         [[name, self.abi, self.library] for name in
-                          ("libnestline-c", "libnestline-cluster", "libnestline-store", "libnestline")])
+        self.assertEqual(
+            [line.split()[:3] for line in shlibs],
+            [
+                [name, self.abi, self.library]
+                for name in (
+                    "libnestline-c",
+                    "libnestline-cluster",
+                    "libnestline-store",
+                    "libnestline",
+                )
+            ],
+        )
 
     def test_each_file_is_in_one_component(self):
         with tempfile.TemporaryDirectory() as folder:
+
             def install(name, *more):
-                run("cmake", "--install", self.build, *more, env={**os.environ, "DESTDIR": f"{folder}/{name}"})
+                run(
+                    "cmake",
+                    "--install",
+                    self.build,
+                    *more,
+                    env={**os.environ, "DESTDIR": f"{folder}/{name}"},
+                )
                 return files_in(f"{folder}/{name}")
 
             whole = install("whole")
@@ -108,7 +144,14 @@ class PackagesTest(unittest.TestCase):
                     if path.is_symlink() or path.read_bytes()[:4] != b"\x7fELF":
                         continue
                     with self.subTest(package=name, file=file):
-                        read = run("readelf", "--wide", "--dynamic", "--program-headers", "--sections", path)
+                        read = run(
+                            "readelf",
+                            "--wide",
+                            "--dynamic",
+                            "--program-headers",
+                            "--sections",
+                            path,
+                        )
                         self.assertRegex(read, r"BIND_NOW|FLAGS_1.*NOW")
                         self.assertIn("GNU_RELRO", read)
                         self.assertNotIn(".debug_info", read)
@@ -124,7 +167,9 @@ class PackagesTest(unittest.TestCase):
             members = archive.getmembers()
         known = run("git", "ls-files", cwd=SOURCE).splitlines()
         self.assertEqual({member.name for member in members}, {f"{top}/{name}" for name in known})
-        self.assertEqual({(member.uid, member.gid, member.mode & 0o022) for member in members}, {(0, 0, 0)})
+        self.assertEqual(
+            {(member.uid, member.gid, member.mode & 0o022) for member in members}, {(0, 0, 0)}
+        )
 
     def test_the_build_had_no_debug_information_of_this_folder(self):
         self.assertIn("-ffile-prefix-map=", self.cache)

@@ -1,8 +1,8 @@
 """Writes the completion of the command's arguments for bash and for zsh.
 
-Both know the commands, the options of each, and which option has a value. A value or an argument that
-the help calls by a name in FILES is completed with the names of files, one in FOLDERS with those of
-folders. For others nothing is offered.
+Both know the commands, the options of each, and which option has a value. A value or an argument
+that the help calls by a name in FILES is completed with the names of files, one in FOLDERS with
+those of folders. For others nothing is offered.
 """
 
 FILES = {"FILE", "INPUT", "OUT"}
@@ -10,8 +10,8 @@ FOLDERS = {"DB", "FOLDER"}
 
 BASH = r"""# Completion of nestline for bash. Made from the help of nestline.
 _nestline() {
-  # By the words of a command: its options, the commands below it, the kinds of its arguments; by these
-  # words and an option: the kind of the option's value.
+  # By the words of a command: its options, the commands below it, the kinds of its arguments. By
+  # these words and an option: the kind of the option's value.
   local -A options commands arguments values
   TABLES
   local path=nestline current=${COMP_WORDS[COMP_CWORD]} word option="" ended="" kind=""
@@ -108,8 +108,14 @@ def bash(root):
         path = " ".join(command.words)
         add("options", path, [name for option in command.options for name in option.names])
         add("commands", path, [below.words[-1] for below in command.subcommands])
-        add("arguments", path, [kind_of(argument.names[0]) + ("..." if argument.repeated else "")
-                                for argument in command.arguments])
+        add(
+            "arguments",
+            path,
+            [
+                kind_of(argument.names[0]) + ("..." if argument.repeated else "")
+                for argument in command.arguments
+            ],
+        )
         for option in command.options:
             for name in option.names if option.value else []:
                 add("values", f"{path} {name}", [kind_of(option.value)])
@@ -150,16 +156,26 @@ def zsh(root):
     for command in walk(root):
         name = "_".join(command.words)
         if command.subcommands:
-            commands = [quoted(below.words[-1] + ":" + zsh_text(below.description))
-                        for below in command.subcommands]
-            cases = [f"{below.words[-1]}) _{'_'.join(below.words)} ;;" for below in command.subcommands]
+            commands = [
+                quoted(below.words[-1] + ":" + zsh_text(below.description))
+                for below in command.subcommands
+            ]
+            cases = [
+                f"{below.words[-1]}) _{'_'.join(below.words)} ;;" for below in command.subcommands
+            ]
             text = ZSH_GROUP.replace("NAME", name).replace("COMMANDS", "\n    ".join(commands))
             text = text.replace("CASES", "\n        ".join(cases))
             text = text.replace("OPTIONS", " \\\n    ".join(zsh_options(command)))
         else:
             specifications = zsh_options(command)
-            specifications += [quoted(("*" if argument.repeated else "") + zsh_value(argument.names[0]))
-                               for argument in command.arguments]
-            text = f"_{name}() {{\n  _arguments -S \\\n    " + " \\\n    ".join(specifications) + "\n}\n"
+            specifications += [
+                quoted(("*" if argument.repeated else "") + zsh_value(argument.names[0]))
+                for argument in command.arguments
+            ]
+            text = (
+                f"_{name}() {{\n  _arguments -S \\\n    "
+                + " \\\n    ".join(specifications)
+                + "\n}\n"
+            )
         functions.append(text)
     return ZSH.replace("FUNCTIONS", "\n" + "\n".join(functions))

@@ -1,9 +1,10 @@
 """Reads the help texts of the command and makes a tree of commands of them.
 
-The help is the only source of what the command takes. A text has a description, a line "Usage:", then
-sections that a title with a colon begins ("Options:"), then free text. An entry of a section begins
-two columns in: its name, and after two blanks or on the next line its description. Lines of the
-description are further in. A text that looks different ends the build with an error that shows it.
+The help is the only source of what the command takes. A text has a description, a line "Usage:",
+then sections that a title with a colon begins ("Options:"), then free text. An entry of a section
+begins two columns in: its name, and after two blanks or on the next line its description. Lines of
+the description are further in. A text that looks different ends the build with an error that shows
+it.
 """
 
 import dataclasses
@@ -77,7 +78,7 @@ def entries_of(lines):
 
 
 def notes_of(lines):
-    """The free text: empty lines part paragraphs, and so does "Exit status:" at the start of a line."""
+    """The paragraphs of free text. "Exit status:" at the start of a line begins one too."""
     notes = [[]]
     for line in lines:
         if not line or line.startswith("Exit status:"):
@@ -92,7 +93,9 @@ def parse(words, text):
     lines = text.rstrip("\n").split("\n")
     usages = [number for number, line in enumerate(lines) if line.startswith("Usage: ")]
     if len(usages) != 1:
-        raise HelpError(f"the help of {' '.join(words)} has {len(usages)} lines with Usage:\n{text}")
+        raise HelpError(
+            f"the help of {' '.join(words)} has {len(usages)} lines with Usage:\n{text}"
+        )
     usage = lines[usages[0]].removeprefix("Usage: ")
     if not usage.startswith(" ".join(words)):
         raise HelpError(f"the help of {' '.join(words)} is about another command: {usage}")

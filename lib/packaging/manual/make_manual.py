@@ -2,9 +2,9 @@
 
   make_manual.py VERSION FOLDER PROGRAM...
 
-Writes FOLDER/man/*.1, FOLDER/bash/nestline and FOLDER/zsh/_nestline. The files say what the help says
-and nothing else, so no list of options stands in two places. PROGRAM may be several words: an emulator
-and the command. A failure leaves a message and status 1.
+Writes FOLDER/man/*.1, FOLDER/bash/nestline and FOLDER/zsh/_nestline. The files say what the help
+says and nothing else, so no list of options stands in two places. PROGRAM may be several words: an
+emulator and the command. A failure leaves a message and status 1.
 """
 
 import pathlib

@@ -1,7 +1,8 @@
 """Writes manual pages: one for the command, and one for each of its groups of commands.
 
-A page shows the commands of its level in full. A group has a page of its own, to which the page above
-it points. The text is that of the help; lines are filled anew, but for those that are indented.
+A page shows the commands of its level in full. A group has a page of its own, to which the page
+above it points. The text is that of the help; lines are filled anew, but for those that are
+indented.
 """
 
 import re
@@ -64,8 +65,12 @@ def entries(given):
 
 def whole(command):
     """A command with all that its help says, as a part of the page of its group."""
-    lines = [f".SS {roff(' '.join(command.words[1:]))}", roff(command.description) + ".", ".PP",
-             usage_line(command)]
+    lines = [
+        f".SS {roff(' '.join(command.words[1:]))}",
+        roff(command.description) + ".",
+        ".PP",
+        usage_line(command),
+    ]
     lines += entries(command.arguments)
     lines += entries([option for option in command.options if "--help" not in option.names])
     return lines + notes(command)
@@ -93,8 +98,12 @@ def page(command, version, parent=None):
         if not below.subcommands:
             lines += whole(below)
             continue
-        lines += [f".SS {roff(' '.join(below.words[1:]))}", roff(below.description) + ".", "See",
-                  bold("-".join(below.words)) + "(1)."]
+        lines += [
+            f".SS {roff(' '.join(below.words[1:]))}",
+            roff(below.description) + ".",
+            "See",
+            bold("-".join(below.words)) + "(1).",
+        ]
     others = [bold("-".join(other.words)) + "(1)" for other in ([parent] if parent else groups)]
     if others:
         lines += [".SH SEE ALSO", ",\n".join(others)]
