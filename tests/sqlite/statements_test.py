@@ -228,8 +228,8 @@ class ShellTest(ExtensionCase):
             WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2999)
             INSERT INTO orders SELECT i / 300, i % 300 * 10 + i / 300 FROM n;
         """
-        printed = subprocess.run([SHELL, "data.db"], input=tables + EXAMPLE.read_text(), text=True,
-                                 capture_output=True, cwd=self.folder)
+        printed = subprocess.run([SHELL, "data.db"], input=tables.strip() + "\n" + EXAMPLE.read_text(),
+                                 text=True, capture_output=True, cwd=self.folder)
         self.assertEqual(printed.stderr, "")
         self.assertEqual(printed.stdout, "2000\n2000\n1\n2000\n7\n3000\n")
 
