@@ -204,6 +204,14 @@ class ThreadsTest(ExtensionCase):
         self.assertEqual(sums, [(len(keys), len(keys))] * 16)
 
 
+class FileTest(unittest.TestCase):
+    def test_exports_nothing_but_the_entry_points(self):
+        printed = subprocess.run(["nm", "--dynamic", "--defined-only", EXTENSION], text=True,
+                                 capture_output=True, check=True).stdout
+        names = sorted(line.split()[-1] for line in printed.splitlines())
+        self.assertEqual(names, ["sqlite3_extension_init", "sqlite3_nestlinesqlite_init"])
+
+
 class ShellTest(ExtensionCase):
     @unittest.skipUnless(SHELL, "there is no shell of SQLite")
     def test_loads_without_a_name_for_the_entry(self):
