@@ -4,9 +4,9 @@
 //   engines_bench [--records N] [--folder DIR] [--engines A,B,...] [--rounds N] [--seconds S]
 //
 // Each line has the time without the guard, the time with it, and how many times as fast that is.
-// Questions with everything in the page cache are measured in time of the thread on its processor,
-// cold ones and changes in time that passes. DIR should be on the disk to be measured: about 250
-// bytes a record, for one engine after the other. `filters` compares filters alone:
+// Changes, and questions with everything in the page cache, are measured in time of the thread on
+// its processor, cold questions in time that passes. DIR should be on the disk to be measured:
+// about 250 bytes a record, for one engine after the other. `filters` compares filters alone:
 // filter_policy.h.
 #include <sys/resource.h>
 
@@ -252,12 +252,12 @@ void measure_changes(Bench& bench) {
     Records records;
     for (std::size_t turn = 0; turn < turns; ++turn) {
       records.make(first(turn), kTurn);
-      const Watch watch(Watch::Of::process);
+      const Watch watch(Watch::Of::thread);
       for (std::size_t i = 0; i < kTurn; ++i) {
         turn % 2 == 0 ? plain(records.keys()[i], records.value(i))
                       : guarded(records.keys()[i], records.value(i));
       }
-      (turn % 2 == 0 ? times.without : times.with).push_back(watch.read().wall * 1e6 / kTurn);
+      (turn % 2 == 0 ? times.without : times.with).push_back(watch.read().processor * 1e6 / kTurn);
     }
     times.print(bench, row, "us");
   };
