@@ -16,8 +16,8 @@ import time
 
 import builds
 
-# Line i repeats an earlier one, or is the next new one. The second number of a line alone is different
-# for different ids, since its modulus is a prime.
+# Line i repeats an earlier one, or is the next new one. The second number of a line differs for
+# different ids, since its modulus is a prime.
 MAKE = """BEGIN {
   srand(1)
   for (i = 0; i < lines; ++i) {
@@ -84,7 +84,8 @@ def beside_query(program, folder, lines, rounds):
             seconds = statistics.median(run.seconds for run in done)
             processor = statistics.median(run.processor for run in done)
             name = f"{'text' if text else 'integers'}, {name}"
-            print(f"{name:<40}{lines / seconds / 1e6:10.1f}{processor:13.2f}{query / seconds:10.2f}")
+            rate = lines / seconds / 1e6
+            print(f"{name:<40}{rate:10.1f}{processor:13.2f}{query / seconds:10.2f}")
     print()
 
 

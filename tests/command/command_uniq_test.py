@@ -44,7 +44,7 @@ def mixed(count, different, seed=1):
 
 class UniqTest(CommandTest):
     def expect_lines(self, arguments, status=0, out=b"", err=b"", **options):
-        """As expect, for nestline uniq; of long outputs, a message has the first line that differs."""
+        """As expect; for a long output, a message has the first line that differs."""
         found = self.run_command("uniq", *arguments, **options)
         if found == (status, out, err):
             return
@@ -114,6 +114,12 @@ class Uniq(UniqTest):
         for window in (1, 2, 5, 63, 400, 2047, 2048, 2049, 2500, 5000):
             fresh = b"".join(windowed(items, window)[0])
             self.expect_lines([*EXACT, "--window", str(window)], out=fresh, stdin=text)
+        self.write("text", text)
+        program = ("!($0 in seen) {print; seen[$0]; last[++n] = $0; "
+                   "if (n > N) delete seen[last[n - N]]}")
+        done = subprocess.run(["awk", program, "N=400", "text"], cwd=self.folder,
+                              capture_output=True)
+        self.assertTrue(done.stdout == b"".join(windowed(items, 400)[0]))
         # Round and round: nothing is left of a line once it is forgotten.
         around = lines(b"key", 3001) * 20
         self.expect_lines(["--fpr", "0.00001", "--window", "3000"], out=around, stdin=around)
