@@ -7,6 +7,9 @@
 #ifndef NESTLINE_LIB_PYTHON_BUSY_H_
 #define NESTLINE_LIB_PYTHON_BUSY_H_
 
+#include <cstddef>
+#include <cstring>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -14,9 +17,17 @@
 
 namespace nestline::python {
 
+// Memory that is zero before the constructor runs. Python can make an object without a constructor
+// (kind.__new__(kind), a class of its own), and pybind11 gives it memory then: so it is a closed
+// Box, or one without content, in place of whatever was in the memory.
+struct Zeroed {
+  static void* operator new(std::size_t size) { return std::memset(::operator new(size), 0, size); }
+  static void operator delete(void* memory) noexcept { ::operator delete(memory); }
+};
+
 // What the classes of the module hold: a T until it is closed.
 template <typename T>
-class Box {
+class Box : public Zeroed {
  public:
   explicit Box(T&& value) : value_(std::move(value)) {}
   Box(const Box&) = delete;

@@ -35,7 +35,7 @@ void merge(PyConcurrentFilter& held, Held& other) {
 }
 
 template <typename Held, typename Type>
-void bind_merge(Type& type, const char* doc) {
+void bind_merge(Type& type, const char* doc, const char* can_merge_doc) {
   type.def("merge", &merge<Held>, py::arg("other"), doc);
   type.def(
       "__ior__",
@@ -49,7 +49,7 @@ void bind_merge(Type& type, const char* doc) {
       [](PyConcurrentFilter& held, Held& other) {
         return held.shared()->can_merge(*other.shared());
       },
-      py::arg("other"), "");
+      py::arg("other"), can_merge_doc);
 }
 
 }  // namespace
@@ -113,8 +113,9 @@ filter |= other. Errors as of Filter.
 >>> filter |= Filter.build(["a"], capacity=1000)
 >>> "a" in filter
 True
-)");
-  bind_merge<PyConcurrentFilter>(type, "");
+)",
+                       "can_merge(other)\n\nWhether both have the same width, seed and blocks.");
+  bind_merge<PyConcurrentFilter>(type, "", "");
   type.def("snapshot", &snapshot,
            "snapshot()\n\nA Filter with the content of one instant, for saving or shipping.");
   type.def("copy", &copy_of, "copy()\n\nA copy of one instant; copy.copy() makes one too.");

@@ -104,7 +104,7 @@ when a key finds no room.
   bind_questions(type);
   bind_changes<true>(type);
   type.def(
-      "clear", [](PyFilter& held) { held.alone()->clear(); }, "Removes everything.");
+      "clear", [](PyFilter& held) { held.alone()->clear(); }, "clear()\n\nRemoves everything.");
   type.def(
       "grow",
       [](PyFilter& held) {
@@ -118,7 +118,7 @@ Doubles the filter, without the keys. Lookups are then wrong about twice as ofte
 at the same load. False: there is no bit of fingerprint left to take.
 
 >>> filter = Filter(1000)
->>> filter.grow(), filter.growth, filter.capacity >= 1900
+>>> filter.grow(), filter.growth, filter.capacity >= 1700
 (True, 1, True)
 )");
   type.def("merge", &merge, py::arg("other"),

@@ -14,7 +14,7 @@ namespace {
 
 Hashes hash_of(py::handle keys, py::handle seed_argument) {
   const std::uint64_t seed = number_of(seed_argument, "seed");
-  if (is_one_key(keys)) return {py::int_(hash_key(OneKey(keys), seed).value)};
+  if (is_one_key(keys)) return Hashes(py::int_(hash_key(OneKey(keys), seed).value));
   const KeyBatch batch(keys, seed);
   py::array_t<std::uint64_t> hashes(static_cast<py::ssize_t>(batch.size()));
   std::uint64_t* const to = hashes.mutable_data();
@@ -26,7 +26,7 @@ Hashes hash_of(py::handle keys, py::handle seed_argument) {
       });
     });
   }
-  return {std::move(hashes)};
+  return Hashes(std::move(hashes));
 }
 
 }  // namespace
@@ -46,12 +46,12 @@ True
       .def(py::init([](py::object value) {
              if (py::isinstance<Hashes>(value)) return value.cast<Hashes>();
              if (is_one_key(value)) (void)integer_of(value);  // throws what is wrong with it
-             return Hashes{std::move(value)};
+             return Hashes(std::move(value));
            }),
            py::arg("value"))
-      .def_readonly("value", &Hashes::value, "The hash or hashes.")
-      .def("__repr__", [](const Hashes& hashes) {
-        return py::str("nestline.Hash({!r})").format(hashes.value);
+      .def_property_readonly("value", &hashes_in, "The hash or hashes.")
+      .def("__repr__", [](py::handle hashes) {
+        return py::str("nestline.Hash({!r})").format(hashes_in(hashes));
       });
   module.def("hash_key", &hash_of, py::arg("keys"), py::arg("seed") = 0,
              R"(hash_key(keys, seed=0)

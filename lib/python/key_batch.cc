@@ -208,7 +208,7 @@ class ListReader {
       if (!is_one_key(item)) refuse(item, position);
       if (py::isinstance<Hashes>(item)) {
         expect(Kind::hashes, item, position);
-        return integer_of(py::handle(item).cast<const Hashes&>().value);
+        return integer_of(hashes_in(item));
       }
     }
     if (PyBool_Check(item)) refuse(item, position);
@@ -285,7 +285,7 @@ KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed) {
   bool hashes = false;
   keep_ = py::reinterpret_borrow<py::object>(keys);
   if (py::isinstance<Hashes>(keep_)) {
-    keep_ = keep_.cast<const Hashes&>().value;
+    keep_ = hashes_in(keep_);
     hashes = true;
   }
   if (py::isinstance<StringArray>(keep_) && !hashes) {

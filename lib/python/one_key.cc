@@ -1,6 +1,7 @@
 // Reads single keys with the interpreter's own functions, without copying.
 #include "lib/python/one_key.h"
 
+#include <stdexcept>
 #include <string>
 
 namespace nestline::python {
@@ -15,10 +16,23 @@ bool is_bytes_like(PyObject* object) {
                        std::string(Py_TYPE(object)->tp_name));
 }
 
+// Python's and NumPy's, which has __index__ too.
+bool is_bool(py::handle object) {
+  if (PyLong_Check(object.ptr())) return PyBool_Check(object.ptr());
+  return PyObject_CheckBuffer(object.ptr()) != 0 &&
+         ItemType::of(Buffer(object, PyBUF_RECORDS_RO).view()).code == '?';
+}
+
 }  // namespace
 
+const py::object& hashes_in(py::handle object) {
+  const py::object& value = object.cast<const Hashes&>().value;
+  if (!value) throw std::invalid_argument("it is a Hash without a value");
+  return value;
+}
+
 std::uint64_t integer_of(py::handle object) {
-  if (PyBool_Check(object.ptr())) throw py::type_error("a bool is not a key: use int(key)");
+  if (is_bool(object)) throw py::type_error("a bool is not a key: use int(key)");
   py::object index;
   if (!PyLong_Check(object.ptr())) {
     index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
@@ -50,7 +64,7 @@ std::string_view utf8_of(py::handle object) {
 bool is_one_key(py::handle object) {
   PyObject* const key = object.ptr();
   if (PyLong_Check(key) || PyUnicode_Check(key) || is_bytes_like(key)) return true;
-  if (py::isinstance<Hashes>(object)) return is_one_key(object.cast<const Hashes&>().value);
+  if (py::isinstance<Hashes>(object)) return is_one_key(hashes_in(object));
   if (PyList_Check(key) || PyTuple_Check(key)) return false;
   if (!PyIndex_Check(key)) return false;
   // Arrays of NumPy have __index__ too, but have dimensions.
@@ -67,7 +81,7 @@ OneKey::OneKey(py::handle object) {
   } else if (PyLong_Check(key) || PyIndex_Check(key)) {
     key_ = integer_of(object);
   } else if (py::isinstance<Hashes>(object)) {
-    key_ = Hash{integer_of(object.cast<const Hashes&>().value)};
+    key_ = Hash{integer_of(hashes_in(object))};
   } else {
     refuse(key);
   }

@@ -5,16 +5,22 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "lib/python/buffer.h"
+#include "lib/python/busy.h"
 #include "nestline/keys.h"
 
 namespace nestline::python {
 
 // The class Hash of the module: hashes made elsewhere. An int, or an array or a list of them.
-struct Hashes {
+struct Hashes : Zeroed {
+  explicit Hashes(py::object given) : value(std::move(given)) {}
   py::object value;
 };
+
+// The value of a Hash. Throws ValueError for one that was never given any.
+const py::object& hashes_in(py::handle object);
 
 // An int as a 64-bit key, by value: -1 is 2**64 - 1. Throws TypeError for what is no integer, and
 // OverflowError for what has more than 64 bits.

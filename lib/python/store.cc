@@ -18,7 +18,14 @@
 namespace nestline::python {
 namespace {
 
-using PyStore = Box<Store>;
+class PyStore : public Box<Store> {
+ public:
+  PyStore(Store&& store, bool read_only) : Box(std::move(store)), read_only_(read_only) {}
+  [[nodiscard]] bool is_read_only() const { return read_only_; }
+
+ private:
+  bool read_only_;
+};
 using Record = std::pair<std::string, std::string>;
 
 constexpr const char* kKey = "a key of a store";
@@ -149,15 +156,16 @@ std::vector<Record> records_of(PyStore& held, bool with_values) {
 }
 
 // An iterator over records, which are freed as it goes.
-struct Records {
+struct Records : Zeroed {
   enum class Give { keys, values, items };
+  Records(Give what, std::vector<Record>&& all) : give(what), records(std::move(all)) {}
   Give give;
   std::vector<Record> records;
   std::size_t next = 0;
 };
 
 Records iterate(PyStore& held, Records::Give give) {
-  return {give, records_of(held, give != Records::Give::keys)};
+  return Records(give, records_of(held, give != Records::Give::keys));
 }
 
 py::object next_record(Records& all) {
@@ -210,7 +218,7 @@ void close(PyStore& held) {
   std::optional<Store> store = held.take();
   const py::gil_scoped_release released;
   if (!store) return;
-  store->checkpoint();
+  if (!held.is_read_only()) store->checkpoint();
   store.reset();
 }
 
@@ -323,7 +331,7 @@ the system writes it. The end of the process alone loses nothing.
                  options_of(create, read_only, sync, sync_interval, segment_bytes, expected_records,
                             compact_above, verify_reads);
              const py::gil_scoped_release released;
-             return std::make_unique<PyStore>(Store::open(path, options));
+             return std::make_unique<PyStore>(Store::open(path, options), read_only);
            }),
            py::arg("folder"), py::kw_only(), py::arg("create") = true, py::arg("read_only") = false,
            py::arg("sync") = "interval", py::arg("sync_interval") = 0.1,

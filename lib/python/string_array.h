@@ -10,10 +10,11 @@
 #include <string_view>
 
 #include "lib/python/buffer.h"
+#include "lib/python/busy.h"
 
 namespace nestline::python {
 
-class StringArray {
+class StringArray : public Zeroed {
  public:
   // Offsets of 32 or 64 bits, one more than there are strings, ascending and inside `data`. Throws
   // TypeError and ValueError.

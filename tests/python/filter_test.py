@@ -29,7 +29,7 @@ def test_random_operations_have_the_answers_of_a_model(kind, keys):
         if what == 0 and model.total() + len(batch) < 9000:
             stored = filter.insert(batch if len(batch) > 1 else batch[0])
             for key, was in zip(batch, np.atleast_1d(stored)):
-                assert was or model[key] >= 8
+                assert was or model[key] >= 5  # as many slots as a block has for a key
                 model[key] += int(was)
         elif what == 1 and model.total() + len(batch) < 9000:
             for key, was in zip(batch, filter.insert_unique(batch)):
@@ -44,7 +44,7 @@ def test_random_operations_have_the_answers_of_a_model(kind, keys):
             assert filter.count(batch).tolist() == [model[key] for key in batch]
         elif what == 4 and model[batch[0]]:
             new = key_of(chance, keys)
-            if model[new] < 8:
+            if model[new] < 5:
                 assert filter.update(batch[0], new) is True
                 model[batch[0]] -= 1
                 model[new] += 1
@@ -141,10 +141,10 @@ def test_merge(kind, other_kind):
         assert filter.to_bytes() == before
     with pytest.raises(TypeError):
         filter |= {1, 2}
-    small = kind(100)
-    small.insert(np.arange(100))
-    small.merge(small)
-    assert small.count(5) == 2 or len(small) == 200
+    roomy = kind(5000)
+    roomy.insert("a")
+    roomy.merge(roomy)
+    assert roomy.count("a") == len(roomy) == 2
 
 
 def test_merge_without_room():
@@ -171,14 +171,14 @@ def test_growing(kind):
     filter = kind(1000, bits=8)
     filter.insert(np.arange(900))
     assert all(filter.grow() for _ in range(4)) and not filter.grow()
-    assert filter.may_contain(np.arange(900)).all() and filter.growth == 4 and filter.capacity >= 15_000
+    assert filter.may_contain(np.arange(900)).all() and filter.growth == 4 and filter.capacity >= 14_000
 
 
 def test_repr_says_what_matters():
     filter = nestline.Filter(1000)
     filter.insert([1, 2, 3])
     text = repr(filter)
-    assert text.startswith("<nestline.Filter: 3 keys, load 0.0") and "rate" in text and "8 bits" in text
+    assert text.startswith("<nestline.Filter: 3 keys, load 0.0") and "rate" in text and "12 bits" in text
     assert repr(nestline.ConcurrentFilter(5)).startswith("<nestline.ConcurrentFilter: 0 keys")
     assert repr(nestline.Hash(5)) == "nestline.Hash(5)"
 
