@@ -109,6 +109,10 @@ if(TARGET nestline_python)
 This package has the module nestline for Python 3. It takes NumPy arrays."
     PACKAGE_CONTROL_EXTRA
     "${debian}/python/postinst;${debian}/python/prerm")
+  # Debian's package for one version of Python ends before the next version.
+  math(EXPR next "${Python_VERSION_MINOR} + 1")
+  set(CPACK_NESTLINE_PYTHON "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}~), \
+python3 (<< ${Python_VERSION_MAJOR}.${next}~), python3-numpy")
 endif()
 if(TARGET nestline_sqlite)
   nestline_package(
