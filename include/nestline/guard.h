@@ -70,7 +70,8 @@ concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
 
 /// A growing, deleting filter before an engine. All changes of the engine's keys must go through
 /// one Guard; a key that is written around it may be missed. Guard never calls the engine but
-/// through the functions that it is given.
+/// through the functions that it is given. It knows the newest state of the engine: a read in an
+/// older snapshot, which may have keys that are erased since, must not ask it.
 ///
 /// Thread safety: every member from any thread at any time, if the engine allows it, except
 /// construction, destruction, load, add and take, which say what they need. Questions take no lock.
