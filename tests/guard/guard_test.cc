@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -251,6 +252,33 @@ TEST(GuardFill, GoesOnBesideChanges) {
     for (int i = 0; i < 500; ++i) change();
     EXPECT_EQ(guard.filter().size() + guard.listed(), engine.keys().size());
   }
+}
+
+// docs/ENGINES.md: where nobody takes tokens, keys that look the same may share them.
+TEST(GuardFill, NeedsNoQuestionWhereNothingIsTaken) {
+  std::set<std::uint64_t> keys{0, 2, 4, 6};
+  Guard guard({.capacity = 40, .bits = 8, .seed = 7});
+  const auto put = [&](std::uint64_t key) {
+    guard.put(
+        toy_hash(key), [&] { return guard.filters(); }, [&] { keys.insert(key); });
+    for (const std::uint64_t each : keys) ASSERT_TRUE(guard.may_contain(toy_hash(each)));
+  };
+  put(8);
+  guard.fill([&] {
+    return [&, at_begin = keys](auto&& add) {
+      for (const std::uint64_t key : at_begin) {
+        add(toy_hash(key));
+        put(key + 1);
+        put(key);
+      }
+    };
+  });
+  for (std::uint64_t key = 0; key < kToyKeys; ++key) {
+    put(key);
+    put(key / 2);
+  }
+  EXPECT_LT(guard.filter().size(), kToyKeys);
+  EXPECT_EQ(guard.listed(), 0u);
 }
 
 TEST(GuardFill, HappensOnce) {
