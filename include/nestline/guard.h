@@ -191,8 +191,10 @@ class Guard {
     write();
   }
 
-  /// Removes a key from the engine by erase(), which returns whether the key was there. It is only
-  /// called if the key may be there. Returns what it returns, and passes on as put does.
+  /// Removes a key from the engine by erase(), which returns whether the key was there, and is only
+  /// called if it may be. Returns what it returns, and passes on as put does. Never let erase() say
+  /// true of a key that was not there: the token of another would be taken. Engines whose deletion
+  /// does not know (LevelDB, RocksDB) must be asked first, in erase().
   template <std::predicate Erase>
   bool erase(Key key, Erase&& erase) {
     const Hash hashed = hash(key);

@@ -87,7 +87,7 @@ TEST(GuardModel, NoticesGuardsWithABrokenRule) {
 TEST(GuardModel, SharedTokensAndStrangersErasuresLoseKeys) {
   ToyEngine engine;
   SharesTokens shares;
-  for (const std::uint64_t key : {3, 18}) shares.put(engine, key, Fate::works);  // one hash
+  for (const std::uint64_t key : {3u, 18u}) shares.put(engine, key, Fate::works);  // one hash
   EXPECT_TRUE(shares.erase(engine, 3, Fate::works));
   EXPECT_FALSE(shares.may_contain(18));
 
@@ -205,7 +205,7 @@ TEST(Guard, GrowsOnThenListsThenGivesUp) {
 
 // The engine's keys at begin() are 0 to 9; 5 is where the scan stands when the changes come.
 TEST(GuardFill, GoesOnBesideChanges) {
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
     std::mt19937_64 random(seed);
     ToyEngine engine;
     for (std::uint64_t key = 0; key < kToyKeys; key += 2) engine.put(key, Fate::works);
