@@ -50,7 +50,6 @@
 #include <type_traits>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
@@ -136,7 +135,7 @@ class Guard {
     }
     const auto locks = lock_all();
     if (state_ == State::gave_up) return;
-    for (const Hash each : taken_) remove_token(each);
+    for (const std::uint64_t each : taken_) remove_token(Hash{each});
     taken_ = {};
     state_ = State::filtering;
   }
@@ -271,7 +270,17 @@ class Guard {
   }
 
   void add_token(Hash hash) {
-    if (!counts() || filter_.insert(hash)) return;
+    if (!counts()) return;
+    if (state_ == State::filling) {
+      // A token that is to be taken in the end serves as well. So keys that come and go during a
+      // long scan do not pile up.
+      const std::lock_guard lock(list_mutex_);
+      if (const auto found = taken_.find(hash.value); found != taken_.end()) {
+        taken_.erase(found);
+        return;
+      }
+    }
+    if (filter_.insert(hash)) return;
     const std::lock_guard lock(list_mutex_);
     // Another thread may have made the filter grow meanwhile, so each doubling is asked for once.
     for (;;) {
@@ -301,7 +310,7 @@ class Guard {
       remove_token(hash);
     } else if (state_ == State::filling) {
       const std::lock_guard lock(list_mutex_);
-      taken_.push_back(hash);
+      taken_.insert(hash.value);
     }
   }
 
@@ -335,7 +344,7 @@ class Guard {
   mutable std::mutex list_mutex_;
   std::unordered_multiset<std::uint64_t> listed_;
   std::atomic<std::size_t> list_size_{0};
-  std::vector<Hash> taken_;  // during fill: tokens to take when it ends
+  std::unordered_multiset<std::uint64_t> taken_;  // during fill: to be taken when it ends
 };
 
 }  // namespace nestline

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
@@ -191,7 +192,10 @@ TEST(Guard, GrowsOnThenListsThenGivesUp) {
   while (guard.listed() < 1000) put();
   EXPECT_TRUE(guard.filters());
   EXPECT_EQ(guard.filter().size() + guard.listed(), key);
+  std::vector<std::uint64_t> keys(key + 1000);
+  std::iota(keys.begin(), keys.end(), 0);
   for (std::uint64_t i = 0; i < key; ++i) ASSERT_TRUE(guard.may_contain(i));
+  expect_many(guard, keys);
   for (std::uint64_t i = 0; i < key; i += 2) ASSERT_TRUE(guard.erase(i, [] { return true; }));
   for (std::uint64_t i = 1; i < key; i += 2) ASSERT_TRUE(guard.may_contain(i));
   EXPECT_EQ(guard.filter().size() + guard.listed(), key / 2);
@@ -252,6 +256,25 @@ TEST(GuardFill, GoesOnBesideChanges) {
     for (int i = 0; i < 500; ++i) change();
     EXPECT_EQ(guard.filter().size() + guard.listed(), engine.keys().size());
   }
+}
+
+TEST(GuardFill, DoesNotPileUpKeysThatComeAndGo) {
+  std::set<std::uint64_t> keys{1, 2};
+  Guard guard(small());
+  guard.fill([&] {
+    return [&](auto&& add) {
+      for (const std::uint64_t key : {1u, 2u}) {
+        for (int i = 0; i < 1000; ++i) {
+          EXPECT_TRUE(guard.erase(1, [&] { return keys.erase(1) != 0; }));
+          guard.put(
+              1, [&] { return keys.contains(1); }, [&] { keys.insert(1); });
+        }
+        add(key);
+      }
+    };
+  });
+  EXPECT_EQ(guard.filter().size(), 2u);
+  EXPECT_EQ(guard.filter().growth() + guard.listed(), 0u);
 }
 
 // docs/ENGINES.md: where nobody takes tokens, keys that look the same may share them.
