@@ -12,6 +12,7 @@
 #include "lib/command/errors.h"
 #include "lib/command/option_values.h"
 #include "lib/command/store_arguments.h"
+#include "lib/command/uniq_arguments.h"
 #include "nestline/version.h"
 
 namespace nestline::command {
@@ -123,6 +124,7 @@ class Parser {
                         "Check that a filter file is whole, and that it has the keys of the inputs",
                         "without any, only the file is checked", kVerifyFooter);
     define_merge();
+    uniq_ = std::make_unique<UniqParser>(app_);
     store_ = std::make_unique<StoreParser>(app_);
     cluster_ = std::make_unique<ClusterParser>(app_);
   }
@@ -256,6 +258,7 @@ class Parser {
     const std::string name = selected_name();
     if (name == "store") return store_->parse();
     if (name == "cluster") return cluster_->parse();
+    if (name == "uniq") return uniq_->parse();
     if (name == "query") return query_;
     if (name == "add") return add_;
     if (name == "remove") return remove_;
@@ -287,6 +290,7 @@ class Parser {
   InfoArguments info_;
   VerifyCommand verify_;
   MergeArguments merge_;
+  std::unique_ptr<UniqParser> uniq_;
   std::unique_ptr<StoreParser> store_;
   std::unique_ptr<ClusterParser> cluster_;
 };

@@ -26,7 +26,7 @@ struct ShowText {
 
 using Command =
     std::variant<ShowText, BuildArguments, QueryArguments, AddCommand, RemoveCommand, InfoArguments,
-                 VerifyCommand, MergeArguments, StoreArguments, ClusterArguments>;
+                 VerifyCommand, MergeArguments, UniqArguments, StoreArguments, ClusterArguments>;
 
 /// Throws UsageError; its text includes the hint to --help.
 Command parse_arguments(int argc, const char* const* argv);

@@ -6,6 +6,7 @@
 #define NESTLINE_LIB_COMMAND_COMMANDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,17 @@ struct MergeArguments {
   std::vector<std::string> inputs;  // two or more
 };
 
+struct UniqArguments {
+  std::optional<std::uint64_t> capacity;
+  std::optional<std::uint64_t> window;
+  std::optional<double> fpr;
+  std::optional<std::uint64_t> seed;
+  std::string state;        // the file; empty: none
+  bool repeated = false;    // -d
+  bool count_only = false;  // -c
+  std::vector<std::string> inputs;
+};
+
 /// Makes a filter of the keys and saves it; on an error, writes no file.
 int build(const BuildArguments& arguments);
 /// Prints the lines that may be in the filter.
@@ -55,6 +67,8 @@ int info(const InfoArguments& arguments);
 int verify(const KeysArguments& arguments);
 /// Merges the filters into one and saves it; on an error, writes no file.
 int merge(const MergeArguments& arguments);
+/// Prints the lines that were not seen before.
+int uniq(const UniqArguments& arguments);
 
 }  // namespace nestline::command
 

@@ -2,9 +2,11 @@
 #include "lib/command/line_reader.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -38,8 +40,9 @@ std::optional<std::uint64_t> bytes_of(const std::string& input) {
 
 }  // namespace
 
-LineReader::LineReader(std::vector<std::string> inputs)
+LineReader::LineReader(std::vector<std::string> inputs, int wake)
     : inputs_(std::move(inputs)),
+      wake_(wake),
       buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)),
       size_(kBufferBytes),
       keys_(kBatchLines) {
@@ -59,6 +62,10 @@ bool LineReader::next(LineBatch& batch) {
   while (current_ < inputs_.size()) {
     if (descriptor_ < 0) open_input();
     if (take_lines(batch)) return true;
+    if (!wait()) {
+      current_ = inputs_.size();
+      break;
+    }
     if (fill()) continue;
     const bool last_line = begin_ < end_;
     if (last_line) take_last_line(batch);
@@ -94,6 +101,13 @@ void LineReader::skip_input() noexcept {
   close_input();
   begin_ = end_ = searched_ = 0;
   ++current_;
+}
+
+bool LineReader::wait() const noexcept {
+  if (wake_ < 0) return true;
+  std::array<pollfd, 2> both{{{descriptor_, POLLIN, 0}, {wake_, POLLIN, 0}}};
+  while (::poll(both.data(), both.size(), -1) < 0 && errno == EINTR) continue;
+  return both[1].revents == 0;
 }
 
 bool LineReader::fill() {

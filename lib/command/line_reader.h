@@ -43,7 +43,8 @@ struct LineBatch {
 /// The lines of several inputs, in order. `-` is standard input, and so is an empty list.
 class LineReader {
  public:
-  explicit LineReader(std::vector<std::string> inputs);
+  /// When the descriptor `wake` becomes readable, the reader ends before it would read again.
+  explicit LineReader(std::vector<std::string> inputs, int wake = -1);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
@@ -62,6 +63,8 @@ class LineReader {
   void open_input();
   void close_input() noexcept;
   void skip_input() noexcept;
+  /// Waits until there is something to read; false when `wake` is readable.
+  [[nodiscard]] bool wait() const noexcept;
   /// Reads once; false at the end of the input.
   bool fill();
   void make_room();
@@ -71,6 +74,7 @@ class LineReader {
   [[nodiscard]] const std::string& name() const { return inputs_[current_]; }
 
   std::vector<std::string> inputs_;
+  int wake_;
   std::size_t current_ = 0;  // position in inputs_
   int descriptor_ = -1;      // of the current input; -1: not open
   std::unique_ptr<char[]> buffer_;

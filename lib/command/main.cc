@@ -36,10 +36,12 @@ int dispatch(const RemoveCommand& arguments) { return remove(arguments); }
 int dispatch(const InfoArguments& arguments) { return info(arguments); }
 int dispatch(const VerifyCommand& arguments) { return verify(arguments); }
 int dispatch(const MergeArguments& arguments) { return merge(arguments); }
+int dispatch(const UniqArguments& arguments) { return uniq(arguments); }
 int dispatch(const StoreArguments& arguments) { return store(arguments); }
 int dispatch(const ClusterArguments& arguments) { return cluster(arguments); }
 
 std::string file_of(const ShowText& /*shown*/) { return {}; }
+std::string file_of(const UniqArguments& arguments) { return arguments.state; }
 template <typename Arguments>
 std::string file_of(const Arguments& arguments) {
   return arguments.file;

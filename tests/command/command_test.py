@@ -4,8 +4,8 @@ They check what a user sees: output, messages, exit status and the files left be
 the command line, the reading of lines, and build. command_use_test.py tests the commands that use a
 filter, command_growth_test.py tests threads, growth and merge, command_store_test.py and
 command_store_files_test.py the commands of nestline store, command_cluster_test.py those of nestline
-cluster; this program runs them too. The C++ tests
-test the filter and the store themselves.
+cluster, command_uniq_test.py nestline uniq; this program runs them too. The C++ tests test the filter
+and the store themselves.
 """
 
 import os
@@ -21,11 +21,12 @@ from command_harness import NESTLINE, PATIENCE, CommandTest, lines
 from command_store_files_test import StoreFiles
 from command_store_test import (StoreCare, StoreCommandLine, StoreRecords, StoreTerminal,
                                 StoreText)
+from command_uniq_test import Uniq, UniqState
 from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
 
-__all__ = ["ClusterArgumentsTest", "Damage", "Edit", "Growth", "Info", "Merge", "Query", "StoreCare",
-           "StoreCommandLine", "StoreFiles", "StoreRecords", "StoreTerminal", "StoreText", "Terminal",
-           "Threads", "Verify"]
+__all__ = ["ClusterArgumentsTest", "Damage", "Edit", "Growth", "Info", "Merge", "Query",
+           "StoreCare", "StoreCommandLine", "StoreFiles", "StoreRecords", "StoreTerminal",
+           "StoreText", "Terminal", "Threads", "Uniq", "UniqState", "Verify"]
 
 
 class CommandLine(CommandTest):
@@ -34,7 +35,7 @@ class CommandLine(CommandTest):
         self.assertEqual((status, err), (0, b""))
         self.assertRegex(out, rb"\Anestline \d+\.\d+\.\d+\n\Z")
         for command in ([], ["build"], ["query"], ["add"], ["remove"], ["info"], ["verify"],
-                        ["merge"]):
+                        ["merge"], ["uniq"]):
             status, out, err = self.run_command(*command, "--help")
             self.assertEqual((status, err), (0, b""))
             self.assertIn(b"Exit status", out)
@@ -65,7 +66,8 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--bits", "9"], b"--bits takes 8, 12 or 16, not '9'"),
             (["build", "-o", "f", "--bits", "0"], b"--bits takes 8, 12 or 16, not '0'"),
             (["build", "-o", "f", "--bits", "8", "--fpr", "0.1"], b"--fpr excludes --bits"),
-            (["build", "-o", "f", "--load", "0.49"], b"--load takes a number from 0.5 to 0.95, not"),
+            (["build", "-o", "f", "--load", "0.49"],
+             b"--load takes a number from 0.5 to 0.95, not"),
             (["build", "-o", "f", "--load", "1"], b"not '1'"),
             (["build", "-o", "f", "--load", "nan"], b"not 'nan'"),
             (["build", "-o", "f", "--load", "80%"], b"not '80%'"),
@@ -75,7 +77,8 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--threads", "all"], b"not 'all'"),
             (["merge", "f", "g"], b"-o is required; see nestline merge --help"),
             (["merge", "-o", "f"], b"INPUT is required"),
-            (["merge", "-o", "f", "g"], b"merge takes two or more filter files; see nestline merge"),
+            (["merge", "-o", "f", "g"],
+             b"merge takes two or more filter files; see nestline merge"),
         ]:
             with self.subTest(arguments=arguments):
                 self.expect_error(arguments, part, stdin=b"a\n")
@@ -180,7 +183,8 @@ class Build(CommandTest):
         for options in ([], ["--capacity", "30000"], ["--threads", "2"],
                         ["--max-capacity", "60000"]):
             for load in (0.5, 0.8, 0.95):
-                self.expect(["build", "-o", "f", "--bits", "12", "--load", str(load), *options, "keys"])
+                self.expect(["build", "-o", "f", "--bits", "12", "--load", str(load), *options,
+                             "keys"])
                 told = self.info("f")
                 self.assertEqual(told["keys"], 30000)
                 self.assertAlmostEqual(told["load_factor"], load, delta=0.002)

@@ -34,6 +34,13 @@ class ShellExampleTest(unittest.TestCase):
         self.assertTrue(out.startswith("word-7\nword-8\nno-word\n"), out)
         self.assertIn("1001", out)  # keys in the file after `add`
 
+    def test_uniq(self):
+        (self.folder / "log").write_text("one\ntwo\none\nthree\n")
+        (self.folder / "log2").write_text("three\nfour\nfour\n")
+        once = "one\ntwo\nthree\n"
+        self.assertEqual(self.run_example("uniq.sh"),
+                         once + once + "four\n" + "one\n" + "4\n" + once)
+
     def test_store(self):
         (self.folder / "records.tsv").write_text("user:18\tGrace\nuser:19\tMary\n")
         (self.folder / "keys").write_text("user:20\nuser:19\n")

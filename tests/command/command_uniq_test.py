@@ -1,0 +1,355 @@
+"""End-to-end tests of nestline uniq. Run by command_test.py.
+
+Inputs and seeds are fixed, so false positives are the same each time. Where an exact answer is
+compared, the rate is so low that there is none.
+"""
+
+import collections
+import itertools
+import os
+import random
+import signal
+import subprocess
+
+from command_harness import NESTLINE, PATIENCE, CommandTest, lines
+
+EXACT = ("--fpr", "0.000001")
+
+
+def awk(text):
+    """The lines that awk '!seen[$0]++' prints."""
+    return b"".join(dict.fromkeys(text.splitlines(keepends=True)))
+
+
+def windowed(items, window):
+    """Two lists: items that are not among the last `window` of the first list, and the others."""
+    last, held, fresh, others = collections.deque(), set(), [], []
+    for item in items:
+        if item in held:
+            others.append(item)
+            continue
+        fresh.append(item)
+        held.add(item)
+        last.append(item)
+        if len(last) > window:
+            held.remove(last.popleft())
+    return fresh, others
+
+
+def mixed(count, different, seed=1):
+    """Lines of which many repeat, near and far."""
+    chance = random.Random(seed)
+    return b"".join(b"line %d\n" % int(different * chance.random() ** 2) for _ in range(count))
+
+
+class UniqTest(CommandTest):
+    def expect_lines(self, arguments, status=0, out=b"", err=b"", **options):
+        """As expect; for a long output, a message has the first line that differs."""
+        found = self.run_command("uniq", *arguments, **options)
+        if found == (status, out, err):
+            return
+        self.assertEqual((found[0], found[2]), (status, err))
+        printed, wanted = found[1].split(b"\n"), out.split(b"\n")
+        at = sum(1 for _ in itertools.takewhile(lambda two: two[0] == two[1], zip(printed, wanted)))
+        self.fail(f"{len(printed)} lines instead of {len(wanted)}; from line {at} on "
+                  f"{printed[at:at + 3]} instead of {wanted[at:at + 3]}"[:1000])
+
+
+class Uniq(UniqTest):
+    def test_agrees_with_awk(self):
+        text = mixed(60000, 40000)
+        self.write("text", text)
+        for options in ((), ("--capacity", "40000"), ("--window", "60000")):
+            self.expect_lines([*EXACT, *options, "text"], out=awk(text))
+            self.expect_lines([*EXACT, *options], out=awk(text), stdin=text)
+        count = len(awk(text).splitlines())
+        self.expect_lines(["-c", *EXACT, "text", "text"], out=b"%d\n" % count)
+        done = subprocess.run(["awk", "!seen[$0]++", "text"], cwd=self.folder, capture_output=True)
+        self.assertTrue(done.stdout == awk(text))
+
+    def test_rate(self):
+        # Repeated lines are never printed; of the new ones no more are missing than the rate says.
+        text = lines(b"a", 30000) * 2 + lines(b"b", 30000)
+        new = lines(b"a", 30000) + lines(b"b", 30000)
+        self.write("text", text)
+        for rate in ("0.05", "0.01", "0.001", "0.00005"):
+            for options in (("--capacity", "60000"), ("--window", "60000"), ()):
+                status, out, err = self.run_command("uniq", "--fpr", rate, *options, "text")
+                self.assertEqual((status, err), (0, b""))
+                printed = out.splitlines(keepends=True)
+                self.assertEqual(len(set(printed)), len(printed))
+                rest = iter(new.splitlines(keepends=True))
+                self.assertTrue(all(line in rest for line in printed))  # in order
+                missing = 60000 - len(printed)
+                self.assertLessEqual(missing, 60000 * float(rate) * 1.05 + 5)
+        # Another seed errs on other lines.
+        both = {self.run_command("uniq", "--fpr", "0.05", "--seed", seed, "text")[1]
+                for seed in ("0", "1")}
+        self.assertEqual(len(both), 2)
+
+    def test_repeated(self):
+        self.expect_lines(["-d"], out=b"b\na\n", stdin=b"a\nb\nb\na\nb\nc\na\n")
+        self.expect_lines(["-dc"], out=b"2\n", stdin=b"a\nb\nb\na\nb\nc\na\n")
+        self.expect_lines(["-d"], 1, stdin=b"a\nb\n")
+        text = mixed(60000, 30000)
+        items = text.splitlines(keepends=True)
+        for window in (60000, 700):
+            repeated = windowed(windowed(items, window)[1], window)[0]
+            self.assertGreater(len(repeated), 1500)
+            self.expect_lines(["-d", *EXACT, "--window", str(window)], stdin=text,
+                        out=b"".join(repeated))
+        # In error both ways, each time at the rate.
+        once, twice = lines(b"once", 40000), lines(b"twice", 40000)
+        status, out, _ = self.run_command("uniq", "-d", "--fpr", "0.01", "--capacity", "80000",
+                                          stdin=twice + once + twice)
+        out = out.splitlines(keepends=True)
+        wrong = sum(line.startswith(b"once") for line in out)
+        self.assertEqual((status, len(set(out))), (0, len(out)))
+        self.assertTrue(0 < wrong < 500, wrong)
+        self.assertTrue(39500 < len(out) - wrong < 40000, len(out))
+
+    def test_windows(self):
+        text = mixed(30000, 3000)
+        items = text.splitlines(keepends=True)
+        for window in (1, 2, 5, 63, 400, 2047, 2048, 2049, 2500, 5000):
+            fresh = b"".join(windowed(items, window)[0])
+            self.expect_lines([*EXACT, "--window", str(window)], out=fresh, stdin=text)
+        self.write("text", text)
+        program = ("!($0 in seen) {print; seen[$0]; last[++n] = $0; "
+                   "if (n > N) delete seen[last[n - N]]}")
+        done = subprocess.run(["awk", program, "N=400", "text"], cwd=self.folder,
+                              capture_output=True)
+        self.assertTrue(done.stdout == b"".join(windowed(items, 400)[0]))
+        # Round and round: nothing is left of a line once it is forgotten.
+        around = lines(b"key", 3001) * 20
+        self.expect_lines(["--fpr", "0.00001", "--window", "3000"], out=around, stdin=around)
+        self.expect_lines(["--fpr", "0.00001", "--window", "3001"], out=lines(b"key", 3001),
+                    stdin=around)
+        # No seen line is printed at high rates either, however often everything is replaced.
+        status, out, _ = self.run_command("uniq", "--fpr", "0.3", "--window", "500", stdin=text)
+        self.assertEqual(status, 0)
+        self.assertEqual(windowed(out.splitlines(), 500)[1], [])
+
+    def test_lines_of_all_kinds(self):
+        self.expect_lines([], 1)
+        self.expect_lines([], out=b"\n", stdin=b"\n\n\n")
+        self.expect_lines([], out=b"a\n", stdin=b"a")
+        self.expect_lines([], out=b"a\r\nb\n", stdin=b"a\r\na\nb\na\r\nb")
+        self.expect_lines([], out=b"\0\n\0\0\n\xff\xfe\n\r\r\n",
+                    stdin=b"\0\n\0\0\n\xff\xfe\n\0\n\r\r\n\xff\xfe")
+        huge = b"x" * 5_000_000
+        self.expect_lines([], out=huge + b"\n" + huge + b"y\n",
+                    stdin=huge + b"\n" + huge + b"y\n" + huge + b"\n" + huge + b"y")
+        every = bytes(range(256)).replace(b"\n", b"") * 40
+        text = b"".join(every[i:i + i % 97] + b"\n" for i in range(9000))
+        keys = {}
+        for line in text.split(b"\n")[:-1]:
+            keys.setdefault(line.removesuffix(b"\r"), line)
+        self.expect_lines([*EXACT], out=b"".join(line + b"\n" for line in keys.values()),
+                    stdin=text)
+        # Lines of two inputs are not joined.
+        self.write("one", b"a\nb")
+        self.write("two", b"b\nc")
+        self.expect_lines(["one", "-", "two"], out=b"a\nb\nd\nc\n", stdin=b"d\na")
+
+    def test_capacity(self):
+        text = lines(b"key", 5000) * 2 + lines(b"more", 5000)
+        for capacity in (1, 100, 2048, 5000, 9999):
+            status, out, err = self.run_command("uniq", *EXACT, "--capacity", str(capacity),
+                                                stdin=text)
+            self.assertEqual((status, awk(text).startswith(out)), (2, True))
+            self.assertEqual(len(out.splitlines()), capacity)
+            self.assertEqual(err, b"nestline: there are more different lines than the capacity of "
+                             b"%d; the output ends before the first of them; give a larger "
+                             b"--capacity, or --window\n" % capacity)
+        self.expect_lines([*EXACT, "--capacity", "10000"], out=awk(text), stdin=text)
+        self.expect_lines(["-d", *EXACT, "--capacity", "10000"], out=lines(b"key", 5000),
+                    stdin=text)
+
+    def test_arguments(self):
+        for arguments, part in [
+            (("--capacity", "0"), b"--capacity takes a whole number from 1 to "),
+            (("--window", "x"), b"--window takes a whole number from 1 to "),
+            (("--window", "5", "--capacity", "5"), b"excludes"),
+            (("--fpr", "1"), b"--fpr takes a number above 0 and below 1, not '1'"),
+            (("--fpr", "1e-7"), b"--fpr must be at least 0.000001, or 0.00000001 with --capacity"),
+            (("--fpr", "1e-9", "--window", "9"), b"--fpr must be at least 0.00000001"),
+            (("--state", ""), b"--state takes the name of a file"),
+            (("-x",), b"-x"),
+        ]:
+            self.expect_error(["uniq", *arguments], part, b"; see nestline uniq --help\n")
+        self.expect_lines(["--fpr", "1e-8", "--capacity", "5"], out=b"a\n", stdin=b"a\na\n")
+        self.expect_error(["uniq", "missing"], b"nestline: missing: No such file")
+        self.write("there", b"a\nb\na\n")
+        status, out, err = self.run_command("uniq", "there", "missing", "there", "-", stdin=b"c")
+        self.assertEqual((status, out), (2, b"a\nb\nc\n"))
+        self.assertRegex(err, rb"\Anestline: missing: No such file[^\n]*\n\Z")
+
+    def test_output_that_cannot_be_written(self):
+        message = b"nestline: standard output: No space left on device\n"
+        with open("/dev/full", "wb") as full:
+            for options in ((), ("-c",), ("--state", "s")):
+                status, _, err = self.run_command("uniq", *options, stdin=lines(b"key", 99999),
+                                                  stdout=full)
+                self.assertEqual(status, 2)
+                self.assertIn(message[:-1], err)
+        self.assertEqual(self.read("s"), b"")  # nothing counts as seen
+        # The command ends although its input does not.
+        with open("/dev/full", "wb") as full, subprocess.Popen(
+                [NESTLINE, "uniq"], stdin=subprocess.PIPE, stdout=full,
+                stderr=subprocess.PIPE) as process:
+            process.stdin.write(b"a\n")
+            process.stdin.flush()
+            self.assertEqual(process.stderr.read(), message)
+            self.assertEqual(process.wait(PATIENCE), 2)
+
+    def test_slow_input(self):
+        # Each line is printed before the next one comes.
+        with subprocess.Popen([NESTLINE, "uniq"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as process:
+            for sent, printed in ((b"a\n", b"a\n"), (b"b\na\n", b"b\n"), (b"a\nb\nc\n", b"c\n")):
+                process.stdin.write(sent)
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), printed)
+            process.stdin.close()
+            self.assertEqual((process.stdout.read(), process.wait(PATIENCE)), (b"", 0))
+
+
+class UniqState(UniqTest):
+    def test_runs_continue(self):
+        text = mixed(40000, 30000)
+        items = text.splitlines(keepends=True)
+        parts = [items[:1], items[1:9000], [], items[9000:9100], items[9100:33000], items[33000:]]
+        self.assertEqual(sum(parts, []), items)
+        for options in ((), ("--capacity", "30000"), ("--window", "900"), ("--window", "40000"),
+                        ("-d",), ("-d", "--window", "2500"), ("--seed", "7")):
+            whole = self.run_command("uniq", *EXACT, *options, stdin=text)[1]
+            printed = b""
+            for i, part in enumerate(parts):
+                # Options that the state has may be left out, but for -d.
+                given = [*EXACT, *options] if i != 3 else ["-d"] if "-d" in options else []
+                status, out, err = self.run_command("uniq", "--state", "s", *given,
+                                                    stdin=b"".join(part))
+                self.assertEqual((status, err), (0 if out else 1, b""))
+                printed += out
+            self.assertTrue(printed == whole, options)
+            os.remove(self.path("s"))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_other_options(self):
+        self.expect_lines(["--state", "s", "--window", "9"], out=b"a\n", stdin=b"a\n")
+        self.expect_lines(["--state", "t", "-d", "--seed", "3", "--fpr", "0.02"], 1)
+        before = self.read("s"), self.read("t")
+        end = b"; leave the option out, or begin another state\n"
+        for name, arguments, part in [
+            ("s", ["--window", "10"], b"the state was begun with --window 9" + end),
+            ("s", ["--capacity", "9"], b"the state was begun without --capacity" + end),
+            ("s", ["--fpr", "0.002"], b"the state was begun with --fpr 0.001" + end),
+            ("s", ["--seed", "2"], b"the state was begun without --seed" + end),
+            ("s", ["-d"], b"the state was begun without -d; begin another state\n"),
+            ("t", [], b"the state was begun with -d; give -d too\n"),
+            ("t", ["-d", "--seed", "4"], b"the state was begun with --seed 3" + end),
+            ("t", ["-d", "--fpr", "0.1"], b"the state was begun with --fpr 0.02" + end),
+            ("t", ["-d", "--window", "1"], b"the state was begun without --window" + end),
+        ]:
+            self.expect_error(["uniq", "--state", name, *arguments], b"nestline: %s: %s"
+                              % (name.encode(), part), stdin=b"b\n")
+        self.assertEqual((self.read("s"), self.read("t")), before)
+
+    def test_full(self):
+        # What was printed counts as seen, and nothing else.
+        text = lines(b"key", 50)
+        status, out, err = self.run_command("uniq", "--state", "s", "--capacity", "30", stdin=text)
+        self.assertEqual((status, out), (2, lines(b"key", 30)))
+        self.assertTrue(err.startswith(b"nestline: s: there are more different lines than"))
+        self.expect_lines(["--state", "s"], 1, stdin=lines(b"key", 30))
+        self.expect_error(["uniq", "--state", "s"], b"capacity of 30", stdin=text)
+
+    def test_reader_that_leaves(self):
+        self.expect_lines(["--state", "s"], out=lines(b"old", 10), stdin=lines(b"old", 10))
+        before = self.read("s")
+        self.write("text", lines(b"key", 200000))
+        with subprocess.Popen([NESTLINE, "uniq", "--state", "s", "text"], cwd=self.folder,
+                              stdout=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.readline(), b"key-0\n")
+            process.stdout.close()
+            self.assertEqual(process.wait(PATIENCE), -signal.SIGPIPE)
+        self.assertEqual(self.read("s"), before)
+
+    def test_signals(self):
+        # The first signal ends the input: what was printed is in the state.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+            name = number.name
+            with subprocess.Popen([NESTLINE, "uniq", "--state", name], cwd=self.folder,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+                process.stdin.write(b"a\nb\na\nunfinished")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), b"a\n")
+                self.assertEqual(process.stdout.readline(), b"b\n")
+                process.send_signal(number)
+                self.assertEqual(process.stdout.read(), b"")
+                self.assertEqual(process.wait(PATIENCE), -number)
+            kept = number != signal.SIGKILL
+            self.expect_lines(["--state", name], stdin=b"a\nunfinished\n",
+                        out=b"unfinished\n" if kept else b"a\nunfinished\n")
+        # Without a state it ends at once; a signal that the caller ignores does nothing.
+        with subprocess.Popen([NESTLINE, "uniq"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as process:
+            process.stdin.write(b"a\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), b"a\n")
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(PATIENCE), -signal.SIGINT)
+        with subprocess.Popen(
+                [NESTLINE, "uniq", "--state", "ignoring"], cwd=self.folder, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
+            process.stdin.write(b"a\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), b"a\n")
+            process.send_signal(signal.SIGHUP)
+            process.stdin.write(b"b\n")
+            process.stdin.close()
+            self.assertEqual(process.stdout.read(), b"b\n")
+            self.assertEqual(process.wait(PATIENCE), 0)
+
+    def test_runs_at_the_same_time_wait(self):
+        runs = [subprocess.Popen([NESTLINE, "uniq", "--state", "s"], cwd=self.folder,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(6)]
+        for run in runs:
+            run.stdin.write(lines(b"key", 300))
+            run.stdin.close()
+        printed = b""
+        for run in runs:
+            printed += run.stdout.read()
+            run.stdout.close()
+            self.assertIn(run.wait(PATIENCE), (0, 1))
+        self.assertTrue(printed == lines(b"key", 300))
+
+    def test_damage(self):
+        chance = random.Random(5)
+        for options in (["--window", "400"], ["-d", "--capacity", "500", *EXACT]):
+            self.expect_lines(["--state", "s", "-c", *options], out=b"%d\n" % (
+                0 if "-d" in options else 500), status=1 if "-d" in options else 0,
+                stdin=lines(b"key", 500))
+            good = self.read("s")
+            places = [*range(3, 88, 8), *range(len(good) - 20, len(good), 4)]
+            places += [chance.randrange(len(good)) for _ in range(25)]
+            for place in places:
+                flipped = bytearray(good)
+                flipped[place] ^= 1 << chance.randrange(8)
+                self.write("s", bytes(flipped))
+                with self.subTest(options=options, place=place):
+                    self.expect_error(["uniq", "--state", "s"],
+                                      b"nestline: s: at byte ", stdin=b"key-1\n")
+                    self.assertEqual(self.read("s"), bytes(flipped))
+            for damaged in (good[:-1], good[:50], good[:4], good + b"\0"):
+                self.write("s", damaged)
+                self.expect_error(["uniq", "--state", "s"], b"nestline: s: at byte ")
+            os.remove(self.path("s"))
+        self.build("filter", b"a\n")
+        self.expect_error(["uniq", "--state", "filter"],
+                          b"nestline: filter: at byte 0: this is not a state of nestline uniq")
+        self.expect_error(["uniq", "--state", "."], b"nestline: .: Is a directory")
+        self.expect_error(["uniq", "--state", "no/s"], b"nestline: no/s: ", b"No such file")
+        self.assertEqual(os.listdir(self.folder), ["filter"])

@@ -1,0 +1,45 @@
+"""nestline uniq over so many lines that its set of lines grows several times.
+
+NESTLINE names the program, NESTLINE_UNIQ_LINES (20,000,000) is the number of different lines. The
+first generation has room for 4,194,304.
+"""
+
+import os
+import unittest
+
+from command_harness import CommandTest
+
+LINES = int(os.environ.get("NESTLINE_UNIQ_LINES", "20000000"))
+
+
+class UniqGrowth(CommandTest):
+    def setUp(self):
+        super().setUp()
+        with open(self.path("text"), "wb") as file:
+            for begin in range(0, LINES, 1_000_000):
+                end = min(LINES, begin + 1_000_000)
+                file.write(b"".join(b"%d\n" % i for i in range(begin, end)))
+
+    def test_the_rate_holds(self):
+        with open(self.path("out"), "wb") as out:
+            self.assertEqual(self.run_command("uniq", "text", stdout=out)[0], 0)
+        with open(self.path("out"), "rb") as out:
+            printed = [int(line) for line in out]
+        self.assertTrue(all(a < b for a, b in zip(printed, printed[1:])))
+        self.assertTrue(0.999 * LINES <= len(printed) < LINES, len(printed))
+
+    def test_all_generations_are_kept(self):
+        # At this rate each generation has two layers.
+        fine = ["--fpr", "0.000001"]
+        status, count, err = self.run_command("uniq", "-c", *fine, "text", "text")
+        self.assertEqual((status, err), (0, b""))
+        self.assertTrue(LINES * 0.999999 - 5 <= int(count) <= LINES, count)
+        self.expect(["uniq", "-c", *fine, "--state", "s", "text"], out=count)
+        self.expect(["uniq", "--state", "s", "text", "-"], out=b"new\n", stdin=b"new\nnew\n")
+        status, count, _ = self.run_command("uniq", "-c", "-d", "text", "text")
+        self.assertTrue(0.999 * LINES <= int(count) <= LINES, count)
+        self.assertEqual(status, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
