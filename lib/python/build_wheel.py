@@ -1,8 +1,8 @@
 """The backend that pyproject.toml names: builds a wheel with CMake, for pip install . and the like.
 
 It compiles in build/wheel. NESTLINE_BUILD_DIR in the environment, or --config-settings
-build-dir=FOLDER, names another build folder; one that was configured with NESTLINE_BUILD_PYTHON=ON is
-used as it is, so that nothing is compiled twice. Whatever the folder is, the wheel is what CMake
+build-dir=FOLDER, names another build folder; one that was configured with NESTLINE_BUILD_PYTHON=ON
+is used as it is, so that nothing is compiled twice. Whatever the folder is, the wheel is what CMake
 installs as its component python, so there is one list of files.
 """
 

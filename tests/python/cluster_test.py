@@ -1,5 +1,5 @@
-"""ClusterFilter on one server, with the module that NESTLINE_REDIS_MODULE names; without servers, its
-errors."""
+"""ClusterFilter on one server, with the module that NESTLINE_REDIS_MODULE names; without
+servers, its errors."""
 
 import os
 import pathlib

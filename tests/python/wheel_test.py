@@ -1,5 +1,5 @@
-"""pip install: builds the wheel of pyproject.toml from a build that is there, without a network, and
-uses it in a fresh environment. NESTLINE_BUILD_DIR names the build; without it these tests are
+"""pip install: builds the wheel of pyproject.toml from a build that is there, without a network,
+and uses it in a fresh environment. NESTLINE_BUILD_DIR names the build; without it these tests are
 skipped."""
 
 import os
