@@ -2,8 +2,8 @@
 
 First a tenth of the lines, as integers and as text, through `query` and `uniq` in turn; the filter
 of `query` has all of them. Then all lines through uniq, sort -u and awk, one after the other: time,
-processor time, peak memory, and how many of the different lines are missing in the output. A fifth
-of the lines repeat an earlier one. The input is made once and kept in the folder.
+processor time, peak memory and the number of lines printed. A fifth of the lines repeat an earlier
+one. The input is made once and kept in the folder.
 
 awk may take as much memory as --memory says. sort gets 2 GiB and two threads.
 """
@@ -16,20 +16,21 @@ import time
 
 import builds
 
-# Line i repeats an earlier one, or is the next new one. 7368787 and the two primes make different
-# lines of different numbers, in no order.
+# Line i repeats an earlier one, or is the next new one. The second number of a line differs for
+# different ids, since its modulus is a prime.
 MAKE = """BEGIN {
   srand(1)
   for (i = 0; i < lines; ++i) {
     id = (different && rand() < 0.2) ? int(rand() * different) : different++
-    if (text) printf "user-%010d/item/%05d\\n", (id * 7368787) % 9999999967, id % 99991
-    else printf "%d\\n", (id * 7368787) % 9999999967
+    number = (id * 48271) % 999999937
+    if (text) printf "user-%07d/order-%09d\\n", (id * 7919) % 9999991, number
+    else print number
   }
 }"""
 
 
 def make_input(folder, lines, text):
-    path = folder / f"{'text' if text else 'integers'}-{lines}"
+    path = folder / f"{'text' if text else 'integers'}-{lines}.lines"
     if not path.exists():
         part = path.with_suffix(".part")
         with open(part, "wb") as file:
@@ -40,7 +41,7 @@ def make_input(folder, lines, text):
 
 
 class Run:
-    """A program that has ended: seconds, processor seconds, peak memory in bytes, its output."""
+    """A program that has ended: seconds, processor seconds, peak memory in bytes."""
 
     def __init__(self, words, out=subprocess.DEVNULL, memory=None):
         def limit():
@@ -50,7 +51,6 @@ class Run:
         start = time.perf_counter()
         running = subprocess.Popen(words, stdout=out, env={**os.environ, "LC_ALL": "C"},
                                    preexec_fn=limit)
-        self.output = running.stdout.read() if running.stdout else b""
         _, status, usage = os.wait4(running.pid, 0)
         running.returncode = os.waitstatus_to_exitcode(status)
         self.seconds = time.perf_counter() - start
@@ -84,40 +84,33 @@ def beside_query(program, folder, lines, rounds):
             seconds = statistics.median(run.seconds for run in done)
             processor = statistics.median(run.processor for run in done)
             name = f"{'text' if text else 'integers'}, {name}"
-            print(f"{name:<40}{lines / seconds / 1e6:10.1f}{processor:13.2f}{query / seconds:10.2f}")
+            rate = lines / seconds / 1e6
+            print(f"{name:<40}{rate:10.1f}{processor:13.2f}{query / seconds:10.2f}")
     print()
 
 
 def beside_others(program, folder, lines, memory):
     source = make_input(folder, lines, True)
     print(f"{lines} lines, {source.stat().st_size / 1e9:.2f} GB\n")
-    print(f"{'':<40}{'seconds':>9}{'processor s':>13}{'peak MB':>9}{'missing':>10}")
-    exact = None
-
-    def show(name, run, printed):
-        missing = "-" if printed is None else str(exact - printed)
-        peak = run.memory / 1e6
-        print(f"{name:<40}{run.seconds:9.1f}{run.processor:13.1f}{peak:9.0f}{missing:>10}",
-              flush=True)
-
-    words = ["sort", "-u", "-S", "2G", "--parallel=2", "-T", str(folder), str(source)]
-    with subprocess.Popen(["wc", "-l"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as count:
-        run = Run(words, out=count.stdin)
-        count.stdin.close()
-        exact = int(count.stdout.read())
-    show("sort -u", run, exact)
-    most = str(exact + exact // 50)
-    for options in ([], ["--capacity", most], ["--capacity", most, "--fpr", "0.01"],
-                    ["--capacity", most, "--fpr", "0.000001"], ["--window", "10000000"]):
-        run = Run([program, "uniq", *options, source])
-        printed = int(Run([program, "uniq", "-c", *options, source], subprocess.PIPE).output)
-        show(" ".join(["uniq", *(word if word != most else "N" for word in options)]), run, printed)
-    run = Run(["awk", "!seen[$0]++", str(source)], memory=memory)
-    if run.status == 0:
-        show("awk", run, exact)
-    else:
-        print(f"awk: ended with status {run.status} after {run.seconds:.0f} s and "
-              f"{run.memory / 1e6:.0f} MB; it may take {memory / 1e6:.0f} MB")
+    print(f"{'':<32}{'seconds':>9}{'processor s':>13}{'peak MB':>9}{'printed':>12}")
+    most = str(lines * 41 // 50)
+    uniq_ = [program, "uniq"]
+    sort = ["sort", "-u", "-S", "2G", "--parallel=2", "-T", str(folder)]
+    for name, words, limit in (
+        ("uniq", uniq_, None),
+        ("uniq --capacity", [*uniq_, "--capacity", most], None),
+        ("uniq --capacity --fpr 0.00001", [*uniq_, "--capacity", most, "--fpr", "0.00001"], None),
+        ("uniq --window 10000000", [*uniq_, "--window", "10000000"], None),
+        ("sort -u", sort, None),
+        ("awk '!seen[$0]++'", ["awk", "!seen[$0]++"], memory),
+    ):
+        with subprocess.Popen(["wc", "-l"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as count:
+            run = Run([*words, str(source)], out=count.stdin, memory=limit)
+            count.stdin.close()
+            printed = int(count.stdout.read())
+        failed = f" (ended with status {run.status})" if run.status else ""
+        print(f"{name:<32}{run.seconds:9.1f}{run.processor:13.1f}{run.memory / 1e6:9.0f}"
+              f"{printed:12}{failed}", flush=True)
 
 
 def uniq(options):

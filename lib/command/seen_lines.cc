@@ -109,9 +109,10 @@ void SeenLines::look_up(std::span<const Hash> chunk) {
     }
     if (found.empty()) continue;
     for (const std::uint32_t position : found) held_[position] = 1;
-    const auto rest = std::ranges::remove_if(
-        pending, [this](std::uint32_t position) { return held_[position] != 0; });
-    pending = pending.first(pending.size() - rest.size());
+    const auto rest =
+        std::remove_if(pending.begin(), pending.end(),
+                       [this](std::uint32_t position) { return held_[position] != 0; });
+    pending = pending.first(static_cast<std::size_t>(rest - pending.begin()));
     if (pending.empty()) break;
   }
 }

@@ -44,7 +44,7 @@ void WakePipe::wake_at_signals() {
     if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
     action = {};
     action.sa_handler = handle;
-    action.sa_flags = SA_RESETHAND | SA_RESTART;
+    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
     static_cast<void>(::sigaction(number, &action, nullptr));
   }
 }

@@ -88,14 +88,31 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     return name
 
 
+def version():
+    """As include/nestline/version.h says."""
+    lines = (ROOT / "include/nestline/version.h").read_text().splitlines()
+    return ".".join(
+        only((line.split()[2] for line in lines if line.startswith(f"#define NESTLINE_VERSION_{part} ")),
+             "versions")
+        for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def metadata():
+    """What CMake makes of METADATA.in."""
+    return (ROOT / "lib/python/METADATA.in").read_text().replace("@PROJECT_VERSION@", version())
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """PEP 517: what pip asks first, so that it need not compile for it."""
+    info = pathlib.Path(metadata_directory) / f"nestline-{version()}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(metadata())
+    return info.name
+
+
 def build_sdist(sdist_directory, config_settings=None):
     """PEP 517: puts the sources into the folder, as a tar file, and returns its name."""
-    version = ".".join(
-        only((line.split()[2] for line in (ROOT / "include/nestline/version.h").read_text().splitlines()
-              if line.startswith(f"#define NESTLINE_VERSION_{part} ")), "versions")
-        for part in ("MAJOR", "MINOR", "PATCH"))
-    top = f"nestline-{version}"
-    metadata = (ROOT / "lib/python/METADATA.in").read_text().replace("@PROJECT_VERSION@", version)
+    top = f"nestline-{version()}"
     with tempfile.TemporaryDirectory() as stage, \
             tarfile.open(pathlib.Path(sdist_directory) / f"{top}.tar.gz", "w:gz") as archive:
         for name in ["CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "docs", "include", "lib",
@@ -103,6 +120,6 @@ def build_sdist(sdist_directory, config_settings=None):
             archive.add(ROOT / name, f"{top}/{name}",
                         filter=lambda file: None if "__pycache__" in file.name else file)
         info = pathlib.Path(stage) / "PKG-INFO"
-        info.write_text(metadata)
+        info.write_text(metadata())
         archive.add(info, f"{top}/PKG-INFO")
     return f"{top}.tar.gz"

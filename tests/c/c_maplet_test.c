@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tests/c/checks.h"
+#include "tests/c/tape.h"
 
 enum { kKeys = 3000, kRoom = 16 * kKeys };  // more than the part in which bytes are passed on
 
@@ -227,32 +228,6 @@ static bool see(void* context, uint64_t value) {
   ++seen->count;
   seen->sum += value;
   return seen->count < seen->most;
-}
-
-typedef struct {
-  unsigned char bytes[1 << 20];
-  size_t size, done;
-} tape_t;
-
-static bool write_tape(void* context, const void* bytes, size_t size) {
-  tape_t* to = context;
-  if (size > sizeof to->bytes - to->size) return false;
-  memcpy(to->bytes + to->size, bytes, size);
-  to->size += size;
-  return true;
-}
-
-static size_t read_tape(void* context, void* bytes, size_t size) {
-  tape_t* from = context;
-  if (size > from->size - from->done) size = from->size - from->done;
-  memcpy(bytes, from->bytes + from->done, size);
-  from->done += size;
-  return size;
-}
-
-static size_t read_nothing(void* context, void* bytes, size_t size) {
-  (void)context, (void)bytes, (void)size;
-  return NESTLINE_READ_FAILED;
 }
 
 static bool same(const nestline_maplet* maplet) {

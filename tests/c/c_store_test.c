@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tests/c/checks.h"
+#include "tests/c/tape.h"
 
 enum { kKeys = 2500 };  // more than are asked for at once
 
@@ -212,32 +213,6 @@ static void test_many(nestline_store* store) {
   CHECK(left == 0);
   FAILS(!nestline_store_for_each(store, NULL, NULL, error), "takes records is NULL");
   FAILS(!nestline_store_for_each(NULL, count_record, &left, error), "the store is NULL");
-}
-
-typedef struct {
-  char bytes[20000];
-  size_t size, done;
-} tape_t;
-
-static bool write_tape(void* context, const void* bytes, size_t size) {
-  tape_t* to = context;
-  if (size > sizeof to->bytes - to->size) return false;
-  memcpy(to->bytes + to->size, bytes, size);
-  to->size += size;
-  return true;
-}
-
-static size_t read_tape(void* context, void* bytes, size_t size) {
-  tape_t* from = context;
-  if (size > from->size - from->done) size = from->size - from->done;
-  memcpy(bytes, from->bytes + from->done, size);
-  from->done += size;
-  return size;
-}
-
-static size_t read_nothing(void* context, void* bytes, size_t size) {
-  (void)context, (void)bytes, (void)size;
-  return NESTLINE_READ_FAILED;
 }
 
 static bool name_files(void* context, const void* name, size_t size, uint64_t bytes,

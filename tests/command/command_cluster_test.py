@@ -63,7 +63,8 @@ class ClusterArgumentsTest(CommandTest):
                 self.assertIn(option, self.refuse(*line))
         self.assertIn("--bits", self.refuse(*create, "9", "--bits", "8", "--fpr", "0.1"))
         self.assertIn("--wait", self.refuse("add", "x", "--server", "a", "--wait", "-1"))
-        self.assertIn("--file or INPUT", self.refuse("push", "x", "y", "--server", "a", "--file", "f"))
+        self.assertIn("--file or INPUT",
+                      self.refuse("push", "x", "y", "--server", "a", "--file", "f"))
         self.assertIn("--server or --file", self.refuse("query", "--server", "a", "--file", "f"))
 
     def test_there_is_no_server(self):
@@ -73,7 +74,8 @@ class ClusterArgumentsTest(CommandTest):
             address = f"127.0.0.1:{taken.getsockname()[1]}"
             for name, more in COMMANDS.items():
                 line = name, "x", "--server", address, "--timeout", "50", *more
-                self.expect_error(["cluster", *line], b"nestline: x: ", address.encode(), stdin=b"key\n")
+                self.expect_error(["cluster", *line], b"nestline: x: ", address.encode(),
+                                  stdin=b"key\n")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_files_that_are_none(self):

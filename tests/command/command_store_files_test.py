@@ -96,7 +96,8 @@ class StoreFiles(StoreTest):
         self.assertEqual(stat.S_IMODE(os.stat(self.path("out")).st_mode), 0o600)
         self.expect_store(["export", "db", "file", "-o", "/dev/null"])
         self.expect_store(["export", "db", "file", "-o", "/dev/stdout"], out=b"another")
-        self.expect_store_error(["export", "db", "file", "-o", "/dev/full"], b"/dev/full: No space left")
+        self.expect_store_error(["export", "db", "file", "-o", "/dev/full"],
+                                b"/dev/full: No space left")
         self.expect_store_error(["export", "db", "file", "-o", "no/out"], b"no/out: No such file")
         self.expect_store_error(["export", "db", "file", "-o", "db"], b"db: Is a directory")
         self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".tmp")], [])

@@ -104,11 +104,13 @@ class StoreCommandLine(StoreTest):
             (["get", "db", "a", "b"], b"b; see nestline store get --help"),
             (["get", "db", "-k"], b"no option '-k'; -- goes before a KEY or VALUE"),
             (["put", "db", "k", "-v"], b"no option '-v'; -- goes before a KEY or VALUE"),
-            (["put", "db", "k", "v", "--sync", "often"], b"--sync takes never, interval or each, not"),
+            (["put", "db", "k", "v", "--sync", "often"],
+             b"--sync takes never, interval or each, not"),
             (["put", "db", "-e", "a\\x", "v"], b"after a backslash comes t, n, r, 0 or another"),
             (["del", "db"], b"KEY is required"),
             (["load", "db", "--expected-records", "-1"], b"--expected-records" + whole),
-            (["import", "db", "f", "--piece", "0"], b"--piece" + whole + b"1 to 4294967295, not '0'"),
+            (["import", "db", "f", "--piece", "0"],
+             b"--piece" + whole + b"1 to 4294967295, not '0'"),
             (["import", "db", "f", "--piece", "4294967296"], b"--piece" + whole),
             (["import", "db", "f", "--piece", "1", "--lines"], b"--piece excludes --lines"),
             (["import", "db", "-"], b"standard input has no name: give one with --as"),
@@ -125,7 +127,8 @@ class StoreCommandLine(StoreTest):
                                     ["mget"], ["stats"], ["export", "n"], ["compact"], ["verify"],
                                     ["repair"]]:
             with self.subTest(command=command):
-                self.expect_store_error([command, "none", *arguments], b"nestline: none: No such file",
+                self.expect_store_error([command, "none", *arguments],
+                                        b"nestline: none: No such file",
                                         b"nestline store put, load or import makes a store")
                 self.expect_store_error([command, "file", *arguments], b"nestline: file: ")
         self.expect_store_error(["put", "no/db", "k", "v"], b"no/db: No such file")
@@ -192,9 +195,11 @@ class StoreRecords(StoreTest):
         self.assertEqual(self.stats()["records"], 9000)
 
     def test_too_long(self):
-        self.expect_store_error(["put", "db", "k" * 65537, "v"], b"nestline: db: a key has more than ")
+        self.expect_store_error(["put", "db", "k" * 65537, "v"],
+                                b"nestline: db: a key has more than ")
         key = b"k" * 65537
-        self.expect_store_error(["load", "db"], b"standard input: line 2: the key has 65537 bytes; the "
+        self.expect_store_error(["load", "db"],
+                                b"standard input: line 2: the key has 65537 bytes; the "
                                 b"most are 65536; records loaded before: 1\n",
                                 stdin=b"a\tb\n" + key + b"\tv\n")
         self.expect_store_error(["load", "db", "--cdb"], b"record 1: the key has 65537 bytes",
@@ -244,7 +249,8 @@ class StoreText(StoreTest):
         for text, part in [
             (b"a\tb\nno tab\n", b"line 2: there is no tab between key and value; records loaded"),
             (b"a\tb\n\n", b"line 2: there is no tab"),
-            (b"a\tb\nc\\x\td\n", b"line 2: after a backslash comes t, n, r, 0 or another backslash"),
+            (b"a\tb\nc\\x\td\n",
+             b"line 2: after a backslash comes t, n, r, 0 or another backslash"),
             (b"a\tb\nc\td\\", b"line 2: after a backslash comes"),
         ]:
             with self.subTest(text=text):
@@ -273,7 +279,8 @@ class StoreText(StoreTest):
             (b"+1,1:a->bb\n\n", b"must end with a line feed"),
         ]:
             with self.subTest(text=text):
-                self.expect_store_error(["load", "--cdb", "db"], b"nestline: standard input: at byte ",
+                self.expect_store_error(["load", "--cdb", "db"],
+                                        b"nestline: standard input: at byte ",
                                         part, stdin=text)
 
     def test_cdb_of_others(self):
@@ -385,7 +392,8 @@ class StoreCare(StoreTest):
                                      b"record that is whole\n"), err)
         self.expect_store(["get", "db", "999"], out=b"v" * 100)
         for command in ("dump", "mget"):
-            status, _, err = self.store(command, "db", stdin=b"".join(b"%d\n" % i for i in range(99)))
+            status, _, err = self.store(command, "db",
+                                        stdin=b"".join(b"%d\n" % i for i in range(99)))
             self.assertEqual(status, 2)
             self.assertIn(name.encode(), err)
         os.remove(self.path("db/index.nest"))
@@ -418,7 +426,8 @@ class StoreCare(StoreTest):
         self.write(name, self.read(name)[:-50])
         status, out, err = self.store("verify", "db")
         self.assertEqual((status, out), (0, b""), err)
-        self.assertRegex(err, rb"\Anestline: db: the log ends with \d+ torn bytes, as a crash leaves "
+        self.assertRegex(err,
+                         rb"\Anestline: db: the log ends with \d+ torn bytes, as a crash leaves "
                          rb"them; the next command that writes cuts them off\n\Z")
         self.expect_store(["put", "db", "k", "v"])
         self.expect_store(["verify", "db"])
@@ -500,7 +509,8 @@ class StoreCare(StoreTest):
         self.expect_store(["get", "db", "k"], out=b"v", **options)
         for name in os.listdir(self.path("db")):
             os.chmod(self.path("db/" + name), 0o600)
-        self.expect_store_error(["get", "db", "k"], b"nestline: db/", b": Permission denied\n", **options)
+        self.expect_store_error(["get", "db", "k"], b"nestline: db/", b": Permission denied\n",
+                                **options)
         self.expect_store_error(["put", "db", "k", "w"], b"nestline: db/", b": Permission denied\n",
                                 **options)
         self.expect_store_error(["put", "new", "k", "w"], b"nestline: new: Permission denied\n",
@@ -516,7 +526,8 @@ class StoreCare(StoreTest):
         self.write("other/file", b"precious")
         for command in (["put", "other", "k", "v"], ["load", "other"], ["get", "other", "k"],
                         ["compact", "other"], ["verify", "other"], ["repair", "other"]):
-            self.expect_store_error(command, b"nestline: other", b"there is no store in this folder")
+            self.expect_store_error(command, b"nestline: other",
+                                    b"there is no store in this folder")
         self.assertEqual(os.listdir(self.path("other")), ["file"])
 
     def test_closed_pipe(self):

@@ -24,9 +24,9 @@ from command_store_test import (StoreCare, StoreCommandLine, StoreRecords, Store
 from command_uniq_test import Uniq, UniqState
 from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
 
-__all__ = ["ClusterArgumentsTest", "Damage", "Edit", "Growth", "Info", "Merge", "Query", "StoreCare",
-           "StoreCommandLine", "StoreFiles", "StoreRecords", "StoreTerminal", "StoreText", "Terminal",
-           "Threads", "Uniq", "UniqState", "Verify"]
+__all__ = ["ClusterArgumentsTest", "Damage", "Edit", "Growth", "Info", "Merge", "Query",
+           "StoreCare", "StoreCommandLine", "StoreFiles", "StoreRecords", "StoreTerminal",
+           "StoreText", "Terminal", "Threads", "Uniq", "UniqState", "Verify"]
 
 
 class CommandLine(CommandTest):
@@ -66,7 +66,8 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--bits", "9"], b"--bits takes 8, 12 or 16, not '9'"),
             (["build", "-o", "f", "--bits", "0"], b"--bits takes 8, 12 or 16, not '0'"),
             (["build", "-o", "f", "--bits", "8", "--fpr", "0.1"], b"--fpr excludes --bits"),
-            (["build", "-o", "f", "--load", "0.49"], b"--load takes a number from 0.5 to 0.95, not"),
+            (["build", "-o", "f", "--load", "0.49"],
+             b"--load takes a number from 0.5 to 0.95, not"),
             (["build", "-o", "f", "--load", "1"], b"not '1'"),
             (["build", "-o", "f", "--load", "nan"], b"not 'nan'"),
             (["build", "-o", "f", "--load", "80%"], b"not '80%'"),
@@ -76,7 +77,8 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--threads", "all"], b"not 'all'"),
             (["merge", "f", "g"], b"-o is required; see nestline merge --help"),
             (["merge", "-o", "f"], b"INPUT is required"),
-            (["merge", "-o", "f", "g"], b"merge takes two or more filter files; see nestline merge"),
+            (["merge", "-o", "f", "g"],
+             b"merge takes two or more filter files; see nestline merge"),
         ]:
             with self.subTest(arguments=arguments):
                 self.expect_error(arguments, part, stdin=b"a\n")
@@ -181,7 +183,8 @@ class Build(CommandTest):
         for options in ([], ["--capacity", "30000"], ["--threads", "2"],
                         ["--max-capacity", "60000"]):
             for load in (0.5, 0.8, 0.95):
-                self.expect(["build", "-o", "f", "--bits", "12", "--load", str(load), *options, "keys"])
+                self.expect(["build", "-o", "f", "--bits", "12", "--load", str(load), *options,
+                             "keys"])
                 told = self.info("f")
                 self.assertEqual(told["keys"], 30000)
                 self.assertAlmostEqual(told["load_factor"], load, delta=0.002)

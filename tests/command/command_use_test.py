@@ -158,7 +158,8 @@ class Info(CommandTest):
         self.build("f", lines(b"key", 5000), "--capacity", "6000", "--bits", "12", "--seed", "7")
         info = self.info("f")
         self.assertEqual(list(info), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
-                                      "bits_per_key", "expected_fpr", "seed", "file_bytes", "doublings",
+                                      "bits_per_key", "expected_fpr", "seed", "file_bytes",
+                                      "doublings",
                                       "max_capacity"])
         self.assertEqual((info["keys"], info["bits"], info["seed"]), (5000, 12, 7))
         self.assertEqual(info["file_bytes"], os.path.getsize(self.path("f")))

@@ -1,7 +1,7 @@
 """nestline uniq over so many lines that its set of lines grows several times.
 
-NESTLINE names the program, NESTLINE_UNIQ_LINES (20,000,000) is the number of different lines. The first
-generation has room for 4,194,304.
+NESTLINE names the program, NESTLINE_UNIQ_LINES (20,000,000) is the number of different lines. The
+first generation has room for 4,194,304.
 """
 
 import os

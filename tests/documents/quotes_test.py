@@ -39,7 +39,8 @@ def is_quoted(quotation, text):
 def anchors(path):
     """The names of a document's headings in links."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
+            for heading in headings}
 
 
 class QuotesTest(unittest.TestCase):

@@ -6,8 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -86,7 +88,7 @@ TEST(GuardModel, NoticesGuardsWithABrokenRule) {
 TEST(GuardModel, SharedTokensAndStrangersErasuresLoseKeys) {
   ToyEngine engine;
   SharesTokens shares;
-  for (const std::uint64_t key : {3, 18}) shares.put(engine, key, Fate::works);  // one hash
+  for (const std::uint64_t key : {3u, 18u}) shares.put(engine, key, Fate::works);  // one hash
   EXPECT_TRUE(shares.erase(engine, 3, Fate::works));
   EXPECT_FALSE(shares.may_contain(18));
 
@@ -190,7 +192,10 @@ TEST(Guard, GrowsOnThenListsThenGivesUp) {
   while (guard.listed() < 1000) put();
   EXPECT_TRUE(guard.filters());
   EXPECT_EQ(guard.filter().size() + guard.listed(), key);
+  std::vector<std::uint64_t> keys(key + 1000);
+  std::iota(keys.begin(), keys.end(), 0);
   for (std::uint64_t i = 0; i < key; ++i) ASSERT_TRUE(guard.may_contain(i));
+  expect_many(guard, keys);
   for (std::uint64_t i = 0; i < key; i += 2) ASSERT_TRUE(guard.erase(i, [] { return true; }));
   for (std::uint64_t i = 1; i < key; i += 2) ASSERT_TRUE(guard.may_contain(i));
   EXPECT_EQ(guard.filter().size() + guard.listed(), key / 2);
@@ -204,7 +209,7 @@ TEST(Guard, GrowsOnThenListsThenGivesUp) {
 
 // The engine's keys at begin() are 0 to 9; 5 is where the scan stands when the changes come.
 TEST(GuardFill, GoesOnBesideChanges) {
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
     std::mt19937_64 random(seed);
     ToyEngine engine;
     for (std::uint64_t key = 0; key < kToyKeys; key += 2) engine.put(key, Fate::works);
@@ -251,6 +256,52 @@ TEST(GuardFill, GoesOnBesideChanges) {
     for (int i = 0; i < 500; ++i) change();
     EXPECT_EQ(guard.filter().size() + guard.listed(), engine.keys().size());
   }
+}
+
+TEST(GuardFill, DoesNotPileUpKeysThatComeAndGo) {
+  std::set<std::uint64_t> keys{1, 2};
+  Guard guard(small());
+  guard.fill([&] {
+    return [&](auto&& add) {
+      for (const std::uint64_t key : {1u, 2u}) {
+        for (int i = 0; i < 1000; ++i) {
+          EXPECT_TRUE(guard.erase(1, [&] { return keys.erase(1) != 0; }));
+          guard.put(
+              1, [&] { return keys.contains(1); }, [&] { keys.insert(1); });
+        }
+        add(key);
+      }
+    };
+  });
+  EXPECT_EQ(guard.filter().size(), 2u);
+  EXPECT_EQ(guard.filter().growth() + guard.listed(), 0u);
+}
+
+// docs/ENGINES.md: where nobody takes tokens, keys that look the same may share them.
+TEST(GuardFill, NeedsNoQuestionWhereNothingIsTaken) {
+  std::set<std::uint64_t> keys{0, 2, 4, 6};
+  Guard guard({.capacity = 40, .bits = 8, .seed = 7});
+  const auto put = [&](std::uint64_t key) {
+    guard.put(
+        toy_hash(key), [&] { return guard.filters(); }, [&] { keys.insert(key); });
+    for (const std::uint64_t each : keys) ASSERT_TRUE(guard.may_contain(toy_hash(each)));
+  };
+  put(8);
+  guard.fill([&] {
+    return [&, at_begin = keys](auto&& add) {
+      for (const std::uint64_t key : at_begin) {
+        add(toy_hash(key));
+        put(key + 1);
+        put(key);
+      }
+    };
+  });
+  for (std::uint64_t key = 0; key < kToyKeys; ++key) {
+    put(key);
+    put(key / 2);
+  }
+  EXPECT_LT(guard.filter().size(), kToyKeys);
+  EXPECT_EQ(guard.listed(), 0u);
 }
 
 TEST(GuardFill, HappensOnce) {

@@ -44,7 +44,7 @@ def test_a_server_that_is_not_there_is_an_error():
 
 def test_all_members(server, tmp_path):
     create = nestline.ClusterFilter.create
-    with create(server, "seen", 50_000, fpr=0.0001, parts=8, seed=5) as filter:
+    with create(server, "seen", 50_000, fpr=0.001, parts=8, seed=5) as filter:
         keys = [f"key {i}" for i in range(10_000)]
         assert filter.insert(keys).all() and filter.insert("one") is True
         assert filter.insert(np.arange(1000, dtype=">i2")).all()
@@ -55,7 +55,7 @@ def test_all_members(server, tmp_path):
         out = np.empty(3, np.uint8)
         assert filter.count(["one", "two", "three"], out=out).tolist() == [1, 1, 0]
         assert filter.erase(["one", "three"]).tolist() == [True, False] and "one" not in filter
-        assert filter.name == "seen" and filter.parts == 8 and filter.seed == 5 and filter.fpr == 0.0001
+        assert filter.name == "seen" and filter.parts == 8 and filter.seed == 5 and filter.fpr == 0.001
         assert 0 <= filter.part_of("two") < 8 and "seen" in repr(filter)
         stats = filter.stats()
         assert stats["items"] == 11_001 and len(stats["parts"]) == 8
@@ -69,7 +69,7 @@ def test_all_members(server, tmp_path):
         again = nestline.ClusterCopy.load(tmp_path / "copy")
         assert again.may_contain(keys).all() and again.parts == 8 and again.seed == 5
 
-        with create([server], "other", 50_000, fpr=0.0001, parts=8, seed=5) as other:
+        with create([server], "other", 50_000, fpr=0.001, parts=8, seed=5) as other:
             other.upload(again)
             assert other.may_contain(keys).all()
             other.upload(["only"])

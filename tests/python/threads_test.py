@@ -90,7 +90,7 @@ def test_looks_run_beside_each_other():
 
 
 def test_a_concurrent_filter_needs_no_care():
-    filter = nestline.ConcurrentFilter(1000, fpr=0.001, max_capacity=2_000_000)
+    filter = nestline.ConcurrentFilter(10_000, max_capacity=2_000_000)
     parts = np.array_split(KEYS, 4)
     stored = []
     threads = [threading.Thread(target=lambda part=part: stored.append(filter.insert(part).all()))

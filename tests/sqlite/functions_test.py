@@ -97,6 +97,25 @@ class BuildTest(ExtensionCase):
         nine = self.build(keys * 9, 0.001)
         self.assertEqual(sum(self.contains(nine, key) for key in keys), len(keys))
 
+    def test_what_is_kept_of_more_than_a_million_rows(self):
+        rows = 1_100_000
+        numbers = f"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {rows - 1})"
+        for key, fewest, most in (
+            ("i", rows, rows),
+            ("i % 30000", 30000, 10 * 30000),  # 36 copies each
+            ("iif(i % 100, 7, i)", rows // 100, rows // 100 + 11),  # one key nearly always
+        ):
+            with self.subTest(key=key):
+                blob = self.one(f"{numbers} SELECT nestline_build({key}) FROM n")
+                info = json.loads(self.one("SELECT nestline_info(?)", (blob,)))
+                self.assertGreaterEqual(info["keys"], fewest)
+                self.assertLessEqual(info["keys"], most)
+                # Large enough for what is in it, and not for all rows.
+                self.assertLess(info["capacity"], 2.1 * most)
+                for i in random.Random(5).sample(range(rows), 50):
+                    value = {"i": i, "i % 30000": i % 30000}.get(key, 7 if i % 100 else i)
+                    self.assertEqual(self.contains(blob, value), 1, value)
+
     def test_groups_and_filters_of_rows(self):
         self.database.execute("CREATE TABLE t (g, k)")
         rows = [(k % 5, k) for k in range(1000)]

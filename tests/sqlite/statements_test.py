@@ -204,6 +204,14 @@ class ThreadsTest(ExtensionCase):
         self.assertEqual(sums, [(len(keys), len(keys))] * 16)
 
 
+class FileTest(unittest.TestCase):
+    def test_exports_nothing_but_the_entry_points(self):
+        printed = subprocess.run(["nm", "--dynamic", "--defined-only", EXTENSION], text=True,
+                                 capture_output=True, check=True).stdout
+        names = sorted(line.split()[-1] for line in printed.splitlines())
+        self.assertEqual(names, ["sqlite3_extension_init", "sqlite3_nestlinesqlite_init"])
+
+
 class ShellTest(ExtensionCase):
     @unittest.skipUnless(SHELL, "there is no shell of SQLite")
     def test_loads_without_a_name_for_the_entry(self):
@@ -228,8 +236,8 @@ class ShellTest(ExtensionCase):
             WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2999)
             INSERT INTO orders SELECT i / 300, i % 300 * 10 + i / 300 FROM n;
         """
-        printed = subprocess.run([SHELL, "data.db"], input=tables + EXAMPLE.read_text(), text=True,
-                                 capture_output=True, cwd=self.folder)
+        printed = subprocess.run([SHELL, "data.db"], input=tables.strip() + "\n" + EXAMPLE.read_text(),
+                                 text=True, capture_output=True, cwd=self.folder)
         self.assertEqual(printed.stderr, "")
         self.assertEqual(printed.stdout, "2000\n2000\n1\n2000\n7\n3000\n")
 

@@ -88,7 +88,8 @@ class Command(unittest.TestCase):
         values = {"rate": 2e8, "nestline_of_this": 0.755, "bits_per_key": 8.976, "fpr": 0.0203,
                   "nestline_bits_per_key": 8.9, "nestline_fpr": 0.0164}
         result = {"context": {}, "benchmarks": [
-            row(operation + "16MiB/iterations:20", **values), row("erase/batch/bits:8/bytes:16MiB")]}
+            row(operation + "16MiB/iterations:20", **values),
+            row("erase/batch/bits:8/bytes:16MiB")]}
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "result.json")
             file.write_text(json.dumps(result), encoding="utf-8")

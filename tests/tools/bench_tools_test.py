@@ -261,7 +261,8 @@ class Compare(Command):
         self.expect_trouble(["compare", good, garbage], "no JSON of Google Benchmark")
         self.expect_trouble(["compare", good, error], "one: too small")
         self.expect_trouble(["compare", good, good, "--filter", "("], "--filter: ")
-        self.expect_trouble(["compare", good, good, "--rounds", "0"], "--rounds: must be at least 1")
+        self.expect_trouble(["compare", good, good, "--rounds", "0"],
+                            "--rounds: must be at least 1")
         self.expect_trouble(["compare", good, good, "--threshold", "100"], "--threshold: a percent")
         self.expect_trouble([], "usage: scripts/bench")
 

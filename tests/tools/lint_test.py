@@ -102,7 +102,8 @@ class LintTest(unittest.TestCase):
         self.expect_breach(blank, "lib/place/b.cc", "int a;\n\tint b;\n", 2)
         self.expect_breach(blank, "tests/place/b.py", "a = 1 \n")
         self.expect_breach(blank, "CMakeLists.txt", "project(small) \n")
-        self.expect_breach("file names are letters, digits and . _ -", "lib/place/b c.cc", "int a;\n")
+        self.expect_breach("file names are letters, digits and . _ -", "lib/place/b c.cc",
+                           "int a;\n")
         self.expect_clean("lib/place/b.cc", "int a;\n" * 750)
         self.expect_breach("more than 750 lines: this file may hold two ideas", "lib/place/b.cc",
                            "int a;\n" * 751, 751)
@@ -111,7 +112,8 @@ class LintTest(unittest.TestCase):
         text = "the include guard should be NESTLINE_LIB_PLACE_B_H_"
         self.expect_breach(text, "lib/place/b.h", "#pragma once\n")
         self.expect_breach(text, "lib/place/b.h", guarded("lib/place/c.h"))
-        self.expect_breach("the include guard should be NESTLINE_KEYS_H_", "include/nestline/keys.h",
+        self.expect_breach("the include guard should be NESTLINE_KEYS_H_",
+                           "include/nestline/keys.h",
                            guarded("lib/include/keys.h"))
 
     def test_rooms(self):
@@ -121,7 +123,8 @@ class LintTest(unittest.TestCase):
             self.expect_breach(f"{upper} may not include {self.room(lower)}", header,
                                guarded(header, include_of(header_in(lower))), 3)
         for room, other in APART:
-            self.expect_breach(f"{self.room(room)} may not include {self.room(other)}", f"{room}/b.cc",
+            self.expect_breach(f"{self.room(room)} may not include {self.room(other)}",
+                               f"{room}/b.cc",
                                include_of(header_in(other)))
 
     def room(self, folder):
@@ -131,9 +134,11 @@ class LintTest(unittest.TestCase):
 
     def test_public_headers(self):
         self.expect_clean("include/nestline/filter.h",
-                          guarded("include/nestline/filter.h", include_of("include/nestline/keys.h")))
+                          guarded("include/nestline/filter.h",
+                                  include_of("include/nestline/keys.h")))
         self.expect_breach(
-            "include/nestline/filter.h does not come before it in PUBLIC", "include/nestline/keys.h",
+            "include/nestline/filter.h does not come before it in PUBLIC",
+            "include/nestline/keys.h",
             guarded("include/nestline/keys.h", include_of("include/nestline/filter.h")), 3)
         self.expect_breach("no place in PUBLIC of scripts/lint", "include/nestline/b.h",
                            guarded("include/nestline/b.h"))
@@ -142,7 +147,8 @@ class LintTest(unittest.TestCase):
         self.expect_breach("no room in scripts/lint", "lib/new/b.cc", "int a;\n")
         unknown = "is not the path of one of our headers"
         self.expect_breach(f"a.h {unknown}", "lib/place/b.cc", '#include "a.h"\n')
-        self.expect_breach(f"lib/place/c.h {unknown}", "lib/place/b.cc", '#include "lib/place/c.h"\n')
+        self.expect_breach(f"lib/place/c.h {unknown}", "lib/place/b.cc",
+                           '#include "lib/place/c.h"\n')
 
     def test_headers_from_outside(self):
         for header, belongs, name in (

@@ -97,7 +97,8 @@ class WorkTest(CommandCase):
         self.write("words", keys)
         self.expect("query", "-c", "--file", "copy", "words", out=b"10000\n", servers=())
         online = self.run_command("query", "here", stdin=lines("out", 20_000))
-        offline = self.run_command("query", "--file", "copy", stdin=lines("out", 20_000), servers=())
+        offline = self.run_command("query", "--file", "copy", stdin=lines("out", 20_000),
+                                   servers=())
         self.assertEqual(online, offline)
         self.create("there", 10_000, "--seed", 5, "--parts", 9)
         self.expect("push", "there", "--file", "copy")

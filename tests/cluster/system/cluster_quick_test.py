@@ -47,7 +47,10 @@ class QuickTest(LogicalCase):
         self.create("moving", 100_000, "--parts", 1024, "--max-capacity", 10_000_000)
         before = self.servers_of("moving")
         source, target, _ = before
-        with Writer(self.client("moving"), "w") as writer, Asker(self.client("moving"), writer) as asker:
+        with (
+            Writer(self.client("moving"), "w") as writer,
+            Asker(self.client("moving"), writer) as asker,
+        ):
             writer.wait_for_more(3)
             self.cluster.reshard(source, target, 200)
             writer.wait_for_more(5)

@@ -48,7 +48,8 @@ class TroubleTest(CommandCase):
         self.expect("add", "slow", stdin=b"key\n")
 
     def test_one_who_accepts_and_says_nothing_or_nonsense(self):
-        for answer in (None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00" * 100, b"*9999999\r\n"):
+        for answer in (None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00" * 100,
+                       b"*9999999\r\n"):
             with socket.create_server(("127.0.0.1", 0)) as listener:
                 address = f"127.0.0.1:{listener.getsockname()[1]}"
                 process = self.start("query", "x", "--timeout", 500, servers=("--server", address))
@@ -76,7 +77,8 @@ class TroubleTest(CommandCase):
             servers = ("--server", f"127.0.0.1:{server.port}")
             address = servers[1]
             create = "create", "x", "--capacity", 100
-            clean = {name: value for name, value in os.environ.items() if "NESTLINE_CLUSTER" not in name}
+            clean = {name: value for name, value in os.environ.items()
+                     if "NESTLINE_CLUSTER" not in name}
             begin = time.monotonic()
             self.expect_error([address, "password"], *create, servers=servers, env=clean)
             wrong = {**clean, "NESTLINE_CLUSTER_PASSWORD": "simsim"}
@@ -101,7 +103,8 @@ class TroubleTest(CommandCase):
             self.expect("info", "x", servers=inside, env={**clean}, status=0, out=unittest.mock.ANY)
             bob = {**clean, "NESTLINE_CLUSTER_PASSWORD": "b"}
             self.expect_error(
-                [address, "mexistsh"], "query", "x", "--user", "bob", stdin=b"key\n", servers=servers,
+                [address, "mexistsh"], "query", "x", "--user", "bob", stdin=b"key\n",
+                servers=servers,
                 env=bob,
             )  # fmt: skip
 
@@ -152,7 +155,8 @@ class TroubleTest(CommandCase):
 
     def test_replicas_that_are_not_there(self):
         self.create("copied", 1000)
-        self.expect_error(["replica"], "add", "copied", "--wait", 1, "--timeout", 300, stdin=b"key\n")
+        self.expect_error(["replica"], "add", "copied", "--wait", 1, "--timeout", 300,
+                          stdin=b"key\n")
         self.expect("query", "copied", stdin=b"key\n", out=b"key\n")
 
 
@@ -195,7 +199,8 @@ class TlsTest(ClusterCase):
         self.openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key",
                      "-CAcreateserial", "-out", "server.crt", "-days", "2", "-extfile",
                      "names")  # fmt: skip
-        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "other.key", "-out",
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "other.key",
+                     "-out",
                      "other.crt", "-days", "2", "-subj", "/CN=another authority")  # fmt: skip
 
     def openssl(self, *arguments):
@@ -204,7 +209,8 @@ class TlsTest(ClusterCase):
     def server(self, clients):
         port = free_port()
         server = Server({
-            "bind": "127.0.0.1 127.0.0.2", "tls-port": str(port), "tls-cert-file": self.path("server.crt"),
+            "bind": "127.0.0.1 127.0.0.2", "tls-port": str(port),
+            "tls-cert-file": self.path("server.crt"),
             "tls-key-file": self.path("server.key"), "tls-ca-cert-file": self.path("ca.crt"),
             "tls-auth-clients": clients,
         })  # fmt: skip
@@ -223,20 +229,24 @@ class TlsTest(ClusterCase):
         self.expect("query", "safe", stdin=b"in-1\n", out=b"in-1\n", servers=url)
         plain = ("--server", f"127.0.0.1:{port}")
         for servers in (
-            (*plain, "--tls", "--ca", "other.crt"), (*plain, "--tls"), (*plain, "--timeout", "1000"),
+            (*plain, "--tls", "--ca", "other.crt"), (*plain, "--tls"),
+            (*plain, "--timeout", "1000"),
             ("--server", f"rediss://127.0.0.2:{port}", "--ca", "ca.crt"),
         ):  # fmt: skip
             self.expect_error([], "query", "safe", stdin=b"in-1\n", servers=servers)
-        self.expect_error(["nowhere"], "query", "safe", servers=(*plain, "--tls", "--ca", "nowhere"))
+        self.expect_error(["nowhere"], "query", "safe",
+                          servers=(*plain, "--tls", "--ca", "nowhere"))
         # TLS to a port without it.
-        port = ("--server", f"127.0.0.1:{server.port}", "--tls", "--ca", "ca.crt", "--timeout", "1000")
+        port = ("--server", f"127.0.0.1:{server.port}", "--tls", "--ca", "ca.crt", "--timeout",
+                "1000")
         self.expect_error([], "query", "safe", stdin=b"in-1\n", servers=port)
 
     def test_certificates_of_clients(self):
         _, port = self.server("yes")
         servers = ("--server", f"127.0.0.1:{port}", "--tls", "--ca", "ca.crt")
         # Every command that follows has the certificate.
-        self.expect_error([], "create", "x", "--capacity", 100, servers=(*servers, "--timeout", "1000"))
+        self.expect_error([], "create", "x", "--capacity", 100,
+                          servers=(*servers, "--timeout", "1000"))
         self.servers = (*servers, "--cert", "server.crt", "--key", "server.key")
         self.create("x", 100)
         self.expect("add", "x", stdin=b"key\n")

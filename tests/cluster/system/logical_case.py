@@ -101,7 +101,8 @@ class LogicalCase(ClusterCase):
             for writer in writers:
                 self.assertTrue(writer.batches)
                 for first in writer.batches:
-                    self.assertEqual(client.call("missing", writer.prefix, first, BATCH), [0], first)
+                    self.assertEqual(client.call("missing", writer.prefix, first, BATCH), [0],
+                                     first)
 
     def assert_replicas_same(self):
         for primary in self.cluster.primaries():

@@ -15,7 +15,8 @@ COMMANDS = [
     ("CF.INSERTNX", "K", "NOCREATE", "ITEMS", "x", "y"), ("CF.EXISTS", "K", "x"),
     ("CF.MEXISTS", "K", "x", "y"), ("CF.COUNT", "K", "x"), ("CF.DEL", "K", "x"),
     ("CF.MDEL", "K", "x", "y"), ("CF.CLEAR", "K"),
-    *((f"CF.{name}", "K", 8 * b"h") for name in ("MEXISTSH", "MADDH", "MADDNXH", "MDELH", "MCOUNTH")),
+    *((f"CF.{name}", "K", 8 * b"h")
+      for name in ("MEXISTSH", "MADDH", "MADDNXH", "MDELH", "MCOUNTH")),
     ("CF.UPDATE", "K", "x", "y"),
     ("CF.MERGE", "K", "K2", "K3"), ("CF.COMPACT", "K"), ("CF.INFO", "K"), ("CF.DEBUG", "K"),
     ("CF.SCANDUMP", "K", 0), ("CF.LOADCHUNK", "K", 1, "x"),
@@ -93,7 +94,8 @@ class ClusterTest(unittest.TestCase):
 
     def assert_all_found(self, kept):
         for key, wanted in kept.items():
-            self.assertEqual(self.client.call("CF.MEXISTS", key, *wanted).count(1), len(wanted), key)
+            self.assertEqual(self.client.call("CF.MEXISTS", key, *wanted).count(1), len(wanted),
+                             key)
 
     def assert_replicas_same(self):
         for primary in self.cluster.primaries():
@@ -194,7 +196,8 @@ class ClusterTest(unittest.TestCase):
         for server in (target, source):
             self.assertEqual(server.call("CLUSTER", "SETSLOT", slot, "NODE", ids[1]), "OK")
         self.assertEqual(self.client.call(*merge), "OK")
-        self.assertEqual(self.client.call("CF.MEXISTS", tag + "b", "a", "b", "more", "there"), [1] * 4)
+        self.assertEqual(self.client.call("CF.MEXISTS", tag + "b", "a", "b", "more", "there"),
+                         [1] * 4)
         self.assertEqual(self.client.call("CF.COUNT", tag + "b", "there"), 2)
 
     def test_a_primary_dies(self):

@@ -33,7 +33,8 @@ class HashesTest(HashesCase):
     def test_bits_in_both_protocols(self):
         self.reserve("a")
         nine = hash_string(items("in", 9), SEED)
-        mixed = hash_string(["in-0", "out", "in-1", "out", "out", "out", "out", "in-2", "in-3"], SEED)
+        mixed = hash_string(["in-0", "out", "in-1", "out", "out", "out", "out", "in-2", "in-3"],
+                            SEED)
         self.expect(b"\xff\x01", "CF.MADDH", "a", nine)
         self.expect_both(b"\x85\x01", b"\x85\x01", "CF.MEXISTSH", "a", mixed)
         self.expect_both(b"\xff\x01", b"\xff\x01", "CF.MADDH", "a", nine)
@@ -140,7 +141,8 @@ class HashesTest(HashesCase):
         self.addCleanup(self.call, "CONFIG", "SET", "notify-keyspace-events", "")
         with Connection(self.server.port) as listener:
             listener.call("SUBSCRIBE", "__keyspace@0__:a")
-            for name in ("CF.MDELH", "CF.MADDH", "CF.MADDNXH", "CF.MEXISTSH", "CF.MCOUNTH", "CF.MDELH",
+            for name in ("CF.MDELH", "CF.MADDH", "CF.MADDNXH", "CF.MEXISTSH", "CF.MCOUNTH",
+                         "CF.MDELH",
                          "CF.MADDNXH", "CF.CLEAR"):  # fmt: skip
                 self.call(name, "a", *([] if name == "CF.CLEAR" else [one]))
             expected = [b"cf.maddh", b"cf.mdelh", b"cf.maddnxh", b"cf.clear"]
@@ -170,7 +172,8 @@ class TwinsTest(HashesCase):
     arguments = ("cf-max-expansions", 4)
 
     def ask(self, some):
-        self.assertEqual(self.bits("CF.MEXISTSH", "hashes", some), self.call("CF.MEXISTS", "items", *some))
+        self.assertEqual(self.bits("CF.MEXISTSH", "hashes", some),
+                         self.call("CF.MEXISTS", "items", *some))
         single = self.two.pipeline([("CF.COUNT", "items", item) for item in some])
         self.assertEqual(self.counts("hashes", some), [min(count, 255) for count in single])
 

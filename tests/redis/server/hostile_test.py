@@ -26,14 +26,17 @@ MOST_TIME = 3  # seconds that a command computes; a fifth of one is usual
 # Resident bytes at any time: a header may ask for 65535 filters of 8 KiB, a huge item takes 64 MiB
 # three times.
 MOST_MEMORY = 700 << 20
-CRASHES = ("crashed by signal", "BUG REPORT", "ASSERTION FAILED", "AddressSanitizer", "runtime error")
+CRASHES = ("crashed by signal", "BUG REPORT", "ASSERTION FAILED", "AddressSanitizer",
+           "runtime error")
 HEAD, PIECE = b"\x8eNCF", b"NCFp"
 NASTY = [0, 1, -1, 2, 255, 256, 65535, 65536, 2**31, 2**32 - 1, 2**32, 2**40, 2**62, 2**63 - 1,
          2**63, 2**64 - 1, 2**64, -(2**63), "", " 1", "1 ", "0x10", "1e3", "1e400", "nan", "inf",
-         "-inf", "-0", "0.5", "1e-300", "+5", "K", "x" * 70000, b"\0", b"\xff\xfe", b"a\0b", b"hashes.." * 9,
+         "-inf", "-0", "0.5", "1e-300", "+5", "K", "x" * 70000, b"\0", b"\xff\xfe", b"a\0b",
+         b"hashes.." * 9,
          bytes(8), b"\xff" * 4104]  # fmt: skip
 HASHES = hash_string(items("in", 50), 5)
-WORDS = ["CAPACITY", "NOCREATE", "ITEMS", "BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "SEED"]
+WORDS = ["CAPACITY", "NOCREATE", "ITEMS", "BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR",
+         "SEED"]
 
 
 def sealed(content):
@@ -146,10 +149,12 @@ class HostileTest(ModuleCase):
         if self.call("CF.INFO", key)[1] > 1 << 26:
             self.unlink(key)
             return
-        for line in (("CF.COUNT", key, "in-1"), ("CF.DEL", key, "in-1"), ("CF.UPDATE", key, "in-2", "x"),
+        for line in (("CF.COUNT", key, "in-1"), ("CF.DEL", key, "in-1"),
+                     ("CF.UPDATE", key, "in-2", "x"),
                      ("CF.INSERT", key, "ITEMS", *items("more", 30)), ("CF.DEBUG", key),
                      ("CF.MDEL", key, *items("in", 20)), ("CF.MEXISTSH", key, HASHES),
-                     ("CF.MADDNXH", key, HASHES), ("CF.MADDH", key, HASHES), ("CF.MCOUNTH", key, HASHES),
+                     ("CF.MADDNXH", key, HASHES), ("CF.MADDH", key, HASHES),
+                     ("CF.MCOUNTH", key, HASHES),
                      ("CF.MDELH", key, HASHES), ("CF.SCANDUMP", key, 0),
                      ("CF.SCANDUMP", key, self.chance.randrange(1, 9)), ("CF.INFO", key)):  # fmt: skip
             self.call(*line)
@@ -298,7 +303,8 @@ class HostileTest(ModuleCase):
         self.expect(bytes(len(huge) // 64), "CF.MDELH", "a", huge)
         for command in ("CF.LOADCHUNK", "RESTORE"):
             self.assertIsInstance(self.call(command, "b", 1, huge), Error)
-        self.assertEqual(self.call("CF.INSERT", "c", "ITEMS", *items("in", 300000)).count(1), 300000)
+        self.assertEqual(self.call("CF.INSERT", "c", "ITEMS", *items("in", 300000)).count(1),
+                         300000)
         self.assertEqual(self.call("CF.MEXISTS", "c", *items("in", 300000)).count(1), 300000)
         self.assertIsInstance(self.call("CF.LOADCHUNK", "c", 3, huge), Error)
         self.assertEqual(self.call("CF.MEXISTS", "c", *items("in", 300000)).count(1), 300000)

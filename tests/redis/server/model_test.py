@@ -81,7 +81,8 @@ class ModelTest(ModuleCase):
         """The same for a command on the hashes of items."""
         key = self.chance.choice(HASHED)
         model = self.models[key]
-        kind = self.chance.choice(["CF.MADDH", "CF.MADDNXH", "CF.MDELH", "CF.MEXISTSH", "CF.MCOUNTH"])
+        kind = self.chance.choice(["CF.MADDH", "CF.MADDNXH", "CF.MDELH", "CF.MEXISTSH",
+                                   "CF.MCOUNTH"])
         if not model.all:
             kind = "CF.MADDH"
         if kind in ("CF.MADDH", "CF.MADDNXH"):
@@ -98,7 +99,8 @@ class ModelTest(ModuleCase):
 
         def check(reply):
             if kind == "CF.MCOUNTH":
-                return all(count >= min(copies, 255) for count, copies in zip(reply, had, strict=True))
+                return all(count >= min(copies, 255)
+                           for count, copies in zip(reply, had, strict=True))
             bits = read_bits(reply, len(some))
             if kind != "CF.MADDNXH":
                 return all(bits)

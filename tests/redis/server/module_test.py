@@ -26,7 +26,8 @@ class FileTest(unittest.TestCase):
 
     def test_shows_one_name(self):
         out = subprocess.run(
-            ["nm", "--dynamic", "--defined-only", MODULE], check=True, capture_output=True, text=True
+            ["nm", "--dynamic", "--defined-only", MODULE], check=True, capture_output=True,
+            text=True
         )
         names = {line.split()[-1] for line in out.stdout.splitlines()}
         self.assertEqual(names, {"RedisModule_OnLoad"})
@@ -167,7 +168,8 @@ class DescriptionTest(ModuleCase):
         for name, (arity, flags) in expected.items():
             info = self.call("COMMAND", "INFO", f"cf.{name}")[0]
             self.assertEqual(info[1], arity, name)
-            self.assertEqual({flag.encode() for flag in info[2]} - {b"module", b"movablekeys"}, flags)
+            self.assertEqual({flag.encode() for flag in info[2]} - {b"module", b"movablekeys"},
+                             flags)
 
     def test_documentation(self):
         for name in COMMANDS:
@@ -220,7 +222,8 @@ class DescriptionTest(ModuleCase):
         with Connection(self.server.port) as reader:
             reader.call("AUTH", "reader", "")
             self.assertEqual(reader.call("CF.EXISTS", "in-a", "x"), 0)
-            for command in (("CF.ADD", "in-a", "x"), ("CF.COMPACT", "in-a"), ("CF.EXISTS", "a", "x")):
+            for command in (("CF.ADD", "in-a", "x"), ("CF.COMPACT", "in-a"),
+                            ("CF.EXISTS", "a", "x")):
                 self.assertTrue(reader.call(*command).startswith("NOPERM"), command)
         self.call("ACL", "DELUSER", "reader")
 
@@ -285,14 +288,16 @@ class InfoTest(ModuleCase):
 
     def test_items(self):
         gained = self.change(
-            *(("CF.INSERT", "a", "ITEMS", "x", "y", "z"), ("CF.DEL", "a", "x"), ("CF.DEL", "a", "no")),
+            *(("CF.INSERT", "a", "ITEMS", "x", "y", "z"), ("CF.DEL", "a", "x"),
+              ("CF.DEL", "a", "no")),
             *(("CF.MDEL", "a", "y", "no"), ("CF.UPDATE", "a", "z", "w"), ("CF.ADDNX", "a", "w")),
         )
         self.assertEqual((gained["items_added"], gained["items_deleted"]), (4, 3))
         three = b"first...second..third..."
         gained = self.change(
             *(("CF.MADDH", "a", three), ("CF.MADDNXH", "a", three), ("CF.MDELH", "a", three[:16])),
-            *(("CF.MDELH", "a", three[:16]), ("CF.MADDNXH", "a", three), ("CF.MEXISTSH", "a", three)),
+            *(("CF.MDELH", "a", three[:16]), ("CF.MADDNXH", "a", three),
+              ("CF.MEXISTSH", "a", three)),
         )
         self.assertEqual((gained["items_added"], gained["items_deleted"]), (5, 2))
 

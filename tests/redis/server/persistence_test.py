@@ -78,7 +78,8 @@ class PersistenceTest(ModuleCase):
 
     def test_memory_is_the_servers(self):
         used = lambda: int(  # noqa: E731
-            [l for l in self.call("INFO", "memory").split(b"\r\n") if l.startswith(b"used_memory:")][
+            [l for l in self.call("INFO", "memory").split(b"\r\n")
+             if l.startswith(b"used_memory:")][
                 0
             ].split(b":")[1]
         )
@@ -192,7 +193,8 @@ class ReplicaTest(unittest.TestCase):
                         client.call("CF.ADD", f"key-{i % 3}", f"item-{i}")
                     client.call("CF.INSERT", "big", "ITEMS", *items("in", 50000))
                     replica.wait_for_offset(primary)
-                    self.assertEqual(follower.call("DEBUG", "DIGEST"), client.call("DEBUG", "DIGEST"))
+                    self.assertEqual(follower.call("DEBUG", "DIGEST"),
+                                     client.call("DEBUG", "DIGEST"))
                     line = follower.call("CF.DEBUG", "key-0")
                     self.assertEqual(line, client.call("CF.DEBUG", "key-0"))
                     self.assertIn(b"bktsize:4 ", line)

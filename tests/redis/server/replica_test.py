@@ -16,7 +16,8 @@ COMMANDS = int(os.environ.get("NESTLINE_REDIS_STREAM", "1000"))
 
 # The configuration of the replicas, which differs from the primary's as much as possible and must
 # not matter.
-PRIMARY = ("cf-bucket-size", 4, "cf-initial-size", 60, "cf-expansion-factor", 2, "cf-max-expansions", 5)
+PRIMARY = ("cf-bucket-size", 4, "cf-initial-size", 60, "cf-expansion-factor", 2,
+           "cf-max-expansions", 5)
 OTHER = ("cf-bucket-size", 8, "cf-initial-size", 99999, "cf-max-iterations", 7,
          "cf-expansion-factor", 0, "cf-max-expansions", 1)  # fmt: skip
 

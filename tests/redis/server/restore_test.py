@@ -136,7 +136,8 @@ class RestoreTest(ModuleCase):
             good = list(payload.fields)
             for i, (kind, value) in enumerate(good):
                 other = ("string", b"x") if kind == "number" else ("number", 7)
-                for fields in (good[:i], good[:i] + good[i + 1 :], [*good[:i], other, *good[i + 1 :]],
+                for fields in (good[:i], good[:i] + good[i + 1 :],
+                               [*good[:i], other, *good[i + 1 :]],
                                [*good[: i + 1], (kind, value), *good[i + 1 :]]):  # fmt: skip
                     payload.fields = fields
                     self.assertIsInstance(self.restore(payload, "c"), Error, i)
@@ -177,7 +178,8 @@ class RestoreTest(ModuleCase):
             payload.fields[6] = ("number", 2 if tables == 1 else 1)
             payload.fields[1] = payload.fields[7] = ("number", 1 << 44)
             self.assertEqual(self.restore(payload, "c"), BAD)
-        self.assertLess(int(self.server.information("memory")["used_memory_peak"]), used + (8 << 20))
+        self.assertLess(int(self.server.information("memory")["used_memory_peak"]),
+                        used + (8 << 20))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ Each server has a temporary folder of its own (its data and its log), a free por
 configuration file. The module is the one that the environment variable NESTLINE_REDIS_MODULE names,
 the server program NESTLINE_REDIS_SERVER (redis-server on the PATH). A server that cannot start, or
 dies, raises ServerTrouble with the end of its log. NESTLINE_REDIS_THREADS is the number of worker
-threads of all servers whose arguments say nothing else; they then take even the smallest batches. NESTLINE_REDIS_WRAPPER is a command that runs the
-server program, such as valgrind with its options.
+threads of all servers whose arguments say nothing else; they then take even the smallest batches.
+NESTLINE_REDIS_WRAPPER is a command that runs the server program, such as valgrind with its options.
 """
 
 import os
@@ -92,7 +92,9 @@ class Server:
             "repl-diskless-sync-delay": "0",
             **(options or {}),
         }
-        threads = ("cf-threads", THREADS, "cf-thread-items", 2) if THREADS and module == MODULE else ()
+        threads = ()
+        if THREADS and module == MODULE:
+            threads = ("cf-threads", THREADS, "cf-thread-items", 2)
         self.arguments = [str(argument) for argument in (*threads, *arguments)]
         self.module = module
         self.port = free_port()

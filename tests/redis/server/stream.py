@@ -33,8 +33,9 @@ class Stream:
         for key in MERGED:
             self.call("CF.RESERVE", key, 100, "SEED", 77)
         self.kinds = {
-            self.add: 20, self.add_unique: 8, self.insert: 20, self.insert_unique: 8, self.delete: 12,
-            self.delete_many: 6, self.add_hashes: 6, self.add_unique_hashes: 4, self.delete_hashes: 6,
+            self.add: 20, self.add_unique: 8, self.insert: 20, self.insert_unique: 8,
+            self.delete: 12, self.delete_many: 6, self.add_hashes: 6, self.add_unique_hashes: 4,
+            self.delete_hashes: 6,
             self.update: 6, self.reserve: 6, self.merge: 4, self.clear: 1, self.compact: 2,
             self.load: 4, self.load_part: 3, self.load_redisbloom: 3,
             self.restore: 3, self.copy: 3, self.rename: 2, self.expire: 2, self.remove: 2,
@@ -59,7 +60,8 @@ class Stream:
         """Waits until all keys that should expire have expired: reading them makes the primary say
         so."""
         keys = KEYS + MERGED
-        wait_until(lambda: all(self.call("PTTL", key) < 0 for key in keys), "no key expires any more")
+        wait_until(lambda: all(self.call("PTTL", key) < 0 for key in keys),
+                   "no key expires any more")
         self.call("EXISTS", *keys)
 
     def call(self, *arguments):
@@ -92,7 +94,8 @@ class Stream:
         return self.call("CF.ADDNX", self.any_key(), self.item()) == 1
 
     def inserted(self, command):
-        options = self.chance.choice([(), ("NOCREATE",), ("CAPACITY", self.chance.randrange(16, 999))])
+        options = self.chance.choice([(), ("NOCREATE",),
+                                      ("CAPACITY", self.chance.randrange(16, 999))])
         reply = self.call(command, self.key(), *options, "ITEMS", *self.items())
         return not isinstance(reply, Error) and 1 in reply
 

@@ -98,7 +98,8 @@ class WorkersTest(ModuleCase):
         commands = [
             ("CF.MEXISTS", "a", *asked), ("CF.MEXISTSH", "a", hash_string(asked, 7)),
             ("CF.MCOUNTH", "a", hash_string(asked, 7)),
-            *(("CF.MEXISTSH", "a", hash_string(asked[:count], 7)) for count in (1, 7, 8, 9, 511, 513)),
+            *(("CF.MEXISTSH", "a", hash_string(asked[:count], 7))
+              for count in (1, 7, 8, 9, 511, 513)),
         ]  # fmt: skip
         for connection in (self.two, self.three):
             before = self.batches()
@@ -194,7 +195,8 @@ class WorkersTest(ModuleCase):
                     self.call("CLIENT", "KILL", "ID", number)
         self.server.assert_alive()
         self.assert_all_found("a", present[:1000])
-        wait_until(lambda: b"blocked_clients:0\r\n" in self.call("INFO", "clients"), "none is blocked")
+        wait_until(lambda: b"blocked_clients:0\r\n" in self.call("INFO", "clients"),
+                   "none is blocked")
 
     def test_saving_while_batches_run(self):
         present = names("item", BLOCK)
@@ -207,7 +209,8 @@ class WorkersTest(ModuleCase):
             askers[0].wait_for_round()
             self.assertEqual(self.call("DEBUG", "DIGEST-VALUE", "a"), digest)
             self.call("BGSAVE")
-            wait_until(lambda: b"rdb_bgsave_in_progress:0" in self.call("INFO", "persistence"), "saved")
+            wait_until(lambda: b"rdb_bgsave_in_progress:0" in self.call("INFO", "persistence"),
+                       "saved")
             self.assertIn(b"rdb_last_bgsave_status:ok", self.call("INFO", "persistence"))
             self.expect("OK", "SAVE")
             with Server.replica_of(self.server) as replica, Connection(replica.port) as other:
@@ -223,7 +226,8 @@ class WorkersTest(ModuleCase):
             """Threads with the niceness of workers."""
             nice = []
             for task in os.listdir(f"/proc/{self.server.process.pid}/task"):
-                with open(f"/proc/{self.server.process.pid}/task/{task}/stat", encoding="ascii") as stat:
+                with open(f"/proc/{self.server.process.pid}/task/{task}/stat",
+                          encoding="ascii") as stat:
                     nice.append(stat.read().rpartition(")")[2].split()[16])
             return nice.count("10")
 
@@ -286,7 +290,8 @@ class WorkersTest(ModuleCase):
                 for item in some:
                     copies[item] = copies.get(item, 0) + 1
                 counts = self.call("CF.MCOUNTH", key, hash_string(list(copies), 7))
-                wrong = [item for item, count in zip(copies, counts) if count < min(255, copies[item])]
+                wrong = [item for item, count in zip(copies, counts)
+                         if count < min(255, copies[item])]
                 self.assertEqual(wrong, [])
                 self.assertEqual(self.debug(key)["items"], len(some))
                 absent = self.call("CF.MEXISTS", key, *names("absent", 1000))

@@ -1,0 +1,38 @@
+// Memory that the tests in C write and read through callbacks, as if it were a file.
+#ifndef NESTLINE_TESTS_C_TAPE_H_
+#define NESTLINE_TESTS_C_TAPE_H_
+
+#include <nestline/nestline.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef struct {
+  char bytes[1 << 20];
+  size_t size;  // written
+  size_t done;  // read
+} tape_t;
+
+// Refuses what has no room.
+static bool write_tape(void* context, const void* bytes, size_t size) {
+  tape_t* to = context;
+  if (size > sizeof to->bytes - to->size) return false;
+  memcpy(to->bytes + to->size, bytes, size);
+  to->size += size;
+  return true;
+}
+
+static size_t read_tape(void* context, void* bytes, size_t size) {
+  tape_t* from = context;
+  if (size > from->size - from->done) size = from->size - from->done;
+  memcpy(bytes, from->bytes + from->done, size);
+  from->done += size;
+  return size;
+}
+
+static size_t read_nothing(void* context, void* bytes, size_t size) {
+  (void)context, (void)bytes, (void)size;
+  return NESTLINE_READ_FAILED;
+}
+
+#endif  // NESTLINE_TESTS_C_TAPE_H_
