@@ -14,6 +14,23 @@ function(nestline_test name library label)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
+# nestline_runnable(VARIABLE TARGET): what a script starts to run a program of ours: the program, or where
+# that is for another processor a script that runs it under the emulator.
+function(nestline_runnable variable target)
+  if(CMAKE_CROSSCOMPILING)
+    list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+    set(script ${CMAKE_CURRENT_BINARY_DIR}/run-${target})
+    file(
+      GENERATE
+      OUTPUT ${script}
+      CONTENT "#!/bin/sh\nexec ${emulator} \"$<TARGET_FILE:${target}>\" \"$@\"\n"
+      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+    set(${variable} ${script} PARENT_SCOPE)
+  else()
+    set(${variable} $<TARGET_FILE:${target}> PARENT_SCOPE)
+  endif()
+endfunction()
+
 # nestline_python_test(NAME LABEL [ENVIRONMENT...]): the unittest program NAME.py of this folder.
 function(nestline_python_test name label)
   add_test(NAME ${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)

@@ -36,6 +36,11 @@ namespace nestline {
 /// path.
 NESTLINE_EXPORT void save(const Filter& filter, const std::filesystem::path& path);
 
+/// Removes a file that save has written, and returns when it cannot come back after the power has
+/// failed. False if there is none. Throws std::system_error that names the path, also when the
+/// folder cannot be opened to sync it.
+NESTLINE_EXPORT bool remove_saved(const std::filesystem::path& path);
+
 /// Reads a whole file into memory and checks everything before it returns. The file must be a
 /// regular one: a pipe is a FormatError. Throws FormatError, std::system_error that names the path,
 /// std::bad_alloc. The blocks come from `memory`, here and below, as Options::memory says.

@@ -84,10 +84,10 @@ Standing standing_of(const Filter& filter, std::uint64_t key) noexcept {
   return standing_of(FilterAccess::state(filter), key);
 }
 
-void pour(Filter& from, Filter& to, Share& share) noexcept {
+void pour(Filter& from, Filter& to, Share& share, Surplus surplus) noexcept {
   auto source = FilterAccess::take(std::move(from));
   auto target = FilterAccess::take(std::move(to));
-  pour(*source, *target, share);
+  pour(*source, *target, share, surplus);
   from = FilterAccess::make(std::move(source));
   to = FilterAccess::make(std::move(target));
 }

@@ -1,5 +1,6 @@
 // For other formats: what a program that stores filters in its own format needs beyond the public
-// headers. Of the library's internals, lib/redis uses only this and shared_blocks.h.
+// headers. Of the library's internals, lib/redis uses only this and shared_blocks.h, and lib/sqlite
+// only this and blob_filter.h.
 //
 // A filter is its shape and its blocks. The shape is a few numbers from which make_empty makes the
 // filter again; the blocks are bytes that can be read and replaced in ranges, so that large filters
@@ -64,7 +65,7 @@ Standing standing_of(const Filter& filter, std::uint64_t key) noexcept;
 
 // Moves a share of the fingerprints of `from` to `to`, another filter of its lineage. Those that
 // find no room there stay. One pass over both.
-void pour(Filter& from, Filter& to, Share& share) noexcept;
+void pour(Filter& from, Filter& to, Share& share, Surplus surplus = Surplus::stays) noexcept;
 
 // Asks for the memory that a question of the key looks at first.
 void prefetch_home(const Filter& filter, std::uint64_t key) noexcept;

@@ -39,6 +39,11 @@ fs::path follow_links(fs::path path) {
   return path;
 }
 
+Descriptor folder_of(const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  return Descriptor(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+}
+
 // A new file that replaces `path` when it is complete, or is removed.
 class Replacement {
  public:
@@ -70,8 +75,7 @@ class Replacement {
     temporary_.clear();
     // The new name survives a crash once its folder is on the disk too. A folder that is writable
     // but not readable cannot be synced.
-    const fs::path folder = target_.parent_path();
-    const Descriptor directory(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+    const Descriptor directory = folder_of(target_);
     if (directory.is_open() && !sync(directory)) fail(name_, errno);
   }
 
@@ -127,6 +131,18 @@ void replace_file(const fs::path& path, const std::function<void(const ByteSink&
   Replacement replacement(path, exists ? &old : nullptr);
   produce([&](std::span<const std::byte> bytes) { replacement.write(bytes); });
   replacement.commit();
+}
+
+bool remove_saved(const fs::path& path) {
+  const std::string name = path.string();
+  const fs::path target = follow_links(path);
+  const bool removed = ::unlink(target.c_str()) == 0;
+  if (!removed && errno != ENOENT) fail(name, errno);
+  // Also where there is no file: an earlier call may have removed it and failed to sync.
+  const Descriptor directory = folder_of(target);
+  if (!directory.is_open() && !removed && errno == ENOENT) return false;
+  if (!directory.is_open() || !sync(directory)) fail(name, errno);
+  return removed;
 }
 
 }  // namespace nestline

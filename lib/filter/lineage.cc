@@ -37,7 +37,7 @@ void raise_marks(const State& from, State& to) {
 }
 
 template <class L>
-void pour_slots(State& from, State& to, Share& share) {
+void pour_slots(State& from, State& to, Share& share, Surplus surplus) {
   Table<L, NoLocks> table(to.blocks(), to.view.geometry, *to.kernels);
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;
@@ -51,10 +51,12 @@ void pour_slots(State& from, State& to, Share& share) {
       std::uint64_t home = at >> old_growth << new_growth;
       if (new_growth != 0) home |= fingerprint >> (static_cast<unsigned>(L::kBits) - new_growth);
       const Place place{home, L::bucket(fingerprint, phase), fingerprint, phase};
-      if (table.insert(place) != Outcome::stored) continue;
+      const bool stored = table.insert(place) == Outcome::stored;
+      // A copy that is found from here is found from the key's home: marks have been raised.
+      if (!stored && (surplus == Surplus::stays || !table.contains(place))) continue;
       L::set(block, slot, 0);
       --from.size;
-      ++to.size;
+      to.size += stored ? 1 : 0;
     }
   }
 }
@@ -71,9 +73,10 @@ Standing standing_of(const State& state, std::uint64_t key) {
   return with_table<NoLocks>(state, [&](auto& table) { return table.standing(table.home(hash)); });
 }
 
-void pour(State& from, State& to, Share& share) noexcept {
+void pour(State& from, State& to, Share& share, Surplus surplus) noexcept {
   raise_marks(from, to);
-  visit_layout(from.bits, [&](auto layout) { pour_slots<decltype(layout)>(from, to, share); });
+  visit_layout(from.bits,
+               [&](auto layout) { pour_slots<decltype(layout)>(from, to, share, surplus); });
 }
 
 }  // namespace nestline

@@ -53,9 +53,15 @@ class Share {
   std::uint64_t sum_ = 0;
 };
 
+// What becomes of a fingerprint that finds no room in the target, which has copies of it already:
+// it stays where it is, or it is dropped. Lookups in the target find its key either way. What was
+// dropped can no longer be counted or erased.
+enum class Surplus : std::uint8_t { stays, goes };
+
 // Moves a share of the fingerprints of `from` to `to`, another filter of its lineage. Those that
 // find no room there stay. One pass over both.
-void pour(Filter::State& from, Filter::State& to, Share& share) noexcept;
+void pour(Filter::State& from, Filter::State& to, Share& share,
+          Surplus surplus = Surplus::stays) noexcept;
 
 }  // namespace nestline
 

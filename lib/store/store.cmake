@@ -55,6 +55,7 @@ target_link_libraries(
   PUBLIC nestline
   PRIVATE ${store_libraries})
 nestline_warnings(nestline_store)
+nestline_precompile(nestline_store)
 if(NESTLINE_SANITIZE OR NESTLINE_FUZZ)
   target_compile_definitions(nestline_store PRIVATE NESTLINE_SANITIZED) # see reclaim.h
 endif()

@@ -175,5 +175,26 @@ TEST_F(SaveTest, ReadersAreNotDisturbedBySaves) {
   EXPECT_EQ(names(), std::vector<std::string>{"filter"});
 }
 
+TEST_F(SaveTest, RemovesWhatWasSaved) {
+  const Filter filter = filled(8, 1000, 900);
+  EXPECT_FALSE(remove_saved(path("filter")));
+  EXPECT_FALSE(remove_saved(path("missing/filter")));
+  save(filter, path("filter"));
+  EXPECT_TRUE(remove_saved(path("filter")));
+  EXPECT_EQ(names(), std::vector<std::string>());
+  // A link stays, as it does when it is saved to.
+  fs::create_symlink("target", path("link"));
+  save(filter, path("link"));
+  EXPECT_TRUE(remove_saved(path("link")));
+  EXPECT_EQ(names(), std::vector<std::string>{"link"});
+  fs::create_directory(path("folder"));
+  try {
+    remove_saved(path("folder"));
+    FAIL() << "a folder was removed";
+  } catch (const std::system_error& error) {
+    EXPECT_NE(std::string(error.what()).find(path("folder").string()), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace nestline

@@ -101,49 +101,27 @@ check_installed() {
   echo "$kind, installed command: works"
 }
 
-# check_installed_store KIND PREFIX
-check_installed_store() {
-  local kind=$1 prefix=$2 library_folder flags=() program printed expected
-  configure "$source/tests/packaging/install/store" "$work/$kind-store-cmake" \
+# check_installed_part KIND PREFIX PART ARGUMENT EXPECTED: a library beside the first, store or cluster.
+# Its program gets the path ARGUMENT, where nothing is yet, and has to print EXPECTED.
+check_installed_part() {
+  local kind=$1 prefix=$2 part=$3 library_folder flags=() program printed
+  configure "$source/tests/packaging/install/$part" "$work/$kind-$part-cmake" \
     -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
-  quietly "$cmake" --build "$work/$kind-store-cmake"
+  quietly "$cmake" --build "$work/$kind-$part-cmake"
 
-  library_folder=$(dirname "$(find "$prefix" -name nestline-store.pc)")/..
+  library_folder=$(dirname "$(find "$prefix" -name "nestline-$part.pc")")/..
   export PKG_CONFIG_PATH=$library_folder/pkgconfig
-  [[ $(pkg-config --modversion nestline-store) == "$version" ]] || fail "$kind: nestline-store.pc"
-  read -ra flags <<<"$(pkg-config --cflags --libs nestline-store)"
-  quietly "$compiler" -std=c++20 "$source/tests/packaging/install/store/main.cc" "${flags[@]}" \
-    -Wl,-rpath,"$library_folder" -o "$work/$kind-store-pkg-config"
+  [[ $(pkg-config --modversion "nestline-$part") == "$version" ]] || fail "$kind: nestline-$part.pc"
+  read -ra flags <<<"$(pkg-config --cflags --libs "nestline-$part")"
+  quietly "$compiler" -std=c++20 "$source/tests/packaging/install/$part/main.cc" "${flags[@]}" \
+    -Wl,-rpath,"$library_folder" -o "$work/$kind-$part-pkg-config"
 
-  expected=$'erased 1\nrefused\ngot 1 Ada\nof two 1\nof a batch 1\na file\nverified 1'
-  for program in "$work/$kind-store-cmake/consumer" "$work/$kind-store-pkg-config"; do
-    rm -rf "$work/store"
-    printed=$("$program" "$work/store") || fail "$kind, store: the program failed"
-    [[ $printed == "$expected" ]] || fail "$kind, store: it printed: $printed"
+  for program in "$work/$kind-$part-cmake/consumer" "$work/$kind-$part-pkg-config"; do
+    rm -rf "${work:?}/$4"
+    printed=$("$program" "$work/$4") || fail "$kind, $part: the program failed"
+    [[ $printed == "$5" ]] || fail "$kind, $part: it printed: $printed"
   done
-  echo "$kind, store, find_package and pkg-config: works"
-}
-
-# check_installed_cluster KIND PREFIX
-check_installed_cluster() {
-  local kind=$1 prefix=$2 library_folder flags=() program printed expected
-  configure "$source/tests/packaging/install/cluster" "$work/$kind-cluster-cmake" \
-    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
-  quietly "$cmake" --build "$work/$kind-cluster-cmake"
-
-  library_folder=$(dirname "$(find "$prefix" -name nestline-cluster.pc)")/..
-  export PKG_CONFIG_PATH=$library_folder/pkgconfig
-  [[ $(pkg-config --modversion nestline-cluster) == "$version" ]] || fail "$kind: nestline-cluster.pc"
-  read -ra flags <<<"$(pkg-config --cflags --libs nestline-cluster)"
-  quietly "$compiler" -std=c++20 "$source/tests/packaging/install/cluster/main.cc" "${flags[@]}" \
-    -Wl,-rpath,"$library_folder" -o "$work/$kind-cluster-pkg-config"
-
-  expected=$'no server 1\nrefused\nno file 1'
-  for program in "$work/$kind-cluster-cmake/consumer" "$work/$kind-cluster-pkg-config"; do
-    printed=$("$program" "$work/no-such-file") || fail "$kind, cluster: the program failed"
-    [[ $printed == "$expected" ]] || fail "$kind, cluster: it printed: $printed"
-  done
-  echo "$kind, cluster, find_package and pkg-config: works"
+  echo "$kind, $part, find_package and pkg-config: works"
 }
 
 # check_module KIND PREFIX: a server loads the installed module, and the module works.
@@ -205,10 +183,12 @@ quietly "$cmake" --install "$work/build" --prefix "$work/$other"
 rm -rf "$work/build"
 check_installed "$given" "$work/$given"
 check_installed "$other" "$work/$other"
-check_installed_store "$given" "$work/$given"
-check_installed_store "$other" "$work/$other"
-check_installed_cluster "$given" "$work/$given"
-check_installed_cluster "$other" "$work/$other"
+for kind in "$given" "$other"; do
+  check_installed_part "$kind" "$work/$kind" store users.db \
+    $'erased 1\nrefused\ngot 1 Ada\nof two 1\nof a batch 1\na file\nverified 1'
+  check_installed_part "$kind" "$work/$kind" cluster no-such-file \
+    $'no server 1\nrefused\nno file 1'
+done
 if [[ -n $(find "$work/$given" -name nestline-c.pc) ]]; then
   check_installed_c "$given" "$work/$given"
   check_installed_c "$other" "$work/$other"

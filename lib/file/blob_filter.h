@@ -1,0 +1,62 @@
+// A filter that answers from its bytes wherever a caller keeps them: in a column of a database, in
+// a message.
+//
+// load() and from_bytes() copy the blocks to memory of their own. Here they stay where they are, at
+// any alignment; a lookup copies the one or two blocks that it needs. So an answer always comes
+// from the bytes as they are at that moment.
+//
+// That is what makes it safe to skip the check of bytes that seem to be those of last time. Say
+// that is_same was wrong, and other blocks lie there. The shape is still right, since is_same
+// compares it, so no lookup leaves the bytes; and a sound filter of that shape is answered rightly.
+// Only damage in its blocks would not be reported.
+#ifndef NESTLINE_LIB_FILE_BLOB_FILTER_H_
+#define NESTLINE_LIB_FILE_BLOB_FILTER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "nestline/format_error.h"
+#include "nestline/internal/home.h"
+#include "nestline/keys.h"
+
+namespace nestline {
+
+struct Kernels;
+
+class BlobFilter {
+ public:
+  // Checks all that load checks. The bytes must stay in place while the filter is used. Throws
+  // FormatError, std::bad_alloc.
+  explicit BlobFilter(std::span<const std::byte> bytes);
+
+  // Whether these are the bytes that were checked, as far as place, length, the fields of the
+  // header and the checksums tell. Use the filter only when they are, if the bytes may have gone.
+  [[nodiscard]] bool is_same(std::span<const std::byte> bytes) const noexcept;
+
+  // As Filter's.
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return copies(key, Question::any) != 0; }
+  [[nodiscard]] unsigned count(Key key) const noexcept { return copies(key, Question::how_many); }
+
+ private:
+  // What a lookup returns: whether there is a copy, or how many copies there are.
+  enum class Question : std::uint8_t { any, how_many };
+  // The fields of the header and the checksum of all checksums.
+  static constexpr std::size_t kFieldBytes = 80;
+  using Mark = std::array<std::byte, kFieldBytes + 8>;
+
+  [[nodiscard]] unsigned copies(Key key, Question question) const noexcept;
+  static Mark mark_of(std::span<const std::byte> bytes) noexcept;
+
+  std::span<const std::byte> bytes_;
+  Geometry geometry_;
+  std::uint64_t seed_ = 0;
+  int bits_ = 0;
+  const Kernels* kernels_ = nullptr;
+  Mark mark_{};
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILE_BLOB_FILTER_H_

@@ -1,0 +1,150 @@
+# Debian packages by cpack: one for each install component. scripts/package configures, builds and runs
+# cpack; stage.cmake adds to the installed files what Debian wants. Included by
+# lib/packaging/CMakeLists.txt.
+set(debian ${CMAKE_CURRENT_SOURCE_DIR}/debian)
+
+# The changelog has the version of the packages, and its last change their date.
+file(STRINGS ${debian}/changelog line REGEX "^nestline \\(" LIMIT_COUNT 1)
+string(REGEX REPLACE "^nestline \\((.*)-([0-9]+)\\).*" "\\1;\\2" changelog_version "${line}")
+list(GET changelog_version 0 changelog_upstream)
+if(NOT changelog_upstream VERSION_EQUAL PROJECT_VERSION)
+  message(FATAL_ERROR "lib/packaging/debian/changelog begins with version ${changelog_upstream}, but version.h "
+                      "has ${PROJECT_VERSION}: write an entry for it.")
+endif()
+list(GET changelog_version 1 CPACK_DEBIAN_PACKAGE_RELEASE)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${debian}/changelog)
+set(NESTLINE_MAINTAINER "nestline maintainers <maintainers@nestline.invalid>"
+    CACHE STRING "Name and address in the Debian packages")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # Each package has its own.
+set(CPACK_PACKAGE_CONTACT "${NESTLINE_MAINTAINER}")
+set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_THREADS 0)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_SOURCE nestline)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+# nestline_package(COMPONENT PACKAGE SECTION SUMMARY TEXT [NAME VALUE]...): the package of a component.
+# Each NAME with its VALUE is a variable of cpack for this package.
+set(CPACK_COMPONENTS_ALL "")
+macro(nestline_package component package section summary text)
+  list(APPEND CPACK_COMPONENTS_ALL ${component})
+  string(TOUPPER ${component} upper)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section})
+  # Debian's form of a description: its first line is the summary.
+  set(CPACK_DEBIAN_${upper}_DESCRIPTION "${summary}\n${text}")
+  set(options ${ARGN})
+  while(options)
+    list(POP_FRONT options name value)
+    set(CPACK_DEBIAN_${upper}_${name} "${value}")
+  endwhile()
+endmacro()
+
+set(abi ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(same_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+# The texts have the line breaks that they have in the packages.
+set(about
+    "\
+Nestline is a cuckoo filter: a compact set of keys that answers certainly
+not or maybe. It can delete keys, count copies, grow in place and merge.
+")
+nestline_package(
+  runtime
+  libnestline${abi}
+  libs
+  "cuckoo filter that deletes and grows - libraries"
+  "${about}
+This package has the shared libraries: filters, the store, the client of
+Redis clusters, and the library for C.")
+nestline_package(
+  dev
+  libnestline-dev
+  libdevel
+  "cuckoo filter that deletes and grows - development files"
+  "${about}
+This package has the headers, and the files for CMake and pkg-config."
+  PACKAGE_DEPENDS
+  "libnestline${abi} ${same_version}")
+if(TARGET nestline_command)
+  nestline_package(
+    tools
+    nestline
+    utils
+    "cuckoo filters in files, and an exact store, on the command line"
+    "${about}
+This package has the command nestline. It builds filters of the lines of
+files, and prints which lines of other files may be in them. It also
+stores exact keys and values in a folder, and handles filters on Redis
+servers.")
+endif()
+if(TARGET nestline_redis)
+  nestline_package(
+    redis
+    nestline-redis
+    database
+    "cuckoo filters in Redis and Valkey servers"
+    "${about}
+This package has a module for servers of Redis or Valkey. It adds the
+commands CF.* and opens data that RedisBloom saved."
+    PACKAGE_ENHANCES
+    "redis-server"
+    PACKAGE_SUGGESTS
+    "redis-server")
+endif()
+if(TARGET nestline_python)
+  nestline_package(
+    python
+    python3-nestline
+    python
+    "cuckoo filter that deletes and grows - Python 3"
+    "${about}
+This package has the module nestline for Python 3. It takes NumPy arrays."
+    PACKAGE_CONTROL_EXTRA
+    "${debian}/python/postinst;${debian}/python/prerm")
+  # Debian's package for one version of Python ends before the next version.
+  math(EXPR next "${Python_VERSION_MINOR} + 1")
+  set(CPACK_NESTLINE_PYTHON "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}~), \
+python3 (<< ${Python_VERSION_MAJOR}.${next}~), python3-numpy")
+endif()
+if(TARGET nestline_sqlite)
+  nestline_package(
+    sqlite
+    libsqlite3-mod-nestline
+    database
+    "cuckoo filters in SQLite"
+    "${about}
+This package has an extension that SQLite loads. It makes filters of
+columns and asks them in queries."
+    PACKAGE_ENHANCES
+    "sqlite3"
+    PACKAGE_SUGGESTS
+    "sqlite3")
+endif()
+nestline_package(
+  docs
+  nestline-doc
+  doc
+  "cuckoo filter that deletes and grows - documents"
+  "${about}
+This package has the documents: sizing, performance, the formats of files,
+the store, clusters, and the interfaces for other languages and servers."
+  PACKAGE_ARCHITECTURE
+  all)
+
+# What stage.cmake needs to know.
+set(CPACK_PRE_BUILD_SCRIPTS ${debian}/stage.cmake)
+set(CPACK_NESTLINE_DEBIAN ${debian})
+set(CPACK_NESTLINE_SHARED ${BUILD_SHARED_LIBS})
+set(CPACK_NESTLINE_ABI ${abi})
+set(CPACK_NESTLINE_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+# The packages of Debian whose headers bring code into ours.
+set(CPACK_NESTLINE_HEADERS libhwy-dev libxxhash-dev libcli11-dev nlohmann-json3-dev pybind11-dev)
+include(CPack)

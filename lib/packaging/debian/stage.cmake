@@ -1,0 +1,87 @@
+# Adds to the files that cpack has installed for each package what Debian wants in it, and finds out on
+# which libraries it depends. Runs in cpack, before the packages are made.
+#
+# CPack could call dpkg-shlibdeps itself, but would then write scripts that call ldconfig, which Debian
+# does by a trigger.
+if(NOT CPACK_NESTLINE_SHARED OR NOT CPACK_PACKAGING_INSTALL_PREFIX STREQUAL "/usr")
+  message(FATAL_ERROR "Debian packages need BUILD_SHARED_LIBS=ON and CMAKE_INSTALL_PREFIX=/usr. Run "
+                      "scripts/package, or configure with both.")
+endif()
+set(stage ${CPACK_TEMPORARY_DIRECTORY})
+set(debian ${CPACK_NESTLINE_DEBIAN})
+
+# run(FOLDER OUTPUT COMMAND...): ends cpack if the command fails.
+function(run folder output)
+  execute_process(
+    COMMAND ${ARGN}
+    WORKING_DIRECTORY ${folder}
+    OUTPUT_VARIABLE text
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(${output} "${text}" PARENT_SCOPE)
+endfunction()
+
+# The library that the packages share: its shlibs file tells dpkg-shlibdeps which package has it.
+set(package libnestline${CPACK_NESTLINE_ABI})
+file(GLOB libraries RELATIVE ${stage}/runtime/usr/${CPACK_NESTLINE_LIBDIR}
+     ${stage}/runtime/usr/${CPACK_NESTLINE_LIBDIR}/*.so.${CPACK_NESTLINE_ABI})
+set(shlibs "")
+foreach(library ${libraries})
+  string(REGEX REPLACE "\\.so\\..*" "" library ${library})
+  string(APPEND shlibs "${library} ${CPACK_NESTLINE_ABI} ${package} (>= ${CPACK_PACKAGE_VERSION})\n")
+endforeach()
+set(work ${CPACK_TOPLEVEL_DIRECTORY}/shlibdeps)
+file(WRITE ${work}/shlibs "${shlibs}")
+file(WRITE ${work}/debian/shlibs.local "${shlibs}")
+file(WRITE ${work}/debian/control "Source: nestline\n\nPackage: nestline\nArchitecture: any\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${work}/shlibs ${debian}/triggers)
+
+foreach(component ${CPACK_COMPONENTS_ALL})
+  string(TOUPPER ${component} upper)
+  set(package ${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
+  set(root ${stage}/${component})
+  set(documents ${root}/usr/share/doc/${package})
+
+  file(COPY ${debian}/copyright DESTINATION ${documents} FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ
+                                                                          WORLD_READ)
+  configure_file(${debian}/changelog ${documents}/changelog.Debian COPYONLY)
+  file(READ ${debian}/overrides/all overrides)
+  if(EXISTS ${debian}/overrides/${component})
+    file(READ ${debian}/overrides/${component} more)
+    string(APPEND overrides "${more}")
+  endif()
+  file(WRITE ${root}/usr/share/lintian/overrides/${package} "${overrides}")
+  # The licence is in Debian's folder of licences.
+  file(REMOVE ${root}/usr/share/doc/nestline/LICENSE)
+
+  # Programs and libraries.
+  file(GLOB_RECURSE files ${root}/usr/bin/* ${root}/usr/lib/*)
+  set(binaries "")
+  foreach(file ${files})
+    if(NOT IS_SYMLINK ${file})
+      file(READ ${file} magic LIMIT 4 HEX)
+      if(magic STREQUAL "7f454c46")
+        list(APPEND binaries ${file})
+      endif()
+    endif()
+  endforeach()
+  if(binaries)
+    run(${root} nothing strip --strip-unneeded --remove-section=.comment --remove-section=.note ${binaries})
+    run(${work} found dpkg-shlibdeps --warnings=0 -O -x${package} -l${stage}/runtime/usr/${CPACK_NESTLINE_LIBDIR} ${binaries})
+    string(REGEX REPLACE "^shlibs:Depends=" "" depends "${found}")
+    set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${depends}")
+    file(WRITE ${documents}/notices "Notices of the packages of Debian whose headers were compiled in.\n")
+    foreach(headers ${CPACK_NESTLINE_HEADERS})
+      if(EXISTS /usr/share/doc/${headers}/copyright)
+        file(READ /usr/share/doc/${headers}/copyright notice)
+        file(APPEND ${documents}/notices "\n----- ${headers}\n\n${notice}")
+      endif()
+    endforeach()
+  endif()
+
+  file(GLOB texts ${documents}/changelog.Debian ${documents}/notices ${root}/usr/share/man/man*/*)
+  run(${root} nothing gzip -9n ${texts})
+  run(${root} nothing chmod -R u+rwX,go+rX,go-w ${root})
+endforeach()
+if(CPACK_NESTLINE_PYTHON)
+  string(APPEND CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS ", ${CPACK_NESTLINE_PYTHON}")
+endif()

@@ -1,0 +1,113 @@
+"""Writes manual pages: one for the command, and one for each of its groups of commands.
+
+A page shows the commands of its level in full. A group has a page of its own, to which the page
+above it points. The text is that of the help; lines are filled anew, but for those that are
+indented.
+"""
+
+import re
+
+
+def roff(text):
+    """Text in which roff sees nothing special."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    text = text.replace("^", "\\(ha").replace("~", "\\(ti").replace("`", "\\(ga")
+    return "\\&" + text if text.startswith((".", "\\(aq")) else text
+
+
+def bold(text):
+    return f"\\fB{roff(text)}\\fR"
+
+
+def italic(text):
+    return f"\\fI{roff(text)}\\fR"
+
+
+def usage_line(command):
+    """The line of the synopsis, words of the command in bold and values in italics."""
+    words = [bold(" ".join(command.words))]
+    for word in command.usage.split():
+        name = re.fullmatch(r"(\W*)(\w+)(\W*)", word)
+        words.append(f"{roff(name[1])}{italic(name[2])}{roff(name[3])}" if name else roff(word))
+    return " ".join(words)
+
+
+def notes(command):
+    lines = []
+    for note in command.notes:
+        lines.append(".PP")
+        for line in note:
+            if line.startswith(" "):
+                lines += [".br", roff(line)]
+            else:
+                lines.append(roff(line))
+    return lines
+
+
+def entries(given):
+    """A list of arguments or options."""
+    lines = []
+    for entry in given:
+        is_option = entry.names[0].startswith("-")
+        head = ", ".join(bold(name) if is_option else italic(name) for name in entry.names)
+        if entry.value:
+            head += " " + italic(entry.value)
+        if entry.repeated:
+            head += " ..."
+        description = roff(entry.description)
+        if entry.required and is_option:
+            description += ". Must be given"
+        if entry.excludes:
+            description += f". Not together with {bold(entry.excludes)}"
+        lines += [".TP", head, description + "."]
+    return lines
+
+
+def whole(command):
+    """A command with all that its help says, as a part of the page of its group."""
+    lines = [
+        f".SS {roff(' '.join(command.words[1:]))}",
+        roff(command.description) + ".",
+        ".PP",
+        usage_line(command),
+    ]
+    lines += entries(command.arguments)
+    lines += entries([option for option in command.options if "--help" not in option.names])
+    return lines + notes(command)
+
+
+def page(command, version, parent=None):
+    """The pages of a group and of the groups below it: {name of the file: text}."""
+    name = "-".join(command.words)
+    groups = [below for below in command.subcommands if below.subcommands]
+    summary = command.description.split(". ")[0].removesuffix(".")
+    lines = [
+        f'.TH {name.upper()} 1 "" "nestline {version}" "User Commands"',
+        ".SH NAME",
+        f"{roff(name)} \\- {roff(summary[0].lower() + summary[1:])}",
+        ".SH SYNOPSIS",
+        usage_line(command),
+        ".SH DESCRIPTION",
+        roff(command.description.removesuffix(".")) + ".",
+        *notes(command),
+        ".SH OPTIONS",
+        *entries(command.options),
+        ".SH COMMANDS",
+    ]
+    for below in command.subcommands:
+        if not below.subcommands:
+            lines += whole(below)
+            continue
+        lines += [
+            f".SS {roff(' '.join(below.words[1:]))}",
+            roff(below.description) + ".",
+            "See",
+            bold("-".join(below.words)) + "(1).",
+        ]
+    others = [bold("-".join(other.words)) + "(1)" for other in ([parent] if parent else groups)]
+    if others:
+        lines += [".SH SEE ALSO", ",\n".join(others)]
+    pages = {name + ".1": "\n".join(lines) + "\n"}
+    for group in groups:
+        pages.update(page(group, version, parent=command))
+    return pages

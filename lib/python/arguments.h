@@ -1,0 +1,34 @@
+// Arguments of Python that are not keys: numbers, paths, the options of a filter.
+#ifndef NESTLINE_LIB_PYTHON_ARGUMENTS_H_
+#define NESTLINE_LIB_PYTHON_ARGUMENTS_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "lib/python/buffer.h"
+#include "nestline/filter.h"
+
+namespace nestline::python {
+
+// An int from 0 to 2**64 - 1. Throws TypeError, and OverflowError that names the argument.
+std::uint64_t number_of(py::handle object, const char* name);
+
+// A str, bytes or os.PathLike.
+std::filesystem::path path_of(py::handle object);
+
+// The options of a filter. `fpr` may be None.
+Options options_of(py::handle capacity, const py::object& fpr, int bits, py::handle max_capacity,
+                   py::handle seed, double load);
+
+// The end of a repr: "5 keys, load 0.50, 8 bits, false-positive rate 0.01".
+template <typename Filter>
+std::string figures_of(const Filter& filter) {
+  return py::str("{} keys, load {:.3f}, {} bits, false-positive rate {:.2g}")
+      .format(filter.size(), filter.load_factor(), filter.bits(), filter.expected_fpr())
+      .template cast<std::string>();
+}
+
+}  // namespace nestline::python
+
+#endif  // NESTLINE_LIB_PYTHON_ARGUMENTS_H_

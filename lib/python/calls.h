@@ -1,0 +1,178 @@
+// What the classes of the module have in common: one function for each question and change, for one
+// key or many, on whatever has the members of a Filter.
+//
+//   one key   a bool or an int; the interpreter's lock is kept
+//   many      an array; the lock is released while the filter works, unless they are few
+#ifndef NESTLINE_LIB_PYTHON_CALLS_H_
+#define NESTLINE_LIB_PYTHON_CALLS_H_
+
+#include <pybind11/numpy.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lib/python/answers.h"
+#include "lib/python/busy.h"
+#include "lib/python/key_batch.h"
+#include "lib/python/one_key.h"
+
+namespace nestline::python {
+
+// Releases the interpreter's lock, unless the work takes less time than getting the lock back
+// might.
+class Released {
+ public:
+  static constexpr std::size_t kFew = 512;
+  explicit Released(std::size_t keys) {
+    if (keys > kFew) release_.emplace();
+  }
+
+ private:
+  std::optional<py::gil_scoped_release> release_;
+};
+
+// Calls one(key, answer) with the lock held for one key, or many(piece, answers) for the pieces of
+// a batch, and returns what Python gets. `seed` is that of the filter.
+template <typename One, typename Many>
+py::object answer(py::handle keys, const py::object& out, std::uint64_t seed, Answers::Kind kind,
+                  One&& one, Many&& many) {
+  if (is_one_key(keys)) {
+    if (!out.is_none()) throw py::type_error("out is for many keys");
+    const OneKey key(keys);
+    return py::cast(one(key));
+  }
+  const KeyBatch batch(keys, seed);
+  const Answers answers(batch, out, kind);
+  {
+    const Released released(batch.size());
+    batch.each_piece([&](KeySpan piece, std::size_t first) {
+      many(piece, answers.bytes().subspan(first, piece.size()));
+    });
+  }
+  return answers.array();
+}
+
+template <typename Held>
+py::object may_contain(Held& held, py::handle keys, const py::object& out) {
+  const auto filter = held.shared();
+  return answer(
+      keys, out, filter->seed(), Answers::Kind::yes_or_no,
+      [&](Key key) { return filter->may_contain(key); },
+      [&](KeySpan piece, auto found) { filter->may_contain(piece, found); });
+}
+
+template <typename Held>
+bool contains(Held& held, py::handle key) {
+  const auto filter = held.shared();
+  return filter->may_contain(OneKey(key));
+}
+
+template <typename Held>
+py::object count(Held& held, py::handle keys, const py::object& out) {
+  const auto filter = held.shared();
+  return answer(
+      keys, out, filter->seed(), Answers::Kind::numbers,
+      [&](Key key) { return filter->count(key); },
+      [&](KeySpan piece, auto counts) { filter->count(piece, counts); });
+}
+
+// `alone`: whether a change may run beside no other call.
+template <bool alone, typename Held>
+auto changing(Held& held) {
+  return typename Held::Use(held, alone);
+}
+
+template <bool alone, typename Held>
+py::object insert(Held& held, py::handle keys, const py::object& out) {
+  const auto filter = changing<alone>(held);
+  return answer(
+      keys, out, filter->seed(), Answers::Kind::yes_or_no,
+      [&](Key key) { return static_cast<bool>(filter->insert(key)); },
+      [&](KeySpan piece, auto stored) { (void)filter->insert(piece, stored); });
+}
+
+template <bool alone, typename Held>
+py::object erase(Held& held, py::handle keys, const py::object& out) {
+  const auto filter = changing<alone>(held);
+  return answer(
+      keys, out, filter->seed(), Answers::Kind::yes_or_no,
+      [&](Key key) { return filter->erase(key); },
+      [&](KeySpan piece, auto erased) { filter->erase(piece, erased); });
+}
+
+// The library has no such batch: a key may be there because of one just before it. So this goes key
+// by key, and fetches their blocks ahead.
+template <bool alone, typename Held>
+py::object insert_unique(Held& held, py::handle keys, const py::object& out) {
+  constexpr std::size_t kAhead = 16;
+  const auto filter = changing<alone>(held);
+  return answer(
+      keys, out, filter->seed(), Answers::Kind::yes_or_no,
+      [&](Key key) { return static_cast<bool>(filter->insert_unique(key)); },
+      [&](KeySpan piece, auto stored) {
+        piece.visit([&](auto span) {
+          std::array<Hash, kAhead> ahead;
+          for (std::size_t i = 0; i < span.size() + kAhead; ++i) {
+            if (i >= kAhead) {
+              stored[i - kAhead] = static_cast<bool>(filter->insert_unique(ahead[i % kAhead]));
+            }
+            if (i < span.size()) ahead[i % kAhead] = filter->prepare(span[i]);
+          }
+        });
+      });
+}
+
+template <bool alone, typename Held>
+bool update(Held& held, py::handle old_key, py::handle new_key) {
+  const auto filter = changing<alone>(held);
+  const OneKey before(old_key), after(new_key);
+  return static_cast<bool>(filter->update(before, after));
+}
+
+// The positions of keys that may be there; of those in `selection` only, unless it is None.
+template <typename Held>
+py::object select(Held& held, py::handle keys, const py::object& selection) {
+  const auto filter = held.shared();
+  const KeyBatch batch(keys, filter->seed());
+  if (batch.size() > std::size_t{UINT32_MAX} + 1) {
+    throw std::invalid_argument("select takes at most 2**32 keys at a time");
+  }
+  py::array_t<std::uint32_t, py::array::c_style | py::array::forcecast> chosen;
+  if (!selection.is_none()) {
+    chosen = py::array_t<std::uint32_t>::ensure(selection);
+    if (!chosen) throw py::error_already_set();
+    if (chosen.ndim() != 1) throw std::invalid_argument("a selection has one dimension");
+  }
+  const std::size_t most =
+      selection.is_none() ? batch.size() : static_cast<std::size_t>(chosen.size());
+  const std::span<const std::uint32_t> wanted(chosen.data(),
+                                              static_cast<std::size_t>(chosen.size()));
+  std::vector<std::uint32_t> positions(most);
+  std::size_t found = 0;
+  {
+    const Released released(most);
+    const auto look = [&](KeySpan piece, std::size_t first, auto&& position_of) {
+      const auto room = std::span(positions).subspan(found, piece.size());
+      const std::size_t here = filter->select(piece, room);
+      for (std::uint32_t& position : room.first(here)) position = position_of(first + position);
+      found += here;
+    };
+    if (selection.is_none()) {
+      batch.each_piece([&](KeySpan piece, std::size_t first) {
+        look(piece, first, [](std::size_t i) { return static_cast<std::uint32_t>(i); });
+      });
+    } else {
+      batch.each_piece(wanted, [&](KeySpan piece, std::size_t first) {
+        look(piece, first, [&](std::size_t i) { return wanted[i]; });
+      });
+    }
+  }
+  return py::array_t<std::uint32_t>(static_cast<py::ssize_t>(found), positions.data());
+}
+
+}  // namespace nestline::python
+
+#endif  // NESTLINE_LIB_PYTHON_CALLS_H_

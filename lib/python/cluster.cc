@@ -1,0 +1,350 @@
+// The classes ClusterFilter and ClusterCopy. Every call waits for servers, so all of them release
+// the interpreter's lock, and a ClusterFilter is for one thread at a time.
+#include "nestline/cluster.h"
+
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/python/arguments.h"
+#include "lib/python/bindings.h"
+#include "lib/python/calls.h"
+
+namespace nestline::python {
+namespace {
+
+using PyCluster = Box<ClusterFilter>;
+using PyCopy = Box<ClusterCopy>;
+
+// The keyword arguments of create, open and remove that say how to reach the servers.
+ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
+  ClusterOptions options;
+  if (py::isinstance<py::str>(servers)) {
+    options.servers = {servers.cast<std::string>()};
+  } else {
+    options.servers = servers.cast<std::vector<std::string>>();
+  }
+  for (const auto& [key, value] : more) {
+    const auto name = key.cast<std::string>();
+    if (name == "user") {
+      options.user = value.cast<std::string>();
+    } else if (name == "password") {
+      options.password = value.cast<std::string>();
+    } else if (name == "tls") {
+      options.tls = value.cast<bool>();
+    } else if (name == "ca_file") {
+      options.ca_file = path_of(value).string();
+    } else if (name == "cert_file") {
+      options.cert_file = path_of(value).string();
+    } else if (name == "key_file") {
+      options.key_file = path_of(value).string();
+    } else if (name == "verify") {
+      options.verify = value.cast<bool>();
+    } else if (name == "timeout") {
+      const auto seconds = value.cast<double>();
+      if (!(seconds >= 0.001 && seconds <= 1e6)) {
+        throw std::invalid_argument("timeout is from 0.001 to 1000000 seconds");
+      }
+      options.timeout = std::chrono::milliseconds(std::llround(seconds * 1000));
+    } else if (name == "wait_replicas") {
+      options.wait_replicas = value.cast<unsigned>();
+    } else {
+      throw py::type_error("unknown argument '" + name +
+                           "': user, password, tls, ca_file, cert_file, key_file, verify, timeout "
+                           "and wait_replicas say how to reach the servers");
+    }
+  }
+  return options;
+}
+
+std::unique_ptr<PyCluster> boxed_cluster(ClusterFilter&& filter) {
+  return std::make_unique<PyCluster>(std::move(filter));
+}
+
+// One key is a batch of one here. call(keys, answers) is the member.
+template <typename Filter, typename Call>
+py::object ask(const Filter& filter, py::handle keys, const py::object& out, Answers::Kind kind,
+               Call&& call) {
+  if (!is_one_key(keys)) {
+    KeyBatch batch(keys, filter->seed());
+    const Answers answers(batch, out, kind);
+    {
+      const py::gil_scoped_release released;
+      call(batch.whole(), answers.bytes());
+    }
+    return answers.array();
+  }
+  if (!out.is_none()) throw py::type_error("out is for many keys");
+  const OneKey key(keys);
+  const std::array<Hash, 1> hash{hash_key(key, filter->seed())};
+  std::array<std::uint8_t, 1> answer{};
+  {
+    const py::gil_scoped_release released;
+    call(KeySpan(hash), std::span<std::uint8_t>(answer));
+  }
+  if (kind == Answers::Kind::yes_or_no) return py::bool_(answer[0] != 0);
+  return py::int_(answer[0]);
+}
+
+py::object insert(PyCluster& held, py::handle keys, const py::object& out) {
+  const auto filter = held.alone();
+  return ask(filter, keys, out, Answers::Kind::yes_or_no,
+             [&](KeySpan all, auto answers) { filter->insert(all, answers); });
+}
+
+py::object insert_unique(PyCluster& held, py::handle keys, const py::object& out) {
+  const auto filter = held.alone();
+  return ask(filter, keys, out, Answers::Kind::yes_or_no,
+             [&](KeySpan all, auto answers) { filter->insert_unique(all, answers); });
+}
+
+py::object may_contain(PyCluster& held, py::handle keys, const py::object& out) {
+  const auto filter = held.alone();
+  return ask(filter, keys, out, Answers::Kind::yes_or_no,
+             [&](KeySpan all, auto answers) { filter->may_contain(all, answers); });
+}
+
+py::object may_contain_copy(PyCopy& held, py::handle keys, const py::object& out) {
+  const auto copy = held.shared();
+  return ask(copy, keys, out, Answers::Kind::yes_or_no,
+             [&](KeySpan all, auto answers) { copy->may_contain(all, answers); });
+}
+
+py::object erase(PyCluster& held, py::handle keys, const py::object& out) {
+  const auto filter = held.alone();
+  return ask(filter, keys, out, Answers::Kind::yes_or_no,
+             [&](KeySpan all, auto answers) { filter->erase(all, answers); });
+}
+
+py::object count(PyCluster& held, py::handle keys, const py::object& out) {
+  const auto filter = held.alone();
+  return ask(filter, keys, out, Answers::Kind::numbers,
+             [&](KeySpan all, auto answers) { filter->count(all, answers); });
+}
+
+void upload(PyCluster& held, py::handle content, bool merge) {
+  const auto filter = held.alone();
+  const Upload how = merge ? Upload::merge : Upload::replace;
+  if (py::isinstance<PyCopy>(content)) {
+    const auto copy = content.cast<PyCopy&>().shared();
+    const py::gil_scoped_release released;
+    filter->upload(*copy, how);
+    return;
+  }
+  KeyBatch batch(content, filter->seed());
+  const py::gil_scoped_release released;
+  filter->upload(batch.whole(), how);
+}
+
+void merge(PyCluster& held, PyCluster& other) {
+  const auto filter = held.alone(), source = other.alone();
+  const py::gil_scoped_release released;
+  filter->merge(*source);
+}
+
+py::dict stats_of(PyCluster& held) {
+  const auto filter = held.alone();
+  const ClusterStats stats = [&] {
+    const py::gil_scoped_release released;
+    return filter->stats();
+  }();
+  py::list parts;
+  for (const ClusterPart& part : stats.parts) {
+    py::dict figures;
+    figures["number"] = part.number;
+    figures["key"] = part.key;
+    figures["node"] = part.node;
+    figures["items"] = part.items;
+    figures["capacity"] = part.capacity;
+    figures["load"] = part.load;
+    figures["expected_fpr"] = part.expected_fpr;
+    figures["memory_bytes"] = part.memory_bytes;
+    parts.append(figures);
+  }
+  py::dict figures;
+  figures["items"] = stats.items;
+  figures["memory_bytes"] = stats.memory_bytes;
+  figures["expected_fpr"] = stats.expected_fpr;
+  figures["parts"] = parts;
+  return figures;
+}
+
+void bind_calls(py::class_<PyCluster>& type) {
+  type.def("insert", &insert, py::arg("keys"), py::arg("out") = py::none(),
+           "insert(keys, out=None)\n\nAdds one copy of the key, or of each key. False: its part is "
+           "full.");
+  type.def("insert_unique", &insert_unique, py::arg("keys"), py::arg("out") = py::none(),
+           "insert_unique(keys, out=None)\n\nAdds each key unless it seems to be there; True if it "
+           "was added now.\nSafe to repeat after a ClusterError.");
+  type.def("may_contain", &may_contain, py::arg("keys"), py::arg("out") = py::none(),
+           "may_contain(keys, out=None)\n\nFalse: the key is certainly not in it.");
+  type.def("erase", &erase, py::arg("keys"), py::arg("out") = py::none(),
+           "erase(keys, out=None)\n\nRemoves one copy; only of keys that were inserted.");
+  type.def("count", &count, py::arg("keys"), py::arg("out") = py::none(),
+           "count(keys, out=None)\n\nHow many copies there are.");
+  type.def(
+      "__contains__",
+      [](PyCluster& held, py::handle key) {
+        (void)OneKey(key);
+        return may_contain(held, key, py::none());
+      },
+      py::arg("key"), "Whether a key may be in it.");
+  type.def(
+      "upload", &upload, py::arg("content"), py::arg("merge") = false,
+      "upload(content, merge=False)\n\nBuilds the parts of these keys here and sends them whole, "
+      "in place of the content\nor, with merge, added to it. A ClusterCopy is sent as it is.");
+  type.def(
+      "download",
+      [](PyCluster& held) {
+        const auto filter = held.alone();
+        const py::gil_scoped_release released;
+        return std::make_unique<PyCopy>(filter->download());
+      },
+      "download()\n\nThe content, as a ClusterCopy.");
+  type.def("merge", &merge, py::arg("source"),
+           "merge(source)\n\nAdds another ClusterFilter of equal seed and parts, on the servers.");
+  type.def(
+      "__ior__",
+      [](py::object self, PyCluster& source) {
+        merge(self.cast<PyCluster&>(), source);
+        return self;
+      },
+      py::arg("source"), py::is_operator());
+  type.def("stats", &stats_of, "stats()\n\nFigures of the filter and of each part, as a dict.");
+  type.def(
+      "part_of",
+      [](PyCluster& held, py::handle key) {
+        const OneKey one(key);
+        return held.shared()->part_of(one);
+      },
+      py::arg("key"), "part_of(key)\n\nThe part of a key, from 0 to parts - 1.");
+}
+
+void bind_copy(py::module_& module) {
+  py::class_<PyCopy> type(module, "ClusterCopy",
+                          "All parts of a ClusterFilter in memory, from download() or load(path).");
+  type.def_static(
+      "load",
+      [](py::handle file) {
+        const std::string path = path_of(file).string();
+        const py::gil_scoped_release released;
+        return std::make_unique<PyCopy>(ClusterCopy::load(path));
+      },
+      py::arg("path"), "load(path)\n\nThe copy in a file. FormatError if there is none.");
+  type.def(
+      "save",
+      [](PyCopy& held, py::handle file) {
+        const std::string path = path_of(file).string();
+        const auto copy = held.shared();
+        const py::gil_scoped_release released;
+        copy->save(path);
+      },
+      py::arg("path"), "save(path)\n\nReplaces the file atomically.");
+  type.def("may_contain", &may_contain_copy, py::arg("keys"), py::arg("out") = py::none(),
+           "may_contain(keys, out=None)\n\nAs of ClusterFilter, without a server.");
+  type.def(
+      "__contains__",
+      [](PyCopy& held, py::handle key) {
+        (void)OneKey(key);
+        return may_contain_copy(held, key, py::none());
+      },
+      py::arg("key"), "Whether a key may be in it.");
+  type.def("__len__", [](PyCopy& held) { return held.shared()->items(); });
+  const auto figure = [&](const char* name, auto member, const char* doc) {
+    type.def_property_readonly(
+        name, [member](PyCopy& held) { return member(*held.shared()); }, doc);
+  };
+  figure(
+      "parts", [](const ClusterCopy& copy) { return copy.parts(); }, "How many parts it has.");
+  figure(
+      "seed", [](const ClusterCopy& copy) { return copy.seed(); }, "The seed of the hash.");
+  figure(
+      "fpr", [](const ClusterCopy& copy) { return copy.fpr(); }, "The rate asked for.");
+  figure(
+      "capacity", [](const ClusterCopy& copy) { return copy.capacity(); }, "As created.");
+  figure(
+      "memory_bytes", [](const ClusterCopy& copy) { return copy.memory_bytes(); },
+      "Bytes of memory.");
+}
+
+}  // namespace
+
+void bind_cluster(py::module_& module) {
+  bind_copy(module);
+  py::class_<PyCluster> type(module, "ClusterFilter",
+                             R"(A logical filter on a Redis Cluster, or on one Redis server.
+
+ClusterFilter.create and ClusterFilter.open make it. An object is for one thread
+at a time; any number of objects and processes may use one logical filter. A
+server that cannot be reached is a ClusterError, never a "no".
+
+servers is an address "HOST:PORT", a URL "redis://..." or "rediss://...", or a
+list of them; one that answers is enough. Keyword arguments: user, password, tls,
+ca_file, cert_file, key_file, verify, timeout (seconds, 2), wait_replicas.
+)");
+  type.def_static(
+      "create",
+      [](const py::object& servers, const std::string& name, py::handle capacity,
+         const py::object& fpr, int bits, py::handle max_capacity, py::handle seed, unsigned parts,
+         const py::kwargs& more) {
+        const ClusterOptions cluster = servers_of(servers, more);
+        const Options options = options_of(capacity, fpr, bits, max_capacity, seed, Options().load);
+        const py::gil_scoped_release released;
+        return boxed_cluster(ClusterFilter::create(cluster, name, options, parts));
+      },
+      py::arg("servers"), py::arg("name"), py::arg("capacity"), py::kw_only(),
+      py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
+      py::arg("seed") = 0, py::arg("parts") = 64,
+      R"(create(servers, name, capacity, *, fpr=None, bits=0, max_capacity=0, seed=0, parts=64, **more)
+
+A new logical filter. ClusterError when the name is taken.
+)");
+  type.def_static(
+      "open",
+      [](const py::object& servers, const std::string& name, const py::kwargs& more) {
+        const ClusterOptions cluster = servers_of(servers, more);
+        const py::gil_scoped_release released;
+        return boxed_cluster(ClusterFilter::open(cluster, name));
+      },
+      py::arg("servers"), py::arg("name"),
+      "open(servers, name, **more)\n\nOne that exists. ClusterError when there is none.");
+  type.def_static(
+      "remove",
+      [](const py::object& servers, const std::string& name, const py::kwargs& more) {
+        const ClusterOptions cluster = servers_of(servers, more);
+        const py::gil_scoped_release released;
+        return ClusterFilter::remove(cluster, name);
+      },
+      py::arg("servers"), py::arg("name"),
+      "remove(servers, name, **more)\n\nRemoves a logical filter; whether there was anything.");
+  bind_calls(type);
+  const auto figure = [&](const char* name, auto member, const char* doc) {
+    type.def_property_readonly(
+        name, [member](PyCluster& held) { return member(*held.shared()); }, doc);
+  };
+  figure(
+      "name", [](const ClusterFilter& filter) { return filter.name(); }, "Its name.");
+  figure(
+      "parts", [](const ClusterFilter& filter) { return filter.parts(); }, "Number of parts.");
+  figure(
+      "seed", [](const ClusterFilter& filter) { return filter.seed(); }, "Seed of the hash.");
+  figure(
+      "capacity", [](const ClusterFilter& filter) { return filter.capacity(); }, "As created.");
+  figure(
+      "fpr", [](const ClusterFilter& filter) { return filter.fpr(); }, "The rate asked for.");
+  type.def(
+      "close", [](PyCluster& held) { held.take(); }, "close()\n\nEnds the connections.");
+  type.def("__enter__", [](py::object self) { return self; });
+  type.def("__exit__", [](PyCluster& held, const py::args&) { held.take(); });
+  type.def("__repr__", [](PyCluster& held) {
+    if (!held.is_open()) return py::str("<nestline.ClusterFilter: closed>");
+    const auto filter = held.shared();
+    return py::str("<nestline.ClusterFilter {!r}: {} parts, capacity {}, rate {:.2g}>")
+        .format(filter->name(), filter->parts(), filter->capacity(), filter->fpr());
+  });
+}
+
+}  // namespace nestline::python

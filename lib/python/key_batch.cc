@@ -1,0 +1,426 @@
+// Finds out what an object of Python is, and chooses how its keys are read.
+#include "lib/python/key_batch.h"
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <type_traits>
+
+#include "lib/python/one_key.h"
+#include "lib/python/utf8.h"
+
+namespace nestline::python {
+namespace {
+
+// The loops of a source, over number(i) of the class itself.
+template <typename Own>
+class SourceOf : public KeySource {
+ public:
+  void convert(std::size_t first, std::span<std::uint64_t> to) const final {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = own().number(first + i);
+  }
+  void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const final {
+    for (const std::uint32_t position : positions) *to++ = own().number(position);
+  }
+
+ private:
+  [[nodiscard]] const Own& own() const { return static_cast<const Own&>(*this); }
+};
+
+// An array's items: `bytes` apart, which may be negative.
+struct Items {
+  const char* begin;
+  std::ptrdiff_t apart;
+
+  [[nodiscard]] const char* at(std::size_t i) const {
+    return begin + static_cast<std::ptrdiff_t>(i) * apart;
+  }
+};
+
+// The bytes at `from` as a T, perhaps in the other order.
+template <typename T>
+T loaded(const char* from, bool swapped) {
+  std::array<char, sizeof(T)> bytes;
+  std::memcpy(bytes.data(), from, sizeof(T));
+  if (swapped) std::reverse(bytes.begin(), bytes.end());
+  return std::bit_cast<T>(bytes);
+}
+
+template <typename T, bool swapped>
+class IntegerSource final : public SourceOf<IntegerSource<T, swapped>> {
+ public:
+  IntegerSource(Items items, bool hashes) : items_(items), hashes_(hashes) {}
+  [[nodiscard]] bool are_hashes() const override { return hashes_; }
+  [[nodiscard]] std::uint64_t number(std::size_t i) const {
+    return static_cast<std::uint64_t>(loaded<T>(items_.at(i), swapped));
+  }
+
+ private:
+  Items items_;
+  bool hashes_;
+};
+
+// What hashes strings: string(i) of the class itself.
+template <typename Own>
+class StringSource : public SourceOf<Own> {
+ public:
+  explicit StringSource(std::uint64_t seed) : seed_(seed) {}
+  [[nodiscard]] bool are_hashes() const final { return true; }
+  [[nodiscard]] std::uint64_t number(std::size_t i) const {
+    return hash_key(static_cast<const Own&>(*this).string(i), seed_).value;
+  }
+
+ private:
+  std::uint64_t seed_;
+};
+
+// NumPy's 'S': so many bytes each, filled up with NUL.
+class FixedBytes final : public StringSource<FixedBytes> {
+ public:
+  FixedBytes(Items items, std::size_t width, std::uint64_t seed)
+      : StringSource(seed), items_(items), width_(width) {}
+  [[nodiscard]] std::string_view string(std::size_t i) const {
+    const std::string_view all(items_.at(i), width_);
+    return all.substr(0, all.find_last_not_of('\0') + 1);
+  }
+
+ private:
+  Items items_;
+  std::size_t width_;
+};
+
+// NumPy's 'U': so many code points each, filled up with NUL.
+class FixedText final : public StringSource<FixedText> {
+ public:
+  FixedText(Items items, std::size_t bytes, bool swapped, std::uint64_t seed)
+      : StringSource(seed),
+        items_(items),
+        width_(bytes / sizeof(std::uint32_t)),
+        swapped_(swapped),
+        utf8_(width_ * kMostUtf8, '\0') {}
+
+  // The string is good until the next call. One thread uses a source.
+  [[nodiscard]] std::string_view string(std::size_t i) const {
+    std::size_t length = width_;
+    while (length != 0 && point(i, length - 1) == 0) --length;
+    char* end = utf8_.data();
+    for (std::size_t at = 0; at < length; ++at) end = put_utf8(point(i, at), end);
+    return {utf8_.data(), static_cast<std::size_t>(end - utf8_.data())};
+  }
+
+  // Throws std::invalid_argument for the first string that UTF-8 does not have.
+  void check(std::size_t size) const {
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t at = 0; at < width_; ++at) {
+        if (!is_scalar(point(i, at))) {
+          throw std::invalid_argument("key " + std::to_string(i) +
+                                      " has a code point that UTF-8 does not have");
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t point(std::size_t i, std::size_t at) const {
+    return loaded<std::uint32_t>(items_.at(i) + at * sizeof(std::uint32_t), swapped_);
+  }
+
+  Items items_;
+  std::size_t width_;
+  bool swapped_;
+  mutable std::string utf8_;
+};
+
+class ArrowStrings final : public StringSource<ArrowStrings> {
+ public:
+  ArrowStrings(const StringArray& strings, std::uint64_t seed)
+      : StringSource(seed), strings_(strings) {}
+  [[nodiscard]] std::string_view string(std::size_t i) const { return strings_.string(i); }
+
+ private:
+  const StringArray& strings_;
+};
+
+template <typename T>
+std::unique_ptr<KeySource> integers(Items items, bool swapped, bool hashes) {
+  if (swapped) return std::make_unique<IntegerSource<T, true>>(items, hashes);
+  return std::make_unique<IntegerSource<T, false>>(items, hashes);
+}
+
+std::unique_ptr<KeySource> integers(std::size_t width, bool is_signed, Items items, bool swapped,
+                                    bool hashes) {
+  switch (width) {
+    case 1:
+      return is_signed ? integers<std::int8_t>(items, false, hashes)
+                       : integers<std::uint8_t>(items, false, hashes);
+    case 2:
+      return is_signed ? integers<std::int16_t>(items, swapped, hashes)
+                       : integers<std::uint16_t>(items, swapped, hashes);
+    case 4:
+      return is_signed ? integers<std::int32_t>(items, swapped, hashes)
+                       : integers<std::uint32_t>(items, swapped, hashes);
+    case 8:
+      return integers<std::uint64_t>(items, swapped, hashes);
+    default:
+      throw py::type_error("integer keys have 8, 16, 32 or 64 bits");
+  }
+}
+
+// The span of T's in memory.
+template <typename T>
+std::span<const T> items_in(const char* begin, std::size_t size) {
+  return {reinterpret_cast<const T*>(begin), size};
+}
+
+// An array as it is in memory, where the library takes it so.
+std::optional<KeySpan> as_it_is(const char* begin, std::size_t size, std::size_t width,
+                                bool is_signed, bool hashes) {
+  if (reinterpret_cast<std::uintptr_t>(begin) % width != 0) return std::nullopt;
+  if (hashes) {
+    if (width != sizeof(Hash)) return std::nullopt;
+    return items_in<Hash>(begin, size);
+  }
+  if (width == 8) return items_in<std::uint64_t>(begin, size);
+  if (width != 4) return std::nullopt;
+  if (is_signed) return items_in<std::int32_t>(begin, size);
+  return items_in<std::uint32_t>(begin, size);
+}
+
+// Reads the items of a list or tuple.
+class ListReader {
+ public:
+  ListReader(bool hashes, std::uint64_t seed) : hashes_(hashes), seed_(seed) {}
+
+  std::uint64_t number(PyObject* item, std::size_t position) {
+    if (PyBytes_Check(item)) {
+      expect(Kind::bytes, item, position);
+      return hash({PyBytes_AS_STRING(item), static_cast<std::size_t>(PyBytes_GET_SIZE(item))});
+    }
+    if (PyUnicode_Check(item)) {
+      expect(Kind::text, item, position);
+      return hash(text_of(item));
+    }
+    if (!PyLong_Check(item)) {
+      if (PyByteArray_Check(item) || PyMemoryView_Check(item)) {
+        expect(Kind::bytes, item, position);
+        return hash(Buffer(item, PyBUF_SIMPLE).text());
+      }
+      if (!is_one_key(item)) refuse(item, position);
+      if (py::isinstance<Hashes>(item)) {
+        expect(Kind::hashes, item, position);
+        return integer_of(hashes_in(item));
+      }
+    }
+    if (PyBool_Check(item)) refuse(item, position);
+    expect(Kind::integers, item, position);
+    try {
+      return integer_of(item);
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_OverflowError)) throw;
+      PyErr_Format(PyExc_OverflowError, "key %zu: an integer key is from -2**63 to 2**64 - 1",
+                   position);
+      throw py::error_already_set();
+    }
+  }
+
+  [[nodiscard]] bool are_hashes() const { return hashes_ || kind_ != Kind::integers; }
+
+ private:
+  enum class Kind { none, integers, text, bytes, hashes };
+
+  [[nodiscard]] std::uint64_t hash(std::string_view string) const {
+    return hash_key(string, seed_).value;
+  }
+
+  // Not by the interpreter's own function, which would keep the UTF-8 in the object for ever.
+  std::string_view text_of(PyObject* item) {
+    if (PyUnicode_READY(item) != 0) throw py::error_already_set();
+    const auto length = static_cast<std::size_t>(PyUnicode_GET_LENGTH(item));
+    const void* const data = PyUnicode_DATA(item);
+    if (PyUnicode_IS_ASCII(item)) return {static_cast<const char*>(data), length};
+    const auto kind = PyUnicode_KIND(item);
+    if (utf8_.size() < length * kMostUtf8) utf8_.resize(length * kMostUtf8);
+    char* end = utf8_.data();
+    for (std::size_t i = 0; i < length; ++i) {
+      const std::uint32_t point = PyUnicode_READ(kind, data, i);
+      if (!is_scalar(point)) return utf8_of(item);  // throws
+      end = put_utf8(point, end);
+    }
+    return {utf8_.data(), static_cast<std::size_t>(end - utf8_.data())};
+  }
+
+  void expect(Kind kind, PyObject* item, std::size_t position) {
+    if (kind_ == Kind::none) {
+      if (hashes_ && kind != Kind::integers) refuse(item, position);
+      kind_ = kind;
+    }
+    if (kind != kind_) {
+      throw py::type_error("key " + std::to_string(position) + " is " + Py_TYPE(item)->tp_name +
+                           ", and keys before it are of another kind: a list has keys of one kind");
+    }
+  }
+
+  [[noreturn]] void refuse(PyObject* item, std::size_t position) const {
+    throw py::type_error(
+        "key " + std::to_string(position) + " is " + Py_TYPE(item)->tp_name +
+        (hashes_ ? ": a hash is an int" : ": a key is an int, a str, bytes or a nestline.Hash"));
+  }
+
+  bool hashes_;
+  std::uint64_t seed_;
+  Kind kind_ = Kind::none;
+  std::string utf8_;
+};
+
+[[noreturn]] void refuse_array(const Py_buffer& view, bool hashes) {
+  throw py::type_error(
+      std::string("an array of type '") + (view.format == nullptr ? "B" : view.format) +
+      (hashes ? "' has no hashes: they are integers of 64 bits"
+              : "' has no keys: keys are integers, or strings of NumPy's types S and U"));
+}
+
+}  // namespace
+
+KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed) {
+  bool hashes = false;
+  keep_ = py::reinterpret_borrow<py::object>(keys);
+  if (py::isinstance<Hashes>(keep_)) {
+    keep_ = hashes_in(keep_);
+    hashes = true;
+  }
+  if (py::isinstance<StringArray>(keep_) && !hashes) {
+    use_strings(keep_.cast<const StringArray&>(), seed);
+  } else if (PyList_Check(keep_.ptr()) || PyTuple_Check(keep_.ptr())) {
+    read_list(keep_, hashes, seed);
+  } else if (PyObject_CheckBuffer(keep_.ptr()) != 0) {
+    read_array(keep_, hashes, seed);
+  } else if (py::hasattr(keep_, "__array__")) {  // a column of pandas, and the like
+    keep_ = keep_.attr("__array__")();
+    read_array(keep_, hashes, seed);
+  } else {
+    throw py::type_error(
+        std::string("keys are an array, a list, a tuple, a nestline.StringArray or a "
+                    "nestline.Hash of one, not ") +
+        Py_TYPE(keep_.ptr())->tp_name);
+  }
+}
+
+void KeyBatch::use_strings(const StringArray& strings, std::uint64_t seed) {
+  size_ = strings.size();
+  source_ = std::make_unique<ArrowStrings>(strings, seed);
+  hashes_ = true;
+}
+
+void KeyBatch::read_list(py::handle keys, bool hashes, std::uint64_t seed) {
+  constexpr std::size_t kAhead = 8;  // the objects lie anywhere in memory
+  const bool is_list = PyList_Check(keys.ptr());
+  const auto size_now = [&] {
+    return static_cast<std::size_t>(is_list ? PyList_GET_SIZE(keys.ptr())
+                                            : PyTuple_GET_SIZE(keys.ptr()));
+  };
+  size_ = size_now();
+  numbers_.resize(size_);
+  ListReader reader(hashes, seed);
+  for (std::size_t i = 0; i < size_; ++i) {
+    // __index__ of an item can run anything.
+    if (size_now() != size_) throw std::runtime_error("the list was changed while it was read");
+    PyObject* const* const items = is_list ? reinterpret_cast<PyListObject*>(keys.ptr())->ob_item
+                                           : reinterpret_cast<PyTupleObject*>(keys.ptr())->ob_item;
+    __builtin_prefetch(items[std::min(i + kAhead, size_ - 1)]);
+    const auto item = py::reinterpret_borrow<py::object>(items[i]);
+    numbers_[i] = reader.number(item.ptr(), i);
+  }
+  hashes_ = reader.are_hashes();
+  direct_ = span_of(numbers_);
+}
+
+void KeyBatch::read_array(py::handle keys, bool hashes, std::uint64_t seed) {
+  const Py_buffer& view = buffer_.emplace(keys, PyBUF_RECORDS_RO).view();
+  if (view.ndim != 1) {
+    if (view.ndim == 0) throw py::type_error("keys are an array of one dimension, or a list");
+    throw std::invalid_argument("keys have one dimension: use keys.ravel()");
+  }
+  const ItemType type = ItemType::of(view);
+  if (type.code == 'O') {
+    const py::list list(py::reinterpret_borrow<py::object>(keys));
+    buffer_.reset();
+    return read_list(list, hashes, seed);
+  }
+  size_ = static_cast<std::size_t>(view.shape[0]);
+  const auto width = static_cast<std::size_t>(view.itemsize);
+  const Items items{static_cast<const char*>(view.buf),
+                    view.strides == nullptr ? view.itemsize : view.strides[0]};
+  if (type.is_integer() && (!hashes || width == sizeof(Hash))) {
+    hashes_ = hashes;
+    const bool together = items.apart == view.itemsize || size_ <= 1;
+    if (together && !type.swapped) {
+      if (const auto direct = as_it_is(items.begin, size_, width, type.is_signed(), hashes)) {
+        direct_ = *direct;
+        return;
+      }
+    }
+    source_ = integers(width, type.is_signed(), items, type.swapped, hashes);
+  } else if (type.code == 's' && !hashes) {
+    source_ = std::make_unique<FixedBytes>(items, width, seed);
+    hashes_ = true;
+  } else if (type.code == 'w' && !hashes) {
+    auto text = std::make_unique<FixedText>(items, width, type.swapped, seed);
+    text->check(size_);
+    source_ = std::move(text);
+    hashes_ = true;
+  } else {
+    refuse_array(view, hashes);
+  }
+}
+
+KeySpan KeyBatch::span_of(std::span<const std::uint64_t> numbers) const {
+  if (!hashes_) return numbers;
+  static_assert(sizeof(Hash) == sizeof(std::uint64_t));
+  return items_in<Hash>(reinterpret_cast<const char*>(numbers.data()), numbers.size());
+}
+
+KeySpan KeyBatch::whole() {
+  if (source_ != nullptr) {
+    numbers_.resize(size_);
+    source_->convert(0, numbers_);
+    direct_ = span_of(numbers_);
+    source_ = nullptr;
+  }
+  return direct_;
+}
+
+void KeyBatch::check_position(std::uint32_t position) const {
+  if (position >= size_) {
+    throw std::invalid_argument("position " + std::to_string(position) + " is outside of the " +
+                                std::to_string(size_) + " keys");
+  }
+}
+
+void KeyBatch::gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const {
+  if (source_ != nullptr) return source_->gather(positions, to);
+  direct_.visit([&](auto keys) {
+    using Key = typename decltype(keys)::value_type;
+    for (const std::uint32_t position : positions) {
+      if constexpr (IntegerKey<Key>) {
+        *to++ = static_cast<std::uint64_t>(keys[position]);
+      } else if constexpr (std::is_same_v<Key, Hash>) {
+        *to++ = keys[position].value;
+      }
+    }
+  });
+}
+
+bool KeyBatch::overlaps(const void* memory, std::size_t bytes) const {
+  if (!buffer_ || bytes == 0 || size_ == 0) return false;
+  const Py_buffer& view = buffer_->view();
+  const auto* const begin = static_cast<const char*>(view.buf);
+  const std::ptrdiff_t span = static_cast<std::ptrdiff_t>(size_ - 1) *
+                              (view.strides == nullptr ? view.itemsize : view.strides[0]);
+  const char* const first = begin + std::min<std::ptrdiff_t>(span, 0);
+  const char* const last = begin + std::max<std::ptrdiff_t>(span, 0) + view.itemsize;
+  const auto* const other = static_cast<const char*>(memory);
+  const std::less<const char*> before;
+  return before(first, other + bytes) && before(other, last);
+}
+
+}  // namespace nestline::python

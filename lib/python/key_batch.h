@@ -1,0 +1,106 @@
+// Many keys, as Python has them, as batches of the library.
+//
+// Arrays of 64 and 32 bits that lie together are passed on where they are. Other arrays are read a
+// piece at a time, while the interpreter's lock is released: integers are widened, strings hashed,
+// so there is never a copy of the whole. A list or tuple is read at once, with the lock held, into
+// 8 bytes for each key: afterwards other threads may change it, and a list with an error in it has
+// no effect at all.
+#ifndef NESTLINE_LIB_PYTHON_KEY_BATCH_H_
+#define NESTLINE_LIB_PYTHON_KEY_BATCH_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lib/python/buffer.h"
+#include "lib/python/string_array.h"
+#include "nestline/keys.h"
+
+namespace nestline::python {
+
+// Keys that have to be converted. Needs no interpreter's lock.
+class KeySource {
+ public:
+  KeySource() = default;
+  KeySource(const KeySource&) = delete;
+  KeySource& operator=(const KeySource&) = delete;
+  virtual ~KeySource() = default;
+  // Whether the numbers below are hashes; else they are integers.
+  [[nodiscard]] virtual bool are_hashes() const = 0;
+  // The keys from `first` on.
+  virtual void convert(std::size_t first, std::span<std::uint64_t> to) const = 0;
+  // The keys at these positions, which must be inside.
+  virtual void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const = 0;
+};
+
+class KeyBatch {
+ public:
+  // How many keys are converted at a time.
+  static constexpr std::size_t kPiece = 4096;
+
+  // `seed` is that of the filter. Throws TypeError for what is not a batch of keys, with the
+  // position of the wrong one, and OverflowError. Made and destroyed with the interpreter's lock
+  // held.
+  KeyBatch(py::handle keys, std::uint64_t seed);
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  // Whether the memory of the keys overlaps with this memory.
+  [[nodiscard]] bool overlaps(const void* memory, std::size_t bytes) const;
+
+  // Calls with(KeySpan, first) for one piece after another; `first` is the number of its first key.
+  template <typename With>
+  void each_piece(With&& with) const {
+    if (source_ == nullptr) {
+      with(direct_, std::size_t{0});
+      return;
+    }
+    std::array<std::uint64_t, kPiece> piece;
+    for (std::size_t first = 0; first < size_; first += kPiece) {
+      const std::span<std::uint64_t> numbers(piece.data(), std::min(kPiece, size_ - first));
+      source_->convert(first, numbers);
+      with(span_of(numbers), first);
+    }
+  }
+
+  // The same for the keys at these positions; `first` counts positions. Throws
+  // std::invalid_argument when one is outside.
+  template <typename With>
+  void each_piece(std::span<const std::uint32_t> positions, With&& with) const {
+    for (const std::uint32_t position : positions) check_position(position);
+    std::array<std::uint64_t, kPiece> piece;
+    for (std::size_t first = 0; first < positions.size(); first += kPiece) {
+      const auto part = positions.subspan(first, std::min(kPiece, positions.size() - first));
+      gather(part, piece.data());
+      with(span_of({piece.data(), part.size()}), first);
+    }
+  }
+
+  // All keys as one batch. Converts them, into 8 bytes for each, if they need it.
+  KeySpan whole();
+
+ private:
+  void read_array(py::handle keys, bool hashes, std::uint64_t seed);
+  void read_list(py::handle keys, bool hashes, std::uint64_t seed);
+  void use_strings(const StringArray& strings, std::uint64_t seed);
+  void check_position(std::uint32_t position) const;
+  void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const;
+  [[nodiscard]] KeySpan span_of(std::span<const std::uint64_t> numbers) const;
+
+  std::size_t size_ = 0;
+  bool hashes_ = false;                 // whether numbers are hashes
+  py::object keep_;                     // what owns the memory, where buffer_ does not
+  std::optional<Buffer> buffer_;        // the array
+  std::vector<std::uint64_t> numbers_;  // of a list, or made by whole()
+  std::unique_ptr<KeySource> source_;   // if keys have to be converted
+  KeySpan direct_ = std::span<const std::uint64_t>();  // all keys, unless there is a source
+};
+
+}  // namespace nestline::python
+
+#endif  // NESTLINE_LIB_PYTHON_KEY_BATCH_H_

@@ -1,0 +1,285 @@
+// The class Maplet: keys that carry values.
+#include "nestline/maplet.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "lib/python/arguments.h"
+#include "lib/python/bindings.h"
+#include "lib/python/calls.h"
+
+namespace nestline::python {
+namespace {
+
+using PyMaplet = Box<Maplet>;
+using Values = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
+
+std::unique_ptr<PyMaplet> boxed_maplet(Maplet&& maplet) {
+  return std::make_unique<PyMaplet>(std::move(maplet));
+}
+
+std::uint64_t value_of(py::handle object, const char* name) {
+  const std::uint64_t value = number_of(object, name);
+  if (value <= Maplet::kMaxValue) return value;
+  PyErr_Format(PyExc_OverflowError, "%s is from 0 to 2**40 - 1", name);
+  throw py::error_already_set();
+}
+
+// The values of a batch. NumPy would make large numbers of negative ones, and cut fractions off.
+Values values_of(py::handle object, std::size_t keys) {
+  const py::array given = py::array::ensure(object);
+  if (!given) throw py::error_already_set();
+  if (given.dtype().kind() != 'u' && given.dtype().kind() != 'i' && given.size() != 0) {
+    throw py::type_error("values are an array of integers");
+  }
+  Values values = Values::ensure(given);
+  if (!values) throw py::error_already_set();
+  if (values.ndim() != 1 || static_cast<std::size_t>(values.size()) != keys) {
+    throw std::invalid_argument("there are " + std::to_string(keys) + " keys and " +
+                                std::to_string(values.size()) + " values: give one for each key");
+  }
+  for (py::ssize_t i = 0; i < values.size(); ++i) {
+    if (values.data()[i] > Maplet::kMaxValue) {
+      PyErr_Format(PyExc_OverflowError, "value %zd: a value is from 0 to 2**40 - 1", i);
+      throw py::error_already_set();
+    }
+  }
+  return values;
+}
+
+py::object insert(PyMaplet& held, py::handle keys, py::handle values, const py::object& out) {
+  const auto maplet = held.shared();
+  if (is_one_key(keys)) {
+    if (!out.is_none()) throw py::type_error("out is for many keys");
+    const OneKey key(keys);
+    return py::cast(static_cast<bool>(maplet->insert(key, value_of(values, "value"))));
+  }
+  const KeyBatch batch(keys, maplet->seed());
+  const Values carried = values_of(values, batch.size());
+  const std::span<const std::uint64_t> all(carried.data(), batch.size());
+  const Answers stored(batch, out, Answers::Kind::yes_or_no);
+  {
+    const Released released(batch.size());
+    batch.each_piece([&](KeySpan piece, std::size_t first) {
+      (void)maplet->insert(piece, all.subspan(first, piece.size()),
+                           stored.bytes().subspan(first, piece.size()));
+    });
+  }
+  return stored.array();
+}
+
+std::size_t find_one(Maplet& maplet, py::handle key,
+                     std::array<std::uint64_t, Maplet::kMostCandidates>& values) {
+  return maplet.find(OneKey(key), values);
+}
+
+py::object candidates(PyMaplet& held, py::handle keys) {
+  const auto maplet = held.shared();
+  if (is_one_key(keys)) {
+    std::array<std::uint64_t, Maplet::kMostCandidates> values;
+    const std::size_t count = find_one(*maplet, keys, values);
+    py::list list;
+    for (const std::uint64_t value : std::span(values).first(count)) list.append(value);
+    return list;
+  }
+  const KeyBatch batch(keys, maplet->seed());
+  std::vector<std::uint64_t> first_of{0}, values;
+  {
+    const Released released(batch.size());
+    std::vector<std::uint32_t> piece_first;
+    std::vector<std::uint64_t> piece_values;
+    first_of.reserve(batch.size() + 1);
+    // Cut further, since a maplet counts candidates in 32 bits.
+    constexpr std::size_t kMost = std::size_t{1} << 20;
+    batch.each_piece([&](KeySpan piece, std::size_t) {
+      for (std::size_t at = 0; at < piece.size(); at += kMost) {
+        maplet->find(piece.subspan(at, std::min(kMost, piece.size() - at)), piece_first,
+                     piece_values);
+        const std::uint64_t before = values.size();
+        for (std::size_t i = 1; i < piece_first.size(); ++i) {
+          first_of.push_back(before + piece_first[i]);
+        }
+        values.insert(values.end(), piece_values.begin(), piece_values.end());
+      }
+    });
+  }
+  const auto array = [](const std::vector<std::uint64_t>& numbers) {
+    return py::array_t<std::uint64_t>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
+  };
+  return py::make_tuple(array(first_of), array(values));
+}
+
+std::vector<std::byte> bytes_of_maplet(const Maplet& maplet) {
+  std::vector<std::byte> bytes;
+  save(maplet, [&](std::span<const std::byte> piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  });
+  return bytes;
+}
+
+std::unique_ptr<PyMaplet> maplet_in(py::handle object) {
+  const Buffer buffer(object, PyBUF_SIMPLE);
+  const py::gil_scoped_release released;
+  return boxed_maplet(load_maplet(std::as_bytes(std::span(buffer.text()))));
+}
+
+py::bytes bytes_in(PyMaplet& held) {
+  const auto maplet = held.shared();
+  return bytes_of([&] { return bytes_of_maplet(*maplet); });
+}
+
+std::unique_ptr<PyMaplet> copy_of(PyMaplet& held) {
+  const auto maplet = held.shared();
+  const py::gil_scoped_release released;
+  return boxed_maplet(maplet->snapshot());
+}
+
+void bind_changes_of_maplet(py::class_<PyMaplet>& type) {
+  type.def("insert", &insert, py::arg("keys"), py::arg("values"), py::arg("out") = py::none(),
+           R"(insert(keys, values, out=None)
+
+Adds the pair of a key and a value, or each pair of an array of keys and an array
+of values. True for a pair that was added. False: there is no room.
+)");
+  type.def("candidates", &candidates, py::arg("keys"), R"(candidates(keys)
+
+The values that a key may have: all of its own, and seldom one of another key, so
+check each where it points. For one key a list of int. For many the arrays
+(offsets, values): those of key i are values[offsets[i]:offsets[i + 1]].
+
+>>> places = Maplet(1000)
+>>> places.insert(["a", "b"], [10, 20])
+array([ True,  True])
+>>> places.candidates("a")
+[10]
+>>> places.candidates(["b", "c"])
+(array([0, 1, 1], dtype=uint64), array([20], dtype=uint64))
+)");
+  type.def(
+      "replace",
+      [](PyMaplet& held, py::handle key, py::handle old_value, py::handle new_value) {
+        const OneKey one(key);
+        return held.shared()->replace(one, value_of(old_value, "old_value"),
+                                      value_of(new_value, "new_value"));
+      },
+      py::arg("key"), py::arg("old_value"), py::arg("new_value"),
+      "replace(key, old_value, new_value)\n\n"
+      "Gives one pair the new value, at one instant. False: there is no such pair.");
+  type.def(
+      "erase",
+      [](PyMaplet& held, py::handle key, py::handle value) {
+        const OneKey one(key);
+        return held.shared()->erase(one, value_of(value, "value"));
+      },
+      py::arg("key"), py::arg("value"),
+      "erase(key, value)\n\nRemoves one pair that was inserted. False: there is none.");
+  type.def(
+      "grow",
+      [](PyMaplet& held) {
+        const auto maplet = held.shared();
+        const py::gil_scoped_release released;
+        return maplet->grow();
+      },
+      "grow()\n\nDoubles the slots. False if no doubling is left.");
+}
+
+void bind_figures_of_maplet(py::class_<PyMaplet>& type) {
+  const auto figure = [&](const char* name, auto member, const char* doc) {
+    type.def_property_readonly(
+        name, [member](PyMaplet& held) { return member(*held.shared()); }, doc);
+  };
+  figure(
+      "capacity", [](const Maplet& maplet) { return maplet.capacity(); },
+      "Pairs that it promises to hold.");
+  figure(
+      "max_capacity", [](const Maplet& maplet) { return maplet.max_capacity(); },
+      "Up to how many pairs it grows by itself; 0: it does not.");
+  figure(
+      "slots", [](const Maplet& maplet) { return maplet.slots(); }, "Slots, each for one pair.");
+  figure(
+      "load_factor", [](const Maplet& maplet) { return maplet.load_factor(); },
+      "Share of the slots in use.");
+  figure(
+      "expected_false_candidates",
+      [](const Maplet& maplet) { return maplet.expected_false_candidates(); },
+      "How many false candidates an absent key gets on average.");
+  figure(
+      "seed", [](const Maplet& maplet) { return maplet.seed(); }, "The seed of the hash.");
+  figure(
+      "memory_bytes", [](const Maplet& maplet) { return maplet.memory_bytes(); },
+      "Bytes of memory.");
+  figure(
+      "growth", [](const Maplet& maplet) { return maplet.growth(); }, "How often it has doubled.");
+}
+
+}  // namespace
+
+void bind_maplet(py::module_& module) {
+  py::class_<PyMaplet> type(module, "Maplet", R"(Maplet(capacity, max_capacity=0, seed=0)
+
+A filter that carries a value from 0 to 2**40 - 1 with each key, such as an offset
+in a file. Any number of threads may read and change it at the same time.
+
+>>> places = Maplet(1_000_000)
+>>> places.insert("user:17", 4096)
+True
+>>> places.candidates("user:17"), places.candidates("user:18")
+([4096], [])
+)");
+  type.def(py::init([](py::handle capacity, py::handle max_capacity, py::handle seed) {
+             MapletOptions options;
+             options.capacity = number_of(capacity, "capacity");
+             options.max_capacity = number_of(max_capacity, "max_capacity");
+             options.seed = number_of(seed, "seed");
+             return boxed_maplet(Maplet(options));
+           }),
+           py::arg("capacity"), py::arg("max_capacity") = 0, py::arg("seed") = 0);
+  bind_changes_of_maplet(type);
+  bind_figures_of_maplet(type);
+  type.def(
+      "__contains__",
+      [](PyMaplet& held, py::handle key) {
+        std::array<std::uint64_t, Maplet::kMostCandidates> values;
+        return find_one(*held.shared(), key, values) != 0;
+      },
+      py::arg("key"), "Whether a key may have a value.");
+  type.def("__len__", [](PyMaplet& held) { return held.shared()->size(); });
+  type.def("copy", &copy_of, "copy()\n\nA copy of one instant; copy.copy() makes one too.");
+  type.def("__copy__", &copy_of);
+  type.def(
+      "__deepcopy__", [](PyMaplet& held, const py::object&) { return copy_of(held); },
+      py::arg("memo"));
+  type.def("to_bytes", &bytes_in, "to_bytes()\n\nThe bytes that save would write.");
+  type.def_static("from_bytes", &maplet_in, py::arg("data"),
+                  "from_bytes(data)\n\nThe maplet in these bytes. FormatError if there is none.");
+  type.def(py::pickle(&bytes_in, [](const py::bytes& bytes) { return maplet_in(bytes); }));
+  type.def("__repr__", [](PyMaplet& held) {
+    const auto maplet = held.shared();
+    return py::str("<nestline.Maplet: {} pairs, load {:.3f}, false candidates {:.2g}>")
+        .format(maplet->size(), maplet->load_factor(), maplet->expected_false_candidates());
+  });
+  module.def(
+      "save",
+      [](PyMaplet& held, py::handle file) {
+        const auto maplet = held.shared();
+        const std::filesystem::path path = path_of(file);
+        const py::gil_scoped_release released;
+        save(*maplet, path);
+      },
+      py::arg("filter"), py::arg("path"), "");
+  module.def(
+      "load_maplet",
+      [](py::handle file) {
+        const std::filesystem::path path = path_of(file);
+        const py::gil_scoped_release released;
+        return boxed_maplet(load_maplet(path));
+      },
+      py::arg("path"), "load_maplet(path)\n\nThe Maplet in a file; every byte is checked.");
+}
+
+}  // namespace nestline::python

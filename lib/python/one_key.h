@@ -1,0 +1,71 @@
+// One key, as Python has it: an int, a str, bytes or the like, or a Hash.
+#ifndef NESTLINE_LIB_PYTHON_ONE_KEY_H_
+#define NESTLINE_LIB_PYTHON_ONE_KEY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "lib/python/buffer.h"
+#include "lib/python/busy.h"
+#include "nestline/keys.h"
+
+namespace nestline::python {
+
+// The class Hash of the module: hashes made elsewhere. An int, or an array or a list of them.
+struct Hashes : Zeroed {
+  explicit Hashes(py::object given) : value(std::move(given)) {}
+  py::object value;
+};
+
+// The value of a Hash. Throws ValueError for one that was never given any.
+const py::object& hashes_in(py::handle object);
+
+// An int as a 64-bit key, by value: -1 is 2**64 - 1. Throws TypeError for what is no integer, and
+// OverflowError for what has more than 64 bits.
+std::uint64_t integer_of(py::handle object);
+
+// The UTF-8 of a str; good as long as the object is there. Throws UnicodeEncodeError for a
+// surrogate.
+std::string_view utf8_of(py::handle object);
+
+// Whether the object is one key, and not many: a buffer with dimensions that is not bytes, and a
+// list, are many. What is neither counts as many too.
+bool is_one_key(py::handle object);
+
+// A key and what keeps its bytes in place.
+class OneKey {
+ public:
+  // Throws TypeError for what is not a key.
+  explicit OneKey(py::handle object);
+  OneKey(const OneKey&) = delete;
+  OneKey& operator=(const OneKey&) = delete;
+
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  operator Key() const { return key_; }
+
+ private:
+  std::optional<Buffer> bytes_;
+  Key key_ = Hash{0};
+};
+
+// The bytes of a key or a value of a store: str, bytes and the like.
+class Bytes {
+ public:
+  // `what` is "a key" and so on, for the TypeError.
+  Bytes(py::handle object, const char* what);
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  operator std::string_view() const { return text_; }
+
+ private:
+  std::optional<Buffer> bytes_;
+  std::string_view text_;
+};
+
+}  // namespace nestline::python
+
+#endif  // NESTLINE_LIB_PYTHON_ONE_KEY_H_

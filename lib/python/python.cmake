@@ -1,0 +1,80 @@
+# The package for Python: the extension module nestline/_nestline.*.so beside a few files of Python.
+# Included by lib/CMakeLists.txt.
+#
+# The extension has the libraries' objects in it, as the library for C and the Redis module have, so that
+# a wheel is whole in itself. It exports its entry point only.
+#
+# Not pybind11's own functions for CMake: they look for an interpreter of their own choice.
+if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)
+  # The system's, which has the packages of the system, and not one that happens to be on the PATH.
+  set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python to build the module for")
+endif()
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+find_path(NESTLINE_PYBIND11_INCLUDE_DIR pybind11/pybind11.h DOC "Folder of pybind11, version 2.10 or later"
+          REQUIRED)
+mark_as_advanced(NESTLINE_PYBIND11_INCLUDE_DIR)
+
+add_library(
+  nestline_python MODULE
+  python/answers.cc
+  python/arguments.cc
+  python/concurrent_filter.cc
+  python/errors.cc
+  python/filter.cc
+  python/hashes.cc
+  python/key_batch.cc
+  python/maplet.cc
+  python/mapped_filter.cc
+  python/module.cc
+  python/one_key.cc
+  python/string_array.cc
+  python/target.cc
+  $<TARGET_OBJECTS:nestline>)
+target_compile_features(nestline_python PRIVATE cxx_std_20)
+target_include_directories(nestline_python PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(nestline_python SYSTEM PRIVATE ${NESTLINE_PYBIND11_INCLUDE_DIR}
+                                                          ${highway_headers})
+nestline_leave_out(nestline_python PRIVATE)
+target_link_libraries(nestline_python PRIVATE Python::Module ${libraries})
+if(TARGET nestline_store)
+  target_sources(nestline_python PRIVATE python/store.cc $<TARGET_OBJECTS:nestline_store>)
+  target_compile_definitions(nestline_python PRIVATE NESTLINE_PYTHON_STORE)
+  target_link_libraries(nestline_python PRIVATE ${store_libraries})
+endif()
+if(TARGET nestline_cluster)
+  target_sources(nestline_python PRIVATE python/cluster.cc $<TARGET_OBJECTS:nestline_cluster>
+                                         $<TARGET_OBJECTS:nestline_redis_value>)
+  target_compile_definitions(nestline_python PRIVATE NESTLINE_PYTHON_CLUSTER)
+  target_link_libraries(nestline_python PRIVATE ${cluster_libraries})
+endif()
+nestline_warnings(nestline_python)
+# Most of it is what pybind11 makes of each member, which is not worth the compiler's time. What touches
+# each key is in these files.
+target_compile_options(nestline_python PRIVATE -O1)
+set_source_files_properties(python/hashes.cc python/key_batch.cc python/one_key.cc
+                            PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # parsing pybind11 takes half of the time of a file
+  target_precompile_headers(nestline_python PRIVATE <pybind11/pybind11.h> <pybind11/numpy.h>
+                            <pybind11/stl.h>)
+endif()
+set(python_exports ${CMAKE_CURRENT_SOURCE_DIR}/packaging/nestline-python.map)
+target_link_options(nestline_python PRIVATE LINKER:--version-script=${python_exports})
+set(python_folder ${CMAKE_BINARY_DIR}/python)
+set_target_properties(
+  nestline_python
+  PROPERTIES PREFIX ""
+             OUTPUT_NAME _nestline
+             SUFFIX .${Python_SOABI}.so
+             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline
+             LINK_DEPENDS ${python_exports})
+
+# The whole package in the build folder, so that tests import it from there.
+set(python_sources __init__.py __main__.py _nestline.pyi py.typed)
+set(python_sources ${python_sources} PARENT_SCOPE) # these for lib/packaging
+set(NESTLINE_PYTHON ${Python_EXECUTABLE} PARENT_SCOPE) # for tests/python
+set(Python_SITEARCH ${Python_SITEARCH} PARENT_SCOPE)
+set(Python_VERSION_MAJOR ${Python_VERSION_MAJOR} PARENT_SCOPE)
+set(Python_VERSION_MINOR ${Python_VERSION_MINOR} PARENT_SCOPE)
+foreach(file ${python_sources})
+  configure_file(python/nestline/${file} ${python_folder}/nestline/${file} COPYONLY)
+endforeach()

@@ -1,0 +1,362 @@
+// The class Store: a dict of bytes on disk. All work on the disk is done with the interpreter's
+// lock released, and nothing of Python is called from inside a question of the library.
+#include "nestline/store.h"
+
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/python/arguments.h"
+#include "lib/python/bindings.h"
+#include "lib/python/one_key.h"
+
+namespace nestline::python {
+namespace {
+
+class PyStore : public Box<Store> {
+ public:
+  PyStore(Store&& store, bool read_only) : Box(std::move(store)), read_only_(read_only) {}
+  [[nodiscard]] bool is_read_only() const { return read_only_; }
+
+ private:
+  bool read_only_;
+};
+using Record = std::pair<std::string, std::string>;
+
+constexpr const char* kKey = "a key of a store";
+constexpr const char* kValue = "a value of a store";
+
+StoreOptions options_of(bool create, bool read_only, const std::string& sync, double sync_interval,
+                        py::handle segment_bytes, py::handle expected_records, double compact_above,
+                        bool verify_reads) {
+  StoreOptions options;
+  options.create = create;
+  options.read_only = read_only;
+  if (sync == "never") {
+    options.sync = Sync::never;
+  } else if (sync == "interval") {
+    options.sync = Sync::interval;
+  } else if (sync == "each") {
+    options.sync = Sync::each;
+  } else {
+    throw std::invalid_argument("sync is 'never', 'interval' or 'each', not '" + sync + "'");
+  }
+  if (!(sync_interval >= 0.001 && sync_interval <= 1e6)) {
+    throw std::invalid_argument("sync_interval is from 0.001 to 1000000 seconds");
+  }
+  options.sync_interval = std::chrono::milliseconds(std::llround(sync_interval * 1000));
+  options.segment_bytes = number_of(segment_bytes, "segment_bytes");
+  options.expected_records = number_of(expected_records, "expected_records");
+  options.compact_above = compact_above;
+  options.verify_reads = verify_reads;
+  return options;
+}
+
+std::optional<std::string> found(PyStore& held, py::handle key) {
+  const Bytes bytes(key, kKey);
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  std::string value;
+  if (!store->get(bytes, value)) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void missing(py::handle key) {
+  PyErr_SetObject(PyExc_KeyError, key.ptr());
+  throw py::error_already_set();
+}
+
+bool contains(PyStore& held, py::handle key) {
+  const Bytes bytes(key, kKey);
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  return store->contains(bytes);
+}
+
+void put(PyStore& held, py::handle key, py::handle value) {
+  const Bytes key_bytes(key, kKey), value_bytes(value, kValue);
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  store->put(key_bytes, value_bytes);
+}
+
+bool insert(PyStore& held, py::handle key, py::handle value) {
+  const Bytes key_bytes(key, kKey), value_bytes(value, kValue);
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  return store->insert(key_bytes, value_bytes);
+}
+
+bool erase(PyStore& held, py::handle key) {
+  const Bytes bytes(key, kKey);
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  return store->erase(bytes);
+}
+
+// Many keys in one call: the library reads them from the disk side by side.
+py::list get_many(PyStore& held, const py::iterable& keys) {
+  std::vector<std::unique_ptr<Bytes>> kept;
+  std::vector<py::object> objects;  // `keys` may make its items as it goes
+  std::vector<std::string_view> views;
+  for (const py::handle key : keys) {
+    objects.push_back(py::reinterpret_borrow<py::object>(key));
+    kept.push_back(std::make_unique<Bytes>(key, kKey));
+    views.push_back(*kept.back());
+  }
+  std::vector<std::optional<std::string>> values(views.size());
+  {
+    const auto store = held.shared();
+    const py::gil_scoped_release released;
+    store->get(views, [&](std::size_t i, std::string_view value) { values[i].emplace(value); });
+  }
+  py::list list(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    list[i] = values[i] ? py::object(py::bytes(*values[i])) : py::object(py::none());
+  }
+  return list;
+}
+
+// All changes or none.
+void write(PyStore& held, const py::object& changes) {
+  Store::Batch batch;
+  const py::object pairs = py::hasattr(changes, "items") ? changes.attr("items")() : changes;
+  for (const py::handle pair : pairs) {
+    if (!PyTuple_Check(pair.ptr()) || PyTuple_GET_SIZE(pair.ptr()) != 2) {
+      throw py::type_error(
+          "changes are a dict, or pairs (key, value); the value None removes a key");
+    }
+    const auto change = py::reinterpret_borrow<py::tuple>(pair);
+    const py::object key = change[0], value = change[1];
+    if (value.is_none()) {
+      batch.erase(Bytes(key, kKey));
+    } else {
+      batch.put(Bytes(key, kKey), Bytes(value, kValue));
+    }
+  }
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  store->write(batch);
+}
+
+// What an iteration gives: the records of one instant.
+std::vector<Record> records_of(PyStore& held, bool with_values) {
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  std::vector<Record> records;
+  store->for_each([&](std::string_view key, std::string_view value) {
+    records.emplace_back(key, with_values ? value : std::string_view());
+  });
+  return records;
+}
+
+// An iterator over records, which are freed as it goes.
+struct Records : Zeroed {
+  enum class Give { keys, values, items };
+  Records(Give what, std::vector<Record>&& all) : give(what), records(std::move(all)) {}
+  Give give;
+  std::vector<Record> records;
+  std::size_t next = 0;
+};
+
+Records iterate(PyStore& held, Records::Give give) {
+  return Records(give, records_of(held, give != Records::Give::keys));
+}
+
+py::object next_record(Records& all) {
+  if (all.next == all.records.size()) throw py::stop_iteration();
+  const Record record = std::move(all.records[all.next++]);
+  switch (all.give) {
+    case Records::Give::keys:
+      return py::bytes(record.first);
+    case Records::Give::values:
+      return py::bytes(record.second);
+    case Records::Give::items:
+      break;
+  }
+  return py::make_tuple(py::bytes(record.first), py::bytes(record.second));
+}
+
+// With the interpreter's lock for each record, and without all of them in memory.
+void for_each(PyStore& held, const py::function& with) {
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  store->for_each([&](std::string_view key, std::string_view value) {
+    const py::gil_scoped_acquire acquired;
+    with(py::bytes(key.data(), key.size()), py::bytes(value.data(), value.size()));
+  });
+}
+
+py::dict stats_of(PyStore& held) {
+  const StoreStats stats = held.shared()->stats();
+  py::dict figures;
+  figures["records"] = stats.records;
+  figures["live_bytes"] = stats.live_bytes;
+  figures["dead_bytes"] = stats.dead_bytes;
+  figures["segments"] = stats.segments;
+  figures["index_bytes"] = stats.index_bytes;
+  figures["index_slots"] = stats.index_slots;
+  figures["overflow_keys"] = stats.overflow_keys;
+  figures["reads"] = stats.reads;
+  figures["false_reads"] = stats.false_reads;
+  figures["questions"] = stats.questions;
+  figures["found"] = stats.found;
+  figures["syncs"] = stats.syncs;
+  figures["replayed_records"] = stats.replayed_records;
+  figures["cut_bytes"] = stats.cut_bytes;
+  figures["back_end"] = stats.back_end;
+  return figures;
+}
+
+// Writes what it can report before the store is gone.
+void close(PyStore& held) {
+  std::optional<Store> store = held.take();
+  const py::gil_scoped_release released;
+  if (!store) return;
+  if (!held.is_read_only()) store->checkpoint();
+  store.reset();
+}
+
+// A member without arguments, as a method that releases the interpreter's lock.
+template <auto member>
+auto without_lock(PyStore& held) {
+  const auto store = held.shared();
+  const py::gil_scoped_release released;
+  return ((*store).*member)();
+}
+
+void bind_records(py::class_<PyStore>& type) {
+  type.def("__contains__", &contains, py::arg("key"), "Whether the key is there.");
+  type.def("__len__", [](PyStore& held) { return held.shared()->stats().records; });
+  type.def(
+      "__getitem__",
+      [](PyStore& held, py::handle key) {
+        const auto value = found(held, key);
+        if (!value) missing(key);
+        return py::bytes(*value);
+      },
+      py::arg("key"), "The value of the key; KeyError if it is not there.");
+  type.def("__setitem__", &put, py::arg("key"), py::arg("value"), "Gives the key a value.");
+  type.def(
+      "__delitem__",
+      [](PyStore& held, py::handle key) {
+        if (!erase(held, key)) missing(key);
+      },
+      py::arg("key"), "Removes the key; KeyError if it is not there.");
+  type.def(
+      "get",
+      [](PyStore& held, py::handle key, const py::object& otherwise) -> py::object {
+        const auto value = found(held, key);
+        if (!value) return otherwise;
+        return py::bytes(*value);
+      },
+      py::arg("key"), py::arg("default") = py::none(),
+      "get(key, default=None)\n\nThe value of the key, or default if it is not there.");
+  type.def("put", &put, py::arg("key"), py::arg("value"),
+           "put(key, value)\n\nThe same as store[key] = value.");
+  type.def("insert", &insert, py::arg("key"), py::arg("value"),
+           "insert(key, value)\n\nThe same only if the key is not there; False if it is.");
+  type.def("erase", &erase, py::arg("key"),
+           "erase(key)\n\nRemoves the key. False: it was not there.");
+  type.def("get_many", &get_many, py::arg("keys"), R"(get_many(keys)
+
+The values of many keys, None for those that are not there. Faster than one by
+one where they have to be read from the disk.
+
+>>> with Store("users.db") as store:
+...     store.write({"a": "1", "b": "2"})
+...     store.get_many(["b", "c"])
+[b'2', None]
+)");
+  type.def("write", &write, py::arg("changes"), R"(write(changes)
+
+Makes all changes or none, after a crash as well: a dict, or pairs (key, value)
+in their order. The value None removes a key.
+
+>>> with Store("users.db") as store:
+...     store["a"] = "1"
+...     store.write({"a": None, "b": "2"})
+...     list(store.items())
+[(b'b', b'2')]
+)");
+  type.def(
+      "__iter__", [](PyStore& held) { return iterate(held, Records::Give::keys); },
+      "Iterates over the keys of one instant.");
+  type.def(
+      "keys", [](PyStore& held) { return iterate(held, Records::Give::keys); },
+      "keys()\n\nAn iterator over the keys of one instant, which it copies.");
+  type.def(
+      "values", [](PyStore& held) { return iterate(held, Records::Give::values); },
+      "values()\n\nAn iterator over the values of one instant, which it copies.");
+  type.def(
+      "items", [](PyStore& held) { return iterate(held, Records::Give::items); },
+      "items()\n\nAn iterator over the pairs of one instant, which it copies: for_each does not.");
+  type.def("for_each", &for_each, py::arg("with_"),
+           "for_each(with_)\n\nCalls with_(key, value) for the records of one instant.");
+}
+
+}  // namespace
+
+void bind_store(py::module_& module) {
+  py::class_<Records>(module, "_Records")
+      .def("__iter__", [](py::object self) { return self; })
+      .def("__next__", &next_record);
+  py::class_<PyStore> type(
+      module, "Store",
+      R"(Store(folder, *, create=True, read_only=False, sync="interval", sync_interval=0.1, segment_bytes=1073741824, expected_records=0, compact_above=0.5, verify_reads=True)
+
+An exact key/value store in a folder: a dict of bytes on disk, with an index of
+under 9 bytes a record in memory. A str as key or value stands for its UTF-8. Any
+number of threads may use it; one process writes, others open it read_only.
+
+sync: when a change is on disk, so that it survives a loss of power: "each", when
+the call returns; "interval", at most sync_interval seconds later; "never", when
+the system writes it. The end of the process alone loses nothing.
+
+>>> with Store("users.db") as store:
+...     store["user:17"] = "Ada"
+...     store["user:17"], "user:18" in store, len(store)
+(b'Ada', False, 1)
+)");
+  type.def(py::init([](py::handle folder, bool create, bool read_only, const std::string& sync,
+                       double sync_interval, py::handle segment_bytes, py::handle expected_records,
+                       double compact_above, bool verify_reads) {
+             const std::filesystem::path path = path_of(folder);
+             const StoreOptions options =
+                 options_of(create, read_only, sync, sync_interval, segment_bytes, expected_records,
+                            compact_above, verify_reads);
+             const py::gil_scoped_release released;
+             return std::make_unique<PyStore>(Store::open(path, options), read_only);
+           }),
+           py::arg("folder"), py::kw_only(), py::arg("create") = true, py::arg("read_only") = false,
+           py::arg("sync") = "interval", py::arg("sync_interval") = 0.1,
+           py::arg("segment_bytes") = std::uint64_t{1} << 30, py::arg("expected_records") = 0,
+           py::arg("compact_above") = 0.5, py::arg("verify_reads") = true);
+  bind_records(type);
+  type.def("sync", &without_lock<&Store::sync>,
+           "sync()\n\nReturns when every change that has returned is on disk.");
+  type.def("compact", &without_lock<&Store::compact>,
+           "compact()\n\nCopies what is live out of files with dead bytes, and removes them.");
+  type.def("checkpoint", &without_lock<&Store::checkpoint>,
+           "checkpoint()\n\nSaves the index, so that the next opening is quick.");
+  type.def(
+      "refresh", &without_lock<&Store::refresh>,
+      "refresh()\n\nOf a read-only store: follows the writer; whether there was anything new.");
+  type.def("stats", &stats_of, "stats()\n\nFigures, as a dict.");
+  type.def("close", &close, "close()\n\nSyncs and closes the store. Later calls are a ValueError.");
+  type.def("__enter__", [](py::object self) { return self; });
+  type.def("__exit__", [](PyStore& held, const py::args&) { close(held); });
+  type.def("__repr__", [](PyStore& held) {
+    if (!held.is_open()) return py::str("<nestline.Store: closed>");
+    const StoreStats stats = held.shared()->stats();
+    return py::str("<nestline.Store: {} records, {} bytes, index of {} bytes>")
+        .format(stats.records, stats.live_bytes + stats.dead_bytes, stats.index_bytes);
+  });
+}
+
+}  // namespace nestline::python

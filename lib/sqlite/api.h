@@ -1,0 +1,41 @@
+// SQLite's functions, as a loadable extension calls them: through the table that the program which
+// loads it hands over (extension.cc). And how errors leave our functions: no exception does.
+//
+//   guarded(context, work)  is the body of every function of SQL
+#ifndef NESTLINE_LIB_SQLITE_API_H_
+#define NESTLINE_LIB_SQLITE_API_H_
+
+#include <sqlite3ext.h>
+
+#include <exception>
+#include <new>
+#include <stdexcept>
+
+SQLITE_EXTENSION_INIT3
+
+namespace nestline::sqlite {
+
+// A wrong argument; what() is the sentence that the user reads.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A result that is longer than SQLite's limit for a value.
+struct TooBig {};
+
+// Makes the error that is being handled that of the function. Begins with the name that is in the
+// function's user data.
+void set_caught_error(sqlite3_context* context) noexcept;
+
+template <typename Work>
+void guarded(sqlite3_context* context, Work&& work) noexcept {
+  try {
+    work();
+  } catch (...) {
+    set_caught_error(context);
+  }
+}
+
+}  // namespace nestline::sqlite
+
+#endif  // NESTLINE_LIB_SQLITE_API_H_

@@ -1,0 +1,134 @@
+// The functions of a row: nestline_contains, nestline_count, nestline_info; nestline_open and
+// nestline_file, which return handles.
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <variant>
+
+#include "lib/sqlite/filter_argument.h"
+#include "lib/sqlite/functions.h"
+#include "lib/sqlite/values.h"
+
+namespace nestline::sqlite {
+namespace {
+
+// The same names and values as `nestline info --json` prints.
+template <class AnyFilter>
+std::string json_text(const AnyFilter& filter, std::uint64_t bytes) {
+  std::string text;
+  const auto add = [&text](const char* name, auto number) {
+    char digits[32];  // enough for the shortest form of every double
+    const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+    text += text.empty() ? "{\"" : ",\"";
+    text += name;
+    text += "\":";
+    text.append(digits, end);
+  };
+  add("keys", filter.size());
+  add("capacity", filter.capacity());
+  add("load_factor", filter.load_factor());
+  add("bits", filter.bits());
+  add("memory_bytes", filter.memory_bytes());
+  if (filter.size() > 0) {
+    add("bits_per_key",
+        8 * static_cast<double>(filter.memory_bytes()) / static_cast<double>(filter.size()));
+  } else {
+    text += ",\"bits_per_key\":null";
+  }
+  add("expected_fpr", filter.expected_fpr());
+  add("seed", filter.seed());
+  add("file_bytes", bytes);
+  add("doublings", filter.growth());
+  add("max_capacity", filter.max_capacity());
+  return text + "}";
+}
+
+void set_handle(sqlite3_context* context, const Opened& opened) {
+  const Handle handle = handle_of(opened);
+  sqlite3_result_blob(context, handle.data(), static_cast<int>(handle.size()), SQLITE_TRANSIENT);
+}
+
+StatementFilters& filters_of(sqlite3_context* context) {
+  StatementFilters* const filters = statement_filters(context);
+  if (filters == nullptr) throw Refusal("SQLite keeps no filter here; use the BLOB itself");
+  return *filters;
+}
+
+}  // namespace
+
+void contains(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0]) || is_null(arguments[1])) return;
+    const bool found = with_filter(context, arguments[0], [&](const auto& filter) {
+      return with_key(arguments[1], [&](Key key) { return filter.may_contain(key); });
+    });
+    sqlite3_result_int(context, found ? 1 : 0);
+  });
+}
+
+void count(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0]) || is_null(arguments[1])) return;
+    const unsigned copies = with_filter(context, arguments[0], [&](const auto& filter) {
+      return with_key(arguments[1], [&](Key key) { return filter.count(key); });
+    });
+    sqlite3_result_int(context, static_cast<int>(copies));
+  });
+}
+
+void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0])) return;
+    std::string text;
+    if (const Opened* const opened = opened_of(context, arguments[0])) {
+      text = std::visit([&](const auto& filter) { return json_text(filter, opened->bytes); },
+                        opened->filter);
+    } else {
+      const auto bytes = blob_of(arguments[0]);
+      text = json_text(from_bytes(bytes), bytes.size());
+    }
+    sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  });
+}
+
+void open(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0])) return;
+    StatementFilters& filters = filters_of(context);
+    const Opened* opened = opened_of(context, arguments[0]);
+    // The number of what was opened for a constant argument.
+    auto* const number = kept<std::uint64_t>(context, 0);
+    if (opened == nullptr && number != nullptr) opened = filters.find(*number);
+    if (opened == nullptr) {
+      const auto bytes = blob_of(arguments[0]);
+      opened = &filters.open(from_bytes(bytes), bytes.size());
+    }
+    if (number != nullptr) *number = opened->number;
+    set_handle(context, *opened);
+  });
+}
+
+void file(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0])) return;
+    const std::span<const std::byte> bytes = bytes_of(arguments[0]);
+    const std::string path(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (sqlite3_value_type(arguments[0]) != SQLITE_TEXT || path.empty() ||
+        path.find('\0') != std::string::npos) {
+      throw Refusal("the path of a file is a TEXT without a zero byte");
+    }
+    StatementFilters& filters = filters_of(context);
+    const Opened* opened = filters.find(std::filesystem::path(path));
+    if (opened == nullptr) {
+      // The size first: it is that of the mapped file unless the file is replaced meanwhile.
+      std::error_code unknown;  // then opening says what is wrong
+      const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+      opened = &filters.open(MappedFilter::open(path), size, path);
+    }
+    set_handle(context, *opened);
+  });
+}
+
+}  // namespace nestline::sqlite

@@ -1,0 +1,24 @@
+# The loadable extension for SQLite, nestline_sqlite.so. It contains all of nestline that it needs. Of
+# the system it needs the C and C++ run time; SQLite's functions come from the program that loads it.
+# Included by lib/CMakeLists.txt.
+add_library(
+  nestline_sqlite MODULE
+  sqlite/aggregates.cc
+  sqlite/errors.cc
+  sqlite/extension.cc
+  sqlite/filter_argument.cc
+  sqlite/hash_collector.cc
+  sqlite/questions.cc
+  sqlite/values.cc)
+target_compile_features(nestline_sqlite PRIVATE cxx_std_20)
+target_include_directories(nestline_sqlite PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(nestline_sqlite SYSTEM PRIVATE ${SQLite3_INCLUDE_DIRS})
+nestline_warnings(nestline_sqlite)
+add_dependencies(nestline_sqlite nestline_inside)
+set(sqlite_exports ${CMAKE_CURRENT_SOURCE_DIR}/sqlite/nestline_sqlite.map)
+target_link_libraries(nestline_sqlite PRIVATE $<TARGET_FILE:nestline_inside>)
+target_link_options(nestline_sqlite PRIVATE LINKER:--version-script=${sqlite_exports})
+if(NOT NESTLINE_SANITIZE AND NOT NESTLINE_FUZZ)
+  target_link_options(nestline_sqlite PRIVATE LINKER:--no-undefined)
+endif()
+set_target_properties(nestline_sqlite PROPERTIES PREFIX "" LINK_DEPENDS ${sqlite_exports})

@@ -1,0 +1,65 @@
+// From values of SQL to keys, and from filters to blobs.
+//
+// Values that are equal in SQL are the same key: an INTEGER and a REAL that is the same whole
+// number are both that integer. A REAL that is no integer of 64 bits is the byte string of its IEEE
+// form, low byte first; no INTEGER equals it. TEXT is its bytes in UTF-8, also where the database
+// has UTF-16, and a BLOB is its bytes. So TEXT and BLOB of the same bytes are one key, although SQL
+// tells them apart: a filter may say "maybe" once more. What a column's affinity or collation makes
+// equal is not equal here; docs/SQLITE.md says what to do.
+#ifndef NESTLINE_LIB_SQLITE_VALUES_H_
+#define NESTLINE_LIB_SQLITE_VALUES_H_
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "lib/file/filter_blocks.h"
+#include "lib/sqlite/api.h"
+#include "nestline/filter.h"
+#include "nestline/keys.h"
+
+namespace nestline::sqlite {
+
+inline bool is_null(sqlite3_value* value) { return sqlite3_value_type(value) == SQLITE_NULL; }
+
+// The bytes of a BLOB, or of the UTF-8 form of a TEXT. They last as long as the value. Throws
+// std::bad_alloc.
+std::span<const std::byte> bytes_of(sqlite3_value* value);
+
+// Whether a REAL is an integer of 64 bits.
+inline bool is_integer(double real) {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  return real >= -kEnd && real < kEnd &&
+         static_cast<double>(static_cast<std::int64_t>(real)) == real;
+}
+
+// Returns work(Key) for a value that is not NULL. Throws std::bad_alloc.
+template <typename Work>
+auto with_key(sqlite3_value* value, Work&& work) {
+  switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+      return work(Key(std::int64_t{sqlite3_value_int64(value)}));
+    case SQLITE_FLOAT: {
+      const double real = sqlite3_value_double(value);
+      if (is_integer(real)) return work(Key(static_cast<std::int64_t>(real)));
+      std::array<std::byte, sizeof(double)> bytes{};
+      put(std::span<std::byte>(bytes), 0, std::bit_cast<std::uint64_t>(real));
+      return work(Key(std::span<const std::byte>(bytes)));
+    }
+    default:
+      return work(Key(bytes_of(value)));
+  }
+}
+
+// The most bytes that a value may have in this connection.
+std::uint64_t longest_value(sqlite3_context* context);
+
+// Makes the filter's bytes the result. Throws TooBig, std::bad_alloc.
+void set_result(sqlite3_context* context, const Filter& filter);
+
+}  // namespace nestline::sqlite
+
+#endif  // NESTLINE_LIB_SQLITE_VALUES_H_

@@ -1,0 +1,387 @@
+// Guard on engines in memory: a model with keys that look the same, its broken twins, fill beside
+// changes, and files.
+#include "nestline/guard.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "tests/guard/toy_engine.h"
+
+namespace nestline::test {
+namespace {
+
+// Random calls. Returns what went wrong first, or nothing.
+template <class GuardKind>
+std::string play(std::uint64_t seed, int calls) {
+  std::mt19937_64 random(seed);
+  ToyEngine engine;
+  GuardKind guard;
+  std::string wrong;
+  std::size_t left_over = 0;
+  const auto look = [&] {
+    for (const std::uint64_t key : engine.keys()) {
+      if (!guard.may_contain(key) && wrong.empty()) {
+        wrong = "key " + std::to_string(key) + " is missed";
+      }
+    }
+  };
+  engine.looks = look;
+  for (int call = 0; call < calls && wrong.empty(); ++call) {
+    // Sometimes most keys come, sometimes most go.
+    const bool puts = random() % 8 < (call / 256 % 2 == 0 ? 6u : 2u);
+    const std::uint64_t key = random() % kToyKeys;
+    const Fate fate = random() % 16 != 0  ? Fate::works
+                      : random() % 2 == 0 ? Fate::fails_before
+                                          : Fate::fails_after;
+    const bool was_there = engine.has(key);
+    try {
+      if (puts) {
+        guard.put(engine, key, fate);
+      } else if (guard.erase(engine, key, fate) != was_there) {
+        wrong = "erase does not say whether the key was there";
+      }
+    } catch (const EngineFailed&) {
+      left_over += puts ? !was_there && !engine.has(key) : was_there && !engine.has(key);
+    }
+    look();
+    if (wrong.empty() && guard.tokens() != engine.keys().size() + left_over) {
+      wrong = std::to_string(guard.tokens()) + " tokens for " +
+              std::to_string(engine.keys().size()) + " keys and " + std::to_string(left_over) +
+              " left over";
+    }
+    if (wrong.empty() && !guard.guard().filters()) wrong = "the guard gave up";
+  }
+  return wrong;
+}
+
+template <class GuardKind>
+std::string play_often() {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    if (std::string wrong = play<GuardKind>(seed, 1000); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+TEST(GuardModel, NeverMissesAKeyAndKeepsOneTokenForEach) {
+  EXPECT_EQ(play_often<RightGuard>(), "");
+}
+
+TEST(GuardModel, NoticesGuardsWithABrokenRule) {
+  EXPECT_NE(play_often<WritesFirst>().find("missed"), std::string::npos);
+  EXPECT_NE(play_often<TakesFirst>().find("missed"), std::string::npos);
+  EXPECT_NE(play_often<SharesTokens>(), "");
+  EXPECT_NE(play_often<TakesAlways>(), "");
+  EXPECT_NE(play_often<TakesBack>().find("missed"), std::string::npos);
+  EXPECT_NE(play_often<AddsAlways>().find("tokens for"), std::string::npos);
+}
+
+// These two also lose keys, not only count.
+TEST(GuardModel, SharedTokensAndStrangersErasuresLoseKeys) {
+  ToyEngine engine;
+  SharesTokens shares;
+  for (const std::uint64_t key : {3, 18}) shares.put(engine, key, Fate::works);  // one hash
+  EXPECT_TRUE(shares.erase(engine, 3, Fate::works));
+  EXPECT_FALSE(shares.may_contain(18));
+
+  ToyEngine other;
+  TakesAlways takes;
+  takes.put(other, 18, Fate::works);
+  EXPECT_FALSE(takes.erase(other, 3, Fate::works));
+  EXPECT_FALSE(takes.may_contain(18));
+}
+
+Options small() { return {.capacity = 1000, .fpr = 0.001, .max_capacity = 4000}; }
+constexpr auto nothing = [] { return [](auto&&) {}; };
+
+TEST(Guard, AsksTheEngineOnlyForWhatMayBeThere) {
+  Guard guard(small());
+  guard.fill(nothing);
+  EXPECT_FALSE(guard.get("a", []() -> bool { throw EngineFailed(); }));
+  EXPECT_EQ(guard.get("a", []() -> std::optional<int> { throw EngineFailed(); }), std::nullopt);
+  EXPECT_EQ(guard.get("a", []() -> const char* { throw EngineFailed(); }), nullptr);
+  EXPECT_FALSE(guard.erase("a", []() -> bool { throw EngineFailed(); }));
+  // A key that the guard does not know is new.
+  guard.put(
+      "a", []() -> bool { throw EngineFailed(); }, [] {});
+  EXPECT_TRUE(guard.get("a", [] { return true; }));
+  EXPECT_EQ(guard.get("a", [] { return std::optional<int>(5); }), 5);
+  int asked = 0;
+  guard.put(
+      "a", [&] { return ++asked == 1; }, [] {});
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(guard.filter().size(), 1u);
+  EXPECT_FALSE(guard.erase("a", [] { return false; }));
+  EXPECT_TRUE(guard.may_contain("a"));
+  EXPECT_TRUE(guard.erase("a", [] { return true; }));
+  EXPECT_FALSE(guard.may_contain("a"));
+}
+
+TEST(Guard, AnswersMaybeBeforeItKnowsTheKeys) {
+  Guard guard(small());
+  EXPECT_FALSE(guard.filters());
+  EXPECT_TRUE(guard.may_contain(1));
+  EXPECT_FALSE(guard.load());  // it has no file
+  EXPECT_FALSE(guard.save([] { FAIL(); }));
+  // Nothing is counted yet, so the engine need not say what it has.
+  guard.put(
+      1, []() -> bool { throw EngineFailed(); }, [] {});
+  EXPECT_TRUE(guard.erase(2, [] { return true; }));
+  EXPECT_EQ(guard.filter().size(), 0u);
+}
+
+template <class T>
+void expect_many(const Guard& guard, const std::vector<T>& keys) {
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t i = 0; i < keys.size(); ++i) {
+    if (guard.may_contain(keys[i])) expected.push_back(i);
+  }
+  std::vector<std::uint32_t> asked;
+  guard.get_many(keys, [&](std::span<const std::uint32_t> positions) {
+    EXPECT_FALSE(positions.empty());
+    asked.insert(asked.end(), positions.begin(), positions.end());
+  });
+  EXPECT_EQ(asked, expected);
+}
+
+TEST(Guard, AsksForManyAsForEach) {
+  Guard guard(small());
+  std::vector<std::uint64_t> integers;
+  std::vector<std::string> strings;
+  for (std::uint64_t key = 0; key < 5000; ++key) {
+    integers.push_back(key);
+    strings.push_back(std::to_string(key));
+  }
+  expect_many(guard, strings);  // all
+  guard.fill([&] {
+    return [&](auto&& add) {
+      for (std::size_t i = 0; i < 5000; i += 7) {
+        add(integers[i]);
+        add(strings[i]);
+      }
+    };
+  });
+  expect_many(guard, integers);
+  expect_many(guard, strings);
+  expect_many(guard, std::vector<std::string>());
+  for (int i = 0; i < 20; ++i) guard.add(4);  // more than there are places
+  EXPECT_GT(guard.listed(), 0u);
+  expect_many(guard, integers);
+}
+
+TEST(Guard, GrowsOnThenListsThenGivesUp) {
+  Guard guard({.capacity = 100, .bits = 8});
+  guard.fill(nothing);
+  std::uint64_t key = 0;
+  const auto put = [&] {
+    guard.put(
+        key, [] { return false; }, [] {});
+    ++key;
+  };
+  while (guard.listed() == 0) put();
+  EXPECT_GE(guard.filter().growth(), 4u);
+  EXPECT_GT(key, 1500u);
+  while (guard.listed() < 1000) put();
+  EXPECT_TRUE(guard.filters());
+  EXPECT_EQ(guard.filter().size() + guard.listed(), key);
+  for (std::uint64_t i = 0; i < key; ++i) ASSERT_TRUE(guard.may_contain(i));
+  for (std::uint64_t i = 0; i < key; i += 2) ASSERT_TRUE(guard.erase(i, [] { return true; }));
+  for (std::uint64_t i = 1; i < key; i += 2) ASSERT_TRUE(guard.may_contain(i));
+  EXPECT_EQ(guard.filter().size() + guard.listed(), key / 2);
+  const std::uint64_t first = key + 1;
+  while (guard.filters()) put();
+  EXPECT_EQ(guard.listed(), Guard::kMostListed);
+  put();
+  EXPECT_TRUE(guard.erase(first, [] { return true; }));
+  for (std::uint64_t i = 0; i < 2 * key; ++i) ASSERT_TRUE(guard.may_contain(i));
+}
+
+// The engine's keys at begin() are 0 to 9; 5 is where the scan stands when the changes come.
+TEST(GuardFill, GoesOnBesideChanges) {
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    std::mt19937_64 random(seed);
+    ToyEngine engine;
+    for (std::uint64_t key = 0; key < kToyKeys; key += 2) engine.put(key, Fate::works);
+    Guard guard({.capacity = 40, .bits = 8, .seed = 7});
+    const auto look = [&] {
+      for (const std::uint64_t key : engine.keys()) ASSERT_TRUE(guard.may_contain(toy_hash(key)));
+    };
+    const auto change = [&] {
+      const std::uint64_t key = random() % kToyKeys;
+      if (random() % 2 == 0) {
+        guard.put(
+            toy_hash(key), [&] { return engine.has(key); }, [&] { engine.put(key, Fate::works); });
+      } else {
+        guard.erase(toy_hash(key), [&] { return engine.erase(key, Fate::works); });
+      }
+      look();
+    };
+    for (int i = 0; i < 20; ++i) change();  // before: nothing of this counts
+    // The first scan ends with an error.
+    EXPECT_THROW(guard.fill([&] {
+      return [&, keys = engine.keys()](auto&& add) {
+        for (const std::uint64_t key : keys) {
+          add(toy_hash(key));
+          change();
+          if (key > 100) throw EngineFailed();
+        }
+      };
+    }),
+                 EngineFailed);
+    EXPECT_FALSE(guard.filters());
+    for (int i = 0; i < 20; ++i) change();
+    EXPECT_THROW(guard.fill([]() -> void (*)(std::function<void(Key)>) { throw EngineFailed(); }),
+                 EngineFailed);
+    guard.fill([&] {
+      return [&, keys = engine.keys()](auto&& add) {
+        for (const std::uint64_t key : keys) {
+          add(toy_hash(key));
+          for (int i = 0; i < 3; ++i) change();
+        }
+      };
+    });
+    EXPECT_TRUE(guard.filters());
+    EXPECT_EQ(guard.filter().size() + guard.listed(), engine.keys().size());
+    for (int i = 0; i < 500; ++i) change();
+    EXPECT_EQ(guard.filter().size() + guard.listed(), engine.keys().size());
+  }
+}
+
+TEST(GuardFill, HappensOnce) {
+  Guard guard(small());
+  guard.fill(nothing);
+  EXPECT_THROW(guard.fill(nothing), std::logic_error);
+  EXPECT_THROW(guard.load(), std::logic_error);
+}
+
+class GuardFile : public testing::Test {
+ protected:
+  GuardFile() {
+    std::string name = (std::filesystem::temp_directory_path() / "nestline_guard.XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
+    folder_ = name;
+    path_ = folder_ / "guard.nest";
+  }
+  ~GuardFile() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] bool exists() const { return std::filesystem::exists(path_); }
+  // A guard that has saved the keys 0 to 99.
+  void save_some() {
+    Guard guard(small(), path_);
+    guard.fill([] {
+      return [](auto&& add) {
+        for (int key = 0; key < 100; ++key) add(key);
+      };
+    });
+    bool synced = false;
+    ASSERT_TRUE(guard.save([&] {
+      synced = true;
+      EXPECT_FALSE(exists());
+    }));
+    ASSERT_TRUE(synced && exists());
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
+};
+
+TEST_F(GuardFile, IsThereOnlyUntilTheFirstChange) {
+  for (int change = 0; change < 6; ++change) {
+    save_some();
+    Guard guard(small(), path_);
+    if (change < 4) {
+      ASSERT_TRUE(guard.load());
+      ASSERT_TRUE(guard.filters());
+      for (int key = 0; key < 100; ++key) ASSERT_TRUE(guard.may_contain(key));
+      ASSERT_FALSE(guard.erase(1'000'000, [] { return true; }));
+      ASSERT_TRUE(exists());
+    }
+    // The engine never sees a change while there is a file.
+    const auto written = [&] { EXPECT_FALSE(exists()); };
+    const auto erased = [&] { return !exists(); };
+    switch (change) {
+      case 0:
+        guard.put(
+            1000, [] { return false; }, written);
+        break;
+      case 1:
+        guard.put(
+            1, [] { return true; }, written);
+        break;
+      case 2:
+        EXPECT_TRUE(guard.erase(1, erased));
+        break;
+      case 3:
+        guard.add(1000);
+        break;
+      case 4:  // it has not loaded the file, and does not know the keys
+        guard.put(
+            1000, [] { return false; }, written);
+        break;
+      default:
+        guard.fill(nothing);
+        EXPECT_TRUE(exists());
+        guard.put(
+            1000, [] { return false; }, written);
+        break;
+    }
+    EXPECT_FALSE(exists());
+    EXPECT_FALSE(Guard(small(), path_).load());
+  }
+}
+
+TEST_F(GuardFile, ComesBackWithTheNextSave) {
+  save_some();
+  Guard guard(small(), path_);
+  ASSERT_TRUE(guard.load());
+  guard.put(
+      1000, [] { return false; }, [] {});
+  ASSERT_TRUE(guard.save([] {}));
+  ASSERT_TRUE(guard.save([] {}));
+  ASSERT_TRUE(exists());
+  EXPECT_THROW(guard.save([] { throw EngineFailed(); }), EngineFailed);
+  Guard next(small(), path_);
+  ASSERT_TRUE(next.load());
+  EXPECT_TRUE(next.may_contain(1000));
+  EXPECT_EQ(next.filter().size(), 101u);
+  guard.put(
+      1001, [] { return false; }, [&] { EXPECT_FALSE(exists()); });
+}
+
+TEST_F(GuardFile, IsNotUsedWhenItIsDamaged) {
+  save_some();
+  std::fstream(path_, std::ios::in | std::ios::out).seekp(4096).put('x');
+  Guard guard(small(), path_);
+  EXPECT_FALSE(guard.load());
+  EXPECT_FALSE(guard.filters());
+  guard.fill(nothing);
+  guard.put(
+      1, [] { return false; }, [&] { EXPECT_FALSE(exists()); });
+}
+
+TEST_F(GuardFile, ThatCannotBeRemovedStopsEveryChange) {
+  std::filesystem::create_directories(path_ / "in the way");
+  Guard guard(small(), path_);
+  guard.fill(nothing);
+  EXPECT_THROW(guard.put(
+                   1, [] { return false; }, [] { FAIL(); }),
+               std::system_error);
+  EXPECT_THROW(guard.add(1), std::system_error);
+  EXPECT_FALSE(guard.may_contain(1));
+}
+
+TEST_F(GuardFile, IsNotWrittenBesideAList) {
+  Guard guard(small(), path_);
+  guard.fill(nothing);
+  for (int i = 0; i < 20; ++i) guard.add(4);
+  EXPECT_FALSE(guard.save([] { FAIL(); }));
+  EXPECT_FALSE(exists());
+}
+
+}  // namespace
+}  // namespace nestline::test

@@ -1,0 +1,184 @@
+"""Tests what scripts/package made, without installing it.
+
+  packages_test.py PACKAGES
+
+PACKAGES is its folder. Lintian must have nothing to say that an override does not explain. Each
+file that cmake installs is in exactly one component, and each component in exactly one package. The
+tarball has what git knows and nothing else.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def run(*command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
+    if done.returncode:
+        raise AssertionError(
+            f"{command} failed with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
+    return done.stdout
+
+
+def field(package, name):
+    return run("dpkg-deb", "--field", package, name).strip()
+
+
+def files_in(folder):
+    """The files and links below a folder."""
+    folder = pathlib.Path(folder)
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+class PackagesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.build = PACKAGES / "build"
+        cls.packages = {field(path, "Package"): path for path in sorted(PACKAGES.glob("*.deb"))}
+        config = (cls.build / "CPackConfig.cmake").read_text()
+        cls.components = (
+            re.search(r'set\(CPACK_COMPONENTS_ALL "([^"]*)"', config).group(1).split(";")
+        )
+        # Before version 1.0 the first two numbers.
+        cls.abi = ".".join(field(cls.packages["nestline"], "Version").split(".")[:2])
+        cls.library = f"libnestline{cls.abi}"
+        cache = (cls.build / "CMakeCache.txt").read_text()
+        cls.cache = dict(re.findall(r"^(\w+):\w+=(.*)$", cache, re.MULTILINE))
+
+    def test_lintian_finds_nothing(self):
+        found = run(
+            "lintian",
+            "--allow-root",
+            "-EvIL",
+            "+pedantic",
+            "--fail-on",
+            "error,warning,info,pedantic",
+            *self.packages.values(),
+        )
+        self.assertEqual([line for line in found.splitlines() if not line.startswith("N:")], [])
+
+    def test_each_override_says_why(self):
+        for path in sorted((SOURCE / "lib/packaging/debian/overrides").iterdir()):
+            lines = path.read_text().splitlines()
+            for before, line in zip(["", *lines], lines):
+                if not line.startswith("#"):
+                    self.assertTrue(before.startswith("#"), f"{path.name}: {line}")
+
+    def test_the_packages_are_split_as_debian_does(self):
+        expected = {self.library, "libnestline-dev", "nestline", "nestline-redis", "nestline-doc"}
+        for option, package in [
+            ("PYTHON", "python3-nestline"),
+            ("SQLITE", "libsqlite3-mod-nestline"),
+        ]:
+            if f"NESTLINE_BUILD_{option}" in self.cache:
+                expected.add(package)
+        self.assertEqual(set(self.packages), expected)
+        self.assertEqual(len(self.components), len(expected))
+
+    def test_dependencies(self):
+        version = field(self.packages["nestline"], "Version")
+        self.assertEqual(
+            field(self.packages["libnestline-dev"], "Depends"), f"{self.library} (= {version})"
+        )
+        self.assertIn(f"{self.library} (>= ", field(self.packages["nestline"], "Depends"))
+        self.assertNotIn("libnestline", field(self.packages["nestline-redis"], "Depends"))
+        library = field(self.packages[self.library], "Depends")
+        for name in ("libtbb12", "liburcu8", "libssl3", "libhiredis0.14", "liburing2", "libc6"):
+            self.assertIn(name + " ", library)
+        self.assertNotIn("nestline", library)
+        shlibs = run("dpkg-deb", "--info", self.packages[self.library], "shlibs").splitlines()
+        self.assertEqual(
+            [line.split()[:3] for line in shlibs],
+            [
+                [name, self.abi, self.library]
+                for name in (
+                    "libnestline-c",
+                    "libnestline-cluster",
+                    "libnestline-store",
+                    "libnestline",
+                )
+            ],
+        )
+
+    def test_each_file_is_in_one_component(self):
+        with tempfile.TemporaryDirectory() as folder:
+
+            def install(name, *more):
+                run(
+                    "cmake",
+                    "--install",
+                    self.build,
+                    *more,
+                    env={**os.environ, "DESTDIR": f"{folder}/{name}"},
+                )
+                return files_in(f"{folder}/{name}")
+
+            whole = install("whole")
+            self.assertIn("usr/bin/nestline", whole)
+            seen = {}
+            for component in self.components:
+                files = install(component, "--component", component)
+                self.assertTrue(files, component)
+                for file in files:
+                    self.assertNotIn(file, seen, component)
+                    seen[file] = component
+            self.assertEqual(set(seen), whole)
+
+    def test_programs_and_libraries_are_hardened_and_stripped(self):
+        for name, package in self.packages.items():
+            with tempfile.TemporaryDirectory() as folder:
+                run("dpkg-deb", "--extract", package, folder)
+                for file in sorted(files_in(folder)):
+                    path = pathlib.Path(folder, file)
+                    if path.is_symlink() or path.read_bytes()[:4] != b"\x7fELF":
+                        continue
+                    with self.subTest(package=name, file=file):
+                        read = run(
+                            "readelf",
+                            "--wide",
+                            "--dynamic",
+                            "--program-headers",
+                            "--sections",
+                            path,
+                        )
+                        self.assertRegex(read, r"BIND_NOW|FLAGS_1.*NOW")
+                        self.assertIn("GNU_RELRO", read)
+                        self.assertNotIn(".debug_info", read)
+                        self.assertNotIn(".symtab", read)
+                        self.assertNotRegex(read, "R(UN)?PATH")
+                        self.assertIn("__stack_chk_fail", run("nm", "--dynamic", path))
+                        self.assertNotIn(str(PACKAGES).encode(), path.read_bytes())
+
+    def test_the_tarball_has_what_git_knows(self):
+        tarball = next(PACKAGES.glob("nestline-*.tar.gz"))
+        top = tarball.name.removesuffix(".tar.gz")
+        with tarfile.open(tarball) as archive:
+            members = archive.getmembers()
+        known = run("git", "ls-files", cwd=SOURCE).splitlines()
+        self.assertEqual({member.name for member in members}, {f"{top}/{name}" for name in known})
+        self.assertEqual(
+            {(member.uid, member.gid, member.mode & 0o022) for member in members}, {(0, 0, 0)}
+        )
+
+    def test_the_compiler_got_the_flags_of_debian(self):
+        flags = self.cache["CMAKE_CXX_FLAGS"].split()
+        self.assertIn("-fstack-protector-strong", flags)
+        self.assertIn("-D_FORTIFY_SOURCE=2", flags)
+        self.assertTrue([flag for flag in flags if flag.startswith("-ffile-prefix-map=")])
+
+
+if __name__ == "__main__":
+    PACKAGES = pathlib.Path(sys.argv.pop()).resolve()
+    unittest.main(verbosity=2)

@@ -1,0 +1,194 @@
+"""Filter and ConcurrentFilter against a model: a Counter of keys."""
+
+import collections
+import copy
+import pickle
+import random
+
+import nestline
+import numpy as np
+import pytest
+
+KINDS = [nestline.Filter, nestline.ConcurrentFilter]
+
+
+def key_of(chance, kind):
+    number = chance.randrange(3000)
+    return {"int": number - 1500, "str": f"key {number} \u00e9", "bytes": b"\xff%d" % number}[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("keys", ["int", "str", "bytes"])
+def test_random_operations_have_the_answers_of_a_model(kind, keys):
+    chance = random.Random(11)
+    filter = kind(10_000, bits=16, load=0.5, seed=3)
+    model = collections.Counter()
+    refused = 0  # too many copies of a key, or of keys in the same block
+    for _ in range(1500):
+        batch = [key_of(chance, keys) for _ in range(chance.choice([1, 1, 5, 700]))]
+        what = chance.randrange(6)
+        if what == 0 and model.total() + len(batch) < 5000:
+            stored = filter.insert(batch if len(batch) > 1 else batch[0])
+            for key, was in zip(batch, np.atleast_1d(stored)):
+                refused += not was
+                model[key] += int(was)
+        elif what == 1 and model.total() + len(batch) < 5000:
+            for key, was in zip(batch, filter.insert_unique(batch)):
+                assert was == (model[key] == 0)
+                model[key] += int(was)
+        elif what == 2:
+            erased = filter.erase(batch) if len(batch) > 1 else [filter.erase(batch[0])]
+            for key, was in zip(batch, erased):
+                assert was == (model[key] > 0)
+                model[key] -= int(was)
+        elif what == 3:
+            assert filter.count(batch).tolist() == [model[key] for key in batch]
+        elif what == 4 and model[batch[0]]:
+            new = key_of(chance, keys)
+            if filter.update(batch[0], new):
+                model[batch[0]] -= 1
+                model[new] += 1
+            else:
+                refused += 1
+        else:
+            expected = [model[key] > 0 for key in batch]
+            assert filter.may_contain(batch).tolist() == expected
+            assert [key in filter for key in batch] == expected
+        assert len(filter) == model.total()
+    assert model.total() > 1000 and refused < 100
+    assert filter.clear() is None
+    assert len(filter) == 0 and not filter
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_options(kind):
+    filter = kind(1000)
+    assert filter.capacity >= 1000 and filter.expected_fpr == 0
+    assert kind(1000, 0.0001).bits == 16 or kind(1000, 0.0001).bits == 12
+    assert kind(1000, bits=8).bits == 8 and kind(1000, seed=2**64 - 1).seed == 2**64 - 1
+    grows = kind(1000, max_capacity=8000)
+    assert grows.max_capacity == 8000
+    assert grows.insert(np.arange(8000)).all() and grows.growth > 0 and grows.capacity >= 8000
+    assert kind(np.int64(1000)).capacity == filter.capacity
+    for bad in (dict(capacity=0), dict(capacity=1000, bits=9), dict(capacity=1000, fpr=2),
+                dict(capacity=1000, fpr=0), dict(capacity=1000, load=2), dict(capacity=1000, fpr=1e-9)):
+        with pytest.raises(ValueError):
+            kind(**bad)
+    for bad in (dict(capacity=-1), dict(capacity=2**64), dict(capacity=1000, seed=-1)):
+        with pytest.raises(OverflowError):
+            kind(**bad)
+    for bad in (dict(capacity="many"), dict(capacity=1.5), dict(), dict(capacity=1000, seed=None)):
+        with pytest.raises(TypeError):
+            kind(**bad)
+    with pytest.raises(MemoryError):
+        kind(2**43)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_filter_says_no(kind):
+    filter = kind(1000)
+    stored = filter.insert(np.arange(5000))
+    assert 1000 <= stored.sum() < 2000
+    assert len(filter) == stored.sum()
+    assert filter.may_contain(np.arange(5000))[stored].all()
+    assert filter.load_factor > 0.9 and filter.expected_fpr > 0
+
+
+def test_build():
+    keys = np.arange(100_000)
+    for parallel in (False, True):
+        filter = nestline.Filter.build(keys, fpr=0.001, seed=5, parallel=parallel)
+        assert len(filter) == 100_000 and filter.may_contain(keys).all() and filter.seed == 5
+        assert filter.may_contain(keys + 100_000).sum() < 300
+        assert filter.to_bytes() == nestline.Filter.build(keys.astype(">u4"), fpr=0.001, seed=5).to_bytes()
+    assert len(nestline.Filter.build([])) == 0
+    assert nestline.Filter.build(["a"], capacity=1000).capacity >= 1000
+    with pytest.raises(ValueError):
+        nestline.Filter.build(keys, capacity=1000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda filter: filter.copy(),
+                                 *(lambda filter, p=p: pickle.loads(pickle.dumps(filter, p)) for p in (2, 4, 5))])
+def test_copies_are_alike_and_apart(kind, how):
+    filter = kind(5000, seed=9, max_capacity=20_000)
+    filter.insert(np.arange(4000))
+    other = how(filter)
+    assert type(other) is kind and other.to_bytes() == filter.to_bytes()
+    assert len(other) == 4000 and other.seed == 9 and other.max_capacity == filter.max_capacity
+    other.insert("only here")
+    assert "only here" in other and len(filter) == 4000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other_kind", KINDS)
+def test_merge(kind, other_kind):
+    if kind is nestline.Filter and other_kind is nestline.ConcurrentFilter:
+        with pytest.raises(TypeError):
+            kind(1000).merge(other_kind(1000))
+        return
+    filter, other = kind(5000), other_kind(5000)
+    same = filter
+    filter.insert(np.arange(2000))
+    other.insert(np.arange(2000, 4000))
+    assert filter.can_merge(other)
+    filter |= other
+    assert filter is same and len(filter) == 4000 and len(other) == 2000
+    assert filter.may_contain(np.arange(4000)).all()
+    for stranger in (other_kind(5000, seed=1), other_kind(9000), other_kind(5000, bits=16)):
+        assert not filter.can_merge(stranger)
+        before = filter.to_bytes()
+        with pytest.raises(ValueError):
+            filter.merge(stranger)
+        assert filter.to_bytes() == before
+    with pytest.raises(TypeError):
+        filter |= {1, 2}
+    roomy = kind(5000)
+    roomy.insert("a")
+    roomy.merge(roomy)
+    assert roomy.count("a") == len(roomy) == 2
+
+
+def test_merge_without_room():
+    filter, other = nestline.Filter(5000), nestline.Filter(5000)
+    filter.insert(np.arange(5000))
+    other.insert(np.arange(5000, 10_000))
+    before = filter.to_bytes()
+    with pytest.raises(ValueError):
+        filter |= other
+    assert filter.to_bytes() == before
+
+
+def test_turning_one_kind_into_the_other():
+    filter = nestline.Filter.build(["a", "b"])
+    shared = nestline.ConcurrentFilter.from_filter(filter)
+    shared.insert("c")
+    assert "c" in shared and "c" not in filter
+    assert shared.snapshot().to_bytes() == shared.to_bytes()
+    assert len(shared.snapshot()) == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_growing(kind):
+    filter = kind(1000, bits=8)
+    filter.insert(np.arange(900))
+    assert all(filter.grow() for _ in range(4)) and not filter.grow()
+    assert filter.may_contain(np.arange(900)).all() and filter.growth == 4 and filter.capacity >= 14_000
+
+
+def test_repr_says_what_matters():
+    filter = nestline.Filter(1000)
+    filter.insert([1, 2, 3])
+    text = repr(filter)
+    assert text.startswith("<nestline.Filter: 3 keys, load 0.0") and "rate" in text and "12 bits" in text
+    assert repr(nestline.ConcurrentFilter(5)).startswith("<nestline.ConcurrentFilter: 0 keys")
+    assert repr(nestline.Hash(5)) == "nestline.Hash(5)"
+
+
+def test_identity_and_truth_are_those_of_other_containers():
+    filter = nestline.Filter(10)
+    assert not filter and filter == filter and filter != filter.copy() and filter in {filter: 1}
+    filter.insert(1)
+    assert filter
+    with pytest.raises(TypeError):
+        iter(filter)

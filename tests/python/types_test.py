@@ -1,0 +1,75 @@
+"""The type stubs: mypy accepts them and a program that uses them, refuses wrong programs, and finds the
+same names in them as in the module."""
+
+import inspect
+import os
+import pathlib
+import subprocess
+import sys
+
+import nestline
+import pytest
+
+PACKAGE = pathlib.Path(nestline.__file__).parent
+
+RIGHT = """
+import nestline
+import numpy as np
+import numpy.typing as npt
+
+filter = nestline.Filter(1000, fpr=0.01)
+one: bool = filter.insert("a")
+many: npt.NDArray[np.bool_] = filter.insert(["a", "b"])
+found: npt.NDArray[np.bool_] = filter.may_contain(np.arange(5))
+copies: int = filter.count(5)
+out = np.empty(2, np.uint8)
+same: npt.NDArray[np.uint8] = filter.count([b"a", b"b"], out=out)
+filter |= nestline.Filter(1000)
+with nestline.MappedFilter("x") as mapped:
+    there: bool = "a" in mapped
+offsets, values = nestline.Maplet(5).candidates(["a"])
+where: list[int] = nestline.Maplet(5).candidates("a")
+with nestline.Store("x") as store:
+    store["a"] = "b"
+    value: bytes | None = store.get("a")
+text: str = nestline.__version__
+"""
+
+WRONG = [
+    'nestline.Filter("many")', 'nestline.Filter(5).insert(1.5)', 'nestline.Filter(5).insert({1, 2})',
+    'x: str = nestline.Filter(5).insert("a")', 'nestline.Filter(5).update("a")', 'nestline.load(5)',
+    'nestline.Filter(5).merge(nestline.ConcurrentFilter(5))', 'nestline.MappedFilter("x").insert("a")',
+    'nestline.Store("x")[5]', 'nestline.Maplet(5).insert("a", "b")', 'nestline.nothing()',
+]
+
+
+def mypy(folder, *arguments):
+    pytest.importorskip("mypy")
+    environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
+    return subprocess.run([sys.executable, "-m", *arguments], cwd=folder, env=environment,
+                          capture_output=True, text=True, check=False)
+
+
+def test_mypy_accepts_the_package_and_a_right_program_and_refuses_each_wrong_line(tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text("\n".join(["import nestline", *WRONG]) + "\n")
+    done = mypy(tmp_path, "mypy", "--strict", "right.py", "wrong.py", str(PACKAGE))
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    elsewhere = [line for line in errors if not line.startswith("wrong.py:")]
+    assert not elsewhere, "\n".join(elsewhere)
+    lines = {int(line.split(":")[1]) for line in errors}
+    assert lines == set(range(2, len(WRONG) + 2)), done.stdout + done.stderr
+
+
+def test_the_stubs_name_what_the_module_has(tmp_path):
+    for name in ("Store", "ClusterFilter"):
+        if not hasattr(nestline, name):
+            pytest.skip(f"built without {name}")
+    # The metaclass is pybind11's, and a class without a constructor inherits one that says so.
+    classes = [name for name, value in vars(nestline).items()
+               if inspect.isclass(value) and not issubclass(value, Exception)]
+    ignored = [rf"nestline\._nestline\.{name}" for name in classes]
+    ignored += [rf"nestline\._nestline\.Cluster{name}\.__init__" for name in ("Copy", "Filter")]
+    (tmp_path / "ignored").write_text("\n".join(ignored) + "\n")
+    done = mypy(tmp_path, "mypy.stubtest", "nestline._nestline", "--allowlist", "ignored")
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,119 @@
+// The golden stores: two folders of a store's files, kept under tests/store/golden.
+// make_store_golden.cc wrote them on x86-64; they are never written again, since every later
+// version must read them, and every processor must make the second out of the first, byte for byte.
+#ifndef NESTLINE_TESTS_STORE_GOLDEN_STORE_H_
+#define NESTLINE_TESTS_STORE_GOLDEN_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/store/open_on.h"
+#include "nestline/store.h"
+#include "tests/store/on_call.h"
+#include "tests/store/simulated_disk.h"
+
+namespace nestline::test::golden {
+
+using Files = std::map<std::string, SimulatedMachine::Bytes>;
+using Records = std::map<std::string, std::string>;
+
+// The model does what the store does.
+struct Twin {
+  Store& store;
+  Records& records;
+
+  void put(const std::string& key, const std::string& value) {
+    store.put(key, value);
+    records[key] = value;
+  }
+  void erase(const std::string& key) {
+    (void)store.erase(key);
+    records.erase(key);
+  }
+};
+
+inline std::string key(unsigned number) { return "key-" + std::to_string(number); }
+
+// Of many lengths, with every byte in some of them.
+inline std::string value(unsigned number) {
+  std::string text;
+  for (unsigned i = 0; i < number * 7 % 90; ++i) {
+    text.push_back(static_cast<char>((number * 31 + i * 17) & 255));
+  }
+  return text;
+}
+
+inline void import(Store& store, std::string_view name, std::size_t size) {
+  const std::string text(size, 'x');
+  std::string_view left = text;
+  (void)store.put_file(name, [&](std::span<char> to) {
+    const std::size_t copied = left.copy(to.data(), to.size());
+    left.remove_prefix(copied);
+    return copied;
+  });
+}
+
+// What makes the first folder from nothing.
+inline void begin(Twin twin) {
+  for (unsigned i = 0; i < 100; ++i) twin.put(key(i), value(i));
+  for (unsigned i = 0; i < 100; i += 5) twin.put(key(i), value(i + 1));
+  for (unsigned i = 3; i < 100; i += 9) twin.erase(key(i));
+  twin.put("", std::string("\0\n", 2));
+  import(twin.store, "file", 10'000);
+  twin.store.checkpoint();
+  for (unsigned i = 100; i < 110; ++i) twin.put(key(i), value(i));  // after the checkpoint
+}
+
+// What makes the second folder from the first.
+inline void go_on(Twin twin) {
+  for (unsigned i = 0; i < 200; i += 2) twin.put(key(i), value(i + 2));
+  Store::Batch batch;
+  for (unsigned i = 0; i < 60; ++i) {
+    batch.put(key(1000 + i), value(i));
+    twin.records[key(1000 + i)] = value(i);
+    batch.erase(key(i));
+    twin.records.erase(key(i));
+  }
+  twin.store.write(batch);
+  (void)twin.store.erase_file("file");
+  import(twin.store, "other", 5'000);
+  twin.store.compact();
+  for (unsigned i = 300; i < 320; ++i) twin.put(key(i), value(i));
+  twin.store.sync();
+}
+
+// Opens the store of `machine`, small files and all, lets `what` change it, and closes it.
+template <typename What>
+void change(SimulatedMachine& machine, Records& records, What what) {
+  StoreOptions options;
+  options.sync = Sync::never;
+  options.segment_bytes = 4096;
+  options.expected_records = 100;
+  Store store = open_on(machine.disk(), options, kOnCall);
+  what(Twin{store, records});
+}
+
+// The files of the golden folder `name`, below the folder `tests/store`.
+inline Files read(const std::filesystem::path& folder, std::string_view name) {
+  Files files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "golden" / name)) {
+    std::ifstream stream(entry.path(), std::ios::binary);
+    SimulatedMachine::Bytes bytes(std::filesystem::file_size(entry.path()));
+    stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!stream) throw std::runtime_error(entry.path().string() + ": cannot be read");
+    files[entry.path().filename()] = std::move(bytes);
+  }
+  return files;
+}
+
+}  // namespace nestline::test::golden
+
+#endif  // NESTLINE_TESTS_STORE_GOLDEN_STORE_H_
