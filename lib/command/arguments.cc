@@ -94,6 +94,7 @@ constexpr const char* kRemoveFooter =
 
 constexpr const char* kVerifyFooter =
     "Prints nothing when all is well. Prints missing keys to standard error, one per line.\n"
+    "Without INPUT, FILE may also be a state of nestline uniq.\n"
     "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error.";
 
 constexpr const char* kMergeFooter =
@@ -216,7 +217,9 @@ class Parser {
     define_file(*command, info_.file);
     command->add_flag("--json", info_.json, "Print one JSON object");
     command->footer(
-        "Does not check the whole file; nestline verify does.\n"
+        "Does not check the whole file; nestline verify does. FILE may also be a state of "
+        "nestline\n"
+        "uniq.\n"
         "Exit status: 0 done, 2 error.");
   }
 

@@ -15,6 +15,8 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "lib/command/errors.h"
@@ -218,6 +220,15 @@ void prepare_state(const std::string& file) {
   if (!std::filesystem::is_regular_file(file)) {
     throw CommandError(file, "a state must be a regular file");
   }
+}
+
+bool is_state(const std::string& file) {
+  std::error_code ignored;  // opening a named pipe would wait for a writer
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  std::array<char, sizeof(kMagic)> begin{};
+  std::ifstream stream(file, std::ios::binary);
+  return stream.read(begin.data(), begin.size()) &&
+         get<std::uint64_t>(std::as_bytes(std::span(begin)), 0) == kMagic;
 }
 
 std::optional<UniqState> load_state(const std::string& file) {

@@ -27,6 +27,9 @@ struct UniqState {
 /// when save_state would fail.
 void prepare_state(const std::string& file);
 
+/// Whether the file begins as a state does. False for a file that cannot be read.
+bool is_state(const std::string& file);
+
 /// The state in the file; none if the file is empty. Throws FormatError, std::system_error,
 /// std::bad_alloc.
 std::optional<UniqState> load_state(const std::string& file);

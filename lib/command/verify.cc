@@ -12,6 +12,7 @@
 #include "lib/command/line_reader.h"
 #include "lib/command/output.h"
 #include "lib/command/progress.h"
+#include "lib/command/uniq_state.h"
 #include "nestline/io.h"
 
 namespace nestline::command {
@@ -46,6 +47,15 @@ int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
 }  // namespace
 
 int verify(const KeysArguments& arguments) {
+  if (is_state(arguments.file)) {
+    if (!arguments.inputs.empty()) {
+      throw CommandError(arguments.file,
+                         "this is a state of nestline uniq, which is checked "
+                         "without any INPUT");
+    }
+    static_cast<void>(load_state(arguments.file));
+    return kExitYes;
+  }
   const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
   return arguments.inputs.empty() ? kExitYes : verify_keys(filter, arguments);
 }

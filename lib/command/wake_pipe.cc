@@ -31,6 +31,7 @@ WakePipe::WakePipe() : ends_{-1, -1} {
 }
 
 WakePipe::~WakePipe() {
+  if (writable_end == ends_[1]) writable_end = -1;
   ::close(ends_[0]);
   ::close(ends_[1]);
 }

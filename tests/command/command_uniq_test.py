@@ -326,6 +326,26 @@ class UniqState(UniqTest):
             self.assertIn(run.wait(PATIENCE), (0, 1))
         self.assertTrue(printed == lines(b"key", 300))
 
+    def test_info_and_verify(self):
+        self.expect_lines(["--state", "s", "-d", "--window", "5", "--seed", "9"], out=b"a\n",
+                          stdin=b"a\nb\na\na\n")
+        info = self.info("s")
+        self.assertEqual(list(info), ["lines", "repeated_lines", "capacity", "window", "fpr", "seed",
+                                      "memory_bytes", "file_bytes"])
+        self.assertEqual(list(info.values())[:6], [2, 1, 0, 5, 0.001, 9])
+        self.assertEqual(info["file_bytes"], os.path.getsize(self.path("s")))
+        self.assertTrue(24 < info["memory_bytes"] < info["file_bytes"])
+        status, out, err = self.run_command("info", "s")
+        self.assertEqual((status, err), (0, b""))
+        self.assertIn(b"\nlines seen again              1\n", out)
+        self.assertIn(b"\ncapacity                      -\n", out)
+        self.expect(["verify", "s"])
+        self.expect_error(["verify", "s", "s"], b"nestline: s: this is a state of nestline uniq")
+        good = self.read("s")
+        self.write("s", good[:-1] + bytes([good[-1] ^ 1]))
+        for command in ("info", "verify"):
+            self.expect_error([command, "s"], b"nestline: s: at byte ")
+
     def test_damage(self):
         chance = random.Random(5)
         for options in (["--window", "400"], ["-d", "--capacity", "500", *EXACT]):
