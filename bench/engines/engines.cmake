@@ -35,4 +35,12 @@ if(engines_left_out)
   list(JOIN engines_left_out ", " engines_left_out)
   message(STATUS "nestline: engines_bench without ${engines_left_out} "
                  "(scripts/install-dependencies bench)")
+  return()
 endif()
+
+# What docs/ENGINES.md quotes, with all of them.
+add_executable(engine_recipes engines/recipes.cc)
+target_link_libraries(
+  engine_recipes PRIVATE nestline::nestline ${NESTLINE_LEVELDB_LIBRARY} ${NESTLINE_ROCKSDB_LIBRARY}
+                         ${NESTLINE_LMDB_LIBRARY} ${NESTLINE_SQLITE_LIBRARY})
+nestline_warnings(engine_recipes)

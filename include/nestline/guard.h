@@ -50,7 +50,6 @@
 #include <type_traits>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
@@ -70,7 +69,8 @@ concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
 
 /// A growing, deleting filter before an engine. All changes of the engine's keys must go through
 /// one Guard; a key that is written around it may be missed. Guard never calls the engine but
-/// through the functions that it is given.
+/// through the functions that it is given. It knows the newest state of the engine: a read in an
+/// older snapshot, which may have keys that are erased since, must not ask it.
 ///
 /// Thread safety: every member from any thread at any time, if the engine allows it, except
 /// construction, destruction, load, add and take, which say what they need. Questions take no lock.
@@ -135,7 +135,7 @@ class Guard {
     }
     const auto locks = lock_all();
     if (state_ == State::gave_up) return;
-    for (const Hash each : taken_) remove_token(each);
+    for (const std::uint64_t each : taken_) remove_token(Hash{each});
     taken_ = {};
     state_ = State::filtering;
   }
@@ -190,8 +190,10 @@ class Guard {
     write();
   }
 
-  /// Removes a key from the engine by erase(), which returns whether the key was there. It is only
-  /// called if the key may be there. Returns what it returns, and passes on as put does.
+  /// Removes a key from the engine by erase(), which returns whether the key was there, and is only
+  /// called if it may be. Returns what it returns, and passes on as put does. Never let erase() say
+  /// true of a key that was not there: the token of another would be taken. Engines whose deletion
+  /// does not know (LevelDB, RocksDB) must be asked first, in erase().
   template <std::predicate Erase>
   bool erase(Key key, Erase&& erase) {
     const Hash hashed = hash(key);
@@ -268,7 +270,17 @@ class Guard {
   }
 
   void add_token(Hash hash) {
-    if (!counts() || filter_.insert(hash)) return;
+    if (!counts()) return;
+    if (state_ == State::filling) {
+      // A token that is to be taken in the end serves as well. So keys that come and go during a
+      // long scan do not pile up.
+      const std::lock_guard lock(list_mutex_);
+      if (const auto found = taken_.find(hash.value); found != taken_.end()) {
+        taken_.erase(found);
+        return;
+      }
+    }
+    if (filter_.insert(hash)) return;
     const std::lock_guard lock(list_mutex_);
     // Another thread may have made the filter grow meanwhile, so each doubling is asked for once.
     for (;;) {
@@ -298,7 +310,7 @@ class Guard {
       remove_token(hash);
     } else if (state_ == State::filling) {
       const std::lock_guard lock(list_mutex_);
-      taken_.push_back(hash);
+      taken_.insert(hash.value);
     }
   }
 
@@ -332,7 +344,7 @@ class Guard {
   mutable std::mutex list_mutex_;
   std::unordered_multiset<std::uint64_t> listed_;
   std::atomic<std::size_t> list_size_{0};
-  std::vector<Hash> taken_;  // during fill: tokens to take when it ends
+  std::unordered_multiset<std::uint64_t> taken_;  // during fill: to be taken when it ends
 };
 
 }  // namespace nestline

@@ -1,9 +1,9 @@
 """The backend that pyproject.toml names: builds a wheel with CMake, for pip install . and the like.
 
-It compiles in build/wheel. NESTLINE_BUILD_DIR in the environment, or --config-settings build-dir=FOLDER,
-names another build folder; one that was configured with NESTLINE_BUILD_PYTHON=ON is used as it is, so
-that nothing is compiled twice. Whatever the folder is, the wheel is what CMake installs as its component
-python, so there is one list of files.
+It compiles in build/wheel. NESTLINE_BUILD_DIR in the environment, or --config-settings
+build-dir=FOLDER, names another build folder; one that was configured with NESTLINE_BUILD_PYTHON=ON
+is used as it is, so that nothing is compiled twice. Whatever the folder is, the wheel is what CMake
+installs as its component python, so there is one list of files.
 """
 
 import base64
@@ -39,17 +39,36 @@ def build(settings):
     build_dir = pathlib.Path(named).resolve() if named else ROOT / "build" / "wheel"
     if not (named and configured(build_dir)):
         options = [f"-DNESTLINE_BUILD_{name}=OFF" for name in LEFT_OUT]
-        run("cmake", "-S", ROOT, "-B", build_dir, "-DCMAKE_BUILD_TYPE=Release", *options,
-            "-DNESTLINE_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}")
-    run("cmake", "--build", build_dir, "--target", "nestline_python", "--parallel", os.cpu_count() or 1)
+        run(
+            "cmake",
+            "-S",
+            ROOT,
+            "-B",
+            build_dir,
+            "-DCMAKE_BUILD_TYPE=Release",
+            *options,
+            "-DNESTLINE_BUILD_PYTHON=ON",
+            f"-DPython_EXECUTABLE={sys.executable}",
+        )
+    run(
+        "cmake",
+        "--build",
+        build_dir,
+        "--target",
+        "nestline_python",
+        "--parallel",
+        os.cpu_count() or 1,
+    )
     return build_dir
 
 
 def only(found, what):
     found = list(found)
     if len(found) != 1:
-        raise RuntimeError(f"the component python has {len(found)} {what} where one is expected; was it "
-                           f"built for this interpreter, {sys.executable}?")
+        raise RuntimeError(
+            f"the component python has {len(found)} {what} where one is expected; was it "
+            f"built for this interpreter, {sys.executable}?"
+        )
     return found[0]
 
 
@@ -73,12 +92,15 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
         only(top.glob(f"nestline/_nestline{suffix}"), f"modules with the ending {suffix}")
         info = only(top.glob("*.dist-info"), "folders of metadata")
-        (info / "WHEEL").write_text("Wheel-Version: 1.0\nGenerator: nestline\nRoot-Is-Purelib: false\n"
-                                    f"Tag: {tag()}\n")
+        (info / "WHEEL").write_text(
+            "Wheel-Version: 1.0\nGenerator: nestline\nRoot-Is-Purelib: false\n" f"Tag: {tag()}\n"
+        )
         (info / "LICENSE").write_bytes((ROOT / "LICENSE").read_bytes())
         name = f"{info.stem}-{tag()}.whl"
         record = f"{info.name}/RECORD"
-        with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
+        with zipfile.ZipFile(
+            pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED
+        ) as wheel:
             lines = ""
             for path in sorted(path for path in top.rglob("*") if path.is_file()):
                 inside = path.relative_to(top).as_posix()
@@ -92,9 +114,16 @@ def version():
     """As include/nestline/version.h says."""
     lines = (ROOT / "include/nestline/version.h").read_text().splitlines()
     return ".".join(
-        only((line.split()[2] for line in lines if line.startswith(f"#define NESTLINE_VERSION_{part} ")),
-             "versions")
-        for part in ("MAJOR", "MINOR", "PATCH"))
+        only(
+            (
+                line.split()[2]
+                for line in lines
+                if line.startswith(f"#define NESTLINE_VERSION_{part} ")
+            ),
+            "versions",
+        )
+        for part in ("MAJOR", "MINOR", "PATCH")
+    )
 
 
 def metadata():
@@ -113,12 +142,24 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 def build_sdist(sdist_directory, config_settings=None):
     """PEP 517: puts the sources into the folder, as a tar file, and returns its name."""
     top = f"nestline-{version()}"
-    with tempfile.TemporaryDirectory() as stage, \
-            tarfile.open(pathlib.Path(sdist_directory) / f"{top}.tar.gz", "w:gz") as archive:
-        for name in ["CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "docs", "include", "lib",
-                     "pyproject.toml"]:
-            archive.add(ROOT / name, f"{top}/{name}",
-                        filter=lambda file: None if "__pycache__" in file.name else file)
+    with tempfile.TemporaryDirectory() as stage, tarfile.open(
+        pathlib.Path(sdist_directory) / f"{top}.tar.gz", "w:gz"
+    ) as archive:
+        for name in [
+            "CMakeLists.txt",
+            "CMakePresets.json",
+            "LICENSE",
+            "README.md",
+            "docs",
+            "include",
+            "lib",
+            "pyproject.toml",
+        ]:
+            archive.add(
+                ROOT / name,
+                f"{top}/{name}",
+                filter=lambda file: None if "__pycache__" in file.name else file,
+            )
         info = pathlib.Path(stage) / "PKG-INFO"
         info.write_text(metadata())
         archive.add(info, f"{top}/PKG-INFO")

@@ -23,6 +23,7 @@ add_library(
   python/filter.cc
   python/hashes.cc
   python/key_batch.cc
+  python/key_sources.cc
   python/maplet.cc
   python/mapped_filter.cc
   python/module.cc
@@ -51,7 +52,8 @@ nestline_warnings(nestline_python)
 # Most of it is what pybind11 makes of each member, which is not worth the compiler's time. What touches
 # each key is in these files.
 target_compile_options(nestline_python PRIVATE -O1)
-set_source_files_properties(python/hashes.cc python/key_batch.cc python/one_key.cc
+set_source_files_properties(python/hashes.cc python/key_batch.cc python/key_sources.cc
+                            python/one_key.cc
                             PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # parsing pybind11 takes half of the time of a file
   target_precompile_headers(nestline_python PRIVATE <pybind11/pybind11.h> <pybind11/numpy.h>

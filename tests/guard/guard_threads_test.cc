@@ -76,6 +76,7 @@ class GuardThreads : public testing::Test {
 
   StoreFolder folder_;
   std::deque<Place> places_{kToyKeys};
+  std::atomic<bool> filled_{false};
   std::atomic<bool> done_{false};
   std::atomic<std::uint64_t> missed_{0};
   std::atomic<std::uint64_t> looked_{0};
@@ -90,7 +91,7 @@ TEST_F(GuardThreads, MissNoKey) {
     writers.emplace_back([&, seed] {
       std::mt19937_64 random(seed);
       // On until all have worked beside each other for long enough.
-      for (int i = 0; i < 20'000 || looked_ < 100 || !guard.filters(); ++i) {
+      for (int i = 0; i < 20'000 || looked_ < 100 || !filled_; ++i) {
         change(guard, random() % kToyKeys, random() % 2 == 0);
       }
     });
@@ -109,15 +110,77 @@ TEST_F(GuardThreads, MissNoKey) {
         }
       };
     });
+    filled_ = true;
     for (int i = 0; i < 5; ++i) guard.save([] {});
   });
   for (std::thread& writer : writers) writer.join();
   done_ = true;
   for (std::thread& other : others) other.join();
   EXPECT_EQ(missed_, 0u);
+  EXPECT_TRUE(guard.filters());
   std::size_t keys = 0;
   for (std::uint64_t key = 0; key < kToyKeys; ++key) keys += has(key);
   EXPECT_EQ(guard.filter().size() + guard.listed(), keys);
+}
+
+// Runs `intruder` in a thread and gives it every chance to end before the call that this is a part
+// of; a guard that lets it wait is not waited for.
+class Intruder {
+ public:
+  template <class F>
+  void come(F&& intruder) {
+    thread_ = std::thread([this, intruder] {
+      began_ = true;
+      intruder();
+      ended_ = true;
+    });
+    while (!began_) std::this_thread::yield();
+    for (int i = 0; i < 2000 && !ended_; ++i) std::this_thread::yield();
+  }
+  void leave() { thread_.join(); }
+
+ private:
+  std::atomic<bool> began_{false};
+  std::atomic<bool> ended_{false};
+  std::thread thread_;
+};
+
+TEST_F(GuardThreads, LetNothingComeBetweenAQuestionAndItsWrite) {
+  Guard guard({.capacity = 40, .bits = 8, .seed = 7});
+  guard.fill([] { return [](auto&&) {}; });
+  change(guard, 1, true);
+  Intruder intruder;
+  guard.put(
+      toy_hash(1),
+      [&] {
+        const bool there = has(1);
+        intruder.come([&] { change(guard, 1, false); });
+        return there;
+      },
+      [&] { set(1, true); });
+  intruder.leave();
+  EXPECT_TRUE(guard.may_contain(toy_hash(1)) || !has(1));
+}
+
+TEST_F(GuardThreads, EraseAKeyOnce) {
+  Guard guard({.capacity = 40, .bits = 8, .seed = 7});
+  guard.fill([] { return [](auto&&) {}; });
+  ASSERT_EQ(toy_hash(3).value, toy_hash(18).value);
+  change(guard, 3, true);
+  change(guard, 18, true);
+  // As with an engine whose deletion does not know whether the key was there.
+  const auto erase = [&](auto&& between) {
+    guard.erase(toy_hash(3), [&] {
+      if (!has(3)) return false;
+      between();
+      set(3, false);
+      return true;
+    });
+  };
+  Intruder intruder;
+  erase([&] { intruder.come([&] { erase([] {}); }); });
+  intruder.leave();
+  EXPECT_TRUE(guard.may_contain(toy_hash(18)));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ PROGRAMS = [
     "redis-server",
     "redis-tools",
     "sqlite3",
-    "python3-minimal",
+    "python3",
 ]
 
 # These change by themselves.

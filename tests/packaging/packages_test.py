@@ -112,6 +112,14 @@ class PackagesTest(unittest.TestCase):
             ],
         )
 
+    def test_scripts_run_where_they_must(self):
+        for name, package in self.packages.items():
+            with tempfile.TemporaryDirectory() as folder:
+                run("dpkg-deb", "--control", package, folder)
+                control = files_in(folder) - {"control", "md5sums"}
+            expected = {self.library: {"shlibs", "triggers"}, "python3-nestline": {"postinst", "prerm"}}
+            self.assertEqual(control, expected.get(name, set()), name)
+
     def test_each_file_is_in_one_component(self):
         with tempfile.TemporaryDirectory() as folder:
 

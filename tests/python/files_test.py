@@ -21,7 +21,9 @@ def saved(tmp_path):
 
 def test_save_and_load(saved, tmp_path):
     filter = nestline.load(saved)
-    assert len(filter) == 50_000 and filter.may_contain(np.arange(50_000)).all() and filter.seed == 4
+    assert (
+        len(filter) == 50_000 and filter.may_contain(np.arange(50_000)).all() and filter.seed == 4
+    )
     for path in (str(saved), os.fsencode(saved), pathlib.Path(saved)):
         assert nestline.load(path).to_bytes() == saved.read_bytes() == filter.to_bytes()
     shared = nestline.ConcurrentFilter.from_filter(filter)
@@ -128,24 +130,50 @@ def test_an_object_that_was_never_made_is_an_error():
         Own()
 
 
-KINDS = [nestline.Filter, nestline.ConcurrentFilter, nestline.MappedFilter, nestline.Maplet,
-         nestline.Hash, nestline.StringArray,
-         *(getattr(nestline, name) for name in ("Store", "ClusterFilter", "ClusterCopy")
-           if hasattr(nestline, name))]
+KINDS = [
+    nestline.Filter,
+    nestline.ConcurrentFilter,
+    nestline.MappedFilter,
+    nestline.Maplet,
+    nestline.Hash,
+    nestline.StringArray,
+    *(
+        getattr(nestline, name)
+        for name in ("Store", "ClusterFilter", "ClusterCopy")
+        if hasattr(nestline, name)
+    ),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_object_without_content_gives_errors_only(kind):
     bare = kind.__new__(kind)
     filter = nestline.Filter(10)
-    calls = [lambda name=name: getattr(bare, name)() for name in dir(bare)
-             if not name.startswith("__") and callable(getattr(kind, name))]
-    calls += [lambda name=name: getattr(bare, name) for name in dir(kind)
-              if isinstance(getattr(kind, name), property)]
-    calls += [lambda: repr(bare), lambda: len(bare), lambda: 5 in bare, lambda: bare[0], lambda: bare.insert(5),
-              lambda: pickle.dumps(bare), lambda: copy.copy(bare), lambda: filter.insert(bare),
-              lambda: filter.insert([bare]), lambda: filter.merge(bare), lambda: nestline.save(bare, "x"),
-              lambda: bare.may_contain([1]), lambda: bare.__exit__()]
+    calls = [
+        lambda name=name: getattr(bare, name)()
+        for name in dir(bare)
+        if not name.startswith("__") and callable(getattr(kind, name))
+    ]
+    calls += [
+        lambda name=name: getattr(bare, name)
+        for name in dir(kind)
+        if isinstance(getattr(kind, name), property)
+    ]
+    calls += [
+        lambda: repr(bare),
+        lambda: len(bare),
+        lambda: 5 in bare,
+        lambda: bare[0],
+        lambda: bare.insert(5),
+        lambda: pickle.dumps(bare),
+        lambda: copy.copy(bare),
+        lambda: filter.insert(bare),
+        lambda: filter.insert([bare]),
+        lambda: filter.merge(bare),
+        lambda: nestline.save(bare, "x"),
+        lambda: bare.may_contain([1]),
+        lambda: bare.__exit__(),
+    ]
     for call in calls:
         try:
             call()

@@ -26,7 +26,10 @@ def test_random_operations_have_the_answers_of_a_dict(tmp_path):
         elif what == 2:
             assert store.erase(key) == (model.pop(key, None) is not None)
         elif what == 3:
-            changes = {b"key %d\xff" % chance.randrange(300): chance.choice([None, value]) for _ in range(9)}
+            changes = {
+                b"key %d\xff" % chance.randrange(300): chance.choice([None, value])
+                for _ in range(9)
+            }
             store.write(changes if step % 2 else list(changes.items()))
             for changed, to in changes.items():
                 model.pop(changed, None)
@@ -59,8 +62,12 @@ def test_text_stands_for_its_utf8(tmp_path):
         store.put(b"", b"")
         assert store[""] == b""
         for bad in (5, None, ["a"], 1.5):
-            for call in (lambda: store.get(bad), lambda: store.put("a", bad), lambda: bad in store,
-                         lambda: store.get_many([bad])):
+            for call in (
+                lambda: store.get(bad),
+                lambda: store.put("a", bad),
+                lambda: bad in store,
+                lambda: store.get_many([bad]),
+            ):
                 with pytest.raises(TypeError):
                     call()
         for bad in ([("a", "b", "c")], ["ab"], [5], 5):
@@ -122,19 +129,31 @@ def test_closing_and_reading_only(tmp_path):
                 reader["c"] = "3"
         assert "1 records" not in repr(store) and "2 records" in repr(store)
     assert repr(store) == "<nestline.Store: closed>"
-    for call in (lambda: store["a"], lambda: len(store), lambda: store.put("a", "b"), store.sync, store.items):
+    for call in (
+        lambda: store["a"],
+        lambda: len(store),
+        lambda: store.put("a", "b"),
+        store.sync,
+        store.items,
+    ):
         with pytest.raises(ValueError, match="closed"):
             call()
     store.close()
     with pytest.raises(TypeError):
         pickle.dumps(store)
-    for bad in (dict(sync="often"), dict(segment_bytes=5), dict(sync_interval=0), dict(sync_interval=float("nan"))):
+    for bad in (
+        dict(sync="often"),
+        dict(segment_bytes=5),
+        dict(sync_interval=0),
+        dict(sync_interval=float("nan")),
+    ):
         with pytest.raises(ValueError):
             nestline.Store(path, **bad)
 
 
 def test_threads(tmp_path):
     with nestline.Store(tmp_path / "db") as store:
+
         def work(name):
             for i in range(200):
                 store[f"{name} {i}"] = str(i)

@@ -4,6 +4,7 @@ Nothing here depends on time: the tests repeat until they have seen what they lo
 """
 
 import array
+import os
 import threading
 
 import nestline
@@ -53,8 +54,11 @@ def is_refused(call):
     return False
 
 
-@pytest.mark.parametrize("keys", [KEYS, KEYS.astype(">u8"), KEYS[::-1], nestline.Hash(KEYS)],
-                         ids=["in place", "swapped", "backwards", "hashes"])
+@pytest.mark.parametrize(
+    "keys",
+    [KEYS, KEYS.astype(">u8"), KEYS[::-1], nestline.Hash(KEYS)],
+    ids=["in place", "swapped", "backwards", "hashes"],
+)
 def test_a_change_beside_a_look_is_an_error(keys):
     filter = nestline.Filter.build(KEYS)
     beside = Beside(lambda: filter.may_contain(keys))
@@ -93,8 +97,10 @@ def test_a_concurrent_filter_needs_no_care():
     filter = nestline.ConcurrentFilter(10_000, max_capacity=2_000_000)
     parts = np.array_split(KEYS, 4)
     stored = []
-    threads = [threading.Thread(target=lambda part=part: stored.append(filter.insert(part).all()))
-               for part in parts]
+    threads = [
+        threading.Thread(target=lambda part=part: stored.append(filter.insert(part).all()))
+        for part in parts
+    ]
     for thread in threads:
         thread.start()
     looks = 0
@@ -134,3 +140,23 @@ def test_a_list_may_change_after_it_was_read():
     beside.stop.set()
     beside.join()
     assert beside.error is None
+
+
+@pytest.mark.parametrize("kind", [nestline.Filter, nestline.ConcurrentFilter])
+def test_a_forked_process_has_a_filter_of_its_own(kind):
+    filter = kind(10_000, max_capacity=1_000_000)
+    filter.insert(KEYS[:5000])
+    child = os.fork()
+    if child == 0:
+        try:
+            good = (
+                filter.may_contain(KEYS[:5000]).all()
+                and filter.insert(KEYS).all()
+                and filter.growth > 0
+            )
+            os._exit(0 if good else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(filter) == 5000 and filter.growth == 0
+    assert filter.insert("a")

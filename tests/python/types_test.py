@@ -1,5 +1,5 @@
-"""The type stubs: mypy accepts them and a program that uses them, refuses wrong programs, and finds the
-same names in them as in the module."""
+"""The type stubs: mypy accepts them and a program that uses them, refuses wrong programs, and finds
+the same names in them as in the module."""
 
 import inspect
 import os
@@ -36,18 +36,31 @@ text: str = nestline.__version__
 """
 
 WRONG = [
-    'nestline.Filter("many")', 'nestline.Filter(5).insert(1.5)', 'nestline.Filter(5).insert({1, 2})',
-    'x: str = nestline.Filter(5).insert("a")', 'nestline.Filter(5).update("a")', 'nestline.load(5)',
-    'nestline.Filter(5).merge(nestline.ConcurrentFilter(5))', 'nestline.MappedFilter("x").insert("a")',
-    'nestline.Store("x")[5]', 'nestline.Maplet(5).insert("a", "b")', 'nestline.nothing()',
+    'nestline.Filter("many")',
+    "nestline.Filter(5).insert(1.5)",
+    "nestline.Filter(5).insert({1, 2})",
+    'x: str = nestline.Filter(5).insert("a")',
+    'nestline.Filter(5).update("a")',
+    "nestline.load(5)",
+    "nestline.Filter(5).merge(nestline.ConcurrentFilter(5))",
+    'nestline.MappedFilter("x").insert("a")',
+    'nestline.Store("x")[5]',
+    'nestline.Maplet(5).insert("a", "b")',
+    "nestline.nothing()",
 ]
 
 
 def mypy(folder, *arguments):
     pytest.importorskip("mypy")
     environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
-    return subprocess.run([sys.executable, "-m", *arguments], cwd=folder, env=environment,
-                          capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_mypy_accepts_the_package_and_a_right_program_and_refuses_each_wrong_line(tmp_path):
@@ -66,8 +79,11 @@ def test_the_stubs_name_what_the_module_has(tmp_path):
         if not hasattr(nestline, name):
             pytest.skip(f"built without {name}")
     # The metaclass is pybind11's, and a class without a constructor inherits one that says so.
-    classes = [name for name, value in vars(nestline).items()
-               if inspect.isclass(value) and not issubclass(value, Exception)]
+    classes = [
+        name
+        for name, value in vars(nestline).items()
+        if inspect.isclass(value) and not issubclass(value, Exception)
+    ]
     ignored = [rf"nestline\._nestline\.{name}" for name in classes]
     ignored += [rf"nestline\._nestline\.Cluster{name}\.__init__" for name in ("Copy", "Filter")]
     (tmp_path / "ignored").write_text("\n".join(ignored) + "\n")

@@ -1,5 +1,6 @@
-"""pip install: builds the wheel of pyproject.toml from a build that is there, without a network, and uses
-it in a fresh environment. NESTLINE_BUILD_DIR names the build; without it these tests are skipped."""
+"""pip install: builds the wheel of pyproject.toml from a build that is there, without a network,
+and uses it in a fresh environment. NESTLINE_BUILD_DIR names the build; without it these tests are
+skipped."""
 
 import os
 import pathlib
@@ -12,12 +13,15 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
-pytestmark = pytest.mark.skipif("NESTLINE_BUILD_DIR" not in os.environ, reason="NESTLINE_BUILD_DIR is not set")
+pytestmark = pytest.mark.skipif(
+    "NESTLINE_BUILD_DIR" not in os.environ, reason="NESTLINE_BUILD_DIR is not set"
+)
 
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
-                          **options)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, **options
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -45,7 +49,10 @@ def test_a_wheel_installs_into_a_fresh_environment_works_and_goes(tmp_path, monk
     import build_wheel
 
     info = build_wheel.prepare_metadata_for_build_wheel(str(tmp_path))
-    assert zipfile.ZipFile(wheel).read(f"{info}/METADATA") == (tmp_path / info / "METADATA").read_bytes()
+    assert (
+        zipfile.ZipFile(wheel).read(f"{info}/METADATA")
+        == (tmp_path / info / "METADATA").read_bytes()
+    )
     assert sum(name.endswith(".so") for name in names) == 1
     assert {"nestline/__init__.py", "nestline/_nestline.pyi", "nestline/py.typed"} <= set(names)
     run(*pip, "install", "--no-index", wheel, env=environment)
@@ -53,7 +60,9 @@ def test_a_wheel_installs_into_a_fresh_environment_works_and_goes(tmp_path, monk
     said = run(python, "-m", "nestline", "--seconds", "0.01", cwd=tmp_path, env=environment)
     assert said.startswith("nestline ") and said.count("million keys a second") == 4
     # Other packages of the system may lack something.
-    checked = subprocess.run([*pip, "check"], env=environment, capture_output=True, text=True, check=False)
+    checked = subprocess.run(
+        [*pip, "check"], env=environment, capture_output=True, text=True, check=False
+    )
     assert "nestline" not in checked.stdout + checked.stderr
     run(*pip, "uninstall", "--yes", "nestline", env=environment)
     after = {path for path in (tmp_path / "venv").rglob("*") if "__pycache__" not in path.parts}
@@ -73,5 +82,13 @@ def test_a_folder_of_sources_has_what_a_build_needs(tmp_path, monkeypatch):
     top = tmp_path / name.removesuffix(".tar.gz")
     assert (top / "PKG-INFO").read_text().startswith("Metadata-Version: 2.1\nName: nestline\n")
     options = [f"-DNESTLINE_BUILD_{part}=OFF" for part in build_wheel.LEFT_OUT]
-    run("cmake", "-S", top, "-B", tmp_path / "build", "-DNESTLINE_BUILD_PYTHON=ON",
-        f"-DPython_EXECUTABLE={sys.executable}", *options)
+    run(
+        "cmake",
+        "-S",
+        top,
+        "-B",
+        tmp_path / "build",
+        "-DNESTLINE_BUILD_PYTHON=ON",
+        f"-DPython_EXECUTABLE={sys.executable}",
+        *options,
+    )

@@ -32,7 +32,7 @@ set(CPACK_DEBIAN_PACKAGE_SOURCE nestline)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 # nestline_package(COMPONENT PACKAGE SECTION SUMMARY TEXT [NAME VALUE]...): the package of a component.
-# Each NAME with its VALUE is a variable of cpack for this package.
+# Each NAME with its VALUE, which is not a list, is a variable of cpack for this package.
 set(CPACK_COMPONENTS_ALL "")
 macro(nestline_package component package section summary text)
   list(APPEND CPACK_COMPONENTS_ALL ${component})
@@ -106,9 +106,8 @@ if(TARGET nestline_python)
     python
     "cuckoo filter that deletes and grows - Python 3"
     "${about}
-This package has the module nestline for Python 3. It takes NumPy arrays."
-    PACKAGE_CONTROL_EXTRA
-    "${debian}/python/postinst;${debian}/python/prerm")
+This package has the module nestline for Python 3. It takes NumPy arrays.")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${debian}/python/postinst ${debian}/python/prerm)
   # Debian's package for one version of Python ends before the next version.
   math(EXPR next "${Python_VERSION_MINOR} + 1")
   set(CPACK_NESTLINE_PYTHON "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}~), \

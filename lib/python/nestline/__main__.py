@@ -44,7 +44,9 @@ def measure(seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m nestline", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=5, help="how long to measure; 0: not at all")
+    parser.add_argument(
+        "--seconds", type=float, default=5, help="how long to measure; 0: not at all"
+    )
     arguments = parser.parse_args()
     print(f"nestline {__version__}, batches use {target()}")
     if arguments.seconds > 0:

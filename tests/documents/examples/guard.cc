@@ -11,9 +11,7 @@ int main() {
 
   nestline::Guard guard({.capacity = 1'000'000, .max_capacity = 16'000'000}, "guarded.nest");
   if (!guard.load()) {  // there is no file, since the last process did not end well
-    guard.fill([&] {
-      return [&](auto&& add) { db.for_each([&](auto key, auto) { add(key); }); };
-    });
+    guard.fill([&] { return [&](auto&& add) { db.for_each([&](auto key, auto) { add(key); }); }; });
   }
 
   std::string value;

@@ -1,0 +1,144 @@
+// The saved filter of a Guard: it is there only while it is true.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "nestline/guard.h"
+#include "tests/guard/toy_engine.h"
+
+namespace nestline::test {
+namespace {
+
+Options small() { return {.capacity = 1000, .fpr = 0.001, .max_capacity = 4000}; }
+constexpr auto nothing = [] { return [](auto&&) {}; };
+
+class GuardFile : public testing::Test {
+ protected:
+  GuardFile() {
+    std::string name = (std::filesystem::temp_directory_path() / "nestline_guard.XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
+    folder_ = name;
+    path_ = folder_ / "guard.nest";
+  }
+  ~GuardFile() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] bool exists() const { return std::filesystem::exists(path_); }
+  // A guard that has saved the keys 0 to 99.
+  void save_some() {
+    Guard guard(small(), path_);
+    guard.fill([] {
+      return [](auto&& add) {
+        for (int key = 0; key < 100; ++key) add(key);
+      };
+    });
+    bool synced = false;
+    ASSERT_TRUE(guard.save([&] {
+      synced = true;
+      EXPECT_FALSE(exists());
+    }));
+    ASSERT_TRUE(synced && exists());
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
+};
+
+TEST_F(GuardFile, IsThereOnlyUntilTheFirstChange) {
+  for (int change = 0; change < 6; ++change) {
+    save_some();
+    Guard guard(small(), path_);
+    if (change < 4) {
+      ASSERT_TRUE(guard.load());
+      ASSERT_TRUE(guard.filters());
+      for (int key = 0; key < 100; ++key) ASSERT_TRUE(guard.may_contain(key));
+      ASSERT_FALSE(guard.erase(1'000'000, [] { return true; }));
+      ASSERT_TRUE(exists());
+    }
+    // The engine never sees a change while there is a file.
+    const auto written = [&] { EXPECT_FALSE(exists()); };
+    const auto erased = [&] { return !exists(); };
+    switch (change) {
+      case 0:
+        guard.put(
+            1000, [] { return false; }, written);
+        break;
+      case 1:
+        guard.put(
+            1, [] { return true; }, written);
+        break;
+      case 2:
+        EXPECT_TRUE(guard.erase(1, erased));
+        break;
+      case 3:
+        guard.add(1000);
+        break;
+      case 4:  // it has not loaded the file, and does not know the keys
+        guard.put(
+            1000, [] { return false; }, written);
+        break;
+      default:
+        guard.fill(nothing);
+        EXPECT_TRUE(exists());
+        guard.put(
+            1000, [] { return false; }, written);
+        break;
+    }
+    EXPECT_FALSE(exists());
+    EXPECT_FALSE(Guard(small(), path_).load());
+  }
+}
+
+TEST_F(GuardFile, ComesBackWithTheNextSave) {
+  save_some();
+  Guard guard(small(), path_);
+  ASSERT_TRUE(guard.load());
+  guard.put(
+      1000, [] { return false; }, [] {});
+  ASSERT_TRUE(guard.save([] {}));
+  ASSERT_TRUE(guard.save([] {}));
+  ASSERT_TRUE(exists());
+  EXPECT_THROW(guard.save([] { throw EngineFailed(); }), EngineFailed);
+  Guard next(small(), path_);
+  ASSERT_TRUE(next.load());
+  EXPECT_TRUE(next.may_contain(1000));
+  EXPECT_EQ(next.filter().size(), 101u);
+  guard.put(
+      1001, [] { return false; }, [&] { EXPECT_FALSE(exists()); });
+}
+
+TEST_F(GuardFile, IsNotUsedWhenItIsDamaged) {
+  save_some();
+  std::fstream(path_, std::ios::in | std::ios::out).seekp(4096).put('x');
+  Guard guard(small(), path_);
+  EXPECT_FALSE(guard.load());
+  EXPECT_FALSE(guard.filters());
+  guard.fill(nothing);
+  guard.put(
+      1, [] { return false; }, [&] { EXPECT_FALSE(exists()); });
+}
+
+TEST_F(GuardFile, ThatCannotBeRemovedStopsEveryChange) {
+  std::filesystem::create_directories(path_ / "in the way");
+  Guard guard(small(), path_);
+  guard.fill(nothing);
+  EXPECT_THROW(guard.put(
+                   1, [] { return false; }, [] { FAIL(); }),
+               std::system_error);
+  EXPECT_THROW(guard.add(1), std::system_error);
+  EXPECT_FALSE(guard.may_contain(1));
+}
+
+TEST_F(GuardFile, IsNotWrittenBesideAList) {
+  Guard guard(small(), path_);
+  guard.fill(nothing);
+  for (int i = 0; i < 20; ++i) guard.add(4);
+  EXPECT_FALSE(guard.save([] { FAIL(); }));
+  EXPECT_FALSE(exists());
+}
+
+}  // namespace
+}  // namespace nestline::test
