@@ -47,11 +47,15 @@ function(nestline_links_sanitizers name)
   endif()
 endfunction()
 
-# nestline_fuzz(NAME LIBRARY): the fuzz target fuzz_NAME.cc. Its kept inputs run as a test: with
-# libFuzzer in a NESTLINE_FUZZ build, with our own main in every other build.
+# nestline_fuzz(NAME LIBRARY [SOURCE...]): the fuzz target fuzz_NAME.cc. Its kept inputs run as a test: with
+# libFuzzer in a NESTLINE_FUZZ build, with our own main in every other build. Not in the development build:
+# they take long to compile.
 set(NESTLINE_FUZZ_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
 function(nestline_fuzz name library)
-  add_executable(fuzz_${name} fuzz_${name}.cc)
+  if(NESTLINE_QUICKLY)
+    return()
+  endif()
+  add_executable(fuzz_${name} fuzz_${name}.cc ${ARGN})
   target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(fuzz_${name} PRIVATE ${library})
   nestline_warnings(fuzz_${name})
@@ -70,7 +74,7 @@ endfunction()
 
 # nestline_corpus_maker(NAME LIBRARY): the program NAME.cc that writes kept inputs; run by hand.
 function(nestline_corpus_maker name library)
-  add_executable(${name} ${name}.cc)
+  add_executable(${name} EXCLUDE_FROM_ALL ${name}.cc)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${library})
   nestline_warnings(${name})
