@@ -176,7 +176,7 @@ TEST_F(Batches, StayWithTheServersThreadWhereItHasToReply) {
 TEST_F(Batches, HoldTheFilterOfAKeyThatIsRemoved) {
   const Hashes in = random_hashes(random_, 50000);
   const std::string hashes = string_of(in);
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 12; ++i) {
     reserve_key("a", "1000");
     add_all("a", in);
     client_->replies.clear();
