@@ -69,7 +69,8 @@ Survey::Survey(Disk& disk) : disk_(disk), lookup_(disk, true) {
   end_log();
 }
 
-void Survey::for_each_record(const Segment& segment, const WithRecord& with) {
+void Survey::for_each_record(const Segment& segment, const WithRecord& with,
+                             const EndsAt& ends_at) {
   RecordPlace place = segment.place(kSegmentHeaderBytes);
   std::uint64_t least = 0;
   while (const std::optional<Found> found = find_record(*segment.file, place, least)) {
@@ -81,6 +82,7 @@ void Survey::for_each_record(const Segment& segment, const WithRecord& with) {
     }
     place.offset = reader.end();
     least = reader.sequence();
+    if (ends_at && ends_at(place.offset)) return;
   }
 }
 
@@ -165,17 +167,29 @@ bool Survey::is_half_made(const File& file) {
   }
 }
 
-// Keeps the files that count: those of the last list, and those that are newer than it.
+// Keeps the files that count: those of the last list, and those that are newer than it. What
+// recovery cuts off the newest file does not count: a list behind a torn end, or in a batch without
+// an end.
 void Survey::choose_files() {
-  std::optional<std::vector<std::uint64_t>> list;
+  using List = std::optional<std::vector<std::uint64_t>>;
+  List list;
   std::uint64_t written_in = 0;
   for (auto file = files_.rbegin(); file != files_.rend() && !list; ++file) {
     if (file->segment == nullptr) continue;
     written_in = file->number;
-    for_each_record(*file->segment, [&](std::uint64_t, const Record& record) {
-      if (record.kind != RecordKind::segments) return;
-      if (auto numbers = decode_segment_list(record.value)) list = std::move(numbers);
-    });
+    const Segment& segment = *file->segment;
+    const bool is_newest = file == files_.rbegin();
+    std::optional<List> before_batch;
+    for_each_record(
+        segment,
+        [&](std::uint64_t, const Record& record) {
+          if (record.kind == RecordKind::batch_begin && !before_batch) before_batch = list;
+          if (record.kind == RecordKind::batch_end) before_batch.reset();
+          if (record.kind != RecordKind::segments) return;
+          if (auto numbers = decode_segment_list(record.value)) list = std::move(numbers);
+        },
+        [&](std::uint64_t offset) { return is_newest && !was_synced(segment, offset); });
+    if (is_newest && before_batch) list = *std::move(before_batch);
   }
   if (list) {
     const auto counts = [&](std::uint64_t number) {

@@ -47,9 +47,12 @@ class Survey {
 
   [[nodiscard]] const Lookup& lookup() const { return lookup_; }
 
-  // Calls with(offset, record) for every valid record of a segment.
+  // Calls with(offset, record) for every valid record of a segment; up to the first gap for which
+  // ends_at(its offset) is true, if there is one.
   using WithRecord = std::function<void(std::uint64_t offset, const Record& record)>;
-  static void for_each_record(const Segment& segment, const WithRecord& with);
+  using EndsAt = std::function<bool(std::uint64_t offset)>;
+  static void for_each_record(const Segment& segment, const WithRecord& with,
+                              const EndsAt& ends_at = nullptr);
 
  private:
   struct File {
