@@ -8,7 +8,6 @@
 
 #include "lib/place/little_endian.h"
 #include "lib/store/segment_files.h"
-#include "lib/store/segment_reader.h"
 
 namespace nestline {
 namespace {
@@ -82,7 +81,7 @@ void Survey::for_each_record(const Segment& segment, const WithRecord& with,
     }
     place.offset = reader.end();
     least = reader.sequence();
-    if (ends_at && ends_at(place.offset)) return;
+    if (ends_at && ends_at(reader)) return;
   }
 }
 
@@ -188,7 +187,9 @@ void Survey::choose_files() {
           if (record.kind != RecordKind::segments) return;
           if (auto numbers = decode_segment_list(record.value)) list = std::move(numbers);
         },
-        [&](std::uint64_t offset) { return is_newest && !was_synced(segment, offset); });
+        [&](SegmentReader& reader) {
+          return is_newest && !was_synced(segment, reader.end(), reader.rest());
+        });
     if (is_newest && before_batch) list = *std::move(before_batch);
   }
   if (list) {
@@ -265,7 +266,7 @@ void Survey::scan(const File& file, bool is_newest) {
     const std::uint64_t rest = reader.rest();
     // The first record is on disk before the next.
     if (is_newest && position.offset != kSegmentHeaderBytes &&
-        !was_synced(*segment, position.offset)) {
+        !was_synced(*segment, position.offset, rest)) {
       report.cut_bytes += rest;
       break;
     }
@@ -338,21 +339,12 @@ void Survey::end_log() {
   report.records = content->keys.load();
 }
 
-// Whether something behind `offset` proves that what was there had been on disk.
-bool Survey::was_synced(const Segment& segment, std::uint64_t offset) const {
-  const std::uint64_t number = segment.header.number;
-  if (checkpoint_ && checkpoint_->head.store_id == segment.header.store_id &&
-      LogPosition{number, offset, 0} < checkpoint_->head.position) {
-    return true;
-  }
-  bool is_proved = false;
-  for_each_record(segment, [&](std::uint64_t at, const Record& record) {
-    if (at < offset) return;
-    const auto mark =
-        record.kind == RecordKind::sync_mark ? decode_two_numbers(record.value) : std::nullopt;
-    is_proved = is_proved || (mark && mark->first == number && mark->second > offset);
-  });
-  return is_proved;
+// Whether something behind `offset` proves that what was there had been on disk. `rest`: as
+// SegmentReader has it.
+bool Survey::was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest) const {
+  return (checkpoint_ && checkpoint_->head.store_id == segment.header.store_id &&
+          LogPosition{segment.header.number, offset, 0} < checkpoint_->head.position) ||
+         nestline::was_synced(segment, offset, rest);
 }
 
 }  // namespace nestline

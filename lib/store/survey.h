@@ -25,6 +25,7 @@
 #include "lib/store/replay.h"
 #include "lib/store/segment.h"
 #include "lib/store/segment_format.h"
+#include "lib/store/segment_reader.h"
 #include "nestline/store.h"
 
 namespace nestline {
@@ -48,9 +49,9 @@ class Survey {
   [[nodiscard]] const Lookup& lookup() const { return lookup_; }
 
   // Calls with(offset, record) for every valid record of a segment; up to the first gap for which
-  // ends_at(its offset) is true, if there is one.
+  // ends_at(the reader that came to it) is true, if there is one.
   using WithRecord = std::function<void(std::uint64_t offset, const Record& record)>;
-  using EndsAt = std::function<bool(std::uint64_t offset)>;
+  using EndsAt = std::function<bool(SegmentReader& reader)>;
   static void for_each_record(const Segment& segment, const WithRecord& with,
                               const EndsAt& ends_at = nullptr);
 
@@ -83,7 +84,8 @@ class Survey {
   void take(const std::shared_ptr<Segment>& segment, std::uint64_t offset, const Record& record);
   void keep_parts_of_batch();
   void end_log();
-  [[nodiscard]] bool was_synced(const Segment& segment, std::uint64_t offset) const;
+  [[nodiscard]] bool was_synced(const Segment& segment, std::uint64_t offset,
+                                std::uint64_t rest) const;
   void compare_checkpoint();
   void compare_pairs(const CheckpointHead& head);
 
