@@ -124,15 +124,14 @@ class Recovery {
 
   // The log from its beginning. The last list of segments says where that is.
   void begin_with_nothing(const DiskFile& newest, const SegmentHeader& header) {
-    std::vector<std::uint64_t> listed;
+    LastList list;
     SegmentReader reader(newest, {header.store_id, header.number, kSegmentHeaderBytes},
                          header.first_sequence);
     while (reader.next()) {
-      if (reader.record().kind != RecordKind::segments) continue;
-      auto numbers = decode_segment_list(reader.record().value);
-      if (!numbers) throw_damaged(disk_, header.number, reader.offset(), "the list is not valid");
-      listed = *std::move(numbers);
+      if (list.take(reader.record())) continue;
+      throw_damaged(disk_, header.number, reader.offset(), "the list is not valid");
     }
+    std::vector<std::uint64_t> listed = list.get().value_or(std::vector<std::uint64_t>{});
     if (!contains(listed, header.number)) listed.push_back(header.number);
     require(listed);
     std::uint64_t limit = limit_of_new();

@@ -76,4 +76,14 @@ bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest
   return false;
 }
 
+bool LastList::take(const Record& record) {
+  if (record.kind == RecordKind::batch_begin && !before_batch_) before_batch_.emplace(last_);
+  if (record.kind == RecordKind::batch_end) before_batch_.reset();
+  if (record.kind != RecordKind::segments) return true;
+  auto numbers = decode_segment_list(record.value);
+  if (!numbers) return false;
+  last_ = std::move(numbers);
+  return true;
+}
+
 }  // namespace nestline

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "lib/store/disk.h"
 #include "lib/store/segment.h"
@@ -24,6 +25,22 @@ bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
 
 // Whether something in the `rest` bytes from `offset` on proves that they had been on disk.
 bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest);
+
+// The list of segments that counts in the newest file: the last one, but not one in a batch without
+// an end, which recovery cuts off.
+class LastList {
+ public:
+  using Numbers = std::optional<std::vector<std::uint64_t>>;
+
+  // Takes the records of the file in order. False: it is a list that is not valid.
+  bool take(const Record& record);
+  // After all records: the numbers, or nothing if there is no list.
+  [[nodiscard]] const Numbers& get() const { return before_batch_ ? *before_batch_ : last_; }
+
+ private:
+  Numbers last_;
+  std::optional<Numbers> before_batch_;
+};
 
 // Opens a segment that exists. Throws StoreError if its header is damaged.
 std::shared_ptr<Segment> open_segment(Disk& disk, std::uint64_t number, bool writable);

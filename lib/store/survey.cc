@@ -170,27 +170,20 @@ bool Survey::is_half_made(const File& file) {
 // recovery cuts off the newest file does not count: a list behind a torn end, or in a batch without
 // an end.
 void Survey::choose_files() {
-  using List = std::optional<std::vector<std::uint64_t>>;
-  List list;
+  LastList::Numbers list;
   std::uint64_t written_in = 0;
   for (auto file = files_.rbegin(); file != files_.rend() && !list; ++file) {
     if (file->segment == nullptr) continue;
     written_in = file->number;
     const Segment& segment = *file->segment;
     const bool is_newest = file == files_.rbegin();
-    std::optional<List> before_batch;
+    LastList lists;
     for_each_record(
-        segment,
-        [&](std::uint64_t, const Record& record) {
-          if (record.kind == RecordKind::batch_begin && !before_batch) before_batch = list;
-          if (record.kind == RecordKind::batch_end) before_batch.reset();
-          if (record.kind != RecordKind::segments) return;
-          if (auto numbers = decode_segment_list(record.value)) list = std::move(numbers);
-        },
+        segment, [&](std::uint64_t, const Record& record) { (void)lists.take(record); },
         [&](SegmentReader& reader) {
           return is_newest && !was_synced(segment, reader.end(), reader.rest());
         });
-    if (is_newest && before_batch) list = *std::move(before_batch);
+    list = lists.get();
   }
   if (list) {
     const auto counts = [&](std::uint64_t number) {
@@ -332,11 +325,21 @@ void Survey::end_log() {
     // A crash came before its end.
     replay_->drop_batch();
     report.cut_bytes += position.offset - (begin->segment == position.segment ? begin->offset : 0);
+    require_listed(begin->segment);
     if (!damaged.empty() || !missing.empty()) {
       for (std::uint64_t n = begin->segment; n <= position.segment; ++n) damaged.insert(n);
     }
   }
   report.records = content->keys.load();
+}
+
+// Without the batch, the list before it counts again, in files up to `last`.
+void Survey::require_listed(std::uint64_t last) {
+  if (!replay_->list()) return;
+  for (const std::uint64_t number : replay_->list()->numbers) {
+    if (number > last || content->table.get(number)) continue;
+    if (missing.insert(number).second) problem(number, 0, "the file is missing");
+  }
 }
 
 // Whether something behind `offset` proves that what was there had been on disk. `rest`: as

@@ -84,6 +84,7 @@ class Survey {
   void take(const std::shared_ptr<Segment>& segment, std::uint64_t offset, const Record& record);
   void keep_parts_of_batch();
   void end_log();
+  void require_listed(std::uint64_t last);
   [[nodiscard]] bool was_synced(const Segment& segment, std::uint64_t offset,
                                 std::uint64_t rest) const;
   void compare_checkpoint();
