@@ -128,8 +128,10 @@ class Recovery {
     SegmentReader reader(newest, {header.store_id, header.number, kSegmentHeaderBytes},
                          header.first_sequence);
     while (reader.next()) {
-      if (list.take(reader.record())) continue;
-      throw_damaged(disk_, header.number, reader.offset(), "the list is not valid");
+      if (!list.take(reader.record())) {
+        throw_damaged(disk_, header.number, reader.offset(), "the list is not valid");
+      }
+      if (reader.record().kind == RecordKind::seal) break;
     }
     std::vector<std::uint64_t> listed = list.get().value_or(std::vector<std::uint64_t>{});
     if (!contains(listed, header.number)) listed.push_back(header.number);
