@@ -32,8 +32,9 @@ function(nestline_runnable variable target)
 endfunction()
 
 # nestline_python_test(NAME LABEL [ENVIRONMENT...]): the unittest program NAME.py of this folder.
+# Not Python3::Interpreter, which the emulator for another processor would run.
 function(nestline_python_test name label)
-  add_test(NAME ${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
   set_tests_properties(
     ${name} PROPERTIES ENVIRONMENT "${ARGN}" FAIL_REGULAR_EXPRESSION "Ran 0 tests" LABELS ${label}
                        TIMEOUT 600)
