@@ -301,7 +301,7 @@ class Recovery {
     return segment;
   }
 
-  // Files that a compaction has emptied since the checkpoint.
+  // Files that a compaction has emptied since the checkpoint. No writer leaves out others.
   void drop_unlisted(const Replay& replay) {
     if (!replay.list()) return;
     const auto& [written_in, listed] = *replay.list();
@@ -313,6 +313,7 @@ class Recovery {
     for (const std::shared_ptr<Segment>& segment : out_.content->table.list()) {
       const std::uint64_t number = segment->header.number;
       if (number >= written_in || contains(listed, number)) continue;
+      if (segment->counts.live.load() != 0) continue;
       out_.content->table.retire(*segment);
       out_.content->table.forget(*segment);
       out_.leftover.push_back(number);
