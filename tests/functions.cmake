@@ -19,7 +19,7 @@ endfunction()
 function(nestline_runnable variable target)
   if(CMAKE_CROSSCOMPILING)
     list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
-    set(script ${CMAKE_CURRENT_BINARY_DIR}/run-${target})
+    set(script ${CMAKE_CURRENT_BINARY_DIR}/run/$<TARGET_FILE_NAME:${target}>)
     file(
       GENERATE
       OUTPUT ${script}
