@@ -6,17 +6,11 @@
 // test kills at any moment.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <functional>
-#include <new>
 #include <random>
 #include <string>
 #include <thread>
@@ -24,6 +18,7 @@
 #include "nestline/guard.h"
 #include "nestline/store.h"
 #include "tests/store/store_folder.h"
+#include "tests/support/child_process.h"
 
 namespace nestline::test {
 namespace {
@@ -42,45 +37,6 @@ struct Shared {
     if (++passed == kill_at) ::raise(SIGKILL);
   }
 };
-
-class SharedMemory {
- public:
-  SharedMemory() {
-    void* const memory =
-        ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    shared_ = new (memory) Shared();
-  }
-  ~SharedMemory() { ::munmap(shared_, sizeof(Shared)); }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-  Shared* operator->() { return shared_; }
-  Shared& operator*() { return *shared_; }
-
- private:
-  Shared* shared_;
-};
-
-pid_t start(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    int status = 99;
-    try {
-      status = work();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "child: %s\n", error.what());
-    }
-    ::_exit(status);
-  }
-  return child;
-}
-
-int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-  }
-  return status;
-}
 
 // The store behind the guard, with a point before and after each change.
 struct RightOrder {
@@ -163,7 +119,7 @@ int session(const StoreFolder& folder, Shared& shared, std::uint64_t seed, std::
 
 // Kills a process at each point, and starts the next one after it. Returns the first error.
 template <class Order>
-int kill_at_each_point(SharedMemory& shared) {
+int kill_at_each_point(SharedMemory<Shared>& shared) {
   StoreFolder folder;
   for (std::uint64_t point = 1; point < 1000; ++point) {
     shared->passed = 0;
@@ -176,7 +132,7 @@ int kill_at_each_point(SharedMemory& shared) {
 }
 
 TEST(GuardKilled, AtEachPointLosesNoKey) {
-  SharedMemory shared;
+  SharedMemory<Shared> shared;
   EXPECT_EQ(kill_at_each_point<RightOrder>(shared), 0);
   EXPECT_GT(shared->passed.load(), 30u);
   EXPECT_GT(shared->loads.load(), 3u);
@@ -184,12 +140,12 @@ TEST(GuardKilled, AtEachPointLosesNoKey) {
 }
 
 TEST(GuardKilled, InTheWrongOrderLosesAKey) {
-  SharedMemory shared;
+  SharedMemory<Shared> shared;
   EXPECT_EQ(kill_at_each_point<WrongOrder>(shared), kLostKey);
 }
 
 TEST(GuardKilled, AtAnyMomentLosesNoKey) {
-  SharedMemory shared;
+  SharedMemory<Shared> shared;
   StoreFolder folder;
   for (std::uint64_t time = 0; time < 10; ++time) {
     shared->passed = 0;

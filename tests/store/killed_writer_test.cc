@@ -5,21 +5,18 @@
 // never see a value that a key did not have, and never an older one than before.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <functional>
 #include <string>
 #include <thread>
 
 #include "nestline/store.h"
 #include "tests/store/store_folder.h"
+#include "tests/support/child_process.h"
 
 namespace nestline::test {
 namespace {
@@ -38,45 +35,6 @@ struct Shared {
   std::atomic<bool> done{false};
   std::atomic<int> complaint{0};
 };
-
-class SharedMemory {
- public:
-  SharedMemory() {
-    void* const memory =
-        ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    shared_ = new (memory) Shared();
-  }
-  ~SharedMemory() { ::munmap(shared_, sizeof(Shared)); }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-  Shared* operator->() { return shared_; }
-  Shared& operator*() { return *shared_; }
-
- private:
-  Shared* shared_;
-};
-
-pid_t start(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    int status = 99;
-    try {
-      status = work();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "child: %s\n", error.what());
-    }
-    ::_exit(status);
-  }
-  return child;
-}
-
-int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-  }
-  return status;
-}
 
 std::string key_name(std::size_t key) { return "key " + std::to_string(key); }
 
@@ -167,7 +125,7 @@ int follow(const StoreFolder& folder, Shared& shared) {
 
 void kill_again_and_again(StoreOptions options, unsigned times) {
   StoreFolder folder;
-  SharedMemory shared;
+  SharedMemory<Shared> shared;
   options.segment_bytes = 65536;
   options.expected_records = 8;
   { const Store make = Store::open(folder.path(), options); }
