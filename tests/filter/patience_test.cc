@@ -28,7 +28,7 @@ void expect_patience(const Insert& insert) {
   go_on(20'000);  // until it is full, and beyond
   EXPECT_EQ(filter.growth(), 0u);
   EXPECT_EQ(memory.refused(), 1u);
-  go_on(200'000);
+  go_on(100'000);
   EXPECT_GE(memory.refused(), 2u);
   EXPECT_LE(memory.refused(), 8u);
   memory.set_most(~std::size_t{0});

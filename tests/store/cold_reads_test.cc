@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -23,6 +26,7 @@ namespace {
 using Range = ColdReads::Range;
 using Way = ColdReads::Way;
 
+constexpr int kTries = 50;
 constexpr std::size_t kFileBytes = std::size_t{8} << 20;
 
 std::set<int> open_descriptors() {
@@ -61,6 +65,13 @@ class ColdReadsTest : public testing::TestWithParam<Way> {
   }
   static std::size_t page() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
+  // Whether the system answers reads that must not wait: emulators of other processors may not.
+  [[nodiscard]] bool reads_without_waiting() const {
+    char byte = 0;
+    const iovec piece{&byte, 1};
+    return ::preadv2(file_, &piece, 1, 0, RWF_NOWAIT) == 1 || errno == EAGAIN;
+  }
+
   // False where the file system keeps files in memory only.
   [[nodiscard]] bool drop() const {
     EXPECT_EQ(::posix_fadvise(file_, 0, 0, POSIX_FADV_DONTNEED), 0);
@@ -70,15 +81,27 @@ class ColdReadsTest : public testing::TestWithParam<Way> {
     return true;
   }
 
-  void expect_in_memory(const std::vector<Range>& ranges) const {
+  [[nodiscard]] bool in_memory(const std::vector<Range>& ranges) const {
     const std::vector<bool> there = pages();
     for (const Range& range : ranges) {
       for (std::size_t at = range.offset / page(); at <= (range.offset + range.bytes - 1) / page();
            ++at) {
-        ASSERT_TRUE(there[at]) << "page " << at << " of " << range.bytes << " bytes at "
-                               << range.offset;
+        if (!there[at]) return false;
       }
     }
+    return true;
+  }
+
+  // Expects that read() brings the ranges into memory. The system may take pages back at any time,
+  // and some systems always do, so there are several tries.
+  template <typename Read>
+  void expect_brought(const std::vector<Range>& ranges, const Read& read) const {
+    for (int tries = 0; tries < kTries; ++tries) {
+      if (!drop()) continue;
+      read();
+      if (in_memory(ranges)) return;
+    }
+    ADD_FAILURE() << ranges.size() << " ranges are not in memory";
   }
 
   [[nodiscard]] std::vector<Range> random_ranges(std::size_t count, std::uint32_t most,
@@ -97,33 +120,37 @@ class ColdReadsTest : public testing::TestWithParam<Way> {
 
 TEST_P(ColdReadsTest, BringsRangesIntoMemory) {
   const ColdReads reads(GetParam());
+  if (!drop()) GTEST_SKIP() << "this file system has no cold files";
   for (const std::size_t count : {1U, 2U, 255U, 256U, 257U, 1024U}) {
-    if (!drop()) GTEST_SKIP() << "this file system has no cold files";
     const std::vector<Range> ranges = random_ranges(count, 148, count);
-    reads.read_ahead(ranges);
-    expect_in_memory(ranges);
+    expect_brought(ranges, [&] { reads.read_ahead(ranges); });
   }
   for (const std::uint32_t most : {4096U, 16384U, 16385U, 1'000'000U}) {
-    if (!drop()) GTEST_SKIP() << "this file system has no cold files";
     const std::vector<Range> ranges = random_ranges(3, most, most);
-    reads.read_ahead(ranges);
-    expect_in_memory(ranges);
+    expect_brought(ranges, [&] { reads.read_ahead(ranges); });
   }
 }
 
 TEST_P(ColdReadsTest, TellsColdFromHot) {
   const ColdReads reads(GetParam());
+  if (!reads_without_waiting()) GTEST_SKIP() << "this system has no reads that do not wait";
   if (!drop()) GTEST_SKIP() << "this file system has no cold files";
   const std::vector<Range> ranges = random_ranges(64, 100, 1);
   const auto range_of = [&](std::size_t i) { return ranges[i]; };
-  EXPECT_TRUE(reads.looks_cold(ranges.size(), range_of));
-  reads.read_ahead(ranges);
-  EXPECT_FALSE(reads.looks_cold(ranges.size(), range_of));
-  EXPECT_FALSE(reads.looks_cold(ranges.size(), range_of));
+  // A disk may answer before a read that must not wait has looked, and the system may take pages
+  // back before they are asked for: both are rare.
+  bool told = false;
+  for (int tries = 0; tries < kTries && !told; ++tries) {
+    ASSERT_TRUE(drop());
+    const bool cold = reads.looks_cold(ranges.size(), range_of) && ColdReads::is_cold(ranges[0]);
+    reads.read_ahead(ranges);
+    const bool still_cold = reads.looks_cold(ranges.size(), range_of) ||
+                            reads.looks_cold(ranges.size(), range_of) ||
+                            ColdReads::is_cold(ranges[0]);
+    told = cold && !still_cold;
+  }
+  EXPECT_TRUE(told);
   EXPECT_FALSE(reads.looks_cold(0, range_of));
-  EXPECT_FALSE(ColdReads::is_cold(ranges[0]));
-  ASSERT_TRUE(drop());
-  EXPECT_TRUE(ColdReads::is_cold(ranges[0]));
 }
 
 TEST_P(ColdReadsTest, TakesWhatCannotBeRead) {
@@ -148,8 +175,7 @@ TEST_P(ColdReadsTest, TakesWhatCannotBeRead) {
   // It still works.
   if (!drop()) GTEST_SKIP() << "this file system has no cold files";
   const std::vector<Range> good = random_ranges(300, 100, 2);
-  reads.read_ahead(good);
-  expect_in_memory(good);
+  expect_brought(good, [&] { reads.read_ahead(good); });
   ::close(folder);
 }
 
@@ -158,14 +184,17 @@ TEST_P(ColdReadsTest, ReadsFromSeveralThreads) {
   if (!drop()) GTEST_SKIP() << "this file system has no cold files";
   std::vector<std::vector<Range>> ranges;
   for (std::uint64_t i = 0; i < 40; ++i) ranges.push_back(random_ranges(300, 100, i));
-  std::vector<std::thread> threads;  // more than rings are kept
-  for (const std::vector<Range>& some : ranges) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 3; ++i) reads.read_ahead(some);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::vector<Range>& some : ranges) expect_in_memory(some);
+  std::vector<Range> all;
+  for (const std::vector<Range>& some : ranges) all.insert(all.end(), some.begin(), some.end());
+  expect_brought(all, [&] {
+    std::vector<std::thread> threads;  // more than rings are kept
+    for (const std::vector<Range>& some : ranges) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 3; ++i) reads.read_ahead(some);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
 }
 
 TEST_P(ColdReadsTest, LeavesNoDescriptorsOpen) {
@@ -186,17 +215,20 @@ TEST_P(ColdReadsTest, LeavesNoDescriptorsOpen) {
   if (child == 0) {
     const std::vector<Range> ranges = random_ranges(300, 100, 4);
     reads->read_ahead(ranges);
-    bool good = open_descriptors().size() == with.size();
-    for (const Range& range : ranges) good = good && !ColdReads::is_cold(range);
-    ::_exit(good ? 0 : 1);
+    if (open_descriptors().size() != with.size()) ::_exit(1);
+    for (int tries = 0; tries < kTries; ++tries) {
+      if (std::ranges::none_of(ranges, ColdReads::is_cold)) ::_exit(0);
+      reads->read_ahead(ranges);
+    }
+    ::_exit(2);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   // And has taken nothing from its parent.
+  if (!drop()) GTEST_SKIP() << "this file system has no cold files";
   const std::vector<Range> ranges = random_ranges(300, 100, 5);
-  reads->read_ahead(ranges);
-  expect_in_memory(ranges);
+  expect_brought(ranges, [&] { reads->read_ahead(ranges); });
 }
 
 TEST_P(ColdReadsTest, ClosesWhatItOpened) {

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -118,7 +119,16 @@ int unlink(const char* path) noexcept {
 
 void* mmap(void* address, size_t size, int rights, int flags, int file, off_t offset) noexcept {
   if (file >= 0 && nestline::test::fails(SystemCall::mmap)) return MAP_FAILED;
+#ifdef __s390x__
+  // This processor's kernel takes the arguments from memory.
+  std::array<unsigned long, 6> arguments{
+      reinterpret_cast<unsigned long>(address), size,
+      static_cast<unsigned long>(rights),       static_cast<unsigned long>(flags),
+      static_cast<unsigned long>(file),         static_cast<unsigned long>(offset)};
+  return reinterpret_cast<void*>(::syscall(SYS_mmap, arguments.data()));
+#else
   return reinterpret_cast<void*>(::syscall(SYS_mmap, address, size, rights, flags, file, offset));
+#endif
 }
 
 int flock(int file, int operation) noexcept {
