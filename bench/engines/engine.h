@@ -19,20 +19,18 @@
 
 namespace nestline::bench {
 
-class Engine {
+// Destruction closes the engine.
+class Engine : public Reader {
  public:
-  virtual ~Engine() = default;  // closes it
-  virtual bool get(std::string_view key, Taken& taken) = 0;
-  // How many of the keys are there: by one call, where the engine has such a call.
-  virtual std::size_t get_many(std::span<const std::string_view> keys, Taken& taken) {
-    std::size_t found = 0;
-    for (const std::string_view key : keys) found += get(key, taken) ? 1 : 0;
-    return found;
-  }
   virtual void put(std::string_view key, std::string_view value) = 0;
   // The cheapest that the engine has, and one that says whether the key was there.
   virtual void erase(std::string_view key) = 0;
-  virtual bool erase_known(std::string_view key) = 0;
+  virtual bool erase_known(std::string_view key) {
+    Taken ignored;
+    if (!get(key, ignored)) return false;
+    erase(key);
+    return true;
+  }
   // Calls with(key) for all keys.
   virtual void each_key(const std::function<void(std::string_view)>& with) = 0;
   // One transaction around many puts, to load quickly.

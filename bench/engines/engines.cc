@@ -4,16 +4,16 @@ namespace nestline::bench {
 
 std::vector<EngineKind> engine_kinds() {
   std::vector<EngineKind> kinds;
-#ifdef NESTLINE_ENGINES_LEVELDB
+#ifdef NESTLINE_BENCH_LEVELDB
   add_leveldb(kinds);
 #endif
-#ifdef NESTLINE_ENGINES_ROCKSDB
+#ifdef NESTLINE_BENCH_ROCKSDB
   add_rocksdb(kinds);
 #endif
-#ifdef NESTLINE_ENGINES_LMDB
+#ifdef NESTLINE_BENCH_LMDB
   add_lmdb(kinds);
 #endif
-#ifdef NESTLINE_ENGINES_SQLITE
+#ifdef NESTLINE_BENCH_SQLITE
   add_sqlite(kinds);
 #endif
   return kinds;

@@ -340,7 +340,7 @@ void run(const Settings& settings) {
     std::filesystem::remove_all(bench.folder);
     std::filesystem::remove(bench.guard_file());
   }
-#ifdef NESTLINE_ENGINES_LEVELDB
+#ifdef NESTLINE_BENCH_LEVELDB
   if (wanted("filters")) compare_filters(settings.seconds);
 #endif
   std::filesystem::remove(settings.folder);

@@ -1,18 +1,12 @@
 // LevelDB as it is by default, a cache of 8 MiB and compression included, without filters and with
 // its Bloom filter of 10 bits a key.
-#include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
 
 #include "bench/engines/engine.h"
+#include "bench/store/systems/leveldb_reads.h"
 
 namespace nestline::bench {
 namespace {
-
-void check(const leveldb::Status& status) {
-  if (!status.ok()) throw std::runtime_error("leveldb: " + status.ToString());
-}
-
-leveldb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 
 class LevelDb final : public Engine {
  public:
@@ -24,25 +18,14 @@ class LevelDb final : public Engine {
     leveldb::DB* db = nullptr;
     check(leveldb::DB::Open(options, folder.string(), &db));
     db_.reset(db);
+    reads_.emplace(*db_);
   }
-  bool get(std::string_view key, Taken& taken) override {
-    const leveldb::Status status = db_->Get(leveldb::ReadOptions(), slice(key), &value_);
-    if (status.IsNotFound()) return false;
-    check(status);
-    taken.look_at(value_);
-    return true;
-  }
+  bool get(std::string_view key, Taken& taken) override { return reads_->get(key, taken); }
   void put(std::string_view key, std::string_view value) override {
     check(db_->Put(leveldb::WriteOptions(), slice(key), slice(value)));
   }
   void erase(std::string_view key) override {
     check(db_->Delete(leveldb::WriteOptions(), slice(key)));
-  }
-  bool erase_known(std::string_view key) override {
-    Taken ignored;
-    if (!get(key, ignored)) return false;
-    erase(key);
-    return true;
   }
   void each_key(const std::function<void(std::string_view)>& with) override {
     leveldb::ReadOptions reading;
@@ -56,7 +39,7 @@ class LevelDb final : public Engine {
  private:
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   std::unique_ptr<leveldb::DB> db_;
-  std::string value_;
+  std::optional<LevelDbReader> reads_;
 };
 
 }  // namespace

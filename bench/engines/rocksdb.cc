@@ -1,20 +1,14 @@
 // RocksDB without compression, with a block cache of 64 MiB: without filters, with its Bloom filter
 // of 10 bits a key over whole files, and with its Ribbon filter of the same rate.
 #include <rocksdb/cache.h>
-#include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
 #include "bench/engines/engine.h"
+#include "bench/store/systems/rocksdb_reads.h"
 
 namespace nestline::bench {
 namespace {
-
-void check(const rocksdb::Status& status) {
-  if (!status.ok()) throw std::runtime_error("rocksdb: " + status.ToString());
-}
-
-rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 
 class RocksDb final : public Engine {
  public:
@@ -30,45 +24,17 @@ class RocksDb final : public Engine {
     rocksdb::DB* db = nullptr;
     check(rocksdb::DB::Open(options, folder.string(), &db));
     db_.reset(db);
-    family_ = db_->DefaultColumnFamily();
+    reads_.emplace(*db_, rocksdb::ReadOptions());
   }
-  bool get(std::string_view key, Taken& taken) override {
-    value_.Reset();
-    const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), family_, slice(key), &value_);
-    if (status.IsNotFound()) return false;
-    check(status);
-    taken.look_at({value_.data(), value_.size()});
-    return true;
-  }
+  bool get(std::string_view key, Taken& taken) override { return reads_->get(key, taken); }
   std::size_t get_many(std::span<const std::string_view> keys, Taken& taken) override {
-    slices_.clear();
-    for (const std::string_view key : keys) slices_.push_back(slice(key));
-    values_.resize(keys.size());
-    statuses_.resize(keys.size());
-    db_->MultiGet(rocksdb::ReadOptions(), family_, keys.size(), slices_.data(), values_.data(),
-                  statuses_.data());
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (!statuses_[i].IsNotFound()) {
-        check(statuses_[i]);
-        taken.look_at({values_[i].data(), values_[i].size()});
-        ++found;
-      }
-      values_[i].Reset();
-    }
-    return found;
+    return reads_->get_many(keys, taken);
   }
   void put(std::string_view key, std::string_view value) override {
     check(db_->Put(rocksdb::WriteOptions(), slice(key), slice(value)));
   }
   void erase(std::string_view key) override {
     check(db_->Delete(rocksdb::WriteOptions(), slice(key)));
-  }
-  bool erase_known(std::string_view key) override {
-    Taken ignored;
-    if (!get(key, ignored)) return false;
-    erase(key);
-    return true;
   }
   void each_key(const std::function<void(std::string_view)>& with) override {
     rocksdb::ReadOptions reading;
@@ -83,11 +49,7 @@ class RocksDb final : public Engine {
 
  private:
   std::unique_ptr<rocksdb::DB> db_;
-  rocksdb::ColumnFamilyHandle* family_ = nullptr;
-  rocksdb::PinnableSlice value_;
-  std::vector<rocksdb::Slice> slices_;
-  std::vector<rocksdb::PinnableSlice> values_;
-  std::vector<rocksdb::Status> statuses_;
+  std::optional<RocksDbReader> reads_;
 };
 
 }  // namespace

@@ -1,34 +1,11 @@
 // LevelDB. Blocks are not compressed, since the values are random, and so are read in place from
 // mapped files. Buffers and files are larger than by default, so that there are fewer of them.
-#include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
 
-#include "bench/store/systems/system.h"
+#include "bench/store/systems/leveldb_reads.h"
 
 namespace nestline::bench {
 namespace {
-
-void check(const leveldb::Status& status) {
-  if (!status.ok()) throw std::runtime_error("leveldb: " + status.ToString());
-}
-
-leveldb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
-
-class LevelDbReader final : public Reader {
- public:
-  explicit LevelDbReader(leveldb::DB& db) : db_(db) {}
-  bool get(std::string_view key, Taken& taken) override {
-    const leveldb::Status status = db_.Get(leveldb::ReadOptions(), slice(key), &value_);
-    if (status.IsNotFound()) return false;
-    check(status);
-    taken.look_at(value_);
-    return true;
-  }
-
- private:
-  leveldb::DB& db_;
-  std::string value_;
-};
 
 class LevelDb final : public Database {
  public:

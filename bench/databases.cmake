@@ -1,0 +1,16 @@
+# nestline_database(PROGRAM NAME HEADER LIBRARY SOURCE...): if the header and the library are there, PROGRAM
+# gets the sources and the definition NESTLINE_BENCH_NAME; if not, NAME is put into PROGRAM_left_out.
+function(nestline_database program name header library)
+  string(TOUPPER ${name} upper)
+  find_path(NESTLINE_${upper}_INCLUDE_DIR ${header})
+  find_library(NESTLINE_${upper}_LIBRARY ${library})
+  mark_as_advanced(NESTLINE_${upper}_INCLUDE_DIR NESTLINE_${upper}_LIBRARY)
+  if(NOT NESTLINE_${upper}_INCLUDE_DIR OR NOT NESTLINE_${upper}_LIBRARY)
+    set(${program}_left_out ${${program}_left_out} ${name} PARENT_SCOPE)
+    return()
+  endif()
+  target_sources(${program} PRIVATE ${ARGN})
+  target_compile_definitions(${program} PRIVATE NESTLINE_BENCH_${upper})
+  target_include_directories(${program} SYSTEM PRIVATE ${NESTLINE_${upper}_INCLUDE_DIR})
+  target_link_libraries(${program} PRIVATE ${NESTLINE_${upper}_LIBRARY})
+endfunction()
