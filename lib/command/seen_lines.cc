@@ -16,12 +16,13 @@ SeenLines::SeenLines(const SeenOptions& options, std::vector<Generation> generat
       generations_(std::move(generations)),
       ring_(std::move(ring)),
       kept_(ring_.size()),
-      table_(2 * kChunk),
-      held_(kChunk),
-      pending_(kChunk),
-      found_(kChunk),
-      seconds_(kChunk),
-      stored_(kChunk) {
+      table_(2 * kChunkLines),
+      held_(kChunkLines),
+      pending_(kChunkLines),
+      found_(kChunkLines),
+      seconds_(kChunkLines),
+      fresh_(kChunkLines),
+      stored_(kChunkLines) {
   ring_.reserve(options_.window);  // takes no pages before they are written
   if (generations_.empty()) add_generation();
 }
@@ -33,14 +34,16 @@ std::array<std::span<const Hash>, 2> SeenLines::ring() const noexcept {
 }
 
 SeenLines::Selected SeenLines::select_new(std::span<const Hash> lines,
+                                          std::span<const std::uint8_t> repeats,
                                           std::span<std::uint32_t> positions) {
-  std::size_t most = kChunk;
+  std::size_t most = kChunkLines;
   if (options_.window > 0) most = std::min<std::uint64_t>(most, options_.window);
   Selected all{0, 0};
   while (all.taken < lines.size()) {
     const std::size_t size = std::min(most, lines.size() - all.taken);
     const auto fresh = positions.subspan(all.fresh, size);
-    const Selected chunk = select_chunk(lines.subspan(all.taken, size), fresh);
+    const Selected chunk =
+        select_chunk(lines.subspan(all.taken, size), repeats.subspan(all.taken, size), fresh);
     for (std::uint32_t& position : fresh.first(chunk.fresh)) {
       position += static_cast<std::uint32_t>(all.taken);
     }
@@ -52,6 +55,7 @@ SeenLines::Selected SeenLines::select_new(std::span<const Hash> lines,
 }
 
 SeenLines::Selected SeenLines::select_chunk(std::span<const Hash> chunk,
+                                            std::span<const std::uint8_t> repeats,
                                             std::span<std::uint32_t> positions) {
   const bool windowed = options_.window > 0;
   const bool grows = options_.capacity == 0 && !windowed;
@@ -62,59 +66,85 @@ SeenLines::Selected SeenLines::select_chunk(std::span<const Hash> chunk,
       options_.capacity > 0 ? options_.capacity - generations_.back().size() : chunk.size();
 
   look_up(chunk);
-  table_.clear();
-  const std::uint64_t may_leave = std::min<std::uint64_t>(kept_, chunk.size());
-  for (std::uint32_t order = 0; order < may_leave; ++order) {
-    const Hash hash = ring_[ring_place(order)];
-    table_.put(table_.find(hash), hash, order);
-  }
-
-  fresh_.clear();
-  std::size_t left = 0;  // how many hashes have left the ring in this chunk
-  std::size_t taken = 0;
-  for (; taken < chunk.size(); ++taken) {
-    if (held_[taken] != 0 && !windowed) continue;
-    ChunkTable::Place& place = table_.find(chunk[taken]);
-    if (table_.has(place)) {
-      if (place.order >= left) continue;  // new in this chunk, or still in the ring
-    } else if (held_[taken] != 0) {
-      continue;
-    }
-    if (fresh_.size() == room) break;
-    table_.put(place, chunk[taken], ChunkTable::kNew);
-    positions[fresh_.size()] = static_cast<std::uint32_t>(taken);
-    fresh_.push_back(chunk[taken]);
-    if (windowed && kept_ + fresh_.size() - left > options_.window) ++left;
-  }
-
-  forget(left);
-  keep(positions);
-  return {fresh_.size(), taken};
+  Selected selected =
+      windowed ? choose_in_window(chunk, positions) : choose(chunk, repeats, room, positions);
+  selected.fresh = keep(selected.fresh, positions);
+  return selected;
 }
 
 void SeenLines::look_up(std::span<const Hash> chunk) {
-  std::span<const std::uint64_t> hashes;  // later generations have as many layers or more
-  if (generations_.back().layers.size() > 1) hashes = second_hashes(chunk);
-  std::ranges::fill(held_, std::uint8_t{0});
+  const std::span held = std::span(held_).first(chunk.size());
+  // The newest generation first, as it has most of the lines. Those before it have no more layers.
+  const std::vector<Filter>& newest = generations_.back().layers;
+  std::size_t left = generations_.size();  // generations to ask
+  std::span<const std::uint64_t> hashes;
+  if (newest.size() == 1) {
+    newest.front().may_contain(chunk, held);
+    --left;
+  } else {
+    std::ranges::fill(held, std::uint8_t{0});
+    hashes = second_hashes(chunk);
+  }
+  if (left == 0) return;
+
   std::span<std::uint32_t> pending = std::span(pending_).first(chunk.size());
   std::iota(pending.begin(), pending.end(), 0U);
-  // The newest first, as it has most of the lines.
-  for (auto generation = generations_.rbegin(); generation != generations_.rend(); ++generation) {
-    std::span<std::uint32_t> found = std::span(found_).first(pending.size());
-    const bool all = pending.size() == chunk.size();
-    const Filter& first = generation->layers.front();
-    found = found.first(all ? first.select(chunk, found) : first.select(chunk, pending, found));
-    if (generation->layers.size() > 1) {
-      found = found.first(generation->layers.back().select(hashes, found, found));
+  for (; left > 0; --left) {
+    std::size_t count = 0;
+    for (const std::uint32_t position : pending) {
+      pending[count] = position;
+      count += held[position] ^ 1U;
     }
-    if (found.empty()) continue;
-    for (const std::uint32_t position : found) held_[position] = 1;
-    const auto rest =
-        std::remove_if(pending.begin(), pending.end(),
-                       [this](std::uint32_t position) { return held_[position] != 0; });
-    pending = pending.first(static_cast<std::size_t>(rest - pending.begin()));
-    if (pending.empty()) break;
+    if (count == 0) return;
+    pending = pending.first(count);
+    const std::vector<Filter>& layers = generations_[left - 1].layers;
+    std::span<std::uint32_t> found = std::span(found_).first(count);
+    found = found.first(layers.front().select(chunk, pending, found));
+    if (layers.size() > 1) found = found.first(layers.back().select(hashes, found, found));
+    for (const std::uint32_t position : found) held[position] = 1;
   }
+}
+
+SeenLines::Selected SeenLines::choose(std::span<const Hash> chunk,
+                                      std::span<const std::uint8_t> repeats, std::uint64_t room,
+                                      std::span<std::uint32_t> positions) {
+  // Without a branch: whether a line is new cannot be foreseen.
+  std::size_t fresh = 0;
+  for (std::uint32_t i = 0; i < chunk.size(); ++i) {
+    positions[fresh] = i;
+    fresh_[fresh] = chunk[i];
+    fresh += (held_[i] | repeats[i]) ^ 1U;
+  }
+  if (fresh <= room) return {fresh, chunk.size()};
+  return {static_cast<std::size_t>(room), positions[room]};
+}
+
+SeenLines::Selected SeenLines::choose_in_window(std::span<const Hash> chunk,
+                                                std::span<std::uint32_t> positions) {
+  // A number below kChunkLines is a position in the chunk, the others are orders in the ring.
+  const auto hash_of = [this, chunk](std::size_t number) {
+    return number < kChunkLines ? chunk[number] : ring_[ring_place(number - kChunkLines)];
+  };
+  table_.clear();
+  const std::size_t may_leave = std::min(kept_, chunk.size());
+  for (std::size_t order = 0; order < may_leave; ++order) {
+    table_.put(table_.find(ring_[ring_place(order)], hash_of), kChunkLines + order);
+  }
+
+  std::size_t fresh = 0;
+  std::size_t left = 0;  // how many hashes have left the ring in this chunk
+  for (std::uint32_t i = 0; i < chunk.size(); ++i) {
+    ChunkTable::Place& place = table_.find(chunk[i], hash_of);
+    const bool in_table = table_.has(place);
+    const bool gone = in_table && place.number >= kChunkLines && place.number - kChunkLines < left;
+    if ((in_table || held_[i] != 0) && !gone) continue;
+    table_.put(place, i);
+    positions[fresh] = i;
+    fresh_[fresh++] = chunk[i];
+    if (kept_ + fresh - left > options_.window) ++left;
+  }
+  forget(left);
+  return {fresh, chunk.size()};
 }
 
 std::span<const std::uint64_t> SeenLines::second_hashes(std::span<const Hash> hashes) {
@@ -143,12 +173,12 @@ void SeenLines::forget(std::size_t count) {
   kept_ -= count;
 }
 
-void SeenLines::keep(std::span<std::uint32_t> positions) {
+std::size_t SeenLines::keep(std::size_t count, std::span<std::uint32_t> positions) {
   for (std::size_t layer = 0; layer < generations_.back().layers.size(); ++layer) {
-    keep_in_layer(layer, positions);
+    count = keep_in_layer(layer, count, positions);
   }
-  if (options_.window == 0) return;
-  for (const Hash hash : fresh_) {
+  if (options_.window == 0) return count;
+  for (const Hash hash : std::span(fresh_).first(count)) {
     const std::size_t place = ring_place(kept_++);
     if (place == ring_.size()) {
       ring_.push_back(hash);
@@ -156,25 +186,28 @@ void SeenLines::keep(std::span<std::uint32_t> positions) {
       ring_[place] = hash;
     }
   }
+  return count;
 }
 
-void SeenLines::keep_in_layer(std::size_t layer, std::span<std::uint32_t> positions) {
+std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
+                                     std::span<std::uint32_t> positions) {
   std::vector<Filter>& layers = generations_.back().layers;
-  const KeySpan keys = layer == 0 ? KeySpan(fresh_) : KeySpan(second_hashes(fresh_));
-  const std::span stored = std::span(stored_).first(fresh_.size());
-  if (layers[layer].insert(keys, stored) == fresh_.size()) return;
+  const std::span fresh = std::span(fresh_).first(count);
+  const KeySpan keys = layer == 0 ? KeySpan(fresh) : KeySpan(second_hashes(fresh));
+  const std::span stored = std::span(stored_).first(count);
+  if (layers[layer].insert(keys, stored) == count) return count;
 
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < fresh_.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (stored[i] == 0 &&
-        !keep_one(layers[layer], layer == 0 ? Key(fresh_[i]) : Key(fresh_[i].value))) {
-      if (layer > 0) layers.front().erase(fresh_[i]);
+        !keep_one(layers[layer], layer == 0 ? Key(fresh[i]) : Key(fresh[i].value))) {
+      if (layer > 0) layers.front().erase(fresh[i]);
       continue;
     }
     positions[kept] = positions[i];
-    fresh_[kept++] = fresh_[i];
+    fresh[kept++] = fresh[i];
   }
-  fresh_.resize(kept);
+  return kept;
 }
 
 bool SeenLines::keep_one(Filter& filter, Key key) const {

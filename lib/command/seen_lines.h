@@ -2,10 +2,10 @@
 // order.
 //
 // Lines come in chunks. One batch of lookups says which lines of a chunk the filters have. The
-// others are new, unless they occur twice in the chunk: a small exact table of the chunk's new
-// hashes finds those. Then one batch puts the new ones into the filters. So a line is compared with
-// every line before it, as if they came one by one. Two lines of one chunk that only look alike are
-// both new, which is one error less.
+// others are new, unless they occur in the chunk before, which an exact table has found beforehand:
+// see chunk_table.h. Then one batch puts the new ones into the filters, which are still in the
+// cache. So a line is compared with every line before it, as if they came one by one. Two lines of
+// one chunk that only look alike are both new, which is one error less.
 //
 // A line that the set has is always found, as no filter loses a key:
 // - Without a window nothing is erased. A line that finds no room because its slots hold others
@@ -17,9 +17,9 @@
 //   was inserted is erased, and the copies of lines that look the same stay.
 // A line that is seen again keeps its place in the ring: what counts are the last N new lines.
 //
-// Within a chunk, a line of the ring may have left it before it comes again. The table has the
-// oldest hashes of the ring with their order, which is how the chunk knows. A chunk is no longer
-// than the window, so no line that is new in it leaves the ring before its end.
+// Within a chunk, a line of the ring may have left it before it comes again. So with a window the
+// exact table is filled here, and begins with the oldest hashes of the ring, in their order. A
+// chunk is no longer than the window, so no line that is new in it leaves the ring before its end.
 #ifndef NESTLINE_LIB_COMMAND_SEEN_LINES_H_
 #define NESTLINE_LIB_COMMAND_SEEN_LINES_H_
 
@@ -60,8 +60,11 @@ class SeenLines {
 
   /// Writes the positions of the new lines to the front of `positions`, in ascending order, and
   /// counts them as seen from then on. It ends before a new line for which the capacity leaves no
-  /// room. Throws std::bad_alloc, and std::length_error when a filter has no room.
-  Selected select_new(std::span<const Hash> lines, std::span<std::uint32_t> positions);
+  /// room. `repeats` is what ChunkRepeats marks for these lines; with a window it is not used.
+  /// `positions` has room for all lines. Throws std::bad_alloc, and std::length_error when a filter
+  /// has no room.
+  Selected select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
+                      std::span<std::uint32_t> positions);
 
   [[nodiscard]] const SeenOptions& options() const noexcept { return options_; }
   [[nodiscard]] const std::vector<Generation>& generations() const noexcept { return generations_; }
@@ -69,21 +72,27 @@ class SeenLines {
   [[nodiscard]] std::array<std::span<const Hash>, 2> ring() const noexcept;
 
  private:
-  static constexpr std::size_t kChunk = 2048;
-
   // The same for one chunk; the positions are those in the chunk.
-  Selected select_chunk(std::span<const Hash> chunk, std::span<std::uint32_t> positions);
+  Selected select_chunk(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
+                        std::span<std::uint32_t> positions);
   // Sets held_: which lines of the chunk the filters have.
   void look_up(std::span<const Hash> chunk);
+  // Writes the positions and hashes of the new lines to the fronts of `positions` and fresh_,
+  // without putting them into the filters. At most `room` of them.
+  Selected choose(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
+                  std::uint64_t room, std::span<std::uint32_t> positions);
+  // The same with a window; takes out of the ring and the filters what leaves the window.
+  Selected choose_in_window(std::span<const Hash> chunk, std::span<std::uint32_t> positions);
   // The hashes of the second layer.
   std::span<const std::uint64_t> second_hashes(std::span<const Hash> hashes);
   void add_generation();
   // Takes the oldest hashes out of the ring and the filters.
   void forget(std::size_t count);
-  // Puts fresh_ into the newest generation and the ring. Takes out of fresh_ and of `positions`
-  // what finds no room.
-  void keep(std::span<std::uint32_t> positions);
-  void keep_in_layer(std::size_t layer, std::span<std::uint32_t> positions);
+  // Puts the first `count` of fresh_ into the newest generation and the ring. Takes out of fresh_
+  // and of `positions` what finds no room, and returns how many are left.
+  std::size_t keep(std::size_t count, std::span<std::uint32_t> positions);
+  std::size_t keep_in_layer(std::size_t layer, std::size_t count,
+                            std::span<std::uint32_t> positions);
   // For a key that a batch could not store. False when its slots are taken by others that look the
   // same and may leave.
   [[nodiscard]] bool keep_one(Filter& filter, Key key) const;

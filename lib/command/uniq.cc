@@ -1,7 +1,9 @@
 // nestline uniq: prints the lines that were not seen before, in order.
 //
-// seen_lines.h tells new lines from seen ones, hashed_lines.h reads beside that. The output is
-// flushed before the command waits for more input.
+// A pipeline of three stages, each in order, on at most three threads: hashed_lines.h reads and
+// hashes a batch of lines, seen_lines.h tells new lines from seen ones, and the new ones are
+// printed. The output is flushed when no batch is on its way, so before the command waits for more
+// input.
 //
 // With -d the lines that the first set has seen go through a second set, which lets each of them
 // pass once. Its hashes are hashes of the first one's, so that lines which look alike in one set do
@@ -11,10 +13,14 @@
 // one: it is saved when all output has been written. When the reader of a pipe goes away, or the
 // command is killed, the file stays as it was. SIGINT, SIGTERM and SIGHUP end the input instead, so
 // that a run over an endless input can be ended.
+#include <tbb/global_control.h>
+#include <tbb/parallel_pipeline.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <csignal>
-#include <limits>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +50,6 @@ void check_same(const std::string& file, const char* option, const std::optional
 }
 
 std::string shown(double rate) {
-  std::string text = std::to_string(rate);
   std::array<char, 32> digits{};
   std::snprintf(digits.data(), digits.size(), "%.10g", rate);
   return digits.data();
@@ -78,27 +83,37 @@ UniqState begin(const UniqArguments& arguments) {
   return std::move(*kept);
 }
 
+// A batch of lines on its way through the pipeline.
+struct Batch {
+  HashedLines lines;
+  std::vector<std::uint32_t> positions;  // the first `chosen` are those of the lines to print
+  std::size_t chosen = 0;
+};
+
 // Chooses the lines to print.
 class Chooser {
  public:
   explicit Chooser(UniqState& state) : state_(state) {}
 
-  // The positions of the lines to print, good until the next call.
-  std::span<const std::uint32_t> choose(std::span<const Hash> lines) {
-    if (positions_.size() < lines.size()) positions_.resize(lines.size());
-    const auto [fresh, taken] = state_.seen.select_new(lines, positions_);
+  // Once full() is true, this chooses none.
+  void choose(Batch& batch) {
+    const std::span<const Hash> lines = batch.lines.hashes;
+    batch.chosen = 0;
+    if (full_) return;
+    if (batch.positions.size() < lines.size()) batch.positions.resize(lines.size());
+    const auto [fresh, taken] = state_.seen.select_new(lines, batch.lines.repeats, batch.positions);
     full_ = taken < lines.size();
-    const std::span chosen = std::span(positions_).first(fresh);
-    return state_.again ? choose_again(lines.first(taken), chosen) : chosen;
+    batch.chosen = fresh;
+    if (state_.again) choose_again(batch, lines.first(taken));
   }
 
   // Whether there was a line that the capacity has no room for. Lines from there on were left out.
   [[nodiscard]] bool full() const noexcept { return full_; }
 
  private:
-  std::span<const std::uint32_t> choose_again(std::span<const Hash> lines,
-                                              std::span<const std::uint32_t> fresh) {
+  void choose_again(Batch& batch, std::span<const Hash> lines) {
     const std::uint64_t seed = state_.seen.options().seed + 1;
+    std::span<const std::uint32_t> fresh = std::span(batch.positions).first(batch.chosen);
     repeated_.clear();
     hashes_.clear();
     for (std::uint32_t i = 0; i < lines.size(); ++i) {
@@ -109,17 +124,122 @@ class Chooser {
       repeated_.push_back(i);
       hashes_.push_back(hash_key(lines[i].value, seed));
     }
-    chosen_.resize(repeated_.size());
-    const auto [count, taken] = state_.again->select_new(hashes_, chosen_);
+    repeats_.resize(hashes_.size());
+    chunk_repeats_.mark(hashes_, repeats_);
+    const auto [count, taken] = state_.again->select_new(hashes_, repeats_, batch.positions);
     full_ = full_ || taken < hashes_.size();
-    for (std::uint32_t& position : std::span(chosen_).first(count)) position = repeated_[position];
-    return std::span(chosen_).first(count);
+    for (std::uint32_t& position : std::span(batch.positions).first(count)) {
+      position = repeated_[position];
+    }
+    batch.chosen = count;
   }
 
   UniqState& state_;
   bool full_ = false;
-  std::vector<std::uint32_t> positions_, repeated_, chosen_;
+  std::vector<std::uint32_t> repeated_;
   std::vector<Hash> hashes_;
+  std::vector<std::uint8_t> repeats_;
+  ChunkRepeats chunk_repeats_;
+};
+
+// Reads, chooses and prints.
+class Pipeline {
+ public:
+  Pipeline(const UniqArguments& arguments, UniqState& state, WakePipe& wake)
+      : count_only_(arguments.count_only),
+        wake_(wake),
+        reader_(arguments.inputs, state.seen.options().seed, wake.descriptor()),
+        chooser_(state),
+        // A bar between the printed lines would spoil both.
+        progress_("uniq", arguments.count_only || ::isatty(STDOUT_FILENO) != 1) {}
+
+  // Up to the end of the input, or until the capacity is used up. Throws CommandError when the
+  // output cannot be written, and what SeenLines throws.
+  void run() {
+    progress_.begin(Progress::Unit::bytes, reader_.total_bytes());
+    constexpr auto kInOrder = tbb::filter_mode::serial_in_order;
+    const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, kStages);
+    tbb::parallel_pipeline(
+        kBatches,
+        tbb::make_filter<void, Batch*>(kInOrder, [this](tbb::flow_control& control) {
+          return read(control);
+        }) & tbb::make_filter<Batch*, Batch*>(kInOrder, [this](Batch* batch) {
+          choose(*batch);
+          return batch;
+        }) & tbb::make_filter<Batch*, void>(kInOrder, [this](Batch* batch) { print(*batch); }));
+    printer_.flush();
+    progress_.erase();
+  }
+
+  [[nodiscard]] std::uint64_t printed() const noexcept { return printed_; }
+  // Whether an input could not be read.
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  [[nodiscard]] bool full() const noexcept { return chooser_.full(); }
+
+ private:
+  static constexpr std::size_t kStages = 3;
+  static constexpr std::size_t kBatches = 4;
+
+  Batch* read(tbb::flow_control& control) {
+    // The stages are in order, so this batch was printed before.
+    Batch& batch = batches_[read_ % kBatches];
+    if (ended_ || !reader_.next(batch.lines)) {
+      control.stop();
+      return nullptr;
+    }
+    ++read_;
+    return &batch;
+  }
+
+  void choose(Batch& batch) {
+    or_end([&] { chooser_.choose(batch); });
+    if (chooser_.full()) end();
+  }
+
+  void print(const Batch& batch) {
+    const HashedLines& lines = batch.lines;
+    if (lines.error) {
+      progress_.erase();
+      complain(lines.error->file, lines.error->what());
+      failed_ = true;
+    }
+    printed_ += batch.chosen;
+    ++done_;
+    or_end([&] {
+      if (!count_only_) printer_.print(lines.batch, std::span(batch.positions).first(batch.chosen));
+      if (done_ == read_) printer_.flush();
+    });
+    progress_.update(lines.bytes_read, lines.lines_read);
+  }
+
+  // Lets the stage that reads end, even while it waits for input.
+  void end() {
+    ended_ = true;
+    wake_.wake();
+  }
+
+  template <typename Work>
+  void or_end(const Work& work) {
+    try {
+      work();
+    } catch (...) {
+      end();
+      throw;
+    }
+  }
+
+  const bool count_only_;
+  WakePipe& wake_;
+  HashedLineReader reader_;
+  Chooser chooser_;
+  LinePrinter printer_;
+  Progress progress_;
+  std::array<Batch, kBatches> batches_;
+  std::atomic<std::size_t> read_{0};  // batches
+  std::size_t done_ = 0;
+  std::atomic<bool> ended_{false};
+  std::uint64_t printed_ = 0;
+  bool failed_ = false;
 };
 
 }  // namespace
@@ -133,47 +253,24 @@ int uniq(const UniqArguments& arguments) {
   UniqState state = begin(arguments);
   WakePipe wake;
   if (lock) wake.wake_at_signals();
-  HashedLineReader reader(arguments.inputs, state.seen.options().seed, wake);
-  // A bar between the printed lines would spoil both.
-  Progress progress("uniq", arguments.count_only || ::isatty(STDOUT_FILENO) != 1);
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
-
-  Chooser chooser(state);
-  LinePrinter printer;
-  std::uint64_t printed = 0;
-  bool failed = false;
-  while (const HashedLines* lines = reader.next()) {
-    if (lines->error) {
-      progress.erase();
-      complain(lines->error->file, lines->error->what());
-      failed = true;
-      continue;
-    }
-    const auto chosen = chooser.choose(lines->hashes);
-    printed += chosen.size();
-    if (!arguments.count_only) printer.print(lines->batch, chosen);
-    if (chooser.full()) break;
-    if (!reader.ready()) printer.flush();
-    progress.update(lines->bytes_read, lines->lines_read);
-  }
-  printer.flush();
-  progress.erase();
+  Pipeline pipeline(arguments, state, wake);
+  pipeline.run();
   if (arguments.count_only) {
     Output output(STDOUT_FILENO, "standard output");
-    output.write(std::to_string(printed) + "\n");
+    output.write(std::to_string(pipeline.printed()) + "\n");
     output.flush();
   }
   if (lock) save_state(state, arguments.state);
   if (WakePipe::signal() != 0) std::raise(WakePipe::signal());
-  if (chooser.full()) {
+  if (pipeline.full()) {
     throw CommandError(arguments.state,
                        "there are more different lines than the capacity of " +
                            std::to_string(state.seen.options().capacity) +
                            "; the output ends before the first of them; give a larger "
                            "--capacity, or --window");
   }
-  if (failed) return kExitError;
-  return printed > 0 ? kExitYes : kExitNo;
+  if (pipeline.failed()) return kExitError;
+  return pipeline.printed() > 0 ? kExitYes : kExitNo;
 }
 
 }  // namespace nestline::command

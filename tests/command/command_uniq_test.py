@@ -154,16 +154,17 @@ class Uniq(UniqTest):
 
     def test_capacity(self):
         text = lines(b"key", 5000) * 2 + lines(b"more", 5000)
+        finest = ("--fpr", "0.00000001")
         for capacity in (1, 100, 2048, 5000, 9999):
-            status, out, err = self.run_command("uniq", *EXACT, "--capacity", str(capacity),
+            status, out, err = self.run_command("uniq", *finest, "--capacity", str(capacity),
                                                 stdin=text)
             self.assertEqual((status, awk(text).startswith(out)), (2, True))
             self.assertEqual(len(out.splitlines()), capacity)
             self.assertEqual(err, b"nestline: there are more different lines than the capacity of "
                              b"%d; the output ends before the first of them; give a larger "
                              b"--capacity, or --window\n" % capacity)
-        self.expect_lines([*EXACT, "--capacity", "10000"], out=awk(text), stdin=text)
-        self.expect_lines(["-d", *EXACT, "--capacity", "10000"], out=lines(b"key", 5000),
+        self.expect_lines([*finest, "--capacity", "10000"], out=awk(text), stdin=text)
+        self.expect_lines(["-d", *finest, "--capacity", "10000"], out=lines(b"key", 5000),
                     stdin=text)
 
     def test_arguments(self):
@@ -204,15 +205,26 @@ class Uniq(UniqTest):
             self.assertEqual(process.wait(PATIENCE), 2)
 
     def test_slow_input(self):
-        # Each line is printed before the next one comes.
-        with subprocess.Popen([NESTLINE, "uniq"], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE) as process:
-            for sent, printed in ((b"a\n", b"a\n"), (b"b\na\n", b"b\n"), (b"a\nb\nc\n", b"c\n")):
-                process.stdin.write(sent)
-                process.stdin.flush()
-                self.assertEqual(process.stdout.readline(), printed)
-            process.stdin.close()
-            self.assertEqual((process.stdout.read(), process.wait(PATIENCE)), (b"", 0))
+        # Each line is printed before the next one comes, on one processor too.
+        one = {min(os.sched_getaffinity(0))}
+        for limit in (lambda: None, lambda: os.sched_setaffinity(0, one)):
+            with subprocess.Popen([NESTLINE, "uniq"], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, preexec_fn=limit) as process:
+                for sent, printed in ((b"a\n", b"a\n"), (b"b\na\n", b"b\n"),
+                                      (b"a\nb\nc\n", b"c\n")):
+                    process.stdin.write(sent)
+                    process.stdin.flush()
+                    self.assertEqual(process.stdout.readline(), printed)
+                process.stdin.close()
+                self.assertEqual((process.stdout.read(), process.wait(PATIENCE)), (b"", 0))
+
+    def test_ends_before_its_input(self):
+        # It waits for more lines in one thread while another sees that no more can be taken.
+        with subprocess.Popen([NESTLINE, "uniq", "--capacity", "2"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            process.stdin.write(b"a\nb\na\nc\n")
+            process.stdin.flush()
+            self.assertEqual((process.stdout.read(), process.wait(PATIENCE)), (b"a\nb\n", 2))
 
 
 class UniqState(UniqTest):
