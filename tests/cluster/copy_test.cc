@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +15,7 @@
 #include "lib/cluster/part_set.h"
 #include "nestline/cluster.h"
 #include "nestline/format_error.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::cluster {
 namespace {
@@ -28,13 +28,6 @@ std::vector<std::uint64_t> integers(std::uint64_t first, std::size_t count) {
 
 class Copy : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "nestline_copy.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path() const { return folder_ / "copy"; }
   std::string bytes() const {
     std::ifstream file(path(), std::ios::binary);
@@ -44,7 +37,7 @@ class Copy : public testing::Test {
     std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
   }
 
-  std::filesystem::path folder_;
+  const test::TempFolder folder_;
 };
 
 PartSet small_set() {
@@ -126,7 +119,7 @@ TEST_F(Copy, ClaimsAreComparedWithTheFile) {
 
 TEST_F(Copy, IsNotThere) {
   EXPECT_THROW(ClusterCopy::load(path()), std::system_error);
-  EXPECT_THROW(write_copy(folder_ / "no folder" / "copy", small_set()), std::system_error);
+  EXPECT_THROW(write_copy(folder_ / "no folder/copy", small_set()), std::system_error);
 }
 
 }  // namespace

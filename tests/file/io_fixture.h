@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,6 +17,7 @@
 #include "nestline/filter.h"
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline {
 
@@ -26,18 +26,12 @@ using format_tools::Bytes;
 
 class IoTest : public testing::Test {
  protected:
-  IoTest() {
-    std::string name = (fs::temp_directory_path() / "nestline_io_test.XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  ~IoTest() override { fs::remove_all(folder_); }
-
   [[nodiscard]] fs::path path(const std::string& name) const { return folder_ / name; }
   // Names in the folder, sorted: shows what a failed save leaves behind.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const auto& file : fs::directory_iterator(folder_)) all.push_back(file.path().filename());
+    for (const auto& file : fs::directory_iterator(folder_.path()))
+      all.push_back(file.path().filename());
     std::sort(all.begin(), all.end());
     return all;
   }
@@ -56,7 +50,7 @@ class IoTest : public testing::Test {
   }
 
  private:
-  fs::path folder_;
+  const test::TempFolder folder_;
 };
 
 inline std::vector<std::uint64_t> sequence(std::uint64_t from, std::size_t count) {

@@ -21,6 +21,7 @@
 #include "nestline/io.h"
 #include "nestline/mapped_filter.h"
 #include "tests/filter/accounted_memory.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -92,7 +93,8 @@ TYPED_TEST(MemoryTest, KeptByConcurrentFilters) {
 }
 
 TYPED_TEST(MemoryTest, LoadedIntoIt) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "nestline_memory_test.nest";
+  const TempFolder folder;
+  const auto path = folder / "filter.nest";
   Filter made({.capacity = 1000});
   ASSERT_EQ(made.insert(keys(1000)), 1000u);
   save(made, path);
@@ -112,7 +114,6 @@ TYPED_TEST(MemoryTest, LoadedIntoIt) {
   const Filter copy = MappedFilter::open(path).snapshot(&memory);
   EXPECT_EQ(memory.out(), copy.memory_bytes());
   EXPECT_EQ(to_bytes(copy), to_bytes(made));
-  std::filesystem::remove(path);
 }
 
 TYPED_TEST(MemoryTest, RefusesInTheMiddle) {

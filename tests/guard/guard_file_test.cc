@@ -1,15 +1,13 @@
 // The saved filter of a Guard: it is there only while it is true.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "nestline/guard.h"
 #include "tests/guard/toy_engine.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -19,13 +17,6 @@ constexpr auto nothing = [] { return [](auto&&) {}; };
 
 class GuardFile : public testing::Test {
  protected:
-  GuardFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "nestline_guard.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
-    folder_ = name;
-    path_ = folder_ / "guard.nest";
-  }
-  ~GuardFile() override { std::filesystem::remove_all(folder_); }
   [[nodiscard]] bool exists() const { return std::filesystem::exists(path_); }
   // A guard that has saved the keys 0 to 99.
   void save_some() {
@@ -43,8 +34,8 @@ class GuardFile : public testing::Test {
     ASSERT_TRUE(synced && exists());
   }
 
-  std::filesystem::path folder_;
-  std::filesystem::path path_;
+  const TempFolder folder_;
+  const std::filesystem::path path_ = folder_ / "guard.nest";
 };
 
 TEST_F(GuardFile, IsThereOnlyUntilTheFirstChange) {

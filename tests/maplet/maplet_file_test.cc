@@ -14,6 +14,7 @@
 #include "nestline/io.h"
 #include "nestline/maplet.h"
 #include "tests/maplet/pairs.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -22,13 +23,6 @@ namespace fs = std::filesystem;
 
 class MapletFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "nestline-maplet-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   Maplet filled(std::uint64_t capacity, std::uint64_t pairs) {
     Maplet maplet({.capacity = capacity, .max_capacity = 2 * pairs, .seed = 11});
     std::mt19937_64 random(pairs);
@@ -51,7 +45,7 @@ class MapletFileTest : public testing::Test {
                static_cast<std::streamsize>(bytes.size()));
   }
 
-  fs::path folder_;
+  const TempFolder folder_;
   Pairs pairs_;
 };
 

@@ -2,32 +2,19 @@
 #ifndef NESTLINE_TESTS_STORE_STORE_FOLDER_H_
 #define NESTLINE_TESTS_STORE_STORE_FOLDER_H_
 
-#include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
-#include <string>
+
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 
 class StoreFolder {
  public:
-  StoreFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "nestline_store.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
-    top_ = name;
-  }
-  ~StoreFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(top_, ignored);
-  }
-  StoreFolder(const StoreFolder&) = delete;
-  StoreFolder& operator=(const StoreFolder&) = delete;
-
   // Not made yet: a store makes it.
   [[nodiscard]] std::filesystem::path path() const { return top_ / "store"; }
 
  private:
-  std::filesystem::path top_;
+  TempFolder top_;
 };
 
 }  // namespace nestline::test

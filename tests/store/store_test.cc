@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/temp_folder.h"
+
 namespace nestline {
 namespace {
 
@@ -20,14 +22,6 @@ using Model = std::map<std::string, std::string>;
 
 class StoreTest : public testing::Test {
  protected:
-  StoreTest() {
-    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / (std::string("nestline_store_test_") + test->name() +
-                                           std::to_string(std::random_device()()));
-    fs::create_directory(folder_);
-  }
-  ~StoreTest() override { fs::remove_all(folder_); }
-
   [[nodiscard]] fs::path db() const { return folder_ / "db"; }
 
   static void expect_equal(const Store& store, const Model& model) {
@@ -94,7 +88,7 @@ class StoreTest : public testing::Test {
     }
   }
 
-  fs::path folder_;
+  const test::TempFolder folder_;
 };
 
 TEST_F(StoreTest, IsAMapThatLasts) {

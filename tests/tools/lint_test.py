@@ -150,6 +150,12 @@ class LintTest(unittest.TestCase):
         self.expect_breach(f"lib/place/c.h {unknown}", "lib/place/b.cc",
                            '#include "lib/place/c.h"\n')
 
+    def test_folders(self):
+        name = "TempDir: take a TempFolder of tests/support/temp_folder.h"
+        self.expect_breach(name, "tests/place/b.cc", 'auto a = testing::TempDir() + "a";\n')
+        self.expect_clean("bench/filter/b.cc", "auto a = fs::temp_directory_path();\n")
+        self.expect_clean("tests/place/b.cc", "const TempFolder temp_folder;\n")
+
     def test_headers_from_outside(self):
         for header, belongs, name in (
             ("hwy/highway.h", "lib/kernels/b.cc", "lib/table/b.cc"),
