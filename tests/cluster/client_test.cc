@@ -220,26 +220,19 @@ TEST(Client, AnIdleConnectionThatWasEndedDoesNotHarmAChange) {
 }
 
 TEST(Client, NobodyListensAtTheAddress) {
-  Address address;
-  {
-    FakeServer gone([](const Command&) { return kOk; });
-    address = gone.address();
-  }
-  Client client({.servers = {to_text(address)}, .timeout = kShort});
+  const OwnPort gone;
+  const std::string address = to_text(gone.address());
+  Client client({.servers = {address}, .timeout = kShort});
   const ClusterError error = error_of(client, change_of("SET"));
   EXPECT_EQ(error.effect(), ClusterError::Effect::none);
-  EXPECT_NE(std::string(error.what()).find(to_text(address)), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find(address), std::string::npos) << error.what();
 }
 
 TEST(Client, OneOfTheNamedServersIsEnough) {
-  Address gone;
-  {
-    FakeServer server([](const Command&) { return kOk; });
-    gone = server.address();
-  }
+  const OwnPort gone;
   FakeServer hangs([](const Command&) { return kHang; });
   FakeServer server(alone([](const Command&) { return bulk("here"); }));
-  Client client({.servers = {to_text(gone), hangs.url(), server.url()},
+  Client client({.servers = {to_text(gone.address()), hangs.url(), server.url()},
                  .timeout = std::chrono::milliseconds(12'000)});
   EXPECT_EQ(ask(client, request_of("GET")).reply.text, "here");
 }

@@ -53,18 +53,28 @@ void send_all(int socket, const std::string& bytes) {
 
 }  // namespace
 
-FakeServer::FakeServer(Answer answer) : answer_(std::move(answer)) {
-  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+OwnPort::OwnPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   ::sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   ::socklen_t size = sizeof address;
   auto* const general = reinterpret_cast<::sockaddr*>(&address);
-  if (listener_ < 0 || ::bind(listener_, general, size) != 0 || ::listen(listener_, 64) != 0 ||
-      ::getsockname(listener_, general, &size) != 0 || ::pipe(stop_) != 0) {
-    throw std::runtime_error("no socket for a fake server");
+  if (socket_ < 0 || ::bind(socket_, general, size) != 0 ||
+      ::getsockname(socket_, general, &size) != 0) {
+    throw std::runtime_error("no port for a fake server");
   }
-  port_ = ntohs(address.sin_port);
+  number_ = ntohs(address.sin_port);
+}
+
+OwnPort::~OwnPort() { ::close(socket_); }
+
+void OwnPort::listen() {
+  if (::listen(socket_, 64) != 0) throw std::runtime_error("a fake server cannot listen");
+}
+
+FakeServer::FakeServer(Answer answer) : answer_(std::move(answer)) {
+  port_.listen();
+  if (::pipe(stop_) != 0) throw std::runtime_error("no pipe for a fake server");
   thread_ = std::thread([this] { serve(); });
 }
 
@@ -72,13 +82,12 @@ FakeServer::~FakeServer() {
   ::close(stop_[1]);
   thread_.join();
   ::close(stop_[0]);
-  ::close(listener_);
 }
 
 void FakeServer::serve() {
   std::vector<std::pair<int, std::string>> clients;  // and what has come from each
   for (;;) {
-    std::vector<::pollfd> sockets{{stop_[0], POLLIN, 0}, {listener_, POLLIN, 0}};
+    std::vector<::pollfd> sockets{{stop_[0], POLLIN, 0}, {port_.socket(), POLLIN, 0}};
     for (const auto& [socket, bytes] : clients) sockets.push_back({socket, POLLIN, 0});
     ::poll(sockets.data(), sockets.size(), -1);
     if (sockets[0].revents != 0) break;
@@ -92,7 +101,7 @@ void FakeServer::serve() {
       clients.erase(clients.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (sockets[1].revents != 0) {
-      const int client = ::accept(listener_, nullptr, nullptr);
+      const int client = ::accept(port_.socket(), nullptr, nullptr);
       const int on = 1;
       ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       if (client >= 0) clients.emplace_back(client, "");

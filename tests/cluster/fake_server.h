@@ -8,6 +8,7 @@
 #define NESTLINE_TESTS_CLUSTER_FAKE_SERVER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -25,6 +26,24 @@ using Command = std::vector<std::string>;
 inline const std::string kHang = "\1hang";
 inline const std::string kEnd = "\1end";
 
+/// A port of the loopback that no other program gets while this object lives. Nobody listens at it
+/// until listen().
+class OwnPort {
+ public:
+  OwnPort();
+  ~OwnPort();
+  OwnPort(const OwnPort&) = delete;
+  OwnPort& operator=(const OwnPort&) = delete;
+
+  void listen();
+  [[nodiscard]] int socket() const { return socket_; }
+  [[nodiscard]] Address address() const { return {"127.0.0.1", number_}; }
+
+ private:
+  int socket_;
+  std::uint16_t number_ = 0;
+};
+
 class FakeServer {
  public:
   /// Returns the bytes that answer a command. Called in the server's thread, one at a time.
@@ -35,7 +54,7 @@ class FakeServer {
   FakeServer(const FakeServer&) = delete;
   FakeServer& operator=(const FakeServer&) = delete;
 
-  [[nodiscard]] Address address() const { return {"127.0.0.1", port_}; }
+  [[nodiscard]] Address address() const { return port_.address(); }
   [[nodiscard]] std::string url() const { return to_text(address()); }
   /// How many commands of this name have come, of all connections.
   [[nodiscard]] std::size_t seen(const std::string& name) const;
@@ -48,9 +67,8 @@ class FakeServer {
   bool answer_all(int socket, std::string& bytes);
 
   Answer answer_;
-  int listener_ = -1;
+  OwnPort port_;
   int stop_[2] = {-1, -1};
-  std::uint16_t port_ = 0;
   mutable std::mutex mutex_;
   std::vector<std::string> names_;
   std::size_t connections_ = 0;

@@ -77,6 +77,16 @@ class Client:
         self.send(*words)
         return self.receive()
 
+    def ask_until_answered(self, *words):
+        """For questions of a client with a short timeout, which a busy machine may let pass."""
+        def answer():
+            try:
+                return self.call(*words)
+            except Failed:
+                return None
+
+        return wait_until(answer, "the servers have answered")
+
 
 class Busy:
     """A thread with a client of its own that calls `step(client, number)` again and again, until

@@ -95,7 +95,7 @@ class QuickTest(LogicalCase):
         self.expect("add", "hang", stdin=lines("in", 5000) + lines("erase", 5000))
         stopped = self.cluster.servers[1]
         with self.client("hang", timeout_ms=500) as client:
-            self.assertEqual(client.call("ask", "in", 0, 5000), [5000])
+            self.assertEqual(client.ask_until_answered("ask", "in", 0, 5000), [5000])
             os.kill(stopped.process.pid, signal.SIGSTOP)
             try:
                 for verb, effect in (
@@ -113,9 +113,9 @@ class QuickTest(LogicalCase):
             # Late answers are not taken for those of another question.
             self.cluster.wait_until_ok()
             for _ in range(3):
-                self.assertLess(client.call("ask", "out", 0, 5000)[0], 200)
-                self.assertEqual(client.call("missing", "in", 0, 5000), [0])
-            self.assertGreaterEqual(client.call("count", "unique", 0, 5000)[0], 3000)
+                self.assertLess(client.ask_until_answered("ask", "out", 0, 5000)[0], 200)
+                self.assertEqual(client.ask_until_answered("missing", "in", 0, 5000), [0])
+            self.assertGreaterEqual(client.ask_until_answered("count", "unique", 0, 5000)[0], 3000)
 
     def test_a_server_that_is_away(self):
         self.create("away", 10_000)
@@ -123,7 +123,7 @@ class QuickTest(LogicalCase):
         gone = self.cluster.servers[2]
         gone.call("SAVE")
         with self.client("away", timeout_ms=1000) as client, self.client("away") as patient:
-            self.assertEqual(client.call("ask", "in", 0, 5000), [5000])
+            self.assertEqual(client.ask_until_answered("ask", "in", 0, 5000), [5000])
             self.assertEqual(patient.call("ask", "in", 0, 5000), [5000])
             gone.kill()
             for _ in range(2):
@@ -136,7 +136,7 @@ class QuickTest(LogicalCase):
             gone.start()
             self.assertEqual(patient.receive(), [0])
             self.cluster.wait_until_ok()
-            self.assertEqual(client.call("missing", "in", 0, 5000), [0])
+            self.assertEqual(client.ask_until_answered("missing", "in", 0, 5000), [0])
 
     def test_a_filter_that_is_made_again_under_the_same_name(self):
         for parts, seed in ((64, 1), (64, 2), (65, 2)):

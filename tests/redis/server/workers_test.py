@@ -16,7 +16,7 @@ import unittest
 from hashing import hash_string, read_bits
 from module_case import WRONG_TYPE, ModuleCase
 from resp import Connection, Error, encode
-from servers import Server, wait_until
+from servers import PATIENCE, Server, wait_until
 
 SECONDS = float(os.environ.get("NESTLINE_REDIS_WORKER_SECONDS", "5"))
 SEED = int(os.environ.get("NESTLINE_REDIS_SEED", "1"))
@@ -257,7 +257,12 @@ class WorkersTest(ModuleCase):
         askers = [self.asker(key, stay[key]) for key in keys]
         fresh = checked = 0
         end = time.monotonic() + SECONDS
-        while time.monotonic() < end or checked < 20:
+
+        def is_enough():
+            """Also that there were answers of threads which a change has made useless."""
+            return time.monotonic() > end and checked >= 20 and self.counter("thread_left_open") > 0
+
+        while time.monotonic() < end + PATIENCE and not is_enough():
             key = chance.choice(list(keys))
             there = come[key]
             dice = chance.random()
