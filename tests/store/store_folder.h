@@ -10,11 +10,14 @@ namespace nestline::test {
 
 class StoreFolder {
  public:
+  StoreFolder() : path_(top_ / "store") {}
+
   // Not made yet: a store makes it.
-  [[nodiscard]] std::filesystem::path path() const { return top_ / "store"; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
   TempFolder top_;
+  std::filesystem::path path_;
 };
 
 }  // namespace nestline::test
