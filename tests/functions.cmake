@@ -53,7 +53,7 @@ endfunction()
 # they take long to compile.
 set(NESTLINE_FUZZ_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
 function(nestline_fuzz name library)
-  if(NESTLINE_QUICKLY)
+  if(precompiles AND NOT NESTLINE_FUZZ)
     return()
   endif()
   add_executable(fuzz_${name} fuzz_${name}.cc ${ARGN})
