@@ -30,8 +30,9 @@ class IoTest : public testing::Test {
   // Names in the folder, sorted: shows what a failed save leaves behind.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const auto& file : fs::directory_iterator(folder_.path()))
+    for (const auto& file : fs::directory_iterator(folder_.path())) {
       all.push_back(file.path().filename());
+    }
     std::sort(all.begin(), all.end());
     return all;
   }
