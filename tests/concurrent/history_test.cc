@@ -63,12 +63,8 @@ class Hooks {
 std::uint64_t histories(Family family) {
   const bool waits =
       family == Family::growing || family == Family::clearing || family == Family::whole;
-#if defined(__SANITIZE_THREAD__)
-  return waits ? 192 : 384;
-#else
   const char* const times = std::getenv("NESTLINE_HISTORY_TIMES");
-  return (waits ? 192 : 672) * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
-#endif
+  return (waits ? 128 : 384) * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
 }
 
 class HistoryTest : public testing::TestWithParam<std::tuple<int, Family>> {
