@@ -304,17 +304,20 @@ class BulkBuild {
   void insert(std::uint64_t key, LeftBehind& left) {
     for (;;) {
       const Place place = place_of(key);
-      const Geometry& geometry = state_->view.geometry;
-      Table<L, NoLocks> table(state_->blocks(), geometry, kernels_);
-      const Outcome outcome = *table.insert(place);
+      const Outcome outcome = *table().insert(place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
-      const bool found = table.contains(place) || table.contains(moved(geometry, place));
-      if (!found && stored_.empty()) refuse();
+      if (stored_.empty() && !is_found(key) && !is_found(other(key))) refuse();
       left.refused.push_back(key);
       return;
     }
   }
+
+  [[nodiscard]] Table<L, NoLocks> table() const {
+    return {state_->blocks(), state_->view.geometry, kernels_};
+  }
+  // Whether a lookup finds a key that has its home in the block where it is located.
+  [[nodiscard]] bool is_found(std::uint64_t key) const { return table().contains(place_of(key)); }
 
   [[noreturn]] void refuse() const {
     std::ostringstream sentence;
@@ -323,38 +326,59 @@ class BulkBuild {
     throw std::length_error(sentence.str());
   }
 
-  // Sets `stored_`. Of keys that look the same, the last ones are those that were not stored.
-  void tell() const {
+  // What was stored of keys that look the same: equal pairs, homes in the same two blocks. Their
+  // copies are interchangeable, so it is not known who of them was refused.
+  struct Alike {
+    std::uint64_t copies;                  // in both blocks
+    std::array<std::uint64_t, 2> of_home;  // those that a lookup from either block counts
+  };
+
+  // `key`: located in the lower one of its blocks.
+  [[nodiscard]] Alike alike(std::uint64_t key) const {
+    const Place low = place_of(key);
+    const Place high = moved(state_->view.geometry, low);
+    const auto copies = [&](const Place& place) {
+      const Block& block = state_->blocks()[place.block];
+      return std::popcount(kernels_.match(block, place.fingerprint) & place.bucket);
+    };
+    const int away = high.block == low.block ? 0 : copies(high);
+    return {static_cast<std::uint64_t>(copies(low) + away),
+            {table().count(low), table().count(high)}};
+  }
+
+  // Sets `stored_`; without it, throws if a key is missed. Of keys that look the same, the first
+  // ones are those that were stored, but no more with one home than a lookup from there counts: so
+  // each can be found and erased (table.h says why that suffices).
+  void tell() {
     std::fill(stored_.begin(), stored_.end(), std::uint8_t{1});
-    std::unordered_map<std::uint64_t, std::uint64_t> refused;
-    std::uint64_t untold = 0;
-    if (stored_.empty()) return;
+    std::unordered_map<std::uint64_t, Alike> refused;
     for (const LeftBehind& left : left_) {
-      for (const std::uint64_t key : left.refused) ++refused[key];
-      untold += left.refused.size();
-    }
-    // First by their homes. A key that was refused in its alternate, because it had to make room at
-    // home, is one of those that have the same two blocks: all of them may be away.
-    std::vector<std::uint64_t> located_keys;
-    for (const bool at_home : {true, false}) {
-      for (std::size_t end = keys_.size(); end != 0 && untold != 0;) {
-        const std::size_t first = (end - 1) / kChunk * kChunk;
-        located_keys.clear();
-        locate(keys_.subspan(first, end - first), [&](auto piece) {
-          located_keys.insert(located_keys.end(), piece.begin(), piece.end());
-        });
-        for (; end != first && untold != 0; --end) {
-          std::uint64_t key = located_keys[end - 1 - first];
-          if (!at_home) key = other(key);
-          const auto found = refused.find(key);
-          if (stored_[end - 1] == 0 || found == refused.end() || found->second == 0) continue;
-          --found->second;
-          --untold;
-          stored_[end - 1] = 0;
-        }
-        end = first;
+      for (const std::uint64_t key : left.refused) {
+        if (stored_.empty() && is_found(key) && is_found(other(key))) continue;
+        const std::uint64_t low = std::min(key, other(key));
+        refused.try_emplace(low, alike(low));
       }
     }
+    if (refused.empty()) return;
+    std::size_t i = 0;
+    locate(keys_, [&](std::span<const std::uint64_t> piece) {
+      for (const std::uint64_t key : piece) {
+        const std::size_t at = i++;
+        const std::uint64_t low = std::min(key, other(key));
+        const auto found = refused.find(low);
+        if (found == refused.end()) continue;
+        Alike& left = found->second;
+        std::uint64_t& of_home = left.of_home[key == low ? 0 : 1];
+        if (stored_.empty()) {
+          if (of_home == 0) refuse();
+        } else if (left.copies == 0 || of_home == 0) {
+          stored_[at] = 0;
+        } else {
+          --left.copies;
+          --of_home;
+        }
+      }
+    });
   }
 
   // The same key in its other block.
