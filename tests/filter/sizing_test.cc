@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -41,6 +42,51 @@ TEST(Sizing, CapacityIsReachedAtEveryWidth) {
       }
     }
   }
+}
+
+std::uint64_t splitmix64(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+// The keys of one filling: each seed has other ones.
+std::vector<Hash> filling(std::uint64_t seed, std::uint64_t count) {
+  std::vector<Hash> hashes(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    hashes[i].value = splitmix64(seed * 0x1234567890abcd + i);
+  }
+  return hashes;
+}
+
+// One filter of each width, filled to its capacity again and again. NESTLINE_CAPACITY_KEYS: so many
+// keys in all.
+TEST(Sizing, NoKeyIsRefusedBelowTheCapacity) {
+  const char* const asked = std::getenv("NESTLINE_CAPACITY_KEYS");
+  const std::uint64_t keys = asked != nullptr ? std::stoull(asked) : 3'000'000;
+  constexpr std::uint64_t kCapacity = 1'000'000;
+  for (const int bits : {8, 12, 16}) {
+    Filter filter({.capacity = kCapacity, .bits = bits});
+    // Refusals would be most frequent at 8 bits.
+    const std::uint64_t fillings = (bits == 8 ? keys / 2 : keys / 4) / kCapacity;
+    for (std::uint64_t seed = 0; seed <= fillings; ++seed) {
+      filter.clear();
+      const auto hashes = filling(seed, filter.capacity());
+      ASSERT_EQ(filter.insert(hashes), hashes.size()) << bits << " bits, seed " << seed;
+    }
+  }
+}
+
+// The rare keys that a search of few candidates refuses below the capacity: each in the filling in
+// which it was found.
+TEST(Sizing, AHardKeyIsStoredAfterAWiderSearch) {
+  const auto store = [](int bits, std::uint64_t seed, std::uint64_t number) {
+    Filter filter({.capacity = 1'000'000, .bits = bits});
+    return filter.insert(filling(seed, number + 1)) == number + 1;
+  };
+  EXPECT_TRUE(store(8, 76, 994'545));
+  EXPECT_TRUE(store(12, 96, 985'590));
 }
 
 // A filter at its capacity is as full as wanted, never fuller, and takes no more memory than that.
