@@ -17,12 +17,14 @@
 #ifndef NESTLINE_CONCURRENT_FILTER_H_
 #define NESTLINE_CONCURRENT_FILTER_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
@@ -177,7 +179,9 @@ class NESTLINE_EXPORT ConcurrentFilter {
 
  private:
   friend struct ConcurrentAccess;  // lib/concurrent/concurrent_state.h
-  explicit ConcurrentFilter(std::unique_ptr<State> state) noexcept;
+  // A template, so that {} is not taken for a pointer.
+  template <std::same_as<std::unique_ptr<State>> Owner>
+  explicit ConcurrentFilter(Owner state) noexcept : state_(std::move(state)) {}
 
   // What the members above become for each of the three kinds of keys.
   Inserted insert_one(std::uint64_t key) noexcept;

@@ -13,6 +13,7 @@
 #ifndef NESTLINE_FILTER_H_
 #define NESTLINE_FILTER_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "nestline/export.h"
 #include "nestline/keys.h"
@@ -42,7 +44,8 @@ struct Options {
   /// the smaller one when two need the same: at the default `load` 8 bits down to a rate of 0.0102,
   /// then 12 down to about 0.0007, then 16.
   int bits = 0;
-  /// Keys up to which the filter grows by itself, if above `capacity`: before an insert goes beyond
+  /// Keys up to which the filter grows by itself, if above `capacity`, else without effect:
+  /// before an insert goes beyond
   /// capacity(), or when it finds no room, the filter doubles (grow), until capacity() is at least
   /// this. `fpr` then holds up to this many keys. Each doubling costs one bit of fingerprint, so
   /// the filter begins with a wider fingerprint or a lower load: with up to twice the room that
@@ -54,7 +57,9 @@ struct Options {
   /// docs/SIZING.md has a table. A low `fpr` can make the load lower than this. Growth keeps it.
   double load = 0.95;
   /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
-  /// Keep it secret where strangers choose the keys. It is stored with the filter.
+  /// Stored with the filter. Where strangers choose the keys, keep it secret and pass their
+  /// integers as byte strings: a secret seed protects strings, not integers (docs/SIZING.md,
+  /// "Strangers' keys").
   std::uint64_t seed = 0;
   /// Where the blocks come from, as memory.h says; null: mapped_memory(). grow, merge and inserts
   /// that make the filter grow use it too.
@@ -65,10 +70,11 @@ struct Options {
 enum class Outcome : std::uint8_t {
   stored,   ///< The key is in the filter.
   present,  ///< insert_unique only: may_contain was already true, nothing was stored.
-  full,     ///< No room can be made. The filter is unchanged, byte for byte.
+  full,     ///< No room can be made. The filter is unchanged, byte for byte, unless it grows by
+            ///< itself: then it may have doubled first, with the same keys in it.
   copies,   ///< Every slot that this key may use holds a copy of it already, or of a key that looks
             ///< the same: 2k copies (10 at 16 bits, else 8), or k for one key in n of a filter that
-            ///< began with n blocks. The filter is unchanged, byte for byte; other keys are not
+            ///< began with n blocks. The filter is unchanged as with `full`; other keys are not
             ///< concerned. Growing does not help.
 };
 
@@ -95,10 +101,11 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
 /// nearly full filter, which looks at no more than a fixed number of blocks before it says `full`.
 /// A batch does the same as its keys one by one in the order given, with the memory latency hidden;
-/// it is the faster form from about 16 keys on. Only the constructor, grow, merge and an insert
-/// that makes the filter grow allocate. When such an insert gets no memory, the filter stays as it
-/// is and takes keys until it answers `full`; it asks for memory again after 65,536 more keys that
-/// need growth, or at once when grow() is called.
+/// it is the faster form from about 16 keys on. Only the constructor, build, clone, grow, merge,
+/// the sentence of can_merge, and an insert or update that makes the filter grow allocate. When
+/// such an insert gets no memory, the filter stays as it is and takes keys until it answers `full`;
+/// it asks for memory again after 65,536 more keys that need growth, or at once when grow() is
+/// called.
 class NESTLINE_EXPORT Filter {
  public:
   struct State;  // private to the library
@@ -133,7 +140,7 @@ class NESTLINE_EXPORT Filter {
   // Single keys. A key is an integer of any width, a byte string or a Hash: see Key.
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
-  /// On Outcome::full or Outcome::copies the filter is unchanged.
+  /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome says.
   [[nodiscard]] Inserted insert(Key key) noexcept {
     return key.visit([this](auto one) { return insert_one(one); });
   }
@@ -145,9 +152,10 @@ class NESTLINE_EXPORT Filter {
     return key.visit([this](auto one) { return insert_unique_one(one); });
   }
 
-  /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. The new one goes
-  /// in before the old one comes out: on Outcome::full or Outcome::copies `old_key` is still there
-  /// and nothing has changed.
+  /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. Room for the new
+  /// one is made before the old one comes out: on Outcome::full or Outcome::copies `old_key` is
+  /// still in the filter, which is unchanged as Outcome describes. Stores `new_key` also when no
+  /// copy of `old_key` is found.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
     const auto hash = [this](auto one) { return this->hash_one(one); };
     return update_one(old_key.visit(hash), new_key.visit(hash));
@@ -261,7 +269,9 @@ class NESTLINE_EXPORT Filter {
 
  private:
   friend struct FilterAccess;  // lib/filter/filter_state.h
-  explicit Filter(std::unique_ptr<State> state) noexcept;
+  // A template, so that {} is not taken for a pointer.
+  template <std::same_as<std::unique_ptr<State>> Owner>
+  explicit Filter(Owner state) noexcept : state_(std::move(state)) {}
 
   // What the members above become for each of the three kinds of keys.
   Inserted insert_one(std::uint64_t key) noexcept;

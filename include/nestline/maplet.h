@@ -16,6 +16,7 @@
 #ifndef NESTLINE_MAPLET_H_
 #define NESTLINE_MAPLET_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -23,6 +24,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nestline/export.h"
@@ -136,7 +138,9 @@ class NESTLINE_EXPORT Maplet {
 
  private:
   friend struct MapletAccess;
-  explicit Maplet(std::unique_ptr<State> state);
+  // A template, so that {} is not taken for a pointer.
+  template <std::same_as<std::unique_ptr<State>> Owner>
+  explicit Maplet(Owner state) noexcept : state_(std::move(state)) {}
 
   std::unique_ptr<State> state_;
 };

@@ -9,7 +9,6 @@
 #ifndef NESTLINE_READER_H_
 #define NESTLINE_READER_H_
 
-#include <concepts>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -30,23 +29,17 @@ class Reader {
   /// Hashes `key` and starts to fetch its block into the cache. Look the hash up some keys later:
   /// 16 are enough for filters in memory. The hash is good for every filter with the same seed, and
   /// for ever. O(1), for strings O(length).
-  template <IntegerKey Integer>
-  [[nodiscard]] Hash prepare(Integer key) const noexcept {
-    return fetched({mix_integer(static_cast<std::uint64_t>(key), view_.secrets)});
+  [[nodiscard]] Hash prepare(Key key) const noexcept {
+    constexpr std::uint64_t kBytes = 64;
+    const Hash hash = hash_of(key);
+    const std::uint64_t block = home_block_of(view_.geometry, hash.value).block;
+    __builtin_prefetch(reinterpret_cast<const unsigned char*>(view_.blocks) + block * kBytes);
+    return hash;
   }
-  [[nodiscard]] Hash prepare(std::string_view key) const noexcept {
-    return fetched(hash_key(key, seed_));
-  }
-  [[nodiscard]] Hash prepare(Hash key) const noexcept { return fetched(key); }
 
   /// False: the key is certainly not in the filter. O(1), for strings O(length).
-  [[nodiscard]] bool may_contain(Hash key) const noexcept { return contains_(view_, key.value); }
-  template <IntegerKey Integer>
-  [[nodiscard]] bool may_contain(Integer key) const noexcept {
-    return contains_(view_, mix_integer(static_cast<std::uint64_t>(key), view_.secrets));
-  }
-  [[nodiscard]] bool may_contain(std::string_view key) const noexcept {
-    return may_contain(hash_key(key, seed_));
+  [[nodiscard]] bool may_contain(Key key) const noexcept {
+    return contains_(view_, hash_of(key).value);
   }
 
  private:
@@ -56,12 +49,16 @@ class Reader {
   Reader(const BlocksView& view, std::uint64_t seed, Contains contains) noexcept
       : view_(view), seed_(seed), contains_(contains) {}
 
-  [[nodiscard]] Hash fetched(Hash key) const noexcept {
-    constexpr std::uint64_t kBytes = 64;
-    const std::uint64_t block = home_block_of(view_.geometry, key.value).block;
-    __builtin_prefetch(reinterpret_cast<const unsigned char*>(view_.blocks) + block * kBytes);
-    return key;
+  [[nodiscard]] Hash hash_of(Key key) const noexcept {
+    return key.visit([this](auto one) { return hash_one(one); });
   }
+  [[nodiscard]] Hash hash_one(std::uint64_t key) const noexcept {
+    return {mix_integer(key, view_.secrets)};
+  }
+  [[nodiscard]] Hash hash_one(std::string_view key) const noexcept {
+    return internal::hash_key(key, seed_);
+  }
+  [[nodiscard]] Hash hash_one(Hash key) const noexcept { return key; }
 
   BlocksView view_;
   std::uint64_t seed_;

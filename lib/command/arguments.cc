@@ -35,7 +35,12 @@ struct BuildOptions {
     if (*capacity) options.capacity = parse_count(capacity, 1, kMaxCapacity);
     if (*fpr) options.fpr = parse_rate(fpr);
     if (*bits) options.bits = parse_bits(bits);
-    if (*max_capacity) options.max_capacity = parse_count(max_capacity, 1, kMaxCapacity);
+    if (*max_capacity) {
+      options.max_capacity = parse_count(max_capacity, 1, kMaxCapacity);
+      if (options.max_capacity < options.capacity) {
+        throw UsageError("--max-capacity must not be below --capacity");
+      }
+    }
     if (*load) options.load = parse_load(load);
     if (*seed) {
       options.seed = parse_count(seed, 0, std::numeric_limits<std::uint64_t>::max());
@@ -69,12 +74,14 @@ constexpr const char* kBuildFooter =
     "but its bytes may differ from one build to the next.\n"
     "With --max-capacity, nestline add and merge can go beyond --capacity: the filter doubles by\n"
     "itself and keeps the wanted false-positive rate up to that number of keys.\n"
+    "A key is a line without its line end, a line feed or a carriage return and a line feed.\n"
     "A line that occurs n times is n copies of its key. A filter holds at most 8 copies of a key\n"
     "(10 at 16 bits). It leaves out further copies; the key is still found. To store every key\n"
     "once, in a smaller filter, build it from the output of sort -u.\n"
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
 constexpr const char* kQueryFooter =
+    "A key is a line without its line end, a line feed or a carriage return and a line feed.\n"
     "Lines that were added are always printed. A few others are printed too, at the rate that\n"
     "nestline info shows. A damaged FILE is refused before anything is printed. An input that\n"
     "cannot be read is reported and skipped.\n"
@@ -184,7 +191,8 @@ class Parser {
     options_.capacity =
         text_option(command, "--capacity", "N",
                     "Number of keys it must hold; default: as many as the inputs have");
-    options_.fpr = text_option(command, "--fpr", "P", "Wanted false-positive rate; default: 0.01");
+    options_.fpr = text_option(command, "--fpr", "P",
+                               "Wanted false-positive rate, above 0 and below 1;\ndefault: 0.01");
     options_.bits = text_option(command, "--bits", "B", "Fingerprint width: 8, 12 or 16");
     options_.fpr->excludes(options_.bits);
     options_.max_capacity = text_option(command, "--max-capacity", "N",

@@ -128,9 +128,6 @@ ConcurrentFilter::ConcurrentFilter(Filter&& filter) {
   state_ = std::make_unique<State>(std::move(filter));
 }
 
-ConcurrentFilter::ConcurrentFilter(std::unique_ptr<State> state) noexcept
-    : state_(std::move(state)) {}
-
 ConcurrentFilter::ConcurrentFilter(ConcurrentFilter&& other) noexcept = default;
 ConcurrentFilter& ConcurrentFilter::operator=(ConcurrentFilter&& other) noexcept = default;
 ConcurrentFilter::~ConcurrentFilter() = default;

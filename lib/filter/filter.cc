@@ -104,7 +104,6 @@ std::unique_ptr<State> make_state(const Options& options) {
 }  // namespace
 
 Filter::Filter(const Options& options) : state_(make_state(options)) {}
-Filter::Filter(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;

@@ -78,7 +78,6 @@ Maplet::Maplet(const MapletOptions& options) {
   state_ = std::make_unique<State>(empty_table(options));
 }
 
-Maplet::Maplet(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Maplet::Maplet(Maplet&& other) noexcept = default;
 Maplet& Maplet::operator=(Maplet&& other) noexcept = default;
 Maplet::~Maplet() = default;

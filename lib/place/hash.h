@@ -1,8 +1,8 @@
 // Hashing, version 2: from a key to 64 bits, and from those bits to every part of a place.
 //
-// Every mixing constant of the library is in this file or, for what callers inline, in
-// nestline/internal/home.h. The file format freezes all of it
-// (docs/FORMAT.md, "Hash version 2"): a change needs a new kHashVersion, and
+// Every mixing constant of a place is in this file or, for what callers inline, in
+// nestline/internal/home.h; those that divide keys among parts are in parts.h. The file format
+// freezes all of it (docs/FORMAT.md, "Hash version 2"): a change needs a new kHashVersion, and
 // tests/place/hash_test.cc pins it with vectors.
 //
 //   integer key --mix_integer(seed)--+

@@ -2,7 +2,8 @@
 // here, and locking.h says what each is for.
 //
 // Blocks are plain bytes, so these work on the bytes in place, through types that may alias them.
-// On x86 all of them are plain moves.
+// On x86 the loads and stores are plain moves, the exchange is a locked instruction, and
+// store_before_load is a full fence; the other fences are no instruction.
 //
 // A reader looks at a block without a lock, between two loads of its header:
 //

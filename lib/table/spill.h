@@ -192,7 +192,7 @@ class SpillPlan {
   }
 
   // Every slot in which some displacement from the bucket ends. One pass over the block covers all
-  // its candidates, in a quarter of the time that `displace` takes to search for each.
+  // its candidates, in a quarter of the time that find_way takes for each.
   static std::uint64_t reach(const Block& block, const Ranks& ranks, std::uint64_t bucket,
                              std::uint64_t free) {
     std::uint64_t reached = bucket;

@@ -21,6 +21,7 @@
 
 #include "lib/filter/filter_state.h"
 #include "lib/filter/sizing.h"
+#include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 #include "nestline/io.h"
 #include "tests/support/model.h"
@@ -276,6 +277,31 @@ TEST(Growth, NoMoreThanTheMostBlocks) {
 }
 
 // In a child process with limited memory: both throw, and the filter is unchanged.
+// One copy too many, in a filter that is full to its capacity: it doubles first if it grows by
+// itself, and is then refused all the same. Nothing else changes.
+TEST(Growth, ACopyTooManyMayDoubleTheFilterAndNoMore) {
+  for (const bool grows : {false, true}) {
+    const auto fill = [&](auto& filter, std::uint64_t capacity) {
+      std::vector<Hash> hashes(capacity, Hash{42});
+      for (std::size_t i = most_copies(8); i < capacity; ++i)
+        hashes[i].value = ~std::uint64_t{i} * i;
+      EXPECT_EQ(filter.insert(hashes), capacity);
+      EXPECT_EQ(filter.growth(), 0u);
+      EXPECT_EQ(filter.insert(Hash{42}).outcome, Outcome::copies);
+      EXPECT_EQ(filter.size(), capacity);
+      EXPECT_EQ(filter.growth(), grows ? 1u : 0u);
+      for (const Hash hash : hashes) EXPECT_TRUE(filter.may_contain(hash));
+      for (const Hash hash : hashes) EXPECT_TRUE(filter.erase(hash));
+      EXPECT_EQ(filter.size(), 0u);
+    };
+    const Options options = {.capacity = 1000, .bits = 8, .max_capacity = grows ? 8000u : 0u};
+    Filter filter(options);
+    fill(filter, filter.capacity());
+    ConcurrentFilter concurrent(options);
+    fill(concurrent, concurrent.capacity());
+  }
+}
+
 TEST(Growth, RefusedMemoryChangesNothing) {
   Filter filter({.capacity = 50'000'000, .bits = 8});
   for (std::uint64_t key = 0; key < 1000; ++key) EXPECT_TRUE(filter.insert(key));

@@ -51,19 +51,22 @@ bool asks_for_no_key(const nestline::Filter& filter, const nestline::ConcurrentF
                      const nestline::MappedFilter& mapped) {
   const int number = 7;
   bool found = filter.may_contain(number) && shared.may_contain(number);
-  found &= filter.may_contain(true);                // NO: deleted
-  found &= shared.may_contain('c');                 // NO: deleted
-  found &= mapped.may_contain(1.0);                 // NO: deleted
-  found &= filter.may_contain(1.0f);                // NO: deleted
-  found &= filter.may_contain(u8'c');               // NO: deleted
-  found &= filter.may_contain(L'c');                // NO: deleted
-  found &= filter.may_contain(kUnscoped);           // NO: deleted
-  found &= filter.may_contain(Scoped{});            // NO: deleted
-  found &= filter.may_contain(std::byte{});         // NO: deleted
-  found &= filter.may_contain(nullptr);             // NO: deleted
-  found &= filter.may_contain(&number);             // NO: deleted
-  found &= filter.may_contain(u8"text");            // NO: no matching
-  found &= nestline::hash_key(true, 1).value != 0;  // NO: deleted
+  found &= filter.may_contain(true);                 // NO: deleted
+  found &= shared.may_contain('c');                  // NO: deleted
+  found &= mapped.may_contain(1.0);                  // NO: deleted
+  found &= filter.may_contain(1.0f);                 // NO: deleted
+  found &= filter.may_contain(u8'c');                // NO: deleted
+  found &= filter.may_contain(L'c');                 // NO: deleted
+  found &= filter.may_contain(kUnscoped);            // NO: deleted
+  found &= filter.may_contain(Scoped{});             // NO: deleted
+  found &= filter.may_contain(std::byte{});          // NO: deleted
+  found &= filter.may_contain(nullptr);              // NO: deleted
+  found &= filter.may_contain(&number);              // NO: deleted
+  found &= filter.may_contain(u8"text");             // NO: no matching
+  found &= nestline::hash_key(true, 1).value != 0;   // NO: deleted
+  found &= filter.reader().may_contain(nullptr);     // NO: deleted
+  found &= filter.reader().may_contain(true);        // NO: deleted
+  found &= filter.reader().prepare('c').value != 0;  // NO: deleted
   return found & mapped.may_contain(static_cast<std::uint64_t>(Scoped{}));
 }
 

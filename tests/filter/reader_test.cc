@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -78,6 +82,19 @@ TEST(Reader, IntegersOfEveryWidth) {
   EXPECT_TRUE(reader.may_contain(~std::uint64_t{0}));
   EXPECT_FALSE(reader.may_contain(~std::uint32_t{0}));
   EXPECT_TRUE(reader.may_contain(200));
+}
+
+// Byte strings are those that Filter takes, whatever holds them.
+TEST(Reader, ByteStringsOfEveryKind) {
+  Filter filter({.capacity = 1000, .bits = 16});
+  const std::array<std::byte, 2> bytes = {std::byte{'a'}, std::byte{'b'}};
+  ASSERT_TRUE(filter.insert(bytes));
+  const Reader reader = filter.reader();
+  EXPECT_TRUE(reader.may_contain(std::span<const std::byte>(bytes)));
+  EXPECT_TRUE(reader.may_contain(reader.prepare(bytes)));
+  EXPECT_TRUE(reader.may_contain("ab"));
+  EXPECT_TRUE(reader.may_contain(std::string("ab")));
+  EXPECT_FALSE(reader.may_contain("ba"));
 }
 
 TEST(Reader, SeesKeysThatAreInsertedLater) {

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "lib/filter/filter_state.h"
+#include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
+#include "nestline/maplet.h"
 
 namespace nestline::test {
 namespace {
@@ -199,6 +201,12 @@ TEST(Sizing, BadOptionsAreRefused) {
   for (const double load : {0.0, 0.49, 0.9501, 1.0, -0.5, nan, infinity, -infinity}) {
     expect_refused({.capacity = 1, .load = load}, "load must be from 0.5 to 0.95; it is ");
   }
+}
+
+TEST(Sizing, OptionsThatAreLeftOutAreRefused) {
+  EXPECT_THROW(Filter filter({}), std::invalid_argument);
+  EXPECT_THROW(ConcurrentFilter filter({}), std::invalid_argument);
+  EXPECT_THROW(Maplet maplet({}), std::invalid_argument);
 }
 
 TEST(Sizing, ImpossibleGrowthIsRefused) {
