@@ -15,8 +15,10 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
+// Names the address without what may be a user and a password.
 [[noreturn]] void refuse(std::string_view address, const std::string& why) {
-  throw std::invalid_argument("the server '" + std::string(address) + "' " + why +
+  const std::string_view shown = address.substr(address.rfind('@') + 1);
+  throw std::invalid_argument("the server '" + std::string(shown) + "' " + why +
                               "; write HOST:PORT, redis://[USER[:PASSWORD]@]HOST[:PORT] or the "
                               "same with rediss:// for TLS");
 }
@@ -104,6 +106,8 @@ ServerUrl parse_server(std::string_view text) {
       if (colon == std::string_view::npos) url.password.reset();
     }
     if (rest.ends_with('/')) rest.remove_suffix(1);
+  } else if (text.find('@') != std::string_view::npos) {
+    refuse(text, "has a user or a password before it, but no redis:// or rediss:// before those");
   }
   url.address = parse_address(rest);
   return url;

@@ -51,7 +51,12 @@ class Batch {
       const std::vector<Request> requests = make_requests();
       const std::vector<Answer> answers = session_.client().run(requests);
       if (!session_.is_current(answers.front())) {
-        session_.read_again();
+        // On other content it is repeated. If the content is again what it was, the changes may
+        // have been made in it.
+        if (!session_.read_again() && command_.changes) {
+          session_.fail(session_.label(),
+                        "the content was exchanged and exchanged back during the call");
+        }
         continue;
       }
       // Perhaps an upload has taken the part away after the epoch was read.

@@ -14,7 +14,9 @@ Client::Client(const ClusterOptions& options)
     throw std::invalid_argument("name at least one server of the cluster, as HOST:PORT");
   }
   if (timeout_.count() <= 0) throw std::invalid_argument("the timeout must be above 0");
-  bool tls = options.tls;
+  // Files for TLS would be pointless without it: nothing then goes out in plain text in silence.
+  bool tls = options.tls || !options.ca_file.empty() || !options.cert_file.empty() ||
+             !options.key_file.empty();
   for (const std::string& text : options.servers) {
     ServerUrl url = parse_server(text);
     tls |= url.tls;

@@ -7,9 +7,10 @@
 // sent again, with growing pauses, until `timeout` after its first trouble. A change is sent again
 // only if it was certainly not carried out: its server said so, or no byte of it has left.
 //
-// A node that neither takes nor gives a byte for `timeout` while it owes an answer hangs; that ends
-// the call. So does whatever cannot get better: a wrong password, a certificate that is not
-// trusted.
+// A node that neither takes nor gives a byte for half of `timeout` while it owes an answer may have
+// lost its slots to a replica, as when its machine stands still: another node is asked for the map,
+// and what may be sent again goes to the new primary. After `timeout` such a node ends the call. So
+// does whatever cannot get better: a wrong password, a certificate that is not trusted.
 #ifndef NESTLINE_LIB_CLUSTER_CLIENT_H_
 #define NESTLINE_LIB_CLUSTER_CLIENT_H_
 
@@ -44,6 +45,8 @@ struct Request {
   std::string_view payload;     ///< Last argument of the last command (encode_command_before).
   unsigned replies = 1;         ///< As many as there are commands.
   bool changes = false;         ///< Must not be carried out twice.
+  bool aside = false;           ///< What it changes is no part of what the call is to change.
+  bool asking = false;          ///< Behind ASKING, to a node that is taking the slot over.
   std::optional<Address> node;  ///< Goes there, whoever has the slot.
   std::optional<std::uint64_t> only_on;  ///< Must go through this connection, or not at all.
 };
@@ -52,6 +55,7 @@ struct Answer {
   Reply reply;                   ///< Of the last command, or the first error of any.
   Address node;                  ///< Which answered.
   std::uint64_t connection = 0;  ///< Through which it came: for Request::only_on.
+  bool asking = false;           ///< It was asked behind ASKING.
 };
 
 class Client {
@@ -64,6 +68,8 @@ class Client {
 
   /// A call of the user begins: nothing has been changed in it.
   void forget() noexcept { changed_ = false; }
+  /// Something may be changed from here on, though no request says so.
+  void may_change() noexcept { changed_ = true; }
   /// Whether something was changed, or may have been, since then.
   [[nodiscard]] bool has_changed() const noexcept { return changed_; }
 
@@ -73,6 +79,8 @@ class Client {
   void disconnect(std::uint64_t connection) noexcept;
   /// The primaries, as far as they are known. Not empty after a run.
   [[nodiscard]] std::vector<Address> primaries() const { return map_.nodes(); }
+  /// The primary of a slot as far as it is known; null if it is not.
+  [[nodiscard]] const Address* primary_of(unsigned slot) const { return map_.node_of(slot); }
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
  private:
@@ -82,7 +90,8 @@ class Client {
     std::size_t task;
     std::uint64_t position;  // in the connection's stream
     std::size_t bytes;
-    bool asking;  // the reply to ASKING comes first
+    bool asks_each;  // ASKING stands before each command
+    bool asking;     // the reply to ASKING comes next
   };
   struct Node {
     Address address;
@@ -92,6 +101,7 @@ class Client {
     std::deque<Flight> flights;
     std::size_t bytes_in_flight = 0;
     Clock::time_point progress;    // the last, or when waiting began
+    Clock::time_point doubted;     // the progress after which its silence made the map old
     Clock::time_point not_before;  // to connect again
     unsigned failures = 0;
   };

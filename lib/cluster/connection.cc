@@ -196,6 +196,8 @@ void Connection::check_login() {
   if (!reply) return;
   awaits_login_ = false;
   if (!reply->is_error()) return;
+  if (reply->text.starts_with(kTooManyClients))
+    throw ConnectionLost("answers '" + reply->text + "'");
   throw LoginRefused("refuses the user or the password: " + reply->text);
 }
 

@@ -38,6 +38,9 @@ struct LoginRefused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// How the error begins with which a server ends a connection that is one too many.
+inline constexpr std::string_view kTooManyClients = "ERR max number of clients reached";
+
 class Connection {
  public:
   /// Begins to connect. The name service, when `address` has a name, may take its time. Throws

@@ -1,9 +1,11 @@
 // Merging: see merge.h.
 //
-// CF.MERGE makes a missing destination. So each command stands in a transaction behind an EXISTS: a
-// part that was lost must not come back as one that has only the new items. And the epoch is asked
+// CF.MERGE makes a missing destination, and a part that was lost must not come back as one that has
+// only the new items. So each part is watched, and merged into only if it is there: in a
+// transaction that fails when it is changed or lost in between, and is then repeated. A connection
+// watches one part at a time; the parts of different nodes are merged at once. The epoch is asked
 // for once more afterwards: if the content was replaced before that, the parts that were merged
-// into are nobody's, and may have been made by the merge.
+// into are nobody's.
 #include "lib/cluster/merge.h"
 
 #include <algorithm>
@@ -23,6 +25,20 @@ bool is_same_cluster(const Session& one, const Session& other) {
   });
 }
 
+// The first of these parts of each node.
+std::vector<std::uint32_t> one_of_each_node(Session& target, std::span<const std::uint32_t> parts) {
+  std::vector<std::uint32_t> some;
+  std::vector<Address> nodes;
+  for (const std::uint32_t part : parts) {
+    const Address* const node = target.client().primary_of(target.slot_of(part));
+    const Address address = node == nullptr ? Address() : *node;
+    if (std::find(nodes.begin(), nodes.end(), address) != nodes.end()) continue;
+    nodes.push_back(address);
+    some.push_back(part);
+  }
+  return some;
+}
+
 [[noreturn]] void replaced(Session& session) {
   session.fail(session.label(), "another client has replaced the content meanwhile; repeat it");
 }
@@ -31,34 +47,65 @@ bool is_same_cluster(const Session& one, const Session& other) {
 
 void merge_parts(Session& target, std::span<const std::uint32_t> parts,
                  const std::function<std::string(std::uint32_t part)>& source) {
-  std::vector<Request> requests;
-  for (const std::uint32_t part : parts) {
-    const std::string& key = target.key_of(part);
-    requests.push_back(target.about_part(
-        part,
-        encode_command({"MULTI"}) + encode_command({"EXISTS", key}) +
-            encode_command({"CF.MERGE", key, source(part)}) + encode_command({"EXEC"}),
-        4));
-    requests.back().changes = true;
+  Client& client = target.client();
+  std::vector<std::uint32_t> open(parts.begin(), parts.end());
+  const auto until = Clock::now() + client.timeout();
+  while (!open.empty()) {
+    const std::vector<std::uint32_t> some = one_of_each_node(target, open);
+    std::vector<Request> looks;
+    for (const std::uint32_t part : some) {
+      const std::string& key = target.key_of(part);
+      looks.push_back(target.about_part(
+          part, encode_command({"WATCH", key}) + encode_command({"EXISTS", key}), 2));
+    }
+    const std::vector<Answer> found = client.run(looks);
+    std::vector<Request> changes;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (found[i].reply.is_integer() && found[i].reply.integer == 1) {
+        changes.push_back(target.about_part(
+            some[i],
+            encode_command({"MULTI"}) +
+                encode_command({"CF.MERGE", target.key_of(some[i]), source(some[i])}) +
+                encode_command({"EXEC"}),
+            3));
+        changes.back().changes = true;
+        changes.back().only_on = found[i].connection;
+        changes.back().asking = found[i].asking;
+        if (found[i].asking) changes.back().node = found[i].node;
+        continue;
+      }
+      for (const Answer& each : found) client.disconnect(each.connection);  // ends the watching
+      if (!found[i].reply.is_integer()) target.refuse(looks[i].label, found[i]);
+      if (!target.is_current(target.ask(target.epoch_request()))) {
+        target.read_again();
+        replaced(target);
+      }
+      target.refuse(looks[i].label, {{Reply::Kind::error, 0, "ERR not found", {}}, found[i].node});
+    }
+    const std::vector<Answer> answers = client.run(changes);
+    std::vector<Request> done;
+    std::vector<Answer> done_by;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const Reply& reply = answers[i].reply;
+      const bool is_again = reply.kind == Reply::Kind::nil || reply.text == kOtherConnection;
+      if (is_again && Clock::now() < until) continue;
+      if (is_again) target.fail(changes[i].label, "other clients keep changing it");
+      if (!reply.is_array() || reply.elements.size() != 1) {
+        target.refuse(changes[i].label, answers[i]);
+      }
+      if (reply.elements[0].is_error()) {
+        target.refuse(changes[i].label, {reply.elements[0], answers[i].node});
+      }
+      std::erase(open, some[i]);
+      done.push_back(changes[i]);
+      done_by.push_back(answers[i]);
+    }
+    target.wait_for_replicas(done, done_by);
   }
-  const std::vector<Answer> answers = target.client().run(requests);
   if (!target.is_current(target.ask(target.epoch_request()))) {
-    unlink_parts(target, target.descriptor().epoch);
     target.read_again();
     replaced(target);
   }
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const std::string& label = target.label_of(parts[i]);
-    const Reply& reply = answers[i].reply;
-    if (!reply.is_array() || reply.elements.size() != 2) target.refuse(label, answers[i]);
-    const Reply &existed = reply.elements[0], &merged = reply.elements[1];
-    if (merged.is_error()) target.refuse(label, {merged, answers[i].node, 0});
-    if (existed.integer == 0) {
-      target.ask(target.about_part(parts[i], encode_command({"UNLINK", target.key_of(parts[i])})));
-      target.refuse(label, {{Reply::Kind::error, 0, "ERR not found", {}}, answers[i].node, 0});
-    }
-  }
-  target.wait_for_replicas(requests, answers);
 }
 
 void merge(Session& target, Session& source) {

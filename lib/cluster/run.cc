@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -19,12 +20,53 @@ std::chrono::milliseconds pause_after(unsigned attempts) {
   return std::min(kLongestPause, std::chrono::milliseconds(5) * (1 << std::min(attempts, 10U)));
 }
 
-// What a server says when it has not carried out a command and may do so later.
-bool is_put_off(const Reply& reply) {
-  constexpr std::string_view kWords[] = {"TRYAGAIN",   "CLUSTERDOWN", "LOADING",
-                                         "MASTERDOWN", "READONLY",    "BUSY"};
-  return std::any_of(std::begin(kWords), std::end(kWords),
+bool begins_with(const Reply& reply, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
                      [&](std::string_view word) { return reply.is_error(word); });
+}
+
+// What a server answers when it has not carried out a command and may do so later. UNBLOCKED ends
+// the wait of a command that was begun, as when a primary becomes a replica: so only a command that
+// changes nothing may be sent again.
+bool is_put_off(const Reply& reply, bool changes) {
+  return begins_with(reply,
+                     {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "BUSY"}) ||
+         (reply.is_error() && reply.text.starts_with(kTooManyClients)) ||
+         (!changes && reply.is_error("UNBLOCKED"));
+}
+
+// Whether an error comes before anything of a command, or of a transaction, was carried out. Other
+// errors may end a command that has changed something: our module has no memory in the middle of a
+// batch.
+bool comes_first(const Reply& reply) {
+  return begins_with(reply, {"OOM", "WRONGTYPE", "EXECABORT", "NOREPLICAS", "MISCONF", "MOVED",
+                             "ASK", kOtherConnection}) ||
+         (reply.is_error() && (reply.text.starts_with("ERR unknown command") ||
+                               reply.text.starts_with("ERR wrong number of arguments") ||
+                               reply.text == "ERR not found" || reply.text == "ERR Not found" ||
+                               reply.text == "ERR item exists"));
+}
+
+// The commands of a request with ASKING before each, or before a transaction.
+std::string with_asking(const std::string& commands, bool each) {
+  static const std::string kAsking = encode_command({"ASKING"});
+  if (!each) return kAsking + commands;
+  std::string all;
+  for (std::size_t at = 0; at < commands.size();) {
+    const std::size_t begin = at;
+    const auto number = [&] {
+      const std::size_t end = commands.find("\r\n", at);
+      const auto value = std::stoul(commands.substr(at + 1, end - at - 1));
+      at = end + 2;
+      return value;
+    };
+    for (std::size_t arguments = number(); arguments != 0; --arguments) at += number() + 2;
+    // The last argument may be a payload that follows.
+    at = std::min(at, commands.size());
+    all += kAsking;
+    all.append(commands, begin, at - begin);
+  }
+  return all;
 }
 
 }  // namespace
@@ -65,12 +107,21 @@ void Run::ask_for_map() {
   Task& task = tasks_.back();
   if (now_ < task.not_before) return;
   const std::vector<Address>& nodes = client_.map_.nodes();
-  const std::size_t choice = client_.next_to_ask_++ % (client_.seeds_.size() + nodes.size());
-  const bool is_seed = choice < client_.seeds_.size();
+  const std::size_t choices = client_.seeds_.size() + nodes.size();
+  const auto next = [&]() -> Node& {
+    const std::size_t choice = client_.next_to_ask_++ % choices;
+    return client_.node_at(choice < client_.seeds_.size() ? client_.seeds_[choice]
+                                                          : nodes[choice - client_.seeds_.size()]);
+  };
+  // Not one that owes other answers and gives none.
+  Node* node = &next();
+  for (std::size_t i = 1; i < choices && is_silent(*node); ++i) node = &next();
+  if (is_silent(*node)) {
+    task.not_before = now_ + kLongestPause;
+    return;
+  }
   asks_for_map_ = true;
-  Node& node =
-      client_.node_at(is_seed ? client_.seeds_[choice] : nodes[choice - client_.seeds_.size()]);
-  node.queue.push_front(requests_.size());
+  node->queue.push_front(requests_.size());
 }
 
 void Run::place_tasks() {
@@ -126,8 +177,10 @@ void Run::put_off(std::size_t number, const Node& node, const std::string& why, 
 
 void Run::deliver(std::size_t number, Node& node, Reply reply) {
   Task& task = tasks_[number];
-  if (task.request->changes && !reply.is_error()) client_.changed_ = true;
-  *task.answer = {std::move(reply), node.address, node.serial};
+  if (task.request->changes && !task.request->aside && !comes_first(reply)) {
+    client_.changed_ = true;
+  }
+  *task.answer = {std::move(reply), node.address, node.serial, task.was_asking};
   --open_;
 }
 
@@ -171,19 +224,21 @@ void Run::send(Node& node) {
     const Request& request = *task.request;
     if (node.flights.empty()) node.progress = now_;
     Connection& connection = *node.connection;
-    const bool asking = task.ask.has_value();
-    const std::uint64_t position = connection.queue(asking ? encode_command({"ASKING"}) : "");
-    connection.queue(request.commands);
+    const bool asking = task.ask.has_value() || request.asking;
+    const bool asks_each = asking && !request.commands.starts_with(encode_command({"MULTI"}));
+    const std::uint64_t position =
+        connection.queue(asking ? with_asking(request.commands, asks_each) : request.commands);
     if (!request.payload.empty()) {
       connection.queue(request.payload);
       connection.queue("\r\n");
     }
     const std::size_t bytes = request.commands.size() + request.payload.size();
     node.queue.pop_front();
-    node.flights.push_back({number, position, bytes, asking});
+    node.flights.push_back({number, position, bytes, asks_each, asking});
     node.bytes_in_flight += bytes;
     task.replies_left = request.replies;
     task.is_refused = false;
+    task.was_asking = asking;
     task.ask.reset();
   }
 }
@@ -203,6 +258,7 @@ void Run::take_replies(Node& node) {
       task.is_refused = true;
       task.cause = *std::move(reply);
     }
+    flight.asking = flight.asks_each;
     if (--task.replies_left != 0) continue;
     const std::size_t number = flight.task;
     node.bytes_in_flight -= flight.bytes;
@@ -219,7 +275,8 @@ void Run::finish(std::size_t number, Node& node, Reply reply) {
   if (reply.is_error("NOPERM")) {
     fail_at(node, tasks_[number], "does not allow this user what is needed here: " + reply.text);
   }
-  if (is_put_off(reply)) {
+  if (reply.is_error("DENIED")) fail_at(node, tasks_[number], "refuses us: " + reply.text);
+  if (is_put_off(reply, tasks_[number].request->changes)) {
     // Whoever says one of these may not be the primary of the slot any more.
     client_.map_is_old_ |= !reply.is_error("TRYAGAIN") && !is_map_task(number);
     return put_off(number, node, "answers '" + reply.text + "'", false);
@@ -270,25 +327,29 @@ void Run::take_map(Node& node, const Reply& reply) {
 void Run::lose(Node& node, const std::string& why) {
   try {
     if (node.connection) take_replies(node);
-  } catch (const BadReply&) {  // it is lost in any case
+  } catch (const BadReply&) {        // it is lost in any case
+  } catch (const ConnectionLost&) {  // the same
+  } catch (const LoginRefused& refused) {
+    fail_at(node, first_task(node), refused.what());
   }
   const auto connection = std::move(node.connection);
   node.connection.reset();
   node.not_before = now_ + pause_after(node.failures++);
   node.bytes_in_flight = 0;
-  const Task* unknown = nullptr;
+  const Flight* unknown = nullptr;
   const auto flights = std::exchange(node.flights, {});
   const auto queue = std::exchange(node.queue, {});
   for (const std::size_t number : queue) client_.map_is_old_ |= !is_map_task(number);
   for (const Flight& flight : flights) client_.map_is_old_ |= !is_map_task(flight.task);
   for (const Flight& flight : flights) {
     const Request& request = *tasks_[flight.task].request;
-    if (request.changes && connection && connection->has_left(flight.position)) {
-      client_.changed_ = true;
-      unknown = &tasks_[flight.task];
-    }
+    if (!request.changes || !connection || !connection->has_left(flight.position)) continue;
+    client_.changed_ |= !request.aside;
+    unknown = &flight;
   }
-  if (unknown != nullptr) fail_at(node, *unknown, why + " before it answered a change");
+  if (unknown != nullptr) {
+    fail_at(node, tasks_[unknown->task], why + " before it answered a change");
+  }
   for (const Flight& flight : flights) put_off(flight.task, node, why, true);
   for (const std::size_t number : queue) put_off(number, node, why, true);
 }
@@ -299,10 +360,37 @@ Clock::duration Run::patience_with(const Node& node) const {
   return client_.timeout_ / (only_map ? 4 : 1);
 }
 
+// Whether it has owed an answer for half of the timeout.
+bool Run::is_silent(const Node& node) const {
+  return node.connection && !node.flights.empty() && now_ - node.progress >= client_.timeout_ / 2;
+}
+
+// A node is silent: perhaps a replica has taken its place, and the others know.
+void Run::doubt(Node& node) {
+  const auto is_map = [&](std::size_t number) { return is_map_task(number); };
+  // The question for the map is not for this node then.
+  if (std::erase_if(node.queue, is_map) != 0) asks_for_map_ = false;
+  if (node.doubted != node.progress) {
+    node.doubted = node.progress;
+    client_.map_is_old_ = true;
+    return;
+  }
+  const std::vector<Address>& primaries = client_.map_.nodes();
+  if (client_.map_is_old_ || asks_for_map_ ||
+      std::find(primaries.begin(), primaries.end(), node.address) != primaries.end()) {
+    return;
+  }
+  lose(node, "has not answered for half of the timeout, and is no primary any more");
+}
+
 void Run::check_for_hangs() {
   for (auto& [address, node] : client_.nodes_) {
     if (!node.connection || node.flights.empty()) continue;
-    if (now_ - node.progress < patience_with(node)) continue;
+    if (now_ - node.progress < patience_with(node)) {
+      if (client_.has_map_ && is_silent(node)) doubt(node);
+      continue;
+    }
+    client_.has_map_ = false;  // the next call asks for one before it sends anything
     const std::string why =
         "has not answered for " +
         std::to_string(
@@ -320,7 +408,8 @@ void Run::wait() {
   for (auto& [address, node] : client_.nodes_) {
     if (node.connection && !node.flights.empty()) {
       sockets.push_back({node.connection->descriptor(), node.connection->wanted_events(), 0});
-      until = std::min(until, node.progress + patience_with(node));
+      const bool is_doubted = node.doubted == node.progress;
+      until = std::min(until, node.progress + patience_with(node) / (is_doubted ? 1 : 2));
     } else if (!node.queue.empty()) {
       until = std::min(until, node.not_before);
     }
@@ -338,7 +427,8 @@ void Run::fail(const Task& task, const std::string& what) const {
   bool changed = client_.changed_;
   for (const auto& [address, node] : client_.nodes_) {
     for (const Flight& flight : node.flights) {
-      changed |= tasks_[flight.task].request->changes && node.connection &&
+      const Request& request = *tasks_[flight.task].request;
+      changed |= request.changes && !request.aside && node.connection &&
                  node.connection->has_left(flight.position);
     }
   }

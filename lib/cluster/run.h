@@ -31,6 +31,7 @@ class Run {
     bool is_refused = false;  // one of the replies was an error: `cause`
     Reply cause;
     std::optional<Address> ask;  // goes there once, with ASKING
+    bool was_asking = false;     // the last time that it was sent
     Clock::time_point not_before;
     std::optional<Clock::time_point> trouble_since;
     unsigned attempts = 0;
@@ -52,6 +53,8 @@ class Run {
   void take_map(Node& node, const Reply& reply);
   void lose(Node& node, const std::string& why);
   void check_for_hangs();
+  void doubt(Node& node);
+  [[nodiscard]] bool is_silent(const Node& node) const;
   void wait();
 
   [[nodiscard]] bool is_map_task(std::size_t number) const { return number == requests_.size(); }

@@ -171,7 +171,7 @@ bool Session::replicates(const Answer& answer, unsigned replicas) {
 }
 
 std::optional<Answer> Session::change_if(const std::vector<std::string>& fields,
-                                         const Decide& decide) {
+                                         const Decide& decide, bool counts) {
   std::vector<std::string> question = {"HMGET", name_};
   question.insert(question.end(), fields.begin(), fields.end());
   const Request look = about_all(encode_command({"WATCH", name_}) + encode_command(question), 2);
@@ -193,6 +193,10 @@ std::optional<Answer> Session::change_if(const std::vector<std::string>& fields,
     Request change = about_all(std::move(bytes),
                                static_cast<unsigned>(commands.empty() ? 1 : commands.size() + 2));
     change.only_on = found.connection;
+    change.asking = found.asking;
+    if (found.asking) change.node = found.node;
+    const bool has_changed = client_.has_changed();
+    if (counts && !commands.empty()) client_.may_change();  // until it is known
     const Answer done = client_.run({&change, 1}).front();
     const bool is_elsewhere = done.reply.text == kOtherConnection;
     if (commands.empty()) return std::nullopt;
@@ -202,8 +206,9 @@ std::optional<Answer> Session::change_if(const std::vector<std::string>& fields,
       }
       return done;
     }
+    // Nil, or an error: nothing was carried out. Without an answer that is not known.
+    if (!is_elsewhere && !has_changed) client_.forget();
     if (done.reply.is_error() && !is_elsewhere) refuse(label_, done);
-    // Nil: the descriptor was changed in between.
   }
 }
 
@@ -219,6 +224,7 @@ void Session::wait_for_replicas(std::span<const Request> requests,
     Request wait = about_all(command);
     wait.label = requests[i].label;
     wait.changes = true;
+    wait.aside = requests[i].aside;
     wait.node = answers[i].node;
     wait.only_on = answers[i].connection;
     waits.push_back(std::move(wait));
@@ -228,6 +234,12 @@ void Session::wait_for_replicas(std::span<const Request> requests,
     const Reply& reply = counts[i].reply;
     if (!reply.is_integer()) refuse(waits[i].label, counts[i]);
     if (reply.integer < static_cast<std::int64_t>(wait_replicas_)) {
+      if (waits[i].aside) {
+        fail(waits[i].label,
+             "only " + std::to_string(reply.integer) + " of " + std::to_string(wait_replicas_) +
+                 " replicas of the node " + to_text(counts[i].node) +
+                 " have what was sent; nothing was exchanged. Look at the replicas");
+      }
       throw ClusterError(std::string(waits[i].label) + ": the change was made, but only " +
                              std::to_string(reply.integer) + " of " +
                              std::to_string(wait_replicas_) + " replicas of the node " +

@@ -70,8 +70,10 @@ class Session {
   /// Changes the descriptor if it still is as it should be: `decide` gets the values of the fields,
   /// nil where there is none, and returns the arguments of the commands to carry out in one step,
   /// or nothing. Returns the answer to them, or nothing. When an answer is lost, `decide` is asked
-  /// again; it must know what has been done already. Throws ClusterError.
-  std::optional<Answer> change_if(const std::vector<std::string>& fields, const Decide& decide);
+  /// again; it must know what has been done already. `counts`: whether it is what the call is to
+  /// change, so that an error afterwards has an unknown effect. Throws ClusterError.
+  std::optional<Answer> change_if(const std::vector<std::string>& fields, const Decide& decide,
+                                  bool counts = false);
 
   /// Whether this many replicas of a node have what it has changed through the connection of an
   /// answer. Waits for a part of the timeout. Throws ClusterError.

@@ -51,13 +51,15 @@ class Uploading {
     const std::string now = std::to_string(server_time(session_));
     const std::uint64_t old = session_.descriptor().epoch;
     const auto answer = session_.change_if(
-        {"epoch", left_field(epoch_)}, [&](const std::vector<Reply>& values) -> Session::Commands {
-          // Done by an attempt whose answer was lost.
-          if (values[0].is_bulk() && values[0].text == ours) return {};
-          check_alive(values[0], values[1]);
+        {"epoch", left_field(epoch_)},
+        [&](const std::vector<Reply>& values) -> Session::Commands {
+          // Done by an attempt whose answer was lost: once more, so that there is an answer whose
+          // replicas can be waited for.
+          if (!values[0].is_bulk() || values[0].text != ours) check_alive(values[0], values[1]);
           return {{"HSET", session_.name(), "epoch", ours, left_field(old), now},
                   {"HDEL", session_.name(), left_field(epoch_)}};
-        });
+        },
+        true);
     is_content_ = true;
     if (!answer) return;
     const unsigned replicas = std::max(session_.wait_replicas(), has_replicas(*answer) ? 1U : 0U);
@@ -137,6 +139,7 @@ class Uploading {
                                     piece.size()));
     request.payload = piece;
     request.changes = true;
+    request.aside = true;
     return request;
   }
 
@@ -279,7 +282,6 @@ void upload(Session& session, const PartSet& parts, Upload how) {
   Uploading uploading(session, parts);
   try {
     uploading.send();
-    session.client().forget();  // the content is as it was
     if (how == Upload::replace) {
       uploading.exchange();
     } else {
@@ -288,9 +290,7 @@ void upload(Session& session, const PartSet& parts, Upload how) {
     }
   } catch (const ClusterError& error) {
     if (uploading.is_content()) throw;
-    const bool changed = how == Upload::merge && session.client().has_changed();
-    const ClusterError reported(
-        error.what(), changed ? ClusterError::Effect::unknown : ClusterError::Effect::none);
+    const ClusterError reported = error;
     try {
       uploading.clear_away();
     } catch (const ClusterError&) {  // the next upload will do it

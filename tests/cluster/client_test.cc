@@ -268,6 +268,112 @@ TEST(Client, OtherErrorsAreAnswers) {
   EXPECT_FALSE(client.has_changed());
 }
 
+// The server may run out of memory in the middle of a batch: then some of it was done.
+TEST(Client, AnErrorInTheMiddleOfAChangeHasAnUnknownEffect) {
+  FakeServer server(alone([](const Command&) { return "-ERR Insufficient memory\r\n"; }));
+  Client client(options_for(server));
+  EXPECT_TRUE(ask(client, change_of("CF.MDELH")).reply.is_error("ERR"));
+  EXPECT_TRUE(client.has_changed());
+  client.forget();
+  Request aside = change_of("CF.LOADCHUNK");
+  aside.aside = true;
+  EXPECT_TRUE(ask(client, aside).reply.is_error("ERR"));
+  EXPECT_FALSE(client.has_changed());
+}
+
+TEST(Client, ABlockedQuestionIsRepeatedWhenItsServerBecomesAReplica) {
+  std::atomic<int> asked = 0;
+  const std::string unblocked = "-UNBLOCKED force unblock from blocking operation\r\n";
+  FakeServer server(alone([&](const Command&) { return asked++ == 0 ? unblocked : bulk("x"); }));
+  Client client(options_for(server));
+  EXPECT_EQ(ask(client, request_of("CF.MEXISTSH")).reply.text, "x");
+  asked = 0;
+  EXPECT_TRUE(ask(client, change_of("WAIT")).reply.is_error("UNBLOCKED"));
+  EXPECT_TRUE(client.has_changed());
+}
+
+// A replica has taken the place of a primary whose machine stands still: the others know it.
+TEST(Client, FollowsAFailoverAwayFromANodeThatStandsStill) {
+  std::unique_ptr<FakeServer> frozen, promoted;
+  std::atomic<bool> stands_still = false;
+  promoted = std::make_unique<FakeServer>([&](const Command& command) {
+    if (command[0] != "CLUSTER") return bulk("promoted");
+    return slots_reply(stands_still ? std::vector{promoted->address(), promoted->address()}
+                                    : std::vector{frozen->address(), promoted->address()});
+  });
+  frozen = std::make_unique<FakeServer>([&](const Command& command) {
+    if (stands_still) return kHang;
+    return command[0] == "CLUSTER" ? slots_reply({frozen->address(), promoted->address()})
+                                   : bulk("frozen");
+  });
+  Client client(options_for(*frozen, std::chrono::milliseconds(6000)));
+  EXPECT_EQ(ask(client, request_of("GET")).reply.text, "frozen");
+  stands_still = true;
+  EXPECT_EQ(ask(client, request_of("GET")).reply.text, "promoted");
+  EXPECT_EQ(ask(client, change_of("SET")).reply.text, "promoted");
+  EXPECT_EQ(frozen->seen("SET"), 0U);
+}
+
+TEST(Client, AChangeThatANodeHasTakenBeforeItStoodStillHasAnUnknownEffect) {
+  std::unique_ptr<FakeServer> frozen, promoted;
+  std::atomic<bool> stands_still = false;
+  promoted = std::make_unique<FakeServer>([&](const Command& command) {
+    if (command[0] != "CLUSTER") return bulk("promoted");
+    return slots_reply({promoted->address()});
+  });
+  frozen = std::make_unique<FakeServer>([&](const Command& command) {
+    if (command[0] == "SET") stands_still = true;
+    if (stands_still) return kHang;
+    return slots_reply({frozen->address(), promoted->address()});
+  });
+  Client client(options_for(*frozen, std::chrono::milliseconds(4000)));
+  EXPECT_EQ(error_of(client, change_of("SET")).effect(), ClusterError::Effect::unknown);
+  EXPECT_EQ(ask(client, change_of("SET")).reply.text, "promoted");
+}
+
+TEST(Client, EachCommandOfARequestIsAskingButATransactionOnce) {
+  FakeServer second([](const Command& command) {
+    return command[0] == "ASKING" || command[0] == "WATCH" ? kOk : bulk("2");
+  });
+  FakeServer first(alone([&](const Command&) { return "-ASK 1 " + second.url() + "\r\n"; }));
+  Client client(options_for(first));
+  Request look = request_of("WATCH");
+  look.commands += encode_command({"HMGET", "key", "field"});
+  look.replies = 2;
+  const Answer found = ask(client, look);
+  EXPECT_EQ(found.reply.text, "2");
+  EXPECT_TRUE(found.asking);
+  Request change = request_of("MULTI");
+  change.commands = encode_command({"MULTI"}) + encode_command({"SET"}) + encode_command({"EXEC"});
+  change.replies = 3;
+  change.only_on = found.connection;
+  change.node = found.node;
+  change.asking = found.asking;
+  EXPECT_EQ(ask(client, change).reply.text, "2");
+  EXPECT_EQ(second.names(), (std::vector<std::string>{"ASKING", "WATCH", "ASKING", "HMGET",
+                                                      "ASKING", "MULTI", "SET", "EXEC"}));
+}
+
+TEST(Client, AServerThatEndsALoginIsNamedOrTriedAgain) {
+  for (const std::string& password : {std::string(), std::string("secret")}) {
+    std::atomic<int> refused = 0;
+    FakeServer server([&](const Command& command) -> std::string {
+      if (refused++ < 3) return "-ERR max number of clients reached\r\n" + kEnd;
+      if (command[0] == "AUTH") return kOk;
+      return command[0] == "CLUSTER" ? kNoCluster : bulk("in");
+    });
+    Client client({.servers = {server.url()}, .password = password, .timeout = kLong});
+    EXPECT_EQ(ask(client, change_of("SET")).reply.text, "in");
+    FakeServer protects(
+        [&](const Command&) { return "-DENIED Redis is running in protected mode\r\n" + kEnd; });
+    Client stranger({.servers = {protects.url()}, .password = password, .timeout = kLong});
+    const ClusterError error = error_of(stranger, change_of("SET"));
+    EXPECT_EQ(error.effect(), ClusterError::Effect::none);
+    EXPECT_NE(std::string(error.what()).find("DENIED"), std::string::npos) << error.what();
+    EXPECT_EQ(std::string(error.what()).find("secret"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Client, ATransactionFailsWithItsFirstError) {
   FakeServer server(alone([](const Command& command) -> std::string {
     if (command[0] == "MULTI") return kOk;
@@ -312,6 +418,8 @@ TEST(Client, RefusesOptionsThatCannotWork) {
   EXPECT_THROW(Client({.servers = {"host"}, .user = "me"}), std::invalid_argument);
   EXPECT_THROW(Client({.servers = {"rediss://host"}, .ca_file = "/nowhere/ca.pem"}),
                std::invalid_argument);
+  // A file for TLS means TLS.
+  EXPECT_THROW(Client({.servers = {"host"}, .ca_file = "/nowhere/ca.pem"}), std::invalid_argument);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ those of tests/redis/server.
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import threading
@@ -86,6 +87,108 @@ class Client:
                 return None
 
         return wait_until(answer, "the servers have answered")
+
+
+class CuttingProxy:
+    """A port behind which is a server. Once, after cut_after(), it breaks the connections when so
+    many bytes of replies have gone through. The server still carries out what it was sent."""
+
+    def __init__(self, port):
+        self.target = port
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.lock = threading.Lock()
+        self.budget = None
+        self.cut = False
+        self.pairs = []
+        self.threads = [threading.Thread(target=self.accept)]
+
+    def __enter__(self):
+        self.threads[0].start()
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for pair in self.pairs:
+            self.end(*pair)
+        self.has_cut()
+        self.threads.pop().join()
+        self.listener.close()
+
+    def cut_after(self, replies):
+        with self.lock:
+            self.budget, self.cut = replies, False
+
+    def has_cut(self):
+        """Also waits until the server has carried out what came before the cut, and for the end of
+        the connections."""
+        while len(self.threads) > 1:
+            self.threads.pop().join()
+        while self.pairs:
+            for each in self.pairs.pop():
+                each.close()
+        with self.lock:
+            cut, self.budget = self.cut, None
+        return cut
+
+    @staticmethod
+    def end(*sockets):
+        for each in sockets:
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.target))
+            self.pairs.append((client, server))
+            for work in (self.forward, self.reply):
+                self.threads.append(threading.Thread(target=work, args=(client, server)))
+                self.threads[-1].start()
+
+    @staticmethod
+    def forward(client, server):
+        try:
+            while some := client.recv(65536):
+                server.sendall(some)
+        except OSError:
+            pass
+        # The server ends the connection when it has carried out all of it.
+        try:
+            server.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def reply(self, client, server):
+        try:
+            while some := server.recv(65536):
+                with self.lock:
+                    if self.budget is not None and not self.cut:
+                        self.cut = len(some) > self.budget
+                        ends, some = self.cut, some[: self.budget]
+                        self.budget -= len(some)
+                    else:
+                        ends = False
+                client.sendall(some)
+                if ends:
+                    self.end(client)
+        except OSError:
+            self.end(client)
+            while self.drain(server):
+                pass
+        self.end(client)
+
+    @staticmethod
+    def drain(server):
+        try:
+            return server.recv(65536)
+        except OSError:
+            return b""
 
 
 class Busy:

@@ -113,6 +113,30 @@ class FailuresTest(LogicalCase):
         self.assert_all_there("dying", writer)
         self.assert_replicas_same()
 
+    def test_a_primary_stands_still(self):
+        """Its process is stopped and keeps its connections, as when a machine is paused: clients
+        go to the replica that is promoted meanwhile."""
+        self.create("paused", 20_000)
+        self.expect("add", "paused", stdin=lines("in", 5000))
+        victim = self.cluster.primaries()[0]
+        heir = self.cluster.replica_of(victim)
+        heir.wait_for_offset(victim)
+        with self.client("paused", timeout_ms=20_000) as client:
+            self.assertEqual(client.call("ask", "in", 0, 5000), [5000])
+            for server in self.cluster.servers:
+                server.call("CONFIG", "SET", "cluster-node-timeout", 2000)
+            os.kill(victim.process.pid, signal.SIGSTOP)
+            try:
+                self.assertEqual(client.ask_until_answered("ask", "in", 0, 5000), [5000])
+                self.assertEqual(heir.call("ROLE")[0], b"master")
+                self.assertEqual(client.call("unique", "in", 0, 5000), [0])
+            finally:
+                os.kill(victim.process.pid, signal.SIGCONT)
+                for server in self.cluster.servers:
+                    server.call("CONFIG", "SET", "cluster-node-timeout", 60000)
+            self.cluster.wait_until_ok()
+            self.assertEqual(client.call("ask", "in", 0, 5000), [5000])
+
     def test_a_primary_dies_during_a_push(self):
         """With --wait 1: the old content or the new one, and the new one if the push ended well."""
         count = 100_000

@@ -12,7 +12,7 @@ import time
 import unittest
 import unittest.mock
 
-from cluster_case import NESTLINE, ClusterCase, CommandCase, lines
+from cluster_case import NESTLINE, Client, ClusterCase, CommandCase, CuttingProxy, Failed, lines
 from resp import Connection
 from servers import PATIENCE, Server, free_port
 
@@ -158,6 +158,60 @@ class TroubleTest(CommandCase):
         self.expect_error(["replica"], "add", "copied", "--wait", 1, "--timeout", 300,
                           stdin=b"key\n")
         self.expect("query", "copied", stdin=b"key\n", out=b"key\n")
+
+
+class CutsTest(CommandCase):
+    """Replies that end after any number of bytes, a transaction's too: what a client reports about
+    the effect is what the server has."""
+
+    KEYS = 100
+
+    def state(self, client):
+        return [client.call("count", prefix, 0, self.KEYS)[0] for prefix in ("old", "new")]
+
+    def outcome_of(self, client, words):
+        try:
+            client.call(*words)
+        except Failed as failure:
+            return failure.effect
+        return "ok"
+
+    def test_replies_are_cut_at_every_byte(self):
+        step = int(os.environ.get("NESTLINE_CUT_STEP", "9"))
+        self.create("cut", 10_000, "--parts", 2)
+        with CuttingProxy(self.server.port) as proxy:
+            with Client("cut", [self.server.port]) as healthy:
+                for verb in ("push", "pushmerge", "insert", "unique", "erase"):
+                    words = (verb, "old" if verb == "erase" else "new", 0, self.KEYS)
+                    healthy.call("push", "old", 0, self.KEYS)
+                    before = self.state(healthy)
+                    healthy.call(*words)
+                    after = self.state(healthy)
+                    self.assertNotEqual(before, after)
+                    outcomes = set()
+                    for cut in range(0, 1_000_000, step):
+                        healthy.call("push", "old", 0, self.KEYS)
+                        self.assertEqual(self.state(healthy), before)
+                        with Client("cut", [proxy.port]) as client:
+                            client.call("open")
+                            proxy.cut_after(cut)
+                            outcome = self.outcome_of(client, words)
+                        if not proxy.has_cut():
+                            break
+                        outcomes.add(outcome)
+                        now = self.state(healthy)
+                        told = (verb, cut, outcome, now)
+                        if outcome == "ok":
+                            self.assertEqual(now, after, told)
+                        elif outcome == "none":
+                            self.assertEqual(now, before, told)
+                        else:
+                            for low, have, high in zip(map(min, before, after), now,
+                                                       map(max, before, after)):
+                                self.assertTrue(low <= have <= high, told)
+                    self.assertEqual(outcome, "ok", verb)
+                    # A push finds out what became of its exchange.
+                    self.assertIn("none" if verb == "push" else "unknown", outcomes)
 
 
 class ExampleTest(CommandCase):
