@@ -389,8 +389,18 @@ std::size_t RedisBloomTables::memory_bytes() const noexcept {
 
 RedisBloomTables RedisBloomTables::copy() const {
   if (empty()) return {};
+  // Pages of free slots stay untouched: a header may claim far more tables than slots came.
+  constexpr std::size_t kPage = 4096;
   RedisBloomTables made(header_, memory_);
-  for (std::size_t i = 0; i < tables_.size(); ++i) made.load_table(i, 0, table(i));
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    for (auto rest = table(i); !rest.empty();) {
+      const auto page = rest.first(std::min(kPage, rest.size()));
+      const bool is_free = page[0] == std::byte{0} &&
+                           std::memcmp(page.data(), page.data() + 1, page.size() - 1) == 0;
+      if (!is_free) made.load_table(i, table(i).size() - rest.size(), page);
+      rest = rest.subspan(page.size());
+    }
+  }
   return made;
 }
 

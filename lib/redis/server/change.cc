@@ -87,6 +87,9 @@ int merge(const Call& call) {
     sources.push_back(std::make_unique<OpenedKey>(call, call.arguments[i], kRead));
     if (sources.back()->is_other()) return reply_error(call, kWrongType);
     if (sources.back()->filter() == nullptr) return reply_error(call, kNotFound);
+    if (!sources.back()->filter()->is_complete() && !is_replayed(call)) {
+      return reply_error(call, kIncomplete);
+    }
   }
   CuckooValue* const old = destination.filter();
   // Filters that add up make every further merge slower.

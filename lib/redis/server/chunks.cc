@@ -1,10 +1,12 @@
 // CF.SCANDUMP, LOADCHUNK: a filter's content piece by piece, in a format of the value.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <span>
 #include <stdexcept>
+#include <string>
 
 #include "lib/redis/server/creation.h"
 #include "lib/redis/server/info_section.h"
@@ -22,20 +24,33 @@ std::span<const std::byte> bytes_of(String* argument) {
   return std::as_bytes(std::span(bytes.data(), bytes.size()));
 }
 
+// A server that begins with a file of its own from which a piece does not load would answer without
+// it, so it does not begin. A piece stands there only if it was loaded before.
+int refuse(const Call& call, const char* text) {
+  if ((api.GetContextFlags(call.context) & kContextLoading) == 0) return reply_error(call, text);
+  const std::string key(nestline::redis::text(call.key()));
+  api.Log(call.context, "warning",
+          "the append-only file has a piece of the cuckoo filter '%s' that cannot be loaded (%s); "
+          "the server ends, since without this piece it would deny items",
+          key.c_str(), text);
+  std::_Exit(1);
+}
+
 int load_head(const Call& call, OpenedKey& key) {
   if (key.filter() != nullptr) return reply_error(call, kItemExists);
   const auto head = bytes_of(call.arguments[3]);
   try {
-    const WithinMaxmemory limited(call.context, is_replayed(call));
+    // A header of 38 bytes may claim any size.
+    const WithinMaxmemory limited(call.context, is_replayed(call), Unlimited::machine);
     key.set(CuckooValue::from_head(head, kSeedOfRedisBloom, &server_memory()));
   } catch (const std::invalid_argument&) {
     const bool is_redisbloom = head.size() == kRedisBloomHeaderBytes;
-    return reply_error(call, is_redisbloom ? kCouldNotCreateFromHeader : kInvalidHeader);
+    return refuse(call, is_redisbloom ? kCouldNotCreateFromHeader : kInvalidHeader);
   } catch (const AboveMaxmemory&) {
     ++counters.refused_by_maxmemory;
     return reply_error(call, kCouldNotCreateFromHeader);
   } catch (const std::bad_alloc&) {
-    return reply_error(call, kCouldNotCreateFromHeader);
+    return refuse(call, kCouldNotCreateFromHeader);
   }
   api.ReplicateVerbatim(call.context);
   tell_change(call, "cf.loadchunk");
@@ -69,7 +84,7 @@ int load_chunk(const Call& call) {
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
   if (*iterator < 0 || !key.filter()->load_chunk(static_cast<std::uint64_t>(*iterator),
                                                  bytes_of(call.arguments[3]))) {
-    return reply_error(call, kCouldNotLoadChunk);
+    return refuse(call, kCouldNotLoadChunk);
   }
   api.ReplicateVerbatim(call.context);
   tell_change(call, "cf.loadchunk");

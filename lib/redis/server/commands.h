@@ -55,6 +55,8 @@ int load_chunk(const Call& call);
 
 // Errors. Clients compare these texts exactly as they are here, with or without a code in front.
 inline constexpr char kNotFound[] = "ERR not found";
+inline constexpr char kIncomplete[] =
+    "ERR pieces of this filter have not been loaded: it would deny items that belong to it";
 inline constexpr char kItemExists[] = "ERR item exists";
 inline constexpr char kWrongType[] =
     "WRONGTYPE Operation against a key holding the wrong kind of value";

@@ -2,7 +2,8 @@
 //
 // A hash belongs to the seed of one filter. So a missing key is an error in each of them: a filter
 // that a command made would have another seed, and a client whose filter was lost must not take
-// that for "not in it". Tables of RedisBloom need another hash; the value refuses.
+// that for "not in it". The same holds for a filter whose pieces have not all been loaded. Tables
+// of RedisBloom need another hash; the value refuses.
 //
 // What is replicated is what was done: the hashes that were stored, or that were found and erased.
 // A replica adds without limits, as it does for all that its primary has acknowledged.
@@ -69,11 +70,18 @@ class Done {
   std::size_t count_ = 0;
 };
 
+// A filter that pieces are missing of would deny what was stored. What a primary has carried out is
+// carried out all the same.
+bool is_refused(const Call& call, const CuckooValue& filter) {
+  return !filter.is_complete() && !is_replayed(call);
+}
+
 int add_all(const Call& call, Unless unless, const char* event) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kWrite);
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  if (is_refused(call, *key.filter())) return reply_error(call, kIncomplete);
   CuckooValue& filter = *key.filter();
   const Limits limits = is_replayed(call) ? kUnlimited : limits_for_clients();
   Done done(hashes);
@@ -98,6 +106,7 @@ int ask(const Call& call, Reply reply, const Answer& answer) {
   const OpenedKey key(call, kRead);
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  if (is_refused(call, *key.filter())) return reply_error(call, kIncomplete);
   if (is_for_workers(call, hashes.size()) && hand_over(call, key, reply)) return kOk;
   return reply_bytes(call, answer(*key.filter(), hashes));
 }
@@ -135,6 +144,7 @@ int erase_hashes(const Call& call) {
   const OpenedKey key(call, kWrite);
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
+  if (is_refused(call, *key.filter())) return reply_error(call, kIncomplete);
   Done done(hashes);
   Answers answers;
   bool has_memory = true;

@@ -44,17 +44,20 @@ void clear(std::byte* memory, std::size_t size) {
 WithinMaxmemory* limit = nullptr;
 
 // The bytes that maxmemory leaves.
-std::uint64_t room_of_server(Context* context) {
+std::uint64_t room_of_server(Context* context, Unlimited unlimited) {
   constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
   ServerInfo* const info = api.GetServerInfo(context, "memory");
   if (info == nullptr) return kNoLimit;
   int unknown = 0;
   const std::uint64_t most = api.ServerInfoGetFieldUnsigned(info, "maxmemory", &unknown);
   const std::uint64_t used = api.ServerInfoGetFieldUnsigned(info, "used_memory", &unknown);
+  const std::uint64_t machine =
+      api.ServerInfoGetFieldUnsigned(info, "total_system_memory", &unknown);
   const char* const policy = api.ServerInfoGetFieldC(info, "maxmemory_policy");
   const bool evicts = policy != nullptr && std::strcmp(policy, "noeviction") != 0;
   api.FreeServerInfo(context, info);
-  if (most == 0 || unknown != 0) return kNoLimit;
+  if (unknown != 0) return kNoLimit;
+  if (most == 0) return unlimited == Unlimited::machine ? machine : kNoLimit;
   return evicts ? most : most - std::min(most, used);
 }
 
@@ -136,14 +139,15 @@ ServerMemory& the_memory() noexcept {
 ZeroedMemory& server_memory() noexcept { return the_memory(); }
 ServerMemoryUse server_memory_use() noexcept { return the_memory().use(); }
 
-WithinMaxmemory::WithinMaxmemory(Context* context, bool is_replayed) : context_(context) {
+WithinMaxmemory::WithinMaxmemory(Context* context, bool is_replayed, Unlimited unlimited)
+    : context_(context), unlimited_(unlimited) {
   if (!is_replayed) limit = this;
 }
 
 WithinMaxmemory::~WithinMaxmemory() { limit = nullptr; }
 
 void WithinMaxmemory::take(std::size_t bytes) {
-  if (!room_) room_ = room_of_server(context_);
+  if (!room_) room_ = room_of_server(context_, unlimited_);
   if (bytes > *room_) {
     AboveMaxmemory above;
     above.wanted = bytes;

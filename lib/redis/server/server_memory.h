@@ -34,6 +34,9 @@ struct AboveMaxmemory : std::bad_alloc {
   std::uint64_t room = 0;    // bytes that maxmemory leaves
 };
 
+// What is refused where maxmemory is 0: nothing, or what the machine has no memory for.
+enum class Unlimited : bool { nothing, machine };
+
 // While it lives, server_memory() refuses what does not fit below maxmemory. The server itself
 // looks at maxmemory only before a command (its flag deny-oom), when a new filter has no memory
 // yet. With an eviction policy, all of maxmemory counts as room, since the server can free the
@@ -41,7 +44,7 @@ struct AboveMaxmemory : std::bad_alloc {
 // on the server that they come from. Only in the main thread, one at a time.
 class WithinMaxmemory {
  public:
-  WithinMaxmemory(Context* context, bool is_replayed);
+  WithinMaxmemory(Context* context, bool is_replayed, Unlimited unlimited = Unlimited::nothing);
   ~WithinMaxmemory();
   WithinMaxmemory(const WithinMaxmemory&) = delete;
   WithinMaxmemory& operator=(const WithinMaxmemory&) = delete;
@@ -51,6 +54,7 @@ class WithinMaxmemory {
 
  private:
   Context* context_;
+  Unlimited unlimited_;
   std::optional<std::uint64_t> room_;  // found out when it is first needed, because that takes time
 };
 

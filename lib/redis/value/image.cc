@@ -315,6 +315,8 @@ std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place) {
   return content;
 }
 
+std::uint64_t entries_in(const Piece& piece) noexcept { return piece.content.size() / kEntryBytes; }
+
 bool decode_entries(const Piece& piece, Ledger& ledger) {
   const Bytes content = piece.content;
   const std::size_t count = content.size() / kEntryBytes;

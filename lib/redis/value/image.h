@@ -150,6 +150,8 @@ std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place);
 /// Puts them into the ledger; false, nothing being changed, when any is wrong or does not belong
 /// there. Throws std::bad_alloc.
 bool decode_entries(const Piece& piece, Ledger& ledger);
+/// How many entries such a piece has.
+std::uint64_t entries_in(const Piece& piece) noexcept;
 
 }  // namespace nestline::redis
 

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <optional>
 
 namespace nestline::redis {
@@ -31,7 +32,12 @@ class Ledger {
   };
   /// The most copies that one entry may count, so that sums cannot overflow.
   static constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;
-  using Entries = std::map<std::uint64_t, Entry>;
+  using Entries = std::pmr::map<std::uint64_t, Entry>;
+
+  /// Entries lie in `memory`; null: memory of the process. Copies take the process's, unless they
+  /// are assigned to.
+  explicit Ledger(std::pmr::memory_resource* memory = nullptr)
+      : entries_(memory != nullptr ? memory : std::pmr::new_delete_resource()) {}
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }

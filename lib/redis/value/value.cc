@@ -27,7 +27,7 @@ constexpr std::uint64_t kMostKeptCapacity = std::uint64_t{1} << 40;
 }  // namespace
 
 CuckooValue::CuckooValue(const Settings& settings, std::pmr::memory_resource* memory)
-    : settings_(normalized(settings)), memory_(memory) {}
+    : settings_(normalized(settings)), memory_(memory), ledger_(memory) {}
 
 std::unique_ptr<CuckooValue> CuckooValue::create(const Settings& settings,
                                                  std::pmr::memory_resource* memory) {
@@ -227,6 +227,7 @@ std::unique_ptr<CuckooValue> CuckooValue::copy() const {
   made->tables_ = tables_.copy();
   made->deletes_ = deletes_;
   made->awaited_items_ = awaited_items_;
+  made->awaited_entries_ = awaited_entries_;
   return made;
 }
 

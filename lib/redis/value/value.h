@@ -272,7 +272,9 @@ class CuckooValue {
   /// std::bad_alloc.
   bool load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes);
   /// Whether the pieces loaded so far make what the head said: every item has come. O(1).
-  [[nodiscard]] bool is_complete() const noexcept { return awaited_items_ == 0; }
+  [[nodiscard]] bool is_complete() const noexcept {
+    return awaited_items_ == 0 && awaited_entries_ == 0;
+  }
 
   /// XXH3 of the whole image: equal values have equal digests. O(memory). Throws std::bad_alloc.
   [[nodiscard]] std::uint64_t digest() const;
@@ -341,6 +343,9 @@ class CuckooValue {
   // Items that a head said, as long as pieces for generations that are empty may be to come; else
   // 0. Part of the image: what is saved or copied meanwhile goes on being loaded like this one.
   std::uint64_t awaited_items_ = 0;
+  // Entries of the ledger that a head said and whose pieces are still to come. Not part of the
+  // image: of a value that is saved meanwhile, only the awaited items are known.
+  std::uint64_t awaited_entries_ = 0;
 };
 
 }  // namespace nestline::redis

@@ -120,10 +120,11 @@ Added CuckooValue::add_item(const Item& item, const Limits& limits) noexcept {
     if (limits.capacity && settings_.expansion == 0 && items() >= settings_.capacity) {
       return Added::full;
     }
-    // A copy that waits to be taken out stands for the new one.
+    // A copy that waits to be taken out stands for the new one. A further copy of an item that has
+    // some without a slot joins those, without a search for room that would be in vain.
     const std::int64_t copies = ledger_.copies(item.hash);
     if (copies >= Ledger::kMostCopies) return Added::full;
-    if (copies >= 0) return store(item, limits);
+    if (copies == 0) return store(item, limits);
     ledger_.add(item.hash, 1, item.redisbloom);
     return Added::added;
   } catch (const std::bad_alloc&) {  // a generation's options are in bounds: nothing else is thrown

@@ -196,7 +196,8 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
   }
   std::vector<Generation> both =
       united(generations_, other.generations_, std::min(most_generations, kMostGenerations));
-  Ledger ledger = ledger_;
+  Ledger ledger(memory_);
+  ledger = ledger_;
   for (const auto& [hash, entry] : other.ledger_.entries()) {
     ledger.add(hash, entry.copies, entry.redisbloom_hash);
     if (ledger.copies(hash) > Ledger::kMostCopies) {

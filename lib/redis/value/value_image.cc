@@ -1,4 +1,5 @@
 // CuckooValue: its bytes, out and in.
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -41,7 +42,8 @@ class ValueAreas final : public Areas {
 }  // namespace
 
 bool CuckooValue::is_redisbloom() const noexcept {
-  return !tables_.empty() && generations_.empty() && ledger_.empty();
+  // While pieces of an image of our own are missing, it is none of RedisBloom's.
+  return !tables_.empty() && generations_.empty() && ledger_.empty() && is_complete();
 }
 
 ImageHead CuckooValue::head() const {
@@ -100,6 +102,7 @@ std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> b
     value->generations_.emplace_back(each.shape, head->settings.seed, memory);
   }
   if (value->awaited_items_ == 0) value->awaited_items_ = head->items;
+  value->awaited_entries_ = head->ledger_entries;
   return value;
 }
 
@@ -124,7 +127,7 @@ bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> 
       !load_content(*piece)) {
     return false;
   }
-  if (head_items() == awaited_items_) awaited_items_ = 0;
+  if (awaited_entries_ == 0 && head_items() == awaited_items_) awaited_items_ = 0;
   return true;
 }
 
@@ -137,7 +140,9 @@ bool CuckooValue::load_content(const Piece& piece) {
     case AreaKind::slots:
       return tables_.load_table(place.index, place.offset, piece.content);
     case AreaKind::ledger:
-      return decode_entries(piece, ledger_);
+      if (!decode_entries(piece, ledger_)) return false;
+      awaited_entries_ -= std::min(awaited_entries_, entries_in(piece));
+      return true;
   }
   return false;
 }

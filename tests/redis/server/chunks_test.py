@@ -117,6 +117,19 @@ class ChunksTest(ModuleCase):
         self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "b", 1, header)
         self.server.assert_alive()
 
+    def test_a_claim_takes_no_memory(self):
+        """A header may claim what the machine has: copies of such a filter take no memory either.
+        What no machine has is refused."""
+        resident = lambda: int(self.server.information("memory")["used_memory_rss"])  # noqa: E731
+        before = resident()
+        header = struct.pack("<QQQQHHH", 0, 1 << 29, 0, 1, 2, 20, 1)
+        self.expect(OK, "CF.LOADCHUNK", "a", 1, header)
+        self.expect(1, "COPY", "a", "b")
+        self.assertLess(resident() - before, 300 << 20)
+        self.expect_error("Couldn't create filter!", "CF.LOADCHUNK", "c", 1,
+                          struct.pack("<QQQQHHH", 0, 1 << 45, 0, 1, 2, 20, 1))
+        self.server.assert_alive()
+
     def test_from_redisbloom(self):
         wanted = items("old", 600)
         header, slots = redisbloom_filter(wanted, 8192)

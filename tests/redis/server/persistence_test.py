@@ -1,10 +1,11 @@
 """What survives RDB, append-only files, DUMP and RESTORE, COPY; and memory, events and WATCH."""
 
+import glob
 import unittest
 
 from module_case import ModuleCase, items
-from resp import Connection, Error, Simple
-from servers import Server, wait_until
+from resp import Connection, Error, Simple, encode
+from servers import Server, ServerTrouble, wait_until
 
 OK = Simple("OK")
 
@@ -124,6 +125,52 @@ class PersistenceTest(ModuleCase):
 
 class AppendOnlyTest(ModuleCase):
     options = {"appendonly": "yes", "appendfsync": "always"}
+
+    def append_to_file(self, *commands):
+        """To the append-only file of a server that does not run."""
+        with open(glob.glob(self.server.path("appendonlydir/*.incr.aof"))[-1], "ab") as file:
+            for command in commands:
+                file.write(encode(*command))
+
+    def test_tables_with_corrections(self):
+        """Items for which the tables of a RedisBloom server have no place here."""
+        wanted = [f"i{i}" for i in range(60)]
+        self.call("SET", "other", "key")
+        self.server.stop()
+        self.append_to_file(("CF.RESERVE", "k", 8, "BUCKETSIZE", 2, "EXPANSION", 0),
+                            ("CF.INSERT", "k", "ITEMS", *wanted))
+        self.server.start()
+        self.connect()
+        self.assert_all_found("k", wanted)
+        digest = self.call("DEBUG", "DIGEST")
+        for iterator, piece in self.dump("k"):
+            self.expect(OK, "CF.LOADCHUNK", "copy", iterator, piece)
+        self.assert_all_found("copy", wanted)
+        self.call("DEL", "copy")
+        for preamble in ("no", "yes"):
+            self.call("CONFIG", "SET", "aof-use-rdb-preamble", preamble)
+            self.server.rewrite_aof()
+            self.restart(save=False)
+            self.assertEqual(self.call("DEBUG", "DIGEST"), digest)
+            self.assert_all_found("k", wanted)
+
+    def test_a_piece_that_does_not_load_ends_the_server(self):
+        self.call("CF.RESERVE", "k", 1000)
+        self.add_all("k", items("in", 900))
+        iterator, piece = self.dump("k")[-1]
+        damaged = piece[:100] + bytes([piece[100] ^ 1]) + piece[101:]
+        self.server.stop()
+        self.append_to_file(("CF.LOADCHUNK", "k", iterator, damaged))
+        with self.assertRaisesRegex(ServerTrouble, "piece of the cuckoo filter 'k'"):
+            self.server.start()
+        path = glob.glob(self.server.path("appendonlydir/*.incr.aof"))[-1]
+        with open(path, "rb") as file:
+            content = file.read()
+        with open(path, "wb") as file:
+            file.write(content.replace(encode("CF.LOADCHUNK", "k", iterator, damaged), b""))
+        self.server.start()
+        self.connect()
+        self.assert_all_found("k", items("in", 900))
 
     def test_replay_and_rewrite(self):
         self.add_all("a", items("a", 3000))
