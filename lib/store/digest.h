@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -14,6 +15,21 @@ std::uint64_t digest_of(std::string_view bytes, std::uint64_t seed) noexcept;
 inline std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
   return digest_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, seed);
 }
+
+// The same of bytes that come in pieces.
+class LongDigest {
+ public:
+  explicit LongDigest(std::uint64_t seed);
+  ~LongDigest();
+  LongDigest(const LongDigest&) = delete;
+  LongDigest& operator=(const LongDigest&) = delete;
+  void add(std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] std::uint64_t get() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace nestline
 

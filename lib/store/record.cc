@@ -45,20 +45,23 @@ void encode_record_header(std::span<std::byte, kRecordHeaderBytes> to, const Rec
   store(to.data(), checksum(to.data() + 8, value_digest, place));
 }
 
-bool has_checksum(const std::byte* from, const Record& record, const RecordPlace& place) noexcept {
-  return load_number<std::uint64_t>(from) ==
-         checksum(from + 8, value_digest(record.value, place.store_id), place);
+bool has_checksum(const std::byte* from, std::uint64_t value_digest,
+                  const RecordPlace& place) noexcept {
+  return load_number<std::uint64_t>(from) == checksum(from + 8, value_digest, place);
+}
+
+bool has_hash(const RecordHeader& header, std::string_view key, std::uint64_t store_id) noexcept {
+  const auto kind = static_cast<RecordKind>(header.kind);
+  return has_key(kind) ? header.hash == hash_in(space_of(kind), key, store_id)
+                       : header.hash == 0 && key.empty();
 }
 
 std::optional<Record> read_record(std::span<const std::byte> rest,
                                   const RecordPlace& place) noexcept {
   const std::optional<Record> record = frame_record(rest);
-  if (!record || !has_checksum(rest.data(), *record, place)) return std::nullopt;
-  if (has_key(record->kind)) {
-    if (record->hash != hash_in(space_of(record->kind), record->key, place.store_id)) {
-      return std::nullopt;
-    }
-  } else if (record->hash != 0 || !record->key.empty()) {
+  // What is short comes first: a value may be long, and be made to look like records.
+  if (!record || !has_hash(read_record_header(rest.data()), record->key, place.store_id) ||
+      !has_checksum(rest.data(), *record, place)) {
     return std::nullopt;
   }
   const std::size_t end = bytes_of(*record);

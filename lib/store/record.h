@@ -80,13 +80,15 @@ struct Record {
   std::uint64_t hash = 0;
   std::string_view key;
   std::string_view value;
+  std::uint64_t unread =
+      0;  // bytes of a value that was checked and not kept: `value` is empty then
 };
 
 constexpr std::uint64_t record_bytes(std::uint64_t key_bytes, std::uint64_t value_bytes) {
   return (kRecordHeaderBytes + key_bytes + value_bytes + kRecordUnit - 1) & ~(kRecordUnit - 1);
 }
 constexpr std::uint64_t bytes_of(const Record& record) {
-  return record_bytes(record.key.size(), record.value.size());
+  return record_bytes(record.key.size(), record.value.size() + record.unread);
 }
 
 // The digest of a value that the checksum covers.
@@ -148,12 +150,21 @@ inline std::optional<Record> frame_record(std::span<const std::byte> rest) noexc
                 header.sequence,
                 header.hash,
                 {key, header.key_bytes},
-                {key + header.key_bytes, header.value_bytes}};
+                {key + header.key_bytes, header.value_bytes},
+                0};
 }
 
 // Whether the record has the checksum of a record at `place`. `from`: its header. The key must be
 // compared or hashed besides.
-bool has_checksum(const std::byte* from, const Record& record, const RecordPlace& place) noexcept;
+bool has_checksum(const std::byte* from, std::uint64_t value_digest,
+                  const RecordPlace& place) noexcept;
+inline bool has_checksum(const std::byte* from, const Record& record,
+                         const RecordPlace& place) noexcept {
+  return has_checksum(from, value_digest(record.value, place.store_id), place);
+}
+
+// Whether the hash in the header is that of the key; 0, and no key, in a record without one.
+bool has_hash(const RecordHeader& header, std::string_view key, std::uint64_t store_id) noexcept;
 
 // As frame_record, but only if everything about it is right: checksum, hash, and the zeros behind.
 std::optional<Record> read_record(std::span<const std::byte> rest,

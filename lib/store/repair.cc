@@ -108,8 +108,10 @@ class Repair {
   void copy_from(const Segment& segment, Log& log) {
     Content& content = *survey_.content;
     Index& index = *content.index.load();
-    Survey::for_each_record(segment, [&](std::uint64_t offset, const Record& record) {
-      if (!has_key(record.kind)) return;
+    Survey::for_each_record(segment, [&](std::uint64_t offset, const Record& checked) {
+      if (!has_key(checked.kind)) return;
+      const Record record =
+          checked.unread == 0 ? checked : frame_record(segment.from(offset)).value();
       const std::uint64_t address = content.table.address(segment, offset);
       const std::uint64_t digest = value_digest(record.value, content.store_id);
       const Change change = {record.kind, record.hash, record.key, record.value, digest};

@@ -7,10 +7,24 @@
 #include <vector>
 
 #include "lib/store/lookup.h"
+#include "lib/store/record_search.h"
 #include "lib/store/segment_reader.h"
 #include "nestline/store.h"
 
 namespace nestline {
+namespace {
+
+// Whether there are only zeros from `offset` to the end of the file.
+bool is_zero_from(const DiskFile& file, std::uint64_t offset) {
+  std::vector<std::byte> window(std::size_t{1} << 20);
+  for (;; offset += window.size()) {
+    const std::size_t count = file.read(offset, window);
+    if (!is_zero(std::span(window).first(count))) return false;
+    if (count < window.size()) return true;
+  }
+}
+
+}  // namespace
 
 std::optional<SegmentHeader> read_segment_header(const Disk& disk, const DiskFile& file,
                                                  std::uint64_t number) {
@@ -34,20 +48,13 @@ bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
     if (reader.next() && reader.record().kind == RecordKind::segments) return false;
     store_id = header->store_id;
   }
-  std::vector<std::byte> all(file.size());
-  all.resize(file.read(0, all));
-  bool has_records = false;
-  if (store_id) {
-    search_records(all, {*store_id, number, kSegmentHeaderBytes},
-                   [&](std::uint64_t offset, const Record&) {
-                     has_records = has_records || offset != kSegmentHeaderBytes;
-                     return !has_records;
-                   });
-  }
   // Header and list, which has at most a run for each file, were all that was written.
-  const std::vector<std::string> names = disk.names();
-  const std::size_t made = kSegmentHeaderBytes + record_bytes(0, 16 * names.size());
-  has_records = has_records || !is_zero(std::span(all).subspan(std::min(made, all.size())));
+  const std::uint64_t made = kSegmentHeaderBytes + record_bytes(0, 16 * disk.names().size());
+  bool has_records = !is_zero_from(file, made);
+  if (store_id && !has_records) {
+    RecordSearch search(file, {*store_id, number, kSegmentHeaderBytes});
+    has_records = search.find(kSegmentHeaderBytes + kRecordUnit, 0).has_value();
+  }
   if (has_records) {
     throw_damaged(disk, number, header ? kSegmentHeaderBytes : 0,
                   header ? "there is no valid record" : "the header is not valid");
@@ -64,16 +71,23 @@ std::shared_ptr<Segment> open_segment(Disk& disk, std::uint64_t number, bool wri
   return std::make_shared<Segment>(*header, std::move(file), room);
 }
 
-bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest) {
-  std::vector<std::byte> tail(rest + kRecordUnit);
-  tail.resize(segment.file->read(offset, tail));
-  for (std::size_t i = 0; i < tail.size(); i += kRecordUnit) {
-    const auto record = read_record(std::span(tail).subspan(i), segment.place(offset + i));
-    if (!record || record->kind != RecordKind::sync_mark) continue;
-    const auto mark = decode_two_numbers(record->value);
-    if (mark && mark->first == segment.header.number && mark->second > offset) return true;
-  }
-  return false;
+std::uint64_t synced_up_to(const Segment& segment, std::uint64_t offset, std::uint64_t rest) {
+  constexpr std::size_t kMarkBytes = record_bytes(0, 16);
+  std::uint64_t proved = 0;
+  search_file(*segment.file, offset, offset + rest, kMarkBytes,
+              [&](std::uint64_t at, std::span<const std::byte> bytes) {
+                const RecordHeader header = read_record_header(bytes.data());
+                if (header.kind != static_cast<std::uint8_t>(RecordKind::sync_mark) ||
+                    header.bytes() != kMarkBytes) {
+                  return false;
+                }
+                const auto record = read_record(bytes, segment.place(at));
+                const auto mark = record ? decode_two_numbers(record->value) : std::nullopt;
+                if (!mark || mark->first != segment.header.number) return false;
+                proved = mark->second;
+                return proved > offset;
+              });
+  return proved > offset ? proved : 0;
 }
 
 bool LastList::take(const Record& record) {

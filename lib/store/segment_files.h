@@ -23,8 +23,12 @@ std::optional<SegmentHeader> read_segment_header(const Disk& disk, const DiskFil
 bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
                   std::optional<std::uint64_t> store_id);
 
-// Whether something in the `rest` bytes from `offset` on proves that they had been on disk.
-bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest);
+// Up to where something in the `rest` bytes from `offset` on proves that the file had been on disk,
+// if that is behind `offset`; else 0. In time linear in `rest`, whatever these bytes are.
+std::uint64_t synced_up_to(const Segment& segment, std::uint64_t offset, std::uint64_t rest);
+inline bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest) {
+  return synced_up_to(segment, offset, rest) > offset;
+}
 
 // The list of segments that counts in the newest file: the last one, but not one in a batch without
 // an end, which recovery cuts off.

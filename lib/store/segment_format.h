@@ -88,18 +88,6 @@ Scan scan_records(std::span<const std::byte> segment, RecordPlace place, std::ui
   }
 }
 
-// Calls with(offset, record) for every valid record at a multiple of 8 bytes from `place.offset`
-// on, whatever lies between; goes on behind each. `with` returns whether to go on.
-template <typename With>
-void search_records(std::span<const std::byte> segment, RecordPlace place, With&& with) {
-  while (place.offset + kRecordHeaderBytes <= segment.size()) {
-    const std::optional<Record> record = read_record(segment.subspan(place.offset), place);
-    const std::uint64_t offset = place.offset;
-    place.offset += record ? bytes_of(*record) : kRecordUnit;
-    if (record && !with(offset, *record)) return;
-  }
-}
-
 // A place in the log: everything before it has been written.
 struct LogPosition {
   std::uint64_t segment = 0;

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/store/record_search.h"
 #include "lib/store/segment_format.h"
 
 namespace nestline {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 18;
+// Records up to this length are read whole: all but puts are shorter.
+constexpr std::uint64_t kMostKept = std::uint64_t{32} << 20;
 
 }  // namespace
 
@@ -33,15 +36,34 @@ bool SegmentReader::next() {
   if (header.bytes() > bytes.size()) {
     const std::uint64_t size = file_.size();
     if (size < place_.offset || header.bytes() > size - place_.offset) return false;
+    if (header.bytes() > kMostKept) return check_long(header);
     bytes = look(header.bytes());
   }
   const std::optional<Record> record = read_record(bytes, place_);
   if (!record) return false;
-  record_ = *record;
-  offset_ = place_.offset;
-  place_.offset += bytes_of(record_);
-  ++sequence_;
+  take(*record);
   return true;
+}
+
+bool SegmentReader::check_long(const RecordHeader& header) {
+  const std::span<const std::byte> bytes = look(kRecordHeaderBytes + header.key_bytes);
+  const auto kind = static_cast<RecordKind>(header.kind);
+  if (bytes.size() < kRecordHeaderBytes + header.key_bytes || !is_put(kind)) return false;
+  const auto* const key = reinterpret_cast<const char*>(bytes.data()) + kRecordHeaderBytes;
+  const Record record = {kind, header.sequence,   header.hash, {key, header.key_bytes},
+                         {},   header.value_bytes};
+  if (!has_hash(header, record.key, place_.store_id) || !has_value(file_, bytes, place_)) {
+    return false;
+  }
+  take(record);
+  return true;
+}
+
+void SegmentReader::take(const Record& record) {
+  record_ = record;
+  offset_ = place_.offset;
+  place_.offset += bytes_of(record);
+  ++sequence_;
 }
 
 bool SegmentReader::is_at_zeros() {

@@ -23,7 +23,8 @@ class SegmentReader {
 
   // Moves on to the next record; false if none follows that is valid and has the next number.
   bool next();
-  // The record, until the next call of next().
+  // The record, until the next call of next(). Of one longer than 32 MiB the value was checked and
+  // is not here: memory is bounded, whatever lengths a file claims.
   [[nodiscard]] const Record& record() const { return record_; }
   // Where it lies.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
@@ -40,6 +41,9 @@ class SegmentReader {
  private:
   // At least `bytes` bytes from place_.offset on, if the file has them.
   std::span<const std::byte> look(std::uint64_t bytes);
+  // next() for a record that is too long to be kept.
+  bool check_long(const RecordHeader& header);
+  void take(const Record& record);
 
   const DiskFile& file_;
   RecordPlace place_;

@@ -20,6 +20,7 @@ set(store_sources
     store/reading.cc
     store/reading_many.cc
     store/record.cc
+    store/record_search.cc
     store/recovery.cc
     store/repair.cc
     store/replay.cc

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/place/little_endian.h"
+#include "lib/store/record_search.h"
 #include "lib/store/segment_files.h"
 
 namespace nestline {
@@ -20,38 +21,6 @@ constexpr std::uint64_t kMadeBytes = kSegmentHeaderBytes + kRecordHeaderBytes;
 constexpr std::uint64_t kRunBytes = 16;
 
 constexpr std::uint64_t kLikelyBytes = 128;  // of a record: a hint for the index
-
-struct Found {
-  std::uint64_t offset = 0;
-  std::uint64_t sequence = 0;
-};
-
-// The first valid record from place.offset on whose sequence number is not below `least`.
-std::optional<Found> find_record(const DiskFile& file, RecordPlace place, std::uint64_t least) {
-  const std::uint64_t size = file.size();
-  std::vector<std::byte> window;
-  std::vector<std::byte> whole;
-  while (place.offset + kRecordHeaderBytes <= size) {
-    window.resize(std::min<std::uint64_t>(kWindow, size - place.offset));
-    window.resize(file.read(place.offset, window));
-    if (window.size() < kRecordHeaderBytes) break;
-    for (std::size_t at = 0; at + kRecordHeaderBytes <= window.size(); at += kRecordUnit) {
-      const RecordHeader header = read_record_header(window.data() + at);
-      if (header.kind != 0 && header.sequence >= least && header.key_bytes <= kMostKeyBytes &&
-          header.bytes() <= size - place.offset) {
-        std::span<const std::byte> bytes = std::span(window).subspan(at);
-        if (header.bytes() > bytes.size()) {
-          whole.resize(header.bytes());
-          whole.resize(file.read(place.offset, whole));
-          bytes = whole;
-        }
-        if (read_record(bytes, place)) return Found{place.offset, header.sequence};
-      }
-      place.offset += kRecordUnit;
-    }
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -71,8 +40,9 @@ Survey::Survey(Disk& disk) : disk_(disk), lookup_(disk, true) {
 void Survey::for_each_record(const Segment& segment, const WithRecord& with,
                              const EndsAt& ends_at) {
   RecordPlace place = segment.place(kSegmentHeaderBytes);
+  RecordSearch search(*segment.file, place);
   std::uint64_t least = 0;
-  while (const std::optional<Found> found = find_record(*segment.file, place, least)) {
+  while (const auto found = search.find(place.offset, least)) {
     place.offset = found->offset;
     SegmentReader reader(*segment.file, place, found->sequence);
     while (reader.next()) {
@@ -122,7 +92,7 @@ void Survey::open_files() {
   } else if (!files_.empty() && files_.back().has_header) {
     File& last = files_.back();
     const RecordPlace first = last.segment->place(kSegmentHeaderBytes);
-    if (!find_record(*last.segment->file, first, 0)) last.segment.reset();
+    if (!RecordSearch(*last.segment->file, first).find(first.offset, 0)) last.segment.reset();
   }
 }
 
@@ -140,7 +110,8 @@ Survey::File Survey::open_file(std::uint64_t number) {
   }
   const std::uint64_t size = file->size();
   for (const std::uint64_t id : ids_) {
-    const auto found = find_record(*file, {id, number, kSegmentHeaderBytes}, 0);
+    RecordSearch search(*file, {id, number, kSegmentHeaderBytes});
+    const auto found = search.find(kSegmentHeaderBytes, 0);
     if (!found) continue;
     const SegmentHeader header = {id, number, std::max(size, kLeastLimit), found->sequence};
     const std::uint64_t room = header.limit;
@@ -151,10 +122,10 @@ Survey::File Survey::open_file(std::uint64_t number) {
 
 // Whether a crash may have left it so while it was being made.
 bool Survey::is_half_made(const File& file) {
-  if (file.segment != nullptr &&
-      (!file.has_header ||
-       find_record(*file.segment->file, file.segment->place(kSegmentHeaderBytes), 0))) {
-    return false;
+  if (file.segment != nullptr) {
+    const RecordPlace first = file.segment->place(kSegmentHeaderBytes);
+    RecordSearch search(*file.segment->file, first);
+    if (!file.has_header || search.find(first.offset, 0)) return false;
   }
   const auto open = disk_.open(segment_name(file.number), Disk::Mode::read);
   std::vector<std::byte> window(kWindow);
@@ -178,10 +149,13 @@ void Survey::choose_files() {
     const Segment& segment = *file->segment;
     const bool is_newest = file == files_.rbegin();
     LastList lists;
+    std::uint64_t last = 0;  // as in scan()
     for_each_record(
         segment, [&](std::uint64_t, const Record& record) { (void)lists.take(record); },
         [&](SegmentReader& reader) {
-          return is_newest && !was_synced(segment, reader.end(), reader.rest());
+          if (!is_newest) return false;
+          if (last <= reader.end()) last = reader.end() + reader.rest();
+          return !was_synced(segment, reader.end(), last - reader.end());
         });
     list = lists.get();
   }
@@ -242,6 +216,8 @@ void Survey::scan(const File& file, bool is_newest) {
   content->table.add(segment);
   newest = segment;
   std::uint64_t offset = kSegmentHeaderBytes;
+  RecordSearch search(*segment->file, segment->place(offset));
+  std::uint64_t last = 0;  // of the file, without the zeros at its end
   for (;;) {
     position = {number, offset, sequence};
     SegmentReader reader(*segment->file, segment->place(offset), sequence);
@@ -256,15 +232,15 @@ void Survey::scan(const File& file, bool is_newest) {
     compare_checkpoint();
     segment->sealed.store(is_sealed);
     if (is_sealed || reader.end() > segment->room()) break;
-    const std::uint64_t rest = reader.rest();
+    if (last <= reader.end()) last = reader.end() + reader.rest();
+    const std::uint64_t rest = last - reader.end();
     // The first record is on disk before the next.
     if (is_newest && position.offset != kSegmentHeaderBytes &&
         !was_synced(*segment, position.offset, rest)) {
       report.cut_bytes += rest;
       break;
     }
-    const auto found =
-        find_record(*segment->file, segment->place(position.offset), position.sequence);
+    const auto found = search.find(position.offset, position.sequence);
     // Not if the writer of the file has completed the record in the meantime.
     if (!found || found->offset != position.offset || found->sequence != position.sequence) {
       note_gap(position, found ? found->offset - position.offset : rest, !found);
@@ -344,10 +320,15 @@ void Survey::require_listed(std::uint64_t last) {
 
 // Whether something behind `offset` proves that what was there had been on disk. `rest`: as
 // SegmentReader has it.
-bool Survey::was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest) const {
-  return (checkpoint_ && checkpoint_->head.store_id == segment.header.store_id &&
-          LogPosition{segment.header.number, offset, 0} < checkpoint_->head.position) ||
-         nestline::was_synced(segment, offset, rest);
+bool Survey::was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest) {
+  const LogPosition here = {segment.header.number, offset, 0};
+  if (checkpoint_ && checkpoint_->head.store_id == segment.header.store_id &&
+      here < checkpoint_->head.position) {
+    return true;
+  }
+  if (proved_.segment == here.segment && here < proved_) return true;
+  proved_ = {here.segment, synced_up_to(segment, offset, rest), 0};
+  return here < proved_;
 }
 
 }  // namespace nestline

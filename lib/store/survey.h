@@ -85,8 +85,7 @@ class Survey {
   void keep_parts_of_batch();
   void end_log();
   void require_listed(std::uint64_t last);
-  [[nodiscard]] bool was_synced(const Segment& segment, std::uint64_t offset,
-                                std::uint64_t rest) const;
+  [[nodiscard]] bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest);
   void compare_checkpoint();
   void compare_pairs(const CheckpointHead& head);
 
@@ -98,6 +97,7 @@ class Survey {
   std::vector<File> files_;
   std::optional<Replay> replay_;
   std::vector<Piece> batch_;  // whose end has not been read
+  LogPosition proved_;        // up to where a sync mark says that its file was on disk
 };
 
 }  // namespace nestline

@@ -122,18 +122,6 @@ TEST(RecordTest, LengthsAreComparedWithTheRestOfTheFile) {
   EXPECT_FALSE(frame_record({}));
 }
 
-TEST(RecordTest, SearchingFindsRecordsBehindDamage) {
-  std::vector<std::byte> segment = some_segment();
-  segment[kSegmentHeaderBytes + 40] ^= std::byte{1};
-  std::vector<std::uint64_t> sequences;
-  search_records(segment, {kStore, 1, kSegmentHeaderBytes},
-                 [&](std::uint64_t, const Record& record) {
-                   sequences.push_back(record.sequence);
-                   return true;
-                 });
-  EXPECT_EQ(sequences, (std::vector<std::uint64_t>{5, 7, 8, 9}));
-}
-
 TEST(SegmentTest, HeadersAreRead) {
   std::vector<std::byte> segment = some_segment();
   std::uint32_t version = 0;
