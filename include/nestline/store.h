@@ -79,6 +79,10 @@ struct StoreStats {
   std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
   std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
   std::string back_end;                ///< How cold records are read: "io_uring" or "preadv".
+  /// The last error since opening of what the store does by itself: checkpoints, compaction, a new
+  /// index, syncs after an interval. Empty: there was none. It is tried again later, but for a
+  /// sync. A checkpoint that a closing store cannot write is not reported: see ~Store.
+  std::string background_error;
 };
 
 /// An exact key/value store. Keys have 0 to 65,536 bytes, values 0 to 4 GiB - 1.
@@ -131,7 +135,8 @@ class NESTLINE_EXPORT Store {
   /// The key has this value from now on, whether it was there or not.
   void put(std::string_view key, std::string_view value);
 
-  /// The same only if the key is not there; false if it is.
+  /// The same only if the key is not there; false if it is. With Sync::each, what it found is on
+  /// disk when it returns false, and so it is with erase.
   bool insert(std::string_view key, std::string_view value);
 
   /// Removes the key; false if it was not there.

@@ -210,6 +210,7 @@ py::dict stats_of(PyStore& held) {
   figures["replayed_records"] = stats.replayed_records;
   figures["cut_bytes"] = stats.cut_bytes;
   figures["back_end"] = stats.back_end;
+  figures["background_error"] = stats.background_error;
   return figures;
 }
 

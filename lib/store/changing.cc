@@ -1,5 +1,7 @@
 // Changes: find the key, append the record, then change the index; all under one mutex.
 //
+// A call that finds nothing to change waits for the disk too: what it saw may not be there yet.
+//
 // What can fail comes before the record is in the log, except syncing: the checks, finding the key,
 // and memory for the index. So a change that throws has not been made.
 #include <string>
@@ -25,6 +27,19 @@ Change make_change(RecordKind kind, const Question& question, std::string_view v
                    std::uint64_t store_id) {
   return {kind, question.hash, question.key, value, value_digest(value, store_id)};
 }
+
+// Takes what is left of the memory that was made ready for a batch, however the batch ends.
+class SpareTaken {
+ public:
+  SpareTaken(Overflow& overflow, Overflow::Pairs& to) : overflow_(overflow), to_(to) {}
+  ~SpareTaken() { to_.swap(overflow_.spare()); }
+  SpareTaken(const SpareTaken&) = delete;
+  SpareTaken& operator=(const SpareTaken&) = delete;
+
+ private:
+  Overflow& overflow_;
+  Overflow::Pairs& to_;
+};
 
 }  // namespace
 
@@ -112,16 +127,17 @@ bool Store::State::store(Space space, std::string_view key, std::string_view val
   const Question question = prepare(space, key);
   const Change change = make_change(put_in(space), question, value, content().store_id);
   std::uint64_t sequence = 0;
+  bool changes = false;
   {
     const std::lock_guard lock(writer_);
     syncs_.require_sound();
     const std::optional<Located> old = locate(question);
-    if (old && if_there == IfThere::keep) return false;
-    make(change, old);
-    sequence = note_appended();
+    changes = !old || if_there == IfThere::replace;
+    if (changes) make(change, old);
+    sequence = changes ? note_appended() : log_->position().sequence;
   }
   finish(sequence);
-  return true;
+  return changes;
 }
 
 bool Store::State::erase(Space space, std::string_view key) {
@@ -130,16 +146,17 @@ bool Store::State::erase(Space space, std::string_view key) {
   const Question question = prepare(space, key);
   const Change change = make_change(erase_in(space), question, {}, content().store_id);
   std::uint64_t sequence = 0;
+  bool changes = false;
   {
     const std::lock_guard lock(writer_);
     syncs_.require_sound();
     const std::optional<Located> old = locate(question);
-    if (!old) return false;
-    make(change, old);
-    sequence = note_appended();
+    changes = old.has_value();
+    if (changes) make(change, old);
+    sequence = changes ? note_appended() : log_->position().sequence;
   }
   finish(sequence);
-  return true;
+  return changes;
 }
 
 void Store::State::sync() {
@@ -172,8 +189,10 @@ void Store::State::write(std::span<const BatchStep> steps) {
   std::vector<std::uint64_t> addresses(changes.size());
   std::unordered_map<std::string_view, std::size_t> last;
   std::uint64_t sequence = 0;
+  Overflow::Pairs spare;  // freed when other writers have their turn
   {
     const std::lock_guard lock(writer_);
+    const SpareTaken taken(index().overflow, spare);
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const auto [place, is_first] = last.try_emplace(changes[i].key, i);
       if (is_first) {

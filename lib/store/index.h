@@ -38,6 +38,8 @@ class Overflow {
 
   // Makes memory ready for so many calls of insert(), which then cannot fail.
   void reserve(std::size_t pairs);
+  // That memory: the caller may take it away again.
+  [[nodiscard]] Pairs& spare() noexcept { return spare_; }
   void insert(std::uint64_t hash, std::uint64_t address) noexcept;
   bool replace(std::uint64_t hash, std::uint64_t old_address, std::uint64_t address) noexcept;
   bool erase(std::uint64_t hash, std::uint64_t address) noexcept;

@@ -26,7 +26,8 @@ void Store::State::renew_worn_index() {
   if (!index().is_worn() || keys < refused_keys_ + refused_keys_ / 8) return;
   try {
     renew_index();
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    note_error(error);
     refused_keys_ = keys;  // the old one serves on
   }
 }

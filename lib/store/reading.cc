@@ -44,6 +44,8 @@ StoreStats Store::State::stats() const {
   stats.replayed_records = replayed_records_;
   stats.cut_bytes = cut_bytes_;
   stats.back_end = cold_reads_.name();
+  const std::lock_guard lock(noting_);
+  stats.background_error = background_error_;
   return stats;
 }
 

@@ -121,6 +121,8 @@ struct Store::State {
   void keep_up();
   [[nodiscard]] bool is_checkpoint_due() const;
   void close() noexcept;
+  // Keeps what happened in the background for stats().
+  void note_error(const std::exception& error) noexcept;
 
   const std::unique_ptr<Disk> disk_;
   const StoreOptions options_;
@@ -156,6 +158,8 @@ struct Store::State {
   bool awake_ = false;
   std::atomic<bool> is_behind_{false};  // something is not on disk
   bool ending_ = false;
+  mutable std::mutex noting_;
+  std::string background_error_;
   std::vector<std::thread> threads_;  // none for readers, or if the upkeep is on call
 };
 

@@ -1,7 +1,7 @@
 // What the store does by itself, in threads of its own: one syncs after an interval, the other
 // saves the index, compacts, and makes a new index. Nothing here is needed for an answer to be
-// right, so an error ends the round and no more: the next change that needs the disk meets it
-// itself.
+// right, so an error ends the round and no more: stats() names it, and the next change that needs
+// the disk meets it itself.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -104,6 +104,15 @@ void Store::State::wake() {
   woken_.notify_all();
 }
 
+void Store::State::note_error(const std::exception& error) noexcept {
+  try {
+    std::string what = error.what();
+    const std::lock_guard lock(noting_);
+    background_error_.swap(what);
+  } catch (const std::exception&) {  // no memory for it
+  }
+}
+
 void Store::State::run_upkeep() {
   std::unique_lock lock(waking_);
   for (;;) {
@@ -113,7 +122,8 @@ void Store::State::run_upkeep() {
     lock.unlock();
     try {
       keep_up();
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
+      note_error(error);
     }
     lock.lock();
   }
@@ -128,8 +138,9 @@ void Store::State::run_syncs() {
     is_behind_.store(false);
     try {
       sync();
-    } catch (const std::exception&) {
-      return;  // the store can only be read now, and tells the next writer
+    } catch (const std::exception& error) {
+      note_error(error);
+      return;  // the store can only be read now, and the next writer gets an error
     }
     lock.lock();
   }

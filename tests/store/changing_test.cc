@@ -1,0 +1,133 @@
+// What calls that change a store promise besides the change: that the answer "nothing to do" is
+// true after a loss of power, that they keep no memory, and that what goes wrong in the background
+// can be asked for.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "lib/store/open_on.h"
+#include "tests/store/on_call.h"
+#include "tests/store/simulated_disk.h"
+
+namespace {
+
+std::atomic<long> live_blocks{0};  // of memory, of all threads
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  void* const memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  live_blocks.fetch_add(1, std::memory_order_relaxed);
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  if (memory != nullptr) live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
+
+namespace nestline::test {
+namespace {
+
+StoreOptions options_of(Sync sync) {
+  StoreOptions options;
+  options.sync = sync;
+  options.sync_interval = std::chrono::milliseconds(1);
+  options.expected_records = 8;
+  options.compact_above = 0;
+  return options;
+}
+
+// While one thread's change waits for the disk, another sees it. Then the other waits as well.
+void expect_to_wait(const std::function<void(Store&)>& change,
+                    const std::function<bool(Store&)>& look) {
+  const auto machine = SimulatedMachine::make(1);
+  Store store = open_on(machine->disk(), options_of(Sync::each), kOnCall);
+  store.put("there", "value");
+  std::atomic<bool> has_returned{false};
+  bool was_early = false;
+  std::thread other;
+  const std::uint64_t syncs = machine->calls(Call::sync);
+  machine->before_change = [&](const SimulatedMachine& now) {
+    if (other.joinable() || now.calls(Call::sync) == syncs) return;
+    other = std::thread([&] {
+      EXPECT_FALSE(look(store));
+      has_returned.store(true);
+    });
+    // A call that does not wait has returned long before this ends.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    while (!has_returned.load() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    was_early = has_returned.load();
+  };
+  change(store);
+  other.join();
+  machine->before_change = nullptr;
+  EXPECT_FALSE(was_early);
+}
+
+TEST(Changing, AnInsertThatFindsTheKeyWaitsForItsRecord) {
+  expect_to_wait([](Store& store) { store.put("new", "value"); },
+                 [](Store& store) { return store.insert("new", "other"); });
+}
+
+TEST(Changing, AnEraseThatMissesTheKeyWaitsForItsTombstone) {
+  expect_to_wait([](Store& store) { store.erase("there"); },
+                 [](Store& store) { return store.erase("there"); });
+}
+
+TEST(Changing, ABatchKeepsNoMemory) {
+  constexpr std::size_t kChanges = 20'000;
+  StoreOptions options = options_of(Sync::never);
+  options.expected_records = 2 * kChanges;
+  Store store = open_on(SimulatedMachine::make(1)->disk(), options, kOnCall);
+  store.put("first", "value");
+  Store::Batch batch;
+  for (std::size_t i = 0; i < kChanges; ++i) batch.put(std::to_string(i), "");
+  const long before = live_blocks.load();
+  store.write(batch);
+  // The simulated disk keeps the writes that were not synced.
+  store.sync();
+  EXPECT_LT(live_blocks.load() - before, static_cast<long>(kChanges / 10));
+}
+
+// Makes one kind of call fail until stats() names the error.
+std::string background_error(Sync sync, Call call, int error) {
+  const auto machine = SimulatedMachine::make(1);
+  Store store =
+      open_on(machine->disk(), options_of(sync), {.threads = true, .log_bytes_per_checkpoint = 1});
+  EXPECT_EQ(store.stats().background_error, "");
+  machine->fail(call, 0, error, true);
+  // A new file wakes the upkeep.
+  const std::string value(std::size_t{17} << 20, 'v');
+  try {
+    store.put("key", value);
+  } catch (const std::exception&) {
+  }
+  for (unsigned i = 0; i < 60'000 && store.stats().background_error.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  machine->heal();
+  return store.stats().background_error;
+}
+
+TEST(Changing, ErrorsInTheBackgroundAreNamed) {
+  const std::string checkpoint = background_error(Sync::never, Call::create, ENOSPC);
+  EXPECT_NE(checkpoint.find("index.nest.new"), std::string::npos) << checkpoint;
+  const std::string sync = background_error(Sync::interval, Call::sync, EIO);
+  EXPECT_NE(sync.find("refused to sync"), std::string::npos) << sync;
+}
+
+}  // namespace
+}  // namespace nestline::test
