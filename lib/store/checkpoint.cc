@@ -114,7 +114,6 @@ void write_checkpoint(Disk& disk, const CheckpointHead& head, const Maplet& pair
     file->sync();
   }
   disk.rename(kCheckpointNewName, kCheckpointName);
-  if (!store_faults::no_folder_sync) disk.sync_folder();
 }
 
 std::optional<Checkpoint> read_checkpoint(Disk& disk) {

@@ -64,7 +64,7 @@ struct Checkpoint {
   std::optional<Maplet> pairs;  // empty if only the head is whole
 };
 
-// Replaces the file; it is on disk when this returns.
+// Replaces the file; it is on disk when the folder has been synced after this.
 void write_checkpoint(Disk& disk, const CheckpointHead& head, const Maplet& pairs);
 
 // Empty unless there is a file whose head is whole. Throws std::bad_alloc.

@@ -151,7 +151,7 @@ void Store::State::free_leftovers() {
     for (const std::string_view name : {kCheckpointNewName, kCheckpointName}) {
       if (std::find(names.begin(), names.end(), name) != names.end()) disk_->remove(name);
     }
-    disk_->sync_folder();
+    sync_names();
     saved_ = {};
     remove_leftovers(numbers);
   }

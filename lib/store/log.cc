@@ -142,6 +142,8 @@ void Log::append_mark() {
   if (!mark) return;
   const std::string value = encode_two_numbers(*mark);
   write({RecordKind::sync_mark, 0, {}, value, value_digest(value, store_id_)});
+  // The record that comes next may fail: who waits for all that is there must not wait for it.
+  syncs_.appended(position());
 }
 
 std::uint64_t Log::append(const Change& change) {

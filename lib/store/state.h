@@ -100,6 +100,8 @@ struct Store::State {
 
   // Saves the index, and then removes files that compaction has emptied. With upkeep_ held.
   void save_index();
+  // Syncs the folder. If the disk refuses, the store can only be read.
+  void sync_names();
   void remove_leftovers(const std::vector<std::uint64_t>& numbers);
   // Frees the room of emptied files, also when there is none for a checkpoint.
   void free_leftovers();

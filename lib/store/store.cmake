@@ -76,7 +76,7 @@ endif()
 # The same for tests of what is behind the public header, with the faults that tests can plant
 # (store/test_switches.h).
 if(NESTLINE_BUILD_TESTS)
-  set(with_faults changing checkpoint compaction log)
+  set(with_faults changing checkpoint compaction log upkeep)
   list(JOIN with_faults "|" names)
   list(TRANSFORM with_faults REPLACE "(.+)" "store/\\1.cc")
   add_library(nestline_store_hooked STATIC

@@ -9,6 +9,7 @@
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"
+#include "lib/store/test_switches.h"
 
 namespace nestline {
 
@@ -16,6 +17,17 @@ void Store::State::checkpoint() {
   require_writable();
   const std::lock_guard upkeep(upkeep_);
   save_index();
+}
+
+void Store::State::sync_names() {
+  if (store_faults::no_folder_sync) return;
+  try {
+    disk_->sync_folder();
+  } catch (const std::exception& error) {
+    // The name of the next file of the log would not be certain either (D3).
+    syncs_.fail(error.what());
+    throw;
+  }
 }
 
 void Store::State::save_index() {
@@ -45,6 +57,7 @@ void Store::State::save_index() {
   }
   syncs_.wait_for(head.position.sequence);
   write_checkpoint(*disk_, head, *pairs);
+  sync_names();
   saved_ = head.position;
   saved_bytes_ = bytes;
   saved_newest_ = head.position.segment;

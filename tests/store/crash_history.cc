@@ -2,12 +2,15 @@
 #include "tests/store/crash_history.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <random>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -41,9 +44,21 @@ class History {
     try {
       if (start_.crashes > 0 && one_in(6)) look_only();
       open();
-      for (unsigned i = 0; i < operations; ++i) operate();
-      check_store(*store_, model().now(), keys_);
-      check_verify();
+      for (unsigned i = 0; i < operations && !is_broken_; ++i) {
+        if (plan_.refusals != 0 && one_in(plan_.refusals)) {
+          operate_refused();
+        } else {
+          operate(below(100));
+        }
+      }
+      if (is_broken_) {
+        for (unsigned i = start_.crashes; i < plan_.crashes; ++i) {
+          add_picture(*start_.machine, false);
+        }
+      } else {
+        check_store(*store_, model().now(), keys_);
+        check_verify();
+      }
       store_.reset();
     } catch (const std::exception& error) {
       throw std::runtime_error(start_.trail + ", changes " +
@@ -55,6 +70,8 @@ class History {
   }
 
  private:
+  static constexpr std::uint64_t kReopen = 96;  // a kind of operation, and those behind it
+
   StoreModel& model() { return start_.model; }
   bool one_in(std::uint64_t count) { return random_() % count == 0; }
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
@@ -79,7 +96,10 @@ class History {
 
   void take_picture(const SimulatedMachine& now) {
     if (start_.crashes >= plan_.crashes || !one_in(start_.crashes == 0 ? plan_.one_in : 40)) return;
-    const bool killed = one_in(8);
+    add_picture(now, one_in(8) && !sync_failed_);
+  }
+
+  void add_picture(const SimulatedMachine& now, bool killed) {
     const std::uint64_t fate = random_();
     Picture picture{killed ? now.after_process_end() : now.after_power_loss(fate), model(),
                     start_.trail + (killed ? ", killed at " : ", power lost at ") +
@@ -155,8 +175,47 @@ class History {
 
   const std::string& draw_key() { return keys_[below(keys_.size())]; }
 
-  void operate() {
-    const std::uint64_t kind = below(100);
+  // What the disk refuses is refused, or done all the same.
+  void operate_refused() {
+    SimulatedMachine& machine = *start_.machine;
+    const auto call = static_cast<Call>(below(kCalls));
+    const bool is_sync = call == Call::sync || call == Call::sync_folder;
+    const bool opens = call == Call::open || call == Call::create;
+    const int error = opens && one_in(2) ? EMFILE : one_in(2) ? ENOSPC : EIO;
+    const std::uint64_t number = below(4);
+    const std::size_t contents = model().contents();
+    // What the system calls a success after a failed sync (D3) is lost only with the power.
+    sync_failed_ = sync_failed_ || is_sync;
+    machine.fail(call, number, error, one_in(3));
+    bool threw = false;
+    try {
+      operate(below(kReopen));
+    } catch (const std::system_error&) {
+      threw = true;
+    } catch (const StoreError&) {
+      threw = true;
+    }
+    machine.heal();
+    last_ += ", call " + std::to_string(static_cast<unsigned>(call)) + " number " +
+             std::to_string(number) + " refused";
+    if (!threw) return;
+    ++report_.refused;
+    const Content found = content_of(*store_);
+    StoreModel refused = model();
+    if (refused.contents() != contents && found != refused.now()) refused.take_back();
+    expect(found == refused.now(), [&] { return difference(found, refused.now()); });
+    check_store(*store_, found, keys_);
+    try {
+      store_->sync();
+      model() = std::move(refused);
+      model().all_is_synced();
+    } catch (const StoreError&) {
+      is_broken_ = true;  // the change may be there or not
+    }
+  }
+
+  // `kind`: below 100.
+  void operate(std::uint64_t kind) {
     if (kind < 38) {
       put();
     } else if (kind < 42) {
@@ -177,7 +236,7 @@ class History {
     } else if (kind < 94) {
       last_ = "keep up";
       keep_up_on(*store_);
-    } else if (kind < 96) {
+    } else if (kind < kReopen) {
       last_ = "compact";
       ++report_.compactions;
       store_->compact();
@@ -277,6 +336,8 @@ class History {
   StoreOptions options_;
   std::string last_ = "begin";
   std::uint64_t values_ = 0;
+  bool sync_failed_ = false;
+  bool is_broken_ = false;
 };
 
 }  // namespace

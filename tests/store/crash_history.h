@@ -7,6 +7,9 @@
 // must hold what the model held after some change, not before the last one that was acknowledged as
 // synced, and it must work: the history goes on from there, and pictures are taken of that too,
 // those of the opening included. So a crash in a recovery from a crash comes up as well.
+//
+// The disk may refuse calls, too. An operation that throws has not been made, unless the store can
+// only be read from then on: then the history ends with a loss of power.
 #ifndef NESTLINE_TESTS_STORE_CRASH_HISTORY_H_
 #define NESTLINE_TESTS_STORE_CRASH_HISTORY_H_
 
@@ -20,11 +23,15 @@ struct CrashPlan {
   unsigned operations = 60;
   // A picture is taken at one in so many changes of the disk: 1 for each.
   unsigned one_in = 4;
+  // One in so many operations meets a disk that refuses a call: the n-th of a kind, or all from it
+  // on. 0: none does.
+  unsigned refusals = 0;
   // How many crashes may follow each other.
   unsigned crashes = 3;
 };
 
 struct CrashReport {
+  std::uint64_t refused = 0;  // operations that threw
   std::uint64_t power_losses = 0;
   std::uint64_t kills = 0;
   std::uint64_t compactions = 0;

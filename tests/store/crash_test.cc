@@ -28,6 +28,7 @@ CrashReport play(std::uint64_t first_seed, std::uint64_t power_losses, CrashPlan
     if (!report.violation.empty()) return report;
     sum.power_losses += report.power_losses;
     sum.kills += report.kills;
+    sum.refused += report.refused;
     sum.compactions += report.compactions;
     sum.most_segments = std::max(sum.most_segments, report.most_segments);
     sum.most_index_slots = std::max(sum.most_index_slots, report.most_index_slots);
@@ -37,13 +38,15 @@ CrashReport play(std::uint64_t first_seed, std::uint64_t power_losses, CrashPlan
 
 TEST(Crash, AtEveryChangeOfShortHistories) {
   const CrashReport report =
-      play(1'000'000, power_losses(40), {.seed = 0, .operations = 40, .one_in = 1, .crashes = 1});
+      play(1'000'000, power_losses(40),
+           {.seed = 0, .operations = 40, .one_in = 1, .refusals = 0, .crashes = 1});
   EXPECT_GT(report.kills, 0u);
 }
 
 TEST(Crash, AtSomeChangesOfLongHistories) {
   const CrashReport report =
-      play(2'000'000, power_losses(10), {.seed = 0, .operations = 400, .one_in = 16, .crashes = 1});
+      play(2'000'000, power_losses(10),
+           {.seed = 0, .operations = 400, .one_in = 16, .refusals = 0, .crashes = 1});
   // The histories are long enough for what they are there for.
   EXPECT_GT(report.compactions, 0u);
   EXPECT_GT(report.most_segments, 10u);
@@ -51,12 +54,20 @@ TEST(Crash, AtSomeChangesOfLongHistories) {
 }
 
 TEST(Crash, InTheRecoveryFromACrash) {
-  (void)play(3'000'000, power_losses(25), {.seed = 0, .operations = 60, .one_in = 8, .crashes = 2});
+  (void)play(3'000'000, power_losses(20),
+             {.seed = 0, .operations = 60, .one_in = 8, .refusals = 0, .crashes = 2});
+}
+
+TEST(Crash, OfADiskThatRefusesCalls) {
+  const CrashReport report =
+      play(5'000'000, power_losses(10),
+           {.seed = 0, .operations = 120, .one_in = 12, .refusals = 4, .crashes = 2});
+  EXPECT_GT(report.refused, 10u);
 }
 
 TEST(Crash, AgainAndAgain) {
-  (void)play(4'000'000, power_losses(25),
-             {.seed = 0, .operations = 100, .one_in = 20, .crashes = 5});
+  (void)play(4'000'000, power_losses(20),
+             {.seed = 0, .operations = 100, .one_in = 20, .refusals = 0, .crashes = 5});
 }
 
 }  // namespace

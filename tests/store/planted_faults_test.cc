@@ -37,8 +37,8 @@ class Planted {
 
 // Plays crash histories until one finds something. Returns that, or "" after `most` of them.
 std::string find_by_crashes(std::uint64_t most) {
-  for (CrashPlan plan{.seed = 0, .operations = 150, .one_in = 3, .crashes = 2}; plan.seed < most;
-       ++plan.seed) {
+  for (CrashPlan plan{.seed = 0, .operations = 150, .one_in = 3, .refusals = 0, .crashes = 2};
+       plan.seed < most; ++plan.seed) {
     const CrashReport report = play_crashes(plan);
     if (!report.violation.empty()) return report.violation;
   }

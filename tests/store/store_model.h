@@ -40,6 +40,13 @@ class StoreModel {
     since_.push_back(std::move(delta));
   }
 
+  // The last change was refused, and has not been made.
+  void take_back() {
+    since_.pop_back();
+    now_ = synced_;
+    for (const Delta& delta : since_) apply_delta(now_, delta);
+  }
+
   // Every change has returned.
   void all_has_returned() { returned_ = since_.size(); }
 
