@@ -29,8 +29,23 @@ constexpr std::uint64_t kBytesAtOnce = std::uint64_t{32} << 10;
 
 }  // namespace
 
+bool Store::State::copy_record(const Segment& segment, std::uint64_t offset, const Record& record) {
+  const Content& here = content();
+  const std::uint64_t address = here.table.address(segment, offset);
+  const bool puts = is_put(record.kind);
+  if (puts ? !index().contains(record.hash, address)
+           : !is_erase(record.kind) || locate(ask(record)).has_value()) {
+    return false;
+  }
+  const Change copy = {record.kind, record.hash, record.key, record.value,
+                       value_digest(record.value, here.store_id)};
+  const std::uint64_t copied_to = log_->append(copy);
+  if (puts) settle(copy, copied_to, Located{address, {}, bytes_of(record)});
+  return true;
+}
+
 void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
-  Content& here = content();
+  const Content& here = content();
   const std::uint64_t number = segment->header.number;
   const bool keeps_tombstones =
       here.table.list().front()->header.number != number && !store_faults::drop_tombstones_early;
@@ -42,18 +57,8 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
       if (offset >= segment->end()) break;
       const auto record = read_record(segment->from(offset), segment->place(offset));
       if (!record) throw_damaged(*disk_, number, offset, "there is no valid record");
-      const Question question = ask(*record);
-      const Change copy = {record->kind, record->hash, record->key, record->value,
-                           value_digest(record->value, here.store_id)};
       const std::uint64_t bytes = bytes_of(*record);
-      const std::uint64_t address = here.table.address(*segment, offset);
-      if (is_put(record->kind)) {
-        if (index().contains(record->hash, address)) {
-          settle(copy, log_->append(copy), Located{address, {}, bytes});
-          copied += bytes;
-        }
-      } else if (is_erase(record->kind) && keeps_tombstones && !locate(question)) {
-        (void)log_->append(copy);
+      if ((keeps_tombstones || !is_erase(record->kind)) && copy_record(*segment, offset, *record)) {
         copied += bytes;
       }
       offset += bytes;

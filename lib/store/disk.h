@@ -8,8 +8,9 @@
 //       any combination.
 //   D2  A file that was created, renamed or removed before a sync_folder() that returned is there,
 //       has its name, or is gone. Of later changes of names each may have happened or not.
-//   D3  A sync that failed promises nothing, and neither do later ones: what had been written may
-//       have been dropped.
+//   D3  A sync that failed promises nothing of what had been written before, and neither do later
+//       ones: reads may still find it, and a loss of power drops it. What is written later is
+//       written by later syncs. A sync of the folder that failed makes later ones worthless.
 // After a crash of the process alone, everything is there that was written before.
 //
 // Every function throws std::system_error that names the file when the system refuses. Interrupted

@@ -33,7 +33,7 @@ std::string folder_name(const Disk& disk) { return disk.path_of("lock").parent_p
 
 void require_empty(const Disk& disk) {
   for (const std::string& name : disk.names()) {
-    const bool ours = name == "lock" || name == kCheckpointNewName ||
+    const bool ours = name == "lock" || name == kCheckpointNewName || name == kNewEndName ||
                       name.find(".damaged") != std::string::npos;  // by repair
     if (!ours) {
       throw StoreError(disk.path_of(name).string() +

@@ -14,6 +14,7 @@ namespace {
 
 // Records up to this length are written in one piece.
 constexpr std::uint64_t kOnePiece = std::uint64_t{64} << 10;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr std::uint64_t kMarkBytes = record_bytes(0, 16);
 // A file begins with the list of all files. It may become longer than it should, so that it has
 // room for this many lists: else a log of very many files would be made of lists.
@@ -43,22 +44,17 @@ std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) cons
   return numbers;
 }
 
-void Log::create(std::uint64_t number, std::uint64_t bytes) {
+std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t number,
+                                        std::uint64_t least, std::uint64_t bytes) {
   if (!table_.has_room()) {
     throw StoreError("the store has as many files as it can have: compact it");
-  }
-  const std::string name = segment_name(number);
-  if (half_made_) {
-    const std::vector<std::string> names = disk_.names();
-    if (std::find(names.begin(), names.end(), name) != names.end()) disk_.remove(name);
-    half_made_ = false;
   }
   const std::string list = encode_segment_list(listed({}));
   const Record first = {RecordKind::segments, next_sequence_, 0, {}, list};
   const std::uint64_t begin = kSegmentHeaderBytes + bytes_of(first);
   std::vector<std::byte> start(begin);
   const std::uint64_t limit =
-      std::max(limit_, std::min(kLeastLists * begin, table_.format().most_bytes()));
+      std::max(least, std::min(kLeastLists * begin, table_.format().most_bytes()));
   const SegmentHeader header = {store_id_, number, limit, next_sequence_};
   encode_segment_header(std::span(start).first<kSegmentHeaderBytes>(), header);
   encode_record_header(std::span(start).subspan<kSegmentHeaderBytes, kRecordHeaderBytes>(), first,
@@ -66,12 +62,33 @@ void Log::create(std::uint64_t number, std::uint64_t bytes) {
   std::byte* to = start.data() + kSegmentHeaderBytes + kRecordHeaderBytes;
   copy(to, list);
 
+  auto segment =
+      std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
+                                std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
+  segment->file->write(0, start);
+  segment->set_end(begin);
+  SegmentCounts::add(segment->counts.frame, bytes_of(first));
+  return segment;
+}
+
+void Log::go_on_in(std::shared_ptr<Segment> segment) {
+  newest_ = std::move(segment);
+  first_offset_ = newest_->end();
+  ++next_sequence_;
+  appended_bytes_ += first_offset_;
+}
+
+void Log::create(std::uint64_t number, std::uint64_t bytes) {
+  const std::string name = segment_name(number);
+  if (half_made_) {
+    const std::vector<std::string> names = disk_.names();
+    if (std::find(names.begin(), names.end(), name) != names.end()) disk_.remove(name);
+    half_made_ = false;
+  }
   std::shared_ptr<Segment> segment;
   half_made_ = true;
   try {
-    segment = std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
-                                        std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
-    segment->file->write(0, start);
+    segment = make_file(name, number, limit_, bytes);
     try {
       segment->file->sync();
       syncs_.count_sync();
@@ -80,8 +97,6 @@ void Log::create(std::uint64_t number, std::uint64_t bytes) {
       syncs_.fail(error.what());
       throw;
     }
-    segment->set_end(begin);
-    SegmentCounts::add(segment->counts.frame, bytes_of(first));
     table_.add(segment);
   } catch (...) {
     segment.reset();
@@ -93,11 +108,64 @@ void Log::create(std::uint64_t number, std::uint64_t bytes) {
     throw;
   }
   half_made_ = false;
-  newest_ = std::move(segment);
-  first_offset_ = begin;
-  ++next_sequence_;
-  appended_bytes_ += begin;
+  go_on_in(std::move(segment));
   syncs_.begin(newest_, position(), next_sequence_);
+}
+
+void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
+  const std::shared_ptr<Segment> old = newest_;
+  const std::uint64_t number = old->header.number;
+  const bool has_proof = proven != 0;  // else not even its first record: it is replaced
+  if (has_proof && !old->sealed.load()) {
+    write({RecordKind::seal, 0, {}, {}, value_digest({}, store_id_)});
+    old->sealed.store(true);
+  }
+  const std::string name = segment_name(has_proof ? number + 1 : number);
+  if (!has_proof) {
+    table_.forget(*old);
+    next_sequence_ = old->header.first_sequence;
+  }
+  go_on_in(make_file(std::string(kNewEndName), has_proof ? number + 1 : number,
+                     std::max(limit_, old->header.limit), old->end() - proven));
+  table_.add(newest_);
+  if (has_proof) {
+    renewing_ = true;
+    copy();
+    renewing_ = false;
+    const std::string mark = encode_two_numbers({number, proven});
+    write({RecordKind::sync_mark, 0, {}, mark, value_digest(mark, store_id_)});
+  }
+  newest_->file->sync();
+  syncs_.count_sync();
+  disk_.rename(kNewEndName, name);
+  disk_.sync_folder();
+  if (has_proof) lay_again(*old, proven, 0);
+  syncs_.begin(newest_, position(), next_sequence_);
+}
+
+void Log::lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence) {
+  const std::uint64_t number = segment.header.number;
+  const std::unique_ptr<DiskFile> file = disk_.open(segment_name(number), Disk::Mode::write);
+  std::vector<std::byte> piece;
+  for (std::uint64_t at = from; at < segment.end(); at += piece.size()) {
+    const std::span<const std::byte> bytes = segment.from(at);
+    piece.assign(bytes.begin(),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), kPiece)));
+    file->write(at, piece);
+  }
+  if (sequence != 0) {
+    const std::uint64_t end = segment.end();
+    std::array<std::byte, kSealBytes> seal;
+    encode_record_header(seal, {RecordKind::seal, sequence, 0, {}, {}}, value_digest({}, store_id_),
+                         segment.place(end));
+    file->truncate(end);
+    file->write(end, seal);
+    SegmentCounts::add(segment.counts.frame, seal.size());
+    segment.set_end(end + seal.size());
+  }
+  file->truncate(segment.end());  // a disk may lengthen files ahead
+  file->sync();
+  syncs_.count_sync();
 }
 
 std::uint64_t Log::seal() {
@@ -147,6 +215,7 @@ void Log::append_mark() {
 }
 
 std::uint64_t Log::append(const Change& change) {
+  if (renewing_) return write(change);
   syncs_.require_sound();
   make_room(change.bytes());
   if (in_batch_) return write(change);

@@ -14,8 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +48,13 @@ class Log {
 
   // Goes on behind what is there; all before the sequence number `synced` is on disk.
   void resume(std::shared_ptr<Segment> newest, const LogPosition& position, std::uint64_t synced);
+  // Writes the end of the newest file anew, from the offset `proven` on: all that lies there may be
+  // lost though it can be read (recovery.h). `copy` appends what counts of it. The new file is
+  // synced before it gets its name, so it is there whole or not at all. For the time of opening.
+  void renew_end(std::uint64_t proven, const std::function<void()>& copy);
+  // Then, or at a later opening: lays the end of a file, from `from` on, over itself, and syncs it.
+  // `sequence`: of the seal that it gets, if it is torn; else 0.
+  void lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence);
   // Makes the first segment of a new store.
   void create_first() { create(1, 0); }
 
@@ -90,6 +99,12 @@ class Log {
  private:
   // Makes segment `number`, with room for a record of `bytes`, the newest.
   void create(std::uint64_t number, std::uint64_t bytes);
+  // The file `name` with header and list, not synced, and a limit of `least` or more. `bytes`: as
+  // above.
+  std::shared_ptr<Segment> make_file(const std::string& name, std::uint64_t number,
+                                     std::uint64_t least, std::uint64_t bytes);
+  // Behind header and list of this file.
+  void go_on_in(std::shared_ptr<Segment> segment);
   void make_room(std::uint64_t bytes);
   void append_mark();
   // Writes the record at the end of the newest segment, which has room.
@@ -109,6 +124,7 @@ class Log {
   std::uint64_t next_sequence_ = 1;
   std::uint64_t appended_bytes_ = 0;
   bool in_batch_ = false;
+  bool renewing_ = false;   // what is appended goes to the file that is being made
   bool half_made_ = false;  // whether a file with the next number may lie there
   std::vector<std::byte> scratch_;
 };

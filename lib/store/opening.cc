@@ -1,4 +1,5 @@
 // Opening and closing.
+#include <algorithm>
 #include <random>
 #include <string>
 #include <system_error>
@@ -62,17 +63,11 @@ void Store::State::open_for_writing() {
   if (is_new) {
     log_->create_first();
   } else {
-    const Segment& newest = *found.newest;
-    const LogPosition& end = found.position;
-    if (end.sequence != found.saved.sequence) {
-      // The process that wrote this may have ended between a write and its sync.
-      if (newest.sealed.load() || end.sequence <= newest.header.first_sequence + 1) {
-        newest.file->sync();
-      }
-      disk_->sync_folder();
+    log_->resume(found.newest, found.position, found.position.sequence);
+    for (const auto& [segment, from, sequence] : found.renewed) {
+      log_->lay_again(*segment, from, sequence);
     }
-    const bool synced = newest.sealed.load();
-    log_->resume(found.newest, end, synced ? end.sequence : found.saved.sequence);
+    if (found.proven < found.position.offset) renew_end(*found.newest, found.proven);
   }
   leftover_ = std::move(found.leftover);
   saved_ = found.saved;
@@ -80,6 +75,24 @@ void Store::State::open_for_writing() {
   newest_.store(saved_newest_);
   replayed_records_.store(found.replayed_records);
   cut_bytes_ = found.cut_bytes;
+}
+
+void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
+  const std::vector<std::string> names = disk_->names();
+  if (std::find(names.begin(), names.end(), kNewEndName) != names.end()) {
+    disk_->remove(kNewEndName);
+  }
+  const std::uint64_t end = newest.end();
+  log_->renew_end(proven, [&] {
+    for (std::uint64_t offset = proven; offset < end;) {
+      const auto record = read_record(newest.from(offset), newest.place(offset));
+      if (!record) {
+        throw_damaged(*disk_, newest.header.number, offset, "there is no valid record");
+      }
+      (void)copy_record(newest, offset, *record);
+      offset += bytes_of(*record);
+    }
+  });
 }
 
 // A writer may change the files between any two looks at them, and a writer that was killed may be

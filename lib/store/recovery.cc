@@ -1,6 +1,7 @@
 #include "lib/store/recovery.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -186,10 +187,14 @@ class Recovery {
       }
       if (number != position.segment) {
         require_order(*segment, position);
-        if (number != position.segment + 1) replay.pass_gap();
+        if (number != position.segment + 1 || segment->header.first_sequence != position.sequence) {
+          replay.pass_gap();
+        }
         position = {number, kSegmentHeaderBytes, segment->header.first_sequence};
       }
       out_.newest = segment;
+      out_.proven = proof_.segment == number ? proof_.offset : 0;
+      first_end_ = 0;
       if (segment->sealed.load()) continue;
       SegmentReader reader(*segment->file, segment->place(position.offset), position.sequence);
       std::uint64_t suspect = 0;
@@ -198,6 +203,7 @@ class Recovery {
         rest = 0;  // what an earlier look left over may have become records
         if (segment->sealed.load()) break;
         if (i + 1 < numbers_.size()) {
+          if (continues_anew(*segment, numbers_[i + 1])) break;
           throw_damaged(disk_, number, position.offset, "there is no valid record");
         }
         rest = reader.rest();
@@ -220,7 +226,47 @@ class Recovery {
     } else if (rest != 0) {
       cut_to(position, rest);
     }
+    for (const auto& [number, offset] : replay.renewed()) {
+      if (const auto segment = content.table.get(number)) note_renewed(segment, offset);
+    }
     drop_unlisted(replay);
+  }
+
+  // Whether the next file holds anew what is torn at the end of this one.
+  bool continues_anew(Segment& segment, std::uint64_t next) {
+    const std::uint64_t number = segment.header.number;
+    if (next != number + 1) return false;
+    const std::optional<std::uint64_t> from = renewed_from(disk_, number);
+    if (!from || *from > out_.position.offset) return false;
+    torn_[number] = out_.position.sequence;
+    segment.sealed.store(true);
+    return true;
+  }
+
+  void note_renewed(const std::shared_ptr<Segment>& segment, std::uint64_t from) {
+    const auto torn = torn_.find(segment->header.number);
+    const std::uint64_t sequence = torn == torn_.end() ? 0 : torn->second;
+    if (sequence == 0 && from >= segment->end()) return;
+    out_.renewed.push_back({segment, from, sequence});
+  }
+
+  // What the record that has been read proves of its file.
+  void note_proof(const Segment& segment, const SegmentReader& reader) {
+    const Record& record = reader.record();
+    std::uint64_t proven = 0;
+    if (reader.offset() == kSegmentHeaderBytes) {
+      first_end_ = reader.end();
+    } else {
+      proven = first_end_;
+    }
+    if (mark_of_file_before(record, segment.header.number)) proven = reader.end();
+    if (record.kind == RecordKind::sync_mark) {
+      const auto mark = decode_two_numbers(record.value);
+      if (mark && mark->first == segment.header.number && mark->second <= reader.offset()) {
+        proven = mark->second;
+      }
+    }
+    out_.proven = std::max(out_.proven, proven);
   }
 
   void take_all(SegmentReader& reader, const std::shared_ptr<Segment>& segment, Replay& replay) {
@@ -231,6 +277,7 @@ class Recovery {
         throw_damaged(disk_, segment->header.number, reader.offset(),
                       "the record does not belong here");
       }
+      note_proof(*segment, reader);
       segment->sealed.store(reader.record().kind == RecordKind::seal);
       out_.position.offset = reader.end();
       out_.position.sequence = reader.sequence();
@@ -250,8 +297,8 @@ class Recovery {
 
   void require_order(const Segment& segment, const LogPosition& before) const {
     const std::uint64_t first = segment.header.first_sequence;
-    if (segment.header.number == before.segment + 1 ? first != before.sequence
-                                                    : first < before.sequence) {
+    // There may be a gap where the end of the file before has been written anew.
+    if (first < before.sequence) {
       throw_damaged(disk_, segment.header.number, 0, "it does not continue the file before it");
     }
     if (segment.header.store_id != out_.content->store_id) {
@@ -264,6 +311,7 @@ class Recovery {
   void cut_to(const LogPosition& end, std::uint64_t rest) {
     Content& content = *out_.content;
     std::uint64_t cut = rest;
+    const bool is_earlier = end.segment < out_.position.segment;  // synced before the next began
     while (out_.position.segment > end.segment) {
       const std::uint64_t number = out_.position.segment;
       cut += out_.position.offset;
@@ -276,6 +324,7 @@ class Recovery {
       out_.position = {number - 1, content.table.get(number - 1)->end(), 0};
     }
     cut += out_.position.offset - end.offset;
+    out_.proven = is_earlier ? end.offset : std::min(out_.proven, end.offset);
     out_.position = end;
     out_.newest = content.table.get(end.segment);
     if (options_.read_only) {
@@ -330,6 +379,8 @@ class Recovery {
   const Lookup& lookup_;
   std::vector<std::uint64_t> numbers_;
   std::optional<Checkpoint> checkpoint_;
+  std::map<std::uint64_t, std::uint64_t> torn_;  // number of a file, sequence number behind it
+  std::uint64_t first_end_ = 0;                  // of the first record of the file that is read
   LogPosition proof_;  // up to where the log is known to have been on disk
   Recovered out_;
 };

@@ -9,6 +9,13 @@
 //   - a checkpoint whose position is behind it.
 // A batch without its end is cut off as a whole, even if it began some segments before.
 //
+// What lies behind the last such proof may be lost though it can be read: when a sync fails, the
+// system keeps what it could not write in memory, and calls the next sync a success. So whoever
+// opens the store for writing writes that part anew, in a new segment, which ends that part with a
+// sync mark that names the segment before it (Log::renew_end). If the part is torn in the segment
+// before, it is read from the new one. Then it is laid over the old bytes, so that the new segment
+// may be compacted away.
+//
 // A segment counts if the last list of segments names it, or if it is newer than that list. Files
 // that do not count are left from a compaction. Files that count and are not there are damage.
 #ifndef NESTLINE_LIB_STORE_RECOVERY_H_
@@ -26,10 +33,19 @@
 
 namespace nestline {
 
+// The end of a file that the next one holds anew, from the offset `from` on.
+struct RenewedEnd {
+  std::shared_ptr<Segment> segment;
+  std::uint64_t from = 0;
+  std::uint64_t sequence = 0;  // of the seal that it needs, if it is torn; else 0
+};
+
 struct Recovered {
   std::unique_ptr<Content> content;  // null: there is no store yet
   std::shared_ptr<Segment> newest;
   LogPosition position;                 // behind the last record that counts
+  std::uint64_t proven = 0;             // up to there `newest` is known to be on disk
+  std::vector<RenewedEnd> renewed;      // files that the one after each has continued anew
   LogPosition saved;                    // of the checkpoint; all zero: there is none that serves
   std::vector<std::uint64_t> leftover;  // numbers of files that do not count
   std::uint64_t replayed_records = 0;

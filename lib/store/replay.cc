@@ -65,6 +65,8 @@ bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
     auto numbers = decode_segment_list(record.value);
     if (!numbers) return false;
     list_ = List{segment->header.number, *std::move(numbers)};
+  } else if (const auto mark = mark_of_file_before(record, segment->header.number)) {
+    renewed_.push_back(*mark);
   }
   return true;
 }

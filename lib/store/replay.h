@@ -48,6 +48,9 @@ class Replay {
   };
   [[nodiscard]] const std::optional<List>& list() const { return list_; }
 
+  // Which files have been written anew from which offset on, by the file after each.
+  [[nodiscard]] const std::vector<TwoNumbers>& renewed() const { return renewed_; }
+
   [[nodiscard]] std::uint64_t records() const { return records_; }
 
  private:
@@ -81,6 +84,7 @@ class Replay {
   std::optional<Batch> batch_;
   bool began_in_gap_ = false;  // whether a batch may have
   std::optional<List> list_;
+  std::vector<TwoNumbers> renewed_;
   std::uint64_t records_ = 0;
 };
 

@@ -90,6 +90,15 @@ std::uint64_t synced_up_to(const Segment& segment, std::uint64_t offset, std::ui
   return proved > offset ? proved : 0;
 }
 
+std::optional<std::uint64_t> renewed_from(Disk& disk, std::uint64_t number) {
+  const std::shared_ptr<Segment> next = open_segment(disk, number + 1, false);
+  SegmentReader reader(*next->file, next->place(kSegmentHeaderBytes), next->header.first_sequence);
+  while (reader.next()) {
+    if (const auto mark = mark_of_file_before(reader.record(), number + 1)) return mark->second;
+  }
+  return std::nullopt;
+}
+
 bool LastList::take(const Record& record) {
   if (record.kind == RecordKind::batch_begin && !before_batch_) before_batch_.emplace(last_);
   if (record.kind == RecordKind::batch_end) before_batch_.reset();

@@ -30,6 +30,9 @@ inline bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64
   return synced_up_to(segment, offset, rest) > offset;
 }
 
+// From where on the next file holds anew what file `number` has there, if it does.
+std::optional<std::uint64_t> renewed_from(Disk& disk, std::uint64_t number);
+
 // The list of segments that counts in the newest file: the last one, but not one in a batch without
 // an end, which recovery cuts off.
 class LastList {

@@ -100,6 +100,12 @@ std::optional<TwoNumbers> decode_two_numbers(std::string_view value) noexcept {
   return TwoNumbers(get<std::uint64_t>(bytes_of(value), 0), get<std::uint64_t>(bytes_of(value), 8));
 }
 
+std::optional<TwoNumbers> mark_of_file_before(const Record& record, std::uint64_t number) noexcept {
+  if (record.kind != RecordKind::sync_mark) return std::nullopt;
+  const auto mark = decode_two_numbers(record.value);
+  return mark && mark->first + 1 == number ? mark : std::nullopt;
+}
+
 std::string encode_segment_list(std::span<const std::uint64_t> numbers) {
   std::string value;
   for (std::size_t i = 0; i < numbers.size();) {

@@ -47,6 +47,9 @@ void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
 std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> segment,
                                                    std::uint64_t number, std::uint32_t& version);
 
+// The end of a log that is being written anew; removed by the next opening if it is left over.
+inline constexpr std::string_view kNewEndName = "end.new";
+
 // "00000001.log", and back; more digits when they are needed.
 std::string segment_name(std::uint64_t number);
 std::optional<std::uint64_t> segment_number(std::string_view name) noexcept;
@@ -103,6 +106,10 @@ struct LogPosition {
 using TwoNumbers = std::pair<std::uint64_t, std::uint64_t>;
 std::string encode_two_numbers(const TwoNumbers& numbers);
 std::optional<TwoNumbers> decode_two_numbers(std::string_view value) noexcept;
+
+// The sync mark that names the file before segment `number`: that file counts up to there, and what
+// it holds behind has been written anew before the mark. Empty if the record is none.
+std::optional<TwoNumbers> mark_of_file_before(const Record& record, std::uint64_t number) noexcept;
 
 // The value of a record of kind `segments`: runs of numbers, each as its first and its length, 64
 // bits each, in rising order.

@@ -74,6 +74,8 @@ struct Store::State {
 
  private:
   void open_for_writing();
+  // Writes anew what lies behind `proven` in the newest file (Log::renew_end).
+  void renew_end(const Segment& newest, std::uint64_t proven);
   void open_for_reading();
   // Whether the log could be followed; the content is that of now then.
   enum class Followed : std::uint8_t { nothing_new, moved_on, lost };
@@ -108,6 +110,9 @@ struct Store::State {
   // Copies what is live out of a sealed segment, and drops it. With upkeep_ held.
   void compact_segment(const std::shared_ptr<Segment>& segment);
   void copy_live(const std::shared_ptr<Segment>& segment);
+  // Copies a record to the end of the log if the index points to it, or if it is a tombstone of a
+  // key that is not there. Returns whether it did. With writer_ held.
+  bool copy_record(const Segment& segment, std::uint64_t offset, const Record& record);
   // The next segment that is worth it; null if none is.
   [[nodiscard]] std::shared_ptr<Segment> worst_segment() const;
   // Replaces the index by one with sharp tags, if it is worn. With upkeep_ held.

@@ -205,11 +205,10 @@ void Survey::scan(const File& file, bool is_newest) {
     return damage(number, 0, "the file belongs to another store");
   }
   const bool follows = position.segment + 1 == number && !damaged.contains(position.segment);
-  if (position.segment != 0 && file.has_header &&
-      (follows ? sequence != position.sequence : sequence < position.sequence)) {
+  if (position.segment != 0 && file.has_header && sequence < position.sequence) {
     damage(number, 0, "the file does not continue the one before it");
   }
-  if (position.segment + 1 != number) {
+  if (position.segment + 1 != number || (follows && sequence != position.sequence)) {
     replay_->pass_gap();
     batch_.clear();
   }
@@ -240,6 +239,7 @@ void Survey::scan(const File& file, bool is_newest) {
       report.cut_bytes += rest;
       break;
     }
+    if (!is_newest && continues_anew(position)) break;
     const auto found = search.find(position.offset, position.sequence);
     // Not if the writer of the file has completed the record in the meantime.
     if (!found || found->offset != position.offset || found->sequence != position.sequence) {
@@ -250,6 +250,15 @@ void Survey::scan(const File& file, bool is_newest) {
     sequence = found->sequence;
   }
   report.bytes += segment->end();
+}
+
+// Whether the next file holds anew what is torn from here on.
+bool Survey::continues_anew(const LogPosition& at) const {
+  const auto next = std::find_if(files_.begin(), files_.end(),
+                                 [&](const File& file) { return file.number == at.segment + 1; });
+  if (next == files_.end() || !next->has_header || next->segment == nullptr) return false;
+  const std::optional<std::uint64_t> from = renewed_from(disk_, at.segment);
+  return from && *from <= at.offset;
 }
 
 void Survey::note_gap(const LogPosition& at, std::uint64_t bytes, bool is_end) {

@@ -80,6 +80,7 @@ class Survey {
   void choose_files();
   void begin_content();
   void scan(const File& file, bool is_newest);
+  [[nodiscard]] bool continues_anew(const LogPosition& at) const;
   void note_gap(const LogPosition& at, std::uint64_t bytes, bool is_end);
   void take(const std::shared_ptr<Segment>& segment, std::uint64_t offset, const Record& record);
   void keep_parts_of_batch();

@@ -20,10 +20,14 @@ namespace {
 }  // namespace
 
 struct SimulatedMachine::Inode {
+  // What a sync has made of a change. One that failed leaves it in memory, where reads find it, and
+  // nothing will ever write it: later syncs write later changes only.
+  enum class State : std::uint8_t { pending, synced, dropped };
+
   Bytes now;
   Bytes durable;
   std::vector<Change> changes;  // from durable to now
-  bool sync_failed = false;
+  std::vector<State> states;    // of each of them
   std::vector<std::weak_ptr<Mirror>> mirrors;
 
   void show(std::uint64_t from, std::uint64_t to) {
@@ -36,18 +40,31 @@ struct SimulatedMachine::Inode {
     lay(now, change);
     show(change.offset, change.offset + change.bytes.size());
     changes.push_back(std::move(change));
+    states.push_back(State::pending);
   }
 
   void sync() {
-    if (sync_failed) return;
-    for (const Change& change : changes) lay(durable, change);
-    changes.clear();
+    std::ranges::replace(states, State::pending, State::synced);
+    const auto first = std::ranges::find(states, State::dropped) - states.begin();
+    for (auto i = decltype(first){0}; i < first; ++i) {
+      lay(durable, changes[static_cast<std::size_t>(i)]);
+    }
+    changes.erase(changes.begin(), changes.begin() + first);
+    states.erase(states.begin(), states.begin() + first);
   }
+
+  void fail_sync() { std::ranges::replace(states, State::pending, State::dropped); }
 
   [[nodiscard]] Bytes after_power_loss(Fates& fates) const {
     Bytes content = durable;
     fates.next_file();
-    for (const Change& change : changes) fates.lay(content, change);
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      if (states[i] == State::synced) {
+        lay(content, changes[i]);
+      } else {
+        fates.lay(content, changes[i]);
+      }
+    }
     return content;
   }
 };
@@ -113,7 +130,7 @@ class SimulatedFile final : public DiskFile {
     try {
       if (machine_->begin(Call::sync, name_)) SimulatedMachine::power_is_off(name_);
     } catch (...) {
-      inode_->sync_failed = true;
+      inode_->fail_sync();
       throw;
     }
     inode_->sync();

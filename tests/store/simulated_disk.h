@@ -76,8 +76,8 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   // is begun: it is one of those that are not synced.
   void cut_off_at(std::uint64_t change);
   // The call of this kind with this number (the first after this call is 0) throws `error`; with
-  // `for_ever`, so do all calls of the kind after it. A failed sync makes all later ones of the
-  // file worthless (D3).
+  // `for_ever`, so do all calls of the kind after it. A failed sync drops what it should have
+  // written, and later ones do not repeat it (D3); one of the folder makes later ones worthless.
   void fail(Call call, std::uint64_t number, int error, bool for_ever);
   // No call fails any more.
   void heal();

@@ -267,7 +267,7 @@ TEST(SimulatedDisk, CallsFailOnceOrForEver) {
   for (int i = 0; i < 3; ++i) EXPECT_THROW(disk->remove("a"), std::system_error);
 }
 
-TEST(SimulatedDisk, AFailedSyncMakesLaterOnesWorthless) {
+TEST(SimulatedDisk, AFailedSyncDropsWhatWasWrittenAndReadsStillFindIt) {
   const auto machine = SimulatedMachine::make(13);
   const auto disk = machine->disk();
   const auto file = disk->open("a", Mode::create);
@@ -277,6 +277,16 @@ TEST(SimulatedDisk, AFailedSyncMakesLaterOnesWorthless) {
   EXPECT_THROW(file->sync(), std::system_error);
   file->sync();
   EXPECT_EQ(fates_of(*machine, "a"), (std::set<std::string>{"", "A"}));
+  const auto next = machine->after_process_end();
+  EXPECT_EQ(front_of(*next, "a"), "A");
+  const auto next_disk = next->disk();
+  const auto again = next_disk->open("a", Mode::write);
+  again->write(1, bytes_of("B"));
+  again->sync();
+  EXPECT_EQ(fates_of(*next, "a"), (std::set<std::string>{std::string("\0B", 2), "AB"}));
+  again->write(0, bytes_of("A"));
+  again->sync();
+  EXPECT_EQ(fates_of(*next, "a"), std::set<std::string>{"AB"});
 }
 
 TEST(SimulatedDisk, EveryChangeIsAnnounced) {
