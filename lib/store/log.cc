@@ -89,9 +89,8 @@ void Log::create(std::uint64_t number, std::uint64_t bytes) {
   half_made_ = true;
   try {
     segment = make_file(name, number, limit_, bytes);
+    syncs_.sync(*segment->file);
     try {
-      segment->file->sync();
-      syncs_.count_sync();
       if (!store_faults::no_folder_sync) disk_.sync_folder();
     } catch (const std::exception& error) {
       syncs_.fail(error.what());
@@ -135,8 +134,7 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
     const std::string mark = encode_two_numbers({number, proven});
     write({RecordKind::sync_mark, 0, {}, mark, value_digest(mark, store_id_)});
   }
-  newest_->file->sync();
-  syncs_.count_sync();
+  syncs_.sync(*newest_->file);
   disk_.rename(kNewEndName, name);
   disk_.sync_folder();
   if (has_proof) lay_again(*old, proven, 0);
@@ -164,8 +162,7 @@ void Log::lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence
     segment.set_end(end + seal.size());
   }
   file->truncate(segment.end());  // a disk may lengthen files ahead
-  file->sync();
-  syncs_.count_sync();
+  syncs_.sync(*file);
 }
 
 std::uint64_t Log::seal() {
@@ -178,13 +175,7 @@ std::uint64_t Log::seal() {
     newest_->file->truncate(newest_->end());
   } catch (const std::exception&) {  // zeros behind a seal do no harm
   }
-  try {
-    newest_->file->sync();
-    syncs_.count_sync();
-  } catch (const std::exception& error) {
-    syncs_.fail(error.what());
-    throw;
-  }
+  syncs_.sync(*newest_->file);
   syncs_.begin(newest_, position(), next_sequence_);
   return newest_->header.number;
 }
@@ -281,8 +272,7 @@ void Log::write_bytes(const Change& change, std::span<const std::byte, kRecordHe
 void Log::cut_back(Segment& segment, std::uint64_t offset) noexcept {
   try {
     segment.file->truncate(offset);
-    segment.file->sync();
-    syncs_.count_sync();
+    syncs_.sync(*segment.file);
   } catch (const std::exception& error) {
     syncs_.fail(error.what());
   }

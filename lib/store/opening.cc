@@ -64,6 +64,7 @@ void Store::State::open_for_writing() {
     log_->create_first();
   } else {
     log_->resume(found.newest, found.position, found.position.sequence);
+    if (found.cut_bytes != 0) syncs_.sync(*found.newest->file);
     for (const auto& [segment, from, sequence] : found.renewed) {
       log_->lay_again(*segment, from, sequence);
     }

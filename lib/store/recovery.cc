@@ -333,7 +333,6 @@ class Recovery {
       out_.cut_bytes += cut;
       if (out_.newest->sealed.load()) out_.newest = reopen(out_.newest);
       out_.newest->file->truncate(end.offset);
-      out_.newest->file->sync();
     }
     out_.newest->set_end(end.offset);
   }

@@ -52,7 +52,8 @@ struct Recovered {
   std::uint64_t cut_bytes = 0;
 };
 
-// Reads the store. Unless options.read_only, cuts off a torn end; the caller has the lock then.
+// Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock
+// then, syncs `newest` if cut_bytes is not 0.
 // A store that only reads stops before a torn end, which may be a record that is being written.
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup);
 

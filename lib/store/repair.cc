@@ -73,11 +73,10 @@ class Repair {
 
   void write_log() {
     Content& content = *survey_.content;
-    SyncQueue syncs;
     const std::vector<std::shared_ptr<Segment>> segments = content.table.list();
     std::uint64_t limit = 0;
     for (const auto& segment : segments) limit = std::max(limit, segment->header.limit);
-    Log log(disk_, content.table, syncs, content.store_id, limit);
+    Log log(disk_, content.table, syncs_, content.store_id, limit);
     log.resume(end_of_log(), survey_.position, survey_.position.sequence);
     std::vector<std::uint64_t> gone;
     for (const std::shared_ptr<Segment>& segment : segments) {
@@ -86,9 +85,9 @@ class Repair {
       gone.push_back(segment->header.number);
     }
     log.append_segments(gone);
-    log.newest()->file->sync();
+    syncs_.sync(*log.newest()->file);
     log.close();
-    log.newest()->file->sync();
+    syncs_.sync(*log.newest()->file);
   }
 
   // The newest segment: one to which the log may append, or one that it takes for full.
@@ -98,7 +97,7 @@ class Repair {
     if (newest->sealed.load()) return newest;
     std::shared_ptr<Segment> writable = open_segment(disk_, newest->header.number, true);
     writable->file->truncate(survey_.position.offset);
-    writable->file->sync();
+    syncs_.sync(*writable->file);
     writable->set_end(survey_.position.offset);
     survey_.content->table.forget(*newest);
     survey_.content->table.add(writable, newest->slot);
@@ -132,6 +131,7 @@ class Repair {
 
   Disk& disk_;
   Survey& survey_;
+  SyncQueue syncs_;
   std::set<std::uint64_t> read_;  // files with valid records
 };
 

@@ -49,30 +49,48 @@ void SyncQueue::wait_for(std::uint64_t sequence) {
     const TwoNumbers mark(segment->header.number, offset_.load(std::memory_order_acquire));
     const std::uint64_t covered = sequence_.load(std::memory_order_acquire);
     const int served = std::exchange(arrived_, 0);
-    lock.unlock();
-    std::string reason;
     const auto begin = std::chrono::steady_clock::now();
-    try {
-      segment->file->sync();
-      count_sync();
-    } catch (const std::exception& error) {
-      reason = error.what();
-      if (reason.empty()) reason = "unknown";
-    }
-    lock.lock();
+    const std::exception_ptr error = sync_file(lock, *segment->file);
     last_took_ = std::chrono::steady_clock::now() - begin;
     expected_ = served + arrived_;
-    leading_ = false;
-    if (!reason.empty()) {
-      if (reason_.empty()) reason_ = std::move(reason);
-      broken_.store(true);
-    } else if (epoch == epoch_ && !broken_.load()) {
+    if (!error && epoch == epoch_ && !broken_.load()) {
       synced_.store(covered);
       mark_ = mark;
       mark_due_.store(true);
     }
-    done_.notify_all();
   }
+}
+
+void SyncQueue::sync(DiskFile& file) {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return !leading_; });
+  if (broken_.load()) {
+    lock.unlock();
+    throw_broken();
+  }
+  leading_ = true;
+  if (const std::exception_ptr error = sync_file(lock, file)) std::rethrow_exception(error);
+}
+
+std::exception_ptr SyncQueue::sync_file(std::unique_lock<std::mutex>& lock, DiskFile& file) {
+  lock.unlock();
+  std::exception_ptr error;
+  std::string reason;
+  try {
+    file.sync();
+    syncs_.fetch_add(1, std::memory_order_relaxed);
+  } catch (const std::exception& refusal) {
+    error = std::current_exception();
+    reason = refusal.what();
+  }
+  lock.lock();
+  leading_ = false;
+  if (error) {
+    if (reason_.empty()) reason_ = std::move(reason);
+    broken_.store(true);
+  }
+  done_.notify_all();
+  return error;
 }
 
 void SyncQueue::fail(const std::string& reason) {

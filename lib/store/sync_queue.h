@@ -14,7 +14,9 @@
 // tell a torn end from damage (recovery.h).
 //
 // A sync that failed is never repeated: the system may have dropped what it could not write, and
-// answer the next one with success. The queue is broken then, for ever.
+// answer the next one with success. The queue is broken then, for ever. The system reports a
+// failure to one caller only: so all syncs of the log's files happen here, one at a time, and the
+// next one does not begin before a failure of the last is known to all.
 #ifndef NESTLINE_LIB_STORE_SYNC_QUEUE_H_
 #define NESTLINE_LIB_STORE_SYNC_QUEUE_H_
 
@@ -22,11 +24,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "lib/store/disk.h"
 #include "lib/store/segment.h"
 
 namespace nestline {
@@ -52,7 +56,7 @@ class SyncQueue {
     return synced_.load(std::memory_order_acquire) < sequence_.load(std::memory_order_acquire);
   }
 
-  // Records that the disk refused a sync.
+  // Records that the disk refused something else that must not be tried again.
   void fail(const std::string& reason);
   // Throws StoreError if it did.
   void require_sound() const {
@@ -60,11 +64,15 @@ class SyncQueue {
   }
   [[nodiscard]] bool is_broken() const { return broken_.load(std::memory_order_acquire); }
 
-  // Counts the syncs of others.
-  void count_sync() { syncs_.fetch_add(1, std::memory_order_relaxed); }
+  // Syncs a file of the log now, for the writer. Throws std::system_error if the disk refuses, and
+  // StoreError if it has refused before.
+  void sync(DiskFile& file);
   [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
 
  private:
+  // The only place in which a file of the log is synced. `leading_` is true, so nobody else is
+  // here; whoever comes next knows of a refusal.
+  std::exception_ptr sync_file(std::unique_lock<std::mutex>& lock, DiskFile& file);
   [[noreturn]] void throw_broken() const;
 
   mutable std::mutex mutex_;

@@ -126,14 +126,19 @@ class SimulatedFile final : public DiskFile {
   }
 
   void sync() override {
-    const std::scoped_lock lock(machine_->mutex_);
     try {
-      if (machine_->begin(Call::sync, name_)) SimulatedMachine::power_is_off(name_);
+      const std::scoped_lock lock(machine_->mutex_);
+      try {
+        if (machine_->begin(Call::sync, name_)) SimulatedMachine::power_is_off(name_);
+      } catch (...) {
+        inode_->fail_sync();
+        throw;
+      }
+      inode_->sync();
     } catch (...) {
-      inode_->fail_sync();
+      if (machine_->after_failed_sync) machine_->after_failed_sync();
       throw;
     }
-    inode_->sync();
   }
 
   const std::byte* map(std::uint64_t bytes) override {

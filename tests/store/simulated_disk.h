@@ -67,6 +67,9 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   // Called before each change, with the machine as it is then. It must not change this machine.
   std::function<void(const SimulatedMachine&)> before_change;
 
+  // Called after each sync of a file that failed, before its caller learns of it.
+  std::function<void()> after_failed_sync;
+
   // Changes so far.
   [[nodiscard]] std::uint64_t changes() const;
   // Calls of one kind so far.

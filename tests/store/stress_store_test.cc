@@ -3,10 +3,13 @@
 // once: other writers, readers, compaction, checkpoints, files that fill, an index that grows.
 // After each round the store is opened anew and compared as a whole.
 //
+// The last test lets a sync of a simulated disk fail while threads write.
+//
 // NESTLINE_STRESS_SECONDS says how long all tests together may take (default: 3).
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +24,8 @@
 #include <vector>
 
 #include "nestline/store.h"
+#include "tests/store/on_call.h"
+#include "tests/store/simulated_disk.h"
 #include "tests/store/store_checks.h"
 #include "tests/store/store_folder.h"
 #include "tests/store/store_model.h"
@@ -34,7 +39,7 @@ constexpr std::size_t kOwners = 3;
 
 std::chrono::duration<double> time_of_a_test() {
   const char* const text = std::getenv("NESTLINE_STRESS_SECONDS");
-  return std::chrono::duration<double>((text == nullptr ? 3 : std::stod(text)) / 3);
+  return std::chrono::duration<double>((text == nullptr ? 3 : std::stod(text)) / 4);
 }
 
 // A thread's keys, and what they should have.
@@ -201,6 +206,75 @@ void stress(StoreOptions options, std::size_t keys) {
     ASSERT_NO_THROW(check_store(Store::open(folder.path(), options), all, all_keys));
     ++rounds;
   } while (Clock::now() < end);
+}
+
+// One sync fails, and all others succeed: the system reports a failure to one caller only. So that
+// others sync between the failure and its report, the report waits a moment for one that does.
+void fail_a_sync(std::uint64_t seed) {
+  StoreOptions options;
+  options.sync = Sync::each;
+  options.segment_bytes = 2048;
+  const auto machine = SimulatedMachine::make(seed);
+  machine->after_failed_sync = [&] {
+    const std::uint64_t calls = machine->calls(Call::sync);
+    const auto end = Clock::now() + std::chrono::milliseconds(5);
+    while (machine->calls(Call::sync) == calls && Clock::now() < end) std::this_thread::yield();
+  };
+  std::vector<Content> acknowledged(kOwners);
+  {
+    Store store = open_on(machine->disk(), options, kOnCall);
+    machine->fail(Call::sync, 8 + seed % 64, EIO, false);
+    std::vector<std::jthread> threads;
+    for (std::size_t owner = 0; owner < kOwners; ++owner) {
+      threads.emplace_back([&, owner] {
+        try {
+          for (unsigned i = 0; i < 200; ++i) {
+            const std::string key = std::to_string(owner) + " key " + std::to_string(i);
+            const std::string value(i * 37 % 600, 'v');
+            store.put(key, value);
+            acknowledged[owner].emplace(key, value);
+          }
+        } catch (const std::exception&) {  // the disk has refused a sync
+        }
+      });
+    }
+    threads.emplace_back([&] {
+      try {
+        for (unsigned i = 0; i < 20; ++i) store.compact();
+      } catch (const std::exception&) {
+      }
+    });
+  }
+  Content all;
+  for (Content& content : acknowledged) all.merge(content);
+  const auto check = [&](const SimulatedMachine& now) {
+    for (std::uint64_t loss = 0; loss < 4; ++loss) {
+      const Content left =
+          content_of(open_on(now.after_power_loss(loss)->disk(), options, kOnCall));
+      for (const auto& [key, value] : all) {
+        const auto found = left.find(key);
+        expect(found != left.end() && found->second == value, [&] { return "lost: " + key; });
+      }
+    }
+  };
+  check(*machine);
+  const auto next = machine->after_process_end();
+  {
+    Store store = open_on(next->disk(), options, kOnCall);
+    all = content_of(store);
+    check(*next);
+    store.put("more", "more");
+    all["more"] = "more";
+    check(*next);
+  }
+}
+
+TEST(StressStore, AFailedSyncReachesEverybodyWhoWaits) {
+  const auto end = Clock::now() + time_of_a_test();
+  std::uint64_t seed = 0;
+  do {
+    ASSERT_NO_THROW(fail_a_sync(seed)) << "seed " << seed;
+  } while (++seed < 64 || Clock::now() < end);
 }
 
 TEST(StressStore, FewKeysThatChangeOften) {
