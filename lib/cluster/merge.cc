@@ -49,7 +49,7 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
                  const std::function<std::string(std::uint32_t part)>& source) {
   Client& client = target.client();
   std::vector<std::uint32_t> open(parts.begin(), parts.end());
-  const auto until = Clock::now() + client.timeout();
+  auto until = Clock::now() + client.timeout();
   while (!open.empty()) {
     const std::vector<std::uint32_t> some = one_of_each_node(target, open);
     std::vector<Request> looks;
@@ -60,7 +60,14 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
     }
     const std::vector<Answer> found = client.run(looks);
     std::vector<Request> changes;
+    std::vector<std::uint32_t> watched;
     for (std::size_t i = 0; i < some.size(); ++i) {
+      // A slot has moved, and two parts share a connection: the first EXEC ends all watching.
+      const bool is_shared = std::any_of(
+          found.begin(), found.begin() + static_cast<std::ptrdiff_t>(i),
+          [&](const Answer& before) { return before.connection == found[i].connection; });
+      if (is_shared && found[i].reply.is_integer() && found[i].reply.integer == 1) continue;
+      watched.push_back(some[i]);
       if (found[i].reply.is_integer() && found[i].reply.integer == 1) {
         changes.push_back(target.about_part(
             some[i],
@@ -85,7 +92,7 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
     const std::vector<Answer> answers = client.run(changes);
     std::vector<Request> done;
     std::vector<Answer> done_by;
-    for (std::size_t i = 0; i < some.size(); ++i) {
+    for (std::size_t i = 0; i < watched.size(); ++i) {
       const Reply& reply = answers[i].reply;
       const bool is_again = reply.kind == Reply::Kind::nil || reply.text == kOtherConnection;
       if (is_again && Clock::now() < until) continue;
@@ -96,11 +103,12 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
       if (reply.elements[0].is_error()) {
         target.refuse(changes[i].label, {reply.elements[0], answers[i].node});
       }
-      std::erase(open, some[i]);
+      std::erase(open, watched[i]);
       done.push_back(changes[i]);
       done_by.push_back(answers[i]);
     }
     target.wait_for_replicas(done, done_by);
+    if (!done.empty()) until = Clock::now() + client.timeout();
   }
   if (!target.is_current(target.ask(target.epoch_request()))) {
     target.read_again();

@@ -177,7 +177,9 @@ void Run::put_off(std::size_t number, const Node& node, const std::string& why, 
 
 void Run::deliver(std::size_t number, Node& node, Reply reply) {
   Task& task = tasks_[number];
-  if (task.request->changes && !task.request->aside && !comes_first(reply)) {
+  // Nil is the answer of a transaction whose key was changed before it.
+  const bool is_undone = reply.kind == Reply::Kind::nil || comes_first(reply);
+  if (task.request->changes && !task.request->aside && !is_undone) {
     client_.changed_ = true;
   }
   *task.answer = {std::move(reply), node.address, node.serial, task.was_asking};
@@ -276,13 +278,22 @@ void Run::finish(std::size_t number, Node& node, Reply reply) {
     fail_at(node, tasks_[number], "does not allow this user what is needed here: " + reply.text);
   }
   if (reply.is_error("DENIED")) fail_at(node, tasks_[number], "refuses us: " + reply.text);
-  if (is_put_off(reply, tasks_[number].request->changes)) {
+  const bool is_redirected = reply.is_error("MOVED") || reply.is_error("ASK");
+  const Request& request = *tasks_[number].request;
+  const bool waits = is_put_off(reply, request.changes);
+  // A transaction that was refused watches nothing any more: whoever watched begins anew.
+  if (request.only_on && request.replies > 1 && (waits || is_redirected)) {
+    client_.map_is_old_ = true;
+    reply.text = kOtherConnection;
+    return deliver(number, node, std::move(reply));
+  }
+  if (waits) {
     // Whoever says one of these may not be the primary of the slot any more.
     client_.map_is_old_ |= !reply.is_error("TRYAGAIN") && !is_map_task(number);
     return put_off(number, node, "answers '" + reply.text + "'", false);
   }
   if (is_map_task(number)) return take_map(node, reply);
-  if (reply.is_error("MOVED") || reply.is_error("ASK")) return redirect(number, node, reply);
+  if (is_redirected) return redirect(number, node, reply);
   deliver(number, node, std::move(reply));
 }
 
