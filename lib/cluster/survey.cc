@@ -57,7 +57,7 @@ bool survey_parts(Session& session, ClusterStats& stats) {
   std::vector<Request> requests{session.epoch_request()};
   for (std::uint32_t part = 0; part < descriptor.parts; ++part) {
     const std::string& key = session.key_of(part);
-    requests.push_back(session.about_part(part, encode_command({"CF.INFO", key})));
+    requests.push_back(session.about_part(part, encode_command({"CF.INFO", key, "FULL"})));
     requests.push_back(session.about_part(part, encode_command({"CF.SCANDUMP", key, "0"})));
   }
   const std::vector<Answer> answers = session.client().run(requests);

@@ -52,6 +52,8 @@ constexpr CommandArgument items_after_token() {
 }
 
 std::array<CommandArgument, 2> key_only = {key("key"), kEnd};
+std::array<CommandArgument, 3> info_arguments = {key("key"),
+                                                 option("FULL", "full", ArgumentType::token), kEnd};
 std::array<CommandArgument, 3> key_item = {key("key"), kItem, kEnd};
 std::array<CommandArgument, 3> key_items = {key("key"), kItems, kEnd};
 std::array<CommandArgument, 3> key_hashes = {key("key"), argument("hashes", ArgumentType::string),
@@ -160,7 +162,7 @@ const Entry kEntries[] = {
      "Adds everything in the sources to the destination", "O(m), m bytes of memory"},
     {"cf.compact", entry<compact>, "write", "write cuckoo", 2, updated, key_only.data(),
      "Unites filters into a few that are nearly full", "O(m), m bytes of memory"},
-    {"cf.info", entry<info>, "readonly fast", "read fast cuckoo", 2, asked, key_only.data(),
+    {"cf.info", entry<info>, "readonly fast", "read fast cuckoo", -2, asked, info_arguments.data(),
      "Returns sizes, counts and settings of a filter", "O(g), g generations"},
     {"cf.debug", entry<debug>, "readonly fast", "read cuckoo", 2, asked, key_only.data(),
      "Returns sizes, counts and settings of a filter in one line", "O(g), g generations"},

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/redis/server/arguments.h"
 #include "lib/redis/server/batch.h"
 #include "lib/redis/server/opened_key.h"
 #include "nestline/keys.h"
@@ -74,11 +75,14 @@ int count(const Call& call) {
 }
 
 int info(const Call& call) {
+  if (call.count > 3) return api.WrongArity(call.context);
+  const bool is_full = call.count == 3;
+  if (is_full && !is_word(call.arguments[2], "FULL")) return reply_error(call, kUnknownArgument);
   const OpenedKey key(call, kRead);
   if (key.is_other()) return reply_error(call, kWrongType);
   if (key.filter() == nullptr) return reply_error(call, kNotFound);
   const Info info = key.filter()->info();
-  api.ReplyWithMap(call.context, 14);
+  api.ReplyWithMap(call.context, is_full ? 14 : 8);
   reply_pair(call, "Size", info.memory_bytes);
   reply_pair(call, "Number of buckets", info.buckets);
   reply_pair(call, "Number of filters", info.filters);
@@ -87,7 +91,8 @@ int info(const Call& call) {
   reply_pair(call, "Bucket size", std::uint64_t{info.settings.bucket_size});
   reply_pair(call, "Expansion rate", std::uint64_t{info.settings.expansion});
   reply_pair(call, "Max iterations", std::uint64_t{info.settings.max_iterations});
-  // Our own fields, after those that clients know.
+  // Some clients refuse a reply with fields that they do not know.
+  if (!is_full) return kOk;
   reply_pair(call, "Error rate", info.promised_fpr);
   reply_pair(call, "Expected error rate", info.expected_fpr);
   reply_pair(call, "Items in RedisBloom filters", info.redisbloom_items);

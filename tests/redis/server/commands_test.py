@@ -3,6 +3,8 @@
 import random
 import unittest
 
+import redis
+
 from module_case import ModuleCase, WRONG_TYPE, items
 from resp import Error, Simple
 
@@ -248,9 +250,10 @@ class AskTest(ModuleCase):
         self.expect(WRONG_TYPE, "CF.MEXISTS", "text", "x")
         for name in ("CF.INFO", "CF.DEBUG"):
             self.expect_wrong_arity(name)
-            self.expect_wrong_arity(name, "a", "b")
+            self.expect_wrong_arity(name, "a", "b", *(["c"] if name == "CF.INFO" else []))
             self.expect(WRONG_TYPE, name, "text")
             self.expect_error(NOT_FOUND, name, "a")
+        self.expect_error("Unknown argument received", "CF.INFO", "a", "b")
 
     def test_info(self):
         self.call("CF.RESERVE", "a", 1000)
@@ -261,17 +264,45 @@ class AskTest(ModuleCase):
             "Size", "Number of buckets", "Number of filters", "Number of items inserted",
             "Number of items deleted", "Bucket size", "Expansion rate", "Max iterations",
         ]  # fmt: skip
-        flat = self.call("CF.INFO", "a")
-        self.assertEqual(flat[:16:2], names)
-        self.assertEqual(flat[3:16:2], [512, 1, 1, 1, 2, 1, 20])
-        pairs = self.three.call("CF.INFO", "a")
-        self.assertIsInstance(pairs, dict)
-        self.assertEqual(list(pairs)[:8], names)
-        self.assertEqual(list(pairs), flat[::2])
+        # Without FULL there are the fields that all clients know, and no others.
+        for words in ((), ("FULL",), ("full",)):
+            flat = self.call("CF.INFO", "a", *words)
+            self.assertEqual(len(flat), 28 if words else 16)
+            self.assertEqual(flat[:16:2], names)
+            self.assertEqual(flat[3:16:2], [512, 1, 1, 1, 2, 1, 20])
+            pairs = self.three.call("CF.INFO", "a", *words)
+            self.assertIsInstance(pairs, dict)
+            self.assertEqual(list(pairs), flat[::2])
         self.assertIsInstance(pairs["Expected error rate"], float)
         self.assertTrue(0 < pairs["Expected error rate"] < pairs["Error rate"])
         line = b"bktsize:2 buckets:512 items:1 deletes:1 filters:1 max_iterations:20 expansion:1"
         self.expect_both(line, line, "CF.DEBUG", "a")
+
+    def test_a_client_that_parses_replies(self):
+        with redis.Redis(port=self.server.port) as client:
+            filters = client.cf()
+            self.assertTrue(filters.create("a", 1000))
+            self.assertEqual(filters.add("a", "x"), 1)
+            self.assertEqual([filters.addnx("a", "x"), filters.addnx("a", "y")], [0, 1])
+            self.assertEqual(filters.insert("a", ["z", "z"]), [1, 1])
+            self.assertEqual(filters.insertnx("a", ["z", "w"]), [0, 1])
+            self.assertEqual([filters.exists("a", "x"), filters.exists("a", "none")], [1, 0])
+            self.assertEqual(filters.count("a", "z"), 2)
+            self.assertEqual([filters.delete("a", "z"), filters.delete("a", "none")], [1, 0])
+            info = filters.info("a")
+            self.assertEqual([info.bucketNum, info.filterNum, info.insertedNum, info.deletedNum],
+                             [512, 1, 4, 1])  # fmt: skip
+            self.assertEqual([info.bucketSize, info.expansionRate, info.maxIteration], [2, 1, 20])
+            self.assertEqual(info.size, self.info("a")["Size"])
+            iterator, pieces = 0, []
+            while True:
+                iterator, piece = filters.scandump("a", iterator)
+                if iterator == 0:
+                    break
+                pieces.append((iterator, piece))
+            for piece in pieces:
+                self.assertTrue(filters.loadchunk("copy", *piece))
+            self.assertEqual(filters.exists("copy", "x"), 1)
 
     def test_size_is_memory(self):
         self.call("CF.RESERVE", "a", 1000000)

@@ -133,7 +133,7 @@ class HashesTest(HashesCase):
             info = self.info(f"seed-{seed}")
             self.assertEqual(info["Seed"], str(seed).encode())
             self.assertEqual(info["Hash version"], 2)
-        pairs = self.three.call("CF.INFO", f"seed-{SEED}")
+        pairs = self.three.call("CF.INFO", f"seed-{SEED}", "FULL")
         self.assertEqual(pairs["Seed"], str(SEED).encode())
         # A drawn seed is told as well.
         self.call("CF.ADD", "drawn", "x")

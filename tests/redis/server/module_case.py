@@ -73,7 +73,7 @@ class ModuleCase(unittest.TestCase):
         self.assertEqual(replies.count(1), len(wanted))
 
     def info(self, key):
-        flat = self.call("CF.INFO", key)
+        flat = self.call("CF.INFO", key, "FULL")
         return dict(zip(flat[::2], flat[1::2]))
 
     def debug(self, key):

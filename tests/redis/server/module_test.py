@@ -162,7 +162,7 @@ class DescriptionTest(ModuleCase):
             "clear": (2, {b"write"}), "update": (4, {b"write", b"denyoom", b"fast"}),
             "merge": (-3, {b"write", b"denyoom"}), "compact": (2, {b"write"}),
             "scandump": (3, {b"readonly", b"fast"}), "loadchunk": (4, {b"write", b"denyoom"}),
-            "info": (2, {b"readonly", b"fast"}), "debug": (2, {b"readonly", b"fast"}),
+            "info": (-2, {b"readonly", b"fast"}), "debug": (2, {b"readonly", b"fast"}),
         }  # fmt: skip
         self.assertEqual(sorted(expected), sorted(COMMANDS))
         for name, (arity, flags) in expected.items():

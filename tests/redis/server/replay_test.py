@@ -129,7 +129,7 @@ class ReplayCase(unittest.TestCase):
     def assert_as_recorded(self, server, keys=None):
         with Connection(server.port) as client:
             # Items for which INSERT found no room in `q` are kept here, beside the same tables.
-            flat = client.call("CF.INFO", "q")
+            flat = client.call("CF.INFO", "q", "FULL")
             items = flat[flat.index("Items in RedisBloom filters") + 1]
             self.assertIn(f" items:{items} ", self.expected["q"]["debug"])
             for key in keys or self.expected.keys() - {"q"}:
