@@ -50,6 +50,8 @@ class Batch final : public Work {
     if (!workers().are_ready(batch->slices_)) return false;
     batch->client_ = api.BlockClient(call.context, nullptr, nullptr, release, 0);
     if (batch->client_ == nullptr) return false;
+    // The slow log and the statistics of commands then have the time until the reply is there.
+    (void)api.BlockedClientMeasureTimeStart(batch->client_);
     // Here, not in a worker: it looks at the client, which may be gone by then.
     batch->context_ = api.GetThreadSafeContext(batch->client_);
     if (batch->hashes_.empty()) {
@@ -171,6 +173,7 @@ class Batch final : public Work {
     api.FreeThreadSafeContext(context_);
     view_.reset();
     value_.reset();
+    (void)api.BlockedClientMeasureTimeEnd(client_);
     api.UnblockClient(client_, this);
   }
 

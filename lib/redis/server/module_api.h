@@ -226,6 +226,8 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(String*, HoldString, (Context*, String*))                                                      \
   X(BlockedClient*, BlockClient,                                                                   \
     (Context*, CommandFunction reply, CommandFunction timed_out, FreeData, long long timeout))     \
+  X(int, BlockedClientMeasureTimeStart, (BlockedClient*))                                          \
+  X(int, BlockedClientMeasureTimeEnd, (BlockedClient*))                                            \
   X(int, UnblockClient, (BlockedClient*, void* data))                                              \
   X(Context*, GetThreadSafeContext, (BlockedClient*))                                              \
   X(void, FreeThreadSafeContext, (Context*))                                                       \

@@ -150,6 +150,8 @@ void fill_interface() {
     context->blocked = new BlockedClient{context->client, release, {}};
     return context->blocked;
   };
+  api.BlockedClientMeasureTimeStart = [](BlockedClient*) { return kOk; };
+  api.BlockedClientMeasureTimeEnd = [](BlockedClient*) { return kOk; };
   api.UnblockClient = [](BlockedClient* client, void* data) {
     const std::scoped_lock lock(asked.asking);
     client->data = data;
