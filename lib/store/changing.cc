@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/concurrent/reclaim.h"
+#include "lib/store/answering.h"
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
@@ -44,6 +45,7 @@ class SpareTaken {
 }  // namespace
 
 void Store::State::require_writable() const {
+  Answering::refuse();
   if (options_.read_only) throw StoreError("the store was opened for reading only");
 }
 
@@ -160,6 +162,7 @@ bool Store::State::erase(Space space, std::string_view key) {
 }
 
 void Store::State::sync() {
+  Answering::refuse();
   if (options_.read_only) return;
   std::uint64_t sequence = 0;
   {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/concurrent/reclaim.h"
+#include "lib/store/answering.h"
 #include "lib/store/recovery.h"
 #include "lib/store/replay.h"
 #include "lib/store/segment_files.h"
@@ -102,6 +103,7 @@ Store::State::Followed Store::State::follow() {
 }
 
 bool Store::State::refresh() {
+  Answering::refuse();
   if (!options_.read_only) return false;
   const std::lock_guard lock(writer_);
   Followed followed = Followed::lost;

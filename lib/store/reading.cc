@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "lib/concurrent/reclaim.h"
+#include "lib/store/answering.h"
 #include "lib/store/state.h"
 
 namespace nestline {
@@ -14,7 +15,10 @@ bool Store::State::get(Space space, std::string_view key, With with, void* conte
   const std::optional<Located> found =
       lookup_.find(here, *here.index.load(std::memory_order_acquire), question, false_reads);
   counters_.count(found ? 1 : 0, found ? 0 : 1, false_reads);
-  if (found && with != nullptr) with(context, found->value);
+  if (found && with != nullptr) {
+    const Answering answering;
+    with(context, found->value);
+  }
   return found.has_value();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/concurrent/reclaim.h"
+#include "lib/store/answering.h"
 #include "lib/store/state.h"
 
 namespace nestline {
@@ -104,6 +105,7 @@ std::size_t Store::State::get_many(std::span<const std::string_view> keys, WithM
       }
       if (!one) continue;
       ++hits;
+      const Answering answering;
       with(context, begin + i, one->value);
     }
     counters_.count(hits, count - hits, false_reads);

@@ -4,17 +4,22 @@
 #include <utility>
 #include <vector>
 
+#include "lib/store/answering.h"
 #include "lib/store/state.h"
 
 namespace nestline {
 
 void Store::State::visit(Space space, const Visit& with) const {
+  Answering::refuse();
   // Segments stay open while they are in this list, also when their files are gone.
   SegmentTable::List segments;
   std::vector<std::uint64_t> ends;
   std::optional<Index> index_then;
+  // All of the content is read under the mutex: refresh() may free it afterwards.
+  AddressFormat format;
   {
     const std::lock_guard lock(writer_);
+    format = content().table.format();
     segments = content().table.list();
     for (const auto& segment : segments) ends.push_back(segment->end());
     index_then.emplace(index().maplet.snapshot());
@@ -23,7 +28,6 @@ void Store::State::visit(Space space, const Visit& with) const {
       index_then->overflow.insert(hash, address);
     }
   }
-  const AddressFormat format = content().table.format();
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const Segment& segment = *segments[i];
     for (std::uint64_t offset = kSegmentHeaderBytes; offset < ends[i];) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -284,6 +285,74 @@ TEST_F(StoreTest, DamageIsFoundWhereItIs) {
         << error.what();
   }
   EXPECT_TRUE(store.get("1", value));
+}
+
+// The function that get() calls may ask. Whatever could wait for it is refused, in both forms of
+// get, and works again afterwards.
+TEST_F(StoreTest, CallsFromInsideGet) {
+  Store store = Store::open(db());
+  store.put("a", "1");
+  store.put("b", "2");
+  const auto try_all = [&] {
+    std::string other;
+    EXPECT_TRUE(store.get("b", other));
+    EXPECT_TRUE(store.contains("a"));
+    EXPECT_EQ(store.stats().records, 2u);
+    Store::Batch batch;
+    batch.put("a", "3");
+    EXPECT_THROW(store.for_each([](std::string_view, std::string_view) {}), std::logic_error);
+    EXPECT_THROW((void)store.files(), std::logic_error);
+    EXPECT_THROW(store.put("a", "3"), std::logic_error);
+    EXPECT_THROW(store.insert("c", "3"), std::logic_error);
+    EXPECT_THROW(store.erase("a"), std::logic_error);
+    EXPECT_THROW(store.write(batch), std::logic_error);
+    EXPECT_THROW(store.sync(), std::logic_error);
+    EXPECT_THROW(store.compact(), std::logic_error);
+    EXPECT_THROW(store.checkpoint(), std::logic_error);
+    EXPECT_THROW(store.refresh(), std::logic_error);
+  };
+  EXPECT_TRUE(store.get("a", [&](std::string_view) { try_all(); }));
+  const std::vector<std::string_view> keys = {"a", "b"};
+  EXPECT_EQ(store.get(keys, [&](std::size_t, std::string_view) { try_all(); }), 2u);
+  EXPECT_THROW(store.get("a", [](std::string_view) { throw 1; }), int);
+  expect_equal(store, {{"a", "1"}, {"b", "2"}});
+  store.put("a", "3");
+  expect_equal(store, {{"a", "3"}, {"b", "2"}});
+}
+
+// Iteration beside refresh(), which replaces the content: sanitizers look for uses of the old one.
+TEST_F(StoreTest, IterationBesideRefresh) {
+  StoreOptions options;
+  options.segment_bytes = 64 << 10;
+  options.compact_above = 0;
+  Store store = Store::open(db(), options);
+  const std::string value(1000, 'v');
+  const auto fill = [&] {
+    for (int i = 0; i < 200; ++i) store.put(std::to_string(i), value);
+  };
+  fill();
+  options.read_only = true;
+  Store reader = Store::open(db(), options);
+  std::atomic<int> passes = 0;
+  std::atomic<bool> done = false;
+  std::thread visitor([&] {
+    while (!done) {
+      std::size_t seen = 0;
+      reader.for_each([&](std::string_view, std::string_view) { ++seen; });
+      EXPECT_EQ(seen, 200u);
+      ++passes;
+    }
+  });
+  for (int round = 0; round < 10; ++round) {
+    // The files that the reader knows go, so it must open anew.
+    fill();
+    store.compact();
+    const int before = passes;
+    EXPECT_TRUE(reader.refresh());
+    while (passes == before) std::this_thread::yield();
+  }
+  done = true;
+  visitor.join();
 }
 
 }  // namespace
