@@ -279,15 +279,12 @@ void Log::cut_back(Segment& segment, std::uint64_t offset) noexcept {
 }
 
 void Log::roll_back(const LogPosition& to, const std::shared_ptr<Segment>& segment) noexcept {
-  bool are_gone = false;
   try {
     for (std::uint64_t number = newest_->header.number; number > to.segment; --number) {
       if (const std::shared_ptr<Segment> later = table_.get(number)) table_.forget(*later);
       disk_.remove(segment_name(number));
       disk_.sync_folder();
     }
-    // After a folder sync that failed, this one proves nothing (D3).
-    are_gone = newest_ == segment || !syncs_.is_broken();
   } catch (const std::exception& error) {
     syncs_.fail(error.what());
   }
@@ -295,8 +292,9 @@ void Log::roll_back(const LogPosition& to, const std::shared_ptr<Segment>& segme
   segment->sealed.store(false);
   newest_ = segment;
   next_sequence_ = to.sequence;
-  // While a later file may be there, this one keeps its seal: recovery cuts a batch without an end.
-  if (are_gone) cut_back(*segment, to.offset);
+  // After a sync that failed, a later file may still be there, so this one keeps its seal. Recovery
+  // cuts a batch without an end.
+  if (!syncs_.is_broken()) cut_back(*segment, to.offset);
   syncs_.begin(newest_, to, to.sequence);
 }
 

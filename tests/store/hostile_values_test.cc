@@ -123,7 +123,8 @@ TEST(HostileValues, RepairFindsTheNextRecordInLinearTime) {
     const StoreFolder folder;
     {
       Store store = Store::open(folder.path());
-      store.put("8 bytes.", look_alikes(kind, 8 * kMebibyte) + look_alikes_without_key(kind, kMebibyte));
+      store.put("8 bytes.",
+                look_alikes(kind, 8 * kMebibyte) + look_alikes_without_key(kind, kMebibyte));
       store.put("b", std::string(kMebibyte * 3, 'b'));
     }
     std::fstream file(folder.path() / "00000001.log",
@@ -133,7 +134,8 @@ TEST(HostileValues, RepairFindsTheNextRecordInLinearTime) {
     file.close();
     expect_quick("verify", [&] { EXPECT_FALSE(verify_store(folder.path()).ok()); });
     expect_quick("repair", [&] { EXPECT_FALSE(repair_store(folder.path()).ok()); });
-    check_store(Store::open(folder.path()), {{"b", std::string(kMebibyte * 3, 'b')}}, {"8 bytes.", "b"});
+    check_store(Store::open(folder.path()), {{"b", std::string(kMebibyte * 3, 'b')}},
+                {"8 bytes.", "b"});
   }
 }
 
