@@ -89,7 +89,7 @@ struct StoreStats {
 ///
 /// Thread safety: every member may be called from any thread at any time, except move and
 /// destruction. get, put, insert and erase are each linearizable. Writers take turns; readers take
-/// no lock.
+/// no lock. After fork(), the child must neither use nor destroy a store of its parent.
 ///
 /// Errors: std::invalid_argument for a key or value that is too long, StoreError for damaged bytes,
 /// std::system_error that names the file when the system refuses something, std::bad_alloc. When a
@@ -199,12 +199,14 @@ class NESTLINE_EXPORT Store {
   /// on meanwhile.
   void compact();
 
-  /// Saves the index, so that opening need not read the log before this point. The store does this
+  /// Saves the index, so that opening need not read the log before this point; holds a copy of it
+  /// meanwhile, in memory as large as StoreStats::index_bytes. The store does this
   /// by itself when it is closed, when a file of the log is full, and every 256 MiB of log.
   void checkpoint();
 
   /// For a store that is read_only: follows the log to its present end, and returns whether there
-  /// was anything new. Of a store that writes: false.
+  /// was anything new. Of a store that writes: false. Meanwhile other threads may see some changes
+  /// of a batch before the rest.
   bool refresh();
 
   [[nodiscard]] StoreStats stats() const;
