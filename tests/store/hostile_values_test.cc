@@ -177,7 +177,7 @@ TEST(HostileValues, LongValuesAreCheckedInPieces) {
 TEST(HostileValues, ASparseFileTakesNoMemory) {
   constexpr std::uint64_t kFileBytes = 416 * kMebibyte;
   constexpr long kMostKib = 320 * 1024;  // with the memory that sanitizers keep
-  for (const std::uint64_t begin : {64, 136}) {
+  for (const std::uint64_t begin : {std::uint64_t{64}, std::uint64_t{136}}) {
     const StoreFolder folder;
     { Store::open(folder.path()).put("key", "value"); }
     fs::remove(folder.path() / "index.nest");
