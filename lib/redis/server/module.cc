@@ -25,7 +25,9 @@ int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::Strin
   }
   api.SetModuleAttribs(context, kName, NESTLINE_MODULE_VERSION, kApiVersion);
   // Changes are signalled where they happen, not for every key that was opened for writing.
-  api.SetModuleOptions(context, kOptionHandleIoErrors | kOptionNoImplicitSignal);
+  // A replica may load new values beside the old ones, which go on answering.
+  api.SetModuleOptions(
+      context, kOptionHandleIoErrors | kOptionNoImplicitSignal | kOptionHandleReplAsyncLoad);
   if (!register_commands(context) || !register_data_type(context) ||
       !register_info_section(context) || !configure(context, arguments, count)) {
     return kError;

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from module_case import items
 from resp import Connection, Simple
-from servers import Server, wait_until
+from servers import Server, free_port, wait_until
 from stream import KEYS, MERGED, Stream
 
 COMMANDS = int(os.environ.get("NESTLINE_REDIS_STREAM", "1000"))
@@ -23,6 +23,35 @@ OTHER = ("cf-bucket-size", 8, "cf-initial-size", 99999, "cf-max-iterations", 7,
 
 
 class ReplicaTest(unittest.TestCase):
+    def test_answers_while_it_loads_anew(self):
+        """With swapdb the old filters answer until the new ones are there."""
+        primary = self.server({"repl-diskless-sync": "yes", "repl-diskless-sync-delay": "0",
+                               "repl-backlog-size": "16384", "save": ""})  # fmt: skip
+        replica = self.replica(primary, {"repl-diskless-load": "swapdb", "save": ""})
+        with Connection(primary.port) as client, Connection(replica.port) as follower:
+            client.call("CF.RESERVE", "a", 100_000)
+            client.call("CF.INSERT", "a", "ITEMS", *items("in", 1000))
+            replica.wait_for_offset(primary)
+            for number in range(60):
+                client.call("SET", f"filler-{number}", "x")
+            # The replica is away for longer than the backlog reaches, so all is sent anew, slowly.
+            follower.call("REPLICAOF", "127.0.0.1", free_port())
+            client.call("CF.INSERT", "a", "ITEMS", *items("more", 1000))
+            client.call("SET", "large", b"x" * 100_000)
+            client.call("CONFIG", "SET", "rdb-key-save-delay", 20_000)
+            follower.call("CONFIG", "SET", "key-load-delay", 1000)
+            follower.call("CONFIG", "SET", "loading-process-events-interval-bytes", 1024)
+            follower.call("REPLICAOF", "127.0.0.1", primary.port)
+            wait_until(lambda: replica.information("persistence")["async_loading"] == "1",
+                       "the replica loads beside its filters")  # fmt: skip
+            self.assertEqual(follower.call("CF.MEXISTS", "a", *items("in", 1000)), [1] * 1000)
+            follower.call("CONFIG", "SET", "key-load-delay", 0)
+            client.call("CONFIG", "SET", "rdb-key-save-delay", 0)
+            replica.wait_for_offset(primary)
+            self.assertEqual(follower.call("CF.MEXISTS", "a", *items("more", 1000)), [1] * 1000)
+            self.assertEqual(follower.call("DEBUG", "DIGEST"), client.call("DEBUG", "DIGEST"))
+
+
     def server(self, options=None, **more):
         server = Server(options, **more)
         self.addCleanup(server.remove)
