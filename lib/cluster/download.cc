@@ -105,6 +105,10 @@ class Downloading {
       value = iterator == 0 ? redis::CuckooValue::create(part_settings(all, all.capacity))
                             : reader.finish();
       if (!value) damaged(part, answer);
+      if (!value->is_complete()) {
+        session_.fail(session_.label_of(part), "the filter on the node " + to_text(answer.node) +
+                                                   " is incomplete; upload it again");
+      }
       return false;
     }
     iterator = static_cast<std::uint64_t>(pair[0].integer);

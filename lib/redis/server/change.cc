@@ -87,11 +87,12 @@ int merge(const Call& call) {
     sources.push_back(std::make_unique<OpenedKey>(call, call.arguments[i], kRead));
     if (sources.back()->is_other()) return reply_error(call, kWrongType);
     if (sources.back()->filter() == nullptr) return reply_error(call, kNotFound);
-    if (!sources.back()->filter()->is_complete() && !is_replayed(call)) {
-      return reply_error(call, kIncomplete);
-    }
   }
   CuckooValue* const old = destination.filter();
+  // The missing pieces of a source would be lost for the destination in silence.
+  bool is_whole = old == nullptr || !is_incomplete(call, *old);
+  for (const auto& source : sources) is_whole &= !is_incomplete(call, *source->filter());
+  if (!is_whole) return reply_error(call, kIncomplete);
   // Filters that add up make every further merge slower.
   const std::uint64_t most_generations =
       is_replayed(call) ? kMostGenerations

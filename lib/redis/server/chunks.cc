@@ -66,8 +66,10 @@ int scan_dump(const Call& call) {
   if (key.is_other()) return reply_error(call, kWrongType);
   const CuckooValue* const filter = key.filter();
   if (filter == nullptr) return reply_error(call, kNotFound);
-  Chunk chunk;  // of an empty filter: the end
-  if (filter->items() != 0) chunk = filter->dump_chunk(static_cast<std::uint64_t>(*iterator));
+  Chunk chunk;  // of an empty filter: the end; not of one whose pieces are still to come
+  if (filter->items() != 0 || !filter->is_complete()) {
+    chunk = filter->dump_chunk(static_cast<std::uint64_t>(*iterator));
+  }
   api.ReplyWithArray(call.context, 2);
   api.ReplyWithLongLong(call.context, static_cast<long long>(chunk.next));
   if (chunk.next == 0) return api.ReplyWithNull(call.context);

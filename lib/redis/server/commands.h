@@ -56,7 +56,7 @@ int load_chunk(const Call& call);
 // Errors. Clients compare these texts exactly as they are here, with or without a code in front.
 inline constexpr char kNotFound[] = "ERR not found";
 inline constexpr char kIncomplete[] =
-    "ERR pieces of this filter have not been loaded: it would deny items that belong to it";
+    "ERR this filter is incomplete: pieces of it have not come yet by CF.LOADCHUNK";
 inline constexpr char kItemExists[] = "ERR item exists";
 inline constexpr char kWrongType[] =
     "WRONGTYPE Operation against a key holding the wrong kind of value";

@@ -29,6 +29,12 @@ namespace nestline::redis {
 // Whether the command comes from a primary or from an append-only file.
 bool is_replayed(const Call& call);
 
+// Whether pieces of the filter are missing, so that the command, if it is a client's own, must not
+// take it for a whole one.
+inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
+  return !filter.is_complete() && !is_replayed(call);
+}
+
 // What additions by clients of this server keep to. Items of a replayed command were acknowledged
 // before: they are added without limits.
 Limits limits_for_clients();

@@ -2,8 +2,9 @@
 //
 // A hash belongs to the seed of one filter. So a missing key is an error in each of them: a filter
 // that a command made would have another seed, and a client whose filter was lost must not take
-// that for "not in it". The same holds for a filter whose pieces have not all been loaded. Tables
-// of RedisBloom need another hash; the value refuses.
+// that for "not in it". Nor may it take the answers of a filter of which pieces are missing
+// (CF.LOADCHUNK) for those of a whole one: an error, too. What is replayed was done elsewhere
+// already. Tables of RedisBloom need another hash; the value refuses.
 //
 // What is replicated is what was done: the hashes that were stored, or that were found and erased.
 // A replica adds without limits, as it does for all that its primary has acknowledged.
@@ -29,6 +30,21 @@ using Answers = std::array<std::uint8_t, HashString::kMostInChunk>;
 
 int reply_bytes(const Call& call, std::span<const char> bytes) {
   return api.ReplyWithStringBuffer(call.context, bytes.data(), bytes.size());
+}
+
+// The filter of the key; null after a reply with the reason why there are no answers.
+CuckooValue* whole_filter(const Call& call, const OpenedKey& key) {
+  CuckooValue* const filter = key.filter();
+  if (key.is_other()) {
+    reply_error(call, kWrongType);
+  } else if (filter == nullptr) {
+    reply_error(call, kNotFound);
+  } else if (is_incomplete(call, *filter)) {
+    reply_error(call, kIncomplete);
+  } else {
+    return filter;
+  }
+  return nullptr;
 }
 
 // What a command has done: its reply, and what of its argument is replicated: the hashes whose bit
@@ -70,25 +86,17 @@ class Done {
   std::size_t count_ = 0;
 };
 
-// A filter that pieces are missing of would deny what was stored. What a primary has carried out is
-// carried out all the same.
-bool is_refused(const Call& call, const CuckooValue& filter) {
-  return !filter.is_complete() && !is_replayed(call);
-}
-
 int add_all(const Call& call, Unless unless, const char* event) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  if (is_refused(call, *key.filter())) return reply_error(call, kIncomplete);
-  CuckooValue& filter = *key.filter();
+  CuckooValue* const filter = whole_filter(call, key);
+  if (filter == nullptr) return kOk;
   const Limits limits = is_replayed(call) ? kUnlimited : limits_for_clients();
   Done done(hashes);
   std::array<Added, HashString::kMostInChunk> outcomes;
   Answers answers;
   hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
-    filter.add(chunk, unless, limits, std::span(outcomes).first(chunk.size()));
+    filter->add(chunk, unless, limits, std::span(outcomes).first(chunk.size()));
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       count_outcome(outcomes[i]);
       answers[i] = outcomes[i] == Added::added;
@@ -104,11 +112,10 @@ template <typename Answer>
 int ask(const Call& call, Reply reply, const Answer& answer) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kRead);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  if (is_refused(call, *key.filter())) return reply_error(call, kIncomplete);
+  const CuckooValue* const filter = whole_filter(call, key);
+  if (filter == nullptr) return kOk;
   if (is_for_workers(call, hashes.size()) && hand_over(call, key, reply)) return kOk;
-  return reply_bytes(call, answer(*key.filter(), hashes));
+  return reply_bytes(call, answer(*filter, hashes));
 }
 
 std::vector<char> bits_of(const CuckooValue& filter, const HashString& hashes) {
@@ -142,9 +149,8 @@ int add_unique_hashes(const Call& call) { return add_all(call, Unless::present, 
 int erase_hashes(const Call& call) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  if (is_refused(call, *key.filter())) return reply_error(call, kIncomplete);
+  CuckooValue* const filter = whole_filter(call, key);
+  if (filter == nullptr) return kOk;
   Done done(hashes);
   Answers answers;
   bool has_memory = true;
@@ -152,7 +158,7 @@ int erase_hashes(const Call& call) {
     if (!has_memory) return;
     const auto some = std::span(answers).first(chunk.size());
     try {
-      key.filter()->erase(chunk, some);
+      filter->erase(chunk, some);
     } catch (const std::bad_alloc&) {
       has_memory = false;
     }

@@ -232,6 +232,27 @@ class PartsTest(CommandCase):
         self.expect("push", "whole", stdin=lines("again", 5000))
         self.assert_found("whole", lines("again", 5000))
 
+    def test_an_incomplete_part_is_an_error(self):
+        """As on a replica that became the primary before the last piece of a push had come."""
+        key = self.parts[3]
+        pieces = []
+        iterator = 0
+        while True:
+            iterator, piece = self.server.call("CF.SCANDUMP", key, iterator)
+            if iterator == 0:
+                break
+            pieces.append((iterator, piece))
+        self.server.call("DEL", key)
+        for number, piece in enumerate(pieces):
+            self.server.call("CF.LOADCHUNK", key, *piece)
+            if number + 1 < len(pieces):
+                for command in ("query", "add", "remove"):
+                    self.expect_error(
+                        ["whole", "3", "incomplete"], command, "whole", stdin=lines("in", 100)
+                    )
+                self.expect_error(["whole", "3", "incomplete"], "pull", "whole", "-o", "copy")
+        self.assert_found("whole", lines("in", 10_000))
+
     def test_a_part_of_another_type(self):
         self.server.call("SET", self.parts[3], "x")
         self.expect_all_fail("3")

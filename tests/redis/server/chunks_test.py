@@ -4,6 +4,7 @@ import random
 import struct
 import unittest
 
+from hashing import hash_string
 from module_case import ModuleCase, WRONG_TYPE, items
 from resp import Error, Simple
 
@@ -71,6 +72,31 @@ class ChunksTest(ModuleCase):
         pieces = self.round_trip("a")
         self.assertGreater(len(pieces), 3)
         self.assert_all_found("copy", items("in", 1000))
+
+    def test_incomplete(self):
+        """Until the last piece is there, no command on hashes takes it for a whole filter."""
+        self.call("CF.RESERVE", "a", 3000000, "SEED", 1)
+        self.call("CF.INSERT", "a", "ITEMS", *items("in", 1000))
+        self.call("CF.RESERVE", "b", 1000, "SEED", 1)
+        self.call("CF.ADD", "b", "other")
+        error = "ERR this filter is incomplete: pieces of it have not come yet by CF.LOADCHUNK"
+        hashes = hash_string(items("in", 1000), 1)
+        pieces = self.dump("a")
+        for iterator, piece in pieces:
+            if iterator != 1:
+                before = self.call("DUMP", "copy"), self.call("DUMP", "b")
+                for name in ("MEXISTSH", "MCOUNTH", "MADDH", "MADDNXH", "MDELH"):
+                    self.expect_error(error, f"CF.{name}", "copy", hashes)
+                for keys in (("b", "copy"), ("b", "b", "copy"), ("copy", "b"), ("new", "copy")):
+                    self.expect_error(error, "CF.MERGE", *keys)
+                self.assertEqual((self.call("DUMP", "copy"), self.call("DUMP", "b")), before)
+                self.expect(0, "EXISTS", "new")
+            self.expect(OK, "CF.LOADCHUNK", "copy", iterator, piece)
+            self.call("COPY", "copy", "whole", "REPLACE")  # as a replica gets it
+        for key in ("copy", "whole"):
+            self.expect(b"\xff" * 125, "CF.MEXISTSH", key, hashes)
+        self.expect(OK, "CF.MERGE", "b", "copy")
+        self.assert_all_found("b", items("in", 1000))
 
     def test_arguments(self):
         self.call("CF.ADD", "a", "x")

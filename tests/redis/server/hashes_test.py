@@ -75,23 +75,6 @@ class HashesTest(HashesCase):
         self.expect(0, "EXISTS", "none")
         self.assertEqual(self.call("DEBUG", "DIGEST"), before)
 
-    def test_pieces_that_are_missing(self):
-        """A filter that is loaded in part answers with an error, not with noes."""
-        self.reserve("a", 4_000_000)
-        wanted = items("in", 5000)
-        self.bits("CF.MADDH", "a", wanted)
-        pieces = self.dump("a")
-        self.assertGreater(len(pieces), 3)
-        one = hash_string(["in-1"], SEED)
-        for iterator, piece in pieces:
-            if iterator != 1:
-                for name in NAMES:
-                    self.expect_error("ERR pieces of this filter have not been loaded: it would "
-                                      "deny items that belong to it", name, "b", one)
-                self.assertIn("pieces", str(self.call("CF.MERGE", "c", "b")))
-            self.expect("OK", "CF.LOADCHUNK", "b", iterator, piece)
-        self.assertEqual(self.bits("CF.MEXISTSH", "b", wanted), [1] * len(wanted))
-
     def test_tables_of_redisbloom(self):
         header, slots = redisbloom_filter(items("in", 100), 1024)
         self.expect("OK", "CF.LOADCHUNK", "a", 1, header)
