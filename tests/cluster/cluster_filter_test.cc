@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -124,6 +125,31 @@ TEST(ClusterFilter, GoesOnWithTheNewContentWhenItIsReplaced) {
   EXPECT_EQ(seen.insert(kKeys), 3U);
 }
 
+// As after a failover that loses an upload: a repeated change would be a second one.
+TEST(ClusterFilter, DoesNotRepeatAChangeWhenTheContentIsPutBack) {
+  std::atomic<std::uint64_t>* epoch = nullptr;
+  std::atomic<int> changes = 0;
+  OneFilter filter([&](const Command& command) -> std::string {
+    // The epoch that the batch asks for comes before this command, the next one after it.
+    *epoch = 0;
+    if (command[0] != "CF.MEXISTSH") ++changes;
+    return bulk("\x07");
+  });
+  epoch = &filter.epoch;
+  ClusterFilter seen = filter.open();
+  filter.epoch = 9;
+  std::vector<std::uint8_t> out(3);
+  EXPECT_EQ(seen.may_contain(kKeys, out), 3U);
+  filter.epoch = 9;
+  try {
+    seen.erase(kKeys);
+    FAIL();
+  } catch (const ClusterError& error) {
+    EXPECT_EQ(error.effect(), ClusterError::Effect::unknown) << error.what();
+  }
+  EXPECT_EQ(changes, 1);
+}
+
 // The epoch was read before the exchange, the part was asked after it.
 TEST(ClusterFilter, LooksForTheNewContentWhenAPartIsGone) {
   std::atomic<std::uint64_t>* epoch = nullptr;
@@ -181,6 +207,18 @@ TEST(ClusterFilter, MemoryThatIsFullIsNamed) {
   }
 }
 
+// Repeated, it would remove copies that other keys need.
+TEST(ClusterFilter, ARemovalThatRanOutOfMemoryHasAnUnknownEffect) {
+  OneFilter filter([](const Command&) { return "-ERR Insufficient memory\r\n"; });
+  ClusterFilter seen = filter.open();
+  try {
+    seen.erase(kKeys);
+    FAIL();
+  } catch (const ClusterError& error) {
+    EXPECT_EQ(error.effect(), ClusterError::Effect::unknown) << error.what();
+  }
+}
+
 TEST(ClusterFilter, WaitsForReplicasAfterChangesOnly) {
   std::atomic<int> replicas = 2;
   OneFilter filter([&](const Command& command) {
@@ -200,6 +238,126 @@ TEST(ClusterFilter, WaitsForReplicasAfterChangesOnly) {
   } catch (const ClusterError& error) {
     EXPECT_EQ(error.effect(), ClusterError::Effect::unknown);
     EXPECT_NE(std::string(error.what()).find("only 1 of 2"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ClusterFilter, AMergeDoesNotMakeAPartThatIsMissing) {
+  OneFilter filter([](const Command& command) -> std::string {
+    if (command[0] == "EXISTS") return ":0\r\n";
+    if (command[0] == "EXEC") return array({":0\r\n", "+OK\r\n"});
+    return "+OK\r\n";
+  });
+  ClusterFilter seen = filter.open(), other = filter.open();
+  const std::string text = text_of_error([&] { seen.merge(other); });
+  EXPECT_NE(text.find("does not have it"), std::string::npos) << text;
+  EXPECT_EQ(filter.server().seen("CF.MERGE"), 0U);
+}
+
+// A server that carries out what an upload of one empty part sends, and loses the answer to one
+// EXEC that it has carried out. What it does after that is the test's choice.
+class LosesAnswers {
+ public:
+  LosesAnswers(unsigned lost, bool goes_down) : lost_(lost), goes_down_(goes_down) {
+    const auto fields = encode_fields("seen", kDescriptor);
+    for (std::size_t i = 2; i < fields.size(); i += 2) hash_[fields[i]] = fields[i + 1];
+    hash_["format"] = "1";
+    hash_["state"] = "ready";
+  }
+
+  void upload(std::chrono::milliseconds timeout) {
+    ClusterFilter seen = ClusterFilter::open(
+        {.servers = {server_.url()}, .timeout = timeout, .wait_replicas = 1}, "seen");
+    seen.upload(std::vector<std::uint64_t>{});
+  }
+  unsigned execs() const { return execs_; }
+  bool has_new_content() const { return has_new_content_; }
+  bool waited_for_content() const { return waited_for_content_; }
+
+ private:
+  std::string field(const std::string& name) {
+    return hash_.contains(name) ? bulk(hash_[name]) : "$-1\r\n";
+  }
+
+  std::string change(const Command& command) {
+    for (std::size_t i = 2; i < command.size(); i += 2) {
+      if (command[0] == "HDEL") hash_.erase(command[i]);
+      if (command[0] == "HSET") hash_[command[i]] = command[i + 1];
+      if (command[0] == "HSET" && command[i] == "epoch") has_new_content_ = wrote_epoch_ = true;
+    }
+    return ":1\r\n";
+  }
+
+  std::string exec() {
+    std::vector<std::string> replies;
+    for (const Command& each : std::exchange(queued_, {})) replies.push_back(change(each));
+    in_multi_ = false;
+    if (++execs_ != lost_) return array(replies);
+    is_down_ = goes_down_;
+    wrote_epoch_ = false;  // by a connection that is gone
+    return kEnd;
+  }
+
+  std::string reply(const Command& command) {
+    const std::string& name = command[0];
+    if (name == "CLUSTER") return kNoCluster;
+    if (is_down_) return "-CLUSTERDOWN not now\r\n";
+    if (name == "EXEC") return exec();
+    if (in_multi_) queued_.push_back(command);
+    if (in_multi_) return "+QUEUED\r\n";
+    in_multi_ = name == "MULTI";
+    if (name == "HSET" || name == "HDEL") return change(command);
+    if (name == "TIME") return array({bulk("1000"), bulk("0")});
+    if (name == "UNLINK") return ":1\r\n";
+    if (name == "CF.INFO") return array({bulk("Number of items inserted"), ":0\r\n"});
+    if (name == "ROLE") return array({bulk("master"), ":1\r\n", array({bulk("replica")})});
+    if (name == "WAIT" && wrote_epoch_) waited_for_content_ = true;
+    if (name == "WAIT") return ":1\r\n";
+    std::vector<std::string> replies;
+    if (name == "HMGET") {
+      for (std::size_t i = 2; i < command.size(); ++i) replies.push_back(field(command[i]));
+      return array(replies);
+    }
+    if (name != "HGETALL") return "+OK\r\n";
+    for (const auto& [key, value] : hash_) {
+      replies.push_back(bulk(key));
+      replies.push_back(bulk(value));
+    }
+    return array(replies);
+  }
+
+  const unsigned lost_;
+  const bool goes_down_;
+  std::map<std::string, std::string> hash_;
+  std::vector<Command> queued_;
+  bool in_multi_ = false, is_down_ = false, wrote_epoch_ = false;
+  std::atomic<unsigned> execs_ = 0;
+  std::atomic<bool> has_new_content_ = false, waited_for_content_ = false;
+  FakeServer server_{[this](const Command& command) { return reply(command); }};
+};
+
+TEST(ClusterFilter, AnUploadEndsWellThoughTheAnswerToAnyExecIsLost) {
+  LosesAnswers undisturbed(0, false);
+  undisturbed.upload(std::chrono::milliseconds(120'000));
+  ASSERT_GE(undisturbed.execs(), 2U);
+  EXPECT_TRUE(undisturbed.waited_for_content());
+  for (unsigned lost = 1; lost <= undisturbed.execs(); ++lost) {
+    LosesAnswers server(lost, false);
+    server.upload(std::chrono::milliseconds(120'000));
+    EXPECT_TRUE(server.has_new_content()) << lost;
+    EXPECT_TRUE(server.waited_for_content()) << lost;
+  }
+}
+
+TEST(ClusterFilter, AnUploadThatMayBeTheContentHasAnUnknownEffect) {
+  for (unsigned lost = 1; lost <= 2; ++lost) {
+    LosesAnswers server(lost, true);
+    try {
+      server.upload(std::chrono::milliseconds(200));
+      FAIL() << lost;
+    } catch (const ClusterError& error) {
+      EXPECT_EQ(error.effect() == ClusterError::Effect::unknown, server.has_new_content())
+          << error.what();
+    }
   }
 }
 
