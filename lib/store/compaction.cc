@@ -8,7 +8,8 @@
 //   3. When no reader can have an address in it, its slot is free. Readers who have it open keep
 //      it until they are done.
 //   4. The file goes after the next checkpoint, so that no checkpoint points to a file that is not
-//      there.
+//      there. When a copy finds no room, that checkpoint comes at once, and if there is no room for
+//      it either, the old one goes. So one file's room is enough for any number of files.
 //
 // compact() begins with the oldest segment, so that tombstones end.
 #include <algorithm>
@@ -92,6 +93,18 @@ void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
   here.table.forget(*segment);
 }
 
+void Store::State::compact_and_free(const std::shared_ptr<Segment>& segment) {
+  try {
+    compact_segment(segment);
+  } catch (const std::system_error&) {
+    // No room, perhaps, and files that are empty already have it. What has been copied stays
+    // copied.
+    if (leftover_.empty()) throw;
+    free_leftovers();
+    compact_segment(segment);
+  }
+}
+
 std::shared_ptr<Segment> Store::State::worst_segment() const {
   const SegmentTable::List segments = content().table.list();
   std::shared_ptr<Segment> worst;
@@ -125,6 +138,7 @@ std::shared_ptr<Segment> Store::State::worst_segment() const {
 void Store::State::compact() {
   require_writable();
   const std::lock_guard upkeep(upkeep_);
+  free_leftovers();  // of a call that failed
   renew_worn_index();
   std::uint64_t last = 0;
   {
@@ -135,7 +149,7 @@ void Store::State::compact() {
   }
   for (const std::shared_ptr<Segment>& segment : content().table.list()) {
     if (segment->header.number > last) break;
-    if (segment->dead() != 0 || segment->counts.live.load() == 0) compact_segment(segment);
+    if (segment->dead() != 0 || segment->counts.live.load() == 0) compact_and_free(segment);
   }
   free_leftovers();
 }

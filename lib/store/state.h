@@ -109,6 +109,8 @@ struct Store::State {
   void free_leftovers();
   // Copies what is live out of a sealed segment, and drops it. With upkeep_ held.
   void compact_segment(const std::shared_ptr<Segment>& segment);
+  // The same, and frees the room of emptied files when there is none left.
+  void compact_and_free(const std::shared_ptr<Segment>& segment);
   void copy_live(const std::shared_ptr<Segment>& segment);
   // Copies a record to the end of the log if the index points to it, or if it is a tombstone of a
   // key that is not there. Returns whether it did. With writer_ held.

@@ -80,7 +80,7 @@ void Store::State::keep_up() {
   renew_worn_index();
   if (options_.compact_above != 0) {
     if (const std::shared_ptr<Segment> segment = worst_segment()) {
-      compact_segment(segment);
+      compact_and_free(segment);
       const std::uint64_t index_bytes = index().maplet.memory_bytes();
       if (leftover_bytes_ >= index_bytes) free_leftovers();
       wake();

@@ -282,5 +282,45 @@ TEST_F(FailingDisk, AFullDiskThatGetsRoom) {
   EXPECT_EQ(difference(content_of(open(*machine, Sync::never)), content), "no difference");
 }
 
+// Half of every file is dead, and the disk has room for one file more: compaction takes that room
+// again and again. Without any room, it fails and loses nothing.
+TEST_F(FailingDisk, CompactionNeedsTheRoomOfOneFile) {
+  constexpr std::uint64_t kFile = 16384;
+  const auto machine = SimulatedMachine::make(3);
+  StoreOptions options = options_of(Sync::never);
+  options.segment_bytes = kFile;
+  Content content;
+  Store store = open_on(machine->disk(), options, kOnCall);
+  const std::string value(500, 'v');
+  for (unsigned i = 0; i < 600; ++i) {
+    const std::string key = "key " + std::to_string(1000 + i);
+    store.put(key, value);
+    content[key] = value;
+  }
+  for (unsigned i = 0; i < 600; i += 2) {
+    const std::string key = "key " + std::to_string(1000 + i);
+    store.erase(key);
+    content.erase(key);
+  }
+  const auto used = [&] {
+    std::uint64_t bytes = 0;
+    for (const auto& [name, file] : machine->files()) bytes += file.size();
+    return bytes;
+  };
+  const std::uint64_t before = used();
+  machine->set_room(before);
+  (void)throws([&] { store.compact(); });
+  EXPECT_EQ(difference(content_of(store), content), "no difference");
+  machine->set_room(before + kFile);
+  EXPECT_FALSE(throws([&] { store.compact(); }));
+  EXPECT_LT(used(), before / 4 * 3);
+  EXPECT_EQ(difference(content_of(store), content), "no difference");
+  store = open(*SimulatedMachine::make(9), Sync::never);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    EXPECT_EQ(difference(content_of(open(*machine->after_power_loss(seed), Sync::never)), content),
+              "no difference");
+  }
+}
+
 }  // namespace
 }  // namespace nestline::test

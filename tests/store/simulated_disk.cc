@@ -112,6 +112,7 @@ class SimulatedFile final : public DiskFile {
     const std::scoped_lock lock(machine_->mutex_);
     if (!writable_) fail_with(name_, EBADF);
     const SimulatedMachine::Begun begun = machine_->count(Call::write, name_);
+    if (!machine_->has_room(*inode_, offset + from.size())) fail_with(name_, ENOSPC);
     machine_->write(*inode_, offset, from, begun.error == 0);
     if (begun.error != 0) fail_with(name_, begun.error);
     if (begun.power_goes) SimulatedMachine::power_is_off(name_);
@@ -288,6 +289,18 @@ bool SimulatedMachine::begin(Call call, const std::string& file) {
 void SimulatedMachine::power_is_off(const std::string& file) { fail_with(file, EIO); }
 
 // Not `whole`: the part that a write has done that fails.
+void SimulatedMachine::set_room(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  room_ = bytes;
+}
+
+bool SimulatedMachine::has_room(const Inode& inode, std::uint64_t end) const {
+  if (room_ == kNever || end <= inode.now.size()) return true;
+  std::uint64_t used = end - inode.now.size();
+  for (const auto& [name, other] : names_) used += other->now.size();
+  return used <= room_;
+}
+
 void SimulatedMachine::write(Inode& inode, std::uint64_t offset, std::span<const std::byte> from,
                              bool whole) {
   if (!whole) from = from.first(from.empty() ? 0 : random_() % from.size());
@@ -297,7 +310,8 @@ void SimulatedMachine::write(Inode& inode, std::uint64_t offset, std::span<const
   if (size > inode.now.size() && random_() % 4 != 0) {
     // A step ahead: within a sector, a page, or some pages.
     const std::uint64_t step = std::array{kSector, kPage, 5 * kPage}[random_() % 3];
-    size = (size + step - 1) / step * step;
+    const std::uint64_t ahead = (size + step - 1) / step * step;
+    if (has_room(inode, ahead)) size = ahead;
   }
   inode.change({.truncation = false,
                 .offset = offset,

@@ -82,6 +82,9 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   // `for_ever`, so do all calls of the kind after it. A failed sync drops what it should have
   // written, and later ones do not repeat it (D3); one of the folder makes later ones worthless.
   void fail(Call call, std::uint64_t number, int error, bool for_ever);
+  // From now on the files have so many bytes of room together. A write that would need more writes
+  // nothing and throws ENOSPC.
+  void set_room(std::uint64_t bytes);
   // No call fails any more.
   void heal();
 
@@ -113,6 +116,7 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   // The same, and throws when the call fails. Returns whether the power goes.
   bool begin(Call call, const std::string& file);
   [[noreturn]] static void power_is_off(const std::string& file);
+  [[nodiscard]] bool has_room(const Inode& inode, std::uint64_t end) const;
   void write(Inode& inode, std::uint64_t offset, std::span<const std::byte> from, bool whole);
 
   // Recursive: before_change takes pictures.
@@ -122,6 +126,7 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   std::uint64_t cut_off_at_ = kNever;
   std::array<std::uint64_t, kCalls> calls_{};
   std::array<Failure, kCalls> failures_{};
+  std::uint64_t room_ = kNever;
   bool locked_ = false;
   bool folder_sync_failed_ = false;
   std::map<std::string, std::shared_ptr<Inode>> names_;          // as a process sees them
