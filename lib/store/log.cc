@@ -211,7 +211,6 @@ std::uint64_t Log::append(const Change& change) {
   make_room(change.bytes());
   if (in_batch_) return write(change);
   append_mark();
-  syncs_.appended(position());  // or waits for the mark do not end when the next write fails
   const std::uint64_t address = write(change);
   syncs_.appended(position());
   return address;

@@ -96,7 +96,7 @@ class History {
 
   void take_picture(const SimulatedMachine& now) {
     if (start_.crashes >= plan_.crashes || !one_in(start_.crashes == 0 ? plan_.one_in : 40)) return;
-    add_picture(now, one_in(8) && !sync_failed_);
+    add_picture(now, one_in(8) && !names_lost_);
   }
 
   void add_picture(const SimulatedMachine& now, bool killed) {
@@ -179,13 +179,12 @@ class History {
   void operate_refused() {
     SimulatedMachine& machine = *start_.machine;
     const auto call = static_cast<Call>(below(kCalls));
-    const bool is_sync = call == Call::sync || call == Call::sync_folder;
     const bool opens = call == Call::open || call == Call::create;
     const int error = opens && one_in(2) ? EMFILE : one_in(2) ? ENOSPC : EIO;
     const std::uint64_t number = below(4);
     const std::size_t contents = model().contents();
-    // What the system calls a success after a failed sync (D3) is lost only with the power.
-    sync_failed_ = sync_failed_ || is_sync;
+    // Of names, the simulated disk keeps nothing more after a failed sync, until the power is lost.
+    names_lost_ = names_lost_ || call == Call::sync_folder;
     machine.fail(call, number, error, one_in(3));
     bool threw = false;
     try {
@@ -336,7 +335,7 @@ class History {
   StoreOptions options_;
   std::string last_ = "begin";
   std::uint64_t values_ = 0;
-  bool sync_failed_ = false;
+  bool names_lost_ = false;
   bool is_broken_ = false;
 };
 
