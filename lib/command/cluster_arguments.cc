@@ -29,7 +29,8 @@ constexpr const char* kClusterFooter =
 
 constexpr const char* kPasswordFooter =
     "The password is taken from --password-file, or from the variable\n"
-    "NESTLINE_CLUSTER_PASSWORD; other users can read what is on a command line.\n";
+    "NESTLINE_CLUSTER_PASSWORD; other users can read what is on a command line, if only for a\n"
+    "moment in redis://USER:PASSWORD@HOST.\n";
 
 constexpr const char* kCreateFooter =
     "The parts keep the wanted rate while they grow, until a server has no memory.\n"

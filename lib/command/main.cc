@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <variant>
 
@@ -79,12 +80,25 @@ void occupy_standard_descriptors() {
   }
 }
 
-int main(int argc, const char* const* argv) {
+// Overwrites the user and the password of a server's URL where lists of processes find them.
+void hide_passwords(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const std::size_t scheme = word.find("://");
+    const std::size_t at = word.rfind('@');
+    if (scheme == std::string_view::npos || at == std::string_view::npos) continue;
+    for (std::size_t j = scheme + 3; j < at; ++j) argv[i][j] = '*';
+  }
+}
+
+int main(int argc, char** argv) {
   // `nestline query FILE | head` ends quietly, even if the caller ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);
   occupy_standard_descriptors();
   try {
-    return run(parse_arguments(argc, argv));
+    const Command command = parse_arguments(argc, argv);
+    hide_passwords(argc, argv);
+    return run(command);
   } catch (const std::exception& error) {
     complain({}, error.what());
     return kExitError;

@@ -184,7 +184,7 @@ bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
 Hash ConcurrentFilter::prepare(Key key) const noexcept {
   const std::uint64_t hash = key.visit([this](auto one) { return hash_one(one); }).value;
   state_->read([&](const Filter::State& table) {
-    prefetch_block(table.view.blocks[home_block_of(table.view.geometry, hash).block]);
+    prefetch_to_read(table.view.blocks[home_block_of(table.view.geometry, hash).block]);
   });
   return {hash};
 }

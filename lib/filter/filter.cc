@@ -142,7 +142,7 @@ bool Filter::may_contain_one(Hash key) const noexcept {
 
 Hash Filter::prepare(Key key) const noexcept {
   const std::uint64_t hash = key.visit([this](auto one) { return hash_one(one); }).value;
-  prefetch_block(state_->view.blocks[home_block_of(state_->view.geometry, hash).block]);
+  prefetch_to_read(state_->view.blocks[home_block_of(state_->view.geometry, hash).block]);
   return {hash};
 }
 

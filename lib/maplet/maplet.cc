@@ -114,7 +114,7 @@ bool Maplet::erase(Key key, std::uint64_t value) noexcept {
 Hash Maplet::prepare(Key key) const noexcept {
   const std::uint64_t hash = key.visit([&](auto one) { return state_->hash(one); });
   state_->read([&](const Filter::State& table) {
-    prefetch_block(table.view.blocks[home_block_of(table.view.geometry, hash).block]);
+    prefetch_to_read(table.view.blocks[home_block_of(table.view.geometry, hash).block]);
   });
   return {hash};
 }

@@ -14,7 +14,7 @@ import unittest.mock
 
 from cluster_case import NESTLINE, Client, ClusterCase, CommandCase, CuttingProxy, Failed, lines
 from resp import Connection
-from servers import PATIENCE, Server, free_port
+from servers import PATIENCE, Server, free_port, wait_until
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "documents" / "examples"
 
@@ -70,6 +70,19 @@ class TroubleTest(CommandCase):
             status, out, err = self.run_command("query", "x", servers=("--server", word))
             self.assertEqual((status, out, err.count(b"\n")), (2, b"", 1), (word, err))
             self.assertNotIn(b"pass", err.replace(b"password", b""))
+
+    def test_no_password_in_the_list_of_processes(self):
+        with socket.create_server(("127.0.0.1", 0)) as nobody_answers:
+            url = f"redis://me:secret@127.0.0.1:{nobody_answers.getsockname()[1]}"
+            process = self.start("info", "x", servers=("--server", url))
+            try:
+                command_line = pathlib.Path(f"/proc/{process.pid}/cmdline")
+                wait_until(lambda: b"redis://*********@127.0.0.1" in command_line.read_bytes(),
+                           "the password is gone")
+                self.assertNotIn(b"secret", command_line.read_bytes())
+            finally:
+                process.kill()
+                process.communicate()
 
     def test_wrong_password(self):
         with Server() as server:
