@@ -13,12 +13,12 @@
 // class, so that marks stay as low as they can; those that the mark covers already are all alike.
 // It ends when kTries candidates whose slots can be reached have other blocks without room, but the
 // newcomer's own alternate is tried in any case. At 95 % load that refuses one key in 10^9, so a
-// search with kWideTries follows one that has failed, except for further copies: with it none of 10^9 was refused at 95 %, and
-// none of 10^6 at 99.5 % load, where an insert took 54 us on Sapphire Rapids instead of 34.
-// A chain uses a block only once, so its blocks can be searched one by one. The search writes
-// nothing: an insert that fails has changed nothing. Moves are carried out from the far end, each
-// under the locks of its two blocks. Beside other threads the chain found is only a hint, and each
-// move is made only if it is still possible (locking.h, W5).
+// search with kWideTries follows one that has failed, except for further copies: with it none of
+// 10^9 was refused at 95 %, and none of 10^6 at 99.5 % load, where an insert took 54 us on Sapphire
+// Rapids instead of 34. A chain uses a block only once, so its blocks can be searched one by one.
+// The search writes nothing: an insert that fails has changed nothing. Moves are carried out from
+// the far end, each under the locks of its two blocks. Beside other threads the chain found is only
+// a hint, and each move is made only if it is still possible (locking.h, W5).
 //
 // At 95 % load a block with a mark has one free slot on average, which nobody in it can move to. So
 // nearly all residents that the mark covers fail: they have been tried before, or their other block
