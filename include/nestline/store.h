@@ -92,8 +92,9 @@ struct StoreStats {
 /// no lock. After fork(), the child must neither use nor destroy a store of its parent.
 ///
 /// Errors: std::invalid_argument for a key or value that is too long, StoreError for damaged bytes,
-/// std::system_error that names the file when the system refuses something, std::bad_alloc. When a
-/// call that changes the store throws, the change has not been made, with one exception: if the
+/// std::system_error that names the file when the system refuses something, std::bad_alloc. A page
+/// of a mapped file that the disk cannot read is SIGBUS (docs/STORE.md, "Errors of the disk"). When
+/// a call that changes the store throws, the change has not been made, with one exception: if the
 /// disk fails while the log is synced, the change may be lost or not. From then on the store can
 /// only be read, and every change is a StoreError that says so: open it anew to see what is on
 /// disk.
