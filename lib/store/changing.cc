@@ -56,9 +56,9 @@ Question Store::State::prepare(Space space, std::string_view key) const {
   return question;
 }
 
-std::optional<Located> Store::State::locate(const Question& question) const {
+std::optional<Located> Store::State::locate(const Question& question, Purpose purpose) const {
   std::uint64_t false_reads = 0;
-  return lookup_.find(content(), index(), question, false_reads);
+  return lookup_.find(content(), index(), question, false_reads, purpose);
 }
 
 void Store::State::settle(const Change& change, std::uint64_t address,
@@ -133,7 +133,8 @@ bool Store::State::store(Space space, std::string_view key, std::string_view val
   {
     const std::lock_guard lock(writer_);
     syncs_.require_sound();
-    const std::optional<Located> old = locate(question);
+    const std::optional<Located> old =
+        locate(question, if_there == IfThere::replace ? Purpose::replace : Purpose::value);
     changes = !old || if_there == IfThere::replace;
     if (changes) make(change, old);
     sequence = changes ? note_appended() : log_->position().sequence;
@@ -152,7 +153,7 @@ bool Store::State::erase(Space space, std::string_view key) {
   {
     const std::lock_guard lock(writer_);
     syncs_.require_sound();
-    const std::optional<Located> old = locate(question);
+    const std::optional<Located> old = locate(question, Purpose::erase);
     changes = old.has_value();
     if (changes) make(change, old);
     sequence = changes ? note_appended() : log_->position().sequence;
@@ -199,7 +200,8 @@ void Store::State::write(std::span<const BatchStep> steps) {
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const auto [place, is_first] = last.try_emplace(changes[i].key, i);
       if (is_first) {
-        old[i] = locate({Space::keys, changes[i].key, changes[i].hash});
+        old[i] = locate({Space::keys, changes[i].key, changes[i].hash},
+                        is_put(changes[i].kind) ? Purpose::replace : Purpose::erase);
       } else {
         earlier[i] = std::exchange(place->second, i);
       }

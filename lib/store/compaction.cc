@@ -7,12 +7,15 @@
 //      the segment does not count, whatever happens.
 //   3. When no reader can have an address in it, its slot is free. Readers who have it open keep
 //      it until they are done.
+//      A file with a damaged record that may count stays, without what else lived in it, until that
+//      record's key is put or erased. Compaction of the others goes on.
 //   4. The file goes after the next checkpoint, so that no checkpoint points to a file that is not
 //      there. When a copy finds no room, that checkpoint comes at once, and if there is no room for
 //      it either, the old one goes. So one file's room is enough for any number of files.
 //
 // compact() begins with the oldest segment, so that tombstones end.
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -35,7 +38,7 @@ bool Store::State::copy_record(const Segment& segment, std::uint64_t offset, con
   const std::uint64_t address = here.table.address(segment, offset);
   const bool puts = is_put(record.kind);
   if (puts ? !index().contains(record.hash, address)
-           : !is_erase(record.kind) || locate(ask(record)).has_value()) {
+           : !is_erase(record.kind) || locate(ask(record), Purpose::value).has_value()) {
     return false;
   }
   const Change copy = {record.kind, record.hash, record.key, record.value,
@@ -47,25 +50,39 @@ bool Store::State::copy_record(const Segment& segment, std::uint64_t offset, con
 
 void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
   const Content& here = content();
-  const std::uint64_t number = segment->header.number;
   const bool keeps_tombstones =
-      here.table.list().front()->header.number != number && !store_faults::drop_tombstones_early;
+      here.table.list().front()->header.number != segment->header.number &&
+      !store_faults::drop_tombstones_early;
+  Hurt hurt;
   for (std::uint64_t offset = kSegmentHeaderBytes; offset < segment->end();) {
     const std::lock_guard lock(writer_);
     syncs_.require_sound();
     std::uint64_t copied = 0;
-    for (std::size_t i = 0; i < kRecordsAtOnce && copied < kBytesAtOnce; ++i) {
-      if (offset >= segment->end()) break;
-      const auto record = read_record(segment->from(offset), segment->place(offset));
-      if (!record) throw_damaged(*disk_, number, offset, "there is no valid record");
-      const std::uint64_t bytes = bytes_of(*record);
-      if ((keeps_tombstones || !is_erase(record->kind)) && copy_record(*segment, offset, *record)) {
-        copied += bytes;
+    SegmentWalk walk(*segment, offset, segment->end());
+    for (std::size_t i = 0; i < kRecordsAtOnce && copied < kBytesAtOnce && walk.next(); ++i) {
+      offset = walk.following();
+      std::optional<Record> record = walk.record();
+      if (walk.is_damaged()) {
+        if (!record ||
+            index().contains(record->hash, here.table.address(*segment, walk.offset()))) {
+          hurt.note(*segment, walk);
+          continue;
+        }
+        // Nothing points to it, but it may have been a tombstone.
+        if (has_key(record->kind)) record->kind = erase_in(space_of(record->kind));
+        record->value = {};
       }
-      offset += bytes;
+      if (is_erase(record->kind) && !keeps_tombstones) continue;
+      try {
+        if (copy_record(*segment, walk.offset(), *record)) copied += bytes_of(*record);
+      } catch (const StoreError&) {
+        syncs_.require_sound();
+        hurt.note(*segment, walk);  // a tombstone of a key that has a damaged record
+      }
     }
     (void)note_appended();
   }
+  hurt.report(*disk_, "the others that live in this file were copied, and it stays");
 }
 
 void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
@@ -140,6 +157,7 @@ void Store::State::compact() {
   const std::lock_guard upkeep(upkeep_);
   free_leftovers();  // of a call that failed
   renew_worn_index();
+  std::exception_ptr damage;  // thrown when the other files have been compacted
   std::uint64_t last = 0;
   {
     const std::lock_guard lock(writer_);
@@ -149,9 +167,16 @@ void Store::State::compact() {
   }
   for (const std::shared_ptr<Segment>& segment : content().table.list()) {
     if (segment->header.number > last) break;
-    if (segment->dead() != 0 || segment->counts.live.load() == 0) compact_and_free(segment);
+    if (segment->dead() == 0 && segment->counts.live.load() != 0) continue;
+    try {
+      compact_and_free(segment);
+    } catch (const StoreError&) {
+      syncs_.require_sound();
+      if (!damage) damage = std::current_exception();
+    }
   }
   free_leftovers();
+  if (damage) std::rethrow_exception(damage);
 }
 
 void Store::State::free_leftovers() {

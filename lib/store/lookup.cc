@@ -1,7 +1,6 @@
 #include "lib/store/lookup.h"
 
 #include "lib/store/segment_format.h"
-#include "nestline/store.h"
 
 namespace nestline {
 

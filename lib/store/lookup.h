@@ -3,6 +3,7 @@
 #define NESTLINE_LIB_STORE_LOOKUP_H_
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,8 @@
 #include "lib/store/content.h"
 #include "lib/store/disk.h"
 #include "lib/store/record.h"
+#include "lib/store/segment_walk.h"
+#include "nestline/store.h"
 
 namespace nestline {
 
@@ -33,9 +36,13 @@ struct Located {
   std::uint64_t bytes = 0;  // of the record
 };
 
-// Throws the StoreError of damage in a file.
-[[noreturn]] void throw_damaged(const Disk& disk, std::uint64_t segment, std::uint64_t offset,
-                                const std::string& what);
+// What a key's record is looked for.
+enum class Purpose : std::uint8_t {
+  value,    // Its value is wanted.
+  replace,  // It is replaced: its value may be damaged, and what is not known to be its own may
+            // stay.
+  erase,    // As replace, but nothing may stay.
+};
 
 class Lookup {
  public:
@@ -45,22 +52,29 @@ class Lookup {
   // The key's record, if it is there. `false_reads` is raised by the records of other keys that
   // were looked at. The caller keeps segments from being forgotten, by a ReadSection or by holding
   // the mutex of changes, and what this returns is good that long. Throws StoreError when
-  // a record that it looks at is damaged.
+  // its record is damaged, or when there is none but one that is damaged may be it.
   [[nodiscard]] std::optional<Located> find(const Content& content, const Index& index,
-                                            const Question& question,
-                                            std::uint64_t& false_reads) const {
+                                            const Question& question, std::uint64_t& false_reads,
+                                            Purpose purpose = Purpose::value) const {
     std::optional<Located> found;
+    std::exception_ptr damage;
     index.any(question.hash, [&](std::uint64_t address) {
-      found = look(content, question, address);
+      try {
+        found = look(content, question, address, purpose);
+      } catch (const StoreError&) {
+        damage = std::current_exception();
+      }
       if (!found) ++false_reads;
       return found.has_value();
     });
+    if (!found && damage && purpose != Purpose::replace) std::rethrow_exception(damage);
     return found;
   }
 
   // The record at `address`, if it is the key's.
   [[nodiscard]] std::optional<Located> look(const Content& content, const Question& question,
-                                            std::uint64_t address) const {
+                                            std::uint64_t address,
+                                            Purpose purpose = Purpose::value) const {
     const Segment* const segment = content.table.find(address);
     const std::uint64_t offset = content.table.format().offset(address);
     if (segment == nullptr) throw_lost(address);
@@ -73,7 +87,8 @@ class Lookup {
       if (verify_ || !record) check_other(*segment, offset);
       return std::nullopt;
     }
-    if (verify_ && !has_checksum(at, *record, segment->place(offset))) {
+    if (verify_ && purpose == Purpose::value &&
+        !has_checksum(at, *record, segment->place(offset))) {
       throw_damaged(disk_, segment->header.number, offset, "the checksum is wrong");
     }
     return Located{address, record->value, bytes_of(*record)};

@@ -46,17 +46,17 @@ void Store::State::renew_index() {
   for (const std::shared_ptr<Segment>& segment : segments) {
     const bool is_last = segment->header.number == position.segment;
     const std::uint64_t end = is_last ? position.offset : segment->end();
-    for (std::uint64_t offset = kSegmentHeaderBytes; offset < end;) {
-      const auto record = read_record(segment->from(offset), segment->place(offset));
+    for (SegmentWalk walk(*segment, kSegmentHeaderBytes, end); walk.next();) {
+      const std::optional<Record>& record = walk.record();
+      // The pair of a record whose key is not known cannot be found: the old index serves on.
       if (!record) {
-        throw_damaged(*disk_, segment->header.number, offset, "there is no valid record");
+        throw_damaged(*disk_, segment->header.number, walk.offset(), "there is no valid record");
       }
-      const std::uint64_t address = here.table.address(*segment, offset);
+      const std::uint64_t address = here.table.address(*segment, walk.offset());
       if (is_put(record->kind) && old.contains(record->hash, address)) {
         next->reserve();
         next->insert(record->hash, address);
       }
-      offset += bytes_of(*record);
     }
   }
 

@@ -8,7 +8,9 @@ namespace nestline {
 void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {
   const Question question = ask(record);
   std::uint64_t false_reads = 0;
-  const std::optional<Located> old = lookup_.find(content_, index_, question, false_reads);
+  const std::optional<Located> old =
+      lookup_.find(content_, index_, question, false_reads,
+                   is_put(record.kind) ? Purpose::replace : Purpose::erase);
   if (is_put(record.kind)) {
     if (old) {
       (void)index_.replace(record.hash, old->address, address);

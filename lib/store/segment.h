@@ -2,6 +2,7 @@
 #ifndef NESTLINE_LIB_STORE_SEGMENT_H_
 #define NESTLINE_LIB_STORE_SEGMENT_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +25,10 @@ struct SegmentCounts {
   static void add(std::atomic<std::uint64_t>& count, std::uint64_t bytes) {
     count.store(count.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
+  // Not below 0: the lengths of a damaged record may be wrong.
   static void subtract(std::atomic<std::uint64_t>& count, std::uint64_t bytes) {
-    count.store(count.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+    const std::uint64_t now = count.load(std::memory_order_relaxed);
+    count.store(now - std::min(now, bytes), std::memory_order_relaxed);
   }
 };
 

@@ -90,7 +90,7 @@ struct Store::State {
   enum class IfThere : bool { keep, replace };
   bool store(Space space, std::string_view key, std::string_view value, IfThere if_there);
   // The key's record, for a thread that holds writer_.
-  [[nodiscard]] std::optional<Located> locate(const Question& question) const;
+  [[nodiscard]] std::optional<Located> locate(const Question& question, Purpose purpose) const;
   // Appends the change and then makes the index say so. `old`: the record that it replaces.
   void make(const Change& change, const std::optional<Located>& old);
   // The second half: the change's record is at `address`.

@@ -28,6 +28,7 @@ set(store_sources
     store/segment_format.cc
     store/segment_reader.cc
     store/segment_table.cc
+    store/segment_walk.cc
     store/store.cc
     store/survey.cc
     store/survey_checkpoint.cc

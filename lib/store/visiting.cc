@@ -1,5 +1,5 @@
 // All records as of one instant: a copy of the index says which of them count, and the log is read
-// beside whatever changes meanwhile.
+// beside whatever changes meanwhile. Damaged records are reported when all others were visited.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -28,20 +28,24 @@ void Store::State::visit(Space space, const Visit& with) const {
       index_then->overflow.insert(hash, address);
     }
   }
+  Hurt hurt;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const Segment& segment = *segments[i];
-    for (std::uint64_t offset = kSegmentHeaderBytes; offset < ends[i];) {
-      const auto record = read_record(segment.from(offset), segment.place(offset));
-      if (!record) {
-        throw_damaged(*disk_, segment.header.number, offset, "there is no valid record");
+    for (SegmentWalk walk(segment, kSegmentHeaderBytes, ends[i]); walk.next();) {
+      const std::optional<Record>& record = walk.record();
+      if (record &&
+          (record->kind != put_in(space) ||
+           !index_then->contains(record->hash, format.pack(segment.slot, walk.offset())))) {
+        continue;
       }
-      if (record->kind == put_in(space) &&
-          index_then->contains(record->hash, format.pack(segment.slot, offset))) {
+      if (walk.is_damaged()) {
+        hurt.note(segment, walk);
+      } else {
         with(record->key, record->value);
       }
-      offset += bytes_of(*record);
     }
   }
+  hurt.report(*disk_, "all others were visited");
 }
 
 }  // namespace nestline

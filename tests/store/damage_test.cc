@@ -11,6 +11,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "lib/store/open_on.h"
+#include "lib/store/record.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 #include "tests/store/store_checks.h"
@@ -274,6 +276,134 @@ TEST_F(Damage, FilesThatAreNotOurs) {
   files["1.log"] = Bytes(10, std::byte{'x'});
   files["00000001.log.bak"] = files_.begin()->second;
   EXPECT_FALSE(try_files(files, "foreign names"));
+}
+
+// One record of a sealed file is damaged: its key is hurt, and no other.
+class DamagedRecord : public testing::Test {
+ protected:
+  static constexpr std::size_t kAll = 30;
+  static constexpr const char* kHurt = "key 3 that is hurt";
+
+  // A closed store, so that opening it reads the checkpoint and not the old files.
+  DamagedRecord() {
+    Store store = open(machine_);
+    for (std::size_t i = 0; i < kAll; ++i) {
+      const std::string key = i == 3 ? kHurt : "key " + std::to_string(i);
+      store.put(key, value_of(i));
+      content_[key] = value_of(i);
+      // So that there is something to compact, beside its record too.
+      if (i > 0 && i % 3 == 1) store.put("key 0", content_["key 0"] = value_of(100 + i));
+    }
+  }
+
+  static std::optional<std::string> value_in(const Store& store, const std::string& key) {
+    std::optional<std::string> value;
+    (void)store.get(key, [&](std::string_view found) { value = std::string(found); });
+    return value;
+  }
+
+  static std::string value_of(std::size_t i) { return std::to_string(i) + std::string(100, 'v'); }
+
+  // `at`: from the beginning of the record.
+  void damage(std::size_t at) {
+    Files files = machine_->files();
+    for (auto& [name, content] : files) {
+      const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
+      const std::size_t key = bytes.find(kHurt);
+      if (key == std::string_view::npos) continue;
+      content[key - kRecordHeaderBytes + at] ^= std::byte{4};
+      machine_->set_file(name, content);
+      return;
+    }
+    FAIL() << "the record is not there";
+  }
+
+  void expect_others(const Store& store) const {
+    for (const auto& [key, value] : content_) {
+      if (key != kHurt) {
+        EXPECT_EQ(value_in(store, key), value) << key;
+      }
+    }
+  }
+  // for_each gives the others, and then reports the damage if there is any.
+  std::string message_of_iteration(const Store& store, Content expected) const {
+    Content found;
+    std::string message;
+    try {
+      store.for_each(
+          [&](std::string_view key, std::string_view value) { found[std::string(key)] = value; });
+    } catch (const StoreError& error) {
+      message = error.what();
+    }
+    EXPECT_EQ(found, expected);
+    return message;
+  }
+
+  Content others() const {
+    Content others = content_;
+    others.erase(kHurt);
+    return others;
+  }
+
+  std::shared_ptr<SimulatedMachine> machine_ = SimulatedMachine::make(7);
+  Content content_;
+};
+
+constexpr std::size_t kInHeader = 26;  // of the key's hash
+constexpr std::size_t kInValue = 100;
+
+TEST_F(DamagedRecord, OfAValueCanBeReplacedAndErased) {
+  damage(kInValue);
+  for (const bool erases : {false, true}) {
+    SCOPED_TRACE(erases);
+    const auto machine = machine_with(machine_->files());
+    {
+      Store store = open(machine);
+      EXPECT_THROW((void)value_in(store, kHurt), StoreError);
+      EXPECT_THROW((void)store.insert(kHurt, "x"), StoreError);
+      expect_others(store);
+      EXPECT_NE(message_of_iteration(store, others()).find(kHurt), std::string::npos);
+      EXPECT_THROW(store.compact(), StoreError);
+      EXPECT_THROW((void)value_in(store, kHurt), StoreError);
+      expect_others(store);
+      Content now = others();
+      if (erases) {
+        EXPECT_TRUE(store.erase(kHurt));
+        EXPECT_EQ(value_in(store, kHurt), std::nullopt);
+      } else {
+        store.put(kHurt, "new");
+        now[kHurt] = "new";
+        EXPECT_EQ(value_in(store, kHurt), "new");
+      }
+      EXPECT_EQ(message_of_iteration(store, now), "");
+      EXPECT_EQ(store.stats().records, now.size());
+      store.compact();
+      EXPECT_EQ(message_of_iteration(store, now), "");
+    }
+    EXPECT_TRUE(verify_on(*machine->disk()).ok());
+    const Store store = open(machine);
+    EXPECT_EQ(value_in(store, kHurt), erases ? std::nullopt : std::optional<std::string>("new"));
+    expect_others(store);
+  }
+}
+
+// Whose it was is not known: its key is never denied, and can be put anew.
+TEST_F(DamagedRecord, WithoutAKeyHurtsNobodyElse) {
+  damage(kInHeader);
+  Store store = open(machine_);
+  EXPECT_THROW((void)value_in(store, kHurt), StoreError);
+  EXPECT_THROW((void)store.erase(kHurt), StoreError);
+  expect_others(store);
+  EXPECT_NE(message_of_iteration(store, others()), "");
+  EXPECT_THROW(store.compact(), StoreError);
+  EXPECT_THROW((void)value_in(store, kHurt), StoreError);
+  expect_others(store);
+  store.put(kHurt, "new");
+  EXPECT_EQ(value_in(store, kHurt), "new");
+  Content now = others();
+  now[kHurt] = "new";
+  EXPECT_NE(message_of_iteration(store, now), "");
+  expect_others(store);
 }
 
 }  // namespace
