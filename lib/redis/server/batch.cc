@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 
@@ -25,6 +26,36 @@ constexpr std::size_t kMostLookedAt = std::size_t{1} << 18;
 
 constexpr std::size_t rounded_up(std::size_t number, std::size_t unit) {
   return (number + unit - 1) / unit * unit;
+}
+
+class Batch;
+
+// The batches that wait for the server's thread, which answers some questions of one after the
+// other. The event loop makes the calls that it is asked for until none is left; so there is one
+// call at most at any time, and a worker asks for the next one. Other events come in between.
+class Turns final : public Work {
+ public:
+  // By any thread.
+  void add(Batch& batch) noexcept;
+  // In a worker.
+  void run(std::uint32_t) noexcept override { (void)api.EventLoopAddOneShot(serve, this); }
+
+ private:
+  // In the server's thread.
+  static void serve(void* turns) noexcept { static_cast<Turns*>(turns)->serve(); }
+  void serve() noexcept;
+  void append(Batch& batch) noexcept;
+
+  std::mutex mutex_;  // guards the others
+  Batch* first_ = nullptr;
+  Batch* last_ = nullptr;
+  bool is_asked_ = false;  // for a call
+};
+
+// Lives as long as the process: workers may still have work when it ends.
+Turns& turns() {
+  static Turns* const only = new Turns;
+  return *only;
 }
 
 class Batch final : public Work {
@@ -77,11 +108,22 @@ class Batch final : public Work {
         break;
     }
     if (stage_ == Stage::answering) {
-      (void)api.EventLoopAddOneShot(answer_open, this);
+      turns().add(*this);
     } else {
       finish();
     }
   }
+
+  // In the server's thread: answers some of what is open. False when that was all; then nothing may
+  // touch the batch after this.
+  bool take_turn() noexcept {
+    if (answer_some()) return true;
+    stage_ = Stage::replying;
+    if (!workers().offer(*this, 1)) finish();
+    return false;
+  }
+
+  Batch* behind = nullptr;  // in the queue of Turns
 
  private:
   enum class Stage : std::uint8_t { asking, answering, replying };
@@ -114,18 +156,6 @@ class Batch final : public Work {
       put_bits(left, std::span(open_).subspan(first / 8, bit_bytes(some)));
       if (std::find(left.begin(), left.end(), 1) != left.end()) has_open_ = true;
     }
-  }
-
-  // In the server's thread.
-  static void answer_open(void* batch) noexcept { static_cast<Batch*>(batch)->answer_open(); }
-  void answer_open() noexcept {
-    // A worker asks for the next turn, so that other events come in between. Without one this
-    // thread goes on.
-    while (answer_some()) {
-      if (workers().offer(*this, 1)) return;
-    }
-    stage_ = Stage::replying;
-    if (!workers().offer(*this, 1)) finish();
   }
 
   // Answers some of what is open; whether there may be more.
@@ -201,6 +231,40 @@ class Batch final : public Work {
   BlockedClient* client_ = nullptr;
   Context* context_ = nullptr;
 };
+
+void Turns::append(Batch& batch) noexcept {
+  batch.behind = nullptr;
+  (first_ == nullptr ? first_ : last_->behind) = &batch;
+  last_ = &batch;
+}
+
+void Turns::add(Batch& batch) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    append(batch);
+    if (std::exchange(is_asked_, true)) return;
+  }
+  run(0);
+}
+
+void Turns::serve() noexcept {
+  for (;;) {
+    Batch* batch = nullptr;
+    {
+      const std::scoped_lock lock(mutex_);
+      batch = std::exchange(first_, first_->behind);
+    }
+    const bool has_more = batch->take_turn();
+    {
+      const std::scoped_lock lock(mutex_);
+      if (has_more) append(*batch);
+      is_asked_ = first_ != nullptr;
+      if (!is_asked_) return;
+    }
+    // Without a worker this thread goes on.
+    if (workers().offer(*this, 1)) return;
+  }
+}
 
 }  // namespace
 

@@ -257,5 +257,29 @@ TEST_F(Batches, FindWhatStaysWhateverElseIsDone) {
   }));
 }
 
+// The event loop makes calls until none is left: more than one at a time would keep other events
+// out for as long as batches come.
+TEST_F(Batches, TakeTurnsInTheServersThread) {
+  const std::string strangers = string_of(random_hashes(random_, 20'000));
+  const Hashes go = random_hashes(random_, 5000);
+  reserve_key("a", "500");
+  add_all("a", go);
+  const std::string some = string_of({go.begin(), go.begin() + 500});
+  const std::uint64_t before = counters.answers_left_open;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (counters.answers_left_open < before + 20'000) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+    for (int batch = 0; batch < 12; ++batch) {
+      ask("a", strangers);
+      const auto other = std::make_shared<Client>();
+      server().run(other, erase_hashes, {"CF.MDELH", "a", some});
+      server().run(other, add_hashes, {"CF.MADDH", "a", some});
+    }
+    ASSERT_TRUE(server().serve_until([&] { return client_->waiting == 0; }));
+    client_->replies.clear();
+  }
+  EXPECT_EQ(FakeServer::most_one_shots(), 1u);
+}
+
 }  // namespace
 }  // namespace nestline::redis

@@ -1,5 +1,6 @@
 #include "tests/redis/server/fake_server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -52,6 +53,7 @@ std::atomic<long> allocated{0};
 struct Asked {
   std::mutex asking;  // guards the others
   std::vector<std::pair<OneShot, void*>> one_shots;
+  std::size_t most_one_shots = 0;  // at any time
   std::vector<BlockedClient*> unblocked;
 };
 Asked& asked = *new Asked;
@@ -167,6 +169,7 @@ void fill_interface() {
   api.EventLoopAddOneShot = [](OneShot call, void* data) {
     const std::scoped_lock lock(asked.asking);
     asked.one_shots.emplace_back(call, data);
+    asked.most_one_shots = std::max(asked.most_one_shots, asked.one_shots.size());
     return kOk;
   };
 }
@@ -254,6 +257,11 @@ std::vector<std::string> FakeServer::saved(const std::string& key) {
 }
 
 bool FakeServer::has(const std::string& key) const { return keyspace.contains(key); }
+
+std::size_t FakeServer::most_one_shots() {
+  const std::scoped_lock lock(asked.asking);
+  return asked.most_one_shots;
+}
 
 long FakeServer::allocations() { return allocated; }
 
