@@ -147,10 +147,11 @@ class SpillPlan {
     std::uint64_t some = ranks.covered | ranks.next;  // who is tried next
     std::uint32_t below = ranks.below;                // nobody else has a class below this
     bool all_known = false;
-    // Copies of the arrival cannot make room for it. Where they have most of its bucket, little can
-    // be reached past them: that is found out at once.
-    const std::uint64_t copies = copies_of(block, arrival);
-    if (std::popcount(copies) > static_cast<int>(L::kLanes) / 2) {
+    // Copies of the arrival cannot make room for it. Where they have all slots of its bucket but
+    // one, little can be reached past them: that is found out at once.
+    if (may_be_crowded(block, arrival) &&
+        std::popcount(copies_of(block, arrival)) >= static_cast<int>(L::kLanes) - 1) {
+      const std::uint64_t copies = copies_of(block, arrival);
       all_known = true;
       const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
       if ((reached & ranks.free) == 0) {
@@ -204,6 +205,13 @@ class SpillPlan {
     return false;
   }
 
+  // Whether copies can have all slots of the bucket but one: two slots almost always show it.
+  static bool may_be_crowded(const Block& block, const Place& arrival) {
+    const std::uint32_t first = first_slot(arrival.bucket);
+    const std::uint32_t second = first_slot(arrival.bucket & (arrival.bucket - 1));
+    return L::get(block, first) == arrival.fingerprint ||
+           L::get(block, second) == arrival.fingerprint;
+  }
   [[nodiscard]] std::uint64_t copies_of(const Block& block, const Place& place) const {
     return kernels_.match(block, place.fingerprint) & place.bucket;
   }
