@@ -124,8 +124,8 @@ class NESTLINE_EXPORT Filter {
   ///
   /// Takes about 5.5 bytes a key and 1 byte a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
-  /// unless `stored` is given, which then tells; std::invalid_argument, also when `stored` has the
-  /// wrong length; std::bad_alloc.
+  /// unless `stored` is given, or more than 2^31 keys share 1024 blocks; std::invalid_argument,
+  /// also when `stored` has the wrong length; std::bad_alloc.
   [[nodiscard]] static Filter build(const Options& options, KeySpan keys,
                                     std::span<std::uint8_t> stored = {});
 

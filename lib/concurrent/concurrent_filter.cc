@@ -102,7 +102,12 @@ void make_way(State& state, const Tried& tried) noexcept {
         return doubled;
       },
       wanted);
-  if (!possible) state.keys.allow(GrowthPatience::kKeys);
+  if (possible) return;
+  // As a writer, again. Not for a table that has been exchanged meanwhile, as by clear().
+  state.write([&](Filter::State& table, auto) {
+    if (table.patience.is_waiting()) state.keys.allow(GrowthPatience::kKeys);
+    return std::optional(true);
+  });
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {

@@ -178,6 +178,11 @@ class BulkBuild {
   }
 
   void count_own(std::size_t range) {
+    // Positions in a range have 32 bits.
+    constexpr std::uint64_t kMostInRange = std::uint64_t{1} << 31;
+    std::uint64_t all = 0;
+    sort_.for_each_page(range, [&](auto keys) { all += keys.size(); });
+    if (all > kMostInRange) refuse();
     Counts counts;
     count_keys(sort_, range, counts);
     const std::uint64_t first = first_block(range);
