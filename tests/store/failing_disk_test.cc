@@ -160,7 +160,7 @@ class FailingDisk : public testing::Test {
   }
 
   static void expect_after_losses(const SimulatedMachine& machine, const Content& content) {
-    for (const std::uint64_t seed : {1, 3}) {
+    for (const std::uint64_t seed : {1U, 3U}) {
       const auto later = machine.after_power_loss(seed);
       const auto disk = later->disk();
       const StoreReport report = verify_on(*disk);
