@@ -251,9 +251,10 @@ void fail_a_sync(std::uint64_t seed) {
     for (std::uint64_t loss = 0; loss < 4; ++loss) {
       const Content left =
           content_of(open_on(now.after_power_loss(loss)->disk(), options, kOnCall));
-      for (const auto& [key, value] : all) {
-        const auto found = left.find(key);
-        expect(found != left.end() && found->second == value, [&] { return "lost: " + key; });
+      for (const auto& each : all) {
+        const auto found = left.find(each.first);
+        expect(found != left.end() && found->second == each.second,
+               [&] { return "lost: " + each.first; });
       }
     }
   };
