@@ -30,6 +30,11 @@ std::atomic<long> live_blocks{0};  // of memory, of all threads
   live_blocks.fetch_add(1, std::memory_order_relaxed);
   return memory;
 }
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  void* const memory = std::malloc(size == 0 ? 1 : size);
+  if (memory != nullptr) live_blocks.fetch_add(1, std::memory_order_relaxed);
+  return memory;
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   if (memory != nullptr) live_blocks.fetch_sub(1, std::memory_order_relaxed);
   std::free(memory);
