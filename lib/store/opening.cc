@@ -84,8 +84,16 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
     disk_->remove(kNewEndName);
   }
   const std::uint64_t end = newest.end();
-  log_->renew_end(proven, [&] {
-    for (std::uint64_t offset = proven; offset < end;) {
+  std::uint64_t from = proven;
+  if (from != 0 && !read_record(newest.from(from), newest.place(from))) {
+    // A mark that somebody made, or that repair has kept, names no record: the last one before.
+    from = kSegmentHeaderBytes;
+    for (SegmentWalk walk(newest, from, end); walk.next() && walk.offset() <= proven;) {
+      from = walk.offset();
+    }
+  }
+  log_->renew_end(from, [&] {
+    for (std::uint64_t offset = from; offset < end;) {
       const auto record = read_record(newest.from(offset), newest.place(offset));
       if (!record) {
         throw_damaged(*disk_, newest.header.number, offset, "there is no valid record");
