@@ -256,12 +256,13 @@ class ClusterCase(FolderCase):
         self.assertEqual(done, (status, out, err), (command, *arguments))
 
     def expect_error(self, parts, command, *arguments, **options):
-        """Expects status 2, no output, and one message that contains all the parts."""
+        """Expects status 2, no output, and one message that contains all the parts: returns it."""
         status, out, err = self.run_command(command, *arguments, **options)
         self.assertEqual((status, out), (2, b""), err)
         self.assertRegex(err, rb"\Anestline: [^\n]*\n\Z")
         for part in parts:
             self.assertIn(part.encode(), err)
+        return err
 
     def create(self, name, capacity, *options):
         """With a fixed seed, so that the same keys are false positives each time."""

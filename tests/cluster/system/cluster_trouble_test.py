@@ -12,7 +12,9 @@ import time
 import unittest
 import unittest.mock
 
-from cluster_case import NESTLINE, Client, ClusterCase, CommandCase, CuttingProxy, Failed, lines
+from cluster_case import (
+    NESTLINE, TIMEOUT_MS, Client, ClusterCase, CommandCase, CuttingProxy, Failed, lines,
+)  # fmt: skip
 from resp import Connection
 from servers import PATIENCE, Server, free_port, wait_until
 
@@ -168,8 +170,13 @@ class TroubleTest(CommandCase):
 
     def test_replicas_that_are_not_there(self):
         self.create("copied", 1000)
-        self.expect_error(["replica"], "add", "copied", "--wait", 1, "--timeout", 300,
-                          stdin=b"key\n")
+        # A busy server may be too late with its count of replicas: ever more patience, then.
+        for timeout in (300, 1200, 4800, TIMEOUT_MS):
+            err = self.expect_error(["copied"], "add", "copied", "--wait", 1, "--timeout", timeout,
+                                    stdin=b"key\n")
+            if b"has not answered" not in err:
+                break
+        self.assertIn(b"replica", err)
         self.expect("query", "copied", stdin=b"key\n", out=b"key\n")
 
 
