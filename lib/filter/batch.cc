@@ -28,7 +28,7 @@ std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
   batch::Record record("stored", stored, keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     for (std::size_t taken = 0; taken < chunks.inputs().count;) {
-      while (state_->is_due_to_grow() && try_to_grow(state_)) continue;
+      while (state_->is_due_to_grow() && try_to_grow(state_, 0)) continue;
       const bool growing =
           state_->grows_by_itself() && !state_->patience.is_waiting() && !state_->is_due_to_grow();
       // Up to the key before which it would have to grow.
@@ -41,7 +41,7 @@ std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
       state_->size += record.total() - before;
       taken += end.taken;
       if (!growing) state_->patience.waits(end.taken);
-      if (end.full) try_to_grow(state_);
+      if (end.full) try_to_grow(state_, 0);
     }
   }
   return record.total();

@@ -22,11 +22,12 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
 }
 
 // Runs an insert or update, work(state); grows the filter and runs it again while it finds no room.
+// `uncounted`: 1 unless the filter's patience has counted the key already.
 template <typename Work>
-Inserted with_room(std::unique_ptr<State>& state, Work&& work) {
+Inserted with_room(std::unique_ptr<State>& state, Work&& work, std::uint64_t uncounted = 1) {
   for (;;) {
     const Outcome outcome = *work(std::as_const(*state));
-    if (outcome != Outcome::full || !state->grows_by_itself() || !try_to_grow(state)) {
+    if (outcome != Outcome::full || !state->grows_by_itself() || !try_to_grow(state, uncounted)) {
       return {outcome};
     }
   }
@@ -36,7 +37,7 @@ Inserted with_room(std::unique_ptr<State>& state, Work&& work) {
 template <typename Work>
 Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
   while (state->is_due_to_grow() && try_to_grow(state)) continue;
-  const Inserted inserted = with_room(state, work);
+  const Inserted inserted = with_room(state, work, state->is_due_to_grow() ? 0 : 1);
   state->size += inserted.outcome == Outcome::stored;
   return inserted;
 }

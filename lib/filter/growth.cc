@@ -136,8 +136,8 @@ std::unique_ptr<State> grown_if_possible(const State& state) noexcept {
   return nullptr;
 }
 
-bool try_to_grow(std::unique_ptr<State>& state) noexcept {
-  if (state->patience.waits(1)) return false;
+bool try_to_grow(std::unique_ptr<State>& state, std::uint64_t keys) noexcept {
+  if (state->patience.waits(keys)) return false;
   auto doubled = grown_if_possible(*state);
   if (!doubled) return false;
   state = std::move(doubled);

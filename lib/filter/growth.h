@@ -29,9 +29,10 @@ std::unique_ptr<Filter::State> grown_for(std::unique_ptr<Filter::State> empty, s
 // When it returns nothing, the patience of `state` begins.
 std::unique_ptr<Filter::State> grown_if_possible(const Filter::State& state) noexcept;
 
-// Replaces the state with grown_if_possible(*state), because one more key needs it. False when the
-// state is unchanged: it cannot grow, or its patience has not ended.
-bool try_to_grow(std::unique_ptr<Filter::State>& state) noexcept;
+// Replaces the state with grown_if_possible(*state), because `keys` more keys need it: 0 when they
+// have been counted already. False when the state is unchanged: it cannot grow, or its patience has
+// not ended.
+bool try_to_grow(std::unique_ptr<Filter::State>& state, std::uint64_t keys = 1) noexcept;
 
 // What two filters must have in common to be merged, and whether they have it. Where they do not,
 // the reason is put into `why` unless that is null. Throws std::bad_alloc for the sentence.

@@ -2,7 +2,8 @@
 //
 // Asking is expensive: it is a system call, and in a ConcurrentFilter all writers wait for it.
 // After a failure the filter therefore takes kKeys more keys that need growth, storing those that
-// still find room, and only then tries again. Both filters keep this in their state, and a state
+// still find room, and only then tries again. Each of these keys counts once, whether it is stored
+// or refused, alone or in a batch. Both filters keep this in their state, and a state
 // that has grown starts with a new one. So a filter uses memory that has become available within
 // kKeys keys, or at once when grow() is called.
 #ifndef NESTLINE_LIB_FILTER_GROWTH_PATIENCE_H_

@@ -13,9 +13,11 @@
 // class, so that marks stay as low as they can; those that the mark covers already are all alike.
 // It ends when kTries candidates whose slots can be reached have other blocks without room, but the
 // newcomer's own alternate is tried in any case. At 95 % load that refuses one key in 10^9, so a
-// search with kWideTries follows one that has failed, except for further copies: with it none of
-// 10^9 was refused at 95 %, and none of 10^6 at 99.5 % load, where an insert took 54 us on Sapphire
-// Rapids instead of 34. A chain uses a block only once, so its blocks can be searched one by one.
+// search with kWideTries follows one that has failed: with it none of 10^9 was refused. Not for
+// further copies, and not where the blocks of the failed search had less than one free slot in
+// kHopeless blocks: in a filter that is full (99.9 %) an insert is refused after 25 us on Sapphire
+// Rapids, and would be after 310. A chain uses a block only once, so its blocks can be searched one
+// by one.
 // The search writes nothing: an insert that fails has changed nothing. Moves are carried out from
 // the far end, each under the locks of its two blocks. Beside other threads the chain found is only
 // a hint, and each move is made only if it is still possible (locking.h, W5).
@@ -60,6 +62,7 @@ namespace nestline {
 // that would be refused.
 inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
+inline constexpr std::uint32_t kHopeless = 4;
 
 template <class L, class Locks>
 class SpillPlan {
@@ -71,7 +74,8 @@ class SpillPlan {
   // nothing.
   bool search(const Place& newcomer) {
     if (search(newcomer, kTries)) return true;
-    return copies_of(blocks_[newcomer.block], newcomer) == 0 && search(newcomer, kWideTries);
+    return !is_hopeless() && copies_of(blocks_[newcomer.block], newcomer) == 0 &&
+           search(newcomer, kWideTries);
   }
 
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
@@ -109,11 +113,14 @@ class SpillPlan {
     nodes_[0] = {newcomer, 0, kNobody};
     node_count_ = 1;
     end_ = 0;
+    free_ = 0;
     for (std::uint32_t i = 0; i < node_count_ && i < most_expanded(tries); ++i) {
       if (expand(i)) return true;
     }
     return false;
   }
+  // Whether the blocks of a search that failed have hardly a free slot.
+  [[nodiscard]] bool is_hopeless() const { return free_ < node_count_ / kHopeless; }
   static constexpr std::uint32_t most_expanded(int tries) {
     return 1 + static_cast<std::uint32_t>(tries) + 1;
   }
@@ -131,6 +138,7 @@ class SpillPlan {
     const Block& block = Locks::copy_of(blocks_[arrival.block], copy);
     Ranks ranks;
     kernels_.rank(block, ranks);
+    free_ += static_cast<std::uint32_t>(std::popcount(ranks.free));
 
     // Whether the arrival has a way to one of the slots.
     const auto arrive = [&](std::uint64_t slots) {
@@ -328,7 +336,8 @@ class SpillPlan {
   int tries_ = kTries;
   bool newcomer_leaves_ = false;
   std::uint32_t node_count_ = 0;
-  std::uint32_t end_ = 0;  // the node that ends the chain
+  std::uint32_t free_ = 0;  // slots of the nodes' blocks
+  std::uint32_t end_ = 0;   // the node that ends the chain
   Way end_way_;            // of the arrival there, to a free slot
   Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
   std::array<Node, most_expanded(kWideTries) + 1> nodes_;
