@@ -8,5 +8,5 @@ set -euo pipefail
 
 export CHROMIUM=$1
 cd "$(dirname "$0")/../../bench/dashboard"
-./prepare
+../../scripts/npm-packages .
 exec npm test

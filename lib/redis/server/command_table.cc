@@ -187,11 +187,11 @@ bool describe(Context* context, const Entry& entry) {
 }  // namespace
 
 bool register_commands(Context* context) {
-  if (api.SetCommandACLCategories != nullptr &&
-      (api.AddACLCategory == nullptr || api.AddACLCategory(context, "cuckoo") != kOk)) {
-    api.Log(context, "warning", "this server refuses the ACL category cuckoo");
-    return false;
-  }
+  // Refused where another module has it. Then that module most likely has the commands as well, so
+  // that is looked at first.
+  const bool has_category =
+      api.SetCommandACLCategories == nullptr ||
+      (api.AddACLCategory != nullptr && api.AddACLCategory(context, "cuckoo") == kOk);
   for (const Entry& entry : kEntries) {
     const int last_key = &entry.keys == &merged ? -1 : 1;
     if (api.CreateCommand(context, entry.name, entry.function, entry.flags, 1, last_key, 1) !=
@@ -200,6 +200,10 @@ bool register_commands(Context* context) {
               "the command %s exists already: this server has the CF commands built in, or another "
               "module with them (RedisBloom) is loaded; nestline and it cannot be used together",
               entry.name);
+      return false;
+    }
+    if (!has_category) {
+      api.Log(context, "warning", "this server refuses the ACL category cuckoo");
       return false;
     }
     if (!describe(context, entry)) {

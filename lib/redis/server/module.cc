@@ -25,9 +25,10 @@ int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::Strin
   }
   api.SetModuleAttribs(context, kName, NESTLINE_MODULE_VERSION, kApiVersion);
   // Changes are signalled where they happen, not for every key that was opened for writing.
-  // A replica may load new values beside the old ones, which go on answering.
-  api.SetModuleOptions(
-      context, kOptionHandleIoErrors | kOptionNoImplicitSignal | kOptionHandleReplAsyncLoad);
+  // A replica may load new values beside the old ones, which go on answering. Slots may be migrated
+  // as a whole: nothing here depends on keys other than those that a command names.
+  api.SetModuleOptions(context, kOptionHandleIoErrors | kOptionNoImplicitSignal |
+                                    kOptionHandleReplAsyncLoad | kOptionHandleSlotMigration);
   if (!register_commands(context) || !register_data_type(context) ||
       !register_info_section(context) || !configure(context, arguments, count)) {
     return kError;

@@ -46,6 +46,7 @@ inline constexpr int kContextResp3 = 1 << 22;
 inline constexpr int kOptionHandleIoErrors = 1 << 0;  // of SetModuleOptions
 inline constexpr int kOptionNoImplicitSignal = 1 << 1;
 inline constexpr int kOptionHandleReplAsyncLoad = 1 << 2;
+inline constexpr int kOptionHandleSlotMigration = 1 << 5;  // Valkey 9; others ignore it
 
 inline constexpr int kNotifyModule = 1 << 13;  // class "d" of keyspace events
 
