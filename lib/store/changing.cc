@@ -99,6 +99,14 @@ std::uint64_t Store::State::note_appended() {
     next_wake_ = appended + kStride;
     wake();
   }
+  if (options_.sync != Sync::each && appended >= next_ahead_) {
+    next_ahead_ = appended + ahead_step_.load(std::memory_order_relaxed);
+    {
+      const std::lock_guard lock(waking_);
+      is_ahead_due_ = true;
+    }
+    woken_.notify_all();
+  }
   if (options_.sync == Sync::interval && !is_behind_.load(std::memory_order_relaxed)) {
     {
       const std::lock_guard lock(waking_);

@@ -27,9 +27,11 @@
 namespace nestline {
 namespace {
 
-// How much is looked at, and copied, before other writers have their turn.
+// How much is read, and then copied with the other writers waiting, before they have their turn.
 constexpr std::size_t kRecordsAtOnce = 256;
 constexpr std::uint64_t kBytesAtOnce = std::uint64_t{32} << 10;
+// With more small files than this, they are put together one by one: files are limited.
+constexpr std::size_t kMostSmall = 16;
 
 }  // namespace
 
@@ -54,13 +56,23 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
       here.table.list().front()->header.number != segment->header.number &&
       !store_faults::drop_tombstones_early;
   Hurt hurt;
-  for (std::uint64_t offset = kSegmentHeaderBytes; offset < segment->end();) {
+  std::vector<SegmentWalk> some;  // read and checked, which may take a disk's time, without a lock
+  std::uint64_t unsynced = 0;
+  for (SegmentWalk at(*segment, kSegmentHeaderBytes, segment->end());;) {
+    some.clear();
+    const std::uint64_t begin = at.following();
+    while (some.size() < kRecordsAtOnce && at.following() - begin < kBytesAtOnce && at.next()) {
+      some.push_back(at);
+    }
+    if (some.empty()) break;
+    if (unsynced >= kSyncAhead) {
+      syncs_.sync_ahead();
+      unsynced = 0;
+    }
     const std::lock_guard lock(writer_);
+    const Log::Serving serving(*log_, Log::Purpose::upkeep);
     syncs_.require_sound();
-    std::uint64_t copied = 0;
-    SegmentWalk walk(*segment, offset, segment->end());
-    for (std::size_t i = 0; i < kRecordsAtOnce && copied < kBytesAtOnce && walk.next(); ++i) {
-      offset = walk.following();
+    for (const SegmentWalk& walk : some) {
       std::optional<Record> record = walk.record();
       if (walk.is_damaged()) {
         if (!record ||
@@ -74,7 +86,7 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
       }
       if (is_erase(record->kind) && !keeps_tombstones) continue;
       try {
-        if (copy_record(*segment, walk.offset(), *record)) copied += bytes_of(*record);
+        if (copy_record(*segment, walk.offset(), *record)) unsynced += bytes_of(*record);
       } catch (const StoreError&) {
         syncs_.require_sound();
         hurt.note(*segment, walk);  // a tombstone of a key that has a damaged record
@@ -86,6 +98,7 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
 }
 
 void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
+  disk_->keep_reserve();  // files that were emptied before are closed by now
   try {
     copy_live(segment);
   } catch (const StoreError&) {
@@ -97,6 +110,7 @@ void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
   std::uint64_t sequence = 0;
   {
     const std::lock_guard lock(writer_);
+    const Log::Serving serving(*log_, Log::Purpose::upkeep);
     leftover_.reserve(leftover_.size() + 1);
     log_->append_segments({&number, 1});
     here.table.retire(*segment);
@@ -128,11 +142,14 @@ std::shared_ptr<Segment> Store::State::worst_segment() const {
   double most = options_.compact_above;
   std::uint64_t bytes = 0;
   std::uint64_t tombstones = 0;
+  std::size_t small_ones = 0;  // as openings after crashes leave them
+  std::shared_ptr<Segment> first_small;
   for (const std::shared_ptr<Segment>& segment : segments) {
     const std::uint64_t own = segment->counts.tombstones.load(std::memory_order_relaxed);
     bytes += segment->end();
     tombstones += own;
     if (!segment->sealed.load() || segment->damaged.load()) continue;
+    if (segment->end() < segment->header.limit / 16 && ++small_ones == 1) first_small = segment;
     // Tombstones cannot go from where they are, except from the oldest segment.
     const std::uint64_t kept = segment == segments.front() ? 0 : own;
     const std::uint64_t dead = segment->dead() - std::min(kept, segment->dead());
@@ -149,6 +166,7 @@ std::shared_ptr<Segment> Store::State::worst_segment() const {
       static_cast<double>(tombstones) > options_.compact_above * static_cast<double>(bytes)) {
     worst = oldest;
   }
+  if (worst == nullptr && small_ones > kMostSmall) worst = first_small;
   return worst;
 }
 
@@ -165,8 +183,12 @@ void Store::State::compact() {
     last = newest->dead() != 0 || newest->sealed.load() ? log_->seal() : newest->header.number - 1;
     (void)note_appended();
   }
+  std::vector<std::uint64_t> numbers;  // not the files themselves: an emptied one is to be closed
   for (const std::shared_ptr<Segment>& segment : content().table.list()) {
-    if (segment->header.number > last) break;
+    if (segment->header.number <= last) numbers.push_back(segment->header.number);
+  }
+  for (const std::uint64_t number : numbers) {
+    const std::shared_ptr<Segment> segment = content().table.get(number);
     if (segment->dead() == 0 && segment->counts.live.load() != 0) continue;
     try {
       compact_and_free(segment);

@@ -67,6 +67,11 @@ class Disk {
   enum class Mode : std::uint8_t { read, write, create };  // create: it must not exist
   virtual std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) = 0;
 
+  // A descriptor that no other file may have. release gives it back for the next file that is
+  // opened, and returns whether there was one; keep takes one again if it can.
+  virtual bool release_reserve() { return false; }
+  virtual void keep_reserve() {}
+
   // Replaces a file that has the new name already.
   virtual void rename(std::string_view from, std::string_view to) = 0;
   virtual void remove(std::string_view name) = 0;

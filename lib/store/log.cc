@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "lib/store/test_switches.h"
@@ -46,7 +47,7 @@ std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) cons
 
 std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t number,
                                         std::uint64_t least, std::uint64_t bytes) {
-  if (!table_.has_room()) {
+  if (table_.free_slots() <= (purpose_ == Purpose::change ? kSpareFiles : 0)) {
     throw StoreError("the store has as many files as it can have: compact it");
   }
   const std::string list = encode_segment_list(listed({}));
@@ -62,13 +63,21 @@ std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t n
   std::byte* to = start.data() + kSegmentHeaderBytes + kRecordHeaderBytes;
   copy(to, list);
 
-  auto segment =
-      std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
-                                std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
+  auto segment = std::make_shared<Segment>(
+      header, open_new(name), std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
   segment->file->write(0, start);
   segment->set_end(begin);
   SegmentCounts::add(segment->counts.frame, bytes_of(first));
   return segment;
+}
+
+std::unique_ptr<DiskFile> Log::open_new(const std::string& name) {
+  try {
+    return disk_.open(name, Disk::Mode::create);
+  } catch (const std::system_error&) {
+    if (purpose_ != Purpose::upkeep || !disk_.release_reserve()) throw;
+    return disk_.open(name, Disk::Mode::create);
+  }
 }
 
 void Log::go_on_in(std::shared_ptr<Segment> segment) {
@@ -78,13 +87,18 @@ void Log::go_on_in(std::shared_ptr<Segment> segment) {
   appended_bytes_ += first_offset_;
 }
 
+void Log::remove_half_made(const std::string& name) {
+  try {
+    disk_.remove(name);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+  half_made_ = false;
+}
+
 void Log::create(std::uint64_t number, std::uint64_t bytes) {
   const std::string name = segment_name(number);
-  if (half_made_) {
-    const std::vector<std::string> names = disk_.names();
-    if (std::find(names.begin(), names.end(), name) != names.end()) disk_.remove(name);
-    half_made_ = false;
-  }
+  if (half_made_) remove_half_made(name);
   std::shared_ptr<Segment> segment;
   half_made_ = true;
   try {
@@ -100,8 +114,7 @@ void Log::create(std::uint64_t number, std::uint64_t bytes) {
   } catch (...) {
     segment.reset();
     try {
-      disk_.remove(name);
-      half_made_ = false;
+      remove_half_made(name);
     } catch (const std::exception&) {  // the next attempt looks for it
     }
     throw;
@@ -114,6 +127,7 @@ void Log::create(std::uint64_t number, std::uint64_t bytes) {
 void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
   const std::shared_ptr<Segment> old = newest_;
   const std::uint64_t number = old->header.number;
+  const Serving opening(*this, Purpose::upkeep);
   const bool has_proof = proven != 0;  // else not even its first record: it is replaced
   if (has_proof && !old->sealed.load()) {
     write({RecordKind::seal, 0, {}, {}, value_digest({}, store_id_)});

@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/store/disk.h"
@@ -40,8 +41,29 @@ struct Change {
   [[nodiscard]] std::uint64_t bytes() const { return record_bytes(key.size(), value.size()); }
 };
 
+// How much of the log is written from one sync ahead to the next, on slow disks and on fast ones.
+// What is not on disk when a file is full holds all writers up.
+inline constexpr std::uint64_t kSyncAhead = std::uint64_t{128} << 10;
+inline constexpr std::uint64_t kMostSyncAhead = std::uint64_t{16} << 20;
+
 class Log {
  public:
+  // What the log is appended to for: changes leave the last kSpareFiles slots for files to opening
+  // and compaction.
+  enum class Purpose : std::uint8_t { change, upkeep };
+  // While it lives, with the writer's lock held.
+  class Serving {
+   public:
+    Serving(Log& log, Purpose purpose) : log_(log), before_(std::exchange(log.purpose_, purpose)) {}
+    ~Serving() { log_.purpose_ = before_; }
+    Serving(const Serving&) = delete;
+    Serving& operator=(const Serving&) = delete;
+
+   private:
+    Log& log_;
+    Purpose before_;
+  };
+
   Log(Disk& disk, SegmentTable& table, SyncQueue& syncs, std::uint64_t store_id,
       std::uint64_t limit)
       : disk_(disk), table_(table), syncs_(syncs), store_id_(store_id), limit_(limit) {}
@@ -103,6 +125,10 @@ class Log {
   // above.
   std::shared_ptr<Segment> make_file(const std::string& name, std::uint64_t number,
                                      std::uint64_t least, std::uint64_t bytes);
+  // Compaction may have the disk's reserve.
+  std::unique_ptr<DiskFile> open_new(const std::string& name);
+  // Removes what may be left of a file that could not be made whole.
+  void remove_half_made(const std::string& name);
   // Behind header and list of this file.
   void go_on_in(std::shared_ptr<Segment> segment);
   void make_room(std::uint64_t bytes);
@@ -123,6 +149,9 @@ class Log {
   std::uint64_t first_offset_ = 0;  // of the newest segment's first record of several
   std::uint64_t next_sequence_ = 1;
   std::uint64_t appended_bytes_ = 0;
+  static constexpr std::uint64_t kSpareFiles = 2;
+
+  Purpose purpose_ = Purpose::change;
   bool in_batch_ = false;
   bool renewing_ = false;   // what is appended goes to the file that is being made
   bool half_made_ = false;  // whether a file with the next number may lie there

@@ -30,10 +30,10 @@ void SegmentTable::add(std::shared_ptr<Segment> segment, std::optional<std::uint
   by_slot_[place] = std::move(segment);
 }
 
-bool SegmentTable::has_room() const {
+std::uint64_t SegmentTable::free_slots() const {
   const std::lock_guard lock(mutex_);
-  return by_slot_.size() < format_.slots() ||
-         std::find(by_slot_.begin(), by_slot_.end(), nullptr) != by_slot_.end();
+  return format_.slots() - by_slot_.size() +
+         static_cast<std::uint64_t>(std::count(by_slot_.begin(), by_slot_.end(), nullptr));
 }
 
 void SegmentTable::retire(const Segment& segment) {

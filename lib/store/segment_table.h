@@ -85,8 +85,8 @@ class SegmentTable {
   // Gives the segment a slot: `slot`, or the lowest that is free. Throws StoreError when there is
   // none, std::bad_alloc.
   void add(std::shared_ptr<Segment> segment, std::optional<std::uint32_t> slot = std::nullopt);
-  // Whether add() would find a slot.
-  [[nodiscard]] bool has_room() const;
+  // For how many files add() would find a slot.
+  [[nodiscard]] std::uint64_t free_slots() const;
   // From now on list() does not name it; find() does.
   void retire(const Segment& segment);
   // find() does not name it any more, and its slot is free. No reader may have an address with it.

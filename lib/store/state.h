@@ -126,6 +126,7 @@ struct Store::State {
   void end_threads() noexcept;
   void run_upkeep();
   void run_syncs();
+  void sync_ahead();
   void wake();
   void keep_up();
   [[nodiscard]] bool is_checkpoint_due() const;
@@ -155,6 +156,8 @@ struct Store::State {
   std::atomic<std::uint64_t> appended_{0};  // bytes of log since opening
   std::atomic<std::uint64_t> newest_{0};    // number of the newest segment
   std::uint64_t next_wake_ = 0;             // appended_ when the upkeep should look again
+  std::uint64_t next_ahead_ = kSyncAhead;   // appended_ when the log should be synced ahead
+  std::atomic<std::uint64_t> ahead_step_{kSyncAhead};
 
   std::mutex upkeep_;
   LogPosition saved_;               // of the checkpoint
@@ -165,6 +168,7 @@ struct Store::State {
   std::mutex waking_;
   std::condition_variable woken_;
   bool awake_ = false;
+  bool is_ahead_due_ = false;           // the log has grown by kSyncAhead
   std::atomic<bool> is_behind_{false};  // something is not on disk
   bool ending_ = false;
   mutable std::mutex noting_;

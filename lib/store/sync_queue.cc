@@ -72,6 +72,15 @@ void SyncQueue::sync(DiskFile& file) {
   if (const std::exception_ptr error = sync_file(lock, file)) std::rethrow_exception(error);
 }
 
+void SyncQueue::sync_ahead() {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return !leading_; });
+  if (broken_.load()) return;
+  leading_ = true;
+  const std::shared_ptr<Segment> segment = newest_;
+  (void)sync_file(lock, *segment->file);
+}
+
 std::exception_ptr SyncQueue::sync_file(std::unique_lock<std::mutex>& lock, DiskFile& file) {
   lock.unlock();
   std::exception_ptr error;

@@ -67,6 +67,9 @@ class SyncQueue {
   // Syncs a file of the log now, for the writer. Throws std::system_error if the disk refuses, and
   // StoreError if it has refused before.
   void sync(DiskFile& file);
+  // Syncs the newest file, so that a later sync, with writers waiting for it, finds little to do.
+  // Promises nothing: there is no mark for it. A refusal breaks the queue.
+  void sync_ahead();
   [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
 
  private:

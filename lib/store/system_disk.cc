@@ -17,6 +17,8 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -289,10 +291,27 @@ class SystemDisk final : public Disk {
     if (::unlink(path_of(name).c_str()) != 0) refuse(path_of(name));
   }
 
+  bool release_reserve() override {
+    const std::lock_guard lock(mutex_);
+    const bool had_one = reserve_.has_value();
+    reserve_.reset();
+    return had_one;
+  }
+
+  void keep_reserve() override {
+    const std::lock_guard lock(mutex_);
+    try {
+      if (!reserve_) reserve_.emplace("/dev/null", O_RDONLY);
+    } catch (const std::system_error&) {  // next time
+    }
+  }
+
   void sync_folder() override {
-    const OpenFile folder(folder_, O_RDONLY | O_DIRECTORY);
+    // It stays open: compaction syncs it when there may be no descriptor left.
+    const std::lock_guard lock(mutex_);
+    if (!open_folder_) open_folder_.emplace(folder_, O_RDONLY | O_DIRECTORY);
     // Some file systems cannot, and need not.
-    if (persistently([&] { return ::fsync(folder.number()); }) != 0 && errno != EINVAL) {
+    if (persistently([&] { return ::fsync(open_folder_->number()); }) != 0 && errno != EINVAL) {
       refuse(folder_);
     }
   }
@@ -328,6 +347,9 @@ class SystemDisk final : public Disk {
   };
 
   fs::path folder_;
+  std::mutex mutex_;  // of the two below
+  std::optional<OpenFile> open_folder_;
+  std::optional<OpenFile> reserve_;
   const HugeBytes huge_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 

@@ -1,7 +1,8 @@
-// What the store does by itself, in threads of its own: one syncs after an interval, the other
-// saves the index, compacts, and makes a new index. Nothing here is needed for an answer to be
-// right, so an error ends the round and no more: stats() names it, and the next change that needs
-// the disk meets it itself.
+// What the store does by itself, in threads of its own: one syncs the log while it grows and after
+// an interval, the other saves the index, compacts, and makes a new index. Without syncs ahead, a
+// file that is full would be synced as a whole, up to 1 GiB with all writers waiting. Nothing here
+// is needed for an answer to be right, so an error ends the round and no more: stats() names it,
+// and the next change that needs the disk meets it itself.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -92,7 +93,7 @@ void Store::State::keep_up() {
 void Store::State::start_threads() {
   try {
     threads_.emplace_back([this] { run_upkeep(); });
-    if (options_.sync == Sync::interval) threads_.emplace_back([this] { run_syncs(); });
+    if (options_.sync != Sync::each) threads_.emplace_back([this] { run_syncs(); });
   } catch (...) {
     end_threads();
     throw;
@@ -142,15 +143,47 @@ void Store::State::run_upkeep() {
   }
 }
 
+// As much as the disk takes in some milliseconds, since that is what a file that is full makes its
+// writers wait; not less often than needed, since a sync slows those who write meanwhile.
+void Store::State::sync_ahead() {
+  using std::chrono::milliseconds;
+  const auto begin = std::chrono::steady_clock::now();
+  syncs_.sync_ahead();
+  syncs_.require_sound();
+  const auto took = std::chrono::steady_clock::now() - begin;
+  const std::uint64_t step = ahead_step_.load(std::memory_order_relaxed);
+  if (took < milliseconds(3)) {
+    ahead_step_.store(std::min(2 * step, kMostSyncAhead), std::memory_order_relaxed);
+  } else if (took > milliseconds(8)) {
+    ahead_step_.store(std::max(step / 2, kSyncAhead), std::memory_order_relaxed);
+  }
+}
+
 void Store::State::run_syncs() {
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> due;  // when all must be on disk that is not yet
   std::unique_lock lock(waking_);
   for (;;) {
-    woken_.wait(lock, [&] { return is_behind_.load() || ending_; });
-    if (woken_.wait_for(lock, options_.sync_interval, [&] { return ending_; })) return;
+    const auto is_next = [&] { return is_ahead_due_ || ending_ || (!due && is_behind_.load()); };
+    if (due) {
+      woken_.wait_until(lock, *due, is_next);
+    } else {
+      woken_.wait(lock, is_next);
+    }
+    if (ending_) return;
+    const Clock::time_point now = Clock::now();
+    const bool is_due = due && now >= *due;
+    if (!due && is_behind_.load()) due = now + options_.sync_interval;
+    if (!is_due && !std::exchange(is_ahead_due_, false)) continue;
     lock.unlock();
-    is_behind_.store(false);
     try {
-      sync();
+      if (is_due) {
+        due.reset();
+        is_behind_.store(false);
+        sync();
+      } else {
+        sync_ahead();
+      }
     } catch (const std::exception& error) {
       note_error(error);
       return;  // the store can only be read now, and the next writer gets an error

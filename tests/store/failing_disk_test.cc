@@ -322,5 +322,27 @@ TEST_F(FailingDisk, CompactionNeedsTheRoomOfOneFile) {
   }
 }
 
+// Files of 64 GiB, of which a store has 128, each left by a crash. The last slots are not for
+// changes: opening and compaction find one.
+TEST(FailingDiskTest, TheLastFilesAreForOpeningAndCompaction) {
+  StoreOptions options;
+  options.segment_bytes = std::uint64_t{64} << 30;
+  options.compact_above = 0;
+  auto machine = SimulatedMachine::make(1);
+  std::uint64_t files = 0;
+  for (; files < 126; ++files) {
+    Store store = open_on(machine->disk(), options, kOnCall);
+    store.put(std::to_string(files % 2), "value");
+    store.sync();
+    machine = machine->after_process_end();
+  }
+  Store store = open_on(machine->disk(), options, kOnCall);
+  ASSERT_EQ(store.stats().segments, 127U);
+  store.compact();
+  EXPECT_LE(store.stats().segments, 3U);
+  store.put("2", "value");
+  EXPECT_EQ(content_of(store).size(), 3U);
+}
+
 }  // namespace
 }  // namespace nestline::test

@@ -2,9 +2,14 @@
 // followed by a reader.
 #include "nestline/store.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -208,6 +213,80 @@ TEST_F(StoreTest, ReadersGetAWholeValueWhileItChanges) {
   done.store(true);
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(store.stats().records, 100U);
+}
+
+TEST_F(StoreTest, CompactionHasADescriptorInReserve) {
+  StoreOptions options;
+  options.segment_bytes = 64 << 10;
+  options.compact_above = 0;
+  options.sync = Sync::never;
+  Store store = Store::open(db(), options);
+  Model model;
+  std::uint64_t number = 0;
+  const auto put = [&] {
+    const std::string key = std::to_string(number % 100);
+    const std::string value(1000, static_cast<char>('a' + number % 26));
+    store.put(key, value);
+    model[key] = value;
+    ++number;
+  };
+  for (int i = 0; i < 100; ++i) put();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(next, 0);
+  close(next);
+  few.rlim_cur = static_cast<rlim_t>(next) + 8;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  for (int round = 0; round < 3; ++round) {
+    std::error_code error;
+    while (!error && number < 100'000) {
+      try {
+        put();
+      } catch (const std::system_error& refusal) {
+        error = refusal.code();
+      }
+    }
+    EXPECT_EQ(error, std::errc::too_many_files_open);
+    EXPECT_NO_THROW(store.compact());
+    EXPECT_NO_THROW(put());
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  expect_equal(store, model);
+}
+
+// As a process leaves them that crashes soon after each start.
+TEST_F(StoreTest, PutsSmallFilesTogether) {
+  StoreOptions options;
+  Model model;
+  for (int i = 0; i < 60; ++i) {
+    const fs::path copy = folder_ / ("copy" + std::to_string(i % 2));
+    {
+      Store store = Store::open(db(), options);
+      store.put(std::to_string(i), "value");
+      model[std::to_string(i)] = "value";
+      store.sync();
+      fs::remove_all(copy);
+      fs::copy(db(), copy);  // without what closing writes
+    }
+    fs::remove_all(db());
+    fs::rename(copy, db());
+    fs::remove(db() / "index");
+  }
+  Store store = Store::open(db(), options);
+  const auto files = [&] {
+    return std::count_if(fs::directory_iterator(db()), {}, [](const fs::directory_entry& entry) {
+      return entry.path().extension() == ".log";
+    });
+  };
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  for (int i = 0; files() > 25 && std::chrono::steady_clock::now() < end; ++i) {
+    store.put("0", std::string(1 << 20, 'x'));  // the upkeep looks again every 16 MiB
+    model["0"] = std::string(1 << 20, 'x');
+  }
+  EXPECT_LE(files(), 25);
+  expect_equal(store, model);
 }
 
 TEST_F(StoreTest, EverySizeOfKeyAndValue) {

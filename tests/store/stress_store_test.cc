@@ -208,6 +208,44 @@ void stress(StoreOptions options, std::size_t keys) {
   } while (Clock::now() < end);
 }
 
+// Writers wait while a full file is synced, so compaction leaves little to sync.
+TEST(StressStore, CompactionSyncsAsItGoes) {
+  StoreOptions options;
+  options.sync = Sync::never;
+  options.segment_bytes = std::uint64_t{2} << 20;
+  options.compact_above = 0;
+  const auto machine = SimulatedMachine::make(1);
+  Store store = open_on(machine->disk(), options, kOnCall);
+  for (unsigned i = 0; i < 1000; ++i) store.put(std::to_string(i), std::string(1000, 'v'));
+  for (unsigned i = 0; i < 1000; i += 2) store.put(std::to_string(i), std::string(1000, 'w'));
+  store.sync();
+  std::uint64_t syncs = machine->calls(Call::sync);
+  std::uint64_t before = machine->calls(Call::write);
+  std::uint64_t most = 0;
+  machine->before_change = [&](const SimulatedMachine& now) {
+    const std::uint64_t writes = now.calls(Call::write);
+    most = std::max(most, writes - before);
+    if (now.calls(Call::sync) != syncs) before = writes;
+    syncs = now.calls(Call::sync);
+  };
+  store.compact();
+  machine->before_change = nullptr;
+  EXPECT_LT(most, 200u) << "records of 1 KiB between two syncs";
+}
+
+TEST(StressStore, SyncsAheadOfAFullFile) {
+  StoreOptions options;
+  options.sync = Sync::never;
+  options.segment_bytes = std::uint64_t{8} << 20;
+  const auto machine = SimulatedMachine::make(2);
+  Store store = open_on(machine->disk(), options);
+  const std::uint64_t syncs = machine->calls(Call::sync);
+  for (unsigned i = 0; i < 1000; ++i) store.put(std::to_string(i), std::string(1000, 'v'));
+  const auto end = Clock::now() + std::chrono::minutes(2);
+  while (machine->calls(Call::sync) == syncs && Clock::now() < end) std::this_thread::yield();
+  EXPECT_GT(machine->calls(Call::sync), syncs);
+}
+
 // One sync fails, and all others succeed: the system reports a failure to one caller only. So that
 // others sync between the failure and its report, the report waits a moment for one that does.
 void fail_a_sync(std::uint64_t seed) {
