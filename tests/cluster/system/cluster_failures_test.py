@@ -66,6 +66,48 @@ class JoiningTest(LogicalCase):
         self.assert_replicas_same()
 
 
+class PlannedTest(LogicalCase):
+    """Worker threads answer even the smallest batches, so a primary has some in flight whenever it
+    becomes a replica."""
+
+    replicas = 1
+    arguments = ("cf-threads", 2, "cf-thread-items", 2)
+
+    @staticmethod
+    def fail_over(heir):
+        """A server that is too busy gives up after five seconds: then it is asked again."""
+        asked = None
+
+        def is_primary():
+            nonlocal asked
+            if heir.call("ROLE")[0] == b"master":
+                return True
+            if asked is None or time.monotonic() > asked + 10:
+                heir.call("CLUSTER", "FAILOVER")
+                asked = time.monotonic()
+            return False
+
+        wait_until(is_primary, "the replica is the primary")
+
+    def test_planned_failovers(self):
+        self.create("planned", 200_000, "--parts", 64, "--max-capacity", 10_000_000)
+        writer = Writer(self.client("planned"), "w")
+        askers = [Asker(self.client("planned"), writer) for _ in range(3)]
+        with writer, askers[0], askers[1], askers[2]:
+            writer.wait_for_more(3)
+            # Once for each: servers do not vote for another one within two node timeouts.
+            for primary in self.cluster.primaries():
+                heir = self.cluster.replica_of(primary)
+                self.fail_over(heir)
+                self.cluster.wait_until_ok()
+                for busy in (writer, *askers):
+                    busy.wait_for_more(5)
+        self.assertEqual(writer.failures, [])
+        self.assert_all_there("planned", writer)
+        self.assertEqual(self.info("planned")["items"], len(writer.batches) * BATCH)
+        self.assert_replicas_same()
+
+
 class FailuresTest(LogicalCase):
     replicas = 1
 

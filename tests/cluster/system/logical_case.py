@@ -66,10 +66,11 @@ class Asker(Busy):
 
 class LogicalCase(ClusterCase):
     primaries, replicas = 3, 0
+    arguments = ()  # of the module
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(cls.primaries, cls.replicas)
+        cls.cluster = Cluster(cls.primaries, cls.replicas, arguments=cls.arguments)
         cls.addClassCleanup(cls.cluster.remove)
 
     def setUp(self):
