@@ -147,6 +147,13 @@ class SpillPlan {
       return way;
     };
 
+    // The arrival reaches a free slot: a fingerprint has left meanwhile, and no other has to.
+    const auto ends_here = [&] {
+      end_ = i;
+      end_way_ = arrive(ranks.free);
+      return static_cast<bool>(end_way_);
+    };
+
     // Only in the first block: elsewhere the arrival has just come from its other block.
     bool newcomer_waits = i == 0;
     const std::uint32_t newcomer_class = spill_class(arrival.fingerprint);
@@ -160,13 +167,12 @@ class SpillPlan {
     if (may_be_crowded(block, arrival) &&
         std::popcount(copies_of(block, arrival)) >= static_cast<int>(L::kLanes) - 1) {
       const std::uint64_t copies = copies_of(block, arrival);
-      all_known = true;
       const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
-      if ((reached & ranks.free) == 0) {
-        out_of_reach = (L::kAllSlots & ~reached) | copies;
-        some = reached & ~copies;
-        below = kSpillClasses;
-      }
+      if ((reached & ranks.free) != 0) return ends_here();
+      all_known = true;
+      out_of_reach = (L::kAllSlots & ~reached) | copies;
+      some = reached & ~copies;
+      below = kSpillClasses;
     }
     for (;;) {
       Leavers leavers;
@@ -193,12 +199,7 @@ class SpillPlan {
         if (all_known) break;
         all_known = true;
         const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
-        if ((reached & ranks.free) != 0) {
-          // A fingerprint has left meanwhile, and no other has to.
-          end_ = i;
-          end_way_ = arrive(ranks.free);
-          return static_cast<bool>(end_way_);
-        }
+        if ((reached & ranks.free) != 0) return ends_here();
         out_of_reach |= L::kAllSlots & ~reached;
         if (std::popcount(failed()) >= tries_ || below >= kSpillClasses) break;
       }
@@ -338,8 +339,8 @@ class SpillPlan {
   std::uint32_t node_count_ = 0;
   std::uint32_t free_ = 0;  // slots of the nodes' blocks
   std::uint32_t end_ = 0;   // the node that ends the chain
-  Way end_way_;            // of the arrival there, to a free slot
-  Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
+  Way end_way_;             // of the arrival there, to a free slot
+  Way home_way_;            // of the newcomer at home, to the slot that is vacated for it
   std::array<Node, most_expanded(kWideTries) + 1> nodes_;
 };
 

@@ -241,6 +241,33 @@ TEST_P(BrokenLookups, AKeyThatMovesBehindTheReader) {
   }
 }
 
+class InsertBesideErase : public testing::TestWithParam<int> {};
+
+// The insert has found its bucket full of copies, one of which then leaves.
+TEST_P(InsertBesideErase, TakesTheSlotThatIsLeft) {
+  Random random(1);
+  HashSmith smith(GetParam(), 1, random);
+  ConcurrentFilter filter(filter_of_blocks(GetParam(), 1));
+  const Hash x{smith.hash(0, smith.draw_rest())};
+  while (filter.insert(x)) continue;
+  const unsigned most = filter.count(x);
+  become_many_writers(filter);
+  Stop stop;
+  const Hooks hooks(Stop::at_point);
+  Outcome outcome{};
+  std::thread writer([&] {
+    Stop::arm(NESTLINE_POINT_UNLOCKED);
+    outcome = filter.insert(x).outcome;
+  });
+  EXPECT_TRUE(Stop::await());
+  EXPECT_TRUE(filter.erase(x));
+  Stop::release();
+  writer.join();
+  EXPECT_EQ(outcome, Outcome::stored);
+  EXPECT_EQ(filter.count(x), most);
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, InsertBesideErase, testing::Values(8, 12, 16));
 INSTANTIATE_TEST_SUITE_P(Widths, BrokenProtocol, testing::Values(8, 12, 16));
 INSTANTIATE_TEST_SUITE_P(Widths, BrokenLookups,
                          testing::Combine(testing::Values(8, 12, 16),
