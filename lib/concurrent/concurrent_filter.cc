@@ -21,8 +21,25 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
   });
 }
 
+// The first try of an insert, for a thread that writes alone.
+bool store_alone(State& state, const Filter::State& table, std::uint64_t hash) {
+  if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
+  Place home;
+  const bool stored = insert_first<OneWriter>(table, hash, home);
+  if (stored) state.keys.add<OneWriter>(1);
+  return stored;
+}
+
+// A thread that writes alone looks the key up without a fence (locking.h, W8): nobody else changes
+// what it looks at.
 Inserted insert_unique_hash(State& state, std::uint64_t hash) {
-  if (may_contain_hash(state, hash)) return {Outcome::present};
+  bool present = false;
+  const bool stored = state.try_alone([&](const Filter::State& table) {
+    present = table.kernels->contains(table.view, hash);
+    return !present && store_alone(state, table, hash);
+  });
+  if (stored) return {Outcome::stored};
+  if (present || may_contain_hash(state, hash)) return {Outcome::present};
   return {with_room(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
     return with_table<Locks>(table,
                              [&](auto& blocks) { return blocks.insert_unique(blocks.home(hash)); });
@@ -111,14 +128,9 @@ void make_way(State& state, const Tried& tried) noexcept {
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
-  const bool done = state.try_alone([&](const Filter::State& table) {
-    if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
-    Place home;
-    const bool stored = insert_first<OneWriter>(table, hash, home);
-    if (stored) state.keys.add<OneWriter>(1);
-    return stored;
-  });
-  if (done) return {Outcome::stored};
+  const bool stored =
+      state.try_alone([&](const Filter::State& table) { return store_alone(state, table, hash); });
+  if (stored) return {Outcome::stored};
   return {with_room(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
     return insert_in<Locks>(table, hash);
   })};

@@ -94,15 +94,15 @@ struct ConcurrentFilter::State : SecondLook {
     }
   }
 
-  // The first try of a change, work(table), for a thread that writes alone: whether it was done.
-  // Nothing has happened if not.
+  // The first try of a change, work(table), for a thread that writes alone: whether it changed
+  // something.
   template <typename Work>
   bool try_alone(Work&& work) {
     const WriteSection section;
     if (paused_.load() || !writers_.has_alone(writer())) return false;
-    const bool done = work(std::as_const(*table_.load()));
-    stored_alone();
-    return done;
+    const bool changed = work(std::as_const(*table_.load()));
+    if (changed) stored_alone();
+    return changed;
   }
 
   // Makes the writers wait while it lives. Must not be made inside a section.
