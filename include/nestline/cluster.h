@@ -31,6 +31,7 @@
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
+#include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
 namespace nestline {
@@ -189,7 +190,7 @@ class NESTLINE_EXPORT ClusterFilter {
   struct State;
   explicit ClusterFilter(std::unique_ptr<State> state) noexcept;
 
-  std::unique_ptr<State> state_;
+  internal::OwnedState<State> state_;
 };
 
 /// All parts of a logical filter in memory: answers without a server, and is a file.
@@ -221,7 +222,7 @@ class NESTLINE_EXPORT ClusterCopy {
   struct State;
   explicit ClusterCopy(std::unique_ptr<State> state) noexcept;
 
-  std::unique_ptr<State> state_;
+  internal::OwnedState<State> state_;
 };
 
 }  // namespace nestline

@@ -28,6 +28,7 @@
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
+#include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
 namespace nestline {
@@ -204,7 +205,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] Hash hash_one(std::string_view key) const noexcept;
   [[nodiscard]] Hash hash_one(Hash key) const noexcept { return key; }
 
-  std::unique_ptr<State> state_;
+  internal::OwnedState<State> state_;
 };
 
 }  // namespace nestline

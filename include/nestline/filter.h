@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "nestline/export.h"
+#include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 #include "nestline/memory.h"
 #include "nestline/reader.h"
@@ -294,7 +295,7 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] Hash hash_one(std::string_view key) const noexcept;
   [[nodiscard]] Hash hash_one(Hash key) const noexcept { return key; }
 
-  std::unique_ptr<State> state_;
+  internal::OwnedState<State> state_;
 };
 
 }  // namespace nestline

@@ -29,6 +29,7 @@
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
+#include "nestline/internal/owned_state.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
 
@@ -142,7 +143,7 @@ class NESTLINE_EXPORT Maplet {
   template <std::same_as<std::unique_ptr<State>> Owner>
   explicit Maplet(Owner state) noexcept : state_(std::move(state)) {}
 
-  std::unique_ptr<State> state_;
+  internal::OwnedState<State> state_;
 };
 
 // Files, as nestline/io.h has them for filters: the same format, with 20 in the place of the width.
@@ -187,7 +188,7 @@ class NESTLINE_EXPORT MappedMaplet {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  internal::OwnedState<State> state_;
 };
 
 }  // namespace nestline

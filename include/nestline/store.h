@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "nestline/export.h"
+#include "nestline/internal/owned_state.h"
 
 namespace nestline {
 
@@ -253,7 +254,7 @@ class NESTLINE_EXPORT Store {
   std::size_t get_many(std::span<const std::string_view> keys, WithMany with, void* context) const;
   void visit_all(WithAll with, void* context) const;
 
-  std::unique_ptr<State> state_;
+  internal::OwnedState<State> state_;
 };
 
 /// What verify_store and repair_store found.

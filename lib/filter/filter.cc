@@ -16,6 +16,7 @@ namespace nestline {
 namespace {
 
 using State = Filter::State;
+using Owned = internal::OwnedState<State>;
 
 bool may_contain_hash(const State& state, std::uint64_t hash) {
   return state.kernels->contains(state.view, hash);
@@ -24,7 +25,7 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
 // Runs an insert or update, work(state); grows the filter and runs it again while it finds no room.
 // `uncounted`: 1 unless the filter's patience has counted the key already.
 template <typename Work>
-Inserted with_room(std::unique_ptr<State>& state, Work&& work, std::uint64_t uncounted = 1) {
+Inserted with_room(Owned& state, Work&& work, std::uint64_t uncounted = 1) {
   for (;;) {
     const Outcome outcome = *work(std::as_const(*state));
     if (outcome != Outcome::full || !state->grows_by_itself() || !try_to_grow(state, uncounted)) {
@@ -35,7 +36,7 @@ Inserted with_room(std::unique_ptr<State>& state, Work&& work, std::uint64_t unc
 
 // An insert that adds a key: work(state).
 template <typename Work>
-Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
+Inserted add_key(Owned& state, Work&& work) {
   while (state->is_due_to_grow() && try_to_grow(state)) continue;
   const Inserted inserted = with_room(state, work, state->is_due_to_grow() ? 0 : 1);
   state->size += inserted.outcome == Outcome::stored;
@@ -43,8 +44,7 @@ Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
 }
 
 // The rest of an insert. `tried`: the key's home if the first try was made there, else null.
-[[gnu::noinline]] Inserted insert_further(std::unique_ptr<State>& state, std::uint64_t hash,
-                                          const Place* tried) {
+[[gnu::noinline]] Inserted insert_further(Owned& state, std::uint64_t hash, const Place* tried) {
   return add_key(state, [&](const State& now) {
     const Place* const home = std::exchange(tried, nullptr);  // of this table, not of a grown one
     if (home == nullptr) return insert_in<NoLocks>(now, hash);
@@ -53,7 +53,7 @@ Inserted add_key(std::unique_ptr<State>& state, Work&& work) {
   });
 }
 
-Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
+Inserted insert_hash(Owned& state, std::uint64_t hash) {
   Place home;
   const bool tried = !state->is_due_to_grow();
   if (tried && insert_first<NoLocks>(*state, hash, home)) [[likely]] {
@@ -63,7 +63,7 @@ Inserted insert_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
   return insert_further(state, hash, tried ? &home : nullptr);
 }
 
-Inserted insert_unique_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
+Inserted insert_unique_hash(Owned& state, std::uint64_t hash) {
   if (may_contain_hash(*state, hash)) return {Outcome::present};
   return add_key(state, [&](const State& now) {
     return with_table<NoLocks>(now,
@@ -71,8 +71,7 @@ Inserted insert_unique_hash(std::unique_ptr<State>& state, std::uint64_t hash) {
   });
 }
 
-Inserted update_hash(std::unique_ptr<State>& state, std::uint64_t old_hash,
-                     std::uint64_t new_hash) {
+Inserted update_hash(Owned& state, std::uint64_t old_hash, std::uint64_t new_hash) {
   bool replaced = false;
   const Inserted inserted = with_room(state, [&](const State& now) {
     return with_table<NoLocks>(now, [&](auto& table) {

@@ -183,5 +183,26 @@ TEST_P(FilterTest, SparseFilterBeyondFourGigabytes) {
 
 INSTANTIATE_TEST_SUITE_P(Widths, FilterTest, testing::Values(8, 12, 16));
 
+#ifndef NDEBUG
+template <class Handle, typename Use>
+void expect_named(Handle handle, Use&& use) {
+  const Handle next = std::move(handle);
+  EXPECT_DEATH(use(handle), "an object that was moved from is used");  // NOLINT
+}
+
+TEST(MovedFrom, IsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Options options = {.capacity = 1000};
+  expect_named(Filter(options), [](Filter& filter) { (void)filter.insert("key"); });
+  expect_named(Filter(options), [](Filter& filter) { (void)filter.may_contain("key"); });
+  expect_named(Filter(options), [](Filter& filter) { (void)filter.size(); });
+  expect_named(Filter(options), [](Filter& filter) { (void)filter.reader(); });
+  expect_named(ConcurrentFilter(options),
+               [](ConcurrentFilter& filter) { (void)filter.may_contain("key"); });
+  expect_named(ConcurrentFilter(options),
+               [](ConcurrentFilter& filter) { (void)filter.insert("key"); });
+}
+#endif
+
 }  // namespace
 }  // namespace nestline::test
