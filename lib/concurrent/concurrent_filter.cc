@@ -22,7 +22,7 @@ bool may_contain_hash(const State& state, std::uint64_t hash) {
 }
 
 // The first try of an insert, for a thread that writes alone.
-bool store_alone(State& state, const Filter::State& table, std::uint64_t hash) {
+NESTLINE_INLINE bool store_alone(State& state, const Filter::State& table, std::uint64_t hash) {
   if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
   Place home;
   const bool stored = insert_first<OneWriter>(table, hash, home);
