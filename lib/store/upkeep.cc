@@ -161,24 +161,27 @@ void Store::State::sync_ahead() {
 
 void Store::State::run_syncs() {
   using Clock = std::chrono::steady_clock;
-  std::optional<Clock::time_point> due;  // when all must be on disk that is not yet
+  constexpr auto kNever = Clock::time_point::max();
+  Clock::time_point due = kNever;  // when all must be on disk that is not yet
   std::unique_lock lock(waking_);
   for (;;) {
-    const auto is_next = [&] { return is_ahead_due_ || ending_ || (!due && is_behind_.load()); };
-    if (due) {
-      woken_.wait_until(lock, *due, is_next);
-    } else {
+    const auto is_next = [&] {
+      return is_ahead_due_ || ending_ || (due == kNever && is_behind_.load());
+    };
+    if (due == kNever) {
       woken_.wait(lock, is_next);
+    } else {
+      woken_.wait_until(lock, due, is_next);
     }
     if (ending_) return;
     const Clock::time_point now = Clock::now();
-    const bool is_due = due && now >= *due;
-    if (!due && is_behind_.load()) due = now + options_.sync_interval;
+    const bool is_due = now >= due;
+    if (due == kNever && is_behind_.load()) due = now + options_.sync_interval;
     if (!is_due && !std::exchange(is_ahead_due_, false)) continue;
     lock.unlock();
     try {
       if (is_due) {
-        due.reset();
+        due = kNever;
         is_behind_.store(false);
         sync();
       } else {
