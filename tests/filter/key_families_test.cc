@@ -74,6 +74,44 @@ TEST_P(KeyFamilies, AreAsGoodAsRandomKeys) {
 INSTANTIATE_TEST_SUITE_P(All, KeyFamilies, testing::ValuesIn(kFamilies),
                          [](const auto& family) { return "No" + std::to_string(family.index); });
 
+// The rate of a small filter of 8 bits, in units of the expected one.
+template <typename Key>
+double relative_rate(std::uint64_t seed, std::uint64_t stored, Key&& key) {
+  Filter filter({.capacity = stored, .bits = 8, .seed = seed});
+  for (std::uint64_t n = 0; n < stored; ++n) EXPECT_TRUE(filter.insert(key(n)));
+  const std::uint64_t asked = 4 * stored;
+  double found = 0;
+  for (std::uint64_t n = 0; n < asked; ++n) found += filter.may_contain(key(stored + n)) ? 1 : 0;
+  return found / static_cast<double>(asked) / filter.expected_fpr();
+}
+
+// What docs/SIZING.md, "Strangers' keys", says of integers that are chosen to meet, by undoing the
+// first fold of the mixer, and of the same keys as strings.
+TEST(CraftedKeys, CrowdAsIntegersUnderSomeSeedsAndAsStringsUnderNone) {
+  constexpr std::uint64_t kSeeds = 300;
+  const auto crafted = [](std::uint64_t number) {
+    const std::uint64_t folded = number << 48;
+    return folded ^ folded >> 29 ^ folded >> 58;
+  };
+  for (const std::uint64_t stored : {512u, 8192u}) {
+    std::uint64_t integers = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const double rate = relative_rate(seed, stored, crafted);
+      EXPECT_LT(rate, 25) << seed;
+      integers += rate > 2 ? 1 : 0;
+      const auto as_string = [&](std::uint64_t number) {
+        const auto bytes = std::bit_cast<std::array<char, 8>>(crafted(number));
+        return std::string(bytes.data(), bytes.size());
+      };
+      if (seed % 3 == 0) {
+        EXPECT_LT(relative_rate(seed, stored, as_string), 2) << seed;
+      }
+    }
+    EXPECT_GE(integers, kSeeds * 3 / 100) << stored;
+    EXPECT_LE(integers, kSeeds * 22 / 100) << stored;
+  }
+}
+
 // How GoogleTest shows it.
 void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
 
