@@ -33,7 +33,7 @@ void expect_patience(const Insert& insert) {
   until_refused(1);
   EXPECT_EQ(filter.growth(), 0u);
   // However many of the keys find room: in the first wait some, in the second none.
-  for (const std::size_t refusal : {2, 3}) {
+  for (const std::size_t refusal : {2u, 3u}) {
     EXPECT_NEAR(static_cast<double>(until_refused(refusal)), double{1 << 16}, 2000) << refusal;
   }
   memory.set_most(~std::size_t{0});
