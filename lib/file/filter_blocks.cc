@@ -9,6 +9,7 @@
 
 #include "lib/file/file_format.h"
 #include "lib/filter/filter_state.h"
+#include "lib/filter/filter_table.h"
 #include "lib/filter/sizing.h"
 #include "lib/place/hash.h"
 
@@ -82,6 +83,10 @@ bool are_related(const Filter& a, const Filter& b) noexcept {
 
 Standing standing_of(const Filter& filter, std::uint64_t key) noexcept {
   return standing_of(FilterAccess::state(filter), key);
+}
+
+bool is_crowded(const Filter& filter, std::uint64_t key) noexcept {
+  return is_crowded(FilterAccess::state(filter), key);
 }
 
 void pour(Filter& from, Filter& to, Share& share, Surplus surplus) noexcept {

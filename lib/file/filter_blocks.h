@@ -63,6 +63,10 @@ bool are_related(const Filter& a, const Filter& b) noexcept;
 // highest.
 Standing standing_of(const Filter& filter, std::uint64_t key) noexcept;
 
+// Whether an insert of the key would have to search for room although there are as many copies of
+// it as its bucket has slots, or one less. Takes much less time than such a search.
+bool is_crowded(const Filter& filter, std::uint64_t key) noexcept;
+
 // Moves a share of the fingerprints of `from` to `to`, another filter of its lineage. Those that
 // find no room there stay. One pass over both.
 void pour(Filter& from, Filter& to, Share& share, Surplus surplus = Surplus::stays) noexcept;

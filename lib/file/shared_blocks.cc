@@ -7,6 +7,7 @@
 
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/filter/filter_state.h"
+#include "lib/filter/filter_table.h"
 #include "lib/filter/growth.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
@@ -47,6 +48,10 @@ void empty(ConcurrentFilter& shared) noexcept { ConcurrentAccess::state(shared).
 
 Standing standing_of(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
   return standing_of(table_of(shared), key);
+}
+
+bool is_crowded(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
+  return is_crowded(table_of(shared), key);
 }
 
 void prefetch_home(const ConcurrentFilter& shared, std::uint64_t key) noexcept {

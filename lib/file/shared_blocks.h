@@ -39,6 +39,7 @@ void empty(ConcurrentFilter& shared) noexcept;
 
 // As for Filter.
 Standing standing_of(const ConcurrentFilter& shared, std::uint64_t key) noexcept;
+bool is_crowded(const ConcurrentFilter& shared, std::uint64_t key) noexcept;
 void prefetch_home(const ConcurrentFilter& shared, std::uint64_t key) noexcept;
 
 // Bytes that it takes beside its blocks and the ConcurrentFilter itself.

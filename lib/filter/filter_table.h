@@ -50,6 +50,12 @@ bool erase_in(const Filter::State& state, std::uint64_t hash) {
   return with_table<Locks>(state, [&](auto& table) { return table.erase(home); });
 }
 
+// Table's is_crowded of a key, for the thread that changes the filter.
+inline bool is_crowded(const Filter::State& state, std::uint64_t key) {
+  return with_table<NoLocks>(
+      state, [&](auto& table) { return table.is_crowded(table.home(state.hash(key))); });
+}
+
 }  // namespace nestline
 
 #endif  // NESTLINE_LIB_FILTER_FILTER_TABLE_H_

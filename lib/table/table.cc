@@ -283,6 +283,18 @@ Standing Table<L, Locks>::standing(const Place& home) const {
   });
 }
 
+template <class L, class Locks>
+bool Table<L, Locks>::is_crowded(const Place& home) const {
+  return read(home, [&](auto& view) {
+    const Block& block = view.at(home.block);
+    if (kernels_.find_free_way(block, home)) return false;
+    int found = std::popcount(copies(block, home));
+    Place away;
+    if (may_be_away(block, home, away)) found += std::popcount(copies(view.at(away.block), away));
+    return found >= static_cast<int>(L::kLanes) - 1;
+  });
+}
+
 template class Table<Layout<8>, NoLocks>;
 template class Table<Layout<12>, NoLocks>;
 template class Table<Layout<16>, NoLocks>;

@@ -97,6 +97,9 @@ class Table {
   // Whether there is a copy. Kernels::contains_beside is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const;
   [[nodiscard]] Standing standing(const Place& home) const;
+  // Whether an insert would have to search for room although there are as many copies, at home and
+  // in the alternate, as a bucket has slots, or one less.
+  [[nodiscard]] bool is_crowded(const Place& home) const;
 
  private:
   enum class Copies : bool { refused, allowed };

@@ -69,6 +69,11 @@ Standing Generation::standing(std::uint64_t hash) const noexcept {
   return shared_ ? standing_of(shared_.filter(), hash) : standing_of(filter_, hash);
 }
 
+bool Generation::is_crowded(std::uint64_t hash) const noexcept {
+  return shared_ ? nestline::is_crowded(shared_.filter(), hash)
+                 : nestline::is_crowded(filter_, hash);
+}
+
 void Generation::prefetch(std::uint64_t hash) const noexcept {
   if (shared_) {
     prefetch_home(shared_.filter(), hash);

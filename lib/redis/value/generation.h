@@ -92,6 +92,8 @@ class Generation {
   /// Copies of the item.
   [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept;
   [[nodiscard]] Standing standing(std::uint64_t hash) const noexcept;
+  /// Whether an insert would search for room beside many copies of the item (filter_blocks.h).
+  [[nodiscard]] bool is_crowded(std::uint64_t hash) const noexcept;
   /// Prefetches the memory that a lookup of the item reads.
   void prefetch(std::uint64_t hash) const noexcept;
   Outcome insert(std::uint64_t hash) noexcept;

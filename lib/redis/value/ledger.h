@@ -1,6 +1,7 @@
 // Corrections to the counts of a value's filters, by the hash of the item.
 //
-//   n > 0   n copies of the item are not in any slot: copies took all slots that it may use.
+//   n > 0   n copies of the item are not in any slot: copies took all slots that it may use, or so
+//           many that a search for another one was spared (value_add.cc).
 //   n < 0   -n copies that slots show were erased, but are still in slots: more than one filter
 //           showed a match, and the wrong one would have been another item's fingerprint. A filter
 //           here is a family of generations (family.h), or all tables of RedisBloom.

@@ -6,8 +6,9 @@
 //                 promised rate and is small; then a further generation is opened.
 //                 generation_plan.h decides, from settings and history alone. compact() unites
 //                 those of a family (family.h).
-//   ledger        what the filters alone cannot say, by hash: copies beyond the 2k that a filter
-//                 holds, and erased copies whose slot is not known for certain yet (ledger.h).
+//   ledger        what the filters alone cannot say, by hash: copies beyond the 2k at most that a
+//                 filter holds, and erased copies whose slot is not known for certain yet
+//                 (ledger.h).
 //   tables        of RedisBloom (redisbloom_tables.h); asked, counted, erased from. Only
 //                 add_as_redisbloom, which repeats what a RedisBloom server did, adds to them.
 //
@@ -145,8 +146,8 @@ class CuckooValue {
   // Changes. Each is O(generations), except that an add may double a filter of at most
   // kMostBytesToDouble, which takes a few milliseconds.
 
-  /// Adds one copy. Copies are not limited: beyond 2k in one generation they are counted in the
-  /// ledger, some 64 bytes for an item of however many copies.
+  /// Adds one copy. Copies are not limited: beyond 2k in one generation, or k - 1 where blocks are
+  /// full, they are counted in the ledger, some 64 bytes for an item of however many copies.
   Added add(std::string_view item, const Limits& limits = {}) noexcept;
   /// The same unless exists(item): then Added::present.
   Added add_unique(std::string_view item, const Limits& limits = {}) noexcept;
