@@ -1,58 +1,48 @@
 // nestline: the filter on the command line. Parses the arguments, calls the command, and turns
-// every error into one message and exit status 2. Each command has its own file; see commands.h.
+// every error into one message and exit status 2. The commands are tables (io/command.h), each in
+// the file of what it does.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <exception>
+#include <functional>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <variant>
 
-#include "lib/command/arguments.h"
-#include "lib/command/cluster_commands.h"
-#include "lib/command/commands.h"
-#include "lib/command/errors.h"
-#include "lib/command/output.h"
-#include "lib/command/store_commands.h"
+#include "lib/command/cluster/commands.h"
+#include "lib/command/filter/commands.h"
+#include "lib/command/io/errors.h"
+#include "lib/command/io/output.h"
+#include "lib/command/io/parser.h"
+#include "lib/command/store/commands.h"
+#include "lib/command/uniq/commands.h"
 #include "nestline/io.h"
 
 namespace nestline::command {
 namespace {
 
-int show(const ShowText& shown) {
-  Output output(STDOUT_FILENO, "standard output");
-  output.write(shown.text);
-  output.flush();
-  return kExitYes;
-}
-
-int dispatch(const ShowText& shown) { return show(shown); }
-int dispatch(const BuildArguments& arguments) { return build(arguments); }
-int dispatch(const QueryArguments& arguments) { return query(arguments); }
-int dispatch(const AddCommand& arguments) { return add(arguments); }
-int dispatch(const RemoveCommand& arguments) { return remove(arguments); }
-int dispatch(const InfoArguments& arguments) { return info(arguments); }
-int dispatch(const VerifyCommand& arguments) { return verify(arguments); }
-int dispatch(const MergeArguments& arguments) { return merge(arguments); }
-int dispatch(const UniqArguments& arguments) { return uniq(arguments); }
-int dispatch(const StoreArguments& arguments) { return store(arguments); }
-int dispatch(const ClusterArguments& arguments) { return cluster(arguments); }
-
-std::string file_of(const ShowText& /*shown*/) { return {}; }
-std::string file_of(const UniqArguments& arguments) { return arguments.state; }
-template <typename Arguments>
-std::string file_of(const Arguments& arguments) {
-  return arguments.file;
+Command program() {
+  return {
+      .help =
+          {"nestline",
+           "Approximate sets of keys in files: no false negatives, few false positives.\n"
+           "Exact keys with values: nestline store. Filters on Redis servers: nestline cluster.",
+           "A key is a line without its line end. For details, see nestline COMMAND --help.\n"
+           "Exit status: 0 yes or done, 1 no, 2 error."},
+      .file = nullptr,
+      .commands = {build_command(), query_command(), add_command(), remove_command(),
+                   info_command(), verify_command(), merge_command(), uniq_command(),
+                   store_command(), cluster_command()},
+  };
 }
 
 // Errors from the library are about the filter file, unless they name another file.
-int run(const Command& command) {
-  const std::string file = std::visit([](const auto& told) { return file_of(told); }, command);
+int run(const std::string& file, const std::function<int()>& work) {
   try {
-    return std::visit([](const auto& told) { return dispatch(told); }, command);
+    return work();
   } catch (const CommandError& error) {
     complain(error.file, error.what());
   } catch (const FormatError& error) {
@@ -96,9 +86,14 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);
   occupy_standard_descriptors();
   try {
-    const Command command = parse_arguments(argc, argv);
+    const Command commands = program();
+    const Request request = parse(commands, argc, argv);
     hide_passwords(argc, argv);
-    return run(command);
+    if (request.command != nullptr) return run(*request.command->file, request.command->run);
+    return run({}, [&request] {
+      print(request.text);
+      return kExitYes;
+    });
   } catch (const std::exception& error) {
     complain({}, error.what());
     return kExitError;

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "lib/command/errors.h"
-#include "lib/command/input_file.h"
-#include "lib/command/line_reader.h"
-#include "lib/command/record_text.h"
+#include "lib/command/io/errors.h"
+#include "lib/command/io/input_file.h"
+#include "lib/command/io/line_reader.h"
+#include "lib/command/store/record_text.h"
 
 namespace {
 

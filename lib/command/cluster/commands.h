@@ -1,0 +1,54 @@
+// The commands of nestline cluster. Each is a table, beside what it does, in the file named below.
+//
+// None of them repeats a change whose fate is not known: the library says so, and the message says
+// how many lines were done before.
+#ifndef NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
+#define NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/command/io/command.h"
+#include "nestline/cluster.h"
+
+namespace nestline::command {
+
+/// All of them.
+Command cluster_command();
+
+// keys.cc
+Command add_keys_command();
+Command query_keys_command();
+Command remove_keys_command();
+// whole.cc
+Command create_command();
+Command push_command();
+Command pull_command();
+Command merge_filter_command();
+Command drop_command();
+// info.cc
+Command cluster_info_command();
+
+/// What each command has: where a logical filter is.
+struct InCluster {
+  std::string name;
+  ClusterOptions servers;
+  std::string password_file;
+  bool copy_instead = false;  // `name` is a file that pull wrote, and is asked in place of servers
+
+  [[nodiscard]] ClusterFilter open() const { return ClusterFilter::open(servers, name); }
+};
+
+Option filter_name(InCluster& place);
+Option line_inputs(std::vector<std::string>& inputs);
+Option wait_option(InCluster& place);
+
+/// Completes the table of a command whose file is place.name: adds the options that say where the
+/// servers are, and turns errors of the library into messages that say what to do.
+Command in_cluster(InCluster& place, Command command, const char* server_absent = "");
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_

@@ -1,0 +1,233 @@
+// nestline cluster add, query and remove: the lines of the inputs, batch by batch, each batch to
+// all servers at once.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/command/cluster/commands.h"
+#include "lib/command/io/errors.h"
+#include "lib/command/io/line_reader.h"
+#include "lib/command/io/progress.h"
+#include "lib/command/io/query_lines.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr const char* kAddFooter =
+    "A line that occurs n times is n copies of its key. When an error ends the work, the message\n"
+    "says how many lines were added. After a lost connection, some that follow may have been "
+    "added\n"
+    "too: adding all of them again with --unique does no harm.\n"
+    "Exit status: 0 done, 2 error, or some lines found no room (the others were added).";
+
+constexpr const char* kQueryFooter =
+    "Lines that were added are always printed. A few others are printed too, at the rate that\n"
+    "nestline cluster info shows. When a part cannot be reached, the command ends with an error; "
+    "it\n"
+    "never takes silence for an answer. With --file no server is asked, and there is no NAME.\n"
+    "Exit status: 0 at least one line was selected, 1 none was, 2 error.";
+
+constexpr const char* kRemoveFooter =
+    "Only remove keys that were added. A key that was not added may look the same as one that\n"
+    "was; removing it removes the other key, which is then not found. Each line removes one copy.\n"
+    "Exit status: 0 done, 1 some lines were not in the filter (the others were removed), 2 error.";
+
+struct ClusterAdd : InCluster {
+  std::vector<std::string> inputs;
+  bool unique = false;  // --unique
+};
+
+struct ClusterQuery : InCluster, LineChoice {
+  std::string file;                       // --file: a file that pull wrote, in place of servers
+  std::optional<std::string> first_word;  // NAME, or with --file the first input
+};
+
+struct ClusterRemove : InCluster {
+  std::vector<std::string> inputs;
+};
+
+using Keys = std::span<const std::string_view>;
+
+std::span<std::uint8_t> fitting(std::vector<std::uint8_t>& flags, std::size_t count) {
+  if (flags.size() < count) flags.resize(count);
+  return std::span(flags).first(count);
+}
+
+// A change of one batch; when it fails, the message also says how many lines before were done.
+template <typename Change>
+std::size_t change(const InCluster& place, const LineReader& reader, Keys batch, const char* done,
+                   Change&& make) {
+  try {
+    return make();
+  } catch (const ClusterError& error) {
+    const std::uint64_t before = reader.lines() - batch.size();
+    throw CommandError(place.name, std::string(error.what()) + "; the first " +
+                                       std::to_string(before) + " lines were " + done);
+  }
+}
+
+// Finds out why keys were not added: their key is there as often as it can be, or there is no room.
+class Refusals {
+ public:
+  Refusals(ClusterFilter& filter, bool unique) : filter_(filter), unique_(unique) {}
+
+  void note(Keys keys, std::span<const std::uint8_t> added) {
+    refused_.clear();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (added[i] == 0) refused_.push_back(keys[i]);
+    }
+    const std::size_t there = filter_.may_contain(refused_, fitting(flags_, refused_.size()));
+    copies_ += there;
+    full_ += refused_.size() - there;
+  }
+
+  // The exit status, after the message. Where there is no room, some of the refused keys seem to be
+  // there only by chance.
+  [[nodiscard]] int report(const std::string& name, std::uint64_t lines) const {
+    const std::uint64_t refused = full_ + (unique_ ? 0 : copies_);
+    const std::string count = std::to_string(refused) + " of " + std::to_string(lines) + " lines ";
+    if (full_ > 0) {
+      complain(name, count +
+                         "found no room, the others were added; push all keys to a filter that is "
+                         "created with a larger --capacity");
+      return kExitError;
+    }
+    if (refused > 0) {
+      complain(name, count +
+                         "were further copies of keys that have the most copies already; they are "
+                         "still found");
+    }
+    return kExitYes;
+  }
+
+ private:
+  ClusterFilter& filter_;
+  bool unique_;
+  std::vector<std::string_view> refused_;
+  std::vector<std::uint8_t> flags_;
+  std::uint64_t copies_ = 0;
+  std::uint64_t full_ = 0;
+};
+
+// Turns the flags of may_contain() into positions.
+template <typename AnyFilter>
+SelectKeys selection(AnyFilter& filter) {
+  return [&filter, flags = std::vector<std::uint8_t>()](Keys keys,
+                                                        std::span<std::uint32_t> found) mutable {
+    const std::span<std::uint8_t> out = fitting(flags, keys.size());
+    filter.may_contain(keys, out);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      found[count] = static_cast<std::uint32_t>(i);
+      count += out[i];
+    }
+    return count;
+  };
+}
+
+int run(const ClusterAdd& add) {
+  ClusterFilter filter = add.open();
+  LineReader reader(add.inputs);
+  Progress progress("add");
+  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  Refusals refusals(filter, add.unique);
+  std::vector<std::uint8_t> flags;
+  LineBatch batch;
+  while (reader.next(batch)) {
+    const std::span<std::uint8_t> added = fitting(flags, batch.keys.size());
+    const std::size_t count = change(add, reader, batch.keys, "added", [&] {
+      return add.unique ? filter.insert_unique(batch.keys, added)
+                        : filter.insert(batch.keys, added);
+    });
+    if (count < batch.keys.size()) refusals.note(batch.keys, added);
+    progress.update(reader.bytes(), reader.lines());
+  }
+  progress.erase();
+  return refusals.report(add.name, reader.lines());
+}
+
+int run(const ClusterQuery& query) {
+  if (query.copy_instead) {
+    const ClusterCopy copy = ClusterCopy::load(query.file);
+    return print_lines(query, selection(copy));
+  }
+  ClusterFilter filter = query.open();
+  return print_lines(query, selection(filter));
+}
+
+int run(const ClusterRemove& remove) {
+  ClusterFilter filter = remove.open();
+  LineReader reader(remove.inputs);
+  Progress progress("remove");
+  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  LineBatch batch;
+  std::uint64_t removed = 0;
+  while (reader.next(batch)) {
+    removed +=
+        change(remove, reader, batch.keys, "removed", [&] { return filter.erase(batch.keys); });
+    progress.update(reader.bytes(), reader.lines());
+  }
+  progress.erase();
+  if (removed == reader.lines()) return kExitYes;
+  complain(remove.name, std::to_string(reader.lines() - removed) + " of " +
+                            std::to_string(reader.lines()) +
+                            " lines were not in the filter; nothing was removed for them");
+  return kExitNo;
+}
+
+// The words of query mean something else with --file.
+void choose_filter(ClusterQuery& query) {
+  query.copy_instead = !query.file.empty();
+  if (query.copy_instead) {
+    query.name = query.file;
+    if (query.first_word) query.inputs.insert(query.inputs.begin(), *query.first_word);
+  } else {
+    if (!query.first_word) throw UsageError("NAME is required");
+    query.name = *query.first_word;
+  }
+}
+
+}  // namespace
+
+Command add_keys_command() {
+  const auto add = std::make_shared<ClusterAdd>();
+  return in_cluster(*add,
+                    {{"add", "Add keys", kAddFooter},
+                     &add->name,
+                     {filter_name(*add),
+                      line_inputs(add->inputs),
+                      {"--unique", "", "Add only keys that do not seem to be there", &add->unique},
+                      wait_option(*add)},
+                     [add] { return run(*add); }});
+}
+
+Command query_keys_command() {
+  const auto query = std::make_shared<ClusterQuery>();
+  return in_cluster(
+      *query,
+      {{"query", "Print the lines that may be in it", kQueryFooter},
+       &query->name,
+       {{"NAME", "", "The name of the logical filter", &query->first_word},
+        line_inputs(query->inputs),
+        {"-v", "", "Print the other lines: those that are certainly not in it", &query->invert},
+        {"-c", "", "Print only the number of lines", &query->count_only},
+        {"--file", "FILE", "Ask a file that nestline cluster pull wrote", &query->file}},
+       [query] { return run(*query); },
+       [query] { choose_filter(*query); }},
+      "; not with --file");
+}
+
+Command remove_keys_command() {
+  const auto remove = std::make_shared<ClusterRemove>();
+  return in_cluster(*remove,
+                    {{"remove", "Remove keys", kRemoveFooter},
+                     &remove->name,
+                     {filter_name(*remove), line_inputs(remove->inputs), wait_option(*remove)},
+                     [remove] { return run(*remove); }});
+}
+
+}  // namespace nestline::command

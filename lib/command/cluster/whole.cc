@@ -1,0 +1,206 @@
+// nestline cluster create, push, pull, merge and drop: what concerns a logical filter as a whole.
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "lib/command/cluster/commands.h"
+#include "lib/command/filter/hash_store.h"
+#include "lib/command/io/errors.h"
+#include "lib/command/io/line_reader.h"
+#include "lib/command/io/progress.h"
+#include "lib/command/io/result_file.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr std::uint64_t kMostKeys = std::uint64_t{1} << 53;
+constexpr std::uint64_t kMostParts = 16384;
+
+constexpr const char* kCreateFooter =
+    "The parts keep the wanted rate while they grow, until a server has no memory.\n"
+    "Exit status: 0 done, 2 error.";
+
+constexpr const char* kPushFooter =
+    "The filter must exist (nestline cluster create). Its parts are built here, with all cores, "
+    "and\n"
+    "sent whole: several times faster than nestline cluster add. They take the place of all that\n"
+    "was in the filter, at one instant; a push that is ended before leaves the filter as it was.\n"
+    "What others add during the push may be lost. With --merge, the new keys are added to those\n"
+    "that are there. Takes 8 bytes of memory per line, and those of the parts.\n"
+    "Exit status: 0 done, 2 error.";
+
+constexpr const char* kPullFooter =
+    "Each part is a copy of one moment. The file answers nestline cluster query --file, and\n"
+    "nestline cluster push --file sends it to a filter with the same parts and seed.\n"
+    "Exit status: 0 done, 2 error. FILE is written only on success.";
+
+constexpr const char* kMergeFooter =
+    "Adds what is in the logical filter SOURCE to NAME, on the servers, part by part. Both need "
+    "the\n"
+    "same number of parts and the same --seed. Copies add up.\n"
+    "Exit status: 0 done, 2 error. After an error, some parts may have been merged.";
+
+constexpr const char* kDropFooter =
+    "Removes the filter, and what a create or push left that was ended in the middle.\n"
+    "Exit status: 0 done, 1 there was nothing to remove, 2 error.";
+
+struct ClusterCreate : InCluster {
+  Options options;
+  unsigned parts = 64;
+};
+
+struct ClusterPush : InCluster {
+  std::vector<std::string> inputs;
+  std::string file;    // --file: a file that pull wrote, in place of inputs
+  bool merge = false;  // --merge
+};
+
+struct ClusterPull : InCluster {
+  std::string output;
+};
+
+struct ClusterMerge : InCluster {
+  std::string source;
+};
+
+// Errors of a file that pull wrote are about that file.
+ClusterCopy load_copy(const std::string& file) {
+  try {
+    return ClusterCopy::load(file);
+  } catch (const std::system_error& error) {
+    throw CommandError(file, error.code().message());
+  } catch (const std::runtime_error& error) {
+    throw CommandError(file, error.what());
+  }
+}
+
+HashStore read_hashes(const std::vector<std::string>& inputs, std::uint64_t seed) {
+  HashStore hashes;
+  LineReader reader(inputs);
+  Progress progress("push");
+  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  LineBatch batch;
+  while (reader.next(batch)) {
+    hashes.append(batch.keys, seed);
+    progress.update(reader.bytes(), reader.lines());
+  }
+  return hashes;
+}
+
+int run(const ClusterCreate& create) {
+  ClusterFilter::create(create.servers, create.name, create.options, create.parts);
+  return kExitYes;
+}
+
+int run(const ClusterPush& push) {
+  ClusterFilter filter = push.open();
+  const Upload how = push.merge ? Upload::merge : Upload::replace;
+  if (push.file.empty()) {
+    HashStore hashes = read_hashes(push.inputs, filter.seed());
+    filter.upload(hashes.joined(), how);
+  } else {
+    filter.upload(load_copy(push.file), how);
+  }
+  return kExitYes;
+}
+
+int run(const ClusterPull& pull) {
+  check_target(pull.output);
+  const ClusterCopy copy = pull.open().download();
+  try {
+    copy.save(pull.output);
+  } catch (const std::system_error& error) {
+    throw CommandError(pull.output, error.code().message());
+  }
+  return kExitYes;
+}
+
+int run(const ClusterMerge& merge) {
+  ClusterFilter source = ClusterFilter::open(merge.servers, merge.source);
+  merge.open().merge(source);
+  return kExitYes;
+}
+
+int run(const InCluster& place) {
+  return ClusterFilter::remove(place.servers, place.name) ? kExitYes : kExitNo;
+}
+
+}  // namespace
+
+Command create_command() {
+  const auto create = std::make_shared<ClusterCreate>();
+  return in_cluster(
+      *create,
+      {{"create", "Make an empty logical filter", kCreateFooter},
+       &create->name,
+       {filter_name(*create),
+        {"--capacity", "N", "Number of keys it must hold",
+         count(create->options.capacity, 1, kMostKeys), kRequired},
+        {"--fpr", "P", "Wanted false-positive rate; default: 0.01", rate(create->options.fpr)},
+        {"--bits", "B", "Fingerprint width: 8, 12 or 16", bits(create->options.bits), false,
+         "--fpr"},
+        {"--max-capacity", "N",
+         "No more than --capacity: the parts do not grow, and keys find no room\n"
+         "instead; default: they grow",
+         count(create->options.max_capacity, 1, kMostKeys)},
+        {"--seed", "S", "Seed of the hash",
+         count(create->options.seed, 1, std::numeric_limits<std::uint64_t>::max())},
+        {"--parts", "P",
+         "How many keys on the servers; at least four for each server that has slots;\n"
+         "default: 64",
+         count(create->parts, 1, kMostParts)}},
+       [create] { return run(*create); }});
+}
+
+Command push_command() {
+  const auto push = std::make_shared<ClusterPush>();
+  return in_cluster(
+      *push,
+      {{"push", "Build it of keys here and send it", kPushFooter},
+       &push->name,
+       {filter_name(*push),
+        line_inputs(push->inputs),
+        {"--merge", "", "Add the keys to those that are there", &push->merge},
+        {"--file", "FILE", "Send a file that nestline cluster pull wrote, not INPUT", &push->file},
+        wait_option(*push)},
+       [push] { return run(*push); },
+       [push] {
+         if (!push->file.empty() && !push->inputs.empty()) {
+           throw UsageError("give --file or INPUT, not both");
+         }
+       }});
+}
+
+Command pull_command() {
+  const auto pull = std::make_shared<ClusterPull>();
+  return in_cluster(*pull,
+                    {{"pull", "Copy all parts into one file", kPullFooter},
+                     &pull->name,
+                     {filter_name(*pull),
+                      {"-o", "FILE", "The file to write or replace", &pull->output, kRequired}},
+                     [pull] { return run(*pull); }});
+}
+
+Command merge_filter_command() {
+  const auto merge = std::make_shared<ClusterMerge>();
+  return in_cluster(*merge, {{"merge", "Add another logical filter to it", kMergeFooter},
+                             &merge->name,
+                             {filter_name(*merge),
+                              {"SOURCE", "", "The logical filter whose content is added to NAME",
+                               &merge->source, kRequired},
+                              wait_option(*merge)},
+                             [merge] { return run(*merge); }});
+}
+
+Command drop_command() {
+  const auto drop = std::make_shared<InCluster>();
+  return in_cluster(*drop, {{"drop", "Remove a logical filter", kDropFooter},
+                            &drop->name,
+                            {filter_name(*drop)},
+                            [drop] { return run(*drop); }});
+}
+
+}  // namespace nestline::command

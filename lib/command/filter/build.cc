@@ -1,0 +1,232 @@
+// nestline build: makes a new filter from the lines of the inputs.
+//
+// With --capacity, keys go straight into the filter. Without it, the keys must be counted first,
+// and a pipe can be read only once, so their hashes are kept: eight bytes per key, whatever its
+// length, and the filter is then built of all of them at once (parallel::build). With --threads
+// they are kept too. A line that occurs n times is n copies of its key.
+//
+// The options, and whether the file can be written, are checked before the inputs are read. The
+// file is written at the very end, in one step.
+#include <tbb/global_control.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "lib/command/filter/commands.h"
+#include "lib/command/filter/hash_store.h"
+#include "lib/command/filter/inserter.h"
+#include "lib/command/io/errors.h"
+#include "lib/command/io/line_reader.h"
+#include "lib/command/io/progress.h"
+#include "lib/command/io/result_file.h"
+#include "nestline/io.h"
+#include "nestline/parallel.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
+constexpr std::uint64_t kMaxThreads = 1024;
+
+constexpr const char* kFooter =
+    "Without --capacity, nestline counts the lines first. This takes 8 bytes of memory per line.\n"
+    "--threads above 1 needs this memory too. FILE then gives the same answers for these keys,\n"
+    "but its bytes may differ from one build to the next.\n"
+    "With --max-capacity, nestline add and merge can go beyond --capacity: the filter doubles by\n"
+    "itself and keeps the wanted false-positive rate up to that number of keys.\n"
+    "A key is a line without its line end, a line feed or a carriage return and a line feed.\n"
+    "A line that occurs n times is n copies of its key. A filter holds at most 8 copies of a key\n"
+    "(10 at 16 bits). It leaves out further copies; the key is still found. To store every key\n"
+    "once, in a smaller filter, build it from the output of sort -u.\n"
+    "Exit status: 0 done, 2 error. FILE is written only on success.";
+
+struct BuildArguments : KeysArguments {
+  Options options;  // capacity 0: not given, count the keys
+  std::uint64_t threads = 1;
+};
+
+[[noreturn]] void refuse_options(const std::invalid_argument& error) {
+  throw UsageError(std::string(error.what()) + "; see nestline build --help");
+}
+
+Filter make_filter(const std::string& file, const Options& options) {
+  try {
+    return Filter(options);
+  } catch (const std::invalid_argument& error) {
+    refuse_options(error);
+  } catch (const std::bad_alloc&) {
+    throw CommandError(file, "not enough memory for a filter of " +
+                                 std::to_string(options.capacity) +
+                                 " keys; give a smaller --capacity or a larger --fpr");
+  }
+}
+
+// A filter and its inserter.
+struct Built {
+  Filter filter;
+  Inserter inserter{filter};
+
+  explicit Built(Filter&& made) : filter(std::move(made)) {}
+};
+
+std::unique_ptr<Built> make_built(const std::string& file, const Options& options) {
+  return std::make_unique<Built>(make_filter(file, options));
+}
+
+// When the size of the inputs is known, counts the remaining lines, so that the message can give
+// the right capacity. A pipe may never end, so there it fails at once.
+[[noreturn]] void fail_full(const BuildArguments& arguments, const Built& built, LineReader& reader,
+                            Progress& progress) {
+  std::string sentence = "full after " + std::to_string(built.inserter.stored()) + " keys; ";
+  if (reader.total_bytes()) {
+    LineBatch batch;
+    while (reader.next(batch)) progress.update(reader.bytes(), reader.lines());
+  }
+  if (!reader.total_bytes()) {
+    sentence +=
+        "build it again with a larger --capacity, or without --capacity to count the keys first";
+  } else if (reader.lines() > built.filter.capacity()) {
+    sentence += "build it again with a --capacity of at least " + std::to_string(reader.lines());
+  } else {
+    sentence += "some lines occur too often; build it again without --capacity, or from sort -u";
+  }
+  throw CommandError(arguments.file, sentence);
+}
+
+std::unique_ptr<Built> build_streaming(const BuildArguments& arguments, LineReader& reader,
+                                       Progress& progress) {
+  auto built = make_built(arguments.file, arguments.options);
+  LineBatch batch;
+  while (reader.next(batch)) {
+    if (!built->inserter.insert(batch.keys)) fail_full(arguments, *built, reader, progress);
+    progress.update(reader.bytes(), reader.lines());
+  }
+  return built;
+}
+
+HashStore read_hashes(const BuildArguments& arguments, LineReader& reader, Progress& progress) {
+  HashStore hashes;
+  try {
+    LineBatch batch;
+    while (reader.next(batch)) {
+      hashes.append(batch.keys, arguments.options.seed);
+      progress.update(reader.bytes(), reader.lines());
+    }
+  } catch (const std::bad_alloc&) {
+    throw CommandError(arguments.file,
+                       "not enough memory for the hashes of the keys after " +
+                           std::to_string(hashes.size()) +
+                           (arguments.threads > 1 ? "; leave out --threads and give --capacity"
+                                                  : "; give --capacity, which needs no counting"));
+  }
+  return hashes;
+}
+
+// Builds the filter of all keys at once. Returns nullptr when a key finds no room: then the caller
+// inserts the keys one by one, copies last.
+std::unique_ptr<Built> build_at_once(const BuildArguments& arguments, const Options& options,
+                                     HashStore& hashes) {
+  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, arguments.threads);
+  try {
+    auto built = std::make_unique<Built>(parallel::build(options, hashes.joined()));
+    built->inserter.add_refused_copies(hashes.size() - built->filter.size());
+    return built;
+  } catch (const std::invalid_argument& error) {
+    refuse_options(error);
+  } catch (const std::length_error&) {
+    return nullptr;
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // one by one takes less memory
+  }
+}
+
+std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, LineReader& reader,
+                                       Progress& progress) {
+  HashStore hashes = read_hashes(arguments, reader, progress);
+  const bool counting = arguments.options.capacity == 0;
+  const std::uint64_t count = std::max<std::uint64_t>(hashes.size(), 1);
+  const auto options_for = [&](std::uint64_t capacity) {
+    Options options = arguments.options;
+    options.capacity = counting ? capacity : options.capacity;
+    return options;
+  };
+  std::unique_ptr<Built> built = build_at_once(arguments, options_for(count), hashes);
+  if (built != nullptr) return built;
+  const auto fill = [&](std::uint64_t capacity, auto insert) {
+    built = make_built(arguments.file, options_for(capacity));
+    return (hashes.*insert)(built->inserter, progress);
+  };
+  if (fill(count, &HashStore::insert_in_order)) return built;
+  if (!counting) fail_full(arguments, *built, reader, progress);
+  // Many copies of one key can leave another without room, however large the filter is.
+  if (fill(count, &HashStore::insert_copies_last)) return built;
+  // Happens to one filter in a million, or with keys that were chosen to make it happen.
+  if (fill(count + count / 4 + 1, &HashStore::insert_copies_last)) return built;
+  throw CommandError(arguments.file,
+                     "full, although there is room for all keys: too many have "
+                     "the same hash; build it again with another --seed");
+}
+
+int build(const BuildArguments& arguments) {
+  check_target(arguments.file);
+  // Rejects impossible options before the inputs are read. How far the filter can grow is known
+  // only after the keys have been counted.
+  Options options = arguments.options;
+  if (options.capacity == 0) {
+    options.capacity = 1;
+    options.max_capacity = 0;
+  }
+  make_filter(arguments.file, options);
+
+  LineReader reader(arguments.inputs);
+  Progress progress("build");
+  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  const bool streaming = arguments.options.capacity != 0 && arguments.threads == 1;
+  const auto built = streaming ? build_streaming(arguments, reader, progress)
+                               : build_of_hashes(arguments, reader, progress);
+  save(built->filter, arguments.file);
+  progress.erase();
+  built->inserter.report_copies(arguments.file);
+  print_summary(arguments.file, built->filter);
+  return kExitYes;
+}
+
+}  // namespace
+
+Command build_command() {
+  const auto arguments = std::make_shared<BuildArguments>();
+  Options& options = arguments->options;
+  return {{"build", "Build a filter from keys", kFooter},
+          &arguments->file,
+          {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
+           {"--capacity", "N", "Number of keys it must hold; default: as many as the inputs have",
+            count(options.capacity, 1, kMaxCapacity)},
+           {"--fpr", "P", "Wanted false-positive rate, above 0 and below 1;\ndefault: 0.01",
+            rate(options.fpr)},
+           {"--bits", "B", "Fingerprint width: 8, 12 or 16", bits(options.bits), false, "--fpr"},
+           {"--max-capacity", "N", "Number of keys up to which it grows by itself",
+            count(options.max_capacity, 1, kMaxCapacity)},
+           {"--load", "L",
+            "How full it is at its capacity, from 0.5 to 0.95: less takes more\n"
+            "memory and is faster to fill; default: 0.95",
+            load_factor(options.load)},
+           {"--seed", "S", "Seed of the hash; filters with different seeds err on different keys",
+            count(options.seed, 0, std::numeric_limits<std::uint64_t>::max())},
+           {"--threads", "T", "Threads that fill the filter, at most one per core; default: 1",
+            count(arguments->threads, 1, kMaxThreads)},
+           input_keys(arguments->inputs)},
+          [arguments] { return build(*arguments); },
+          [&options] {
+            if (options.max_capacity > 0 && options.max_capacity < options.capacity) {
+              throw UsageError("--max-capacity must not be below --capacity");
+            }
+          }};
+}
+
+}  // namespace nestline::command

@@ -1,0 +1,46 @@
+// The hashes of all lines, for a build that must count its keys before it can make the filter.
+//
+// Eight bytes per key, whatever its length, kept in chunks. A growing vector would need room for
+// its old and its new copy at once.
+#ifndef NESTLINE_LIB_COMMAND_FILTER_HASH_STORE_H_
+#define NESTLINE_LIB_COMMAND_FILTER_HASH_STORE_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/command/filter/inserter.h"
+#include "lib/command/io/progress.h"
+#include "nestline/keys.h"
+
+namespace nestline::command {
+
+class HashStore {
+ public:
+  void append(std::span<const std::string_view> keys, std::uint64_t seed);
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  /// All hashes in order, in one span. Needs memory for one more chunk while it copies.
+  std::span<const Hash> joined();
+
+  /// Inserts every hash in order; false when the filter is full.
+  [[nodiscard]] bool insert_in_order(Inserter& inserter, Progress& progress) const;
+
+  /// Inserts every key once, then as many further copies as there is room for. Slower, but copies
+  /// of one key cannot take the place of another key. False only when there are too many keys.
+  [[nodiscard]] bool insert_copies_last(Inserter& inserter, Progress& progress) const;
+
+ private:
+  // Calls visit(part) for all hashes in order, until it returns false.
+  template <typename Visit>
+  bool for_each_part(Visit&& visit) const;
+
+  std::vector<std::vector<Hash>> chunks_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_FILTER_HASH_STORE_H_

@@ -1,0 +1,59 @@
+// Inserts batches of keys and finds out why some were not stored.
+//
+// A key has a limited number of slots, and fewer when copies of other keys use them too. A copy
+// that finds no room is not an error as long as its key is found: it is counted, and the work
+// continues. When a key finds no room and is not found, the filter is full, and the work ends.
+//
+// A filter looks at many blocks before it finds that there is no room. When lines repeat often,
+// that would be most of the work. So a key that was left out once is remembered. Nothing is erased
+// here, so there will be no room for it later either; lines that repeat it are only counted.
+#ifndef NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
+#define NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "nestline/filter.h"
+
+namespace nestline::command {
+
+class Inserter {
+ public:
+  /// The filter must outlive the inserter.
+  explicit Inserter(Filter& filter) : filter_(filter) {}
+
+  /// Inserts every key. False when the filter is full; then some keys of the batch are left out.
+  [[nodiscard]] bool insert(KeySpan keys);
+
+  /// Inserts the keys that are not found yet, and appends the others to `found`. False when full.
+  [[nodiscard]] bool insert_new(std::span<const Hash> keys, std::vector<Hash>& found);
+
+  /// Keys stored, and copies left out.
+  [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
+  [[nodiscard]] std::uint64_t refused_copies() const noexcept { return refused_copies_; }
+
+  /// Counts copies that were left out by others.
+  void add_refused_copies(std::uint64_t copies) noexcept { refused_copies_ += copies; }
+
+  /// Prints a message about refused copies to standard error, if there were any.
+  void report_copies(const std::string& file) const;
+
+ private:
+  bool insert_batch(KeySpan keys);
+  // Hashes of the keys that were not left out before; counts the others.
+  std::span<const Hash> not_refused(KeySpan keys);
+
+  Filter& filter_;
+  std::vector<std::uint8_t> flags_;
+  std::vector<Hash> hashes_;
+  std::unordered_set<std::uint64_t> refused_;  // hashes of keys that were left out
+  std::uint64_t stored_ = 0;
+  std::uint64_t refused_copies_ = 0;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_

@@ -1,0 +1,154 @@
+// nestline merge: makes one filter of several, without their keys.
+//
+// Each further filter is merged into the first one. Filters that were built alike may have grown
+// differently: the smaller one is grown first. Both are grown when their keys do not fit together
+// and the first was built to grow. Filters that cannot be merged are found before anything is
+// written. The result is written in one step, so it may replace one of the inputs.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "lib/command/filter/commands.h"
+#include "lib/command/io/errors.h"
+#include "lib/command/io/file_lock.h"
+#include "lib/command/io/progress.h"
+#include "lib/command/io/result_file.h"
+#include "nestline/io.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr const char* kFooter =
+    "All filters must have been built with the same --bits or --fpr, --seed, --capacity,\n"
+    "--max-capacity and --load. The keys are not needed. Filters that have grown less are grown\n"
+    "to match. When the keys do not fit and the first filter was built with --max-capacity, the\n"
+    "result grows. Copies add up. FILE may be one of the inputs; it is replaced in one step.\n"
+    "Exit status: 0 done, 2 error. FILE is written only on success.";
+
+// A filter and the file that it comes from.
+struct Source {
+  std::string file;
+  Filter filter;
+
+  // The filter's bytes before its first doubling.
+  [[nodiscard]] std::uint64_t first_bytes() const {
+    return std::uint64_t{filter.memory_bytes()} >> filter.growth();
+  }
+};
+
+Source load_source(const std::string& file) {
+  try {
+    return {file, load(file)};
+  } catch (const std::system_error& error) {
+    throw CommandError(file, error.code().message());
+  }
+}
+
+// Rejects filters that cannot be made alike by growing.
+void check_alike(const Source& one, const Source& other) {
+  const auto refuse = [&](const std::string& difference) {
+    throw CommandError(other.file, "cannot be merged into " + one.file + ": " + difference);
+  };
+  const auto but = [](std::uint64_t its, const char* unit, std::uint64_t wanted) {
+    return std::to_string(its) + unit + ", not " + std::to_string(wanted);
+  };
+  if (one.filter.bits() != other.filter.bits()) {
+    refuse("its fingerprints have " + std::to_string(other.filter.bits()) + " bits, not " +
+           std::to_string(one.filter.bits()));
+  }
+  if (one.filter.seed() != other.filter.seed()) {
+    refuse("its seed is " + but(other.filter.seed(), "", one.filter.seed()));
+  }
+  if (one.first_bytes() != other.first_bytes()) {
+    refuse("it was made with " + but(other.first_bytes(), " bytes", one.first_bytes()) +
+           "; build both with the same --capacity, --max-capacity and --load");
+  }
+}
+
+void grow(Source& source) {
+  if (!source.filter.grow()) throw CommandError(source.file, "cannot grow any further");
+}
+
+// Merges `other` into `one`. Grows both as far as needed and as far as `one` was built for.
+void merge_into(Source& one, Source& other) {
+  check_alike(one, other);
+  while (other.filter.memory_bytes() < one.filter.memory_bytes()) grow(other);
+  while (one.filter.memory_bytes() < other.filter.memory_bytes()) grow(one);
+  const std::uint64_t keys = one.filter.size() + other.filter.size();
+  const auto may_grow = [&] { return one.filter.capacity() < one.filter.max_capacity(); };
+  const auto grow_both = [&] { return one.filter.grow() && other.filter.grow(); };
+  while (keys > one.filter.capacity() && may_grow() && grow_both()) continue;
+  while (true) {
+    try {
+      one.filter.merge(other.filter);
+      return;
+    } catch (const std::length_error&) {
+      if (may_grow() && grow_both()) continue;
+      throw CommandError(
+          other.file, "no room for its " + std::to_string(other.filter.size()) + " keys beside " +
+                          std::to_string(one.filter.size()) + " others in a filter for " +
+                          std::to_string(one.filter.capacity()) +
+                          "; build the filters with a larger --capacity or --max-capacity");
+    }
+  }
+}
+
+// The total size of the inputs in bytes; no value when the size of one is not known.
+std::optional<std::uint64_t> total_bytes(const std::vector<std::string>& files) {
+  std::uint64_t total = 0;
+  for (const std::string& file : files) {
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+    if (error) return std::nullopt;
+    total += bytes;
+  }
+  return total;
+}
+
+int merge(const KeysArguments& arguments) {
+  check_target(arguments.file);
+  // The file may be one of the inputs, and another command may be adding to it.
+  const FileLock lock(arguments.file);
+  Progress progress("merge");
+  progress.begin(Progress::Unit::bytes, total_bytes(arguments.inputs));
+  Source result = load_source(arguments.inputs.front());
+  std::uint64_t done = result.filter.memory_bytes();
+  std::uint64_t keys = result.filter.size();
+  for (std::size_t i = 1; i < arguments.inputs.size(); ++i) {
+    progress.update(done, keys);
+    Source next = load_source(arguments.inputs[i]);
+    done += next.filter.memory_bytes();
+    keys += next.filter.size();
+    merge_into(result, next);
+  }
+  progress.update(done, keys);
+  save(result.filter, arguments.file);
+  progress.erase();
+  print_summary(arguments.file, result.filter);
+  return kExitYes;
+}
+
+}  // namespace
+
+Command merge_command() {
+  const auto arguments = std::make_shared<KeysArguments>();
+  return {{"merge", "Combine filters into one, without their keys", kFooter},
+          &arguments->file,
+          {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
+           {"INPUT", "", "Filter files, two or more", &arguments->inputs, kRequired}},
+          [arguments] { return merge(*arguments); },
+          [arguments] {
+            if (arguments->inputs.size() < 2) {
+              throw UsageError("merge takes two or more filter files");
+            }
+          }};
+}
+
+}  // namespace nestline::command

@@ -1,0 +1,60 @@
+// See command.h.
+#include "lib/command/io/command.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "lib/command/io/errors.h"
+
+namespace nestline::command {
+namespace {
+
+template <typename Number>
+std::optional<Number> parse_whole(std::string_view text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& wanted,
+                         const std::string& text) {
+  throw UsageError(name + " takes " + wanted + ", not '" + text + "'");
+}
+
+}  // namespace
+
+std::uint64_t parse_count(const std::string& name, const std::string& text, std::uint64_t least,
+                          std::uint64_t most) {
+  const auto value = parse_whole<std::uint64_t>(text);
+  if (value && *value >= least && *value <= most) return *value;
+  refuse(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+         text);
+}
+
+double parse_rate(const std::string& name, const std::string& text) {
+  const auto value = parse_whole<double>(text);
+  if (value && *value > 0 && *value < 1) return *value;
+  refuse(name, "a number above 0 and below 1", text);
+}
+
+Read load_factor(double& into) {
+  return [&into](const std::string& name, const std::string& text) {
+    const auto value = parse_whole<double>(text);
+    if (!value || !(*value >= 0.5) || !(*value <= 0.95)) {
+      refuse(name, "a number from 0.5 to 0.95", text);
+    }
+    into = *value;
+  };
+}
+
+Read bits(int& into) {
+  return [&into](const std::string& name, const std::string& text) {
+    const auto value = parse_whole<int>(text);
+    if (value != 8 && value != 12 && value != 16) refuse(name, "8, 12 or 16", text);
+    into = *value;
+  };
+}
+
+}  // namespace nestline::command

@@ -1,0 +1,79 @@
+// A command as a table: its name, its help, its options with the variables that their values go to,
+// and the function that does its work. parser.h reads a command line by such tables.
+//
+// The variables belong to an object that the command's functions share, and are written only when
+// the words of the command line have been taken apart. A function such as count() below then turns
+// a text into a value and words the message for a bad one, before any file is opened.
+#ifndef NESTLINE_LIB_COMMAND_IO_COMMAND_H_
+#define NESTLINE_LIB_COMMAND_IO_COMMAND_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace nestline::command {
+
+/// Takes the text of an option that was given. Throws UsageError with the option's name.
+using Read = std::function<void(const std::string& name, const std::string& text)>;
+
+/// What an option writes. bool: it has no value; vector: it may be given several times.
+using Into =
+    std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*, Read>;
+
+inline constexpr bool kRequired = true;
+
+struct Option {
+  const char* name;   ///< "--fpr", "-e,--escaped"; "FILE" for a word that stands by itself.
+  const char* value;  ///< What the help calls its value; "" for a word and for an option without.
+  std::string help;
+  Into into;
+  bool required = false;
+  const char* excludes = nullptr;  ///< An option, earlier in the table, that cannot be given too.
+};
+
+struct Help {
+  const char* name;    ///< The word that chooses the command.
+  const char* about;   ///< One line.
+  std::string footer;  ///< The rest, below the options.
+};
+
+struct Command {
+  Help help;
+  std::string* file;  ///< What errors are about: it has its value when the work is done.
+  std::vector<Option> options = {};
+  std::function<int()> run = {};       ///< Does the work and returns the exit status.
+  std::function<void()> check = {};    ///< What concerns several options. Throws UsageError.
+  std::vector<Command> commands = {};  ///< Has these commands instead of work of its own.
+  const char* unknown_option = "";     ///< What a message about an unknown option of theirs adds.
+};
+
+// Each throws UsageError that names the option.
+
+/// A whole number from `least` to `most`.
+std::uint64_t parse_count(const std::string& name, const std::string& text, std::uint64_t least,
+                          std::uint64_t most);
+/// Above 0 and below 1.
+double parse_rate(const std::string& name, const std::string& text);
+
+template <typename Number>
+Read count(Number& into, std::uint64_t least, std::uint64_t most) {
+  return [&into, least, most](const std::string& name, const std::string& text) {
+    into = static_cast<Number>(parse_count(name, text, least, most));
+  };
+}
+template <typename Number>
+Read rate(Number& into) {
+  return
+      [&into](const std::string& name, const std::string& text) { into = parse_rate(name, text); };
+}
+/// 0.5 to 0.95.
+Read load_factor(double& into);
+/// 8, 12 or 16.
+Read bits(int& into);
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_IO_COMMAND_H_

@@ -1,0 +1,92 @@
+// read(2) with a small buffer; see input_file.h.
+#include "lib/command/io/input_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "lib/command/io/errors.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+
+std::optional<std::uint64_t> bytes_left(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  const off_t offset = ::lseek(descriptor, 0, SEEK_CUR);
+  if (offset < 0 || offset > status.st_size) return std::nullopt;
+  return static_cast<std::uint64_t>(status.st_size - offset);
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::string& name)
+    : name_(name == "-" ? "standard input" : name),
+      descriptor_(STDIN_FILENO),
+      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
+  if (name != "-") {
+    do {
+      descriptor_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+    } while (descriptor_ < 0 && errno == EINTR);
+    if (descriptor_ < 0) throw CommandError(name_, error_text(errno));
+    static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL));  // a hint
+  }
+  total_ = bytes_left(descriptor_);
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+}
+
+std::size_t InputFile::read(std::span<char> to) {
+  if (begin_ == end_) {
+    if (to.size() >= kBufferBytes) return read_through(to);
+    if (!fill()) return 0;
+  }
+  const std::size_t size = std::min(to.size(), end_ - begin_);
+  std::copy_n(buffer_.get() + begin_, size, to.data());
+  begin_ += size;
+  return size;
+}
+
+bool InputFile::fill() {
+  begin_ = end_ = 0;
+  end_ = read_through({buffer_.get(), kBufferBytes});
+  return end_ > 0;
+}
+
+std::size_t InputFile::read_through(std::span<char> to) {
+  ssize_t got = 0;
+  do {
+    got = ::read(descriptor_, to.data(), to.size());
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) throw CommandError(name_, error_text(errno));
+  read_ += static_cast<std::uint64_t>(got);
+  return static_cast<std::size_t>(got);
+}
+
+std::string read_all(const std::string& name, std::size_t most) {
+  InputFile input(name);
+  std::string bytes;
+  std::size_t size = 0;
+  while (true) {
+    if (size == bytes.size()) bytes.resize(std::max(kBufferBytes, 2 * size));
+    const std::size_t got = input.read(std::span(bytes).subspan(size));
+    size += got;
+    if (size > most) {
+      throw CommandError(input.name(), "has more than the " + std::to_string(most) +
+                                           " bytes that a value may have; nestline store import "
+                                           "takes files of any size");
+    }
+    if (got == 0) break;
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace nestline::command

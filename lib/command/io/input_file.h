@@ -1,0 +1,56 @@
+// An input that is read as bytes: a file, or standard input when it is called -.
+#ifndef NESTLINE_LIB_COMMAND_IO_INPUT_FILE_H_
+#define NESTLINE_LIB_COMMAND_IO_INPUT_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace nestline::command {
+
+/// All members throw CommandError with the input's name when it cannot be read.
+class InputFile {
+ public:
+  explicit InputFile(const std::string& name);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  /// Fills the front of `to` and returns the number of bytes; 0 only at the end.
+  std::size_t read(std::span<char> to);
+
+  /// The next byte, from a buffer; -1 at the end.
+  int next_byte() {
+    if (begin_ == end_ && !fill()) return -1;
+    return static_cast<unsigned char>(buffer_[begin_++]);
+  }
+
+  /// Bytes that were handed out.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return read_ - (end_ - begin_); }
+  /// What is left of a regular file when it is opened; no value for any other kind of input.
+  [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_; }
+  /// For messages.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  bool fill();
+  std::size_t read_through(std::span<char> to);
+
+  std::string name_;
+  int descriptor_;
+  std::optional<std::uint64_t> total_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t read_ = 0;
+};
+
+/// All bytes of the input. Throws CommandError for more than `most`.
+std::string read_all(const std::string& name, std::size_t most);
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_IO_INPUT_FILE_H_

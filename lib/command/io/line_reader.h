@@ -1,0 +1,93 @@
+// Reads keys, one per line, from files and standard input.
+//
+// read(2) fills a large buffer. The lines in it are handed out in batches of views, so no line is
+// copied and no memory is allocated per line. An unfinished line moves to the front of the buffer
+// before the next read. Only a line longer than the buffer makes it grow.
+//
+//   buffer:  | lines handed out | lines not yet handed out | unfinished line | room |
+//            data              begin                                        end     size
+//
+// A key is a line without its line end, which is `\n` or `\r\n`. Every other byte is part of the
+// key, including NUL and a lone `\r`. The last line of an input may have no line end. Lines of two
+// inputs are never joined. The reader does not seek and does not interpret an encoding.
+#ifndef NESTLINE_LIB_COMMAND_IO_LINE_READER_H_
+#define NESTLINE_LIB_COMMAND_IO_LINE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nestline::command {
+
+/// Consecutive lines in the reader's buffer, valid until the next call.
+struct LineBatch {
+  std::span<const std::string_view> keys;
+  const char* end = nullptr;  ///< Just past the last line and its line end.
+  bool unterminated = false;  ///< The last line has no line end.
+  bool drained = false;       ///< No whole line is left: the next call has to read.
+
+  /// The bytes of the lines from `first` up to but excluding `last`, with their line ends.
+  [[nodiscard]] std::string_view lines(std::size_t first, std::size_t last) const {
+    if (first == last) return {};
+    const char* begin = keys[first].data();
+    const char* after = last < keys.size() ? keys[last].data() : end;
+    return {begin, static_cast<std::size_t>(after - begin)};
+  }
+};
+
+/// The lines of several inputs, in order. `-` is standard input, and so is an empty list.
+class LineReader {
+ public:
+  /// When the descriptor `wake` becomes readable, the reader ends before it would read again.
+  explicit LineReader(std::vector<std::string> inputs, int wake = -1);
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  /// Gets the next batch, which is never empty; false at the end of the last input. Throws
+  /// CommandError for an input that cannot be read; the next call continues with the next input.
+  bool next(LineBatch& batch);
+
+  /// Bytes read and lines handed out so far.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
+  /// The total size of all inputs in bytes, if all are regular files.
+  [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_bytes_; }
+
+ private:
+  void open_input();
+  void close_input() noexcept;
+  void skip_input() noexcept;
+  /// Waits until there is something to read; false when `wake` is readable.
+  [[nodiscard]] bool wait() const noexcept;
+  /// Reads once; false at the end of the input.
+  bool fill();
+  void make_room();
+  /// Fills `batch` with whole lines of the buffer; false when there is none.
+  bool take_lines(LineBatch& batch);
+  void take_last_line(LineBatch& batch);
+  [[nodiscard]] const std::string& name() const { return inputs_[current_]; }
+
+  std::vector<std::string> inputs_;
+  int wake_;
+  std::size_t current_ = 0;  // position in inputs_
+  int descriptor_ = -1;      // of the current input; -1: not open
+  std::unique_ptr<char[]> buffer_;
+  std::size_t size_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t searched_ = 0;  // no line end lies between begin_ and here
+  std::vector<std::string_view> keys_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t lines_ = 0;
+  std::optional<std::uint64_t> total_bytes_;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_IO_LINE_READER_H_

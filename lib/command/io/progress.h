@@ -1,0 +1,59 @@
+// A progress bar on standard error, for work that takes longer than a moment.
+//
+//   build  42% [##########----------] 1.2 of 2.9 GB, 8.1 M lines/s, 0:12 left
+//   build  1.2 GB, 8.1 M lines/s                       (the size of the input is not known)
+//
+// It is drawn only when standard error is a terminal: first after half a second, then at most ten
+// times a second. It is erased at the end. The caller reports once per batch, so the clock is not
+// read for every line. While the caller waits for input, the bar does not move.
+#ifndef NESTLINE_LIB_COMMAND_IO_PROGRESS_H_
+#define NESTLINE_LIB_COMMAND_IO_PROGRESS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nestline::command {
+
+/// A rounded number in powers of 1000: "1.2 MB" with the unit B, "47 k keys" with keys.
+std::string short_number(double value, std::string_view unit);
+
+class Progress {
+ public:
+  /// What `done` counts in update().
+  enum class Unit { bytes, keys };
+
+  /// When `wanted` is false, nothing is ever shown.
+  explicit Progress(std::string_view verb, bool wanted = true);
+  ~Progress() { erase(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Starts a new piece of work of `total` units, or of an unknown number of units.
+  void begin(Unit unit, std::optional<std::uint64_t> total);
+  /// Reports that `done` units and `lines` lines are done. Without lines, the bar shows the bytes
+  /// in a second.
+  void update(std::uint64_t done, std::optional<std::uint64_t> lines = std::nullopt);
+  /// Erases the bar, before another message or at the end.
+  void erase() noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void draw(double seconds, std::uint64_t done, std::optional<std::uint64_t> lines);
+
+  std::string verb_;
+  bool shown_;  // standard error is a terminal
+  Unit unit_ = Unit::bytes;
+  std::uint64_t total_ = 0;  // 0: not known
+  Clock::time_point start_;
+  Clock::time_point next_draw_;
+  std::size_t drawn_ = 0;  // columns on the screen
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_IO_PROGRESS_H_

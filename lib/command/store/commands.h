@@ -1,0 +1,50 @@
+// The commands of nestline store. Each is a table, beside what it does, in the file named below.
+//
+// Commands that only read open the store read_only, so they work beside a program that writes.
+#ifndef NESTLINE_LIB_COMMAND_STORE_COMMANDS_H_
+#define NESTLINE_LIB_COMMAND_STORE_COMMANDS_H_
+
+#include <string>
+
+#include "lib/command/io/command.h"
+#include "nestline/store.h"
+
+namespace nestline::command {
+
+/// All of them.
+Command store_command();
+
+// records.cc
+Command put_command();
+Command get_command();
+Command has_command();
+Command del_command();
+// load.cc
+Command load_command();
+// dump.cc
+Command dump_command();
+Command list_command();
+Command mget_command();
+// stats.cc
+Command stats_command();
+// files.cc
+Command import_command();
+Command export_command();
+// care.cc
+Command compact_command();
+Command verify_store_command();
+Command repair_command();
+
+/// Completes the table of a command whose file is the folder: DB is its first word, and errors of
+/// the library become messages that say what to do.
+Command in_store(Command command);
+Option sync_option(Sync& sync);
+
+/// A store to read, which must be there.
+Store open_to_read(const std::string& folder);
+/// Ends the changes of a command: closing the store cannot report that the disk refuses, this can.
+void finish_writing(Store& store, Sync sync);
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_STORE_COMMANDS_H_

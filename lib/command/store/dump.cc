@@ -1,0 +1,238 @@
+// nestline store dump, list and mget: records and names as text.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "lib/command/io/errors.h"
+#include "lib/command/io/line_reader.h"
+#include "lib/command/io/output.h"
+#include "lib/command/io/progress.h"
+#include "lib/command/store/commands.h"
+#include "lib/command/store/record_text.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr const char* kDumpFooter =
+    "Prints what nestline store load reads, in the order in which the records were written. The\n"
+    "pieces of imported files are records too; the names of the files are not: use export.\n"
+    "Exit status: 0 done, 2 error.";
+
+constexpr const char* kListFooter =
+    "A line has the name of a file, its bytes and its pieces, with tabs between them. Names and\n"
+    "keys have the escapes of nestline store load.\n"
+    "Exit status: 0 done, 2 error.";
+
+constexpr const char* kMgetFooter =
+    "Prints KEY, a tab and VALUE for each key that is there, in the order of the input, with the\n"
+    "escapes of nestline store load; keys in the input have them too.\n"
+    "Exit status: 0 at least one key is there, 1 none is, 2 error.";
+
+struct StoreDump {
+  std::string folder;
+  bool cdb = false;
+};
+
+struct StoreList {
+  std::string folder;
+  bool keys = false;
+};
+
+struct StoreMget {
+  std::string folder;
+  std::vector<std::string> inputs;
+  bool stats = false;  // prints what the questions cost
+};
+
+constexpr const char* kOutput = "standard output";
+
+// Keys that are asked for together, and how many bytes of their values are kept until they are
+// printed in the order of the keys; values beyond that are asked for again.
+constexpr std::size_t kKeysAtOnce = 1024;
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 26;
+
+// Bars and printed lines would spoil each other.
+bool bar_wanted() { return ::isatty(STDOUT_FILENO) != 1; }
+
+// Calls print(text, key, value) for each record of the store, and prints the text.
+template <typename Print>
+void print_all(const Store& store, const char* verb, Output& output, Print&& print) {
+  Progress progress(verb, bar_wanted());
+  progress.begin(Progress::Unit::keys, store.stats().records);
+  std::uint64_t records = 0;
+  std::string text;
+  store.for_each([&](std::string_view key, std::string_view value) {
+    text.clear();
+    print(text, key, value);
+    output.write(text);
+    ++records;
+    if (records % 256 == 0) progress.update(records, records);
+  });
+}
+
+// The answers to some keys, printed in the order of the keys.
+class Answers {
+ public:
+  explicit Answers(const Store& store) : store_(store) {}
+
+  // Returns how many of the keys are there; at most kKeysAtOnce keys.
+  std::size_t print(std::span<const std::string_view> keys, Output& output) {
+    bytes_.clear();
+    answers_.fill({});
+    const std::size_t found = store_.get(keys, [&](std::size_t i, std::string_view value) {
+      Answer& answer = answers_[i];
+      answer = {.there = true, .kept = bytes_.size() + value.size() <= kBytesAtOnce};
+      if (!answer.kept) return;
+      answer.begin = bytes_.size();
+      answer.size = value.size();
+      bytes_.append(value);
+    });
+    for (std::size_t i = 0; i < keys.size(); ++i) print_one(keys[i], answers_[i], output);
+    return found;
+  }
+
+ private:
+  struct Answer {
+    bool there = false;
+    bool kept = false;
+    std::size_t begin = 0;
+    std::size_t size = 0;
+  };
+
+  void print_one(std::string_view key, const Answer& answer, Output& output) {
+    if (!answer.there) return;
+    text_.clear();
+    if (answer.kept) {
+      append_line(text_, key, std::string_view(bytes_).substr(answer.begin, answer.size));
+    } else if (store_.get(key, value_)) {
+      append_line(text_, key, value_);
+    }
+    output.write(text_);
+  }
+
+  const Store& store_;
+  std::array<Answer, kKeysAtOnce> answers_;
+  std::string bytes_;
+  std::string value_;
+  std::string text_;
+};
+
+// The keys of a batch of lines. Only those with escapes are copied.
+void read_keys(const LineBatch& batch, std::uint64_t lines_before,
+               std::vector<std::string_view>& keys, std::deque<std::string>& copies) {
+  keys.clear();
+  copies.clear();
+  for (std::size_t i = 0; i < batch.keys.size(); ++i) {
+    std::string_view key = exact_line(batch, i);
+    if (key.find('\\') != std::string_view::npos) {
+      if (!unescape(key, copies.emplace_back())) {
+        throw CommandError("line " + std::to_string(lines_before + i + 1),
+                           "after a backslash comes t, n, r, 0 or another backslash");
+      }
+      key = copies.back();
+    }
+    keys.push_back(key);
+  }
+}
+
+void print_costs(const std::string& folder, const Store& store) {
+  const StoreStats stats = store.stats();
+  complain(folder, std::to_string(stats.questions) + " keys asked for, " +
+                       std::to_string(stats.found) + " there, " + std::to_string(stats.reads) +
+                       " records of the log read, " + std::to_string(stats.false_reads) +
+                       " of them another key's");
+}
+
+int run(const StoreDump& dump) {
+  const Store store = open_to_read(dump.folder);
+  Output output(STDOUT_FILENO, kOutput);
+  print_all(store, "dump", output, dump.cdb ? append_cdb : append_line);
+  if (dump.cdb) output.write("\n");
+  output.flush();
+  return kExitYes;
+}
+
+int run(const StoreList& list) {
+  const Store store = open_to_read(list.folder);
+  Output output(STDOUT_FILENO, kOutput);
+  if (list.keys) {
+    print_all(store, "list", output,
+              [](std::string& text, std::string_view key, std::string_view /*value*/) {
+                append_escaped(text, key);
+                text += '\n';
+              });
+  } else {
+    std::string text;
+    for (const Store::FileInfo& file : store.files()) {
+      append_line(text, file.name, std::to_string(file.bytes));
+      text.back() = '\t';
+      text.append(std::to_string(file.pieces)).append("\n");
+    }
+    output.write(text);
+  }
+  output.flush();
+  return kExitYes;
+}
+
+int run(const StoreMget& mget) {
+  const Store store = open_to_read(mget.folder);
+  LineReader reader(mget.inputs);
+  Progress progress("mget", bar_wanted());
+  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  Output output(STDOUT_FILENO, kOutput);
+  Answers answers(store);
+  LineBatch batch;
+  std::vector<std::string_view> keys;
+  std::deque<std::string> copies;
+  std::uint64_t found = 0;
+  while (reader.next(batch)) {
+    read_keys(batch, reader.lines() - batch.keys.size(), keys, copies);
+    for (std::size_t first = 0; first < keys.size(); first += kKeysAtOnce) {
+      const std::size_t count = std::min(kKeysAtOnce, keys.size() - first);
+      found += answers.print(std::span(keys).subspan(first, count), output);
+      progress.update(reader.bytes(), reader.lines());
+    }
+    if (batch.drained) output.flush();
+  }
+  output.flush();
+  progress.erase();
+  if (mget.stats) print_costs(mget.folder, store);
+  return found > 0 ? kExitYes : kExitNo;
+}
+
+}  // namespace
+
+Command dump_command() {
+  const auto dump = std::make_shared<StoreDump>();
+  return in_store({{"dump", "Print all records as text", kDumpFooter},
+                   &dump->folder,
+                   {{"--cdb", "", "Print them as cdb has them", &dump->cdb}},
+                   [dump] { return run(*dump); }});
+}
+
+Command list_command() {
+  const auto list = std::make_shared<StoreList>();
+  return in_store({{"list", "List the imported files", kListFooter},
+                   &list->folder,
+                   {{"--keys", "", "Print all keys instead, one a line", &list->keys}},
+                   [list] { return run(*list); }});
+}
+
+Command mget_command() {
+  const auto mget = std::make_shared<StoreMget>();
+  return in_store(
+      {{"mget", "Print the records of many keys", kMgetFooter},
+       &mget->folder,
+       {{"INPUT", "", "Files with a key a line; - is standard input, and the default",
+         &mget->inputs},
+        {"--stats", "", "Also tell, on standard error, how many records of the log were read",
+         &mget->stats}},
+       [mget] { return run(*mget); }});
+}
+
+}  // namespace nestline::command

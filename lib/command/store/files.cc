@@ -1,0 +1,155 @@
+// nestline store import and export: files in a store, byte for byte.
+#include <unistd.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "lib/command/io/errors.h"
+#include "lib/command/io/input_file.h"
+#include "lib/command/io/output.h"
+#include "lib/command/io/progress.h"
+#include "lib/command/store/commands.h"
+#include "lib/file/replacement.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr const char* kImportFooter =
+    "The file is cut into pieces; equal pieces, also of other files, are stored once. A file that\n"
+    "has the name already is replaced in one step when all is read.\n"
+    "Exit status: 0 done, 2 error.";
+
+constexpr const char* kExportFooter =
+    "Writes the file byte for byte, and checks each piece against its SHA-256 digest. OUT is\n"
+    "replaced in one step, or left unchanged.\n"
+    "Exit status: 0 done, 1 there is no file with this name, 2 error.";
+
+struct StoreImport {
+  std::string folder;
+  std::string input;
+  std::optional<std::string> name;  // not given: input
+  Store::Pieces pieces;
+  Sync sync = Sync::interval;
+};
+
+struct StoreExport {
+  std::string folder;
+  std::string name;
+  std::string output;  // empty: standard output
+};
+
+constexpr std::uint64_t kMostPiece = std::numeric_limits<std::uint32_t>::max();
+
+// Thrown while the output is written, so that a file which is there is not replaced.
+struct NotThere {};
+
+class Exporter {
+ public:
+  Exporter(const Store& store, const std::string& name, bool bar)
+      : store_(store), name_(name), progress_("export", bar) {}
+
+  // Calls write(bytes) with all bytes of the file.
+  template <typename Write>
+  void write_to(Write&& write) {
+    std::uint64_t done = 0;
+    const bool there = store_.get_file(name_, [&](std::string_view bytes) {
+      write(bytes);
+      done += bytes.size();
+      progress_.update(done);
+    });
+    if (!there) throw NotThere();
+  }
+
+ private:
+  const Store& store_;
+  const std::string& name_;
+  Progress progress_;
+};
+
+void export_to_standard_output(Exporter& exporter) {
+  Output output(STDOUT_FILENO, "standard output");
+  exporter.write_to([&](std::string_view bytes) { output.write(bytes); });
+  output.flush();
+}
+
+void export_to_file(Exporter& exporter, const std::string& file) {
+  replace_file(file, [&](const ByteSink& sink) {
+    exporter.write_to([&](std::string_view bytes) { sink(std::as_bytes(std::span(bytes))); });
+  });
+}
+
+int run(const StoreImport& import) {
+  InputFile input(import.input);
+  Store store = Store::open(import.folder, {.sync = import.sync});
+  const std::uint64_t before = store.stats().records;
+  Progress progress("import");
+  progress.begin(Progress::Unit::bytes, input.total_bytes());
+  const std::string& name = import.name ? *import.name : import.input;
+  const std::uint64_t bytes = store.put_file(
+      name,
+      [&](std::span<char> to) {
+        const std::size_t got = input.read(to);
+        progress.update(input.bytes());
+        return got;
+      },
+      import.pieces);
+  finish_writing(store, import.sync);
+  progress.erase();
+  if (::isatty(STDERR_FILENO) == 1) {
+    const std::uint64_t added = store.stats().records - before;
+    complain(name, short_number(static_cast<double>(bytes), "B") + ", " +
+                       short_number(static_cast<double>(added), "new pieces"));
+  }
+  return kExitYes;
+}
+
+int run(const StoreExport& chosen) {
+  const Store store = open_to_read(chosen.folder);
+  const bool to_file = !chosen.output.empty();
+  try {
+    Exporter exporter(store, chosen.name, to_file || ::isatty(STDOUT_FILENO) != 1);
+    to_file ? export_to_file(exporter, chosen.output) : export_to_standard_output(exporter);
+  } catch (const NotThere&) {
+    complain(chosen.folder, "there is no file '" + chosen.name +
+                                "'; nestline store list shows the files that are there");
+    return kExitNo;
+  }
+  return kExitYes;
+}
+
+}  // namespace
+
+Command import_command() {
+  const auto import = std::make_shared<StoreImport>();
+  return in_store(
+      {{"import", "Store a file", kImportFooter},
+       &import->folder,
+       {{"FILE", "", "The file; - is standard input", &import->input, kRequired},
+        {"--as", "NAME", "Its name in the store; default: FILE as it is given", &import->name},
+        {"--piece", "BYTES", "The size of a piece; default: 4096",
+         count(import->pieces.bytes, 1, kMostPiece)},
+        {"--lines", "", "Makes a piece of each line; one above 4096 bytes is several",
+         &import->pieces.lines, false, "--piece"},
+        sync_option(import->sync)},
+       [import] { return run(*import); },
+       [import] {
+         if (!import->name && import->input == "-") {
+           throw UsageError("standard input has no name: give one with --as");
+         }
+       }});
+}
+
+Command export_command() {
+  const auto chosen = std::make_shared<StoreExport>();
+  return in_store(
+      {{"export", "Write a file that was imported", kExportFooter},
+       &chosen->folder,
+       {{"NAME", "", "The name of the file in the store", &chosen->name, kRequired},
+        {"-o", "OUT", "The file to write or replace; default: standard output", &chosen->output}},
+       [chosen] { return run(*chosen); }});
+}
+
+}  // namespace nestline::command

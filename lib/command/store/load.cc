@@ -1,0 +1,200 @@
+// nestline store load: puts the records of text into a store; see record_text.h for the two forms.
+//
+// Records go in as they are read, so a pipe of any length can be loaded. When something is wrong,
+// those before it are in the store, and the message says how many; loading the rest, or all of it
+// again, completes the work.
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "lib/command/io/errors.h"
+#include "lib/command/io/input_file.h"
+#include "lib/command/io/line_reader.h"
+#include "lib/command/io/progress.h"
+#include "lib/command/store/commands.h"
+#include "lib/command/store/record_text.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr const char* kLoadFooter =
+    "A line is KEY, a tab and VALUE. In both, \\t is a tab, \\n a line feed, \\r a carriage "
+    "return,\n"
+    "\\0 a zero byte and \\\\ a backslash; every other byte is itself. A line ends with a line "
+    "feed;\n"
+    "a carriage return before it is part of the value. With --cdb, a record is\n"
+    "+klen,dlen:key->data and a line feed, and an empty line ends the records.\n"
+    "When a key occurs again, its last value stays. When a line is wrong, those before it are in\n"
+    "the store.\n"
+    "Exit status: 0 done, 2 error.";
+
+struct StoreLoad {
+  std::string folder;
+  std::vector<std::string> inputs;
+  bool cdb = false;
+  std::uint64_t expected_records = 0;
+  Sync sync = Sync::interval;
+};
+
+constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 40;
+constexpr std::size_t kMostKey = 65536;
+
+// With Sync::each, so many records or bytes share a sync.
+constexpr std::size_t kBatchRecords = 1024;
+constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
+
+class Loader {
+ public:
+  Loader(Store& store, Sync sync) : store_(store), batched_(sync == Sync::each) {}
+
+  // The reason why a record cannot be put, or nothing.
+  static std::optional<std::string> flaw_of(std::string_view key) {
+    if (key.size() <= kMostKey) return std::nullopt;
+    return "the key has " + std::to_string(key.size()) + " bytes; the most are " +
+           std::to_string(kMostKey);
+  }
+
+  void put(std::string_view key, std::string_view value) {
+    if (!batched_) {
+      store_.put(key, value);
+      ++records_;
+      return;
+    }
+    batch_.put(key, value);
+    bytes_ += key.size() + value.size();
+    if (batch_.size() == kBatchRecords || bytes_ >= kBatchBytes) write();
+  }
+
+  // Before waiting for more, and at the end.
+  void write() {
+    if (batch_.size() == 0) return;
+    store_.write(batch_);
+    records_ += batch_.size();
+    batch_.clear();
+    bytes_ = 0;
+  }
+
+  // Records that are in the store.
+  [[nodiscard]] std::uint64_t records() const { return records_; }
+
+ private:
+  Store& store_;
+  bool batched_;
+  Store::Batch batch_;
+  std::size_t bytes_ = 0;
+  std::uint64_t records_ = 0;
+};
+
+// Reports what is read of all inputs.
+class Inputs {
+ public:
+  explicit Inputs(const StoreLoad& load) : names_(load.inputs), progress_("load") {
+    if (names_.empty()) names_.emplace_back("-");
+    progress_.begin(Progress::Unit::bytes, LineReader(names_).total_bytes());
+  }
+
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  void update(std::uint64_t bytes, std::uint64_t records) {
+    progress_.update(before_ + bytes, records);
+  }
+  void end_of_input(std::uint64_t bytes) { before_ += bytes; }
+  void erase() { progress_.erase(); }
+
+ private:
+  std::vector<std::string> names_;
+  Progress progress_;
+  std::uint64_t before_ = 0;
+};
+
+void load_lines(const std::string& name, Loader& loader, Inputs& inputs) {
+  LineReader reader({name});
+  LineBatch batch;
+  std::string key, value;
+  std::uint64_t number = 0;
+  const auto fail = [&](const std::string& what) {
+    throw CommandError(name == "-" ? "standard input" : name,
+                       "line " + std::to_string(number) + ": " + what);
+  };
+  while (reader.next(batch)) {
+    for (std::size_t i = 0; i < batch.keys.size(); ++i) {
+      ++number;
+      const std::string_view line = exact_line(batch, i);
+      const std::size_t tab = line.find('\t');
+      if (tab == std::string_view::npos) fail("there is no tab between key and value");
+      if (!unescape(line.substr(0, tab), key) || !unescape(line.substr(tab + 1), value)) {
+        fail("after a backslash comes t, n, r, 0 or another backslash");
+      }
+      if (const auto flaw = Loader::flaw_of(key)) fail(*flaw);
+      loader.put(key, value);
+    }
+    if (batch.drained) loader.write();
+    inputs.update(reader.bytes(), loader.records());
+  }
+  inputs.end_of_input(reader.bytes());
+}
+
+void load_cdb(const std::string& name, Loader& loader, Inputs& inputs) {
+  constexpr std::uint64_t kRecordsPerUpdate = 256;
+  InputFile input(name);
+  CdbReader reader(input);
+  std::string key, value;
+  for (std::uint64_t number = 1; reader.next(key, value); ++number) {
+    if (const auto flaw = Loader::flaw_of(key)) {
+      throw CommandError(input.name(), "record " + std::to_string(number) + ": " + *flaw);
+    }
+    loader.put(key, value);
+    if (number % kRecordsPerUpdate == 0) inputs.update(input.bytes(), loader.records());
+  }
+  inputs.end_of_input(input.bytes());
+}
+
+int run(const StoreLoad& load) {
+  Store store =
+      Store::open(load.folder, {.sync = load.sync, .expected_records = load.expected_records});
+  Loader loader(store, load.sync);
+  const auto so_far = [&](const std::string& what) {
+    return what + "; records loaded before: " + std::to_string(loader.records());
+  };
+  Inputs inputs(load);
+  try {
+    for (const std::string& name : inputs.names()) {
+      load.cdb ? load_cdb(name, loader, inputs) : load_lines(name, loader, inputs);
+      loader.write();
+    }
+  } catch (const CommandError& error) {
+    inputs.erase();
+    loader.write();
+    throw CommandError(error.file, so_far(error.what()));
+  } catch (const StoreError& error) {
+    throw CommandError({}, so_far(error.what()));
+  } catch (const std::system_error& error) {
+    throw CommandError({}, so_far(error.what()));
+  }
+  finish_writing(store, load.sync);
+  inputs.erase();
+  if (::isatty(STDERR_FILENO) == 1) {
+    complain(load.folder,
+             short_number(static_cast<double>(loader.records()), "records") + " loaded");
+  }
+  return kExitYes;
+}
+
+}  // namespace
+
+Command load_command() {
+  const auto load = std::make_shared<StoreLoad>();
+  return in_store(
+      {{"load", "Store the records of text", kLoadFooter},
+       &load->folder,
+       {{"INPUT", "", "Files with records; - is standard input, and the default", &load->inputs},
+        {"--cdb", "", "The records are as cdb has them", &load->cdb},
+        {"--expected-records", "N", "Makes the first index for so many records",
+         count(load->expected_records, 0, kMostRecords)},
+        sync_option(load->sync)},
+       [load] { return run(*load); }});
+}
+
+}  // namespace nestline::command

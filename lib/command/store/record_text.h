@@ -1,0 +1,55 @@
+// Records as text: lines for people and for tools that work on lines, and the format of cdb.
+//
+//   KEY<TAB>VALUE<LF>        in both, \t is a tab, \n a line feed, \\ a backslash
+//   +3,5:one->first<LF>      the lengths in bytes, then the bytes as they are; an empty line ends
+//
+// Every other byte stands for itself, a zero byte and a carriage return too, so that text of any
+// records is read back to the same bytes. Reading also takes \r and \0, which are easier to type.
+#ifndef NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_
+#define NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_
+
+#include <string>
+#include <string_view>
+
+#include "lib/command/io/input_file.h"
+#include "lib/command/io/line_reader.h"
+
+namespace nestline::command {
+
+/// Appends the bytes with their escapes.
+void append_escaped(std::string& text, std::string_view bytes);
+
+/// Sets `bytes` to what the escaped text means; false if it has an escape that there is not.
+bool unescape(std::string_view text, std::string& bytes);
+
+/// The i-th line of a batch without its line feed. A carriage return before that is kept.
+std::string_view exact_line(const LineBatch& batch, std::size_t i);
+
+/// Appends a record as a line.
+void append_line(std::string& text, std::string_view key, std::string_view value);
+
+/// Appends a record as cdb has it; the records end with an empty line, which the caller adds.
+void append_cdb(std::string& text, std::string_view key, std::string_view value);
+
+/// Reads records as cdb has them.
+class CdbReader {
+ public:
+  explicit CdbReader(InputFile& input) : input_(input) {}
+
+  /// The next record; false at the empty line that ends the records. Throws CommandError that says
+  /// where the input is not as it should be.
+  bool next(std::string& key, std::string& value);
+
+ private:
+  std::size_t read_length(char end);
+  void read_bytes(std::string& bytes, std::size_t length);
+  void expect(std::string_view text);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  InputFile& input_;
+  std::uint64_t records_ = 0;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_

@@ -1,0 +1,229 @@
+// See seen_lines.h.
+#include "lib/command/uniq/seen_lines.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace nestline::command {
+
+SeenLines::SeenLines(const SeenOptions& options) : SeenLines(options, {}, {}) {}
+
+SeenLines::SeenLines(const SeenOptions& options, std::vector<Generation> generations,
+                     std::vector<Hash> ring)
+    : options_(options),
+      generations_(std::move(generations)),
+      ring_(std::move(ring)),
+      kept_(ring_.size()),
+      table_(2 * kChunkLines),
+      held_(kChunkLines),
+      pending_(kChunkLines),
+      found_(kChunkLines),
+      seconds_(kChunkLines),
+      fresh_(kChunkLines),
+      stored_(kChunkLines) {
+  ring_.reserve(options_.window);  // takes no pages before they are written
+  if (generations_.empty()) add_generation();
+}
+
+std::array<std::span<const Hash>, 2> SeenLines::ring() const noexcept {
+  const std::span<const Hash> all = ring_;
+  const std::size_t until_end = std::min<std::size_t>(kept_, options_.window - oldest_);
+  return {all.subspan(oldest_, until_end), all.first(kept_ - until_end)};
+}
+
+SeenLines::Selected SeenLines::select_new(std::span<const Hash> lines,
+                                          std::span<const std::uint8_t> repeats,
+                                          std::span<std::uint32_t> positions) {
+  std::size_t most = kChunkLines;
+  if (options_.window > 0) most = std::min<std::uint64_t>(most, options_.window);
+  Selected all{0, 0};
+  while (all.taken < lines.size()) {
+    const std::size_t size = std::min(most, lines.size() - all.taken);
+    const auto fresh = positions.subspan(all.fresh, size);
+    const Selected chunk =
+        select_chunk(lines.subspan(all.taken, size), repeats.subspan(all.taken, size), fresh);
+    for (std::uint32_t& position : fresh.first(chunk.fresh)) {
+      position += static_cast<std::uint32_t>(all.taken);
+    }
+    all.fresh += chunk.fresh;
+    all.taken += chunk.taken;
+    if (chunk.taken < size) break;
+  }
+  return all;
+}
+
+SeenLines::Selected SeenLines::select_chunk(std::span<const Hash> chunk,
+                                            std::span<const std::uint8_t> repeats,
+                                            std::span<std::uint32_t> positions) {
+  const bool windowed = options_.window > 0;
+  const bool grows = options_.capacity == 0 && !windowed;
+  if (grows && generations_.back().size() + chunk.size() > generations_.back().capacity) {
+    add_generation();
+  }
+  const std::uint64_t room =
+      options_.capacity > 0 ? options_.capacity - generations_.back().size() : chunk.size();
+
+  look_up(chunk);
+  Selected selected =
+      windowed ? choose_in_window(chunk, positions) : choose(chunk, repeats, room, positions);
+  selected.fresh = keep(selected.fresh, positions);
+  return selected;
+}
+
+void SeenLines::look_up(std::span<const Hash> chunk) {
+  const std::span held = std::span(held_).first(chunk.size());
+  // The newest generation first, as it has most of the lines. Those before it have no more layers.
+  const std::vector<Filter>& newest = generations_.back().layers;
+  std::size_t left = generations_.size();  // generations to ask
+  std::span<const std::uint64_t> hashes;
+  if (newest.size() == 1) {
+    newest.front().may_contain(chunk, held);
+    --left;
+  } else {
+    std::ranges::fill(held, std::uint8_t{0});
+    hashes = second_hashes(chunk);
+  }
+  if (left == 0) return;
+
+  std::span<std::uint32_t> pending = std::span(pending_).first(chunk.size());
+  std::iota(pending.begin(), pending.end(), 0U);
+  for (; left > 0; --left) {
+    std::size_t count = 0;
+    for (const std::uint32_t position : pending) {
+      pending[count] = position;
+      count += held[position] ^ 1U;
+    }
+    if (count == 0) return;
+    pending = pending.first(count);
+    const std::vector<Filter>& layers = generations_[left - 1].layers;
+    std::span<std::uint32_t> found = std::span(found_).first(count);
+    found = found.first(layers.front().select(chunk, pending, found));
+    if (layers.size() > 1) found = found.first(layers.back().select(hashes, found, found));
+    for (const std::uint32_t position : found) held[position] = 1;
+  }
+}
+
+SeenLines::Selected SeenLines::choose(std::span<const Hash> chunk,
+                                      std::span<const std::uint8_t> repeats, std::uint64_t room,
+                                      std::span<std::uint32_t> positions) {
+  // Without a branch: whether a line is new cannot be foreseen.
+  std::size_t fresh = 0;
+  for (std::uint32_t i = 0; i < chunk.size(); ++i) {
+    positions[fresh] = i;
+    fresh_[fresh] = chunk[i];
+    fresh += (held_[i] | repeats[i]) ^ 1U;
+  }
+  if (fresh <= room) return {fresh, chunk.size()};
+  return {static_cast<std::size_t>(room), positions[room]};
+}
+
+SeenLines::Selected SeenLines::choose_in_window(std::span<const Hash> chunk,
+                                                std::span<std::uint32_t> positions) {
+  // A number below kChunkLines is a position in the chunk, the others are orders in the ring.
+  const auto hash_of = [this, chunk](std::size_t number) {
+    return number < kChunkLines ? chunk[number] : ring_[ring_place(number - kChunkLines)];
+  };
+  table_.clear();
+  const std::size_t may_leave = std::min(kept_, chunk.size());
+  for (std::size_t order = 0; order < may_leave; ++order) {
+    table_.put(table_.find(ring_[ring_place(order)], hash_of), kChunkLines + order);
+  }
+
+  std::size_t fresh = 0;
+  std::size_t left = 0;  // how many hashes have left the ring in this chunk
+  for (std::uint32_t i = 0; i < chunk.size(); ++i) {
+    ChunkTable::Place& place = table_.find(chunk[i], hash_of);
+    const bool in_table = table_.has(place);
+    const bool gone = in_table && place.number >= kChunkLines && place.number - kChunkLines < left;
+    if ((in_table || held_[i] != 0) && !gone) continue;
+    table_.put(place, i);
+    positions[fresh] = i;
+    fresh_[fresh++] = chunk[i];
+    if (kept_ + fresh - left > options_.window) ++left;
+  }
+  forget(left);
+  return {fresh, chunk.size()};
+}
+
+std::span<const std::uint64_t> SeenLines::second_hashes(std::span<const Hash> hashes) {
+  std::ranges::transform(hashes, seconds_.begin(), &Hash::value);
+  return std::span(seconds_).first(hashes.size());
+}
+
+void SeenLines::add_generation() {
+  if (generations_.size() == kMostGenerations) {
+    throw std::length_error("there are more lines than a growing set can hold");
+  }
+  const auto plan = plan_generation(options_, static_cast<unsigned>(generations_.size()));
+  Generation generation{plan.capacity, {}};
+  for (const Options& layer : plan.layers) generation.layers.emplace_back(layer);
+  generations_.push_back(std::move(generation));
+}
+
+void SeenLines::forget(std::size_t count) {
+  if (count == 0) return;
+  gone_.clear();
+  for (std::size_t order = 0; order < count; ++order) gone_.push_back(ring_[ring_place(order)]);
+  std::vector<Filter>& layers = generations_.back().layers;
+  layers.front().erase(gone_);
+  if (layers.size() > 1) layers.back().erase(second_hashes(gone_));
+  oldest_ = ring_place(count);
+  kept_ -= count;
+}
+
+std::size_t SeenLines::keep(std::size_t count, std::span<std::uint32_t> positions) {
+  for (std::size_t layer = 0; layer < generations_.back().layers.size(); ++layer) {
+    count = keep_in_layer(layer, count, positions);
+  }
+  if (options_.window == 0) return count;
+  for (const Hash hash : std::span(fresh_).first(count)) {
+    const std::size_t place = ring_place(kept_++);
+    if (place == ring_.size()) {
+      ring_.push_back(hash);
+    } else {
+      ring_[place] = hash;
+    }
+  }
+  return count;
+}
+
+std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
+                                     std::span<std::uint32_t> positions) {
+  std::vector<Filter>& layers = generations_.back().layers;
+  const std::span fresh = std::span(fresh_).first(count);
+  const KeySpan keys = layer == 0 ? KeySpan(fresh) : KeySpan(second_hashes(fresh));
+  const std::span stored = std::span(stored_).first(count);
+  if (layers[layer].insert(keys, stored) == count) return count;
+
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (stored[i] == 0 &&
+        !keep_one(layers[layer], layer == 0 ? Key(fresh[i]) : Key(fresh[i].value))) {
+      if (layer > 0) layers.front().erase(fresh[i]);
+      continue;
+    }
+    positions[kept] = positions[i];
+    fresh[kept++] = fresh[i];
+  }
+  return kept;
+}
+
+bool SeenLines::keep_one(Filter& filter, Key key) const {
+  while (true) {
+    switch (filter.insert(key).outcome) {
+      case Outcome::stored:
+      case Outcome::present:
+        return true;
+      case Outcome::copies:
+        return options_.window == 0;
+      case Outcome::full:
+        break;
+    }
+    // Fewer than one filter in a million comes here.
+    if (!filter.grow()) throw std::length_error("the set of seen lines has no room left");
+  }
+}
+
+}  // namespace nestline::command

@@ -1,0 +1,122 @@
+// The set of lines that nestline uniq has seen, as hashes: tells new lines from seen ones, in
+// order.
+//
+// Lines come in chunks. One batch of lookups says which lines of a chunk the filters have. The
+// others are new, unless they occur in the chunk before, which an exact table has found beforehand:
+// see chunk_table.h. Then one batch puts the new ones into the filters, which are still in the
+// cache. So a line is compared with every line before it, as if they came one by one. Two lines of
+// one chunk that only look alike are both new, which is one error less.
+//
+// A line that the set has is always found, as no filter loses a key:
+// - Without a window nothing is erased. A line that finds no room because its slots hold others
+//   that look the same is found through those.
+// - With a window of N, a ring holds the hashes of the last N new lines, oldest first. The filters
+//   hold one copy of each hash of the ring and nothing else: a line that is taken for a seen one is
+//   neither in the ring nor in a filter; a new one goes into both, or into neither when it finds no
+//   room, and is then taken for a seen one. A hash is erased when it leaves the ring, so only what
+//   was inserted is erased, and the copies of lines that look the same stay.
+// A line that is seen again keeps its place in the ring: what counts are the last N new lines.
+//
+// Within a chunk, a line of the ring may have left it before it comes again. So with a window the
+// exact table is filled here, and begins with the oldest hashes of the ring, in their order. A
+// chunk is no longer than the window, so no line that is new in it leaves the ring before its end.
+#ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_LINES_H_
+#define NESTLINE_LIB_COMMAND_UNIQ_SEEN_LINES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/command/uniq/chunk_table.h"
+#include "lib/command/uniq/seen_plan.h"
+#include "nestline/filter.h"
+
+namespace nestline::command {
+
+/// A layer or two that hold the same lines; the second holds hashes of the first one's hashes.
+struct Generation {
+  std::uint64_t capacity;
+  std::vector<Filter> layers;
+
+  [[nodiscard]] std::uint64_t size() const { return layers.front().size(); }
+};
+
+class SeenLines {
+ public:
+  /// Throws std::bad_alloc, and std::invalid_argument for a capacity that no filter has.
+  explicit SeenLines(const SeenOptions& options);
+  /// The same from its parts. With a window there is one generation, and `ring` has as many hashes
+  /// as it, at most the window, oldest first.
+  SeenLines(const SeenOptions& options, std::vector<Generation> generations,
+            std::vector<Hash> ring);
+
+  /// How far select_new came.
+  struct Selected {
+    std::size_t fresh;  ///< New lines.
+    std::size_t taken;  ///< Lines handled: all, unless the capacity is used up.
+  };
+
+  /// Writes the positions of the new lines to the front of `positions`, in ascending order, and
+  /// counts them as seen from then on. It ends before a new line for which the capacity leaves no
+  /// room. `repeats` is what ChunkRepeats marks for these lines; with a window it is not used.
+  /// `positions` has room for all lines. Throws std::bad_alloc, and std::length_error when a filter
+  /// has no room.
+  Selected select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
+                      std::span<std::uint32_t> positions);
+
+  [[nodiscard]] const SeenOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const std::vector<Generation>& generations() const noexcept { return generations_; }
+  /// The ring in two pieces, oldest hash first.
+  [[nodiscard]] std::array<std::span<const Hash>, 2> ring() const noexcept;
+
+ private:
+  // The same for one chunk; the positions are those in the chunk.
+  Selected select_chunk(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
+                        std::span<std::uint32_t> positions);
+  // Sets held_: which lines of the chunk the filters have.
+  void look_up(std::span<const Hash> chunk);
+  // Writes the positions and hashes of the new lines to the fronts of `positions` and fresh_,
+  // without putting them into the filters. At most `room` of them.
+  Selected choose(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
+                  std::uint64_t room, std::span<std::uint32_t> positions);
+  // The same with a window; takes out of the ring and the filters what leaves the window.
+  Selected choose_in_window(std::span<const Hash> chunk, std::span<std::uint32_t> positions);
+  // The hashes of the second layer.
+  std::span<const std::uint64_t> second_hashes(std::span<const Hash> hashes);
+  void add_generation();
+  // Takes the oldest hashes out of the ring and the filters.
+  void forget(std::size_t count);
+  // Puts the first `count` of fresh_ into the newest generation and the ring. Takes out of fresh_
+  // and of `positions` what finds no room, and returns how many are left.
+  std::size_t keep(std::size_t count, std::span<std::uint32_t> positions);
+  std::size_t keep_in_layer(std::size_t layer, std::size_t count,
+                            std::span<std::uint32_t> positions);
+  // For a key that a batch could not store. False when its slots are taken by others that look the
+  // same and may leave.
+  [[nodiscard]] bool keep_one(Filter& filter, Key key) const;
+  // Where the ring has the hash of this order, counted from the oldest.
+  [[nodiscard]] std::size_t ring_place(std::size_t order) const {
+    const std::size_t place = oldest_ + order;
+    return place < options_.window ? place : place - options_.window;
+  }
+
+  SeenOptions options_;
+  std::vector<Generation> generations_;
+  std::vector<Hash> ring_;  // places are written in order at first, so it grows up to the window
+  std::size_t oldest_ = 0;  // the place of the oldest hash
+  std::size_t kept_;        // hashes in the ring
+
+  // Of one chunk.
+  ChunkTable table_;
+  std::vector<std::uint8_t> held_;
+  std::vector<std::uint32_t> pending_, found_;
+  std::vector<std::uint64_t> seconds_;
+  std::vector<Hash> fresh_, gone_;
+  std::vector<std::uint8_t> stored_;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_UNIQ_SEEN_LINES_H_

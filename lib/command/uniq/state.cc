@@ -1,0 +1,275 @@
+// See state.h.
+//
+// Numbers and ring are the frame, in which the files of the filters lie. A filter has checksums of
+// its own; the last number is that of the frame, in which each filter counts with its keys, its
+// seed and its memory.
+#include "lib/command/uniq/state.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "lib/command/io/errors.h"
+#include "lib/command/io/input_file.h"
+#include "lib/command/io/result_file.h"
+#include "lib/file/replacement.h"
+#include "lib/place/little_endian.h"
+#include "nestline/format_error.h"
+#include "nestline/io.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x0a1a0a0d51554e8e;  // 8e 4e 55 51 0d 0a 1a 0a
+constexpr std::uint64_t kVersion = 1;
+constexpr std::size_t kRingPiece = 1 << 16;  // hashes with a checksum
+
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+  return hash_key(bytes, 0).value;  // a string's hash under seed 0 is its XXH3
+}
+
+class Writer {
+ public:
+  explicit Writer(const ByteSink& sink) : sink_(sink) {}
+
+  void number(std::uint64_t value) {
+    std::array<std::byte, sizeof(value)> bytes{};
+    put(std::span(bytes), 0, value);
+    frame_.insert(frame_.end(), bytes.begin(), bytes.end());
+    sink_(bytes);
+  }
+
+  void set(const SeenLines& lines) {
+    number(lines.generations().size());
+    for (const Generation& generation : lines.generations()) {
+      number(generation.layers.size());
+      for (const Filter& layer : generation.layers) {
+        number(layer.size());
+        number(layer.memory_bytes());
+        save(layer, sink_);
+      }
+    }
+    const auto [older, newer] = lines.ring();
+    number(older.size() + newer.size());
+    for (const auto piece : {older, newer}) ring(piece);
+    end_ring_piece();
+  }
+
+  // A checksum of all numbers so far.
+  void check() { number(checksum(frame_)); }
+
+ private:
+  void ring(std::span<const Hash> hashes) {
+    for (const Hash hash : hashes) {
+      piece_.resize(piece_.size() + sizeof(hash.value));
+      put(std::span(piece_), piece_.size() - sizeof(hash.value), hash.value);
+      if (piece_.size() == kRingPiece * sizeof(hash.value)) end_ring_piece();
+    }
+  }
+
+  void end_ring_piece() {
+    if (piece_.empty()) return;
+    sink_(piece_);
+    number(checksum(piece_));
+    piece_.clear();
+  }
+
+  const ByteSink& sink_;
+  std::vector<std::byte> frame_;
+  std::vector<std::byte> piece_;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::string& file) : file_(file), input_(file) {
+    size_ = std::filesystem::file_size(file);
+  }
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+  [[noreturn]] void refuse(std::uint64_t offset, const char* cause) const {
+    throw FormatError(file_, offset, cause);
+  }
+
+  // The next number, which must be in this range.
+  std::uint64_t number(std::uint64_t least, std::uint64_t most, const char* cause) {
+    std::array<std::byte, sizeof(std::uint64_t)> bytes{};
+    const std::uint64_t offset = input_.bytes();
+    take(bytes);
+    frame_.insert(frame_.end(), bytes.begin(), bytes.end());
+    const auto value = get<std::uint64_t>(bytes, 0);
+    if (value < least || value > most) refuse(offset, cause);
+    return value;
+  }
+
+  std::uint64_t number() { return number(0, ~std::uint64_t{0}, ""); }
+
+  SeenLines set(const SeenOptions& options) {
+    const bool grows = options.capacity == 0 && options.window == 0;
+    const std::uint64_t count =
+        number(1, grows ? kMostGenerations : 1, "the number of generations is wrong");
+    std::vector<Generation> generations;
+    for (unsigned i = 0; i < count; ++i) generations.push_back(generation(options, i));
+    const std::uint64_t at = input_.bytes();
+    const std::uint64_t kept = number(0, options.window, "the ring is longer than the window");
+    if (options.window > 0 && kept != generations.front().size()) {
+      refuse(at, "the ring and the filters have different numbers of lines");
+    }
+    if (kept > (size_ - input_.bytes()) / sizeof(Hash)) refuse(at, "the file ends in the ring");
+    return {options, std::move(generations), ring(kept)};
+  }
+
+  void check() {
+    const std::uint64_t offset = input_.bytes();
+    const std::uint64_t expected = checksum(frame_);
+    if (number() != expected) refuse(offset, "the numbers before do not match their checksum");
+  }
+
+  void end() {
+    check();
+    if (input_.bytes() != size_) refuse(input_.bytes(), "there are bytes after the end");
+  }
+
+ private:
+  void take(std::span<std::byte> bytes) {
+    if (read(bytes) < bytes.size()) refuse(input_.bytes(), "the file ends here; it is not whole");
+  }
+
+  std::size_t read(std::span<std::byte> bytes) {
+    std::size_t got = 0;
+    while (got < bytes.size()) {
+      const auto rest = bytes.subspan(got);
+      const std::size_t size = input_.read({reinterpret_cast<char*>(rest.data()), rest.size()});
+      if (size == 0) break;
+      got += size;
+    }
+    return got;
+  }
+
+  Generation generation(const SeenOptions& options, unsigned i) {
+    Generation result{plan_generation(options, i).capacity, {}};
+    const std::size_t planned = plan_generation(options, i).layers.size();
+    const std::uint64_t layers = number(planned, planned, "the number of layers is wrong");
+    for (std::uint64_t layer = 0; layer < layers; ++layer) {
+      const std::uint64_t lines = number();
+      const std::uint64_t memory = number();
+      const std::uint64_t at = input_.bytes();
+      result.layers.push_back(filter(at));
+      const Filter& loaded = result.layers.back();
+      if (loaded.size() != lines || loaded.memory_bytes() != memory ||
+          loaded.seed() != options.seed) {
+        refuse(at, "this filter is not the one that was saved here");
+      }
+      const std::uint64_t most = options.capacity > 0 ? options.capacity : lines;
+      if (lines > most || (options.window > 0 && lines != result.layers.front().size())) {
+        refuse(at, "this filter has another number of lines than it should have");
+      }
+    }
+    return result;
+  }
+
+  Filter filter(std::uint64_t at) {
+    try {
+      return load([this](std::span<std::byte> bytes) { return read(bytes); });
+    } catch (const FormatError& error) {
+      throw FormatError(file_, at + error.offset, error.cause);
+    }
+  }
+
+  std::vector<Hash> ring(std::uint64_t kept) {
+    std::vector<Hash> hashes;
+    hashes.reserve(kept);
+    std::vector<std::byte> piece;
+    while (hashes.size() < kept) {
+      piece.resize(sizeof(Hash) * std::min<std::uint64_t>(kRingPiece, kept - hashes.size()));
+      const std::uint64_t offset = input_.bytes();
+      take(piece);
+      const std::uint64_t expected = checksum(piece);
+      if (number() != expected)
+        refuse(offset, "these hashes of the ring do not match their checksum");
+      for (std::size_t i = 0; i < piece.size(); i += sizeof(Hash)) {
+        hashes.push_back({get<std::uint64_t>(piece, i)});
+      }
+    }
+    return hashes;
+  }
+
+  std::string file_;
+  InputFile input_;
+  std::uint64_t size_;
+  std::vector<std::byte> frame_;
+};
+
+}  // namespace
+
+void prepare_state(const std::string& file) {
+  check_target(file);
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor < 0) throw CommandError(file, error_text(errno));
+  ::close(descriptor);
+  if (!std::filesystem::is_regular_file(file)) {
+    throw CommandError(file, "a state must be a regular file");
+  }
+}
+
+bool is_state(const std::string& file) {
+  std::error_code ignored;  // opening a named pipe would wait for a writer
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  std::array<char, sizeof(kMagic)> begin{};
+  std::ifstream stream(file, std::ios::binary);
+  return stream.read(begin.data(), begin.size()) &&
+         get<std::uint64_t>(std::as_bytes(std::span(begin)), 0) == kMagic;
+}
+
+std::optional<UniqState> load_state(const std::string& file) {
+  Reader reader(file);
+  if (reader.empty()) return std::nullopt;
+  reader.number(kMagic, kMagic, "this is not a state of nestline uniq");
+  reader.number(kVersion, kVersion, "this version of nestline does not know this kind of state");
+  const bool repeated = reader.number(0, 1, "the number of sets is wrong") != 0;
+  SeenOptions options;
+  options.capacity = reader.number(0, kMostLines, "the capacity is too large");
+  options.window = reader.number(0, kMostLines, "the window is too large");
+  options.fpr = std::bit_cast<double>(reader.number());
+  options.seed = reader.number();
+  reader.check();
+  if (!(options.fpr >= least_fpr(options) && options.fpr < 1)) {
+    reader.refuse(40, "the rate is not one that can be kept");
+  }
+  if (options.capacity > 0 && options.window > 0) reader.refuse(24, "it has capacity and window");
+  SeenLines seen = reader.set(options);
+  std::optional<SeenLines> again;
+  if (repeated) again.emplace(reader.set(options));
+  reader.end();
+  return UniqState(std::move(seen), std::move(again));
+}
+
+void save_state(const UniqState& state, const std::string& file) {
+  replace_file(file, [&](const ByteSink& sink) {
+    Writer writer(sink);
+    const SeenOptions& options = state.seen.options();
+    writer.number(kMagic);
+    writer.number(kVersion);
+    writer.number(state.again ? 1 : 0);
+    writer.number(options.capacity);
+    writer.number(options.window);
+    writer.number(std::bit_cast<std::uint64_t>(options.fpr));
+    writer.number(options.seed);
+    writer.check();
+    writer.set(state.seen);
+    if (state.again) writer.set(*state.again);
+    writer.check();
+  });
+}
+
+}  // namespace nestline::command

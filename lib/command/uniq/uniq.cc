@@ -1,0 +1,345 @@
+// nestline uniq: prints the lines that were not seen before, in order.
+//
+// A pipeline of three stages, each in order, on at most three threads: hashed_lines.h reads and
+// hashes a batch of lines, seen_lines.h tells new lines from seen ones, and the new ones are
+// printed. The output is flushed when no batch is on its way, so before the command waits for more
+// input.
+//
+// With -d the lines that the first set has seen go through a second set, which lets each of them
+// pass once. Its hashes are hashes of the first one's, so that lines which look alike in one set do
+// not in the other.
+//
+// The state of a run counts exactly the lines that were printed, or dropped in favour of a printed
+// one: it is saved when all output has been written. When the reader of a pipe goes away, or the
+// command is killed, the file stays as it was. SIGINT, SIGTERM and SIGHUP end the input instead, so
+// that a run over an endless input can be ended.
+#include <tbb/global_control.h>
+#include <tbb/parallel_pipeline.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/command/io/errors.h"
+#include "lib/command/io/file_lock.h"
+#include "lib/command/io/line_printer.h"
+#include "lib/command/io/output.h"
+#include "lib/command/io/progress.h"
+#include "lib/command/uniq/commands.h"
+#include "lib/command/uniq/hashed_lines.h"
+#include "lib/command/uniq/seen_lines.h"
+#include "lib/command/uniq/state.h"
+#include "lib/command/uniq/wake_pipe.h"
+
+namespace nestline::command {
+namespace {
+
+constexpr const char* kFooter =
+    "A line that is printed was not seen before: no line is printed twice, apart from --window. A\n"
+    "false positive is a new line that is taken for a seen one and left out. P is the share of\n"
+    "new lines to which this happens at most, at any length of the input.\n"
+    "Without --capacity, the memory grows with the number of different lines. With it, all memory\n"
+    "is taken at once, and the output ends with an error before different line N + 1. A line "
+    "takes\n"
+    "2 to 4 bytes for most P, in --window 8 more, with -d twice that for those that repeat.\n"
+    "With --window, a line is left out if it is one of the last N that were new. A line that is\n"
+    "seen again keeps its place.\n"
+    "-d prints the lines that are left out without it, each once: of a line that occurs more than\n"
+    "once, its second occurrence. P is then the share of lines that occur once and are printed,\n"
+    "and also that of lines that repeat and are left out.\n"
+    "-c prints how many lines would be printed. Occurrences of single lines are not counted.\n"
+    "With --state, lines that earlier runs have read count too. FILE is made if it is not there,\n"
+    "has the options of the first run, and is replaced in one step when all output is written.\n"
+    "After SIGINT, SIGTERM or SIGHUP it is saved too. If the reader of a pipe goes away, or the\n"
+    "command is killed, FILE stays as it was: the next run prints these lines again. Runs with "
+    "the\n"
+    "same FILE wait for each other.\n"
+    "Exit status: 0 at least one line was selected, 1 none was, 2 error.";
+
+struct UniqArguments {
+  std::optional<std::uint64_t> capacity;
+  std::optional<std::uint64_t> window;
+  std::optional<double> fpr;
+  std::optional<std::uint64_t> seed;
+  std::string state;        // the file; empty: none
+  bool repeated = false;    // -d
+  bool count_only = false;  // -c
+  std::vector<std::string> inputs;
+};
+
+template <typename Value>
+void check_same(const std::string& file, const char* option, const std::optional<Value>& given,
+                Value kept, const std::string& shown) {
+  if (!given || *given == kept) return;
+  throw CommandError(file, std::string("the state was begun ") +
+                               (kept == Value{} ? std::string("without ") + option
+                                                : std::string("with ") + option + " " + shown) +
+                               "; leave the option out, or begin another state");
+}
+
+std::string shown(double rate) {
+  std::array<char, 32> digits{};
+  std::snprintf(digits.data(), digits.size(), "%.10g", rate);
+  return digits.data();
+}
+
+SeenOptions options_of(const UniqArguments& arguments) {
+  SeenOptions options;
+  options.capacity = arguments.capacity.value_or(0);
+  options.window = arguments.window.value_or(0);
+  options.fpr = arguments.fpr.value_or(options.fpr);
+  options.seed = arguments.seed.value_or(0);
+  return options;
+}
+
+UniqState begin(const UniqArguments& arguments) {
+  std::optional<UniqState> kept;
+  if (!arguments.state.empty()) kept = load_state(arguments.state);
+  if (!kept) return {options_of(arguments), arguments.repeated};
+  const SeenOptions& options = kept->seen.options();
+  const std::string& file = arguments.state;
+  check_same(file, "--capacity", arguments.capacity, options.capacity,
+             std::to_string(options.capacity));
+  check_same(file, "--window", arguments.window, options.window, std::to_string(options.window));
+  check_same(file, "--fpr", arguments.fpr, options.fpr, shown(options.fpr));
+  check_same(file, "--seed", arguments.seed, options.seed, std::to_string(options.seed));
+  if (arguments.repeated != kept->again.has_value()) {
+    throw CommandError(file, arguments.repeated
+                                 ? "the state was begun without -d; begin another state"
+                                 : "the state was begun with -d; give -d too");
+  }
+  return std::move(*kept);
+}
+
+// A batch of lines on its way through the pipeline.
+struct Batch {
+  HashedLines lines;
+  std::vector<std::uint32_t> positions;  // the first `chosen` are those of the lines to print
+  std::size_t chosen = 0;
+};
+
+// Chooses the lines to print.
+class Chooser {
+ public:
+  explicit Chooser(UniqState& state) : state_(state) {}
+
+  // Once full() is true, this chooses none.
+  void choose(Batch& batch) {
+    const std::span<const Hash> lines = batch.lines.hashes;
+    batch.chosen = 0;
+    if (full_) return;
+    if (batch.positions.size() < lines.size()) batch.positions.resize(lines.size());
+    const auto [fresh, taken] = state_.seen.select_new(lines, batch.lines.repeats, batch.positions);
+    full_ = taken < lines.size();
+    batch.chosen = fresh;
+    if (state_.again) choose_again(batch, lines.first(taken));
+  }
+
+  // Whether there was a line that the capacity has no room for. Lines from there on were left out.
+  [[nodiscard]] bool full() const noexcept { return full_; }
+
+ private:
+  void choose_again(Batch& batch, std::span<const Hash> lines) {
+    const std::uint64_t seed = state_.seen.options().seed + 1;
+    std::span<const std::uint32_t> fresh = std::span(batch.positions).first(batch.chosen);
+    repeated_.clear();
+    hashes_.clear();
+    for (std::uint32_t i = 0; i < lines.size(); ++i) {
+      if (!fresh.empty() && fresh.front() == i) {
+        fresh = fresh.subspan(1);
+        continue;
+      }
+      repeated_.push_back(i);
+      hashes_.push_back(hash_key(lines[i].value, seed));
+    }
+    repeats_.resize(hashes_.size());
+    chunk_repeats_.mark(hashes_, repeats_);
+    const auto [count, taken] = state_.again->select_new(hashes_, repeats_, batch.positions);
+    full_ = full_ || taken < hashes_.size();
+    for (std::uint32_t& position : std::span(batch.positions).first(count)) {
+      position = repeated_[position];
+    }
+    batch.chosen = count;
+  }
+
+  UniqState& state_;
+  bool full_ = false;
+  std::vector<std::uint32_t> repeated_;
+  std::vector<Hash> hashes_;
+  std::vector<std::uint8_t> repeats_;
+  ChunkRepeats chunk_repeats_;
+};
+
+// Reads, chooses and prints.
+class Pipeline {
+ public:
+  Pipeline(const UniqArguments& arguments, UniqState& state, WakePipe& wake)
+      : count_only_(arguments.count_only),
+        wake_(wake),
+        reader_(arguments.inputs, state.seen.options().seed, wake.descriptor()),
+        chooser_(state),
+        // A bar between the printed lines would spoil both.
+        progress_("uniq", arguments.count_only || ::isatty(STDOUT_FILENO) != 1) {}
+
+  // Up to the end of the input, or until the capacity is used up. Throws CommandError when the
+  // output cannot be written, and what SeenLines throws.
+  void run() {
+    progress_.begin(Progress::Unit::bytes, reader_.total_bytes());
+    constexpr auto kInOrder = tbb::filter_mode::serial_in_order;
+    const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, kStages);
+    tbb::parallel_pipeline(
+        kBatches,
+        tbb::make_filter<void, Batch*>(kInOrder, [this](tbb::flow_control& control) {
+          return read(control);
+        }) & tbb::make_filter<Batch*, Batch*>(kInOrder, [this](Batch* batch) {
+          choose(*batch);
+          return batch;
+        }) & tbb::make_filter<Batch*, void>(kInOrder, [this](Batch* batch) { print(*batch); }));
+    printer_.flush();
+    progress_.erase();
+  }
+
+  [[nodiscard]] std::uint64_t printed() const noexcept { return printed_; }
+  // Whether an input could not be read.
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  [[nodiscard]] bool full() const noexcept { return chooser_.full(); }
+
+ private:
+  static constexpr std::size_t kStages = 3;
+  static constexpr std::size_t kBatches = 4;
+
+  Batch* read(tbb::flow_control& control) {
+    // The stages are in order, so this batch was printed before.
+    Batch& batch = batches_[read_ % kBatches];
+    if (ended_ || !reader_.next(batch.lines)) {
+      control.stop();
+      return nullptr;
+    }
+    ++read_;
+    return &batch;
+  }
+
+  void choose(Batch& batch) {
+    or_end([&] { chooser_.choose(batch); });
+    if (chooser_.full()) end();
+  }
+
+  void print(const Batch& batch) {
+    const HashedLines& lines = batch.lines;
+    if (lines.error) {
+      progress_.erase();
+      complain(lines.error->file, lines.error->what());
+      failed_ = true;
+    }
+    printed_ += batch.chosen;
+    ++done_;
+    or_end([&] {
+      if (!count_only_) printer_.print(lines.batch, std::span(batch.positions).first(batch.chosen));
+      if (done_ == read_) printer_.flush();
+    });
+    progress_.update(lines.bytes_read, lines.lines_read);
+  }
+
+  // Lets the stage that reads end, even while it waits for input.
+  void end() {
+    ended_ = true;
+    wake_.wake();
+  }
+
+  template <typename Work>
+  void or_end(const Work& work) {
+    try {
+      work();
+    } catch (...) {
+      end();
+      throw;
+    }
+  }
+
+  const bool count_only_;
+  WakePipe& wake_;
+  HashedLineReader reader_;
+  Chooser chooser_;
+  LinePrinter printer_;
+  Progress progress_;
+  std::array<Batch, kBatches> batches_;
+  std::atomic<std::size_t> read_{0};  // batches
+  std::size_t done_ = 0;
+  std::atomic<bool> ended_{false};
+  std::uint64_t printed_ = 0;
+  bool failed_ = false;
+};
+
+int uniq(const UniqArguments& arguments) {
+  std::optional<FileLock> lock;
+  if (!arguments.state.empty()) {
+    prepare_state(arguments.state);
+    lock.emplace(arguments.state);
+  }
+  UniqState state = begin(arguments);
+  WakePipe wake;
+  if (lock) wake.wake_at_signals();
+  Pipeline pipeline(arguments, state, wake);
+  pipeline.run();
+  if (arguments.count_only) print(std::to_string(pipeline.printed()) + "\n");
+  if (lock) save_state(state, arguments.state);
+  if (WakePipe::signal() != 0) std::raise(WakePipe::signal());
+  if (pipeline.full()) {
+    throw CommandError(arguments.state,
+                       "there are more different lines than the capacity of " +
+                           std::to_string(state.seen.options().capacity) +
+                           "; the output ends before the first of them; give a larger "
+                           "--capacity, or --window");
+  }
+  if (pipeline.failed()) return kExitError;
+  return pipeline.printed() > 0 ? kExitYes : kExitNo;
+}
+
+void check_rate(const UniqArguments& arguments) {
+  const SeenOptions options = options_of(arguments);
+  if (options.fpr >= least_fpr(options)) return;
+  throw UsageError(options.capacity > 0 || options.window > 0
+                       ? "--fpr must be at least 0.00000001"
+                       : "--fpr must be at least 0.000001, or 0.00000001 with --capacity");
+}
+
+// A name of a file, which is not empty.
+Read state_file(std::string& into) {
+  return [&into](const std::string& name, const std::string& text) {
+    if (text.empty()) throw UsageError(name + " takes the name of a file");
+    into = text;
+  };
+}
+
+}  // namespace
+
+Command uniq_command() {
+  const auto arguments = std::make_shared<UniqArguments>();
+  return {{"uniq", "Print the lines that were not seen before, in order", kFooter},
+          &arguments->state,
+          {{"--capacity", "N", "Number of different lines to take memory for; default: it grows",
+            count(arguments->capacity, 1, kMostLines)},
+           {"--fpr", "P", "Share of new lines that may be left out; default: 0.001",
+            rate(arguments->fpr)},
+           {"--window", "N", "Forget a line when N others are newer",
+            count(arguments->window, 1, kMostLines), false, "--capacity"},
+           {"--seed", "S", "Seed of the hash; other seeds err on other lines",
+            count(arguments->seed, 0, std::numeric_limits<std::uint64_t>::max())},
+           {"--state", "FILE", "Go on where the last run with FILE ended",
+            state_file(arguments->state)},
+           {"-d", "", "Print the lines that repeat, each once", &arguments->repeated},
+           {"-c", "", "Print only the number of lines", &arguments->count_only},
+           {"INPUT", "", "Files of lines; - is standard input; default: standard input",
+            &arguments->inputs}},
+          [arguments] { return uniq(*arguments); },
+          [arguments] { check_rate(*arguments); }};
+}
+
+}  // namespace nestline::command
