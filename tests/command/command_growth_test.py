@@ -4,6 +4,7 @@ Run by command_test.py.
 """
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -192,3 +193,62 @@ class Merge(CommandTest):
         # Nothing is lost, whichever command ran first.
         self.assertEqual(self.info("f")["keys"], 600)
         self.expect(["verify", "f", "-"], stdin=keys + lines(b"g", 300))
+
+
+class Advice(CommandTest):
+    """What nestline info says in words."""
+
+    def expect_advice(self, name, *sentences):
+        self.assertEqual(self.info(name)["advice"], list(sentences))
+        text = self.run_command("info", name)[1].decode().splitlines()
+        told = [line for line in text if line.startswith("advice")]
+        self.assertEqual(told, ["advice".ljust(30) + sentence for sentence in sentences])
+
+    def test_room(self):
+        self.build("f", lines(b"key", 900), "--capacity", "1000")
+        self.expect_advice("f")
+        room = self.info("f")["capacity"] - 900
+        self.expect(["add", "f"], stdin=lines(b"more", room - 7))
+        self.expect_advice("f", "nearly full: there is room for 7 more keys, and it does not grow; "
+                                "for more, build it from all keys with a larger --capacity, or "
+                                "with --max-capacity")
+        self.expect(["add", "f"], stdin=lines(b"beyond", 10))
+        self.expect_advice("f", "there are 3 keys more than its capacity: further ones may find no "
+                                "room, and it may err more often than was asked for; build it from "
+                                "all keys with a larger --capacity")
+
+    def test_growth(self):
+        self.build("f", lines(b"key", 900), "--capacity", "1000", "--max-capacity", "2000")
+        self.expect_advice("f")
+        before = self.info("f")
+        self.expect(["add", "f"], stdin=lines(b"more", before["capacity"] - 900 - 5))
+        told, = self.info("f")["advice"]
+        sentence = re.fullmatch("nearly full: there is room for 5 more keys, and then it doubles "
+                                "to (.*) kB; when it is full again, it errs about twice as often "
+                                "as now", told)
+        self.assertAlmostEqual(float(sentence[1]), 2 * before["memory_bytes"] / 1000, delta=0.5)
+        # It does what it said.
+        self.expect(["add", "f"], stdin=lines(b"last", 5))
+        self.assertEqual(self.info("f")["doublings"], 0)
+        self.expect(["add", "f"], stdin=b"one more\n")
+        self.assertEqual(self.info("f")["doublings"], 1)
+        self.expect_advice("f", "it has grown as far as its --max-capacity, and will not double "
+                                "again")
+        info = self.info("f")
+        self.expect(["add", "f"], stdin=lines(b"end", info["capacity"] - info["keys"] - 2))
+        self.expect_advice("f", "nearly full: there is room for 2 more keys, and it has grown as far "
+                                "as its --max-capacity; for more, build it from all keys with a "
+                                "larger one")
+
+    def test_more_growth_than_was_asked_for(self):
+        # Both have as many bytes before they grow, and the first is grown to match.
+        self.build("grown", lines(b"key", 3000), "--capacity", "1000", "--max-capacity", "8000",
+                   "--bits", "16")
+        self.build("fixed", lines(b"key", 500), "--capacity", "1125", "--bits", "16")
+        self.expect(["merge", "-o", "all", "fixed", "grown"])
+        doublings = self.info("all")["doublings"]
+        self.assertGreater(doublings, 1)
+        self.expect_advice("all", f"it has doubled {doublings} times beyond what it was built for, "
+                                  f"so it errs about {2 ** doublings} times as often as was asked "
+                                  "for at the same load; build it from all keys for the rate that "
+                                  "was asked for")

@@ -6,6 +6,7 @@ command_store_files_test.py tests import and export. Both are run by command_tes
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -357,6 +358,43 @@ class StoreCare(StoreTest):
         self.expect_store(["put", "empty", "k", "v"])
         self.expect_store(["del", "empty", "k"])
         self.assertIsNone(self.stats("empty")["index_bytes_per_record"])
+
+    def advice(self):
+        """The lines of advice, which are the same in both forms."""
+        told = self.stats()["advice"]
+        lines = [line for line in self.store("stats", "db")[1].decode().splitlines()
+                 if line.startswith("advice ")]
+        self.assertEqual(lines, ["advice".ljust(30) + sentence for sentence in told])
+        return told
+
+    def test_advice_about_dead_bytes(self):
+        self.expect_store(["put", "db", "small", "v"])
+        for changes in range(3):
+            self.expect_store(["put", "db", "large"], stdin=b"v" * 1100000)
+            if changes == 0:
+                self.assertEqual(self.advice(), [])
+        told, = self.advice()
+        self.assertEqual(told, "more than half of the log is dead: nestline store compact frees "
+                               "up to 2.2 MB; a program that keeps the store open for writing "
+                               "frees by itself what is dead in full files of the log")
+        self.expect_store(["compact", "db"])
+        self.assertEqual(self.advice(), [])
+
+    def test_advice_about_the_index(self):
+        self.load([(b"%d" % i, b"") for i in range(60000)])
+        self.assertEqual(self.advice(), [])
+        self.load([(b"%d" % i, b"") for i in range(60000, 66000)])
+        slots = self.stats()["index_slots"]
+        told, = self.advice()
+        sentence = re.fullmatch("the index is nearly full: after about (\\d+) more records it "
+                                "doubles to 1.1 MB of memory, and while it does, 1.7 MB are needed",
+                                told)
+        room = int(sentence[1])
+        self.load([(b"%d" % i, b"") for i in range(66000, 66000 + room - 50)])
+        self.assertEqual(self.stats()["index_slots"], slots)
+        self.load([(b"%d" % i, b"") for i in range(66000, 66000 + room + 50)])
+        self.assertEqual(self.stats()["index_slots"], 2 * slots)
+        self.assertEqual(self.advice(), [])
 
     def test_compact(self):
         records = [(b"%d" % i, b"v" * 1000) for i in range(2000)]

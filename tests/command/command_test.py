@@ -16,7 +16,7 @@ import time
 import unittest
 
 from command_cluster_test import ClusterArgumentsTest
-from command_growth_test import Growth, Merge, Threads
+from command_growth_test import Advice, Growth, Merge, Threads
 from command_harness import NESTLINE, PATIENCE, CommandTest, lines
 from command_store_files_test import StoreFiles
 from command_store_test import (StoreCare, StoreCommandLine, StoreRecords, StoreTerminal,
@@ -24,7 +24,7 @@ from command_store_test import (StoreCare, StoreCommandLine, StoreRecords, Store
 from command_uniq_test import Uniq, UniqState
 from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
 
-__all__ = ["ClusterArgumentsTest", "Damage", "Edit", "Growth", "Info", "Merge", "Query",
+__all__ = ["Advice", "ClusterArgumentsTest", "Damage", "Edit", "Growth", "Info", "Merge", "Query",
            "StoreCare", "StoreCommandLine", "StoreFiles", "StoreRecords", "StoreTerminal",
            "StoreText", "Terminal", "Threads", "Uniq", "UniqState", "Verify"]
 

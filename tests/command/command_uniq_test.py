@@ -338,12 +338,31 @@ class UniqState(UniqTest):
             self.assertIn(run.wait(PATIENCE), (0, 1))
         self.assertTrue(printed == lines(b"key", 300))
 
+    def test_advice(self):
+        # The run goes on to the capacity, and ends with an error where the advice says.
+        for count, more in ((94, 0), (2, 4), (4, 0)):
+            self.run_command("uniq", "--state", "s", "--capacity", "100", "-c",
+                             stdin=lines(b"%d" % count, count))
+            if count == 94:
+                self.assertEqual(self.info("s")["advice"], [])
+                continue
+            told = (f"nearly full: there is room for {more} more different lines, and then "
+                    "nestline uniq ends with an error; begin another state with a larger "
+                    "--capacity, or with --window")
+            self.assertEqual(self.info("s")["advice"], [told])
+            line = "advice".ljust(30) + told + "\n"
+            self.assertIn(line.encode(), self.run_command("info", "s")[1])
+        status, out, err = self.run_command("uniq", "--state", "s", "-c", stdin=b"one more\n")
+        self.assertEqual(status, 2)
+        self.assertIn(b"more different lines than the capacity of 100", err)
+
     def test_info_and_verify(self):
         self.expect_lines(["--state", "s", "-d", "--window", "5", "--seed", "9"], out=b"a\n",
                           stdin=b"a\nb\na\na\n")
         info = self.info("s")
         self.assertEqual(list(info), ["lines", "repeated_lines", "capacity", "window", "fpr", "seed",
-                                      "memory_bytes", "file_bytes"])
+                                      "memory_bytes", "file_bytes", "advice"])
+        self.assertEqual(info["advice"], [])
         self.assertEqual(list(info.values())[:6], [2, 1, 0, 5, 0.001, 9])
         self.assertEqual(info["file_bytes"], os.path.getsize(self.path("s")))
         self.assertTrue(24 < info["memory_bytes"] < info["file_bytes"])

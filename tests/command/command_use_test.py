@@ -160,7 +160,7 @@ class Info(CommandTest):
         self.assertEqual(list(info), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
                                       "bits_per_key", "expected_fpr", "seed", "file_bytes",
                                       "doublings",
-                                      "max_capacity"])
+                                      "max_capacity", "advice"])
         self.assertEqual((info["keys"], info["bits"], info["seed"]), (5000, 12, 7))
         self.assertEqual(info["file_bytes"], os.path.getsize(self.path("f")))
         self.assertTrue(6000 <= info["capacity"] < 7000)

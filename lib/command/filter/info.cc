@@ -3,13 +3,16 @@
 // It reads only the header and a sample of the blocks; nestline verify checks the rest. The names
 // in the JSON object are part of the interface and do not change. A state of nestline uniq is read
 // as a whole.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "lib/command/filter/commands.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
+#include "lib/command/io/progress.h"
 #include "lib/command/io/report.h"
 #include "lib/command/uniq/state.h"
 #include "nestline/io.h"
@@ -20,7 +23,7 @@ namespace {
 constexpr const char* kFooter =
     "Does not check the whole file; nestline verify does. FILE may also be a state of "
     "nestline\n"
-    "uniq.\n"
+    "uniq. A line of advice says what may need a decision, such as a filter that is nearly full.\n"
     "Exit status: 0 done, 2 error.";
 
 struct InfoArguments {
@@ -30,6 +33,61 @@ struct InfoArguments {
 
 double bits_per_key(const MappedFilter& filter) {
   return 8.0 * static_cast<double>(filter.memory_bytes()) / static_cast<double>(filter.size());
+}
+
+// From here on, it is time to think about the room.
+bool is_nearly_full(std::uint64_t size, std::uint64_t capacity) {
+  return size >= capacity - capacity / 20;
+}
+
+std::string room_text(std::uint64_t size, std::uint64_t capacity, const char* unit) {
+  return "nearly full: there is room for " + std::to_string(capacity - std::min(size, capacity)) +
+         " more " + unit + ", and ";
+}
+
+// Doublings beyond those that the rate was chosen for. The file does not have that rate.
+unsigned surplus_doublings(const MappedFilter& filter) {
+  if (filter.max_capacity() == 0) return filter.growth();
+  unsigned surplus = 0;
+  while (surplus < filter.growth() &&
+         (filter.capacity() >> (surplus + 1)) >= filter.max_capacity()) {
+    ++surplus;
+  }
+  return surplus;
+}
+
+std::vector<std::string> advice_on(const MappedFilter& filter) {
+  const std::uint64_t size = filter.size();
+  const std::uint64_t capacity = filter.capacity();
+  const bool grows = capacity < filter.max_capacity();
+  const bool has_grown = !grows && filter.max_capacity() > 0 && filter.growth() > 0;
+  std::vector<std::string> advice;
+  if (size > capacity && !grows) {
+    advice.push_back("there are " + std::to_string(size - capacity) +
+                     " keys more than its capacity: further ones may find no room, and it may err "
+                     "more often than was asked for; build it from all keys with a larger "
+                     "--capacity");
+  } else if (is_nearly_full(size, capacity)) {
+    const std::string bytes = short_number(2.0 * static_cast<double>(filter.memory_bytes()), "B");
+    advice.push_back(
+        room_text(size, capacity, "keys") +
+        (grows ? "then it doubles to " + bytes +
+                     "; when it is full again, it errs about twice as often as now"
+         : has_grown ? "it has grown as far as its --max-capacity; for more, build it from all "
+                       "keys with a larger one"
+                     : "it does not grow; for more, build it from all keys with a larger "
+                       "--capacity, or with --max-capacity"));
+  } else if (has_grown) {
+    advice.emplace_back("it has grown as far as its --max-capacity, and will not double again");
+  }
+  if (const unsigned surplus = surplus_doublings(filter); surplus > 0) {
+    advice.push_back("it has doubled " + std::to_string(surplus) +
+                     " times beyond what it was built for, so it errs about " +
+                     std::to_string(1U << surplus) +
+                     " times as often as was asked for at the same load; build it from all keys "
+                     "for the rate that was asked for");
+  }
+  return advice;
 }
 
 std::string json_text(const MappedFilter& filter, std::uintmax_t file_bytes) {
@@ -45,6 +103,7 @@ std::string json_text(const MappedFilter& filter, std::uintmax_t file_bytes) {
       {"file_bytes", file_bytes},
       {"doublings", filter.growth()},
       {"max_capacity", filter.max_capacity()},
+      {"advice", advice_on(filter)},
   });
 }
 
@@ -62,6 +121,7 @@ std::string table_text(const MappedFilter& filter, std::uintmax_t file_bytes) {
   table.line("expected false-positive rate", formatted("%.3g", filter.expected_fpr()));
   table.line("seed", std::to_string(filter.seed()));
   table.line("file bytes", bytes_text(file_bytes));
+  table.advice(advice_on(filter));
   return table.text();
 }
 
@@ -79,6 +139,15 @@ std::uint64_t memory_of(const SeenLines& lines) {
   return sum;
 }
 
+std::vector<std::string> advice_on(const UniqState& state) {
+  const std::uint64_t capacity = state.seen.options().capacity;
+  const std::uint64_t lines = lines_in(state.seen);
+  if (capacity == 0 || !is_nearly_full(lines, capacity)) return {};
+  return {room_text(lines, capacity, "different lines") +
+          "then nestline uniq ends with an error; begin another state with a larger --capacity, or "
+          "with --window"};
+}
+
 std::string state_text(const UniqState& state, std::uintmax_t file_bytes, bool json) {
   const SeenOptions& options = state.seen.options();
   const std::uint64_t memory = memory_of(state.seen) + (state.again ? memory_of(*state.again) : 0);
@@ -92,6 +161,7 @@ std::string state_text(const UniqState& state, std::uintmax_t file_bytes, bool j
         {"seed", options.seed},
         {"memory_bytes", memory},
         {"file_bytes", file_bytes},
+        {"advice", advice_on(state)},
     });
   }
   const auto or_none = [](std::uint64_t number) {
@@ -106,6 +176,7 @@ std::string state_text(const UniqState& state, std::uintmax_t file_bytes, bool j
   table.line("memory bytes", bytes_text(memory));
   table.line("seed", std::to_string(options.seed));
   table.line("file bytes", bytes_text(file_bytes));
+  table.advice(advice_on(state));
   return table.text();
 }
 

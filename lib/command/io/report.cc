@@ -43,6 +43,10 @@ void Table::line(std::string name, const std::string& value) {
   text_ += name + value + "\n";
 }
 
+void Table::advice(const std::vector<std::string>& sentences) {
+  for (const std::string& sentence : sentences) line("advice", sentence);
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   std::string text = std::to_string(bytes);
   if (bytes >= 1000) text += " (" + short_number(static_cast<double>(bytes), "B") + ")";

@@ -39,6 +39,8 @@ std::string json_object(const JsonFields& fields);
 class Table {
  public:
   void line(std::string name, const std::string& value);
+  /// Sentences about what needs a decision, a line for each.
+  void advice(const std::vector<std::string>& sentences);
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:

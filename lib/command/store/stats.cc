@@ -1,17 +1,22 @@
 // nestline store stats: what is in a store, for people and as JSON. The names in the JSON object
 // are those of StoreStats, and part of the interface.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
+#include "lib/command/io/progress.h"
 #include "lib/command/io/report.h"
 #include "lib/command/store/commands.h"
 
 namespace nestline::command {
 namespace {
 
-constexpr const char* kStatsFooter = "Exit status: 0 done, 2 error.";
+constexpr const char* kStatsFooter =
+    "A line of advice says what may need a decision, such as much dead space.\n"
+    "Exit status: 0 done, 2 error.";
 
 struct StoreShow {
   std::string folder;
@@ -20,6 +25,30 @@ struct StoreShow {
 
 double index_bytes_per_record(const StoreStats& stats) {
   return static_cast<double>(stats.index_bytes) / static_cast<double>(stats.records);
+}
+
+std::vector<std::string> advice_on(const StoreStats& stats) {
+  constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
+  const auto text = [](std::uint64_t bytes) {
+    return short_number(static_cast<double>(bytes), "B");
+  };
+  std::vector<std::string> advice;
+  if (stats.dead_bytes >= kMuch && stats.dead_bytes > stats.live_bytes) {
+    advice.push_back("more than half of the log is dead: nestline store compact frees up to " +
+                     text(stats.dead_bytes) +
+                     "; a program that keeps the store open for writing frees by itself what is "
+                     "dead in full files of the log");
+  }
+  // The index doubles when 95 % of its slots are taken.
+  const std::uint64_t room = stats.index_slots - stats.index_slots / 20;
+  if (stats.records >= room - room / 20) {
+    advice.push_back("the index is nearly full: after about " +
+                     std::to_string(room - std::min(stats.records, room)) +
+                     " more records it doubles to " + text(2 * stats.index_bytes) +
+                     " of memory, and while it does, " + text(3 * stats.index_bytes) +
+                     " are needed");
+  }
+  return advice;
 }
 
 std::string json_text(const StoreStats& stats) {
@@ -35,6 +64,7 @@ std::string json_text(const StoreStats& stats) {
       {"replayed_records", stats.replayed_records},
       {"cut_bytes", stats.cut_bytes},
       {"back_end", stats.back_end},
+      {"advice", advice_on(stats)},
   });
 }
 
@@ -52,6 +82,7 @@ std::string table_text(const StoreStats& stats) {
   table.line("records read by opening", std::to_string(stats.replayed_records));
   table.line("torn bytes at the end", std::to_string(stats.cut_bytes));
   table.line("cold reads go through", stats.back_end);
+  table.advice(advice_on(stats));
   return table.text();
 }
 
