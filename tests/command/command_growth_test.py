@@ -236,9 +236,9 @@ class Advice(CommandTest):
                                 "again")
         info = self.info("f")
         self.expect(["add", "f"], stdin=lines(b"end", info["capacity"] - info["keys"] - 2))
-        self.expect_advice("f", "nearly full: there is room for 2 more keys, and it has grown as far "
-                                "as its --max-capacity; for more, build it from all keys with a "
-                                "larger one")
+        self.expect_advice("f", "nearly full: there is room for 2 more keys, and it has grown as "
+                                "far as its --max-capacity; for more, build it from all keys with "
+                                "a larger one")
 
     def test_more_growth_than_was_asked_for(self):
         # Both have as many bytes before they grow, and the first is grown to match.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"
@@ -62,11 +63,6 @@ void check_servers(const InCluster& place) {
 
 Option filter_name(InCluster& place) {
   return {"NAME", "", "The name of the logical filter", &place.name, kRequired};
-}
-
-Option line_inputs(std::vector<std::string>& inputs) {
-  return {"INPUT", "", "Files with one key per line; - is standard input; default: standard input",
-          &inputs};
 }
 
 Option wait_option(InCluster& place) {

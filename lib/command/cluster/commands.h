@@ -5,10 +5,7 @@
 #ifndef NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
 
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "lib/command/io/command.h"
 #include "nestline/cluster.h"
@@ -42,7 +39,6 @@ struct InCluster {
 };
 
 Option filter_name(InCluster& place);
-Option line_inputs(std::vector<std::string>& inputs);
 Option wait_option(InCluster& place);
 
 /// Completes the table of a command whose file is place.name: adds the options that say where the

@@ -199,7 +199,7 @@ Command add_keys_command() {
                     {{"add", "Add keys", kAddFooter},
                      &add->name,
                      {filter_name(*add),
-                      line_inputs(add->inputs),
+                      input_keys(add->inputs),
                       {"--unique", "", "Add only keys that do not seem to be there", &add->unique},
                       wait_option(*add)},
                      [add] { return run(*add); }});
@@ -212,7 +212,7 @@ Command query_keys_command() {
       {{"query", "Print the lines that may be in it", kQueryFooter},
        &query->name,
        {{"NAME", "", "The name of the logical filter", &query->first_word},
-        line_inputs(query->inputs),
+        input_keys(query->inputs),
         {"-v", "", "Print the other lines: those that are certainly not in it", &query->invert},
         {"-c", "", "Print only the number of lines", &query->count_only},
         {"--file", "FILE", "Ask a file that nestline cluster pull wrote", &query->file}},
@@ -226,7 +226,7 @@ Command remove_keys_command() {
   return in_cluster(*remove,
                     {{"remove", "Remove keys", kRemoveFooter},
                      &remove->name,
-                     {filter_name(*remove), line_inputs(remove->inputs), wait_option(*remove)},
+                     {filter_name(*remove), input_keys(remove->inputs), wait_option(*remove)},
                      [remove] { return run(*remove); }});
 }
 

@@ -162,7 +162,7 @@ Command push_command() {
       {{"push", "Build it of keys here and send it", kPushFooter},
        &push->name,
        {filter_name(*push),
-        line_inputs(push->inputs),
+        input_keys(push->inputs),
         {"--merge", "", "Add the keys to those that are there", &push->merge},
         {"--file", "FILE", "Send a file that nestline cluster pull wrote, not INPUT", &push->file},
         wait_option(*push)},

@@ -7,10 +7,6 @@ namespace nestline::command {
 
 Option filter_file(std::string& file) { return {"FILE", "", "The filter file", &file, kRequired}; }
 
-Option input_keys(std::vector<std::string>& inputs, const std::string& when_absent) {
-  return {"INPUT", "", "Files with one key per line; - is standard input; " + when_absent, &inputs};
-}
-
 Command keys_command(const char* name, const char* about, const char* footer,
                      int (*work)(const KeysArguments&), const std::string& when_absent) {
   const auto arguments = std::make_shared<KeysArguments>();

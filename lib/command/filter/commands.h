@@ -31,13 +31,11 @@ struct KeysArguments {
   std::vector<std::string> inputs;
 };
 
-/// FILE and INPUT, and a command that has these and no other options.
+/// FILE, and a command that has this, INPUT and no other options.
 Option filter_file(std::string& file);
-Option input_keys(std::vector<std::string>& inputs,
-                  const std::string& when_absent = "default: standard input");
 Command keys_command(const char* name, const char* about, const char* footer,
                      int (*work)(const KeysArguments&),
-                     const std::string& when_absent = "default: standard input");
+                     const std::string& when_absent = kStandardInput);
 
 }  // namespace nestline::command
 

@@ -25,6 +25,10 @@ std::optional<Number> parse_whole(std::string_view text) {
 
 }  // namespace
 
+Option input_keys(std::vector<std::string>& inputs, const std::string& when_absent) {
+  return {"INPUT", "", "Files with one key per line; - is standard input; " + when_absent, &inputs};
+}
+
 std::uint64_t parse_count(const std::string& name, const std::string& text, std::uint64_t least,
                           std::uint64_t most) {
   const auto value = parse_whole<std::uint64_t>(text);

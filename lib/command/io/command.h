@@ -50,6 +50,12 @@ struct Command {
   const char* unknown_option = "";     ///< What a message about an unknown option of theirs adds.
 };
 
+inline constexpr const char* kStandardInput = "default: standard input";
+
+/// The words after the others: files of keys, and what is read when there are none.
+Option input_keys(std::vector<std::string>& inputs,
+                  const std::string& when_absent = kStandardInput);
+
 // Each throws UsageError that names the option.
 
 /// A whole number from `least` to `most`.
