@@ -2,7 +2,8 @@
 // rate.
 //
 // Filters with blocks or buckets get the same memory as nestline. The Bloom filters hold the same
-// keys. The textbook cuckoo filter is filled to 95 % of its own slots, as nestline is. The sets
+// keys. The textbook cuckoo filter is filled to 95 % of its own slots, as nestline is, and so is
+// nestline of 12 bits. The sets
 // hold the same keys in as much memory as they need, and are left out where that would be
 // gigabytes.
 #include <benchmark/benchmark.h>
@@ -29,6 +30,8 @@ namespace nestline::bench {
 namespace {
 
 constexpr int kBits = 8;
+constexpr std::size_t kSpaceBytes = 16 * kMib;
+constexpr int kSpaceBatches = 16;  // of a million keys
 
 // Gives the interface of the references to any set with insert, contains and erase of a key.
 template <class Set>
@@ -79,6 +82,18 @@ struct ClassicReference : ClassicBloom, HoldsTheSameKeys {
   static constexpr bool kExact = false;
   static constexpr bool kErases = false;
   using ClassicBloom::ClassicBloom;
+};
+// nestline at another width: filled to 95 % of its own slots.
+struct WideReference : Filter {
+  static constexpr const char* kName = "nestline_12_bits";
+  static constexpr bool kExact = false;
+  static constexpr bool kErases = true;
+  static constexpr int kWidth = 12;
+  WideReference(std::size_t, std::uint64_t keys)
+      : Filter({.capacity = keys, .bits = kWidth, .seed = 1}) {}
+  static std::uint64_t keys_at(double load, std::size_t bytes) {
+    return bench::keys_at(load, kWidth, bytes);
+  }
 };
 struct HashSetReference : BatchedSet<std::unordered_set<std::uint64_t>>, HoldsTheSameKeys {
   static constexpr const char* kName = "unordered_set";
@@ -242,10 +257,63 @@ void erases(benchmark::State& state, std::size_t bytes) {
   for (auto _ : state) {
     contest.iteration(pair.reference, keys, pair.filter, keys, false,
                       [](auto& subject, auto piece) { subject.erase(piece); });
-    pair.reference.insert(keys);
+    (void)pair.reference.insert(keys);
     (void)pair.filter.insert(keys);
   }
   contest.report(false);
+}
+
+// Bits a key and false positives of a filled filter, on many more keys than one batch has.
+template <class Subject>
+void space(benchmark::State& state, const Subject& filter, std::uint64_t stored) {
+  std::vector<std::uint8_t> answers;
+  double hits = 0;
+  double asked = 0;
+  std::uint64_t seed = 1;
+  for (auto _ : state) {
+    const auto keys = lookup_keys(kSpaceBytes, stored, 0, seed++);
+    answers.resize(keys.size());
+    const double start = now();
+    hits += static_cast<double>(filter.may_contain(keys, answers));
+    state.SetIterationTime(now() - start);
+    asked += static_cast<double>(keys.size());
+  }
+  state.counters["fpr"] = hits / asked;
+  state.counters["bits_per_key"] =
+      static_cast<double>(filter.memory_bytes()) * 8 / static_cast<double>(stored);
+}
+
+// With as many keys in the same memory as nestline has at each width.
+template <class Reference>
+void add_space(int bits) {
+  const std::string end = "/bits:" + std::to_string(bits);
+  add(std::string("space/") + Reference::kName + end, [=](benchmark::State& state) {
+    const std::uint64_t count = keys_at(kLoad, bits, kSpaceBytes);
+    Reference reference(kSpaceBytes, count);
+    fill_from(reference, 0, count);
+    space(state, reference, count);
+  })->Iterations(kSpaceBatches);
+}
+
+void add_spaces() {
+  for (const int bits : kWidths) {
+    for (const int load : {50, 75, 95}) {
+      add("space/nestline/bits:" + std::to_string(bits) + "/load:" + std::to_string(load),
+          [=](benchmark::State& state) {
+            const Filter filter = filled_filter(bits, kSpaceBytes, load / 100.0);
+            space(state, filter, filter.size());
+          })
+          ->Iterations(kSpaceBatches);
+    }
+    add_space<BlockedReference>(bits);
+    add_space<ClassicReference>(bits);
+  }
+  add("space/textbook_cuckoo", [](benchmark::State& state) {
+    const std::uint64_t count = TextbookReference::keys_at(kLoad, kSpaceBytes);
+    TextbookReference reference(kSpaceBytes, count);
+    fill_from(reference, 0, count);
+    space(state, reference, count);
+  })->Iterations(kSpaceBatches);
 }
 
 template <class Reference>
@@ -284,9 +352,11 @@ void add_reference() {
 void add_references() {
   add_reference<BlockedReference>();
   add_reference<TextbookReference>();
+  add_reference<WideReference>();
   add_reference<ClassicReference>();
   add_reference<HashSetReference>();
   add_reference<CuckooMapReference>();
+  add_spaces();
 }
 
 }  // namespace nestline::bench

@@ -35,6 +35,10 @@
 // Other filters and sets: reference/NAME/OPERATION. `rate` is the rate of the reference, `nestline`
 // that of nestline at 8 bits beside it, `nestline_of_this` their ratio. See references.cc.
 //
+//   space/NAME/bits:N             fpr and bits_per_key of filters of 16 MiB: the Bloom filters with
+//                                 as many keys as nestline of N bits has at 95 %; nestline at three
+//                                 loads; the textbook cuckoo filter at 95 %
+//
 // Several threads, and growth. Each benchmark measures two things in turn. `rate` and `other_rate`
 // are their rates, the counter named of_... is the ratio. `min` and `max` show the spread of the
 // repetitions:
