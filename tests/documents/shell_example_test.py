@@ -1,4 +1,4 @@
-"""Checks that the shell examples of README.md do what their comments say.
+"""Checks that the shell examples of docs/ do what their comments say.
 
 NESTLINE names the command.
 """

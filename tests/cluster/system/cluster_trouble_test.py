@@ -235,7 +235,7 @@ class CutsTest(CommandCase):
 
 
 class ExampleTest(CommandCase):
-    """The examples of README.md do what they say."""
+    """The examples of docs/CLUSTER.md do what they say."""
 
     def test_program(self):
         program = os.environ["NESTLINE_CLUSTER_EXAMPLE"]

@@ -1,4 +1,4 @@
-"""Checks that the Redis example of README.md, as a user types it, gets the expected replies.
+"""Checks that the example of docs/REDIS.md, as a user types it, gets the expected replies.
 
 NESTLINE_REDIS_CLI names redis-cli.
 """
