@@ -8,7 +8,8 @@ A program in a document follows a comment that names its file:
 The quotation is a run of lines of that file, whatever its indentation. Programs in C++, C, Python and
 CMake must be quotations; shell commands may be.
 
-Links to files and to headings of our documents must lead somewhere.
+Links to files and to headings of our documents must lead somewhere. README.md is short, and the pages
+that its table of ways in names open with an example.
 """
 
 import pathlib
@@ -68,6 +69,17 @@ class QuotesTest(unittest.TestCase):
                     self.assertTrue(target.exists())
                     if anchor:
                         self.assertIn(anchor, anchors(target))
+
+    def test_the_first_page_is_short_and_its_ways_in_open_with_an_example(self):
+        first = DOCUMENTS[0].read_text(encoding="utf-8")
+        self.assertLessEqual(len(first.splitlines()), 140)
+        ways = first.partition("## Ways in")[2].partition("## ")[0]
+        pages = set(re.findall(r"\]\((docs/\w+\.md)", ways[: ways.index("\n\nThe headers")]))
+        self.assertGreater(len(pages), 9)
+        for page in pages - {"docs/FORMAT.md"}:  # bytes, beside a way in
+            with self.subTest(page=page):
+                opening = (ROOT / page).read_text(encoding="utf-8").partition("\n## ")[0]
+                self.assertTrue([source for source, *_ in FENCE.findall(opening) if source])
 
     def test_a_changed_line_is_not_a_quotation(self):
         text = "int main() {\n  return f(1);\n}\n"
