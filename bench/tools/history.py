@@ -44,14 +44,14 @@ def rounded(value):
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def small(result, context):
+def small(result, context, kept=KEPT):
     """The part of a result of nestline_bench that is kept."""
     rows = []
     for row in result["benchmarks"]:
         if row["run_type"] != "iteration" or row.get("error_occurred"):
             continue
         names = {"name": todays_name(row["name"]), "run_name": todays_name(row["run_name"])}
-        rows.append(names | {key: rounded(row[key]) for key in KEPT if key in row})
+        rows.append(names | {key: rounded(row[key]) for key in kept if key in row})
     all_context = result["context"] | context
     return {"context": {key: all_context[key] for key in CONTEXT if key in all_context},
             "benchmarks": rows}

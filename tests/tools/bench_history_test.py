@@ -1,10 +1,11 @@
-"""Tests of scripts/bench history and table: python3 bench_history_test.py
+"""Tests of scripts/bench history, table and draw: python3 bench_history_test.py
 
 The results are made by hand, as nestline_bench writes them at present and as it did in old commits.
 """
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench" / "tools"))
 
 # pylint: disable=wrong-import-position
+import builds
+import draw
 import history
 
 
@@ -103,6 +106,79 @@ class Command(unittest.TestCase):
             done = self.bench("table", file)
             self.assertEqual(done.returncode, 2)
             self.assertIn("is no result of nestline_bench", done.stderr)
+
+
+# pyenv and the like have no matplotlib.
+PYTHONS = [sys.executable, "/usr/bin/python3"]
+VERSION = "import matplotlib; print(matplotlib.__version__)"
+
+
+def python_of_the_pictures():
+    """A Python with the matplotlib of Debian 12, which drew the pictures, or None."""
+    for python in PYTHONS:
+        try:
+            done = subprocess.run([python, "-c", VERSION], capture_output=True, text=True)
+        except OSError:
+            continue
+        if done.stdout.startswith("3.6."):
+            return python
+    return None
+
+
+class Pictures(unittest.TestCase):
+    def draw(self, python, *arguments):
+        return subprocess.run([python, "-B", ROOT / "scripts" / "bench", "draw", *arguments],
+                              capture_output=True, text=True, timeout=500)
+
+    def results(self, rows):
+        file = tempfile.NamedTemporaryFile("w", suffix=".json")
+        self.addCleanup(file.close)
+        json.dump({"context": {}, "benchmarks": rows}, file)
+        file.flush()
+        return draw.Results(pathlib.Path(file.name))
+
+    def test_medians_and_maxima_of_repetitions(self):
+        name = "may_contain/of_full_load/load:50/bits:8/bytes:256KiB"
+        results = self.results([row(f"{name}/iterations:200/manual_time", rate=rate, other_rate=4)
+                                for rate in (5, 9, 6)] + [row(name + "0", rate=1000)])
+        self.assertEqual(results.median(name, "rate"), 6)
+        self.assertEqual(results.highest(name, "rate"), 9)
+        for pattern, field in ((name, "fpr"), ("space/nobody", "fpr")):
+            with self.assertRaisesRegex(builds.Trouble, "has no .*" + re.escape(pattern)):
+                results.median(pattern, field)
+
+    def test_what_is_measured(self):
+        for name in ("reference/blocked_bloom/may_contain/batch/hits:0/bytes:64MiB",
+                     "insert/batch/load:70/bits:8/bytes:256KiB", "space/nestline/bits:8/load:95"):
+            self.assertRegex(name, draw.FILTER)
+        for name in ("reference/blocked_bloom/insert/batch/from_empty/bytes:64MiB",
+                     "insert/batch/load:70/bits:8/bytes:16MiB"):
+            self.assertNotRegex(name, draw.FILTER)
+
+    def test_the_pictures_are_those_of_the_results(self):
+        python = python_of_the_pictures()
+        if python is None:
+            self.skipTest("no matplotlib 3.6")
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.draw(python, "--out", folder)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            drawn = {file.name: file.read_bytes() for file in pathlib.Path(folder).iterdir()}
+        kept = {file.name: file.read_bytes() for file in draw.PICTURES.iterdir()}
+        self.assertEqual(drawn, kept, "run scripts/bench draw")
+        for name, picture in kept.items():
+            self.assertIn(b"<text", picture, name)
+            self.assertLess(len(picture), 50_000, name)
+
+    def test_results_that_are_none(self):
+        python = python_of_the_pictures()
+        if python is None:
+            self.skipTest("no matplotlib 3.6")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "result.json")
+            file.write_text("{}", encoding="utf-8")
+            done = self.draw(python, "--file", file, "--out", folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is no result of nestline_bench", done.stderr)
 
 
 if __name__ == "__main__":

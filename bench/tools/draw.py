@@ -1,0 +1,217 @@
+"""scripts/bench draw: draws the pictures of README.md and docs/PERFORMANCE.md from bench/rates.json.
+
+With --measure it measures first, for some five minutes on a machine with nothing else running, and
+replaces that file. Other programs change the speed of a machine from minute to minute, so rates of
+different minutes are not compared. Each rate is drawn as its ratio to the rate that was measured in
+turn with it, the median of the repetitions, times the highest rate of that one: nestline of 8 bits in
+by-size, the filter at 95 % in by-load. The ceiling is the highest that was measured.
+
+The pictures are SVG without a background, in colours that stand out on white and on black and that
+people with any kind of colour vision can tell apart. Text stays text. The same results and the same
+version of matplotlib give the same bytes.
+"""
+
+import json
+import re
+import statistics
+import tempfile
+
+import builds
+import history
+
+RESULTS = builds.ROOT / "bench" / "rates.json"
+PICTURES = builds.ROOT / "docs" / "pictures"
+SIZES = ("256KiB", "1MiB", "4MiB", "16MiB", "64MiB", "256MiB")
+FILTER = (
+    r"^(reference/(blocked_bloom|textbook_cuckoo|nestline_12_bits)/may_contain/batch/hits:0/"
+    r"|(insert/batch|may_contain/of_full_load)/load:[0-9]+/bits:8/bytes:256KiB"
+    r"|space/)"
+)
+KEPT = ("run_type", "of_ceiling", "rate", "other_rate", "nestline_of_ceiling",
+        "of_full_load", "fpr", "bits_per_key")
+
+GREY = "#7a7a7a"  # as far from white as from black
+NESTLINE, BLOCKED, TEXTBOOK, BLOOM = "#d55e00", "#3d86c6", "#009e73", "#c46a9b"
+STYLE = {
+    "svg.fonttype": "none", "svg.hashsalt": "nestline", "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "sans-serif"], "font.size": 11,  # comes with matplotlib
+    "axes.titlesize": 12, "axes.titlelocation": "left", "axes.edgecolor": GREY,
+    "axes.labelcolor": GREY, "axes.titlecolor": GREY, "xtick.color": GREY, "ytick.color": GREY,
+    "text.color": GREY, "axes.grid": True, "axes.grid.axis": "y", "grid.color": GREY,
+    "grid.alpha": 0.3, "axes.spines.top": False, "axes.spines.right": False,
+    "lines.markersize": 4, "savefig.transparent": True,
+}
+
+
+class Results:
+    """The repetitions of each benchmark, under its name without what Google Benchmark adds."""
+
+    def __init__(self, file):
+        self.file = file
+        self.rows = {}
+        try:
+            rows = json.loads(file.read_text(encoding="utf-8"))["benchmarks"]
+        except (OSError, ValueError, KeyError) as error:
+            raise builds.Trouble(f"{file} is no result of nestline_bench: {error}") from None
+        for row in rows:
+            self.rows.setdefault(plain(row["name"]), []).append(row)
+
+    def values(self, pattern, value):
+        """`value` of each repetition of the benchmarks whose whole names match."""
+        rows = [row for name in self.rows if re.fullmatch(pattern, name) for row in self.rows[name]]
+        if not rows:
+            raise builds.Trouble(f"{self.file} has no {pattern}; --measure measures it")
+        try:
+            return [value(row) for row in rows]
+        except KeyError as field:
+            raise builds.Trouble(f"{self.file} has no {field} of {pattern}") from None
+
+    def median(self, pattern, field):
+        return statistics.median(self.values(pattern, lambda row: row[field]))
+
+    def highest(self, pattern, field):
+        return max(self.values(pattern, lambda row: row[field]))
+
+
+def plain(name):
+    return re.sub(r"/(iterations|repeats|min_time):[^/]*|/manual_time", "", name)
+
+
+def doubling(axis, ticks):
+    """Makes an axis logarithmic, with just these ticks."""
+    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.set_ticks([], minor=True)
+
+
+def draw_lines(axes, curves):
+    """Draws curves (name, places, values, colour, style), each with its name behind its end.
+
+    Where ends are close together, names move up until none covers another.
+    """
+    for _, places, values, colour, style in curves:
+        axes.plot(places, values, style, color=colour, linewidth=2.5 if style == "-" else 1.5,
+                  marker="o")
+    axes.margins(x=0.02)
+    low, high = (axes.transScale.transform((1, y))[1] for y in axes.get_ylim())
+    least = -1.0
+    for name, _, values, colour, _ in sorted(curves, key=lambda curve: curve[2][-1]):
+        height = (axes.transScale.transform((1, values[-1]))[1] - low) / (high - low)
+        least = max(height, least + 0.06)
+        axes.annotate(name, (1, least), xycoords="axes fraction", xytext=(8, 0),
+                      textcoords="offset points", verticalalignment="center", color=colour)
+
+
+def by_size(results, axes):
+    reference = "reference/{}/may_contain/batch/hits:0/bytes:{}".format
+    places = range(len(SIZES))
+
+    def highest(rate):
+        return [max(results.values(reference(".*", size), rate)) / 1e6 for size in SIZES]
+
+    ceilings = highest(lambda row: row["rate"] / row["of_ceiling"])
+    ours = highest(lambda row: row["rate"] / row["of_ceiling"] * row["nestline_of_ceiling"])
+
+    def beside(name):
+        ratios = (results.values(reference(name, size),
+                                 lambda row: row["of_ceiling"] / row["nestline_of_ceiling"])
+                  for size in SIZES)
+        return [rate * statistics.median(each) for rate, each in zip(ours, ratios)]
+
+    doubling(axes.yaxis, [25, 50, 100, 200, 400, 800])
+    draw_lines(axes, [
+        ("ceiling: only reads", places, ceilings, GREY, "--"),
+        ("nestline, 8 bits", places, ours, NESTLINE, "-"),
+        ("nestline, 12 bits", places, beside("nestline_12_bits"), NESTLINE, ":"),
+        ("blocked Bloom", places, beside("blocked_bloom"), BLOCKED, "-"),
+        ("textbook cuckoo", places, beside("textbook_cuckoo"), TEXTBOOK, "-"),
+    ])
+    axes.set_xticks(places, [re.sub(r"(\d)([KM])", r"\1 \2", size) for size in SIZES])
+    axes.set_xlabel("memory of the filter")
+    axes.set_title("Million lookups a second: absent keys, batches, one thread")
+
+
+def by_load(results, axes):
+    loads = (50, 60, 70, 80, 90)
+
+    def rates(operation):
+        name = f"{operation}/load:{{}}/bits:8/bytes:256KiB".format
+        full = results.highest(name(".*"), "other_rate") / 1e6
+        return [full * results.median(name(load), "of_full_load") for load in loads] + [full]
+
+    places = (*loads, 95)
+    doubling(axes.yaxis, [12.5, 25, 50, 100, 200, 400])
+    draw_lines(axes, [
+        ("lookups,\nabsent keys", places, rates("may_contain/of_full_load"), NESTLINE, "-"),
+        ("inserts, from empty\nto this load", places, rates("insert/batch"), TEXTBOOK, "-"),
+    ])
+    axes.set_xticks(places, [f"{load} %" for load in places])
+    axes.set_xlabel("load")
+    axes.set_title("Million keys a second: batches, 8 bits, 256 KiB, one thread")
+
+
+def by_space(results, axes):
+    def points(names):
+        return [[scale * results.median(f"space/{name}", field) for name in names]
+                for field, scale in (("bits_per_key", 1), ("fpr", 100))]
+
+    doubling(axes.xaxis, [8, 10, 12, 16, 20, 24, 32])
+    axes.set_yscale("log")
+    axes.set_ylim(0.0025, 5)
+    axes.set_yticks([0.01, 0.1, 1], ["0.01 %", "0.1 %", "1 %"])
+    axes.set_yticks([], minor=True)
+
+    def draw_filter(text, names, colour, style, named=-1):
+        bits, rates = points(names)
+        axes.plot(bits, rates, style, color=colour, linewidth=2, marker="o")
+        axes.annotate(text, (bits[named], rates[named]), xytext=(8, 4),
+                      textcoords="offset points", color=colour)
+
+    for bits in (8, 12, 16):
+        names = [f"nestline/bits:{bits}/load:{load}" for load in (95, 75, 50)]
+        draw_filter(f"nestline, {bits} bits", names, NESTLINE, "-")
+    draw_filter("blocked Bloom", [f"blocked_bloom/bits:{bits}" for bits in (8, 12, 16)], BLOCKED, "--", 1)
+    draw_filter("Bloom", [f"classic_bloom/bits:{bits}" for bits in (8, 12, 16)], BLOOM, "--")
+    draw_filter("textbook cuckoo, 8 bits", ["textbook_cuckoo"], TEXTBOOK, "-")
+    axes.set_xlabel("bits a key (nestline: at loads of 95, 75 and 50 %)")
+    axes.set_title("False positives by memory")
+
+
+DRAWN = {"by-size": by_size, "by-load": by_load, "by-memory": by_space}
+
+
+def measure():
+    context = builds.context()
+    program = builds.build("nestline_bench")
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        flags = [f"--benchmark_filter={FILTER}", f"--sizes={','.join(SIZES)}",
+                 "--benchmark_repetitions=5",
+                 f"--benchmark_out={out.name}", "--benchmark_out_format=json"]
+        builds.call(program, *flags)
+        result = json.load(out)
+    text = history.text_of(history.small(result, context, KEPT))
+    RESULTS.write_text(text, encoding="utf-8")
+
+
+def draw(options):
+    try:
+        # pylint: disable=import-outside-toplevel
+        import matplotlib
+        matplotlib.use("svg")
+        from matplotlib import pyplot
+    except ImportError:
+        raise builds.Trouble("matplotlib is not installed: scripts/install-dependencies bench, "
+                             "and run this with Debian's python3") from None
+    if options.measure:
+        measure()
+    results = Results(options.file or RESULTS)
+    folder = options.out or PICTURES
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, function in DRAWN.items():
+        with matplotlib.rc_context(STYLE):
+            figure, axes = pyplot.subplots(figsize=(7.5, 4), layout="constrained")
+            function(results, axes)
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+            pyplot.close(figure)
+        print(folder / f"{name}.svg")
+    return 0
