@@ -98,7 +98,6 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
 }
 
 void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
-  disk_->keep_reserve();  // files that were emptied before are closed by now
   try {
     copy_live(segment);
   } catch (const StoreError&) {

@@ -53,8 +53,14 @@ class DiskFile {
   // called once.
   virtual const std::byte* map(std::uint64_t bytes) = 0;
 
-  // For reading past the map: io_uring and preadv want a descriptor; -1 if there is none.
-  [[nodiscard]] virtual int descriptor() const { return -1; }
+  // For a file of which nothing is written any more, and what was written is on disk: only its
+  // first `bytes` count from now on, and nobody cuts them. It keeps its map, and may give up its
+  // descriptor; sync() does nothing then.
+  virtual void release(std::uint64_t bytes) { (void)bytes; }
+
+  // For reading past the map: io_uring and preadv want a descriptor, which is good while the
+  // pointer is held and the file exists. Null if none can be had. For every thread at any time.
+  [[nodiscard]] virtual std::shared_ptr<const int> descriptor() const { return nullptr; }
 };
 
 class Disk {
@@ -66,11 +72,6 @@ class Disk {
 
   enum class Mode : std::uint8_t { read, write, create };  // create: it must not exist
   virtual std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) = 0;
-
-  // A descriptor that no other file may have. release gives it back for the next file that is
-  // opened, and returns whether there was one; keep takes one again if it can.
-  virtual bool release_reserve() { return false; }
-  virtual void keep_reserve() {}
 
   // Replaces a file that has the new name already.
   virtual void rename(std::string_view from, std::string_view to) = 0;

@@ -74,6 +74,8 @@ Store::State::Followed Store::State::follow() {
     if (next == nullptr) break;
     if (!here.table.format().fits(next->header.limit)) return Followed::lost;
     here.table.add(std::move(next));
+    // A batch that has no end is read again.
+    if (!replay.open_batch()) here.table.release_before(number);
     position_ = {number, kSegmentHeaderBytes, position_.sequence};
   }
   if (const std::optional<LogPosition> begin = replay.open_batch()) {

@@ -63,21 +63,13 @@ std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t n
   std::byte* to = start.data() + kSegmentHeaderBytes + kRecordHeaderBytes;
   copy(to, list);
 
-  auto segment = std::make_shared<Segment>(
-      header, open_new(name), std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
+  auto segment =
+      std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
+                                std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
   segment->file->write(0, start);
   segment->set_end(begin);
   SegmentCounts::add(segment->counts.frame, bytes_of(first));
   return segment;
-}
-
-std::unique_ptr<DiskFile> Log::open_new(const std::string& name) {
-  try {
-    return disk_.open(name, Disk::Mode::create);
-  } catch (const std::system_error&) {
-    if (purpose_ != Purpose::upkeep || !disk_.release_reserve()) throw;
-    return disk_.open(name, Disk::Mode::create);
-  }
 }
 
 void Log::go_on_in(std::shared_ptr<Segment> segment) {
@@ -122,6 +114,12 @@ void Log::create(std::uint64_t number, std::uint64_t bytes) {
   half_made_ = false;
   go_on_in(std::move(segment));
   syncs_.begin(newest_, position(), next_sequence_);
+  release_sealed();
+}
+
+// A batch that dies goes back to an earlier file and cuts it.
+void Log::release_sealed() {
+  if (!in_batch_) table_.release_before(newest_->header.number);
 }
 
 void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
@@ -153,6 +151,7 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
   disk_.sync_folder();
   if (has_proof) lay_again(*old, proven, 0);
   syncs_.begin(newest_, position(), next_sequence_);
+  release_sealed();
 }
 
 void Log::lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence) {
@@ -340,6 +339,8 @@ void Log::Batch::commit() {
   log_.write({RecordKind::batch_end, 0, {}, {}, value_digest({}, log_.store_id_)});
   log_.syncs_.appended(log_.position());
   done_ = true;
+  log_.in_batch_ = false;
+  log_.release_sealed();
 }
 
 void Log::close() noexcept {

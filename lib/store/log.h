@@ -125,12 +125,11 @@ class Log {
   // above.
   std::shared_ptr<Segment> make_file(const std::string& name, std::uint64_t number,
                                      std::uint64_t least, std::uint64_t bytes);
-  // Compaction may have the disk's reserve.
-  std::unique_ptr<DiskFile> open_new(const std::string& name);
   // Removes what may be left of a file that could not be made whole.
   void remove_half_made(const std::string& name);
   // Behind header and list of this file.
   void go_on_in(std::shared_ptr<Segment> segment);
+  void release_sealed();
   void make_room(std::uint64_t bytes);
   void append_mark();
   // Writes the record at the end of the newest segment, which has room.

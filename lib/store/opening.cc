@@ -70,7 +70,6 @@ void Store::State::open_for_writing() {
     }
     if (found.proven < found.position.offset) renew_end(*found.newest, found.proven);
   }
-  disk_->keep_reserve();
   leftover_ = std::move(found.leftover);
   saved_ = found.saved;
   saved_newest_ = log_->position().segment;

@@ -3,6 +3,7 @@
 // records seem not to be in memory at all, they are read in from the disk together first.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ constexpr std::size_t kGroup = 8;
 // What is fetched of a record whose length is not known yet.
 constexpr std::uint64_t kLines = 192;
 constexpr std::uint32_t kColdBytes = 4096;
+// Files whose records are read in at once: each may need a descriptor for that time.
+constexpr std::size_t kColdFiles = 64;
 
 struct Candidate {
   const Segment* segment;
@@ -40,21 +43,33 @@ void prefetch(const Candidate& candidate) {
 
 void read_cold(const ColdReads& reads, const SegmentTable& table,
                std::span<const std::uint64_t> addresses) {
+  std::shared_ptr<const int> one;
   const auto range_of = [&](std::size_t i) {
     const Candidate at = candidate_at(table, addresses[i]);
-    if (at.segment == nullptr) return ColdReads::Range{-1, 0, 0};
-    return ColdReads::Range{at.segment->file->descriptor(), at.offset, kColdBytes};
+    one = at.segment == nullptr ? nullptr : at.segment->file->descriptor();
+    return ColdReads::Range{one == nullptr ? -1 : *one, at.offset, kColdBytes};
   };
-  if (addresses.empty() || range_of(0).descriptor < 0) return;
   if (!reads.looks_cold(addresses.size(), range_of)) return;
   std::vector<std::uint64_t> sorted(addresses.begin(), addresses.end());
   std::sort(sorted.begin(), sorted.end());
   std::vector<ColdReads::Range> ranges;
+  std::vector<std::shared_ptr<const int>> files;  // of the ranges
+  const Segment* last = nullptr;
   for (const std::uint64_t address : sorted) {
     const Candidate at = candidate_at(table, address);
     if (at.segment == nullptr) continue;
+    if (at.segment != last) {
+      last = at.segment;
+      if (files.size() == kColdFiles) {
+        reads.read_ahead(ranges);
+        ranges.clear();
+        files.clear();
+      }
+      files.push_back(last->file->descriptor());
+    }
+    if (files.back() == nullptr) continue;
     const std::uint64_t bytes = at.segment->end() - std::min(at.segment->end(), at.offset);
-    ranges.push_back({at.segment->file->descriptor(), at.offset,
+    ranges.push_back({*files.back(), at.offset,
                       static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, kColdBytes))});
   }
   reads.read_ahead(ranges);

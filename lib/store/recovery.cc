@@ -106,6 +106,7 @@ class Recovery {
       segment->counts.tombstones.store(s.tombstones);
       segment->counts.frame.store(s.frame);
       content->table.add(segment, static_cast<std::uint32_t>(s.slot));
+      if (s.number < head.position.segment) segment->release();
     }
     content->keys.store(head.keys);
     Index& index = *content->index.load();
@@ -142,17 +143,18 @@ class Recovery {
       if (!contains(listed, number)) out_.leftover.push_back(number);
     }
     numbers_ = listed;
-    std::vector<std::shared_ptr<Segment>> segments;
+    std::optional<std::uint64_t> first_sequence;
     for (const std::uint64_t number : numbers_) {
-      segments.push_back(open(number));
-      limit = std::max(limit, segments.back()->header.limit);
+      const auto file = disk_.open(segment_name(number), Disk::Mode::read);
+      const auto head = read_segment_header(disk_, *file, number);
+      if (!head) throw_damaged(disk_, number, 0, "the header is not valid");
+      limit = std::max(limit, head->limit);
+      if (!first_sequence) first_sequence = head->first_sequence;
     }
     out_.content = std::make_unique<Content>(header.store_id, AddressFormat::for_limit(limit),
                                              std::make_unique<Index>(options_.expected_records));
-    for (const std::shared_ptr<Segment>& segment : segments) out_.content->table.add(segment);
     out_.saved = {};
-    out_.position = {numbers_.front(), kSegmentHeaderBytes,
-                     segments.front()->header.first_sequence};
+    out_.position = {numbers_.front(), kSegmentHeaderBytes, *first_sequence};
   }
 
   [[nodiscard]] std::uint64_t limit_of_new() const {
@@ -185,6 +187,8 @@ class Recovery {
         }
         content.table.add(segment);
       }
+      // A batch that has no end is cut off, and the file in which it began is read on.
+      if (!replay.open_batch()) content.table.release_before(number);
       if (number != position.segment) {
         require_order(*segment, position);
         if (number != position.segment + 1 || segment->header.first_sequence != position.sequence) {

@@ -57,6 +57,13 @@ class Segment {
     return {header.store_id, header.number, offset};
   }
 
+  // For one thread at a time, once all of it is on disk (DiskFile::release).
+  void release() {
+    file->release(end());
+    is_released_ = true;
+  }
+  [[nodiscard]] bool is_released() const { return is_released_; }
+
   // What compaction would win, if tombstones could go.
   [[nodiscard]] std::uint64_t dead() const {
     const std::uint64_t kept =
@@ -75,6 +82,7 @@ class Segment {
  private:
   const std::byte* const bytes_;
   const std::uint64_t room_;
+  bool is_released_ = false;
   std::atomic<std::uint64_t> end_{kSegmentHeaderBytes};
 };
 

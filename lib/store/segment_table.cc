@@ -50,6 +50,15 @@ void SegmentTable::forget(const Segment& segment) {
   last = std::move(by_slot_[slot]);
 }
 
+void SegmentTable::release_before(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  for (auto at = by_number_.lower_bound(number); at != by_number_.begin();) {
+    Segment& segment = *(--at)->second;
+    if (segment.is_released()) break;
+    segment.release();
+  }
+}
+
 SegmentTable::List SegmentTable::list() const {
   const std::lock_guard lock(mutex_);
   List list;

@@ -92,6 +92,9 @@ class SegmentTable {
   // find() does not name it any more, and its slot is free. No reader may have an address with it.
   void forget(const Segment& segment);
 
+  // Releases the files before `number` that are on disk for good (Segment::release).
+  void release_before(std::uint64_t number);
+
   // In rising order of their numbers.
   [[nodiscard]] List list() const;
   [[nodiscard]] std::shared_ptr<Segment> get(std::uint64_t number) const;

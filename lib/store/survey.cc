@@ -84,7 +84,13 @@ void Survey::open_files() {
   std::stable_sort(ids_.begin(), ids_.end(),
                    [&](std::uint64_t a, std::uint64_t b) { return votes[a] > votes[b]; });
   ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
-  for (const std::uint64_t number : numbers) files_.push_back(open_file(number));
+  for (const std::uint64_t number : numbers) {
+    files_.push_back(open_file(number));
+    const std::shared_ptr<Segment>& segment = files_.back().segment;
+    // A writer may cut the newest, or its end.
+    if (segment != nullptr && number != numbers.back())
+      segment->file->release(segment->file->size());
+  }
   if (!files_.empty() && is_half_made(files_.back())) {
     report.cut_bytes += disk_.open(segment_name(files_.back().number), Disk::Mode::read)->size();
     leftover.insert(files_.back().number);

@@ -6,9 +6,16 @@
 // fallocate() reserves the room, so that a full disk is an error of the write and no signal. Where
 // a file system has no fallocate(), and for large pieces and files that are not mapped, pwrite()
 // writes.
+//
+// A file that is released (DiskFile::release) has no descriptor of its own but its map, so the
+// limit of descriptors does not bound the number of files. The first files that are mapped, a
+// quarter of the limit in the whole process, keep theirs, for reading ahead; others are opened by
+// their name when it is needed. A name may be gone then, or another file's; the map keeps the
+// file's identity from being given again, so a comparison tells.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,11 +69,41 @@ class OpenFile {
   ~OpenFile() { ::close(number_); }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
-  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] const int& number() const { return number_; }
 
  private:
   int number_;
 };
+
+// How many descriptors of this process are there for reading ahead, and how many may be: a share of
+// the limit, so that the program has the rest.
+class ReadAheadShare {
+ public:
+  ReadAheadShare() = default;
+  ~ReadAheadShare() {
+    if (taken_) count().fetch_sub(1, std::memory_order_relaxed);
+  }
+  ReadAheadShare(const ReadAheadShare&) = delete;
+  ReadAheadShare& operator=(const ReadAheadShare&) = delete;
+  // Whether there is one more for this object, if at most 1 / `part` of the limit is taken.
+  bool take(std::uint64_t part) {
+    struct rlimit limit {};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    taken_ = count().fetch_add(1, std::memory_order_relaxed) < limit.rlim_cur / part;
+    if (!taken_) count().fetch_sub(1, std::memory_order_relaxed);
+    return taken_;
+  }
+  [[nodiscard]] bool is_taken() const { return taken_; }
+
+ private:
+  static std::atomic<std::uint64_t>& count() {
+    static std::atomic<std::uint64_t> all{0};
+    return all;
+  }
+  bool taken_ = false;
+};
+constexpr std::uint64_t kKeptPart = 4;
+constexpr std::uint64_t kBorrowedPart = 2;
 
 // Owns a mapping, which begins at a multiple of kHugePage; empty when it could not be made.
 class Mapping {
@@ -84,7 +121,18 @@ class Mapping {
     if (::mmap(data_, size_, rights, MAP_SHARED | MAP_FIXED, file, static_cast<::off_t>(offset)) ==
         MAP_FAILED) {
       data_ = nullptr;
+      return;
     }
+    // The rest goes: the system bounds how many mappings a process has.
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::byte* const end = data_ + round_up(size_, page);
+    std::byte* const reserved_end = reservation_ + reserved_;
+    if (data_ != reservation_) {
+      ::munmap(reservation_, static_cast<std::size_t>(data_ - reservation_));
+    }
+    ::munmap(end, static_cast<std::size_t>(reserved_end - end));
+    reservation_ = data_;
+    reserved_ = static_cast<std::size_t>(end - data_);
   }
   Mapping(Mapping&& other) noexcept { swap(other); }
   Mapping& operator=(Mapping&& other) noexcept {
@@ -133,7 +181,7 @@ class SystemFile final : public DiskFile {
  public:
   SystemFile(fs::path path, int flags, HugeBytes huge)
       : path_(std::move(path)),
-        file_(path_, flags),
+        file_(std::make_shared<const OpenFile>(path_, flags)),
         writable_((flags & O_ACCMODE) != O_RDONLY),
         huge_(std::move(huge)) {}
   ~SystemFile() override { huge_->fetch_sub(own_huge_); }
@@ -141,17 +189,24 @@ class SystemFile final : public DiskFile {
   SystemFile& operator=(const SystemFile&) = delete;
 
   [[nodiscard]] std::uint64_t size() const override {
-    struct stat facts {};
-    if (::fstat(file_.number(), &facts) != 0) refuse(path_);
-    if (!S_ISREG(facts.st_mode)) refuse(path_, S_ISDIR(facts.st_mode) ? EISDIR : EINVAL);
-    return static_cast<std::uint64_t>(facts.st_size);
+    const Held held = hold();
+    return held.file == nullptr ? held.bytes : size_of(look_at(*held.file));
   }
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> to) const override {
+    Held held = hold();
+    if (held.file == nullptr) {
+      to = to.first(std::min<std::uint64_t>(to.size(), held.bytes - std::min(held.bytes, offset)));
+      held.file = borrow();
+      if (held.file == nullptr) {
+        if (!to.empty()) std::memcpy(to.data(), view_.data() + offset, to.size());
+        return to.size();
+      }
+    }
     std::size_t done = 0;
     while (done < to.size()) {
       const auto count = persistently([&] {
-        return ::pread(file_.number(), to.data() + done, to.size() - done,
+        return ::pread(held.file->number(), to.data() + done, to.size() - done,
                        static_cast<::off_t>(offset + done));
       });
       if (count < 0) refuse(path_);
@@ -169,7 +224,7 @@ class SystemFile final : public DiskFile {
     }
     while (!from.empty()) {
       const auto count = persistently([&] {
-        return ::pwrite(file_.number(), from.data(), from.size(), static_cast<::off_t>(offset));
+        return ::pwrite(file_->number(), from.data(), from.size(), static_cast<::off_t>(offset));
       });
       if (count <= 0) refuse(path_, count < 0 ? errno : EIO);
       offset += static_cast<std::uint64_t>(count);
@@ -179,7 +234,7 @@ class SystemFile final : public DiskFile {
   }
 
   void truncate(std::uint64_t size) override {
-    if (persistently([&] { return ::ftruncate(file_.number(), static_cast<::off_t>(size)); }) !=
+    if (persistently([&] { return ::ftruncate(file_->number(), static_cast<::off_t>(size)); }) !=
         0) {
       refuse(path_);
     }
@@ -187,14 +242,29 @@ class SystemFile final : public DiskFile {
   }
 
   void sync() override {
-    if (persistently([&] { return ::fdatasync(file_.number()); }) != 0) refuse(path_);
+    const Held held = hold();
+    if (held.file == nullptr) return;
+    if (persistently([&] { return ::fdatasync(held.file->number()); }) != 0) refuse(path_);
+  }
+
+  void release(std::uint64_t bytes) override {
+    window_ = Mapping();
+    if (view_.data() == nullptr || share_.is_taken()) return;
+    std::shared_ptr<const OpenFile> last;  // closed when the mutex is free
+    const std::lock_guard lock(mutex_);
+    released_bytes_ = bytes;
+    last.swap(file_);
   }
 
   const std::byte* map(std::uint64_t bytes) override {
     if (bytes == 0) return nullptr;
-    view_ = Mapping(file_.number(), 0, bytes, PROT_READ);
+    view_ = Mapping(file_->number(), 0, bytes, PROT_READ);
     if (view_.data() == nullptr) refuse(path_);
-    const std::uint64_t now = size();
+    const struct stat facts = look_at(*file_);
+    device_ = facts.st_dev;
+    inode_ = facts.st_ino;
+    if (share_.take(kKeptPart)) kept_ = file_->number();
+    const std::uint64_t now = size_of(facts);
     if (writable_) {
       room_ = now;
       most_ = bytes;
@@ -210,9 +280,54 @@ class SystemFile final : public DiskFile {
     return view_.data();
   }
 
-  [[nodiscard]] int descriptor() const override { return file_.number(); }
+  [[nodiscard]] std::shared_ptr<const int> descriptor() const override {
+    if (kept_ >= 0) return {std::shared_ptr<const int>(), &kept_};  // owns nothing, counts nothing
+    std::shared_ptr<const OpenFile> file = borrow();
+    if (file == nullptr) return nullptr;
+    const int* const number = &file->number();
+    return {std::move(file), number};
+  }
 
  private:
+  // The descriptor of a file that is not released; else null, and how many bytes count.
+  struct Held {
+    std::shared_ptr<const OpenFile> file;
+    std::uint64_t bytes;
+  };
+  [[nodiscard]] Held hold() const {
+    const std::lock_guard lock(mutex_);
+    return {file_, released_bytes_};
+  }
+
+  // Another descriptor of the mapped file for a moment; null if there is none for it, or the file
+  // has no name any more.
+  [[nodiscard]] std::shared_ptr<const OpenFile> borrow() const {
+    struct Borrowed {
+      ReadAheadShare share;
+      std::optional<OpenFile> file;
+    };
+    try {
+      const auto borrowed = std::make_shared<Borrowed>();
+      if (!borrowed->share.take(kBorrowedPart)) return nullptr;
+      const OpenFile& file = borrowed->file.emplace(path_, O_RDONLY);
+      const struct stat facts = look_at(file);
+      if (facts.st_dev != device_ || facts.st_ino != inode_) return nullptr;
+      return {borrowed, &file};
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+  }
+
+  [[nodiscard]] struct stat look_at(const OpenFile& file) const {
+    struct stat facts {};
+    if (::fstat(file.number(), &facts) != 0) refuse(path_);
+    return facts;
+  }
+  [[nodiscard]] std::uint64_t size_of(const struct stat& facts) const {
+    if (!S_ISREG(facts.st_mode)) refuse(path_, S_ISDIR(facts.st_mode) ? EISDIR : EINVAL);
+    return static_cast<std::uint64_t>(facts.st_size);
+  }
+
   // Where to copy what is to be written; null if it should be written by a call.
   std::byte* window(std::uint64_t offset, std::uint64_t size) {
     const std::uint64_t end = offset + size;
@@ -220,7 +335,7 @@ class SystemFile final : public DiskFile {
     if (offset < window_begin_ || end > window_begin_ + kWindowBytes || window_.data() == nullptr) {
       window_begin_ = offset / kHugePage * kHugePage;
       window_ = Mapping();
-      window_ = Mapping(file_.number(), window_begin_, kWindowBytes, PROT_READ | PROT_WRITE);
+      window_ = Mapping(file_->number(), window_begin_, kWindowBytes, PROT_READ | PROT_WRITE);
       if (window_.data() == nullptr) return nullptr;
       window_.advise(MADV_HUGEPAGE);
     }
@@ -233,7 +348,7 @@ class SystemFile final : public DiskFile {
     const std::uint64_t ahead = std::clamp(room_, kLeastAhead, kMostAhead);
     for (const std::uint64_t to : {std::min(round_up(end + ahead, kPage), most_), end}) {
       const int result = persistently([&] {
-        return ::fallocate(file_.number(), 0, static_cast<::off_t>(room_),
+        return ::fallocate(file_->number(), 0, static_cast<::off_t>(room_),
                            static_cast<::off_t>(to - room_));
       });
       if (result == 0) {
@@ -253,7 +368,13 @@ class SystemFile final : public DiskFile {
   }
 
   const fs::path path_;
-  const OpenFile file_;
+  mutable std::mutex mutex_;  // of the next two, which release() changes
+  std::shared_ptr<const OpenFile> file_;
+  std::uint64_t released_bytes_ = 0;
+  ReadAheadShare share_;
+  int kept_ = -1;  // the number of file_, if that stays open
+  ::dev_t device_ = 0;
+  ::ino_t inode_ = 0;
   const bool writable_;
   const HugeBytes huge_;
   std::uint64_t own_huge_ = 0;
@@ -291,23 +412,7 @@ class SystemDisk final : public Disk {
     if (::unlink(path_of(name).c_str()) != 0) refuse(path_of(name));
   }
 
-  bool release_reserve() override {
-    const std::lock_guard lock(mutex_);
-    const bool had_one = reserve_.has_value();
-    reserve_.reset();
-    return had_one;
-  }
-
-  void keep_reserve() override {
-    const std::lock_guard lock(mutex_);
-    try {
-      if (!reserve_) reserve_.emplace("/dev/null", O_RDONLY);
-    } catch (const std::system_error&) {  // next time
-    }
-  }
-
   void sync_folder() override {
-    // It stays open: compaction syncs it when there may be no descriptor left.
     const std::lock_guard lock(mutex_);
     if (!open_folder_) open_folder_.emplace(folder_, O_RDONLY | O_DIRECTORY);
     // Some file systems cannot, and need not.
@@ -347,9 +452,8 @@ class SystemDisk final : public Disk {
   };
 
   fs::path folder_;
-  std::mutex mutex_;  // of the two below
+  std::mutex mutex_;  // of the next
   std::optional<OpenFile> open_folder_;
-  std::optional<OpenFile> reserve_;
   const HugeBytes huge_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 

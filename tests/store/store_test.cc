@@ -215,44 +215,101 @@ TEST_F(StoreTest, ReadersGetAWholeValueWhileItChanges) {
   EXPECT_EQ(store.stats().records, 100U);
 }
 
-TEST_F(StoreTest, CompactionHasADescriptorInReserve) {
+// While it lives, the process may open so many files beyond those that it has.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t more) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    EXPECT_GE(next, 0);
+    close(next);
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(next) + more;
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// Opening from a checkpoint and from the log alone, changes, batches that end and that do not fit,
+// batches of questions, compaction, iteration, a reader that follows, verification.
+TEST_F(StoreTest, HasManyMoreFilesThanDescriptors) {
   StoreOptions options;
   options.segment_bytes = 64 << 10;
   options.compact_above = 0;
   options.sync = Sync::never;
-  Store store = Store::open(db(), options);
+  StoreOptions reading = options;
+  reading.read_only = true;
   Model model;
   std::uint64_t number = 0;
-  const auto put = [&] {
-    const std::string key = std::to_string(number % 100);
+  const auto next = [&] {
+    const std::string key = std::to_string(number % 9000);
     const std::string value(1000, static_cast<char>('a' + number % 26));
-    store.put(key, value);
     model[key] = value;
     ++number;
+    return std::pair(key, value);
   };
-  for (int i = 0; i < 100; ++i) put();
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit few = before;
-  const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ASSERT_GE(next, 0);
-  close(next);
-  few.rlim_cur = static_cast<rlim_t>(next) + 8;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  for (int round = 0; round < 3; ++round) {
-    std::error_code error;
-    while (!error && number < 100'000) {
-      try {
-        put();
-      } catch (const std::system_error& refusal) {
-        error = refusal.code();
-      }
+  const auto put = [&](Store& store, int count) {
+    for (int i = 0; i < count; ++i) {
+      const auto [key, value] = next();
+      store.put(key, value);
     }
-    EXPECT_EQ(error, std::errc::too_many_files_open);
+  };
+  const auto get_all = [&](const Store& store) {
+    std::vector<std::string_view> keys;
+    for (const auto& [key, value] : model) keys.push_back(key);
+    std::size_t right = 0;
+    store.get(keys, [&](std::size_t i, std::string_view value) {
+      right += model[std::string(keys[i])] == value ? 1 : 0;
+    });
+    EXPECT_EQ(right, model.size());
+  };
+  const FewDescriptors few(24);
+  {
+    Store store = Store::open(db(), options);
+    put(store, 6000);
+    Store reader = Store::open(db(), reading);
+    get_all(reader);
+    put(store, 3000);
+    Store::Batch batch;  // of several files
+    for (int i = 0; i < 200; ++i) {
+      const auto [key, value] = next();
+      batch.put(key, value);
+    }
+    store.write(batch);
+    put(store, 100);
+    EXPECT_GT(store.stats().segments, 120U);
+    get_all(store);
+    expect_equal(store, model);
+    EXPECT_TRUE(reader.refresh());
+    expect_equal(reader, model);
     EXPECT_NO_THROW(store.compact());
-    EXPECT_NO_THROW(put());
+    get_all(reader);  // files that are gone
+    expect_equal(reader, model);
+    EXPECT_TRUE(reader.refresh());
+    get_all(reader);
+    put(store, 1000);
+    get_all(store);
   }
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(verify_store(db()).ok());
+  {
+    const Store store = Store::open(db(), options);
+    EXPECT_GT(store.stats().segments, 120U);
+    get_all(store);
+  }
+  fs::remove(db() / "index.nest");
+  {
+    const Store reader = Store::open(db(), reading);
+    EXPECT_GT(reader.stats().segments, 120U);
+    get_all(reader);
+  }
+  Store store = Store::open(db(), options);
+  put(store, 1000);
+  get_all(store);
   expect_equal(store, model);
 }
 
