@@ -134,8 +134,17 @@ class NESTLINE_EXPORT Maplet {
   /// Copies the maplet first. Throws std::bad_alloc, and what `with` throws.
   void for_each(const std::function<void(std::uint64_t value)>& with) const;
 
-  /// A copy as of one instant. Throws std::bad_alloc.
+  /// A copy as of one instant. Changes wait while it is copied, not while memory is made ready for
+  /// it. Throws std::bad_alloc.
   [[nodiscard]] Maplet snapshot() const;
+
+  /// The same in two steps, for a caller who copies while he holds a lock: an empty maplet with as
+  /// many slots and memory that is ready to be written, and the copy into it, which allocates
+  /// nothing. The copy is refused, and `ready` stays as it is, when this maplet has grown between
+  /// the two: begin again. `ready` must be another maplet, used by no other thread; one that was
+  /// copied into before may serve again. ready_for_snapshot throws std::bad_alloc.
+  [[nodiscard]] Maplet ready_for_snapshot() const;
+  [[nodiscard]] bool snapshot_into(Maplet& ready) const noexcept;
 
  private:
   friend struct MapletAccess;
@@ -154,6 +163,8 @@ class NESTLINE_EXPORT Maplet {
 NESTLINE_EXPORT void save(const Maplet& maplet, const std::filesystem::path& path);
 /// The same to a sink.
 NESTLINE_EXPORT void save(const Maplet& maplet, const ByteSink& sink);
+/// The same for a maplet that no other thread uses, such as a snapshot: without a copy.
+NESTLINE_EXPORT void save(Maplet&& maplet, const ByteSink& sink);
 
 /// Reads a whole file and checks everything before it returns. Throws FormatError,
 /// std::system_error that names the path, std::bad_alloc.

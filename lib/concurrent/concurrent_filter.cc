@@ -158,10 +158,7 @@ Filter ConcurrentFilter::freeze() && {
   return FilterAccess::make(std::move(table));
 }
 
-Filter ConcurrentFilter::snapshot() const {
-  const State::Pause pause(*state_);
-  return FilterAccess::make(full_copy(pause.table()));
-}
+Filter ConcurrentFilter::snapshot() const { return FilterAccess::make(state_->copy()); }
 
 Inserted ConcurrentFilter::insert_one(std::uint64_t key) noexcept {
   return insert_hash(*state_, state_->hash(key));

@@ -35,6 +35,7 @@
 #include "lib/concurrent/reclaim.h"
 #include "lib/filter/filter_state.h"
 #include "lib/filter/filter_table.h"
+#include "lib/filter/growth.h"
 #include "lib/place/locking.h"
 #include "nestline/concurrent_filter.h"
 
@@ -128,6 +129,22 @@ struct ConcurrentFilter::State : SecondLook {
     const State& state_;
     std::unique_lock<std::mutex> lock_;
   };
+
+  // The table as of one instant, in memory that is made ready before writers wait. Throws
+  // std::bad_alloc.
+  [[nodiscard]] std::unique_ptr<Filter::State> copy() const {
+    for (;;) {
+      auto made = ready_for_copy();
+      const Pause pause(*this);
+      if (copy_into(pause.table(), *made)) return made;  // else it has grown meanwhile
+    }
+  }
+  [[nodiscard]] std::unique_ptr<Filter::State> ready_for_copy() const {
+    const auto [like, memory] = read([](const Filter::State& table) {
+      return std::pair(likeness(table), table.storage.memory());
+    });
+    return nestline::ready_for_copy(like, memory);
+  }
 
   // Calls work(blocks) with the Table for readers of `table`, inside their section.
   template <typename Work>

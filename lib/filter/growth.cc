@@ -190,4 +190,19 @@ std::unique_ptr<State> full_copy(const State& state) {
   return made;
 }
 
+std::unique_ptr<State> ready_for_copy(const Likeness& like, std::pmr::memory_resource* memory) {
+  Storage storage = Storage::allocate(like.geometry.blocks(), memory);
+  storage.touch();
+  return std::make_unique<State>(like.bits, like.geometry, like.seed, 0, std::move(storage), 0);
+}
+
+bool copy_into(const State& state, State& to) noexcept {
+  if (!can_merge(likeness(state), likeness(to), nullptr)) return false;
+  copy_blocks(state, to);
+  to.size = state.size;
+  to.capacity = state.capacity;
+  to.max_capacity = state.max_capacity;
+  return true;
+}
+
 }  // namespace nestline

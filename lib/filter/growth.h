@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <string>
 
 #include "lib/place/geometry.h"
@@ -54,6 +55,13 @@ std::unique_ptr<Filter::State> empty_copy(const Filter::State& state);
 
 // The same filter with its keys. Throws std::bad_alloc.
 std::unique_ptr<Filter::State> full_copy(const Filter::State& state);
+
+// The same in two steps, so that only the second needs a filter that stands still: an empty filter
+// with memory that is ready to be written, and the copy into it, which allocates nothing. The copy
+// is refused, and changes nothing, unless both filters are alike. Throws std::bad_alloc.
+std::unique_ptr<Filter::State> ready_for_copy(const Likeness& like,
+                                              std::pmr::memory_resource* memory);
+bool copy_into(const Filter::State& state, Filter::State& to) noexcept;
 
 }  // namespace nestline
 

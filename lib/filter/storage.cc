@@ -98,6 +98,12 @@ void Storage::populate() const {
 #endif
 }
 
+void Storage::touch() const {
+  for (std::size_t at = 0; at < size_; at += page_bytes()) {
+    *static_cast<volatile std::byte*>(data_ + at) = std::byte{0};
+  }
+}
+
 Storage Storage::map(int file, std::uint64_t size, const std::filesystem::path& path) {
   if (size > std::numeric_limits<std::size_t>::max()) {
     throw std::system_error(EFBIG, std::generic_category(), path.string());

@@ -38,6 +38,9 @@ class Storage {
   // written from end to end. A hint.
   void populate() const;
 
+  // Brings all of it into memory, so that later writes meet no fault. For memory that is zeroed.
+  void touch() const;
+
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
 
   // The resource that this memory came from; null for a mapped file.

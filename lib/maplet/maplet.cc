@@ -161,9 +161,17 @@ unsigned Maplet::growth_left() const noexcept { return max_growth(kMapletBits) -
 
 bool Maplet::grow() { return state_->exchange(grown); }
 
-Maplet Maplet::snapshot() const {
+Maplet Maplet::snapshot() const { return MapletAccess::make(state_->copy()); }
+
+Maplet Maplet::ready_for_snapshot() const { return MapletAccess::make(state_->ready_for_copy()); }
+
+bool Maplet::snapshot_into(Maplet& ready) const noexcept {
   const State::Pause pause(*state_);
-  return MapletAccess::make(full_copy(pause.table()));
+  const State::Pause other(*ready.state_);
+  Filter::State& table = other.table();
+  if (!copy_into(pause.table(), table)) return false;
+  ready.state_->keys.reset(table.size);
+  return true;
 }
 
 void Maplet::for_each(const std::function<void(std::uint64_t value)>& with) const {

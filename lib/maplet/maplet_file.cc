@@ -36,6 +36,12 @@ void save(const Maplet& maplet, const ByteSink& sink) {
   save_copy(maplet, [&](const Filter::State& table) { write_filter(table, sink); });
 }
 
+void save(Maplet&& maplet, const ByteSink& sink) {
+  const Maplet own = std::move(maplet);
+  const Maplet::State::Pause alone(MapletAccess::state(own));  // counts the keys
+  write_filter(alone.table(), sink);
+}
+
 Maplet load_maplet(const std::filesystem::path& path) {
   return maplet_of(read_filter(FileSource(path), nullptr, FileContent::maplet));
 }

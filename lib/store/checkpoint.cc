@@ -96,7 +96,7 @@ std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
   return head;
 }
 
-void write_checkpoint(Disk& disk, const CheckpointHead& head, const Maplet& pairs) {
+void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs) {
   const std::vector<std::string> names = disk.names();
   if (std::find(names.begin(), names.end(), kCheckpointNewName) != names.end()) {
     disk.remove(kCheckpointNewName);
@@ -106,7 +106,7 @@ void write_checkpoint(Disk& disk, const CheckpointHead& head, const Maplet& pair
     const std::vector<std::byte> start = encode(head);
     file->write(0, start);
     std::uint64_t at = start.size();
-    save(pairs, ByteSink([&](std::span<const std::byte> bytes) {
+    save(std::move(pairs), ByteSink([&](std::span<const std::byte> bytes) {
            file->write(at, bytes);
            at += bytes.size();
          }));

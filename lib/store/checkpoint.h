@@ -65,7 +65,7 @@ struct Checkpoint {
 };
 
 // Replaces the file; it is on disk when the folder has been synced after this.
-void write_checkpoint(Disk& disk, const CheckpointHead& head, const Maplet& pairs);
+void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs);
 
 // Empty unless there is a file whose head is whole. Throws std::bad_alloc.
 std::optional<Checkpoint> read_checkpoint(Disk& disk);

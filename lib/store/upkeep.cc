@@ -33,12 +33,15 @@ void Store::State::sync_names() {
 
 void Store::State::save_index() {
   CheckpointHead head;
-  std::optional<Maplet> pairs;
   std::vector<std::uint64_t> leftover;
   std::uint64_t bytes = 0;
-  {
+  std::optional<Maplet> pairs;
+  for (bool is_copied = false; !is_copied;) {
+    pairs.emplace(index().maplet.ready_for_snapshot());
     const std::lock_guard lock(writer_);
     syncs_.require_sound();
+    is_copied = index().maplet.snapshot_into(*pairs);
+    if (!is_copied) continue;  // it has grown meanwhile
     Content& here = content();
     head.store_id = here.store_id;
     head.position = log_->position();
@@ -52,12 +55,11 @@ void Store::State::save_index() {
     }
     const Overflow::Pairs overflow = index().overflow.copy();
     head.overflow.assign(overflow.begin(), overflow.end());
-    pairs.emplace(index().maplet.snapshot());
     leftover = leftover_;
     bytes = log_->appended_bytes();
   }
   syncs_.wait_for(head.position.sequence);
-  write_checkpoint(*disk_, head, *pairs);
+  write_checkpoint(*disk_, head, *std::move(pairs));
   sync_names();
   saved_ = head.position;
   saved_bytes_ = bytes;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/concurrent/reclaim.h"
 #include "lib/store/answering.h"
 #include "lib/store/state.h"
 
@@ -17,16 +18,21 @@ void Store::State::visit(Space space, const Visit& with) const {
   std::optional<Index> index_then;
   // All of the content is read under the mutex: refresh() may free it afterwards.
   AddressFormat format;
-  {
+  for (;;) {
+    index_then.emplace([&] {
+      const ReadSection section;
+      return index().maplet.ready_for_snapshot();
+    }());
     const std::lock_guard lock(writer_);
+    if (!index().maplet.snapshot_into(index_then->maplet)) continue;  // it has grown meanwhile
     format = content().table.format();
     segments = content().table.list();
     for (const auto& segment : segments) ends.push_back(segment->end());
-    index_then.emplace(index().maplet.snapshot());
     for (const auto& [hash, address] : index().overflow.copy()) {
       index_then->reserve();
       index_then->overflow.insert(hash, address);
     }
+    break;
   }
   Hurt hurt;
   for (std::size_t i = 0; i < segments.size(); ++i) {

@@ -2,6 +2,7 @@
 #include "nestline/maplet.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cstdint>
@@ -282,6 +283,38 @@ TEST(MapletTest, PreparedKeysAreKeys) {
   ASSERT_TRUE(maplet.insert(hash, 9));
   EXPECT_EQ(found(maplet, "key"), std::vector<std::uint64_t>{9});
   EXPECT_EQ(hash.value, hash_key("key", 3).value);
+}
+
+// Page faults of this thread so far that needed no disk.
+long faults() {
+  rusage usage{};
+  EXPECT_EQ(getrusage(RUSAGE_THREAD, &usage), 0);
+  return usage.ru_minflt;
+}
+
+// Of 1.5 MiB in small pages.
+TEST(MapletTest, IsCopiedIntoMemoryThatIsReady) {
+  Maplet maplet({.capacity = 180'000, .max_capacity = 400'000});
+  for (std::uint64_t key = 0; key < 180'000; ++key) ASSERT_TRUE(maplet.insert(key, key));
+  Maplet ready = maplet.ready_for_snapshot();
+  EXPECT_EQ(ready.size(), 0u);
+  const long before = faults();
+  ASSERT_TRUE(maplet.snapshot_into(ready));
+  EXPECT_LT(faults() - before, 50);
+  EXPECT_EQ(ready.size(), 180'000u);
+  EXPECT_EQ(ready.capacity(), maplet.capacity());
+  EXPECT_EQ(ready.max_capacity(), maplet.max_capacity());
+  for (std::uint64_t key = 0; key < 180'000; ++key) {
+    ASSERT_EQ(found(ready, key), found(maplet, key));
+  }
+  EXPECT_TRUE(maplet.erase(7, 7));
+  ASSERT_TRUE(maplet.snapshot_into(ready));  // once more
+  EXPECT_EQ(ready.size(), 179'999u);
+  ASSERT_TRUE(maplet.grow());
+  EXPECT_FALSE(maplet.snapshot_into(ready));
+  EXPECT_EQ(ready.size(), 179'999u);
+  EXPECT_EQ(found(ready, 8), std::vector<std::uint64_t>{8});
+  EXPECT_EQ(maplet.snapshot().size(), 179'999u);
 }
 
 }  // namespace

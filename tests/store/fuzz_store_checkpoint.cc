@@ -124,7 +124,7 @@ void try_changes(std::span<const std::uint8_t> input) {
   std::optional<Checkpoint> checkpoint = read_checkpoint(*disk);
   if (!checkpoint || !checkpoint->pairs) throw std::runtime_error("there is no checkpoint");
   change(checkpoint->head, *checkpoint->pairs, input);
-  write_checkpoint(*disk, checkpoint->head, *checkpoint->pairs);
+  write_checkpoint(*disk, checkpoint->head, *std::move(checkpoint->pairs));
   use(*machine);
 }
 
