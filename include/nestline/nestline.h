@@ -656,6 +656,11 @@ NESTLINE_EXPORT bool nestline_store_refresh(nestline_store* store, const char** 
 /// Fills *counts. False when it fails.
 NESTLINE_EXPORT bool nestline_store_stats(const nestline_store* store,
                                           nestline_store_counts* counts, const char** error);
+/// The last error since opening of what the store does by itself: checkpoints, compaction, a new
+/// index, syncs after an interval; a sentence that the caller frees with nestline_free_bytes. NULL:
+/// there was none (*error is NULL), or the call failed.
+NESTLINE_EXPORT char* nestline_store_background_error(const nestline_store* store,
+                                                      const char** error);
 
 // Files in a store, cut into pieces of which equal ones are stored once; see store.h. Names are
 // bytes.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "lib/c/handle.h"
@@ -299,6 +300,17 @@ bool nestline_store_stats(const nestline_store* store, nestline_store_counts* co
                                   .back_end = {}};
     stats.back_end.copy(std::data(made.back_end), std::size(made.back_end) - 1);
     hand_out(made, counts, "counts.struct_size is wrong: set it to sizeof(nestline_store_counts)");
+  });
+}
+
+char* nestline_store_background_error(const nestline_store* store, const char** error) {
+  return guarded<char*>(error, nullptr, [&]() -> char* {
+    const std::string sentence = store_of(store).stats().background_error;
+    if (sentence.empty()) return nullptr;
+    auto* const copy = static_cast<char*>(std::malloc(sentence.size() + 1));
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy, sentence.c_str(), sentence.size() + 1);
+    return copy;
   });
 }
 

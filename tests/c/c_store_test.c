@@ -299,6 +299,34 @@ static void test_upkeep(nestline_store* store) {
   FAILS(!nestline_store_stats(NULL, &counts.known, error), "the store is NULL");
 }
 
+// A folder lies where the store wants to write its next checkpoint.
+static void test_background_error(const char* folder) {
+  nestline_store_options options = NESTLINE_STORE_OPTIONS_INIT;
+  char db[4096 + 32], block[4096 + 64];
+  nestline_store* store;
+  char* found = NULL;
+  char* value = calloc(1, 1 << 20);
+  int i;
+
+  snprintf(db, sizeof db, "%s/c_store_background.db", folder);
+  snprintf(block, sizeof block, "%s/index.nest.new", db);
+  options.segment_bytes = 1 << 16;
+  store = nestline_store_open(db, &options, &sentence);
+  CHECK(store != NULL && value != NULL);
+  WORKS(nestline_store_background_error(store, error) == NULL);
+  FAILS(nestline_store_background_error(NULL, error) == NULL, "the store is NULL");
+  nestline_store_close(nestline_store_open(block, NULL, NULL));
+  for (i = 0; i < 4; ++i) WORKS(nestline_store_put(store, &i, sizeof i, value, 1 << 20, error));
+  for (i = 0; i < 50000000; ++i) {  // a minute or more
+    found = nestline_store_background_error(store, &sentence);
+    if (found != NULL) break;
+  }
+  CHECK(found != NULL && sentence == NULL && strstr(found, "index.nest.new") != NULL);
+  nestline_free_bytes(found);
+  free(value);
+  nestline_store_close(store);
+}
+
 static void test_reader(nestline_store* store) {
   nestline_store* reader = open_store(true);
   CHECK(is(reader, "key 4", "4") && records(reader) == records(store));
@@ -372,5 +400,6 @@ int main(int argc, char** argv) {
   CHECK(is(store, "a", "third") && is(store, "late", "news") && is(store, "key 2498", "2498"));
   nestline_store_close(store);
   test_damage();
+  test_background_error(argv[1]);
   return summary();
 }
