@@ -42,6 +42,7 @@ target_link_libraries(
   PRIVATE ${cluster_libraries} TBB::tbb)
 nestline_warnings(nestline_cluster)
 nestline_precompile(nestline_cluster)
+nestline_unity(nestline_cluster)
 # A shared one finds the other library beside it.
 set_target_properties(
   nestline_cluster

@@ -27,13 +27,13 @@ auto uninterrupted(Call&& call) {
 }
 
 // Owns an open file.
-class Descriptor {
+class FileDescriptor {
  public:
-  Descriptor(const std::filesystem::path& path, int flags, ::mode_t mode = 0)
+  FileDescriptor(const std::filesystem::path& path, int flags, ::mode_t mode = 0)
       : number_(uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); })) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  ~FileDescriptor() { close(); }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
 
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
   [[nodiscard]] int number() const { return number_; }

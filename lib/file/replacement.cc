@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_all(const Descriptor& file, std::span<const std::byte> bytes, const std::string& name) {
+void write_all(const FileDescriptor& file, std::span<const std::byte> bytes,
+               const std::string& name) {
   while (!bytes.empty()) {
     const auto count =
         uninterrupted([&] { return ::write(file.number(), bytes.data(), bytes.size()); });
@@ -27,7 +28,7 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes, const s
 }
 
 // False on an error. It is no error that some file systems cannot sync.
-bool sync(const Descriptor& file) { return ::fsync(file.number()) == 0 || errno == EINVAL; }
+bool sync(const FileDescriptor& file) { return ::fsync(file.number()) == 0 || errno == EINVAL; }
 
 // The file that `path` refers to through symbolic links, whether it exists or not.
 fs::path follow_links(fs::path path) {
@@ -39,9 +40,9 @@ fs::path follow_links(fs::path path) {
   return path;
 }
 
-Descriptor folder_of(const fs::path& file) {
+FileDescriptor folder_of(const fs::path& file) {
   const fs::path folder = file.parent_path();
-  return Descriptor(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  return FileDescriptor(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
 }
 
 // A new file that replaces `path` when it is complete, or is removed.
@@ -75,7 +76,7 @@ class Replacement {
     temporary_.clear();
     // The new name survives a crash once its folder is on the disk too. A folder that is writable
     // but not readable cannot be synced.
-    const Descriptor directory = folder_of(target_);
+    const FileDescriptor directory = folder_of(target_);
     if (directory.is_open() && !sync(directory)) fail(name_, errno);
   }
 
@@ -107,7 +108,7 @@ class Replacement {
   std::string name_;    // what the caller calls it
   fs::path target_;     // what is replaced
   fs::path temporary_;  // empty once it is gone
-  Descriptor file_;
+  FileDescriptor file_;
 };
 
 }  // namespace
@@ -120,7 +121,7 @@ void replace_file(const fs::path& path, const std::function<void(const ByteSink&
   if (exists && S_ISDIR(old.st_mode)) fail(name, EISDIR);
   if (exists && !S_ISREG(old.st_mode)) {
     // A pipe or a device, as /dev/stdout may be, is not replaced: the bytes go straight to it.
-    Descriptor file(path, O_WRONLY);
+    FileDescriptor file(path, O_WRONLY);
     if (!file.is_open()) fail(name, errno);
     produce([&](std::span<const std::byte> bytes) { write_all(file, bytes, name); });
     if (!file.close()) fail(name, errno);
@@ -139,7 +140,7 @@ bool remove_saved(const fs::path& path) {
   const bool removed = ::unlink(target.c_str()) == 0;
   if (!removed && errno != ENOENT) fail(name, errno);
   // Also where there is no file: an earlier call may have removed it and failed to sync.
-  const Descriptor directory = folder_of(target);
+  const FileDescriptor directory = folder_of(target);
   if (!directory.is_open() && !removed && errno == ENOENT) return false;
   if (!directory.is_open() || !sync(directory)) fail(name, errno);
   return removed;

@@ -15,8 +15,6 @@
 namespace nestline {
 namespace {
 
-using State = ConcurrentFilter::State;
-
 const Filter::State& table_of(const ConcurrentFilter& shared) {
   return ConcurrentAccess::state(shared).table_of_writer();
 }
@@ -25,7 +23,8 @@ const Filter::State& table_of(const ConcurrentFilter& shared) {
 
 ConcurrentFilter share(Filter&& filter) {
   ConcurrentFilter::register_thread();
-  return ConcurrentAccess::make(std::make_unique<State>(std::move(filter), Readers::only_look));
+  return ConcurrentAccess::make(
+      std::make_unique<ConcurrentFilter::State>(std::move(filter), Readers::only_look));
 }
 
 Filter copy_of(const ConcurrentFilter& shared) {
@@ -59,6 +58,8 @@ void prefetch_home(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
   prefetch_block(table.view.blocks[home_block_of(table.view.geometry, table.hash(key)).block]);
 }
 
-std::size_t bytes_beside_shared_blocks() noexcept { return sizeof(State) + sizeof(Filter::State); }
+std::size_t bytes_beside_shared_blocks() noexcept {
+  return sizeof(ConcurrentFilter::State) + sizeof(Filter::State);
+}
 
 }  // namespace nestline

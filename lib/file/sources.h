@@ -33,7 +33,7 @@ class FileSource {
 
  private:
   std::string name_;
-  Descriptor file_;
+  FileDescriptor file_;
   std::uint64_t size_ = 0;
 };
 

@@ -15,20 +15,22 @@
 namespace nestline {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'n', 'e', 's', 't', 'i', 'd', 'x', '\n'};
+constexpr std::array<char, 8> kCheckpointMagic = {'n', 'e', 's', 't', 'i', 'd', 'x', '\n'};
 constexpr std::size_t kFixed = 80;
 constexpr std::size_t kPerSegment = 56;
 constexpr std::size_t kPerPair = 16;
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kCheckpointPage = 4096;
 
-std::size_t round_up(std::size_t size) { return (size + kPage - 1) / kPage * kPage; }
+std::size_t round_up(std::size_t size) {
+  return (size + kCheckpointPage - 1) / kCheckpointPage * kCheckpointPage;
+}
 
 std::vector<std::byte> encode(const CheckpointHead& head) {
   const std::size_t checksum_at =
       kFixed + kPerSegment * head.segments.size() + kPerPair * head.overflow.size();
   std::vector<std::byte> bytes(round_up(checksum_at + 8));
   const std::span<std::byte> to(bytes);
-  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  std::memcpy(bytes.data(), kCheckpointMagic.data(), kCheckpointMagic.size());
   put<std::uint32_t>(to, 8, kStoreFormatVersion);
   std::size_t at = 16;
   const auto add = [&](std::uint64_t number) {
@@ -59,7 +61,8 @@ std::vector<std::byte> encode(const CheckpointHead& head) {
 
 std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
                                                 std::size_t& pairs_at) {
-  if (file.size() < kFixed + 8 || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0 ||
+  if (file.size() < kFixed + 8 ||
+      std::memcmp(file.data(), kCheckpointMagic.data(), kCheckpointMagic.size()) != 0 ||
       get<std::uint32_t>(file, 8) != kStoreFormatVersion) {
     return std::nullopt;
   }

@@ -16,7 +16,7 @@ namespace nestline {
 namespace {
 
 // Reads are cut into pieces of this size.
-constexpr std::uint32_t kPiece = 16384;
+constexpr std::uint32_t kColdPiece = 16384;
 
 // Reads that are under way at once.
 constexpr std::size_t kDepth = 256;
@@ -28,13 +28,13 @@ void start(const Range& range) noexcept {
 }
 
 void wait_for(const Range& range) noexcept {
-  std::byte nowhere[kPiece];
+  std::byte nowhere[kColdPiece];
   ::iovec pieces[16];
   std::uint32_t done = 0;
   while (done < range.bytes) {
     int count = 0;
     for (std::uint32_t at = done; at < range.bytes && count < 16; ++count) {
-      pieces[count] = {nowhere, std::min(range.bytes - at, kPiece)};
+      pieces[count] = {nowhere, std::min(range.bytes - at, kColdPiece)};
       at += static_cast<std::uint32_t>(pieces[count].iov_len);
     }
     const ::ssize_t got =
@@ -62,7 +62,7 @@ namespace {
 
 // Where all rings of all threads read to. Nobody looks at it, so it does not matter that reads
 // write over each other; and it is always there, also for reads of a ring that has been given up.
-std::byte nowhere[kPiece];
+std::byte nowhere[kColdPiece];
 
 }  // namespace
 
@@ -88,7 +88,7 @@ struct ColdReads::Ring {
     while (next < ranges.size() || under_way > 0) {
       while (next < ranges.size() && under_way < kDepth) {
         const Range& range = ranges[next];
-        const std::uint32_t bytes = std::min(range.bytes - done, kPiece);
+        const std::uint32_t bytes = std::min(range.bytes - done, kColdPiece);
         io_uring_sqe* entry = bytes == 0 ? nullptr : io_uring_get_sqe(&ring);
         if (bytes != 0 && entry == nullptr) break;
         if (entry != nullptr) {

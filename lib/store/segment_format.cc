@@ -11,7 +11,7 @@
 namespace nestline {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'n', 'e', 's', 't', 'l', 'o', 'g', '\n'};
+constexpr std::array<char, 8> kSegmentMagic = {'n', 'e', 's', 't', 'l', 'o', 'g', '\n'};
 constexpr std::size_t kChecksumAt = kSegmentHeaderBytes - 8;
 constexpr std::string_view kEnding = ".log";
 constexpr std::size_t kLeastDigits = 8;
@@ -26,7 +26,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
                            const SegmentHeader& header) noexcept {
   std::fill(to.begin(), to.end(), std::byte{0});
-  std::memcpy(to.data(), kMagic.data(), kMagic.size());
+  std::memcpy(to.data(), kSegmentMagic.data(), kSegmentMagic.size());
   put<std::uint32_t>(to, 8, kStoreFormatVersion);
   put(to, 16, header.store_id);
   put(to, 24, header.number);
@@ -40,7 +40,8 @@ std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> se
   version = kStoreFormatVersion;
   if (segment.size() < kSegmentHeaderBytes) return std::nullopt;
   const auto bytes = segment.first<kSegmentHeaderBytes>();
-  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) return std::nullopt;
+  if (std::memcmp(bytes.data(), kSegmentMagic.data(), kSegmentMagic.size()) != 0)
+    return std::nullopt;
   const SegmentHeader header = {get<std::uint64_t>(bytes, 16), get<std::uint64_t>(bytes, 24),
                                 get<std::uint64_t>(bytes, 32), get<std::uint64_t>(bytes, 40)};
   if (get<std::uint64_t>(bytes, kChecksumAt) !=

@@ -9,7 +9,7 @@
 namespace nestline {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 18;
+constexpr std::size_t kReadPiece = std::size_t{1} << 18;
 // Records up to this length are read whole: all but puts are shorter.
 constexpr std::uint64_t kMostKept = std::uint64_t{32} << 20;
 
@@ -20,7 +20,7 @@ std::span<const std::byte> SegmentReader::look(std::uint64_t bytes) {
   if (begin < buffer_at_ || begin + bytes > buffer_at_ + buffered_) {
     const std::uint64_t size = file_.size();
     const std::uint64_t rest = size > begin ? size - begin : 0;
-    buffer_.resize(std::max(bytes, std::min<std::uint64_t>(rest, kPiece)));
+    buffer_.resize(std::max(bytes, std::min<std::uint64_t>(rest, kReadPiece)));
     buffer_at_ = begin;
     buffered_ = file_.read(begin, buffer_);
   }
@@ -76,7 +76,7 @@ std::uint64_t SegmentReader::rest() {
   std::uint64_t end = place_.offset;
   for (std::uint64_t at = place_.offset;;) {
     const std::uint64_t size = file_.size();
-    buffer_.resize(std::min<std::uint64_t>(size > at ? size - at : 0, kPiece));
+    buffer_.resize(std::min<std::uint64_t>(size > at ? size - at : 0, kReadPiece));
     const std::size_t count = file_.read(at, buffer_);
     const auto bytes = std::span(buffer_).first(count);
     if (!is_zero(bytes)) {
@@ -85,7 +85,7 @@ std::uint64_t SegmentReader::rest() {
       end = at + last;
     }
     at += count;
-    if (count < kPiece) break;
+    if (count < kReadPiece) break;
   }
   buffered_ = 0;
   return end - place_.offset;

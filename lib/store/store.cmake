@@ -58,6 +58,10 @@ target_link_libraries(
   PRIVATE ${store_libraries})
 nestline_warnings(nestline_store)
 nestline_precompile(nestline_store)
+# Those that tests can break on purpose are compiled once more below.
+set(with_faults changing checkpoint compaction log upkeep)
+list(TRANSFORM with_faults REPLACE "(.+)" "store/\\1.cc" OUTPUT_VARIABLE alone)
+nestline_unity(nestline_store ${alone})
 if(NESTLINE_SANITIZE OR NESTLINE_FUZZ)
   target_compile_definitions(nestline_store PRIVATE NESTLINE_SANITIZED) # see reclaim.h
 endif()
@@ -77,11 +81,9 @@ endif()
 # The same for tests of what is behind the public header, with the faults that tests can plant
 # (store/test_switches.h).
 if(NESTLINE_BUILD_TESTS)
-  set(with_faults changing checkpoint compaction log upkeep)
   list(JOIN with_faults "|" names)
-  list(TRANSFORM with_faults REPLACE "(.+)" "store/\\1.cc")
   add_library(nestline_store_hooked STATIC
-              ${with_faults} "$<FILTER:$<TARGET_OBJECTS:nestline_store>,EXCLUDE,/(${names})[.]cc>")
+              ${alone} "$<FILTER:$<TARGET_OBJECTS:nestline_store>,EXCLUDE,/(${names})[.]cc>")
   target_compile_definitions(nestline_store_hooked PUBLIC NESTLINE_TEST_HOOKS)
   target_include_directories(nestline_store_hooked SYSTEM PRIVATE ${NESTLINE_XXHASH_INCLUDE_DIR})
   target_link_libraries(nestline_store_hooked PUBLIC nestline_inside ${store_libraries})

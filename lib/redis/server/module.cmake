@@ -31,6 +31,7 @@ foreach(target nestline_redis_server nestline_redis)
   nestline_warnings(${target})
 endforeach()
 nestline_precompile(nestline_redis_server)
+nestline_unity(nestline_redis_server)
 set_target_properties(nestline_redis_server PROPERTIES POSITION_INDEPENDENT_CODE ON)
 math(EXPR module_version "${PROJECT_VERSION_MAJOR} * 10000 + ${PROJECT_VERSION_MINOR} * 100 + \
 ${PROJECT_VERSION_PATCH}")

@@ -13,8 +13,8 @@ namespace {
 
 // Hashes of an erase whose memory is prefetched before the first of them has its turn, and the
 // generations, newest first, that this is done for.
-constexpr std::size_t kAhead = 16;
-constexpr std::size_t kMostPrefetched = 4;
+constexpr std::size_t kHashesAhead = 16;
+constexpr std::size_t kMostAhead = 4;
 
 // Calls each(offset, length) for one chunk after the other.
 template <typename Each>
@@ -78,11 +78,11 @@ void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::ui
   check_hashes(hashes.size(), erased.size());
   std::fill(erased.begin(), erased.end(), std::uint8_t{0});
   const auto prefetch = [&](std::size_t i) {
-    if (i < hashes.size()) prefetch_newest(hashes[i], kMostPrefetched);
+    if (i < hashes.size()) prefetch_newest(hashes[i], kMostAhead);
   };
-  for (std::size_t i = 0; i < kAhead; ++i) prefetch(i);
+  for (std::size_t i = 0; i < kHashesAhead; ++i) prefetch(i);
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    prefetch(i + kAhead);
+    prefetch(i + kHashesAhead);
     erased[i] = erase_item({hashes[i], std::nullopt});
   }
 }
