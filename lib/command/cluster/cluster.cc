@@ -89,7 +89,7 @@ Command in_cluster(InCluster& place, Command command, const char* server_absent)
       {"--timeout", "MS", "Longest wait for one server, in milliseconds; default: 2000",
        count(servers.timeout, 1, kLongestTimeout)}};
   command.options.insert(command.options.begin(), connection.begin(), connection.end());
-  command.help.footer = kPasswordFooter + command.help.footer;
+  command.help.common = kPasswordFooter;
   command.run = [&place, work = std::move(command.run)] { return run_at(place, work); };
   command.check = [&place, check = std::move(command.check)] {
     if (check) check();

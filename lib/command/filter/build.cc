@@ -34,7 +34,7 @@ namespace {
 constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
 constexpr std::uint64_t kMaxThreads = 1024;
 
-constexpr const char* kFooter =
+constexpr const char* kBuildFooter =
     "Without --capacity, nestline counts the lines first. This takes 8 bytes of memory per line.\n"
     "--threads above 1 needs this memory too. FILE then gives the same answers for these keys,\n"
     "but its bytes may differ from one build to the next.\n"
@@ -202,7 +202,7 @@ int build(const BuildArguments& arguments) {
 Command build_command() {
   const auto arguments = std::make_shared<BuildArguments>();
   Options& options = arguments->options;
-  return {{"build", "Build a filter from keys", kFooter},
+  return {{"build", "Build a filter from keys", kBuildFooter},
           &arguments->file,
           {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
            {"--capacity", "N", "Number of keys it must hold; default: as many as the inputs have",

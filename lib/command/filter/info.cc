@@ -20,7 +20,7 @@
 namespace nestline::command {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kInfoFooter =
     "Does not check the whole file; nestline verify does. FILE may also be a state of "
     "nestline\n"
     "uniq. A line of advice says what may need a decision, such as a filter that is nearly full.\n"
@@ -198,7 +198,7 @@ int info(const InfoArguments& arguments) {
 
 Command info_command() {
   const auto arguments = std::make_shared<InfoArguments>();
-  return {{"info", "Show what is in a filter file", kFooter},
+  return {{"info", "Show what is in a filter file", kInfoFooter},
           &arguments->file,
           {filter_file(arguments->file), {"--json", "", "Print one JSON object", &arguments->json}},
           [arguments] { return info(*arguments); }};

@@ -25,7 +25,7 @@
 namespace nestline::command {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kMergeFooter =
     "All filters must have been built with the same --bits or --fpr, --seed, --capacity,\n"
     "--max-capacity and --load. The keys are not needed. Filters that have grown less are grown\n"
     "to match. When the keys do not fit and the first filter was built with --max-capacity, the\n"
@@ -139,7 +139,7 @@ int merge(const KeysArguments& arguments) {
 
 Command merge_command() {
   const auto arguments = std::make_shared<KeysArguments>();
-  return {{"merge", "Combine filters into one, without their keys", kFooter},
+  return {{"merge", "Combine filters into one, without their keys", kMergeFooter},
           &arguments->file,
           {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
            {"INPUT", "", "Filter files, two or more", &arguments->inputs, kRequired}},

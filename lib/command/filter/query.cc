@@ -11,7 +11,7 @@
 namespace nestline::command {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kQueryFooter =
     "A key is a line without its line end, a line feed or a carriage return and a line feed.\n"
     "Lines that were added are always printed. A few others are printed too, at the rate that\n"
     "nestline info shows. A damaged FILE is refused before anything is printed. An input that\n"
@@ -36,7 +36,7 @@ int query(const QueryArguments& arguments) {
 Command query_command() {
   const auto arguments = std::make_shared<QueryArguments>();
   return {
-      {"query", "Print the lines that may be in a filter", kFooter},
+      {"query", "Print the lines that may be in a filter", kQueryFooter},
       &arguments->file,
       {filter_file(arguments->file),
        {"-v", "", "Print the other lines: those that are certainly not in it", &arguments->invert},

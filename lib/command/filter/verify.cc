@@ -18,7 +18,7 @@
 namespace nestline::command {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kVerifyFooter =
     "Prints nothing when all is well. Prints missing keys to standard error, one per line.\n"
     "Without INPUT, FILE may also be a state of nestline uniq.\n"
     "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error.";
@@ -68,7 +68,7 @@ int verify(const KeysArguments& arguments) {
 Command verify_command() {
   return keys_command("verify",
                       "Check that a filter file is whole, and that it has the keys of the inputs",
-                      kFooter, verify, "without any, only the file is checked");
+                      kVerifyFooter, verify, "without any, only the file is checked");
 }
 
 }  // namespace nestline::command

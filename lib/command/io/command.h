@@ -35,9 +35,10 @@ struct Option {
 };
 
 struct Help {
-  const char* name;    ///< The word that chooses the command.
-  const char* about;   ///< One line.
-  std::string footer;  ///< The rest, below the options.
+  const char* name;         ///< The word that chooses the command.
+  const char* about;        ///< One line.
+  const char* footer;       ///< The rest, below the options.
+  const char* common = "";  ///< What all commands of the group have before it.
 };
 
 struct Command {

@@ -13,7 +13,7 @@
 namespace nestline::command {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr std::size_t kInputBufferBytes = std::size_t{1} << 18;
 
 std::optional<std::uint64_t> bytes_left(int descriptor) {
   struct stat status {};
@@ -28,7 +28,7 @@ std::optional<std::uint64_t> bytes_left(int descriptor) {
 InputFile::InputFile(const std::string& name)
     : name_(name == "-" ? "standard input" : name),
       descriptor_(STDIN_FILENO),
-      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
+      buffer_(std::make_unique_for_overwrite<char[]>(kInputBufferBytes)) {
   if (name != "-") {
     do {
       descriptor_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
@@ -45,7 +45,7 @@ InputFile::~InputFile() {
 
 std::size_t InputFile::read(std::span<char> to) {
   if (begin_ == end_) {
-    if (to.size() >= kBufferBytes) return read_through(to);
+    if (to.size() >= kInputBufferBytes) return read_through(to);
     if (!fill()) return 0;
   }
   const std::size_t size = std::min(to.size(), end_ - begin_);
@@ -56,7 +56,7 @@ std::size_t InputFile::read(std::span<char> to) {
 
 bool InputFile::fill() {
   begin_ = end_ = 0;
-  end_ = read_through({buffer_.get(), kBufferBytes});
+  end_ = read_through({buffer_.get(), kInputBufferBytes});
   return end_ > 0;
 }
 
@@ -75,7 +75,7 @@ std::string read_all(const std::string& name, std::size_t most) {
   std::string bytes;
   std::size_t size = 0;
   while (true) {
-    if (size == bytes.size()) bytes.resize(std::max(kBufferBytes, 2 * size));
+    if (size == bytes.size()) bytes.resize(std::max(kInputBufferBytes, 2 * size));
     const std::size_t got = input.read(std::span(bytes).subspan(size));
     size += got;
     if (size > most) {

@@ -18,19 +18,19 @@ namespace nestline::command {
 namespace {
 
 // Large enough that the cost of read(2) is negligible, small enough for the second-level cache.
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kLineBufferBytes = std::size_t{1} << 20;
 constexpr std::size_t kBatchLines = 16384;
 
-constexpr std::string_view kStandardInput = "-";
+constexpr std::string_view kDash = "-";
 
 std::string shown_name(const std::string& input) {
-  return input == kStandardInput ? "standard input" : input;
+  return input == kDash ? "standard input" : input;
 }
 
 // The bytes left to read in a regular file; no value for any other kind of input.
 std::optional<std::uint64_t> bytes_of(const std::string& input) {
   struct stat status {};
-  const bool standard = input == kStandardInput;
+  const bool standard = input == kDash;
   const int result = standard ? ::fstat(STDIN_FILENO, &status) : ::stat(input.c_str(), &status);
   if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   const off_t offset = standard ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
@@ -43,10 +43,10 @@ std::optional<std::uint64_t> bytes_of(const std::string& input) {
 LineReader::LineReader(std::vector<std::string> inputs, int wake)
     : inputs_(std::move(inputs)),
       wake_(wake),
-      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)),
-      size_(kBufferBytes),
+      buffer_(std::make_unique_for_overwrite<char[]>(kLineBufferBytes)),
+      size_(kLineBufferBytes),
       keys_(kBatchLines) {
-  if (inputs_.empty()) inputs_.emplace_back(kStandardInput);
+  if (inputs_.empty()) inputs_.emplace_back(kDash);
   std::uint64_t total = 0;
   for (const std::string& input : inputs_) {
     const auto bytes = bytes_of(input);
@@ -76,7 +76,7 @@ bool LineReader::next(LineBatch& batch) {
 }
 
 void LineReader::open_input() {
-  if (name() == kStandardInput) {
+  if (name() == kDash) {
     descriptor_ = STDIN_FILENO;
     return;
   }

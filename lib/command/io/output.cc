@@ -12,18 +12,18 @@
 namespace nestline::command {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr std::size_t kOutputBufferBytes = std::size_t{1} << 18;
 
 }  // namespace
 
 Output::Output(int descriptor, std::string name)
     : descriptor_(descriptor),
       name_(std::move(name)),
-      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
+      buffer_(std::make_unique_for_overwrite<char[]>(kOutputBufferBytes)) {}
 
 void Output::write(std::string_view bytes) {
-  if (bytes.size() > kBufferBytes - used_) flush();
-  if (bytes.size() > kBufferBytes) {
+  if (bytes.size() > kOutputBufferBytes - used_) flush();
+  if (bytes.size() > kOutputBufferBytes) {
     write_through(bytes);
     return;
   }

@@ -91,7 +91,7 @@ class Parser {
   };
 
   void define(CLI::App& app, const Command& command) {
-    app.footer(command.help.footer);
+    app.footer(std::string(command.help.common) + command.help.footer);
     for (const Option& option : command.options) {
       CLI::Option* const defined = define(app, option);
       defined->required(option.required);
