@@ -38,9 +38,10 @@
 //       Hold, for the readers, and takes and releases it by plain stores: an atomic exchange costs
 //       as much as all the rest of an insert. What it stored may still be under way to the other
 //       threads when it returns, but its next lookup waits for that (ReadSection in reclaim.h), so
-//       the calls of filters have one order all the same. Another thread that wants to write makes
-//       it wait, declares that there are many writers, and lets it go on (concurrent_state.h).
-//       There are many from then on.
+//       the calls of filters have one order all the same. insert_unique's own lookup need not wait:
+//       it sees what this thread alone has stored. Another thread that wants to write makes it
+//       wait, declares that there are many writers, and lets it go on (concurrent_state.h). There
+//       are many from then on.
 //
 // Readers
 //   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the

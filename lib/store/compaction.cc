@@ -87,6 +87,8 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
       if (is_erase(record->kind) && !keeps_tombstones) continue;
       try {
         if (copy_record(*segment, walk.offset(), *record)) unsynced += bytes_of(*record);
+      } catch (const OutOfSlots&) {
+        throw;
       } catch (const StoreError&) {
         syncs_.require_sound();
         hurt.note(*segment, walk);  // a tombstone of a key that has a damaged record
@@ -100,6 +102,8 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
 void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
   try {
     copy_live(segment);
+  } catch (const OutOfSlots&) {
+    throw;
   } catch (const StoreError&) {
     segment->damaged.store(true);
     throw;

@@ -48,7 +48,7 @@ std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) cons
 std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t number,
                                         std::uint64_t least, std::uint64_t bytes) {
   if (table_.free_slots() <= (purpose_ == Purpose::change ? kSpareFiles : 0)) {
-    throw StoreError("the store has as many files as it can have: compact it");
+    throw OutOfSlots();
   }
   const std::string list = encode_segment_list(listed({}));
   const Record first = {RecordKind::segments, next_sequence_, 0, {}, list};

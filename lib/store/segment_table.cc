@@ -19,7 +19,7 @@ void SegmentTable::add(std::shared_ptr<Segment> segment, std::optional<std::uint
     place = static_cast<std::size_t>(free - by_slot_.begin());
   }
   if (place >= format_.slots() || (place < by_slot_.size() && by_slot_[place] != nullptr)) {
-    throw StoreError("the store has as many files as it can have: compact it");
+    throw OutOfSlots();
   }
   std::atomic<Chunk*>& chunk = chunks_[place / kChunkSlots];
   if (chunk.load() == nullptr) chunk.store(new Chunk{});

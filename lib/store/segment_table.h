@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "lib/store/segment.h"
+#include "nestline/store.h"
 
 namespace nestline {
 
@@ -59,6 +60,12 @@ class AddressFormat {
   unsigned offset_bits_ = kLeastOffsetBits;
 };
 
+// There is no slot for a further file.
+class OutOfSlots : public StoreError {
+ public:
+  OutOfSlots() : StoreError("the store has as many files as it can have: compact it") {}
+};
+
 class SegmentTable {
  public:
   using List = std::vector<std::shared_ptr<Segment>>;
@@ -82,8 +89,8 @@ class SegmentTable {
     return format_.pack(segment.slot, offset);
   }
 
-  // Gives the segment a slot: `slot`, or the lowest that is free. Throws StoreError when there is
-  // none, std::bad_alloc.
+  // Gives the segment a slot: `slot`, or the lowest that is free. Throws OutOfSlots when there is
+  // none (OutOfSlots), std::bad_alloc.
   void add(std::shared_ptr<Segment> segment, std::optional<std::uint32_t> slot = std::nullopt);
   // For how many files add() would find a slot.
   [[nodiscard]] std::uint64_t free_slots() const;

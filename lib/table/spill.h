@@ -147,11 +147,14 @@ class SpillPlan {
       return way;
     };
 
-    // The arrival reaches a free slot: a fingerprint has left meanwhile, and no other has to.
+    // Where the arrival reaches a free slot, a fingerprint has left meanwhile, and no other has to.
+    // Or the way there is longer than a way may be: then there is none.
     const auto ends_here = [&] {
+      const Way way = arrive(ranks.free);
+      if (!way) return false;
       end_ = i;
-      end_way_ = arrive(ranks.free);
-      return static_cast<bool>(end_way_);
+      end_way_ = way;
+      return true;
     };
 
     // Only in the first block: elsewhere the arrival has just come from its other block.
@@ -168,11 +171,14 @@ class SpillPlan {
         std::popcount(copies_of(block, arrival)) >= static_cast<int>(L::kLanes) - 1) {
       const std::uint64_t copies = copies_of(block, arrival);
       const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
-      if ((reached & ranks.free) != 0) return ends_here();
-      all_known = true;
-      out_of_reach = (L::kAllSlots & ~reached) | copies;
-      some = reached & ~copies;
-      below = kSpillClasses;
+      if ((reached & ranks.free) == 0) {
+        all_known = true;
+        out_of_reach = (L::kAllSlots & ~reached) | copies;
+        some = reached & ~copies;
+        below = kSpillClasses;
+      } else if (ends_here()) {
+        return true;
+      }
     }
     for (;;) {
       Leavers leavers;
@@ -199,7 +205,7 @@ class SpillPlan {
         if (all_known) break;
         all_known = true;
         const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
-        if ((reached & ranks.free) != 0) return ends_here();
+        if ((reached & ranks.free) != 0 && ends_here()) return true;
         out_of_reach |= L::kAllSlots & ~reached;
         if (std::popcount(failed()) >= tries_ || below >= kSpillClasses) break;
       }

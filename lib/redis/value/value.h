@@ -146,8 +146,9 @@ class CuckooValue {
   // Changes. Each is O(generations), except that an add may double a filter of at most
   // kMostBytesToDouble, which takes a few milliseconds.
 
-  /// Adds one copy. Copies are not limited: beyond 2k in one generation, or k - 1 where blocks are
-  /// full, they are counted in the ledger, some 64 bytes for an item of however many copies.
+  /// Adds one copy. Copies are not limited: beyond 2k in one generation, or k - 1 where their
+  /// home is full, they are counted in the ledger, some 64 bytes for an item of however many
+  /// copies.
   Added add(std::string_view item, const Limits& limits = {}) noexcept;
   /// The same unless exists(item): then Added::present.
   Added add_unique(std::string_view item, const Limits& limits = {}) noexcept;
