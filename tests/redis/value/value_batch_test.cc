@@ -152,7 +152,7 @@ TEST(CuckooValueBatch, ManyCopiesOfManyItemsAreAddedInAMomentToo) {
     return all / static_cast<double>(items * copies);
   };
   const double once = seconds(96'000, 1, Order::in_turn);
-  for (const std::uint64_t items : {8000, 20'000}) {
+  for (const std::uint64_t items : {8000u, 20'000u}) {
     SCOPED_TRACE(items);
     EXPECT_LT(seconds(items, 12, Order::in_turn), 20 * once);
     EXPECT_LT(seconds(items, 12, Order::in_a_row), 20 * once);
