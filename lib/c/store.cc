@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <new>
 #include <span>
@@ -129,6 +128,15 @@ void hand_out_report(const StoreReport& report, nestline_store_report* to,
   for (const std::string& problem : report.problems) with(context, problem.c_str());
 }
 
+// A copy for nestline_free_bytes(), with a zero behind it; null without memory.
+char* copied(std::string_view bytes) noexcept {
+  auto* const copy = static_cast<char*>(std::malloc(bytes.size() + 1));
+  if (copy == nullptr) return nullptr;
+  bytes.copy(copy, bytes.size());
+  copy[bytes.size()] = '\0';
+  return copy;
+}
+
 }  // namespace
 }  // namespace nestline::c
 
@@ -150,11 +158,8 @@ void* nestline_store_get(const nestline_store* store, const void* key, size_t si
     require(value_size != nullptr, "the pointer to the size is NULL");
     char* copy = nullptr;
     const bool found = store_of(store).get(bytes_key(key, size), [&](std::string_view value) {
-      copy = static_cast<char*>(std::malloc(value.size() + 1));
-      if (copy == nullptr) return;
-      value.copy(copy, value.size());
-      copy[value.size()] = '\0';
-      *value_size = value.size();
+      copy = copied(value);
+      if (copy != nullptr) *value_size = value.size();
     });
     if (found && copy == nullptr) throw std::bad_alloc();
     return copy;
@@ -307,9 +312,8 @@ char* nestline_store_background_error(const nestline_store* store, const char** 
   return guarded<char*>(error, nullptr, [&]() -> char* {
     const std::string sentence = store_of(store).stats().background_error;
     if (sentence.empty()) return nullptr;
-    auto* const copy = static_cast<char*>(std::malloc(sentence.size() + 1));
+    char* const copy = copied(sentence);
     if (copy == nullptr) throw std::bad_alloc();
-    std::memcpy(copy, sentence.c_str(), sentence.size() + 1);
     return copy;
   });
 }
