@@ -1,9 +1,15 @@
 # Functions that define the tests of all folders.
 
-# nestline_test(NAME LIBRARY LABEL [SOURCE...]): the GoogleTest program NAME.cc of this folder. Tests
-# that use more than the public headers link nestline_inside.
+# nestline_test(NAME LIBRARY LABEL [SOURCE...]): the GoogleTest program NAME of these sources, or of NAME.cc. They
+# are compiled together, since most of the time goes into headers, and into what GoogleTest's templates become.
+# Tests that use more than the public headers link nestline_inside.
 function(nestline_test name library label)
-  add_executable(${name} ${name}.cc ${ARGN})
+  set(sources ${ARGN})
+  if(NOT sources)
+    set(sources ${name}.cc)
+  endif()
+  add_executable(${name} ${sources})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${NESTLINE_UNITY} UNITY_BUILD_BATCH_SIZE 0)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${library} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE NESTLINE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}")
@@ -37,7 +43,7 @@ function(nestline_python_test name label)
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
   set_tests_properties(
     ${name} PROPERTIES ENVIRONMENT "${ARGN}" FAIL_REGULAR_EXPRESSION "Ran 0 tests" LABELS ${label}
-                       TIMEOUT 600)
+                       TIMEOUT 600 COST 50) # it has many cases, so it begins before those of GoogleTest
 endfunction()
 
 # For programs in C: Clang has two run-time libraries of the undefined sanitizer, and the library

@@ -40,8 +40,8 @@ std::uint32_t saved_registers() {
 
 std::int64_t detect() {
   // Bits of register c of leaf 1, and of register c of leaf 0x80000001.
-  constexpr std::uint32_t kSsse3 = 1u << 9;
-  constexpr std::uint32_t kSse4 = 1u << 19 | 1u << 20 | 1u << 1 | 1u << 25;  // 4.1, 4.2, CLMUL, AES
+  constexpr std::uint32_t kSse4 =
+      1u << 9 | 1u << 19 | 1u << 20 | 1u << 1 | 1u << 25;  // SSSE3, 4.1, 4.2, CLMUL, AES
   constexpr std::uint32_t kSavesRegisters = 1u << 27;
   constexpr std::uint32_t kAvx = 1u << 28 | 1u << 12 | 1u << 29;  // AVX, FMA, F16C
   constexpr std::uint32_t kLzcnt = 1u << 5;
@@ -55,8 +55,6 @@ std::int64_t detect() {
   const Registers one = Registers::of(1), seven = Registers::of(7),
                   more = Registers::of(0x80000001);
   std::int64_t targets = 0;
-  if (!all(one.c, kSsse3)) return targets;
-  targets |= HWY_SSSE3;
   if (!all(one.c, kSse4)) return targets;
   targets |= HWY_SSE4;
   if (!all(one.c, kSavesRegisters | kAvx) || !all(more.c, kLzcnt) || !all(seven.b, kAvx2)) {

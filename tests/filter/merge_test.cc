@@ -38,12 +38,12 @@ void insert_all(Filter& filter, const std::vector<std::uint64_t>& all) {
   for (const std::uint64_t hash : all) ASSERT_TRUE(filter.insert(Hash{hash}));
 }
 
-std::uint64_t slots_of(const Filter& filter) {
+std::uint64_t slots_in(const Filter& filter) {
   return FilterAccess::state(filter).view.geometry.blocks() *
          visit_layout(filter.bits(), [](auto layout) { return layout.kSlots; });
 }
 
-std::uint64_t marks_of(const Filter& filter) {
+std::uint64_t sum_of_marks(const Filter& filter) {
   std::uint64_t sum = 0;
   const Filter::State& state = FilterAccess::state(filter);
   for (std::uint64_t b = 0; b < state.view.geometry.blocks(); ++b) {
@@ -89,7 +89,7 @@ TEST_P(MergeTest, UnionsAtManyLoads) {
                      ", share " + std::to_string(share));
         Filter into = empty_filter(bits, geometry);
         Filter other = empty_filter(bits, geometry);
-        const double keys = load * static_cast<double>(slots_of(into));
+        const double keys = load * static_cast<double>(slots_in(into));
         const auto in_other = static_cast<std::uint64_t>(keys * share);
         const auto one = hashes(0, static_cast<std::uint64_t>(keys) - in_other);
         const auto two = hashes(1 << 20, in_other);
@@ -121,20 +121,21 @@ TEST_P(MergeTest, UnionsAtManyLoads) {
 TEST_P(MergeTest, SpillsAsInsertsDo) {
   Filter into = empty_filter(GetParam(), {300, 0});
   Filter other = empty_filter(GetParam(), {300, 0});
-  const std::uint64_t half = slots_of(into) * 48 / 100;
+  const std::uint64_t half = slots_in(into) * 48 / 100;
   const auto one = hashes(0, half);
   const auto two = hashes(half, half);
   insert_all(into, one);
   insert_all(other, two);
-  const std::uint64_t before = marks_of(into) + marks_of(other);
+  const std::uint64_t before = sum_of_marks(into) + sum_of_marks(other);
   into.merge(other);
   expect_union(into, one, two);
-  EXPECT_GT(marks_of(into), 20 * before + 1000);
+  EXPECT_GT(sum_of_marks(into), 20 * before + 1000);
   // And not many more than single inserts would.
   Filter single = empty_filter(GetParam(), {300, 0});
   insert_all(single, one);
   insert_all(single, two);
-  EXPECT_LT(static_cast<double>(marks_of(into)), 1.15 * static_cast<double>(marks_of(single)));
+  EXPECT_LT(static_cast<double>(sum_of_marks(into)),
+            1.15 * static_cast<double>(sum_of_marks(single)));
 }
 
 // Block after block no longer fits here; the other order does.
@@ -143,7 +144,7 @@ TEST_P(MergeTest, NearlyFullUnionsFit) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     Filter into = empty_filter(GetParam(), {1000, 0});
     Filter other = empty_filter(GetParam(), {1000, 0});
-    const auto keys = static_cast<std::uint64_t>(load * static_cast<double>(slots_of(into)));
+    const auto keys = static_cast<std::uint64_t>(load * static_cast<double>(slots_in(into)));
     const auto one = hashes(seed << 40, keys / 2);
     const auto two = hashes((seed << 40) + keys / 2, keys / 2);
     insert_all(into, one);
@@ -192,7 +193,7 @@ TEST_P(MergeTest, TooManyKeysChangeNothing) {
       Filter into = empty_filter(GetParam(), geometry);
       Filter other = empty_filter(GetParam(), geometry);
       const auto each =
-          static_cast<std::uint64_t>(load / 2 * static_cast<double>(slots_of(into))) + 1;
+          static_cast<std::uint64_t>(load / 2 * static_cast<double>(slots_in(into))) + 1;
       for (const std::uint64_t hash : hashes(0, each)) (void)into.insert(Hash{hash});
       for (const std::uint64_t hash : hashes(each, each)) (void)other.insert(Hash{hash});
       expect_refused<std::length_error>(into, other, "more keys than find room");
@@ -219,7 +220,7 @@ TEST_P(MergeTest, TooManyCopiesChangeNothing) {
 
 TEST_P(MergeTest, WithItself) {
   Filter filter = empty_filter(GetParam(), {100, 0});
-  const auto all = hashes(0, slots_of(filter) * 2 / 5);
+  const auto all = hashes(0, slots_in(filter) * 2 / 5);
   insert_all(filter, all);
   filter.merge(filter);
   expect_union(filter, all, all);

@@ -12,9 +12,6 @@
 namespace nestline::test {
 namespace {
 
-Options small() { return {.capacity = 1000, .fpr = 0.001, .max_capacity = 4000}; }
-constexpr auto nothing = [] { return [](auto&&) {}; };
-
 class GuardFile : public testing::Test {
  protected:
   [[nodiscard]] bool exists() const { return std::filesystem::exists(path_); }

@@ -96,9 +96,6 @@ TEST(GuardModel, SharedTokensAndStrangersErasuresLoseKeys) {
   EXPECT_FALSE(takes.may_contain(18));
 }
 
-Options small() { return {.capacity = 1000, .fpr = 0.001, .max_capacity = 4000}; }
-constexpr auto nothing = [] { return [](auto&&) {}; };
-
 TEST(Guard, AsksTheEngineOnlyForWhatMayBeThere) {
   Guard guard(small());
   guard.fill(nothing);

@@ -136,6 +136,10 @@ struct TakesBack : RightGuard {
   }
 };
 
+// Options of a guard of few keys, and what fills one of an empty engine.
+inline Options small() { return {.capacity = 1000, .fpr = 0.001, .max_capacity = 4000}; }
+inline constexpr auto nothing = [] { return [](auto&&) {}; };
+
 }  // namespace nestline::test
 
 #endif  // NESTLINE_TESTS_GUARD_TOY_ENGINE_H_

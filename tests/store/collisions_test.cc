@@ -27,14 +27,6 @@ namespace {
 
 constexpr std::uint64_t kCapacity = 8;
 
-StoreOptions small_options() {
-  StoreOptions options;
-  options.expected_records = kCapacity;
-  options.segment_bytes = 4096;
-  options.compact_above = 0;
-  return options;
-}
-
 // Keys of 8 bytes with given hashes: XXH3 of 8 bytes is a bijection, and this goes back through its
 // steps (doc/xxhash_spec.md of xxHash: "XXH3 64 bits, 4 to 8 bytes"). What its secret and the seed
 // contribute is an exclusive or, which one known pair of key and hash tells.
@@ -91,7 +83,9 @@ class Collisions : public testing::Test {
     open_again();
   }
 
-  Store open() { return open_on(machine_->disk(), small_options(), kOnCall); }
+  Store open() {
+    return open_on(machine_->disk(), options_of(4096, Sync::interval, kCapacity), kOnCall);
+  }
   void open_again() {
     store_.reset();
     store_ = std::make_unique<Store>(open());

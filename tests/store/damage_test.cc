@@ -34,16 +34,8 @@ using Files = std::map<std::string, Bytes>;
 constexpr std::uint64_t kSegmentBytes = 1024;
 constexpr std::size_t kKeys = 12;
 
-StoreOptions small_options() {
-  StoreOptions options;
-  options.segment_bytes = kSegmentBytes;
-  options.expected_records = 8;
-  options.compact_above = 0;
-  return options;
-}
-
 Store open(const std::shared_ptr<SimulatedMachine>& machine, bool read_only = false) {
-  StoreOptions options = small_options();
+  StoreOptions options = options_of(kSegmentBytes);
   options.read_only = read_only;
   return open_on(machine->disk(), options, kOnCall);
 }

@@ -28,15 +28,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kSegmentBytes = 65536;
 
-StoreOptions options_of(Sync sync) {
-  StoreOptions options;
-  options.sync = sync;
-  options.segment_bytes = kSegmentBytes;
-  options.expected_records = 8;
-  options.compact_above = 0;
-  return options;
-}
-
 struct Trial {
   SystemCall call = SystemCall::open;
   int error = 0;
@@ -53,7 +44,7 @@ struct Trial {
 class FailingCalls : public testing::Test {
  protected:
   FailingCalls() {
-    Store store = Store::open(prepared_.path(), options_of(Sync::interval));
+    Store store = Store::open(prepared_.path(), options_of(kSegmentBytes, Sync::interval));
     before_ = prepare_store(store, kSegmentBytes);
   }
 
@@ -82,7 +73,7 @@ class FailingCalls : public testing::Test {
     bool came_up = false;
     bool threw = false;
     {
-      Store store = Store::open(folder.path(), options_of(sync));
+      Store store = Store::open(folder.path(), options_of(kSegmentBytes, sync));
       {
         const FailingCall failing(trial.call, trial.number, trial.error, trial.for_ever);
         threw = throws(folder.path(), [&] { step.run(store); });
@@ -94,7 +85,7 @@ class FailingCalls : public testing::Test {
       expect_before_or_after(found, before_, after);
       check_store(store, found, keys_of_steps());
     }
-    const Store store = Store::open(folder.path(), options_of(sync));
+    const Store store = Store::open(folder.path(), options_of(kSegmentBytes, sync));
     const Content found = content_of(store);
     if (!threw) expect(found == after, [&] { return "reopened: " + difference(found, after); });
     expect_before_or_after(found, before_, after);
@@ -111,14 +102,14 @@ class FailingCalls : public testing::Test {
     {
       const FailingCall failing(trial.call, trial.number / 2, trial.error, trial.for_ever);
       threw = throws(folder.path(), [&] {
-        const Store store = Store::open(folder.path(), options_of(Sync::each));
+        const Store store = Store::open(folder.path(), options_of(kSegmentBytes, Sync::each));
         const Content found = content_of(store);
         expect(found == before_, [&] { return difference(found, before_); });
       });
       came_up = failing.has_failed();
     }
     expect(!threw || (came_up && !harmless), [] { return "throws without a reason"; });
-    const Store store = Store::open(folder.path(), options_of(Sync::never));
+    const Store store = Store::open(folder.path(), options_of(kSegmentBytes, Sync::never));
     check_store(store, before_, keys_of_steps());
     return came_up;
   }

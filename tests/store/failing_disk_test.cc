@@ -28,17 +28,8 @@ constexpr std::array kCallNames = {"read", "open",   "create", "write",      "tr
                                    "sync", "rename", "remove", "sync_folder"};
 static_assert(kCallNames.size() == kCalls);
 
-StoreOptions options_of(Sync sync) {
-  StoreOptions options;
-  options.sync = sync;
-  options.segment_bytes = kSegmentBytes;
-  options.expected_records = 8;
-  options.compact_above = 0;
-  return options;
-}
-
 Store open(SimulatedMachine& machine, Sync sync) {
-  return open_on(machine.disk(), options_of(sync), kOnCall);
+  return open_on(machine.disk(), options_of(kSegmentBytes, sync), kOnCall);
 }
 
 struct Trial {
@@ -287,7 +278,7 @@ TEST_F(FailingDisk, AFullDiskThatGetsRoom) {
 TEST_F(FailingDisk, CompactionNeedsTheRoomOfOneFile) {
   constexpr std::uint64_t kFile = 16384;
   const auto machine = SimulatedMachine::make(3);
-  StoreOptions options = options_of(Sync::never);
+  StoreOptions options = options_of(kSegmentBytes, Sync::never);
   options.segment_bytes = kFile;
   Content content;
   Store store = open_on(machine->disk(), options, kOnCall);

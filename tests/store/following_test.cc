@@ -30,15 +30,11 @@
 namespace nestline::test {
 namespace {
 
-constexpr std::uint64_t kSegmentBytes = 2048;
+constexpr std::uint64_t kFileBytes = 2048;
 
-StoreOptions small_options(bool read_only) {
-  StoreOptions options;
+StoreOptions options_of(bool read_only) {
+  StoreOptions options = test::options_of(kFileBytes, Sync::never, kPreparedKeys);
   options.read_only = read_only;
-  options.segment_bytes = kSegmentBytes;
-  options.sync = Sync::never;
-  options.compact_above = 0;
-  options.expected_records = kPreparedKeys;
   return options;
 }
 
@@ -52,10 +48,10 @@ Start make_start(bool is_closed) {
   const auto machine = SimulatedMachine::make(1);
   Start start;
   {
-    Store store = open_on(machine->disk(), small_options(false), kOnCall);
-    start.content = prepare_store(store, kSegmentBytes);
+    Store store = open_on(machine->disk(), options_of(false), kOnCall);
+    start.content = prepare_store(store, kFileBytes);
     // Begins a file, so that the newest has room for a few records.
-    start.content[key_of(0)] = std::string(kSegmentBytes / 4, 's');
+    start.content[key_of(0)] = std::string(kFileBytes / 4, 's');
     store.put(key_of(0), start.content[key_of(0)]);
     if (!is_closed) start.machine = machine->after_process_end();
   }
@@ -71,7 +67,7 @@ StoreStep put_step(const std::string& key, std::string value) {
 std::vector<StoreStep> filling_steps() {
   std::vector<StoreStep> steps = {put_step("new", "1"), {"sync", {}, [](Store& s) { s.sync(); }}};
   for (std::size_t i = 0; i < 12; ++i) {
-    const std::size_t bytes = i % 4 * kSegmentBytes / 8;
+    const std::size_t bytes = i % 4 * kFileBytes / 8;
     steps.push_back(put_step(key_of(i), "filled " + std::string(bytes, 'f')));
   }
   return steps;
@@ -94,7 +90,7 @@ class Scene {
       (void)reader_->refresh();
     } else {
       reader_.emplace(
-          open_on(stepped_disk(machine_->disk(), before_reader_), small_options(true), kOnCall));
+          open_on(stepped_disk(machine_->disk(), before_reader_), options_of(true), kOnCall));
     }
     before_reader_ = nullptr;
     const Content found = content_of(*reader_);
@@ -168,7 +164,7 @@ class Scene {
  private:
   void open_writer() {
     writer_.emplace(
-        open_on(stepped_disk(machine_->disk(), before_writer_), small_options(false), kOnCall));
+        open_on(stepped_disk(machine_->disk(), before_writer_), options_of(false), kOnCall));
   }
 
   std::shared_ptr<SimulatedMachine> machine_;
@@ -203,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(All, FollowingTest, ::testing::Bool(), [](const auto& t
 // Everything that the writer does happens before one call of the reader: before each, in turn.
 TEST_P(FollowingTest, WhatIsWrittenBetweenTwoCallsIsNotMissed) {
   std::vector<std::vector<StoreStep>> scripts = {filling_steps()};
-  for (const StoreStep& step : store_steps(kSegmentBytes)) scripts.push_back({step});
+  for (const StoreStep& step : store_steps(kFileBytes)) scripts.push_back({step});
   for (const auto& script : scripts) {
     for (const std::string what : {"opening", "following", "verifying"}) {
       const std::uint64_t calls = count_up([&](std::uint64_t number) {
@@ -284,7 +280,7 @@ TEST_P(FollowingTest, ABatchIsCutOffAndAnotherTakesItsPlace) {
 
 // The two take turns, as the seed has it.
 TEST_P(FollowingTest, TurnsOfAnyLength) {
-  std::vector<StoreStep> all = store_steps(kSegmentBytes);
+  std::vector<StoreStep> all = store_steps(kFileBytes);
   // What it does depends on the steps before.
   std::erase_if(all, [](const StoreStep& step) { return step.name == "insert"; });
   std::uint64_t kills = 0;
@@ -297,7 +293,7 @@ TEST_P(FollowingTest, TurnsOfAnyLength) {
       for (std::uint64_t count = 1 + below(6); steps.size() < count;) {
         const std::string key = key_of(below(kPreparedKeys));
         steps.push_back(below(2) == 0 ? all[below(all.size())]
-                                      : put_step(key, std::string(below(kSegmentBytes / 2), 'x')));
+                                      : put_step(key, std::string(below(kFileBytes / 2), 'x')));
       }
       return steps;
     };

@@ -56,15 +56,7 @@ TEST(PlantedFaults, TombstonesThatAreDroppedTooEarly) {
   EXPECT_NE(find_by_crashes(200), "");
 }
 
-StoreOptions small_options() {
-  StoreOptions options;
-  options.segment_bytes = 2048;
-  options.expected_records = 8;
-  options.compact_above = 0;
-  return options;
-}
-
-Store open(SimulatedMachine& machine) { return open_on(machine.disk(), small_options(), kOnCall); }
+Store open(SimulatedMachine& machine) { return open_on(machine.disk(), options_of(2048), kOnCall); }
 
 // Changes that the disk refuses. Returns what is wrong afterwards.
 std::string find_by_refusals() {

@@ -3,6 +3,7 @@
 #ifndef NESTLINE_TESTS_STORE_STORE_CHECKS_H_
 #define NESTLINE_TESTS_STORE_STORE_CHECKS_H_
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,6 +17,17 @@ namespace nestline::test {
 template <typename What>
 void expect(bool good, What&& what) {
   if (!good) throw std::runtime_error(what());
+}
+
+// Options of a store of small files, which compacts only when it has to.
+inline StoreOptions options_of(std::uint64_t segment_bytes, Sync sync = Sync::interval,
+                               std::uint64_t expected_records = 8) {
+  StoreOptions options;
+  options.sync = sync;
+  options.segment_bytes = segment_bytes;
+  options.expected_records = expected_records;
+  options.compact_above = 0;
+  return options;
 }
 
 // A key of 0 to about 300 bytes, another for each number.

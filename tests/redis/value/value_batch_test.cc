@@ -15,11 +15,10 @@
 #include "lib/redis/value/value.h"
 #include "nestline/keys.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
+#include "tests/redis/value/items.h"
 
 namespace nestline::redis {
 namespace {
-
-std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
 
 // What a run has met.
 struct Met {

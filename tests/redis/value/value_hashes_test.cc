@@ -59,7 +59,7 @@ std::vector<std::uint64_t> hashes_of(const CuckooValue& value,
 }
 
 // What a run has met.
-struct Met {
+struct Counts {
   std::uint64_t added = 0;
   std::uint64_t present = 0;
   std::uint64_t refused = 0;
@@ -78,7 +78,7 @@ class Twins {
         random_(seed),
         range_(range) {}
 
-  void add(Met& met) {
+  void add(Counts& met) {
     const auto names = draw();
     const Unless unless = random_() % 2 == 0 ? Unless::never : Unless::present;
     const Limits limits = random_() % 4 == 0 ? kUnlimited : Limits(1 + random_() % 8);
@@ -96,7 +96,7 @@ class Twins {
     met.most_generations = std::max(met.most_generations, batches_->generations());
   }
 
-  void erase(Met& met) {
+  void erase(Counts& met) {
     std::shuffle(present_.begin(), present_.end(), random_);
     std::vector<std::string> names;
     for (std::size_t left = random_() % (present_.size() + 1) / 2; left != 0; --left) {
@@ -111,7 +111,7 @@ class Twins {
     }
   }
 
-  void compare(Met& met) {
+  void compare(Counts& met) {
     ASSERT_EQ(batches_->digest(), singles_->digest());
     const auto names = draw();
     const auto hashes = hashes_of(*batches_, names);
@@ -142,7 +142,7 @@ class Twins {
 };
 
 TEST(CuckooValueHashes, DoWhatItemsDoOneByOne) {
-  Met met;
+  Counts met;
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);

@@ -13,13 +13,12 @@
 #include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
+#include "tests/redis/value/items.h"
 
 namespace nestline::redis {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
 
 std::vector<Bytes> pieces_of(const CuckooValue& value) {
   std::vector<Bytes> pieces;

@@ -11,11 +11,10 @@
 #include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
+#include "tests/redis/value/items.h"
 
 namespace nestline::redis {
 namespace {
-
-std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
 
 // The value read from its image; null if the image is refused.
 std::unique_ptr<CuckooValue> reloaded(const CuckooValue& value) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/redis/redisbloom/redisbloom_model.h"
+#include "tests/redis/value/items.h"
 
 namespace nestline::redis {
 namespace {
@@ -21,8 +22,6 @@ std::unique_ptr<CuckooValue> make(std::uint64_t capacity, double error = 0,
                                   std::uint16_t expansion = 1, std::uint16_t bucket_size = 2) {
   return CuckooValue::create({capacity, error, bucket_size, 20, expansion, 42});
 }
-
-std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
 
 using Multiset = std::map<std::string, std::uint64_t>;
 
