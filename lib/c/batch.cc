@@ -18,19 +18,12 @@ namespace {
 // Bitmaps are filled part by part.
 static_assert(kPart % 64 == 0);
 
-template <class Keys>
-void check_keys(const Keys& keys) {
-  keys.check_arrays();
-  for (std::size_t i = 0; i < keys.size(); ++i) keys.check_key(i);
-}
-
-// Inserts or erases: calls change(filter, keys, done) for each part; `done` is empty if the caller
-// does not want it.
-template <class Keys, typename Change>
-std::uint64_t change_batch(nestline_filter* filter, const Keys& keys, std::uint8_t* done,
-                           const char** error, Change&& change) {
+// Inserts or erases, which is `change`; `done` is null if the caller does not want it.
+template <typename Change, class Keys>
+std::uint64_t change_batch(nestline_filter* filter, const Keys& keys, Change&& change,
+                           std::uint8_t* done, const char** error) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    ConcurrentFilter& one = changeable(filter);
+    ConcurrentFilter& one = in_memory(filter);
     check_keys(keys);
     std::uint64_t total = 0;
     keys.for_each_part([&](std::size_t first, const KeySpan& part) {
@@ -40,30 +33,19 @@ std::uint64_t change_batch(nestline_filter* filter, const Keys& keys, std::uint8
   });
 }
 
-template <class Keys>
-std::uint64_t insert_batch(nestline_filter* filter, const Keys& keys, std::uint8_t* stored,
-                           const char** error) {
-  return change_batch(filter, keys, stored, error,
-                      [](ConcurrentFilter& one, const KeySpan& part, std::span<std::uint8_t> done) {
-                        return one.insert(part, done);
-                      });
-}
-
-template <class Keys>
-std::uint64_t erase_batch(nestline_filter* filter, const Keys& keys, std::uint8_t* erased,
-                          const char** error) {
-  return change_batch(filter, keys, erased, error,
-                      [](ConcurrentFilter& one, const KeySpan& part, std::span<std::uint8_t> done) {
-                        return one.erase(part, done);
-                      });
-}
+constexpr auto kInsert = [](auto& one, const KeySpan& keys, std::span<std::uint8_t> stored) {
+  return one.insert(keys, stored);
+};
+constexpr auto kErase = [](auto& one, const KeySpan& keys, std::span<std::uint8_t> erased) {
+  return one.erase(keys, erased);
+};
 
 // Lookups: work(filter, first, keys) returns, for each part, how many answers are yes.
 template <class Keys, typename Out, typename Work>
 std::uint64_t query_batch(const nestline_filter* filter, const Keys& keys, const Out* out,
                           const char* out_is_null, const char** error, Work&& work) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    return with_filter(filter, [&](const auto& one) {
+    return with(filter, [&](const auto& one) {
       check_keys(keys);
       require(out != nullptr || keys.size() == 0, out_is_null);
       std::uint64_t total = 0;
@@ -144,7 +126,7 @@ std::uint64_t select_from(const nestline_filter* filter, const Keys& keys,
                           const std::uint32_t* selection, std::size_t selected,
                           std::uint32_t* positions, const char** error) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    return with_filter(filter, [&](const auto& one) -> std::uint64_t {
+    return with(filter, [&](const auto& one) -> std::uint64_t {
       keys.check_arrays();
       require_array(selection, selected, "the selection is NULL");
       require_array(positions, selected, "the array of positions is NULL");
@@ -173,102 +155,19 @@ bool count_batch(const nestline_filter* filter, const Keys& keys, std::uint8_t* 
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 
-uint64_t nestline_insert_batch_bytes(nestline_filter* filter, const void* const* keys,
-                                     const size_t* sizes, size_t count, uint8_t* stored,
-                                     const char** error) {
-  return insert_batch(filter, BytesKeys(keys, sizes, count), stored, error);
-}
-uint64_t nestline_insert_batch_u64(nestline_filter* filter, const uint64_t* keys, size_t count,
-                                   uint8_t* stored, const char** error) {
-  return insert_batch(filter, Integers(keys, count), stored, error);
-}
-uint64_t nestline_insert_batch_hash(nestline_filter* filter, const uint64_t* hashes, size_t count,
-                                    uint8_t* stored, const char** error) {
-  return insert_batch(filter, Hashes(hashes, count), stored, error);
-}
-
-uint64_t nestline_erase_batch_bytes(nestline_filter* filter, const void* const* keys,
-                                    const size_t* sizes, size_t count, uint8_t* erased,
-                                    const char** error) {
-  return erase_batch(filter, BytesKeys(keys, sizes, count), erased, error);
-}
-uint64_t nestline_erase_batch_u64(nestline_filter* filter, const uint64_t* keys, size_t count,
-                                  uint8_t* erased, const char** error) {
-  return erase_batch(filter, Integers(keys, count), erased, error);
-}
-uint64_t nestline_erase_batch_hash(nestline_filter* filter, const uint64_t* hashes, size_t count,
-                                   uint8_t* erased, const char** error) {
-  return erase_batch(filter, Hashes(hashes, count), erased, error);
-}
-
-uint64_t nestline_may_contain_batch_bytes(const nestline_filter* filter, const void* const* keys,
-                                          const size_t* sizes, size_t count, uint8_t* out,
-                                          const char** error) {
-  return may_contain_batch(filter, BytesKeys(keys, sizes, count), out, error);
-}
-uint64_t nestline_may_contain_batch_u64(const nestline_filter* filter, const uint64_t* keys,
-                                        size_t count, uint8_t* out, const char** error) {
-  return may_contain_batch(filter, Integers(keys, count), out, error);
-}
-uint64_t nestline_may_contain_batch_hash(const nestline_filter* filter, const uint64_t* hashes,
-                                         size_t count, uint8_t* out, const char** error) {
-  return may_contain_batch(filter, Hashes(hashes, count), out, error);
-}
-
-uint64_t nestline_may_contain_bits_bytes(const nestline_filter* filter, const void* const* keys,
-                                         const size_t* sizes, size_t count, uint64_t* bitmap,
-                                         const char** error) {
-  return may_contain_bits(filter, BytesKeys(keys, sizes, count), bitmap, error);
-}
-uint64_t nestline_may_contain_bits_u64(const nestline_filter* filter, const uint64_t* keys,
-                                       size_t count, uint64_t* bitmap, const char** error) {
-  return may_contain_bits(filter, Integers(keys, count), bitmap, error);
-}
-uint64_t nestline_may_contain_bits_hash(const nestline_filter* filter, const uint64_t* hashes,
-                                        size_t count, uint64_t* bitmap, const char** error) {
-  return may_contain_bits(filter, Hashes(hashes, count), bitmap, error);
-}
-
-uint64_t nestline_select_bytes(const nestline_filter* filter, const void* const* keys,
-                               const size_t* sizes, size_t count, uint32_t* positions,
-                               const char** error) {
-  return select_batch(filter, BytesKeys(keys, sizes, count), positions, error);
-}
-uint64_t nestline_select_u64(const nestline_filter* filter, const uint64_t* keys, size_t count,
-                             uint32_t* positions, const char** error) {
-  return select_batch(filter, Integers(keys, count), positions, error);
-}
-uint64_t nestline_select_hash(const nestline_filter* filter, const uint64_t* hashes, size_t count,
-                              uint32_t* positions, const char** error) {
-  return select_batch(filter, Hashes(hashes, count), positions, error);
-}
-
-uint64_t nestline_select_from_bytes(const nestline_filter* filter, const void* const* keys,
-                                    const size_t* sizes, size_t count, const uint32_t* selection,
-                                    size_t selected, uint32_t* positions, const char** error) {
-  return select_from(filter, BytesKeys(keys, sizes, count), selection, selected, positions, error);
-}
-uint64_t nestline_select_from_u64(const nestline_filter* filter, const uint64_t* keys, size_t count,
-                                  const uint32_t* selection, size_t selected, uint32_t* positions,
-                                  const char** error) {
-  return select_from(filter, Integers(keys, count), selection, selected, positions, error);
-}
-uint64_t nestline_select_from_hash(const nestline_filter* filter, const uint64_t* hashes,
-                                   size_t count, const uint32_t* selection, size_t selected,
-                                   uint32_t* positions, const char** error) {
-  return select_from(filter, Hashes(hashes, count), selection, selected, positions, error);
-}
-
-bool nestline_count_batch_bytes(const nestline_filter* filter, const void* const* keys,
-                                const size_t* sizes, size_t count, uint8_t* copies,
-                                const char** error) {
-  return count_batch(filter, BytesKeys(keys, sizes, count), copies, error);
-}
-bool nestline_count_batch_u64(const nestline_filter* filter, const uint64_t* keys, size_t count,
-                              uint8_t* copies, const char** error) {
-  return count_batch(filter, Integers(keys, count), copies, error);
-}
-bool nestline_count_batch_hash(const nestline_filter* filter, const uint64_t* hashes, size_t count,
-                               uint8_t* copies, const char** error) {
-  return count_batch(filter, Hashes(hashes, count), copies, error);
-}
+NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_insert_batch, nestline_filter, change_batch,
+                        (uint8_t * stored, const char** error), (kInsert, stored, error))
+NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_erase_batch, nestline_filter, change_batch,
+                        (uint8_t * erased, const char** error), (kErase, erased, error))
+NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_may_contain_batch, const nestline_filter,
+                        may_contain_batch, (uint8_t * out, const char** error), (out, error))
+NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_may_contain_bits, const nestline_filter,
+                        may_contain_bits, (uint64_t * bitmap, const char** error), (bitmap, error))
+NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_select, const nestline_filter, select_batch,
+                        (uint32_t * positions, const char** error), (positions, error))
+NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_select_from, const nestline_filter, select_from,
+                        (const uint32_t* selection, size_t selected, uint32_t* positions,
+                         const char** error),
+                        (selection, selected, positions, error))
+NESTLINE_FOR_EACH_ARRAY(bool, nestline_count_batch, const nestline_filter, count_batch,
+                        (uint8_t * copies, const char** error), (copies, error))

@@ -46,6 +46,30 @@ Result guarded(const char** error, Result failed, Work&& work) noexcept {
   }
 }
 
+// The same for a function that only succeeds or fails.
+template <typename Work>
+bool done(const char** error, Work&& work) noexcept {
+  return guarded(error, false, [&] {
+    work();
+    return true;
+  });
+}
+
+// The same for a function that shows things to a function of the caller's. `work` throws Stop when
+// that one wants to see no more.
+struct Stop {};
+template <typename Work>
+bool visited(const char** error, Work&& work) noexcept {
+  return guarded(error, false, [&] {
+    try {
+      work();
+    } catch (const Stop&) {
+      return false;
+    }
+    return true;
+  });
+}
+
 }  // namespace nestline::c
 
 #endif  // NESTLINE_LIB_C_ERRORS_H_

@@ -1,9 +1,15 @@
-// What a nestline_filter is, and how to get from a C caller's pointer to the C++ filter.
+// What C callers hold and hand over: filters and maplets, structs that begin with their own size,
+// functions that read and write, bytes; and the functions that are the same for each kind of key.
 #ifndef NESTLINE_LIB_C_HANDLE_H_
 #define NESTLINE_LIB_C_HANDLE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -11,28 +17,98 @@
 #include "lib/c/errors.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
+#include "nestline/maplet.h"
 #include "nestline/nestline.h"
 
+// In memory, or mapped.
 struct nestline_filter {
   std::variant<nestline::ConcurrentFilter, nestline::MappedFilter> either;
+};
+struct nestline_maplet {
+  std::variant<nestline::Maplet, nestline::MappedMaplet> either;
 };
 
 namespace nestline::c {
 
-// Returns visitor(filter), where the filter has one of the two types.
-template <typename Visitor>
-auto with_filter(const nestline_filter* filter, Visitor&& visitor) {
-  require(filter != nullptr, "the filter is NULL");
-  return std::visit(std::forward<Visitor>(visitor), filter->either);
+// nestline_outcome_of tells why a key or a pair found no place by the address of the sentence.
+inline constexpr char kFull[] = "the filter is full: no room can be made for the key";
+inline constexpr char kCopies[] = "the filter has as many copies of the key as it can hold";
+inline constexpr char kMapletFull[] = "the maplet is full: no room can be made for the pair";
+inline constexpr char kMapletCopies[] =
+    "the maplet has as many pairs of keys that look like this one as it can hold";
+
+// Whether it was stored; if not, *error says why.
+inline bool is_stored(Outcome outcome, const char* full, const char* copies, const char** error) {
+  if (outcome == Outcome::full) set_error(error, full);
+  if (outcome == Outcome::copies) set_error(error, copies);
+  return outcome == Outcome::stored;
 }
 
-// The filter, if it may be changed.
-inline ConcurrentFilter& changeable(nestline_filter* filter) {
+inline void require_handle(const nestline_filter* filter) {
   require(filter != nullptr, "the filter is NULL");
-  auto* const in_memory = std::get_if<ConcurrentFilter>(&filter->either);
-  require(in_memory != nullptr,
-          "the filter answers from a mapped file and cannot be changed; change a copy of it");
-  return *in_memory;
+}
+inline void require_handle(const nestline_maplet* maplet) {
+  require(maplet != nullptr, "the maplet is NULL");
+}
+
+// Returns visitor(filter), where the filter or maplet has one of its two types.
+template <class Handle, typename Visitor>
+auto with(const Handle* handle, Visitor&& visitor) {
+  require_handle(handle);
+  return std::visit(std::forward<Visitor>(visitor), handle->either);
+}
+
+// The filter or maplet, if it is in memory, where all can be done with it.
+template <class Handle>
+auto& in_memory(Handle* handle) {
+  require_handle(handle);
+  auto* const one = std::get_if<0>(&handle->either);
+  require(one != nullptr,
+          std::is_convertible_v<Handle*, const nestline_filter*>
+              ? "the filter answers from a mapped file and cannot be changed; change a copy of it"
+              : "the maplet answers from a mapped file, which can only be asked; load the file to "
+                "do more");
+  return *one;
+}
+
+// A new handle of what make() returns.
+template <class Handle, typename Make>
+Handle* make_handle(const char** error, Make&& make) {
+  return guarded<Handle*>(error, nullptr, [&] { return new Handle{{make()}}; });
+}
+
+// Defines a function that cannot fail: what a member answers; 0 without a handle, and for a mapped
+// maplet that has no such member.
+#define NESTLINE_FIGURE(Result, name, Handle, member)                \
+  Result name(const Handle* handle) {                                \
+    if (handle == nullptr) return {};                                \
+    return with(handle, [](const auto& one) -> Result {              \
+      if constexpr (requires { one.member(); }) return one.member(); \
+      return {};                                                     \
+    });                                                              \
+  }
+
+// Defines NAME_bytes, NAME_u64 and NAME_hash, a C function for each kind of key. It returns
+// work(handle, key, arguments), where key() makes the key. `parameters` and `arguments`, in
+// parentheses, are what comes after the key.
+#define NESTLINE_FOR_EACH_KEY(Result, name, Handle, work, parameters, arguments)                \
+  Result name##_bytes(Handle* handle, const void* key, size_t size, NESTLINE_BARE parameters) { \
+    return work(                                                                                \
+        handle, [&] { return bytes_key(key, size); }, NESTLINE_BARE arguments);                 \
+  }                                                                                             \
+  Result name##_u64(Handle* handle, uint64_t key, NESTLINE_BARE parameters) {                   \
+    return work(                                                                                \
+        handle, [&] { return key; }, NESTLINE_BARE arguments);                                  \
+  }                                                                                             \
+  Result name##_hash(Handle* handle, uint64_t hash, NESTLINE_BARE parameters) {                 \
+    return work(                                                                                \
+        handle, [&] { return nestline::Hash{hash}; }, NESTLINE_BARE arguments);                 \
+  }
+#define NESTLINE_BARE(...) __VA_ARGS__
+
+inline std::filesystem::path path_of(const char* path) {
+  require(path != nullptr, "the path is NULL");
+  return path;
 }
 
 // Nothing in memory is larger: such a size is a negative number that was converted.
@@ -42,6 +118,66 @@ inline std::string_view bytes_key(const void* key, std::size_t size) {
   require(key != nullptr || size == 0, "a key is NULL, but its size is not 0");
   require(size <= kMostMemory, "the size of a key is more than memory can hold");
   return {static_cast<const char*>(key), size};
+}
+
+// The caller's functions as the library takes them.
+inline auto source_of(nestline_read read, void* context) {
+  require(read != nullptr, "the function that reads is NULL");
+  return [=](auto to) {
+    const std::size_t count = read(context, to.data(), to.size());
+    require(count != NESTLINE_READ_FAILED, "the function that reads has failed");
+    return count;
+  };
+}
+inline auto sink_of(nestline_write write, void* context) {
+  require(write != nullptr, "the function that writes is NULL");
+  return [=](auto bytes) {
+    require(write(context, bytes.data(), bytes.size()), "the function that writes has failed");
+  };
+}
+
+// A copy for nestline_free_bytes(), with a zero behind it; null without memory.
+inline char* copied(std::string_view bytes) noexcept {
+  auto* const copy = static_cast<char*>(std::malloc(bytes.size() + 1));
+  if (copy == nullptr) return nullptr;
+  bytes.copy(copy, bytes.size());
+  copy[bytes.size()] = '\0';
+  return copy;
+}
+inline char* require_memory(char* copy) {
+  if (copy == nullptr) throw std::bad_alloc();
+  return copy;
+}
+
+// Structs begin with their own size, so that later versions can add members. No struct will ever be
+// larger than this: such a size was not set.
+inline constexpr std::size_t kMostStruct = 4096;
+
+// Checks what is behind the members that are known, which begin a struct from the caller. Members
+// of a later version must be 0: this one cannot do what they ask.
+template <typename Struct>
+void require_zeros(const Struct& given, std::size_t known) {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);
+  bool zeros = std::all_of(bytes + known, bytes + given.struct_size,
+                           [](unsigned char byte) { return byte == 0; });
+  if constexpr (requires { given.reserved; }) zeros = zeros && given.reserved == 0;
+  require(zeros, "the options ask for something that this version of the library does not know");
+}
+
+template <typename Struct>
+void require_known(const Struct& given, const char* wrong_size) {
+  require(given.struct_size >= sizeof(Struct) && given.struct_size <= kMostStruct, wrong_size);
+  require_zeros(given, sizeof(Struct));
+}
+
+// Gives the caller `made`. Its members of a later version become 0.
+template <typename Struct>
+void hand_out(Struct made, Struct* to, const char* wrong_size) {
+  const std::size_t size = to->struct_size;
+  require(size >= sizeof(Struct) && size <= kMostStruct, wrong_size);
+  made.struct_size = size;
+  std::memset(static_cast<void*>(to), 0, size);
+  std::memcpy(to, &made, sizeof(Struct));
 }
 
 }  // namespace nestline::c

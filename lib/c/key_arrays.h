@@ -122,7 +122,7 @@ class BytesKeys {
         const std::size_t at = position(first + i);
         keys[i] = bytes_key(keys_[at], sizes_[at]);
       }
-      visit(first, KeySpan(std::span<const std::string_view>(keys.data(), size)));
+      visit(first, std::span<const std::string_view>(keys.data(), size));
     }
   }
 
@@ -130,6 +130,28 @@ class BytesKeys {
   const std::size_t* sizes_;
   std::size_t count_;
 };
+
+template <class Keys>
+void check_keys(const Keys& keys) {
+  keys.check_arrays();
+  for (std::size_t i = 0; i < keys.size(); ++i) keys.check_key(i);
+}
+
+// Defines NAME_bytes, NAME_u64 and NAME_hash, a C function for each kind of key array. It returns
+// work(handle, keys, arguments); see NESTLINE_FOR_EACH_KEY.
+#define NESTLINE_FOR_EACH_ARRAY(Result, name, Handle, work, parameters, arguments)                \
+  Result name##_bytes(Handle* handle, const void* const* keys, const size_t* sizes, size_t count, \
+                      NESTLINE_BARE parameters) {                                                 \
+    return work(handle, BytesKeys(keys, sizes, count), NESTLINE_BARE arguments);                  \
+  }                                                                                               \
+  Result name##_u64(Handle* handle, const uint64_t* keys, size_t count,                           \
+                    NESTLINE_BARE parameters) {                                                   \
+    return work(handle, Integers(keys, count), NESTLINE_BARE arguments);                          \
+  }                                                                                               \
+  Result name##_hash(Handle* handle, const uint64_t* hashes, size_t count,                        \
+                     NESTLINE_BARE parameters) {                                                  \
+    return work(handle, Hashes(hashes, count), NESTLINE_BARE arguments);                          \
+  }
 
 }  // namespace nestline::c
 

@@ -1,21 +1,15 @@
 // The C functions on stores.
 #include "nestline/store.h"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
-#include "lib/c/struct_size.h"
 #include "nestline/nestline.h"
 
 struct nestline_store {
@@ -40,9 +34,6 @@ constexpr bool same(nestline_sync ours, Sync theirs) {
 static_assert(same(NESTLINE_SYNC_NEVER, Sync::never) &&
               same(NESTLINE_SYNC_INTERVAL, Sync::interval) && same(NESTLINE_SYNC_EACH, Sync::each));
 
-// Thrown to end a visit when the caller wants to see no more.
-struct Stop {};
-
 Store& store_of(nestline_store* store) {
   require(store != nullptr, "the store is NULL");
   return store->store;
@@ -62,11 +53,6 @@ std::string_view value_bytes(const void* value, std::size_t size) {
   return {static_cast<const char*>(value), size};
 }
 
-std::filesystem::path path_of(const char* path) {
-  require(path != nullptr, "the path is NULL");
-  return path;
-}
-
 bool flag(int given) {
   require(given == 0 || given == 1, "create, read_only and verify_reads are 0 or 1");
   return given == 1;
@@ -75,8 +61,6 @@ bool flag(int given) {
 StoreOptions options_of(const nestline_store_options* given) {
   if (given == nullptr) return {};
   require_known(*given, "options.struct_size is wrong: begin with NESTLINE_STORE_OPTIONS_INIT");
-  require(given->reserved == 0,
-          "the options ask for something that this version of the library does not know");
   require(given->sync >= NESTLINE_SYNC_NEVER && given->sync <= NESTLINE_SYNC_EACH,
           "options.sync is none of NESTLINE_SYNC_NEVER, NESTLINE_SYNC_INTERVAL, "
           "NESTLINE_SYNC_EACH");
@@ -88,28 +72,6 @@ StoreOptions options_of(const nestline_store_options* given) {
           .expected_records = given->expected_records,
           .compact_above = given->compact_above,
           .verify_reads = flag(given->verify_reads)};
-}
-
-// For functions that only succeed or fail.
-template <typename Work>
-bool done(const char** error, Work&& work) {
-  return guarded(error, false, [&] {
-    work();
-    return true;
-  });
-}
-
-// For functions that call the caller's: `work` throws Stop when that returned false.
-template <typename Work>
-bool visited(const char** error, Work&& work) {
-  return guarded(error, false, [&] {
-    try {
-      work();
-    } catch (const Stop&) {
-      return false;
-    }
-    return true;
-  });
 }
 
 // Fills *to, and passes the problems on.
@@ -126,15 +88,6 @@ void hand_out_report(const StoreReport& report, nestline_store_report* to,
   }
   if (with == nullptr) return;
   for (const std::string& problem : report.problems) with(context, problem.c_str());
-}
-
-// A copy for nestline_free_bytes(), with a zero behind it; null without memory.
-char* copied(std::string_view bytes) noexcept {
-  auto* const copy = static_cast<char*>(std::malloc(bytes.size() + 1));
-  if (copy == nullptr) return nullptr;
-  bytes.copy(copy, bytes.size());
-  copy[bytes.size()] = '\0';
-  return copy;
 }
 
 }  // namespace
@@ -161,8 +114,7 @@ void* nestline_store_get(const nestline_store* store, const void* key, size_t si
       copy = copied(value);
       if (copy != nullptr) *value_size = value.size();
     });
-    if (found && copy == nullptr) throw std::bad_alloc();
-    return copy;
+    return found ? require_memory(copy) : nullptr;
   });
 }
 
@@ -190,18 +142,13 @@ uint64_t nestline_store_get_batch(const nestline_store* store, const void* const
     const Store& one = store_of(store);
     require(with != nullptr, "the function that takes values is NULL");
     const BytesKeys all(keys, sizes, count);
-    all.check_arrays();
-    for (size_t i = 0; i < count; ++i) all.check_key(i);
+    check_keys(all);
     uint64_t found = 0;
-    std::array<std::string_view, kPart> part;
-    for (size_t first = 0; first < count; first += kPart) {
-      const size_t length = std::min(kPart, count - first);
-      for (size_t i = 0; i < length; ++i) part[i] = bytes_key(keys[first + i], sizes[first + i]);
-      found += one.get(std::span<const std::string_view>(part.data(), length),
-                       [&](std::size_t i, std::string_view value) {
-                         with(context, first + i, value.data(), value.size());
-                       });
-    }
+    all.for_each_part([&](std::size_t first, std::span<const std::string_view> part) {
+      found += one.get(part, [&](std::size_t i, std::string_view value) {
+        with(context, first + i, value.data(), value.size());
+      });
+    });
     return found;
   });
 }
@@ -312,9 +259,7 @@ char* nestline_store_background_error(const nestline_store* store, const char** 
   return guarded<char*>(error, nullptr, [&]() -> char* {
     const std::string sentence = store_of(store).stats().background_error;
     if (sentence.empty()) return nullptr;
-    char* const copy = copied(sentence);
-    if (copy == nullptr) throw std::bad_alloc();
-    return copy;
+    return require_memory(copied(sentence));
   });
 }
 
@@ -323,15 +268,10 @@ uint64_t nestline_store_put_file(nestline_store* store, const void* name, size_t
                                  bool lines, const char** error) {
   return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     Store& one = store_of(store);
-    require(read != nullptr, "the function that reads is NULL");
+    const auto source = source_of(read, context);
     Store::Pieces pieces;
     if (piece_bytes != 0) pieces.bytes = piece_bytes;
     pieces.lines = lines;
-    const auto source = [&](std::span<char> to) {
-      const size_t count = read(context, to.data(), to.size());
-      require(count != NESTLINE_READ_FAILED, "the function that reads has failed");
-      return count;
-    };
     return one.put_file(bytes_key(name, size), source, pieces);
   });
 }
@@ -340,10 +280,8 @@ bool nestline_store_get_file(const nestline_store* store, const void* name, size
                              nestline_write write, void* context, const char** error) {
   return guarded(error, false, [&] {
     const Store& one = store_of(store);
-    require(write != nullptr, "the function that writes is NULL");
-    return one.get_file(bytes_key(name, size), [&](std::string_view bytes) {
-      require(write(context, bytes.data(), bytes.size()), "the function that writes has failed");
-    });
+    const auto sink = sink_of(write, context);
+    return one.get_file(bytes_key(name, size), sink);
   });
 }
 
