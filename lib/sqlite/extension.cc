@@ -1,4 +1,4 @@
-// The entry points of the loadable extension, and the list of its functions.
+// The entry points of the loadable extension, the list of its functions, and their errors.
 //
 // SQLite looks for sqlite3_extension_init first, then for a name made of the letters of the file's
 // name. A program that links several extensions needs the second.
@@ -11,7 +11,10 @@
 // SQLite calls it once for a constant path; what is DIRECTONLY cannot get into an index.
 #include <sqlite3ext.h>
 
-#include "lib/sqlite/functions.h"
+#include <exception>
+#include <new>
+
+#include "lib/sqlite/api.h"
 SQLITE_EXTENSION_INIT1
 
 namespace nestline::sqlite {
@@ -55,6 +58,30 @@ int define_functions(sqlite3* database) {
 }
 
 }  // namespace
+
+void set_caught_error(sqlite3_context* context) noexcept {
+  const auto say = [context](const char* sentence) {
+    const auto* const name = static_cast<const char*>(sqlite3_user_data(context));
+    if (char* const text = sqlite3_mprintf("%s: %s", name, sentence)) {
+      sqlite3_result_error(context, text, -1);
+      sqlite3_free(text);
+    } else {
+      sqlite3_result_error_nomem(context);
+    }
+  };
+  try {
+    throw;
+  } catch (const TooBig&) {
+    sqlite3_result_error_toobig(context);
+  } catch (const std::bad_alloc&) {
+    sqlite3_result_error_nomem(context);
+  } catch (const std::exception& error) {
+    say(error.what());
+  } catch (...) {
+    say("something went wrong that has no description");
+  }
+}
+
 }  // namespace nestline::sqlite
 
 extern "C" {

@@ -56,20 +56,6 @@ const Opened& StatementFilters::open(std::variant<Filter, MappedFilter> filter, 
   return *place;
 }
 
-const Opened* StatementFilters::find(std::uint64_t number) const {
-  for (const auto& opened : opened_) {
-    if (opened != nullptr && opened->number == number) return opened.get();
-  }
-  return nullptr;
-}
-
-const Opened* StatementFilters::find(const std::filesystem::path& path) const {
-  for (const auto& opened : opened_) {
-    if (opened != nullptr && opened->path == path) return opened.get();
-  }
-  return nullptr;
-}
-
 StatementFilters* statement_filters(sqlite3_context* context) {
   constexpr int kOfStatement = -0x6e657374;
   return kept<StatementFilters>(context, kOfStatement);
@@ -80,7 +66,8 @@ const Opened* opened_of(sqlite3_context* context, sqlite3_value* value) {
   if (!is_handle(bytes)) return nullptr;
   const StatementFilters* const filters = statement_filters(context);
   const auto number = get<std::uint64_t>(bytes, kHandleText.size());
-  const Opened* const opened = filters != nullptr ? filters->find(number) : nullptr;
+  const Opened* const opened =
+      filters != nullptr ? filters->find(&Opened::number, number) : nullptr;
   if (opened == nullptr) {
     throw Refusal("the handle of a filter is good in the statement that made it, among the last " +
                   std::to_string(StatementFilters::kMostOpened) + " of them");

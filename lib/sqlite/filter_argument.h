@@ -66,9 +66,14 @@ class StatementFilters {
   const Opened& open(std::variant<Filter, MappedFilter> filter, std::uint64_t bytes,
                      std::filesystem::path path = {});
 
-  // The filter with this number, or of this file; null if it is not kept.
-  [[nodiscard]] const Opened* find(std::uint64_t number) const;
-  [[nodiscard]] const Opened* find(const std::filesystem::path& path) const;
+  // The filter that has this number, or this path; null if it is not kept.
+  template <typename Value>
+  [[nodiscard]] const Opened* find(Value Opened::*member, const Value& value) const {
+    for (const auto& opened : opened_) {
+      if (opened != nullptr && (*opened).*member == value) return opened.get();
+    }
+    return nullptr;
+  }
 
  private:
   std::array<std::optional<BlobFilter>, 8> checked_;

@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "lib/sqlite/filter_argument.h"
-#include "lib/sqlite/functions.h"
 #include "lib/sqlite/values.h"
 
 namespace nestline::sqlite {
@@ -45,6 +44,18 @@ std::string json_text(const AnyFilter& filter, std::uint64_t bytes) {
   return text + "}";
 }
 
+// The answer is ask(filter, key); NULL if one of them is.
+template <typename Ask>
+void look_up(sqlite3_context* context, sqlite3_value** arguments, Ask&& ask) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0]) || is_null(arguments[1])) return;
+    const auto answer = with_filter(context, arguments[0], [&](const auto& filter) {
+      return with_key(arguments[1], [&](Key key) { return ask(filter, key); });
+    });
+    sqlite3_result_int(context, static_cast<int>(answer));
+  });
+}
+
 void set_handle(sqlite3_context* context, const Opened& opened) {
   const Handle handle = handle_of(opened);
   sqlite3_result_blob(context, handle.data(), static_cast<int>(handle.size()), SQLITE_TRANSIENT);
@@ -59,23 +70,11 @@ StatementFilters& filters_of(sqlite3_context* context) {
 }  // namespace
 
 void contains(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
-  guarded(context, [&] {
-    if (is_null(arguments[0]) || is_null(arguments[1])) return;
-    const bool found = with_filter(context, arguments[0], [&](const auto& filter) {
-      return with_key(arguments[1], [&](Key key) { return filter.may_contain(key); });
-    });
-    sqlite3_result_int(context, found ? 1 : 0);
-  });
+  look_up(context, arguments, [](const auto& filter, Key key) { return filter.may_contain(key); });
 }
 
 void count(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
-  guarded(context, [&] {
-    if (is_null(arguments[0]) || is_null(arguments[1])) return;
-    const unsigned copies = with_filter(context, arguments[0], [&](const auto& filter) {
-      return with_key(arguments[1], [&](Key key) { return filter.count(key); });
-    });
-    sqlite3_result_int(context, static_cast<int>(copies));
-  });
+  look_up(context, arguments, [](const auto& filter, Key key) { return filter.count(key); });
 }
 
 void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
@@ -100,7 +99,7 @@ void open(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
     const Opened* opened = opened_of(context, arguments[0]);
     // The number of what was opened for a constant argument.
     auto* const number = kept<std::uint64_t>(context, 0);
-    if (opened == nullptr && number != nullptr) opened = filters.find(*number);
+    if (opened == nullptr && number != nullptr) opened = filters.find(&Opened::number, *number);
     if (opened == nullptr) {
       const auto bytes = blob_of(arguments[0]);
       opened = &filters.open(from_bytes(bytes), bytes.size());
@@ -120,7 +119,7 @@ void file(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
       throw Refusal("the path of a file is a TEXT without a zero byte");
     }
     StatementFilters& filters = filters_of(context);
-    const Opened* opened = filters.find(std::filesystem::path(path));
+    const Opened* opened = filters.find(&Opened::path, std::filesystem::path(path));
     if (opened == nullptr) {
       // The size first: it is that of the mapped file unless the file is replaced meanwhile.
       std::error_code unknown;  // then opening says what is wrong

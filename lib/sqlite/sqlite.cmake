@@ -4,12 +4,9 @@
 add_library(
   nestline_sqlite MODULE
   sqlite/aggregates.cc
-  sqlite/errors.cc
   sqlite/extension.cc
   sqlite/filter_argument.cc
-  sqlite/hash_collector.cc
-  sqlite/questions.cc
-  sqlite/values.cc)
+  sqlite/questions.cc)
 target_compile_features(nestline_sqlite PRIVATE cxx_std_20)
 target_include_directories(nestline_sqlite PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(nestline_sqlite SYSTEM PRIVATE ${SQLite3_INCLUDE_DIRS})

@@ -18,7 +18,6 @@
 
 #include "lib/file/filter_blocks.h"
 #include "lib/sqlite/api.h"
-#include "nestline/filter.h"
 #include "nestline/keys.h"
 
 namespace nestline::sqlite {
@@ -27,7 +26,15 @@ inline bool is_null(sqlite3_value* value) { return sqlite3_value_type(value) == 
 
 // The bytes of a BLOB, or of the UTF-8 form of a TEXT. They last as long as the value. Throws
 // std::bad_alloc.
-std::span<const std::byte> bytes_of(sqlite3_value* value);
+inline std::span<const std::byte> bytes_of(sqlite3_value* value) {
+  const bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+  // The length is that of the form which was asked for last, so it is asked for second.
+  const void* const data =
+      is_text ? static_cast<const void*>(sqlite3_value_text(value)) : sqlite3_value_blob(value);
+  const int size = sqlite3_value_bytes(value);
+  if (data == nullptr && (is_text || size > 0)) throw std::bad_alloc();
+  return {static_cast<const std::byte*>(data), static_cast<std::size_t>(size)};
+}
 
 // Whether a REAL is an integer of 64 bits.
 inline bool is_integer(double real) {
@@ -53,12 +60,6 @@ auto with_key(sqlite3_value* value, Work&& work) {
       return work(Key(bytes_of(value)));
   }
 }
-
-// The most bytes that a value may have in this connection.
-std::uint64_t longest_value(sqlite3_context* context);
-
-// Makes the filter's bytes the result. Throws TooBig, std::bad_alloc.
-void set_result(sqlite3_context* context, const Filter& filter);
 
 }  // namespace nestline::sqlite
 
