@@ -1,12 +1,16 @@
-// Arguments of Python that are not keys: numbers, paths, the options of a filter.
+// Arguments of Python that are not keys: numbers, paths, the options of a filter, the
+// array for answers.
 #ifndef NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 #define NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "lib/python/buffer.h"
+#include "lib/python/key_batch.h"
 #include "nestline/filter.h"
 
 namespace nestline::python {
@@ -28,6 +32,26 @@ std::string figures_of(const Filter& filter) {
       .format(filter.size(), filter.load_factor(), filter.bits(), filter.expected_fpr())
       .template cast<std::string>();
 }
+
+// Where a batch puts its answers, one byte for each key: an array that the caller gives as `out`,
+// or a new one of NumPy. Made and destroyed with the interpreter's lock held.
+class Answers {
+ public:
+  enum class Kind { yes_or_no, numbers };
+
+  // `out` is None, or a writable array of bool or uint8 with one element for each key, which does
+  // not overlap with the keys; throws TypeError and ValueError otherwise.
+  Answers(const KeyBatch& keys, const py::object& out, Kind kind);
+
+  [[nodiscard]] std::span<std::uint8_t> bytes() const { return bytes_; }
+  // What the function of Python returns.
+  [[nodiscard]] py::object array() const { return array_; }
+
+ private:
+  py::object array_;
+  std::optional<Buffer> buffer_;
+  std::span<std::uint8_t> bytes_;
+};
 
 }  // namespace nestline::python
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -29,6 +30,7 @@ struct Zeroed {
 template <typename T>
 class Box : public Zeroed {
  public:
+  using Value = T;
   explicit Box(T&& value) : value_(std::move(value)) {}
   Box(const Box&) = delete;
   Box& operator=(const Box&) = delete;
@@ -75,6 +77,11 @@ class Box : public Zeroed {
   int looking_ = 0;
   int changing_ = 0;
 };
+
+template <typename T>
+std::unique_ptr<Box<T>> boxed(T&& value) {
+  return std::make_unique<Box<T>>(std::move(value));
+}
 
 }  // namespace nestline::python
 

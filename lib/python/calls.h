@@ -8,13 +8,14 @@
 
 #include <pybind11/numpy.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "lib/python/answers.h"
+#include "lib/python/arguments.h"
 #include "lib/python/busy.h"
 #include "lib/python/key_batch.h"
 #include "lib/python/one_key.h"
@@ -34,22 +35,24 @@ class Released {
   std::optional<py::gil_scoped_release> release_;
 };
 
-// Calls one(key, answer) with the lock held for one key, or many(piece, answers) for the pieces of
-// a batch, and returns what Python gets. `seed` is that of the filter.
-template <typename One, typename Many>
-py::object answer(py::handle keys, const py::object& out, std::uint64_t seed, Answers::Kind kind,
-                  One&& one, Many&& many) {
+// Python's answers to one key or many, of whatever is in a box. Calls ask(filter, key) with the
+// lock held, or ask(filter, keys, answers) for the pieces of a batch. `alone`: whether the call may
+// run beside no other.
+template <bool alone, typename Held, typename Ask>
+py::object answer(Held& held, py::handle keys, const py::object& out, Answers::Kind kind,
+                  Ask&& ask) {
+  const auto filter = typename Held::Use(held, alone);
   if (is_one_key(keys)) {
     if (!out.is_none()) throw py::type_error("out is for many keys");
     const OneKey key(keys);
-    return py::cast(one(key));
+    return py::cast(ask(*filter, Key(key)));
   }
-  const KeyBatch batch(keys, seed);
+  const KeyBatch batch(keys, filter->seed());
   const Answers answers(batch, out, kind);
   {
     const Released released(batch.size());
     batch.each_piece([&](KeySpan piece, std::size_t first) {
-      many(piece, answers.bytes().subspan(first, piece.size()));
+      ask(*filter, piece, answers.bytes().subspan(first, piece.size()));
     });
   }
   return answers.array();
@@ -57,77 +60,65 @@ py::object answer(py::handle keys, const py::object& out, std::uint64_t seed, An
 
 template <typename Held>
 py::object may_contain(Held& held, py::handle keys, const py::object& out) {
-  const auto filter = held.shared();
-  return answer(
-      keys, out, filter->seed(), Answers::Kind::yes_or_no,
-      [&](Key key) { return filter->may_contain(key); },
-      [&](KeySpan piece, auto found) { filter->may_contain(piece, found); });
+  return answer<false>(held, keys, out, Answers::Kind::yes_or_no,
+                       [](auto& filter, auto... asked) { return filter.may_contain(asked...); });
 }
 
 template <typename Held>
 bool contains(Held& held, py::handle key) {
-  const auto filter = held.shared();
-  return filter->may_contain(OneKey(key));
+  return held.shared()->may_contain(OneKey(key));
 }
 
 template <typename Held>
 py::object count(Held& held, py::handle keys, const py::object& out) {
-  const auto filter = held.shared();
-  return answer(
-      keys, out, filter->seed(), Answers::Kind::numbers,
-      [&](Key key) { return filter->count(key); },
-      [&](KeySpan piece, auto counts) { filter->count(piece, counts); });
-}
-
-// `alone`: whether a change may run beside no other call.
-template <bool alone, typename Held>
-auto changing(Held& held) {
-  return typename Held::Use(held, alone);
+  return answer<false>(held, keys, out, Answers::Kind::numbers,
+                       [](auto& filter, auto... asked) { return filter.count(asked...); });
 }
 
 template <bool alone, typename Held>
 py::object insert(Held& held, py::handle keys, const py::object& out) {
-  const auto filter = changing<alone>(held);
-  return answer(
-      keys, out, filter->seed(), Answers::Kind::yes_or_no,
-      [&](Key key) { return static_cast<bool>(filter->insert(key)); },
-      [&](KeySpan piece, auto stored) { (void)filter->insert(piece, stored); });
+  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto... asked) {
+    return static_cast<bool>(filter.insert(asked...));
+  });
 }
 
 template <bool alone, typename Held>
 py::object erase(Held& held, py::handle keys, const py::object& out) {
-  const auto filter = changing<alone>(held);
-  return answer(
-      keys, out, filter->seed(), Answers::Kind::yes_or_no,
-      [&](Key key) { return filter->erase(key); },
-      [&](KeySpan piece, auto erased) { filter->erase(piece, erased); });
+  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no,
+                       [](auto& filter, auto... asked) { return filter.erase(asked...); });
 }
 
 // The library has no such batch: a key may be there because of one just before it. So this goes key
 // by key, and fetches their blocks ahead.
+template <typename Filter>
+void insert_unique_keys(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
+  constexpr std::size_t kAhead = 16;
+  keys.visit([&](auto span) {
+    std::array<Hash, kAhead> ahead;
+    for (std::size_t i = 0; i < span.size() + kAhead; ++i) {
+      if (i >= kAhead) {
+        stored[i - kAhead] = static_cast<bool>(filter.insert_unique(ahead[i % kAhead]));
+      }
+      if (i < span.size()) ahead[i % kAhead] = filter.prepare(span[i]);
+    }
+  });
+}
+
 template <bool alone, typename Held>
 py::object insert_unique(Held& held, py::handle keys, const py::object& out) {
-  constexpr std::size_t kAhead = 16;
-  const auto filter = changing<alone>(held);
-  return answer(
-      keys, out, filter->seed(), Answers::Kind::yes_or_no,
-      [&](Key key) { return static_cast<bool>(filter->insert_unique(key)); },
-      [&](KeySpan piece, auto stored) {
-        piece.visit([&](auto span) {
-          std::array<Hash, kAhead> ahead;
-          for (std::size_t i = 0; i < span.size() + kAhead; ++i) {
-            if (i >= kAhead) {
-              stored[i - kAhead] = static_cast<bool>(filter->insert_unique(ahead[i % kAhead]));
-            }
-            if (i < span.size()) ahead[i % kAhead] = filter->prepare(span[i]);
-          }
-        });
-      });
+  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no,
+                       [](auto& filter, auto asked, auto... stored) {
+                         if constexpr (sizeof...(stored) == 0) {
+                           return static_cast<bool>(filter.insert_unique(asked));
+                         } else {
+                           insert_unique_keys(filter, asked, stored...);
+                         }
+                       });
 }
 
 template <bool alone, typename Held>
 bool update(Held& held, py::handle old_key, py::handle new_key) {
-  const auto filter = changing<alone>(held);
+  const auto filter = typename Held::Use(held, alone);
   const OneKey before(old_key), after(new_key);
   return static_cast<bool>(filter->update(before, after));
 }

@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/python/arguments.h"
 #include "lib/python/bindings.h"
-#include "lib/python/calls.h"
+#include "lib/python/members.h"
 
 namespace nestline::python {
 namespace {
@@ -60,20 +59,17 @@ ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   return options;
 }
 
-std::unique_ptr<PyCluster> boxed_cluster(ClusterFilter&& filter) {
-  return std::make_unique<PyCluster>(std::move(filter));
-}
-
-// One key is a batch of one here. call(keys, answers) is the member.
-template <typename Filter, typename Call>
-py::object ask(const Filter& filter, py::handle keys, const py::object& out, Answers::Kind kind,
-               Call&& call) {
+// Answers to one key, which is a batch of one here, or many. ask(filter, keys, answers) is the
+// member.
+template <bool alone, typename Held, typename Ask>
+py::object ask(Held& held, py::handle keys, const py::object& out, Answers::Kind kind, Ask&& ask) {
+  const auto filter = typename Held::Use(held, alone);
   if (!is_one_key(keys)) {
     KeyBatch batch(keys, filter->seed());
     const Answers answers(batch, out, kind);
     {
       const py::gil_scoped_release released;
-      call(batch.whole(), answers.bytes());
+      ask(*filter, batch.whole(), answers.bytes());
     }
     return answers.array();
   }
@@ -83,46 +79,36 @@ py::object ask(const Filter& filter, py::handle keys, const py::object& out, Ans
   std::array<std::uint8_t, 1> answer{};
   {
     const py::gil_scoped_release released;
-    call(KeySpan(hash), std::span<std::uint8_t>(answer));
+    ask(*filter, KeySpan(hash), std::span<std::uint8_t>(answer));
   }
   if (kind == Answers::Kind::yes_or_no) return py::bool_(answer[0] != 0);
   return py::int_(answer[0]);
 }
 
-py::object insert(PyCluster& held, py::handle keys, const py::object& out) {
-  const auto filter = held.alone();
-  return ask(filter, keys, out, Answers::Kind::yes_or_no,
-             [&](KeySpan all, auto answers) { filter->insert(all, answers); });
+// A method for one key or many.
+template <bool alone, typename Held, typename Ask>
+void bind_ask(py::class_<Held>& type, const char* name, const char* doc, Answers::Kind kind,
+              Ask call) {
+  type.def(
+      name,
+      [kind, call](Held& held, py::handle keys, const py::object& out) {
+        return ask<alone>(held, keys, out, kind, call);
+      },
+      py::arg("keys"), py::arg("out") = py::none(), doc);
 }
 
-py::object insert_unique(PyCluster& held, py::handle keys, const py::object& out) {
-  const auto filter = held.alone();
-  return ask(filter, keys, out, Answers::Kind::yes_or_no,
-             [&](KeySpan all, auto answers) { filter->insert_unique(all, answers); });
-}
-
-py::object may_contain(PyCluster& held, py::handle keys, const py::object& out) {
-  const auto filter = held.alone();
-  return ask(filter, keys, out, Answers::Kind::yes_or_no,
-             [&](KeySpan all, auto answers) { filter->may_contain(all, answers); });
-}
-
-py::object may_contain_copy(PyCopy& held, py::handle keys, const py::object& out) {
-  const auto copy = held.shared();
-  return ask(copy, keys, out, Answers::Kind::yes_or_no,
-             [&](KeySpan all, auto answers) { copy->may_contain(all, answers); });
-}
-
-py::object erase(PyCluster& held, py::handle keys, const py::object& out) {
-  const auto filter = held.alone();
-  return ask(filter, keys, out, Answers::Kind::yes_or_no,
-             [&](KeySpan all, auto answers) { filter->erase(all, answers); });
-}
-
-py::object count(PyCluster& held, py::handle keys, const py::object& out) {
-  const auto filter = held.alone();
-  return ask(filter, keys, out, Answers::Kind::numbers,
-             [&](KeySpan all, auto answers) { filter->count(all, answers); });
+// may_contain, and `in`.
+template <bool alone, typename Held>
+void bind_may_contain(py::class_<Held>& type, const char* doc) {
+  const auto call = [](auto& filter, KeySpan keys, auto out) { filter.may_contain(keys, out); };
+  bind_ask<alone>(type, "may_contain", doc, Answers::Kind::yes_or_no, call);
+  type.def(
+      "__contains__",
+      [call](Held& held, py::handle key) {
+        (void)OneKey(key);
+        return ask<alone>(held, key, py::none(), Answers::Kind::yes_or_no, call);
+      },
+      py::arg("key"), "Whether a key may be in it.");
 }
 
 void upload(PyCluster& held, py::handle content, bool merge) {
@@ -173,46 +159,34 @@ py::dict stats_of(PyCluster& held) {
 }
 
 void bind_calls(py::class_<PyCluster>& type) {
-  type.def("insert", &insert, py::arg("keys"), py::arg("out") = py::none(),
-           "insert(keys, out=None)\n\nAdds one copy of the key, or of each key. False: its part is "
-           "full.");
-  type.def("insert_unique", &insert_unique, py::arg("keys"), py::arg("out") = py::none(),
-           "insert_unique(keys, out=None)\n\nAdds each key unless it seems to be there; True if it "
-           "was added now.\nSafe to repeat after a ClusterError.");
-  type.def("may_contain", &may_contain, py::arg("keys"), py::arg("out") = py::none(),
-           "may_contain(keys, out=None)\n\nFalse: the key is certainly not in it.");
-  type.def("erase", &erase, py::arg("keys"), py::arg("out") = py::none(),
-           "erase(keys, out=None)\n\nRemoves one copy; only of keys that were inserted.");
-  type.def("count", &count, py::arg("keys"), py::arg("out") = py::none(),
-           "count(keys, out=None)\n\nHow many copies there are.");
-  type.def(
-      "__contains__",
-      [](PyCluster& held, py::handle key) {
-        (void)OneKey(key);
-        return may_contain(held, key, py::none());
-      },
-      py::arg("key"), "Whether a key may be in it.");
+  constexpr auto kYesOrNo = Answers::Kind::yes_or_no;
+  bind_ask<true>(
+      type, "insert",
+      "insert(keys, out=None)\n\nAdds one copy of the key, or of each key. False: its part is "
+      "full.",
+      kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.insert(keys, out); });
+  bind_ask<true>(
+      type, "insert_unique",
+      "insert_unique(keys, out=None)\n\nAdds each key unless it seems to be there; True if it "
+      "was added now.\nSafe to repeat after a ClusterError.",
+      kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.insert_unique(keys, out); });
+  bind_may_contain<true>(type,
+                         "may_contain(keys, out=None)\n\nFalse: the key is certainly not in it.");
+  bind_ask<true>(type, "erase",
+                 "erase(keys, out=None)\n\nRemoves one copy; only of keys that were inserted.",
+                 kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.erase(keys, out); });
+  bind_ask<true>(type, "count", "count(keys, out=None)\n\nHow many copies there are.",
+                 Answers::Kind::numbers,
+                 [](auto& filter, KeySpan keys, auto out) { filter.count(keys, out); });
   type.def(
       "upload", &upload, py::arg("content"), py::arg("merge") = false,
       "upload(content, merge=False)\n\nBuilds the parts of these keys here and sends them whole, "
       "in place of the content\nor, with merge, added to it. A ClusterCopy is sent as it is.");
-  type.def(
-      "download",
-      [](PyCluster& held) {
-        const auto filter = held.alone();
-        const py::gil_scoped_release released;
-        return std::make_unique<PyCopy>(filter->download());
-      },
-      "download()\n\nThe content, as a ClusterCopy.");
-  type.def("merge", &merge, py::arg("source"),
-           "merge(source)\n\nAdds another ClusterFilter of equal seed and parts, on the servers.");
-  type.def(
-      "__ior__",
-      [](py::object self, PyCluster& source) {
-        merge(self.cast<PyCluster&>(), source);
-        return self;
-      },
-      py::arg("source"), py::is_operator());
+  method(type, "download", &unlocked<&ClusterFilter::download, true, PyCluster>,
+         "download()\n\nThe content, as a ClusterCopy.");
+  bind_merge<&merge, PyCluster>(
+      type, "source",
+      "merge(source)\n\nAdds another ClusterFilter of equal seed and parts, on the servers.");
   type.def("stats", &stats_of, "stats()\n\nFigures of the filter and of each part, as a dict.");
   type.def(
       "part_of",
@@ -223,17 +197,13 @@ void bind_calls(py::class_<PyCluster>& type) {
       py::arg("key"), "part_of(key)\n\nThe part of a key, from 0 to parts - 1.");
 }
 
+ClusterCopy copy_at(const std::filesystem::path& path) { return ClusterCopy::load(path.string()); }
+
 void bind_copy(py::module_& module) {
   py::class_<PyCopy> type(module, "ClusterCopy",
                           "All parts of a ClusterFilter in memory, from download() or load(path).");
-  type.def_static(
-      "load",
-      [](py::handle file) {
-        const std::string path = path_of(file).string();
-        const py::gil_scoped_release released;
-        return std::make_unique<PyCopy>(ClusterCopy::load(path));
-      },
-      py::arg("path"), "load(path)\n\nThe copy in a file. FormatError if there is none.");
+  type.def_static("load", &opened<&copy_at>, py::arg("path"),
+                  "load(path)\n\nThe copy in a file. FormatError if there is none.");
   type.def(
       "save",
       [](PyCopy& held, py::handle file) {
@@ -243,31 +213,15 @@ void bind_copy(py::module_& module) {
         copy->save(path);
       },
       py::arg("path"), "save(path)\n\nReplaces the file atomically.");
-  type.def("may_contain", &may_contain_copy, py::arg("keys"), py::arg("out") = py::none(),
-           "may_contain(keys, out=None)\n\nAs of ClusterFilter, without a server.");
-  type.def(
-      "__contains__",
-      [](PyCopy& held, py::handle key) {
-        (void)OneKey(key);
-        return may_contain_copy(held, key, py::none());
-      },
-      py::arg("key"), "Whether a key may be in it.");
-  type.def("__len__", [](PyCopy& held) { return held.shared()->items(); });
-  const auto figure = [&](const char* name, auto member, const char* doc) {
-    type.def_property_readonly(
-        name, [member](PyCopy& held) { return member(*held.shared()); }, doc);
-  };
-  figure(
-      "parts", [](const ClusterCopy& copy) { return copy.parts(); }, "How many parts it has.");
-  figure(
-      "seed", [](const ClusterCopy& copy) { return copy.seed(); }, "The seed of the hash.");
-  figure(
-      "fpr", [](const ClusterCopy& copy) { return copy.fpr(); }, "The rate asked for.");
-  figure(
-      "capacity", [](const ClusterCopy& copy) { return copy.capacity(); }, "As created.");
-  figure(
-      "memory_bytes", [](const ClusterCopy& copy) { return copy.memory_bytes(); },
-      "Bytes of memory.");
+  bind_may_contain<false>(type,
+                          "may_contain(keys, out=None)\n\nAs of ClusterFilter, without a server.");
+  method(
+      type, "__len__", +[](PyCopy& held) { return held.shared()->items(); }, "");
+  figure<&ClusterCopy::parts>(type, "parts", "How many parts it has.");
+  figure<&ClusterCopy::seed>(type, "seed", "The seed of the hash.");
+  figure<&ClusterCopy::fpr>(type, "fpr", "The rate asked for.");
+  figure<&ClusterCopy::capacity>(type, "capacity", "As created.");
+  figure<&ClusterCopy::memory_bytes>(type, "memory_bytes", "Bytes of memory.");
 }
 
 }  // namespace
@@ -293,7 +247,7 @@ ca_file, cert_file, key_file, verify, timeout (seconds, 2), wait_replicas.
         const ClusterOptions cluster = servers_of(servers, more);
         const Options options = options_of(capacity, fpr, bits, max_capacity, seed, Options().load);
         const py::gil_scoped_release released;
-        return boxed_cluster(ClusterFilter::create(cluster, name, options, parts));
+        return boxed(ClusterFilter::create(cluster, name, options, parts));
       },
       py::arg("servers"), py::arg("name"), py::arg("capacity"), py::kw_only(),
       py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
@@ -307,7 +261,7 @@ A new logical filter. ClusterError when the name is taken.
       [](const py::object& servers, const std::string& name, const py::kwargs& more) {
         const ClusterOptions cluster = servers_of(servers, more);
         const py::gil_scoped_release released;
-        return boxed_cluster(ClusterFilter::open(cluster, name));
+        return boxed(ClusterFilter::open(cluster, name));
       },
       py::arg("servers"), py::arg("name"),
       "open(servers, name, **more)\n\nOne that exists. ClusterError when there is none.");
@@ -321,24 +275,12 @@ A new logical filter. ClusterError when the name is taken.
       py::arg("servers"), py::arg("name"),
       "remove(servers, name, **more)\n\nRemoves a logical filter; whether there was anything.");
   bind_calls(type);
-  const auto figure = [&](const char* name, auto member, const char* doc) {
-    type.def_property_readonly(
-        name, [member](PyCluster& held) { return member(*held.shared()); }, doc);
-  };
-  figure(
-      "name", [](const ClusterFilter& filter) { return filter.name(); }, "Its name.");
-  figure(
-      "parts", [](const ClusterFilter& filter) { return filter.parts(); }, "Number of parts.");
-  figure(
-      "seed", [](const ClusterFilter& filter) { return filter.seed(); }, "Seed of the hash.");
-  figure(
-      "capacity", [](const ClusterFilter& filter) { return filter.capacity(); }, "As created.");
-  figure(
-      "fpr", [](const ClusterFilter& filter) { return filter.fpr(); }, "The rate asked for.");
-  type.def(
-      "close", [](PyCluster& held) { held.take(); }, "close()\n\nEnds the connections.");
-  type.def("__enter__", [](py::object self) { return self; });
-  type.def("__exit__", [](PyCluster& held, const py::args&) { held.take(); });
+  figure<&ClusterFilter::name>(type, "name", "Its name.");
+  figure<&ClusterFilter::parts>(type, "parts", "Number of parts.");
+  figure<&ClusterFilter::seed>(type, "seed", "Seed of the hash.");
+  figure<&ClusterFilter::capacity>(type, "capacity", "As created.");
+  figure<&ClusterFilter::fpr>(type, "fpr", "The rate asked for.");
+  bind_end<&close<PyCluster>>(type, "close()\n\nEnds the connections.");
   type.def("__repr__", [](PyCluster& held) {
     if (!held.is_open()) return py::str("<nestline.ClusterFilter: closed>");
     const auto filter = held.shared();

@@ -30,8 +30,6 @@ class KeySource {
   KeySource(const KeySource&) = delete;
   KeySource& operator=(const KeySource&) = delete;
   virtual ~KeySource() = default;
-  // Whether the numbers below are hashes; else they are integers.
-  [[nodiscard]] virtual bool are_hashes() const = 0;
   // The keys from `first` on.
   virtual void convert(std::size_t first, std::span<std::uint64_t> to) const = 0;
   // The keys at these positions, which must be inside.

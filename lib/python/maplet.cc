@@ -9,19 +9,15 @@
 #include <string>
 #include <utility>
 
-#include "lib/python/arguments.h"
 #include "lib/python/bindings.h"
-#include "lib/python/calls.h"
+#include "lib/python/members.h"
+#include "nestline/io.h"
 
 namespace nestline::python {
 namespace {
 
 using PyMaplet = Box<Maplet>;
 using Values = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
-
-std::unique_ptr<PyMaplet> boxed_maplet(Maplet&& maplet) {
-  return std::make_unique<PyMaplet>(std::move(maplet));
-}
 
 std::uint64_t value_of(py::handle object, const char* name) {
   const std::uint64_t value = number_of(object, name);
@@ -73,16 +69,11 @@ py::object insert(PyMaplet& held, py::handle keys, py::handle values, const py::
   return stored.array();
 }
 
-std::size_t find_one(Maplet& maplet, py::handle key,
-                     std::array<std::uint64_t, Maplet::kMostCandidates>& values) {
-  return maplet.find(OneKey(key), values);
-}
-
 py::object candidates(PyMaplet& held, py::handle keys) {
   const auto maplet = held.shared();
   if (is_one_key(keys)) {
     std::array<std::uint64_t, Maplet::kMostCandidates> values;
-    const std::size_t count = find_one(*maplet, keys, values);
+    const std::size_t count = maplet->find(OneKey(keys), values);
     py::list list;
     for (const std::uint64_t value : std::span(values).first(count)) list.append(value);
     return list;
@@ -114,30 +105,20 @@ py::object candidates(PyMaplet& held, py::handle keys) {
   return py::make_tuple(array(first_of), array(values));
 }
 
-std::vector<std::byte> bytes_of_maplet(const Maplet& maplet) {
-  std::vector<std::byte> bytes;
-  save(maplet, [&](std::span<const std::byte> piece) {
-    bytes.insert(bytes.end(), piece.begin(), piece.end());
-  });
-  return bytes;
-}
-
-std::unique_ptr<PyMaplet> maplet_in(py::handle object) {
-  const Buffer buffer(object, PyBUF_SIMPLE);
-  const py::gil_scoped_release released;
-  return boxed_maplet(load_maplet(std::as_bytes(std::span(buffer.text()))));
-}
-
 py::bytes bytes_in(PyMaplet& held) {
   const auto maplet = held.shared();
-  return bytes_of([&] { return bytes_of_maplet(*maplet); });
+  return bytes_of([&] {
+    std::vector<std::byte> bytes;
+    save(*maplet, [&](std::span<const std::byte> piece) {
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    });
+    return bytes;
+  });
 }
 
-std::unique_ptr<PyMaplet> copy_of(PyMaplet& held) {
-  const auto maplet = held.shared();
-  const py::gil_scoped_release released;
-  return boxed_maplet(maplet->snapshot());
-}
+Maplet maplet_in(std::span<const std::byte> bytes) { return load_maplet(bytes); }
+Maplet maplet_at(const std::filesystem::path& path) { return load_maplet(path); }
+Maplet copy_of(const Maplet& maplet) { return maplet.snapshot(); }
 
 void bind_changes_of_maplet(py::class_<PyMaplet>& type) {
   type.def("insert", &insert, py::arg("keys"), py::arg("values"), py::arg("out") = py::none(),
@@ -178,43 +159,8 @@ array([ True,  True])
       },
       py::arg("key"), py::arg("value"),
       "erase(key, value)\n\nRemoves one pair that was inserted. False: there is none.");
-  type.def(
-      "grow",
-      [](PyMaplet& held) {
-        const auto maplet = held.shared();
-        const py::gil_scoped_release released;
-        return maplet->grow();
-      },
-      "grow()\n\nDoubles the slots. False if no doubling is left.");
-}
-
-void bind_figures_of_maplet(py::class_<PyMaplet>& type) {
-  const auto figure = [&](const char* name, auto member, const char* doc) {
-    type.def_property_readonly(
-        name, [member](PyMaplet& held) { return member(*held.shared()); }, doc);
-  };
-  figure(
-      "capacity", [](const Maplet& maplet) { return maplet.capacity(); },
-      "Pairs that it promises to hold.");
-  figure(
-      "max_capacity", [](const Maplet& maplet) { return maplet.max_capacity(); },
-      "Up to how many pairs it grows by itself; 0: it does not.");
-  figure(
-      "slots", [](const Maplet& maplet) { return maplet.slots(); }, "Slots, each for one pair.");
-  figure(
-      "load_factor", [](const Maplet& maplet) { return maplet.load_factor(); },
-      "Share of the slots in use.");
-  figure(
-      "expected_false_candidates",
-      [](const Maplet& maplet) { return maplet.expected_false_candidates(); },
-      "How many false candidates an absent key gets on average.");
-  figure(
-      "seed", [](const Maplet& maplet) { return maplet.seed(); }, "The seed of the hash.");
-  figure(
-      "memory_bytes", [](const Maplet& maplet) { return maplet.memory_bytes(); },
-      "Bytes of memory.");
-  figure(
-      "growth", [](const Maplet& maplet) { return maplet.growth(); }, "How often it has doubled.");
+  method(type, "grow", &unlocked<&Maplet::grow, false, PyMaplet>,
+         "grow()\n\nDoubles the slots. False if no doubling is left.");
 }
 
 }  // namespace
@@ -236,50 +182,43 @@ True
              options.capacity = number_of(capacity, "capacity");
              options.max_capacity = number_of(max_capacity, "max_capacity");
              options.seed = number_of(seed, "seed");
-             return boxed_maplet(Maplet(options));
+             return boxed(Maplet(options));
            }),
            py::arg("capacity"), py::arg("max_capacity") = 0, py::arg("seed") = 0);
   bind_changes_of_maplet(type);
-  bind_figures_of_maplet(type);
+  figure<&Maplet::capacity>(type, "capacity", "Pairs that it promises to hold.");
+  figure<&Maplet::max_capacity>(type, "max_capacity",
+                                "Up to how many pairs it grows by itself; 0: it does not.");
+  figure<&Maplet::slots>(type, "slots", "Slots, each for one pair.");
+  figure<&Maplet::load_factor>(type, "load_factor", "Share of the slots in use.");
+  figure<&Maplet::expected_false_candidates>(
+      type, "expected_false_candidates",
+      "How many false candidates an absent key gets on average.");
+  figure<&Maplet::seed>(type, "seed", "The seed of the hash.");
+  figure<&Maplet::memory_bytes>(type, "memory_bytes", "Bytes of memory.");
+  figure<&Maplet::growth>(type, "growth", "How often it has doubled.");
   type.def(
       "__contains__",
       [](PyMaplet& held, py::handle key) {
         std::array<std::uint64_t, Maplet::kMostCandidates> values;
-        return find_one(*held.shared(), key, values) != 0;
+        return held.shared()->find(OneKey(key), values) != 0;
       },
       py::arg("key"), "Whether a key may have a value.");
-  type.def("__len__", [](PyMaplet& held) { return held.shared()->size(); });
-  type.def("copy", &copy_of, "copy()\n\nA copy of one instant; copy.copy() makes one too.");
-  type.def("__copy__", &copy_of);
-  type.def(
-      "__deepcopy__", [](PyMaplet& held, const py::object&) { return copy_of(held); },
-      py::arg("memo"));
-  type.def("to_bytes", &bytes_in, "to_bytes()\n\nThe bytes that save would write.");
-  type.def_static("from_bytes", &maplet_in, py::arg("data"),
+  method(
+      type, "__len__", +[](PyMaplet& held) { return held.shared()->size(); }, "");
+  bind_copies<&unlocked<&copy_of, false, PyMaplet>, &bytes_in, &made_of<&maplet_in>>(
+      type, "copy()\n\nA copy of one instant; copy.copy() makes one too.",
+      "to_bytes()\n\nThe bytes that save would write.");
+  type.def_static("from_bytes", &made_of<&maplet_in>, py::arg("data"),
                   "from_bytes(data)\n\nThe maplet in these bytes. FormatError if there is none.");
-  type.def(py::pickle(&bytes_in, [](const py::bytes& bytes) { return maplet_in(bytes); }));
   type.def("__repr__", [](PyMaplet& held) {
     const auto maplet = held.shared();
     return py::str("<nestline.Maplet: {} pairs, load {:.3f}, false candidates {:.2g}>")
         .format(maplet->size(), maplet->load_factor(), maplet->expected_false_candidates());
   });
-  module.def(
-      "save",
-      [](PyMaplet& held, py::handle file) {
-        const auto maplet = held.shared();
-        const std::filesystem::path path = path_of(file);
-        const py::gil_scoped_release released;
-        save(*maplet, path);
-      },
-      py::arg("filter"), py::arg("path"), "");
-  module.def(
-      "load_maplet",
-      [](py::handle file) {
-        const std::filesystem::path path = path_of(file);
-        const py::gil_scoped_release released;
-        return boxed_maplet(load_maplet(path));
-      },
-      py::arg("path"), "load_maplet(path)\n\nThe Maplet in a file; every byte is checked.");
+  method(module, "save", &save_as<PyMaplet>, "", py::arg("filter"), py::arg("path"));
+  method(module, "load_maplet", &opened<&maplet_at>,
+         "load_maplet(path)\n\nThe Maplet in a file; every byte is checked.", py::arg("path"));
 }
 
 }  // namespace nestline::python

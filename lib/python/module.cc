@@ -1,8 +1,108 @@
-// The extension module nestline._nestline. The package nestline gives its names to users.
+// The extension module nestline._nestline, whose names the package nestline gives to users, and the
+// library's exceptions as Python's. pybind11 does those of the standard library.
+//
+//   std::invalid_argument, std::length_error   ValueError
+//   std::bad_alloc                             MemoryError
+//   std::system_error                          OSError, or the class of it for its errno
+//   FormatError, StoreError, ClusterError      classes of the module
+#include <string>
+#include <system_error>
+
 #include "lib/python/bindings.h"
-#include "lib/python/errors.h"
-#include "lib/python/string_array.h"
+#include "nestline/format_error.h"
 #include "nestline/version.h"
+#ifdef NESTLINE_PYTHON_CLUSTER
+#include "nestline/cluster.h"
+#endif
+#ifdef NESTLINE_PYTHON_STORE
+#include "nestline/store.h"
+#endif
+
+namespace nestline::python {
+namespace {
+
+// The classes live as long as the interpreter.
+PyObject* format_error = nullptr;
+PyObject* store_error = nullptr;
+PyObject* cluster_error = nullptr;
+
+PyObject* new_class(py::module_& module, const char* name, PyObject* base, const char* doc) {
+  const std::string full = std::string("nestline.") + name;
+  PyObject* const made = PyErr_NewExceptionWithDoc(full.c_str(), doc, base, nullptr);
+  if (made == nullptr) throw py::error_already_set();
+  module.attr(name) = py::handle(made);
+  return made;
+}
+
+// Raises an error with these attributes.
+template <typename... Attributes>
+void raise(PyObject* type, const char* what, Attributes&&... attributes) {
+  const py::object error = py::handle(type)(what);
+  (..., py::setattr(error, attributes.first, py::cast(attributes.second)));
+  PyErr_SetObject(type, error.ptr());
+}
+
+// what() is "FILE: what the system says".
+void raise_system_error(const std::system_error& error) {
+  const bool has_errno = error.code().category() == std::generic_category() ||
+                         error.code().category() == std::system_category();
+  if (!has_errno) {
+    PyErr_SetString(PyExc_OSError, error.what());
+    return;
+  }
+  std::string file = error.what();
+  const std::string said = ": " + error.code().message();
+  if (file.size() > said.size() && file.ends_with(said)) file.resize(file.size() - said.size());
+  const py::object made =
+      py::handle(PyExc_OSError)(error.code().value(), error.code().message(),
+                                py::reinterpret_steal<py::object>(PyUnicode_DecodeFSDefaultAndSize(
+                                    file.data(), static_cast<Py_ssize_t>(file.size()))));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+}
+
+void translate(std::exception_ptr exception) {
+  using Number = std::pair<const char*, std::uint64_t>;
+  using Text = std::pair<const char*, std::string>;
+  try {
+    std::rethrow_exception(exception);
+  } catch (const FormatError& error) {
+    raise(format_error, error.what(), Text("file", error.file), Number("offset", error.offset),
+          Text("cause", error.cause));
+#ifdef NESTLINE_PYTHON_STORE
+  } catch (const StoreError& error) {
+    raise(store_error, error.what());
+#endif
+#ifdef NESTLINE_PYTHON_CLUSTER
+  } catch (const ClusterError& error) {
+    const bool unknown = error.effect() == ClusterError::Effect::unknown;
+    raise(cluster_error, error.what(), Text("effect", unknown ? "unknown" : "none"));
+#endif
+  } catch (const std::system_error& error) {
+    raise_system_error(error);
+  }
+}
+
+// Adds the classes to the module, and translates from now on.
+void bind_errors(py::module_& module) {
+  format_error = new_class(module, "FormatError", PyExc_ValueError,
+                           "Bytes that are not a filter, or a damaged one.\n\n"
+                           "file, offset and cause say where and why.");
+#ifdef NESTLINE_PYTHON_STORE
+  store_error = new_class(module, "StoreError", PyExc_RuntimeError,
+                          "A damaged store, or one that another process has open.");
+#endif
+#ifdef NESTLINE_PYTHON_CLUSTER
+  cluster_error = new_class(module, "ClusterError", PyExc_RuntimeError,
+                            "A failure of a call on a logical filter.\n\n"
+                            "effect is 'none' if nothing was changed. It is 'unknown' if the\n"
+                            "connection was lost before the answer: repeat an insert by\n"
+                            "insert_unique, which adds no second copy.");
+#endif
+  py::register_exception_translator(&translate);
+}
+
+}  // namespace
+}  // namespace nestline::python
 
 PYBIND11_MODULE(_nestline, module) {
   using namespace nestline::python;
@@ -13,12 +113,8 @@ PYBIND11_MODULE(_nestline, module) {
   module.def("target", &target_name,
              "target()\n\nThe instruction set that batches use on this processor.");
   bind_errors(module);
-  bind_hashes(module);
-  bind_string_array(module);
-  bind_filter(module);
-  bind_concurrent_filter(module);
-  bind_mapped_filter(module);
-  bind_files(module);
+  bind_keys(module);
+  bind_filters(module);
   bind_maplet(module);
 #ifdef NESTLINE_PYTHON_STORE
   bind_store(module);

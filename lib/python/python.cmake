@@ -16,19 +16,12 @@ mark_as_advanced(NESTLINE_PYBIND11_INCLUDE_DIR)
 
 add_library(
   nestline_python MODULE
-  python/answers.cc
   python/arguments.cc
-  python/concurrent_filter.cc
-  python/errors.cc
-  python/filter.cc
-  python/hashes.cc
+  python/filters.cc
   python/key_batch.cc
-  python/key_sources.cc
+  python/keys.cc
   python/maplet.cc
-  python/mapped_filter.cc
   python/module.cc
-  python/one_key.cc
-  python/string_array.cc
   python/target.cc
   $<TARGET_OBJECTS:nestline>)
 target_compile_features(nestline_python PRIVATE cxx_std_20)
@@ -52,8 +45,7 @@ nestline_warnings(nestline_python)
 # Most of it is what pybind11 makes of each member, which is not worth the compiler's time. What touches
 # each key is in these files.
 target_compile_options(nestline_python PRIVATE -O1)
-set_source_files_properties(python/hashes.cc python/key_batch.cc python/key_sources.cc
-                            python/one_key.cc
+set_source_files_properties(python/key_batch.cc python/keys.cc
                             PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # parsing pybind11 takes half of the time of a file
   target_precompile_headers(nestline_python PRIVATE <pybind11/pybind11.h> <pybind11/numpy.h>

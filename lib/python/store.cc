@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/python/arguments.h"
 #include "lib/python/bindings.h"
+#include "lib/python/members.h"
 #include "lib/python/one_key.h"
 
 namespace nestline::python {
@@ -57,13 +57,19 @@ StoreOptions options_of(bool create, bool read_only, const std::string& sync, do
   return options;
 }
 
-std::optional<std::string> found(PyStore& held, py::handle key) {
-  const Bytes bytes(key, kKey);
+// What work(store) returns, with the interpreter's lock released.
+template <typename Work>
+auto with_store(PyStore& held, Work&& work) {
   const auto store = held.shared();
   const py::gil_scoped_release released;
+  return work(*store);
+}
+
+std::optional<std::string> found(PyStore& held, py::handle key) {
+  const Bytes bytes(key, kKey);
   std::string value;
-  if (!store->get(bytes, value)) return std::nullopt;
-  return value;
+  const bool there = with_store(held, [&](Store& store) { return store.get(bytes, value); });
+  return there ? std::optional(std::move(value)) : std::nullopt;
 }
 
 [[noreturn]] void missing(py::handle key) {
@@ -73,30 +79,22 @@ std::optional<std::string> found(PyStore& held, py::handle key) {
 
 bool contains(PyStore& held, py::handle key) {
   const Bytes bytes(key, kKey);
-  const auto store = held.shared();
-  const py::gil_scoped_release released;
-  return store->contains(bytes);
+  return with_store(held, [&](Store& store) { return store.contains(bytes); });
 }
 
 void put(PyStore& held, py::handle key, py::handle value) {
   const Bytes key_bytes(key, kKey), value_bytes(value, kValue);
-  const auto store = held.shared();
-  const py::gil_scoped_release released;
-  store->put(key_bytes, value_bytes);
+  with_store(held, [&](Store& store) { store.put(key_bytes, value_bytes); });
 }
 
 bool insert(PyStore& held, py::handle key, py::handle value) {
   const Bytes key_bytes(key, kKey), value_bytes(value, kValue);
-  const auto store = held.shared();
-  const py::gil_scoped_release released;
-  return store->insert(key_bytes, value_bytes);
+  return with_store(held, [&](Store& store) { return store.insert(key_bytes, value_bytes); });
 }
 
 bool erase(PyStore& held, py::handle key) {
   const Bytes bytes(key, kKey);
-  const auto store = held.shared();
-  const py::gil_scoped_release released;
-  return store->erase(bytes);
+  return with_store(held, [&](Store& store) { return store.erase(bytes); });
 }
 
 // Many keys in one call: the library reads them from the disk side by side.
@@ -110,11 +108,9 @@ py::list get_many(PyStore& held, const py::iterable& keys) {
     views.push_back(*kept.back());
   }
   std::vector<std::optional<std::string>> values(views.size());
-  {
-    const auto store = held.shared();
-    const py::gil_scoped_release released;
-    store->get(views, [&](std::size_t i, std::string_view value) { values[i].emplace(value); });
-  }
+  with_store(held, [&](Store& store) {
+    store.get(views, [&](std::size_t i, std::string_view value) { values[i].emplace(value); });
+  });
   py::list list(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     list[i] = values[i] ? py::object(py::bytes(*values[i])) : py::object(py::none());
@@ -139,20 +135,7 @@ void write(PyStore& held, const py::object& changes) {
       batch.put(Bytes(key, kKey), Bytes(value, kValue));
     }
   }
-  const auto store = held.shared();
-  const py::gil_scoped_release released;
-  store->write(batch);
-}
-
-// What an iteration gives: the records of one instant.
-std::vector<Record> records_of(PyStore& held, bool with_values) {
-  const auto store = held.shared();
-  const py::gil_scoped_release released;
-  std::vector<Record> records;
-  store->for_each([&](std::string_view key, std::string_view value) {
-    records.emplace_back(key, with_values ? value : std::string_view());
-  });
-  return records;
+  with_store(held, [&](Store& store) { store.write(batch); });
 }
 
 // An iterator over records, which are freed as it goes.
@@ -164,8 +147,16 @@ struct Records : Zeroed {
   std::size_t next = 0;
 };
 
-Records iterate(PyStore& held, Records::Give give) {
-  return Records(give, records_of(held, give != Records::Give::keys));
+// Iterates over the records of one instant.
+template <Records::Give give>
+Records iterate(PyStore& held) {
+  std::vector<Record> records;
+  with_store(held, [&](Store& store) {
+    store.for_each([&](std::string_view key, std::string_view value) {
+      records.emplace_back(key, give == Records::Give::keys ? std::string_view() : value);
+    });
+  });
+  return Records(give, std::move(records));
 }
 
 py::object next_record(Records& all) {
@@ -184,11 +175,11 @@ py::object next_record(Records& all) {
 
 // With the interpreter's lock for each record, and without all of them in memory.
 void for_each(PyStore& held, const py::function& with) {
-  const auto store = held.shared();
-  const py::gil_scoped_release released;
-  store->for_each([&](std::string_view key, std::string_view value) {
-    const py::gil_scoped_acquire acquired;
-    with(py::bytes(key.data(), key.size()), py::bytes(value.data(), value.size()));
+  with_store(held, [&](Store& store) {
+    store.for_each([&](std::string_view key, std::string_view value) {
+      const py::gil_scoped_acquire acquired;
+      with(py::bytes(key.data(), key.size()), py::bytes(value.data(), value.size()));
+    });
   });
 }
 
@@ -215,20 +206,12 @@ py::dict stats_of(PyStore& held) {
 }
 
 // Writes what it can report before the store is gone.
-void close(PyStore& held) {
+void close_store(PyStore& held) {
   std::optional<Store> store = held.take();
   const py::gil_scoped_release released;
   if (!store) return;
   if (!held.is_read_only()) store->checkpoint();
   store.reset();
-}
-
-// A member without arguments, as a method that releases the interpreter's lock.
-template <auto member>
-auto without_lock(PyStore& held) {
-  const auto store = held.shared();
-  const py::gil_scoped_release released;
-  return ((*store).*member)();
 }
 
 void bind_records(py::class_<PyStore>& type) {
@@ -285,17 +268,14 @@ in their order. The value None removes a key.
 ...     list(store.items())
 [(b'b', b'2')]
 )");
-  type.def(
-      "__iter__", [](PyStore& held) { return iterate(held, Records::Give::keys); },
-      "Iterates over the keys of one instant.");
-  type.def(
-      "keys", [](PyStore& held) { return iterate(held, Records::Give::keys); },
-      "keys()\n\nAn iterator over the keys of one instant, which it copies.");
-  type.def(
-      "values", [](PyStore& held) { return iterate(held, Records::Give::values); },
-      "values()\n\nAn iterator over the values of one instant, which it copies.");
-  type.def(
-      "items", [](PyStore& held) { return iterate(held, Records::Give::items); },
+  using Give = Records::Give;
+  method(type, "__iter__", &iterate<Give::keys>, "Iterates over the keys of one instant.");
+  method(type, "keys", &iterate<Give::keys>,
+         "keys()\n\nAn iterator over the keys of one instant, which it copies.");
+  method(type, "values", &iterate<Give::values>,
+         "values()\n\nAn iterator over the values of one instant, which it copies.");
+  method(
+      type, "items", &iterate<Give::items>,
       "items()\n\nAn iterator over the pairs of one instant, which it copies: for_each does not.");
   type.def("for_each", &for_each, py::arg("with_"),
            "for_each(with_)\n\nCalls with_(key, value) for the records of one instant.");
@@ -339,19 +319,17 @@ the system writes it. The end of the process alone loses nothing.
            py::arg("segment_bytes") = std::uint64_t{1} << 30, py::arg("expected_records") = 0,
            py::arg("compact_above") = 0.5, py::arg("verify_reads") = true);
   bind_records(type);
-  type.def("sync", &without_lock<&Store::sync>,
-           "sync()\n\nReturns when every change that has returned is on disk.");
-  type.def("compact", &without_lock<&Store::compact>,
-           "compact()\n\nCopies what is live out of files with dead bytes, and removes them.");
-  type.def("checkpoint", &without_lock<&Store::checkpoint>,
-           "checkpoint()\n\nSaves the index, so that the next opening is quick.");
-  type.def(
-      "refresh", &without_lock<&Store::refresh>,
-      "refresh()\n\nOf a read-only store: follows the writer; whether there was anything new.");
+  method(type, "sync", &unlocked<&Store::sync, false, PyStore>,
+         "sync()\n\nReturns when every change that has returned is on disk.");
+  method(type, "compact", &unlocked<&Store::compact, false, PyStore>,
+         "compact()\n\nCopies what is live out of files with dead bytes, and removes them.");
+  method(type, "checkpoint", &unlocked<&Store::checkpoint, false, PyStore>,
+         "checkpoint()\n\nSaves the index, so that the next opening is quick.");
+  method(type, "refresh", &unlocked<&Store::refresh, false, PyStore>,
+         "refresh()\n\nOf a read-only store: follows the writer; whether there was anything new.");
   type.def("stats", &stats_of, "stats()\n\nFigures, as a dict.");
-  type.def("close", &close, "close()\n\nSyncs and closes the store. Later calls are a ValueError.");
-  type.def("__enter__", [](py::object self) { return self; });
-  type.def("__exit__", [](PyStore& held, const py::args&) { close(held); });
+  bind_end<&close_store>(type,
+                         "close()\n\nSyncs and closes the store. Later calls are a ValueError.");
   type.def("__repr__", [](PyStore& held) {
     if (!held.is_open()) return py::str("<nestline.Store: closed>");
     const StoreStats stats = held.shared()->stats();

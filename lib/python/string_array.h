@@ -50,8 +50,6 @@ class StringArray : public Zeroed {
   std::size_t size_ = 0;
 };
 
-void bind_string_array(py::module_& module);
-
 }  // namespace nestline::python
 
 #endif  // NESTLINE_LIB_PYTHON_STRING_ARRAY_H_

@@ -1,0 +1,210 @@
+// Single keys, read with the interpreter's own functions and without copying; the classes Hash and
+// StringArray, and the function hash_key.
+#include <pybind11/numpy.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "lib/python/arguments.h"
+#include "lib/python/bindings.h"
+#include "lib/python/key_batch.h"
+#include "lib/python/one_key.h"
+#include "lib/python/string_array.h"
+
+namespace nestline::python {
+namespace {
+
+bool is_bytes_like(PyObject* object) {
+  return PyBytes_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object);
+}
+
+[[noreturn]] void refuse(PyObject* object) {
+  throw py::type_error("a key is an int, a str, bytes or a nestline.Hash, not " +
+                       std::string(Py_TYPE(object)->tp_name));
+}
+
+// Python's and NumPy's, which has __index__ too.
+bool is_bool(py::handle object) {
+  if (PyLong_Check(object.ptr())) return PyBool_Check(object.ptr());
+  return PyObject_CheckBuffer(object.ptr()) != 0 &&
+         ItemType::of(Buffer(object, PyBUF_RECORDS_RO).view()).code == '?';
+}
+
+Hashes hash_of(py::handle keys, py::handle seed_argument) {
+  const std::uint64_t seed = number_of(seed_argument, "seed");
+  if (is_one_key(keys)) return Hashes(py::int_(hash_key(OneKey(keys), seed).value));
+  const KeyBatch batch(keys, seed);
+  py::array_t<std::uint64_t> hashes(static_cast<py::ssize_t>(batch.size()));
+  std::uint64_t* const to = hashes.mutable_data();
+  {
+    const py::gil_scoped_release released;
+    batch.each_piece([&](KeySpan piece, std::size_t first) {
+      piece.visit([&](auto span) {
+        for (std::size_t i = 0; i < span.size(); ++i) to[first + i] = hash_key(span[i], seed).value;
+      });
+    });
+  }
+  return Hashes(std::move(hashes));
+}
+
+}  // namespace
+
+const py::object& hashes_in(py::handle object) {
+  const py::object& value = object.cast<const Hashes&>().value;
+  if (!value) throw std::invalid_argument("it is a Hash without a value");
+  return value;
+}
+
+std::uint64_t integer_of(py::handle object) {
+  if (is_bool(object)) throw py::type_error("a bool is not a key: use int(key)");
+  py::object index;
+  if (!PyLong_Check(object.ptr())) {
+    index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+    if (!index) throw py::error_already_set();
+    object = index;
+  }
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+  if (overflow == 0) {
+    if (number == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    return static_cast<std::uint64_t>(number);
+  }
+  if (overflow > 0) {
+    const unsigned long long large = PyLong_AsUnsignedLongLong(object.ptr());
+    if (large != static_cast<unsigned long long>(-1) || PyErr_Occurred() == nullptr) return large;
+    PyErr_Clear();
+  }
+  PyErr_SetString(PyExc_OverflowError, "an integer key is from -2**63 to 2**64 - 1");
+  throw py::error_already_set();
+}
+
+std::string_view utf8_of(py::handle object) {
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+  if (text == nullptr) throw py::error_already_set();
+  return {text, static_cast<std::size_t>(size)};
+}
+
+bool is_one_key(py::handle object) {
+  PyObject* const key = object.ptr();
+  if (PyLong_Check(key) || PyUnicode_Check(key) || is_bytes_like(key)) return true;
+  if (py::isinstance<Hashes>(object)) return is_one_key(hashes_in(object));
+  if (PyList_Check(key) || PyTuple_Check(key)) return false;
+  if (!PyIndex_Check(key)) return false;
+  // Arrays of NumPy have __index__ too, but have dimensions.
+  if (PyObject_CheckBuffer(key) == 0) return true;
+  return Buffer(object, PyBUF_RECORDS_RO).view().ndim == 0;
+}
+
+OneKey::OneKey(py::handle object) {
+  PyObject* const key = object.ptr();
+  if (PyUnicode_Check(key)) {
+    key_ = utf8_of(object);
+  } else if (is_bytes_like(key)) {
+    key_ = bytes_.emplace(object, PyBUF_SIMPLE).text();
+  } else if (PyLong_Check(key) || PyIndex_Check(key)) {
+    key_ = integer_of(object);
+  } else if (py::isinstance<Hashes>(object)) {
+    key_ = Hash{integer_of(hashes_in(object))};
+  } else {
+    refuse(key);
+  }
+}
+
+Bytes::Bytes(py::handle object, const char* what) {
+  if (PyUnicode_Check(object.ptr())) {
+    text_ = utf8_of(object);
+  } else if (is_bytes_like(object.ptr())) {
+    text_ = bytes_.emplace(object, PyBUF_SIMPLE).text();
+  } else {
+    throw py::type_error(std::string(what) + " is a str or bytes, not " +
+                         Py_TYPE(object.ptr())->tp_name);
+  }
+}
+
+// The offsets are checked once, when the array is made.
+StringArray::StringArray(py::handle offsets, py::handle data)
+    : offsets_(offsets, PyBUF_ND | PyBUF_FORMAT), data_(data, PyBUF_SIMPLE) {
+  const ItemType type = ItemType::of(offsets_.view());
+  const Py_ssize_t width = offsets_.view().itemsize;
+  if (!type.is_integer() || type.swapped || (width != 4 && width != 8)) {
+    throw py::type_error("offsets are integers of 32 or 64 bits in this machine's byte order");
+  }
+  if (offsets_.view().ndim != 1) throw std::invalid_argument("offsets have one dimension");
+  wide_ = width == 8;
+  const std::size_t count = offsets_.bytes() / static_cast<std::size_t>(width);
+  if (count == 0) {
+    throw std::invalid_argument("there is one offset more than strings: at least one");
+  }
+  size_ = count - 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (offset(i) > data_.bytes()) {
+      throw std::invalid_argument("offset " + std::to_string(i) +
+                                  " is outside of the data, which has " +
+                                  std::to_string(data_.bytes()) + " bytes");
+    }
+    if (i != 0 && offset(i - 1) > offset(i)) {
+      throw std::invalid_argument("offset " + std::to_string(i) +
+                                  " is below the one before it: offsets ascend");
+    }
+  }
+}
+
+void bind_keys(py::module_& module) {
+  py::class_<Hashes>(module, "Hash", R"(Hash(value)
+
+A key that is hashed already, or many: an int, or an array or a list of them. All
+64 bits are used as they are, so they must be well mixed: a counter is not.
+
+>>> filter = Filter(1000)
+>>> filter.insert(Hash(0x9e3779b97f4a7c15))
+True
+>>> filter.insert(hash_key("user:17", filter.seed)), "user:17" in filter
+(True, True)
+)")
+      .def(py::init([](py::object value) {
+             if (py::isinstance<Hashes>(value)) return value.cast<Hashes>();
+             if (is_one_key(value)) (void)integer_of(value);  // throws what is wrong with it
+             return Hashes(std::move(value));
+           }),
+           py::arg("value"))
+      .def_property_readonly("value", &hashes_in, "The hash or hashes.")
+      .def("__repr__", [](py::handle hashes) {
+        return py::str("nestline.Hash({!r})").format(hashes_in(hashes));
+      });
+  module.def("hash_key", &hash_of, py::arg("keys"), py::arg("seed") = 0,
+             R"(hash_key(keys, seed=0)
+
+The Hash under which a filter with this seed stores the key, or the keys: for
+programs that keep hashes instead of keys, or ask many filters.
+
+>>> filter = Filter.build(["a", "b"], seed=5, fpr=0.0001)
+>>> filter.may_contain(hash_key(["a", "c"], 5))
+array([ True, False])
+)");
+  py::class_<StringArray>(module, "StringArray", R"(StringArray(offsets, data)
+
+Strings in two buffers, as Apache Arrow has them: string i is
+data[offsets[i]:offsets[i + 1]]. Offsets are integers of 32 or 64 bits. Nothing
+is copied. A StringArray is a batch of keys.
+
+>>> import numpy as np
+>>> strings = StringArray(np.array([0, 1, 3], np.int32), b"abb")
+>>> len(strings), strings[1]
+(2, b'bb')
+)")
+      .def(py::init<py::handle, py::handle>(), py::arg("offsets"), py::arg("data"))
+      .def("__len__", &StringArray::size)
+      .def(
+          "__getitem__",
+          [](const StringArray& strings, Py_ssize_t i) {
+            const auto size = static_cast<Py_ssize_t>(strings.size());
+            if (i < 0) i += size;
+            if (i < 0 || i >= size) throw py::index_error("there is no such string");
+            return py::bytes(strings.string(static_cast<std::size_t>(i)));
+          },
+          py::arg("i"), "String i, as bytes.");
+}
+
+}  // namespace nestline::python
