@@ -12,13 +12,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "lib/command/cluster/commands.h"
-#include "lib/command/filter/commands.h"
+#include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
-#include "lib/command/io/parser.h"
-#include "lib/command/store/commands.h"
-#include "lib/command/uniq/commands.h"
 #include "nestline/io.h"
 
 namespace nestline::command {

@@ -4,11 +4,18 @@ Run by command_test.py.
 """
 
 import os
+import pathlib
 import re
 import shutil
+import struct
 import subprocess
+import sys
 
 from command_harness import NESTLINE, PATIENCE, CommandTest, lines
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "file"))
+
+from xxh3 import xxh3_64
 
 
 class Threads(CommandTest):
@@ -239,6 +246,20 @@ class Advice(CommandTest):
         self.expect_advice("f", "nearly full: there is room for 2 more keys, and it has grown as "
                                 "far as its --max-capacity; for more, build it from all keys with "
                                 "a larger one")
+
+    def test_no_doubling_is_left(self):
+        # Filters of 8 bits double four times, whatever their files name as the maximal capacity.
+        self.build("f", b"", "--bits", "8", "--capacity", "1000", "--max-capacity", "16000")
+        self.assertEqual(self.run_command("add", "f", stdin=lines(b"key", 15000))[0], 0)
+        info = self.info("f")
+        self.assertEqual(info["doublings"], 4)
+        header = bytearray(self.read("f")[:4088])
+        header[56:72] = struct.pack("<2Q", info["keys"] + 3, 1 << 20)  # the capacities
+        with open(os.path.join(self.folder, "f"), "r+b") as file:
+            file.write(header + struct.pack("<Q", xxh3_64(bytes(header))))
+        self.expect_advice("f", "nearly full: there is room for 3 more keys, and it has doubled as "
+                                "often as it can; for more, build it from all keys with a larger "
+                                "--capacity")
 
     def test_more_growth_than_was_asked_for(self):
         # Both have as many bytes before they grow, and the first is grown to match.

@@ -12,9 +12,6 @@
 
 namespace nestline::command {
 
-/// All of them.
-Command cluster_command();
-
 // keys.cc
 Command add_keys_command();
 Command query_keys_command();

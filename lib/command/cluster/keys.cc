@@ -10,7 +10,6 @@
 
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"
-#include "lib/command/io/line_reader.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/io/query_lines.h"
 
@@ -131,9 +130,7 @@ SelectKeys selection(AnyFilter& filter) {
 
 int run(const ClusterAdd& add) {
   ClusterFilter filter = add.open();
-  LineReader reader(add.inputs);
-  Progress progress("add");
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  ShownReader reader(add.inputs, "add");
   Refusals refusals(filter, add.unique);
   std::vector<std::uint8_t> flags;
   LineBatch batch;
@@ -144,9 +141,8 @@ int run(const ClusterAdd& add) {
                         : filter.insert(batch.keys, added);
     });
     if (count < batch.keys.size()) refusals.note(batch.keys, added);
-    progress.update(reader.bytes(), reader.lines());
   }
-  progress.erase();
+  reader.bar.erase();
   return refusals.report(add.name, reader.lines());
 }
 
@@ -161,22 +157,15 @@ int run(const ClusterQuery& query) {
 
 int run(const ClusterRemove& remove) {
   ClusterFilter filter = remove.open();
-  LineReader reader(remove.inputs);
-  Progress progress("remove");
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  ShownReader reader(remove.inputs, "remove");
   LineBatch batch;
   std::uint64_t removed = 0;
   while (reader.next(batch)) {
     removed +=
         change(remove, reader, batch.keys, "removed", [&] { return filter.erase(batch.keys); });
-    progress.update(reader.bytes(), reader.lines());
   }
-  progress.erase();
-  if (removed == reader.lines()) return kExitYes;
-  complain(remove.name, std::to_string(reader.lines() - removed) + " of " +
-                            std::to_string(reader.lines()) +
-                            " lines were not in the filter; nothing was removed for them");
-  return kExitNo;
+  reader.bar.erase();
+  return report_removed(remove.name, removed, reader.lines());
 }
 
 // The words of query mean something else with --file.

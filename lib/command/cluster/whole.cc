@@ -9,9 +9,8 @@
 #include "lib/command/cluster/commands.h"
 #include "lib/command/filter/hash_store.h"
 #include "lib/command/io/errors.h"
-#include "lib/command/io/line_reader.h"
+#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
-#include "lib/command/io/result_file.h"
 
 namespace nestline::command {
 namespace {
@@ -79,14 +78,9 @@ ClusterCopy load_copy(const std::string& file) {
 
 HashStore read_hashes(const std::vector<std::string>& inputs, std::uint64_t seed) {
   HashStore hashes;
-  LineReader reader(inputs);
-  Progress progress("push");
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  ShownReader reader(inputs, "push");
   LineBatch batch;
-  while (reader.next(batch)) {
-    hashes.append(batch.keys, seed);
-    progress.update(reader.bytes(), reader.lines());
-  }
+  while (reader.next(batch)) hashes.append(batch.keys, seed);
   return hashes;
 }
 

@@ -22,9 +22,8 @@
 #include "lib/command/filter/hash_store.h"
 #include "lib/command/filter/inserter.h"
 #include "lib/command/io/errors.h"
-#include "lib/command/io/line_reader.h"
+#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
-#include "lib/command/io/result_file.h"
 #include "nestline/io.h"
 #include "nestline/parallel.h"
 
@@ -81,12 +80,12 @@ std::unique_ptr<Built> make_built(const std::string& file, const Options& option
 
 // When the size of the inputs is known, counts the remaining lines, so that the message can give
 // the right capacity. A pipe may never end, so there it fails at once.
-[[noreturn]] void fail_full(const BuildArguments& arguments, const Built& built, LineReader& reader,
-                            Progress& progress) {
+[[noreturn]] void fail_full(const BuildArguments& arguments, const Built& built,
+                            ShownReader& reader) {
   std::string sentence = "full after " + std::to_string(built.inserter.stored()) + " keys; ";
   if (reader.total_bytes()) {
     LineBatch batch;
-    while (reader.next(batch)) progress.update(reader.bytes(), reader.lines());
+    while (reader.next(batch)) continue;
   }
   if (!reader.total_bytes()) {
     sentence +=
@@ -99,25 +98,20 @@ std::unique_ptr<Built> make_built(const std::string& file, const Options& option
   throw CommandError(arguments.file, sentence);
 }
 
-std::unique_ptr<Built> build_streaming(const BuildArguments& arguments, LineReader& reader,
-                                       Progress& progress) {
+std::unique_ptr<Built> build_streaming(const BuildArguments& arguments, ShownReader& reader) {
   auto built = make_built(arguments.file, arguments.options);
   LineBatch batch;
   while (reader.next(batch)) {
-    if (!built->inserter.insert(batch.keys)) fail_full(arguments, *built, reader, progress);
-    progress.update(reader.bytes(), reader.lines());
+    if (!built->inserter.insert(batch.keys)) fail_full(arguments, *built, reader);
   }
   return built;
 }
 
-HashStore read_hashes(const BuildArguments& arguments, LineReader& reader, Progress& progress) {
+HashStore read_hashes(const BuildArguments& arguments, ShownReader& reader) {
   HashStore hashes;
   try {
     LineBatch batch;
-    while (reader.next(batch)) {
-      hashes.append(batch.keys, arguments.options.seed);
-      progress.update(reader.bytes(), reader.lines());
-    }
+    while (reader.next(batch)) hashes.append(batch.keys, arguments.options.seed);
   } catch (const std::bad_alloc&) {
     throw CommandError(arguments.file,
                        "not enough memory for the hashes of the keys after " +
@@ -146,9 +140,8 @@ std::unique_ptr<Built> build_at_once(const BuildArguments& arguments, const Opti
   }
 }
 
-std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, LineReader& reader,
-                                       Progress& progress) {
-  HashStore hashes = read_hashes(arguments, reader, progress);
+std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, ShownReader& reader) {
+  HashStore hashes = read_hashes(arguments, reader);
   const bool counting = arguments.options.capacity == 0;
   const std::uint64_t count = std::max<std::uint64_t>(hashes.size(), 1);
   const auto options_for = [&](std::uint64_t capacity) {
@@ -160,10 +153,10 @@ std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, LineRead
   if (built != nullptr) return built;
   const auto fill = [&](std::uint64_t capacity, auto insert) {
     built = make_built(arguments.file, options_for(capacity));
-    return (hashes.*insert)(built->inserter, progress);
+    return (hashes.*insert)(built->inserter, reader.bar);
   };
   if (fill(count, &HashStore::insert_in_order)) return built;
-  if (!counting) fail_full(arguments, *built, reader, progress);
+  if (!counting) fail_full(arguments, *built, reader);
   // Many copies of one key can leave another without room, however large the filter is.
   if (fill(count, &HashStore::insert_copies_last)) return built;
   // Happens to one filter in a million, or with keys that were chosen to make it happen.
@@ -184,14 +177,12 @@ int build(const BuildArguments& arguments) {
   }
   make_filter(arguments.file, options);
 
-  LineReader reader(arguments.inputs);
-  Progress progress("build");
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  ShownReader reader(arguments.inputs, "build");
   const bool streaming = arguments.options.capacity != 0 && arguments.threads == 1;
-  const auto built = streaming ? build_streaming(arguments, reader, progress)
-                               : build_of_hashes(arguments, reader, progress);
+  const auto built =
+      streaming ? build_streaming(arguments, reader) : build_of_hashes(arguments, reader);
   save(built->filter, arguments.file);
-  progress.erase();
+  reader.bar.erase();
   built->inserter.report_copies(arguments.file);
   print_summary(arguments.file, built->filter);
   return kExitYes;

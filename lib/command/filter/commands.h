@@ -1,5 +1,4 @@
-// The commands about filters in files. Each is a table of the file of its name, beside what it
-// does.
+// What the commands about filters in files share. Each is a table beside what it does.
 #ifndef NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_
 
@@ -7,23 +6,9 @@
 #include <vector>
 
 #include "lib/command/io/command.h"
+#include "nestline/filter.h"
 
 namespace nestline::command {
-
-/// Makes a filter of the keys and saves it; on an error, writes no file.
-Command build_command();
-/// Prints the lines that may be in the filter.
-Command query_command();
-/// Adds the keys to the filter in the file; on an error the file is unchanged.
-Command add_command();
-/// Removes one copy of each key.
-Command remove_command();
-/// Prints what is in the file.
-Command info_command();
-/// Checks the file, then checks that every key is found.
-Command verify_command();
-/// Merges the filters into one and saves it; on an error, writes no file.
-Command merge_command();
 
 /// What most of them take.
 struct KeysArguments {
@@ -36,6 +21,9 @@ Option filter_file(std::string& file);
 Command keys_command(const char* name, const char* about, const char* footer,
                      int (*work)(const KeysArguments&),
                      const std::string& when_absent = kStandardInput);
+
+/// Prints a summary of the filter that was saved, when standard error is a terminal.
+void print_summary(const std::string& file, const Filter& filter);
 
 }  // namespace nestline::command
 

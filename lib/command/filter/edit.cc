@@ -6,8 +6,8 @@
 #include "lib/command/filter/inserter.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/file_lock.h"
-#include "lib/command/io/line_reader.h"
 #include "lib/command/io/progress.h"
+#include "lib/command/io/query_lines.h"
 #include "nestline/io.h"
 
 namespace nestline::command {
@@ -49,17 +49,14 @@ constexpr const char* kRemoveFooter =
 int add(const KeysArguments& arguments) {
   const FileLock lock(arguments.file);
   Filter filter = load(arguments.file);
-  LineReader reader(arguments.inputs);
-  Progress progress("add");
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  ShownReader reader(arguments.inputs, "add");
   Inserter inserter(filter);
   LineBatch batch;
   while (reader.next(batch)) {
     if (!inserter.insert(batch.keys)) fail_full(arguments, filter, inserter, reader);
-    progress.update(reader.bytes(), reader.lines());
   }
   if (inserter.stored() > 0) save(filter, arguments.file);
-  progress.erase();
+  reader.bar.erase();
   inserter.report_copies(arguments.file);
   return kExitYes;
 }
@@ -67,22 +64,13 @@ int add(const KeysArguments& arguments) {
 int remove(const KeysArguments& arguments) {
   const FileLock lock(arguments.file);
   Filter filter = load(arguments.file);
-  LineReader reader(arguments.inputs);
-  Progress progress("remove");
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
+  ShownReader reader(arguments.inputs, "remove");
   LineBatch batch;
   std::uint64_t removed = 0;
-  while (reader.next(batch)) {
-    removed += filter.erase(batch.keys);
-    progress.update(reader.bytes(), reader.lines());
-  }
+  while (reader.next(batch)) removed += filter.erase(batch.keys);
   if (removed > 0) save(filter, arguments.file);
-  progress.erase();
-  if (removed == reader.lines()) return kExitYes;
-  complain(arguments.file, std::to_string(reader.lines() - removed) + " of " +
-                               std::to_string(reader.lines()) +
-                               " lines were not in the filter; nothing was removed for them");
-  return kExitNo;
+  reader.bar.erase();
+  return report_removed(arguments.file, removed, reader.lines());
 }
 
 }  // namespace

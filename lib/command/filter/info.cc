@@ -31,8 +31,8 @@ struct InfoArguments {
   bool json = false;
 };
 
-double bits_per_key(const MappedFilter& filter) {
-  return 8.0 * static_cast<double>(filter.memory_bytes()) / static_cast<double>(filter.size());
+std::string number_or_none(std::uint64_t number) {
+  return number > 0 ? std::to_string(number) : "-";
 }
 
 // From here on, it is time to think about the room.
@@ -59,8 +59,11 @@ unsigned surplus_doublings(const MappedFilter& filter) {
 std::vector<std::string> advice_on(const MappedFilter& filter) {
   const std::uint64_t size = filter.size();
   const std::uint64_t capacity = filter.capacity();
-  const bool grows = capacity < filter.max_capacity();
-  const bool has_grown = !grows && filter.max_capacity() > 0 && filter.growth() > 0;
+  // Filter::grow takes all bits of a fingerprint but four.
+  const bool can_double = filter.growth() + 4 < static_cast<unsigned>(filter.bits());
+  const bool wants_more = capacity < filter.max_capacity();
+  const bool grows = wants_more && can_double;
+  const bool has_grown = !wants_more && filter.max_capacity() > 0 && filter.growth() > 0;
   std::vector<std::string> advice;
   if (size > capacity && !grows) {
     advice.push_back("there are " + std::to_string(size - capacity) +
@@ -68,15 +71,18 @@ std::vector<std::string> advice_on(const MappedFilter& filter) {
                      "more often than was asked for; build it from all keys with a larger "
                      "--capacity");
   } else if (is_nearly_full(size, capacity)) {
-    const std::string bytes = short_number(2.0 * static_cast<double>(filter.memory_bytes()), "B");
+    const std::string bytes = short_number(2 * filter.memory_bytes(), "B");
     advice.push_back(
         room_text(size, capacity, "keys") +
         (grows ? "then it doubles to " + bytes +
                      "; when it is full again, it errs about twice as often as now"
          : has_grown ? "it has grown as far as its --max-capacity; for more, build it from all "
                        "keys with a larger one"
-                     : "it does not grow; for more, build it from all keys with a larger "
-                       "--capacity, or with --max-capacity"));
+         : wants_more
+             ? "it has doubled as often as it can; for more, build it from all keys with a "
+               "larger --capacity"
+             : "it does not grow; for more, build it from all keys with a larger "
+               "--capacity, or with --max-capacity"));
   } else if (has_grown) {
     advice.emplace_back("it has grown as far as its --max-capacity, and will not double again");
   }
@@ -90,39 +96,32 @@ std::vector<std::string> advice_on(const MappedFilter& filter) {
   return advice;
 }
 
-std::string json_text(const MappedFilter& filter, std::uintmax_t file_bytes) {
-  return json_object({
-      {"keys", filter.size()},
-      {"capacity", filter.capacity()},
-      {"load_factor", filter.load_factor()},
-      {"bits", static_cast<unsigned>(filter.bits())},
-      {"memory_bytes", filter.memory_bytes()},
-      {"bits_per_key", filter.size() > 0 ? Json(bits_per_key(filter)) : Json()},
-      {"expected_fpr", filter.expected_fpr()},
-      {"seed", filter.seed()},
-      {"file_bytes", file_bytes},
-      {"doublings", filter.growth()},
-      {"max_capacity", filter.max_capacity()},
-      {"advice", advice_on(filter)},
-  });
-}
-
-std::string table_text(const MappedFilter& filter, std::uintmax_t file_bytes) {
-  Table table;
-  table.line("keys", std::to_string(filter.size()));
-  table.line("capacity", std::to_string(filter.capacity()));
-  table.line("grows by itself up to",
-             filter.max_capacity() > 0 ? std::to_string(filter.max_capacity()) : "-");
-  table.line("doublings so far", std::to_string(filter.growth()));
-  table.line("load", formatted("%.1f %%", 100 * filter.load_factor()));
-  table.line("bits", std::to_string(filter.bits()));
-  table.line("memory bytes", bytes_text(filter.memory_bytes()));
-  table.line("bits per key", filter.size() > 0 ? formatted("%.2f", bits_per_key(filter)) : "-");
-  table.line("expected false-positive rate", formatted("%.3g", filter.expected_fpr()));
-  table.line("seed", std::to_string(filter.seed()));
-  table.line("file bytes", bytes_text(file_bytes));
-  table.advice(advice_on(filter));
-  return table.text();
+std::string filter_text(const InfoArguments& arguments) {
+  const MappedFilter filter = MappedFilter::open(arguments.file, Verify::none);
+  Report report;
+  report.add("keys", "keys", filter.size());
+  report.add("capacity", "capacity", filter.capacity());
+  report.line("grows by itself up to", number_or_none(filter.max_capacity()));
+  report.line("doublings so far", std::to_string(filter.growth()));
+  report.add("load_factor", "load", filter.load_factor(),
+             formatted("%.1f %%", 100 * filter.load_factor()));
+  report.add("bits", "bits", static_cast<unsigned>(filter.bits()));
+  report.add_bytes("memory_bytes", "memory bytes", filter.memory_bytes());
+  if (filter.size() > 0) {
+    const double bits =
+        8.0 * static_cast<double>(filter.memory_bytes()) / static_cast<double>(filter.size());
+    report.add("bits_per_key", "bits per key", bits, formatted("%.2f", bits));
+  } else {
+    report.add("bits_per_key", "bits per key", Json(), "-");
+  }
+  report.add("expected_fpr", "expected false-positive rate", filter.expected_fpr(),
+             formatted("%.3g", filter.expected_fpr()));
+  report.add("seed", "seed", filter.seed());
+  report.add_bytes("file_bytes", "file bytes", std::filesystem::file_size(arguments.file));
+  report.json("doublings", filter.growth());
+  report.json("max_capacity", filter.max_capacity());
+  report.advice(advice_on(filter));
+  return report.text(arguments.json);
 }
 
 std::uint64_t lines_in(const SeenLines& lines) {
@@ -148,49 +147,31 @@ std::vector<std::string> advice_on(const UniqState& state) {
           "with --window"};
 }
 
-std::string state_text(const UniqState& state, std::uintmax_t file_bytes, bool json) {
+std::string state_text(const UniqState& state, const InfoArguments& arguments) {
   const SeenOptions& options = state.seen.options();
   const std::uint64_t memory = memory_of(state.seen) + (state.again ? memory_of(*state.again) : 0);
-  if (json) {
-    return json_object({
-        {"lines", lines_in(state.seen)},
-        {"repeated_lines", state.again ? Json(lines_in(*state.again)) : Json()},
-        {"capacity", options.capacity},
-        {"window", options.window},
-        {"fpr", options.fpr},
-        {"seed", options.seed},
-        {"memory_bytes", memory},
-        {"file_bytes", file_bytes},
-        {"advice", advice_on(state)},
-    });
+  Report report;
+  report.add("lines", "lines seen", lines_in(state.seen));
+  if (state.again) {
+    report.add("repeated_lines", "lines seen again", lines_in(*state.again));
+  } else {
+    report.add("repeated_lines", "lines seen again", Json(), "-");
   }
-  const auto or_none = [](std::uint64_t number) {
-    return number > 0 ? std::to_string(number) : std::string("-");
-  };
-  Table table;
-  table.line("lines seen", std::to_string(lines_in(state.seen)));
-  table.line("lines seen again", state.again ? std::to_string(lines_in(*state.again)) : "-");
-  table.line("capacity", or_none(options.capacity));
-  table.line("window", or_none(options.window));
-  table.line("wanted false-positive rate", formatted("%.3g", options.fpr));
-  table.line("memory bytes", bytes_text(memory));
-  table.line("seed", std::to_string(options.seed));
-  table.line("file bytes", bytes_text(file_bytes));
-  table.advice(advice_on(state));
-  return table.text();
-}
-
-std::string filter_text(const InfoArguments& arguments) {
-  const MappedFilter filter = MappedFilter::open(arguments.file, Verify::none);
-  const std::uintmax_t file_bytes = std::filesystem::file_size(arguments.file);
-  return arguments.json ? json_text(filter, file_bytes) : table_text(filter, file_bytes);
+  report.add("capacity", "capacity", options.capacity, number_or_none(options.capacity));
+  report.add("window", "window", options.window, number_or_none(options.window));
+  report.add("fpr", "wanted false-positive rate", options.fpr, formatted("%.3g", options.fpr));
+  report.json("seed", options.seed);
+  report.add_bytes("memory_bytes", "memory bytes", memory);
+  report.line("seed", std::to_string(options.seed));
+  report.add_bytes("file_bytes", "file bytes", std::filesystem::file_size(arguments.file));
+  report.advice(advice_on(state));
+  return report.text(arguments.json);
 }
 
 int info(const InfoArguments& arguments) {
   const auto state =
       is_state(arguments.file) ? load_state(arguments.file) : std::optional<UniqState>();
-  print(state ? state_text(*state, std::filesystem::file_size(arguments.file), arguments.json)
-              : filter_text(arguments));
+  print(state ? state_text(*state, arguments) : filter_text(arguments));
   return kExitYes;
 }
 

@@ -6,9 +6,7 @@
 // written. The result is written in one step, so it may replace one of the inputs.
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -18,8 +16,8 @@
 #include "lib/command/filter/commands.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/file_lock.h"
+#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
-#include "lib/command/io/result_file.h"
 #include "nestline/io.h"
 
 namespace nestline::command {
@@ -100,24 +98,11 @@ void merge_into(Source& one, Source& other) {
   }
 }
 
-// The total size of the inputs in bytes; no value when the size of one is not known.
-std::optional<std::uint64_t> total_bytes(const std::vector<std::string>& files) {
-  std::uint64_t total = 0;
-  for (const std::string& file : files) {
-    std::error_code error;
-    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-    if (error) return std::nullopt;
-    total += bytes;
-  }
-  return total;
-}
-
 int merge(const KeysArguments& arguments) {
   check_target(arguments.file);
   // The file may be one of the inputs, and another command may be adding to it.
   const FileLock lock(arguments.file);
-  Progress progress("merge");
-  progress.begin(Progress::Unit::bytes, total_bytes(arguments.inputs));
+  Progress progress("merge", total_bytes(arguments.inputs));
   Source result = load_source(arguments.inputs.front());
   std::uint64_t done = result.filter.memory_bytes();
   std::uint64_t keys = result.filter.size();

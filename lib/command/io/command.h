@@ -1,9 +1,10 @@
 // A command as a table: its name, its help, its options with the variables that their values go to,
-// and the function that does its work. parser.h reads a command line by such tables.
+// and the function that does its work. parse() reads a command line by such tables.
 //
-// The variables belong to an object that the command's functions share, and are written only when
-// the words of the command line have been taken apart. A function such as count() below then turns
-// a text into a value and words the message for a bad one, before any file is opened.
+// The variables belong to an object that the command's functions share. Options without a value are
+// written while the words of the command line are taken apart, the others when all words are in
+// their places. A function such as count() below then turns a text into a value and words the
+// message for a bad one, before any file is opened.
 #ifndef NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 #define NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 
@@ -51,6 +52,15 @@ struct Command {
   const char* unknown_option = "";     ///< What a message about an unknown option of theirs adds.
 };
 
+/// What a command line asks for.
+struct Request {
+  const Command* command = nullptr;  ///< The command to run; its variables have the values given.
+  std::string text;                  ///< Without a command: what --help or --version prints.
+};
+
+/// `program` is the table of the whole program. Throws UsageError with a hint to --help.
+Request parse(const Command& program, int argc, const char* const* argv);
+
 inline constexpr const char* kStandardInput = "default: standard input";
 
 /// The words after the others: files of keys, and what is read when there are none.
@@ -80,6 +90,18 @@ Read rate(Number& into) {
 Read load_factor(double& into);
 /// 8, 12 or 16.
 Read bits(int& into);
+
+// The commands of the program, each in the file of its name.
+Command build_command();
+Command query_command();
+Command add_command();
+Command remove_command();
+Command info_command();
+Command verify_command();
+Command merge_command();
+Command uniq_command();
+Command store_command();
+Command cluster_command();
 
 }  // namespace nestline::command
 

@@ -5,9 +5,13 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_ERRORS_H_
 #define NESTLINE_LIB_COMMAND_IO_ERRORS_H_
 
+#include <unistd.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace nestline::command {
 
@@ -30,11 +34,18 @@ struct UsageError : std::runtime_error {
 };
 
 /// The system's message for an errno value.
-std::string error_text(int error_number);
+inline std::string error_text(int error_number) {
+  return std::generic_category().message(error_number);
+}
 
 /// Writes `nestline: FILE: SENTENCE` to standard error, in one write. Leaves FILE out when it is
-/// empty.
-void complain(std::string_view file, std::string_view sentence);
+/// empty. A message that cannot be written is lost; the exit status still shows the error.
+inline void complain(std::string_view file, std::string_view sentence) {
+  std::string text = "nestline: ";
+  if (!file.empty()) text.append(file).append(": ");
+  text.append(sentence).append("\n");
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
 
 }  // namespace nestline::command
 

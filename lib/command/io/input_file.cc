@@ -15,10 +15,13 @@ namespace {
 
 constexpr std::size_t kInputBufferBytes = std::size_t{1} << 18;
 
-std::optional<std::uint64_t> bytes_left(int descriptor) {
+// What is left of a regular file; no value for any other kind of input.
+std::optional<std::uint64_t> bytes_of(const std::string& input) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const off_t offset = ::lseek(descriptor, 0, SEEK_CUR);
+  const bool standard = input == "-";
+  const int result = standard ? ::fstat(STDIN_FILENO, &status) : ::stat(input.c_str(), &status);
+  if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  const off_t offset = standard ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
   if (offset < 0 || offset > status.st_size) return std::nullopt;
   return static_cast<std::uint64_t>(status.st_size - offset);
 }
@@ -26,17 +29,13 @@ std::optional<std::uint64_t> bytes_left(int descriptor) {
 }  // namespace
 
 InputFile::InputFile(const std::string& name)
-    : name_(name == "-" ? "standard input" : name),
-      descriptor_(STDIN_FILENO),
-      buffer_(std::make_unique_for_overwrite<char[]>(kInputBufferBytes)) {
-  if (name != "-") {
-    do {
-      descriptor_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-    } while (descriptor_ < 0 && errno == EINTR);
-    if (descriptor_ < 0) throw CommandError(name_, error_text(errno));
-    static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL));  // a hint
-  }
-  total_ = bytes_left(descriptor_);
+    : name_(name == "-" ? "standard input" : name), descriptor_(STDIN_FILENO) {
+  if (name == "-") return;
+  do {
+    descriptor_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  } while (descriptor_ < 0 && errno == EINTR);
+  if (descriptor_ < 0) throw CommandError(name_, error_text(errno));
+  static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL));  // a hint
 }
 
 InputFile::~InputFile() {
@@ -55,6 +54,7 @@ std::size_t InputFile::read(std::span<char> to) {
 }
 
 bool InputFile::fill() {
+  if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<char[]>(kInputBufferBytes);
   begin_ = end_ = 0;
   end_ = read_through({buffer_.get(), kInputBufferBytes});
   return end_ > 0;
@@ -68,6 +68,16 @@ std::size_t InputFile::read_through(std::span<char> to) {
   if (got < 0) throw CommandError(name_, error_text(errno));
   read_ += static_cast<std::uint64_t>(got);
   return static_cast<std::size_t>(got);
+}
+
+std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs) {
+  std::uint64_t total = 0;
+  for (const std::string& input : inputs) {
+    const auto bytes = bytes_of(input);
+    if (!bytes) return std::nullopt;
+    total += *bytes;
+  }
+  return total;
 }
 
 std::string read_all(const std::string& name, std::size_t most) {

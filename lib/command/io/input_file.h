@@ -21,6 +21,8 @@ class InputFile {
 
   /// Fills the front of `to` and returns the number of bytes; 0 only at the end.
   std::size_t read(std::span<char> to);
+  /// The same past the buffer, which must be empty.
+  std::size_t read_through(std::span<char> to);
 
   /// The next byte, from a buffer; -1 at the end.
   int next_byte() {
@@ -30,23 +32,23 @@ class InputFile {
 
   /// Bytes that were handed out.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return read_ - (end_ - begin_); }
-  /// What is left of a regular file when it is opened; no value for any other kind of input.
-  [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_; }
   /// For messages.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 
  private:
   bool fill();
-  std::size_t read_through(std::span<char> to);
 
   std::string name_;
   int descriptor_;
-  std::optional<std::uint64_t> total_;
-  std::unique_ptr<char[]> buffer_;
+  std::unique_ptr<char[]> buffer_;  // made when it is needed
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t read_ = 0;
 };
+
+/// The total size of inputs in bytes; no value unless what is left of each is a regular file.
+std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs);
 
 /// All bytes of the input. Throws CommandError for more than `most`.
 std::string read_all(const std::string& name, std::size_t most);

@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/command/io/input_file.h"
+
 namespace nestline::command {
 
 /// Consecutive lines in the reader's buffer, valid until the next call.
@@ -45,9 +47,6 @@ class LineReader {
  public:
   /// When the descriptor `wake` becomes readable, the reader ends before it would read again.
   explicit LineReader(std::vector<std::string> inputs, int wake = -1);
-  ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
 
   /// Gets the next batch, which is never empty; false at the end of the last input. Throws
   /// CommandError for an input that cannot be read; the next call continues with the next input.
@@ -56,12 +55,10 @@ class LineReader {
   /// Bytes read and lines handed out so far.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
-  /// The total size of all inputs in bytes, if all are regular files.
+  /// See input_file.h.
   [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_bytes_; }
 
  private:
-  void open_input();
-  void close_input() noexcept;
   void skip_input() noexcept;
   /// Waits until there is something to read; false when `wake` is readable.
   [[nodiscard]] bool wait() const noexcept;
@@ -71,12 +68,11 @@ class LineReader {
   /// Fills `batch` with whole lines of the buffer; false when there is none.
   bool take_lines(LineBatch& batch);
   void take_last_line(LineBatch& batch);
-  [[nodiscard]] const std::string& name() const { return inputs_[current_]; }
 
   std::vector<std::string> inputs_;
   int wake_;
-  std::size_t current_ = 0;  // position in inputs_
-  int descriptor_ = -1;      // of the current input; -1: not open
+  std::size_t current_ = 0;         // position in inputs_
+  std::optional<InputFile> input_;  // the current one, when it is open
   std::unique_ptr<char[]> buffer_;
   std::size_t size_;
   std::size_t begin_ = 0;

@@ -1,10 +1,13 @@
 // The buffer and write(2); see output.h.
 #include "lib/command/io/output.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "lib/command/io/errors.h"
@@ -16,9 +19,8 @@ constexpr std::size_t kOutputBufferBytes = std::size_t{1} << 18;
 
 }  // namespace
 
-Output::Output(int descriptor, std::string name)
+Output::Output(int descriptor)
     : descriptor_(descriptor),
-      name_(std::move(name)),
       buffer_(std::make_unique_for_overwrite<char[]>(kOutputBufferBytes)) {}
 
 void Output::write(std::string_view bytes) {
@@ -43,15 +45,36 @@ void Output::write_through(std::string_view bytes) {
     if (written >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno != EINTR) {
-      throw CommandError(name_, error_text(errno));
+      throw CommandError(descriptor_ == STDERR_FILENO ? "standard error" : "standard output",
+                         error_text(errno));
     }
   }
 }
 
 void print(std::string_view text) {
-  Output output(STDOUT_FILENO, "standard output");
+  Output output;
   output.write(text);
   output.flush();
+}
+
+// save() writes into pipes and devices. It replaces any other file, for which the folder must be
+// writable.
+void check_target(const std::string& file) {
+  struct stat status {};
+  const bool exists = ::stat(file.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) throw CommandError(file, error_text(errno));
+  if (exists && S_ISDIR(status.st_mode)) throw CommandError(file, error_text(EISDIR));
+  if (exists && ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) != 0) {
+    throw CommandError(file, error_text(errno));
+  }
+  const bool replaced = !exists || S_ISREG(status.st_mode);
+  // The target of a link may be in another folder.
+  if (!replaced || std::filesystem::is_symlink(file)) return;
+  std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (folder.empty()) folder = ".";
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) != 0) {
+    throw CommandError(file, "cannot write in " + folder.string() + ": " + error_text(errno));
+  }
 }
 
 }  // namespace nestline::command

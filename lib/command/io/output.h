@@ -6,17 +6,20 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_OUTPUT_H_
 #define NESTLINE_LIB_COMMAND_IO_OUTPUT_H_
 
+#include <unistd.h>
+
 #include <cstddef>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace nestline::command {
 
-/// Throws CommandError with this name when the bytes cannot be written.
+/// To standard output or standard error. Throws CommandError when the bytes cannot be written.
 class Output {
  public:
-  Output(int descriptor, std::string name);
+  explicit Output(int descriptor = STDOUT_FILENO);
 
   void write(std::string_view bytes);
   void flush();
@@ -25,13 +28,26 @@ class Output {
   void write_through(std::string_view bytes);
 
   int descriptor_;
-  std::string name_;
   std::unique_ptr<char[]> buffer_;
   std::size_t used_ = 0;
 };
 
 /// Writes the text to standard output at once.
 void print(std::string_view text);
+
+/// Whether a person looks at what is written there.
+inline bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+/// The values as printf prints them, up to 255 bytes.
+template <typename... Values>
+std::string formatted(const char* pattern, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+/// Throws CommandError if save() of the file would fail, before there is any work to lose.
+void check_target(const std::string& file);
 
 }  // namespace nestline::command
 

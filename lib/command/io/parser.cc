@@ -4,8 +4,6 @@
 // CLI11 takes the words of the command line apart. Options with a value are texts to it; when all
 // words are in their places, this reads the options of the chosen command, in the order of its
 // table.
-#include "lib/command/io/parser.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
@@ -13,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"
 #include "nestline/version.h"
 

@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
+
+#include "lib/command/io/output.h"
 
 namespace nestline::command {
 namespace {
@@ -33,14 +34,9 @@ void write_error_output(std::string_view text) {
 
 std::string time_left(double seconds) {
   const long long total = std::llround(seconds);
-  std::array<char, 48> text{};
-  if (total < 3600) {
-    std::snprintf(text.data(), text.size(), "%lld:%02lld left", total / 60, total % 60);
-  } else {
-    std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld left", total / 3600,
-                  total / 60 % 60, total % 60);
-  }
-  return text.data();
+  const std::string seconds_left = formatted("%02lld left", total % 60);
+  if (total < 3600) return formatted("%lld:", total / 60) + seconds_left;
+  return formatted("%lld:%02lld:", total / 3600, total / 60 % 60) + seconds_left;
 }
 
 std::string bar(double share, std::size_t columns) {
@@ -54,16 +50,14 @@ std::string short_number(double value, std::string_view unit) {
   constexpr std::array<const char*, 7> kPrefixes = {"", "k", "M", "G", "T", "P", "E"};
   std::size_t power = 0;
   for (; value >= 999.5 && power + 1 < kPrefixes.size(); ++power) value /= 1000;
-  std::array<char, 32> text{};
   const int digits = power > 0 && value < 9.95 ? 1 : 0;
-  std::snprintf(text.data(), text.size(), "%.*f %s", digits, value, kPrefixes[power]);
   const bool word = unit.size() > 1 && power > 0;
-  return std::string(text.data()).append(word ? " " : "").append(unit);
+  return formatted("%.*f %s", digits, value, kPrefixes[power]).append(word ? " " : "").append(unit);
 }
 
-Progress::Progress(std::string_view verb, bool wanted)
-    : verb_(verb), shown_(wanted && ::isatty(STDERR_FILENO) == 1) {
-  begin(Unit::bytes, std::nullopt);
+Progress::Progress(std::string_view verb, std::optional<std::uint64_t> total, bool wanted)
+    : verb_(verb), shown_(wanted && is_terminal(STDERR_FILENO)) {
+  begin(Unit::bytes, total);
 }
 
 void Progress::begin(Unit unit, std::optional<std::uint64_t> total) {
@@ -88,14 +82,13 @@ void Progress::draw(double seconds, std::uint64_t done, std::optional<std::uint6
                                  : short_number(static_cast<double>(done) / seconds, "B") + "/s";
   std::string text = verb_ + "  ";
   if (total_ == 0 || done == 0) {
-    text += short_number(static_cast<double>(done), unit) + ", " + rate;
+    text += short_number(done, unit) + ", " + rate;
   } else {
     // A file may have grown since its size was read.
     const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
     text += std::to_string(static_cast<int>(share * 100)) + "% ";
-    const std::string tail = short_number(static_cast<double>(done), unit) + " of " +
-                             short_number(static_cast<double>(total_), unit) + ", " + rate + ", " +
-                             time_left(seconds * (1 - share) / share);
+    const std::string tail = short_number(done, unit) + " of " + short_number(total_, unit) + ", " +
+                             rate + ", " + time_left(seconds * (1 - share) / share);
     const std::size_t taken = text.size() + tail.size() + 4;  // brackets, space, last column
     const std::size_t columns = terminal_columns();
     const std::size_t room = columns > taken ? columns - taken : 0;

@@ -10,24 +10,33 @@
 #define NESTLINE_LIB_COMMAND_IO_PROGRESS_H_
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/command/io/line_reader.h"
 
 namespace nestline::command {
 
 /// A rounded number in powers of 1000: "1.2 MB" with the unit B, "47 k keys" with keys.
 std::string short_number(double value, std::string_view unit);
+std::string short_number(std::integral auto value, std::string_view unit) {
+  return short_number(static_cast<double>(value), unit);
+}
 
 class Progress {
  public:
   /// What `done` counts in update().
   enum class Unit { bytes, keys };
 
-  /// When `wanted` is false, nothing is ever shown.
-  explicit Progress(std::string_view verb, bool wanted = true);
+  /// For `total` bytes, or an unknown number. When `wanted` is false, nothing is ever shown.
+  explicit Progress(std::string_view verb, std::optional<std::uint64_t> total = std::nullopt,
+                    bool wanted = true);
   ~Progress() { erase(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -52,6 +61,20 @@ class Progress {
   Clock::time_point start_;
   Clock::time_point next_draw_;
   std::size_t drawn_ = 0;  // columns on the screen
+};
+
+/// A LineReader with a bar, which it moves before each batch.
+class ShownReader : public LineReader {
+ public:
+  ShownReader(std::vector<std::string> inputs, std::string_view verb, bool wanted = true)
+      : LineReader(std::move(inputs)), bar(verb, total_bytes(), wanted) {}
+
+  bool next(LineBatch& batch) {
+    bar.update(bytes(), lines());
+    return LineReader::next(batch);
+  }
+
+  Progress bar;
 };
 
 }  // namespace nestline::command

@@ -1,8 +1,8 @@
 // Prints the lines of the inputs that a filter of any kind selects, in order, as grep prints
 // matches.
 //
-// Consecutive lines that match are copied to the output in one piece. The output is flushed before
-// the reader waits for more input, so answers come as fast as the lines do.
+// The output is flushed before the reader waits for more input, so answers come as fast as the
+// lines do.
 //
 // As with grep, an input that cannot be read is reported and skipped; the status is then 2.
 #ifndef NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
@@ -16,7 +16,28 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/command/io/line_reader.h"
+#include "lib/command/io/output.h"
+
 namespace nestline::command {
+
+/// Prints lines of a batch that are chosen by position. Consecutive ones are copied to the output
+/// in one piece. Throws CommandError for standard output.
+class LinePrinter {
+ public:
+  explicit LinePrinter(bool invert = false) : invert_(invert) {}
+
+  /// Prints the lines at `positions`, which are in ascending order; when inverted, all others. A
+  /// last line without a line end gets one.
+  void print(const LineBatch& batch, std::span<const std::uint32_t> positions);
+  void flush() { output_.flush(); }
+
+ private:
+  void print_range(const LineBatch& batch, std::size_t first, std::size_t last);
+
+  bool invert_;
+  Output output_;
+};
 
 /// Which lines to print, and how.
 struct LineChoice {
@@ -32,6 +53,9 @@ using SelectKeys =
 
 /// Returns the exit status.
 int print_lines(const LineChoice& choice, const SelectKeys& select);
+
+/// Reports lines for which no key was removed, and returns the exit status.
+int report_removed(const std::string& file, std::uint64_t removed, std::uint64_t lines);
 
 }  // namespace nestline::command
 

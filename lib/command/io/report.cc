@@ -1,8 +1,6 @@
 // See report.h. No other file includes the library for JSON: it takes long to compile.
 #include "lib/command/io/report.h"
 
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "lib/command/io/progress.h"
@@ -38,25 +36,18 @@ std::string json_object(const JsonFields& fields) {
   return Json::Value::object(fields).dump(2, ' ', false, kReplace) + "\n";
 }
 
-void Table::line(std::string name, const std::string& value) {
+void Report::line(std::string name, const std::string& value) {
   name.resize(30, ' ');
-  text_ += name + value + "\n";
+  table_ += name + value + "\n";
 }
 
-void Table::advice(const std::vector<std::string>& sentences) {
+void Report::advice(const std::vector<std::string>& sentences) {
+  json("advice", sentences);
   for (const std::string& sentence : sentences) line("advice", sentence);
 }
 
 std::string bytes_text(std::uint64_t bytes) {
-  std::string text = std::to_string(bytes);
-  if (bytes >= 1000) text += " (" + short_number(static_cast<double>(bytes), "B") + ")";
-  return text;
-}
-
-std::string formatted(const char* pattern, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), pattern, value);
-  return text.data();
+  return std::to_string(bytes) + (bytes >= 1000 ? " (" + short_number(bytes, "B") + ")" : "");
 }
 
 }  // namespace nestline::command

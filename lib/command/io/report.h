@@ -1,4 +1,4 @@
-// What is in a file, for people and for programs: two columns of text, or one JSON object.
+// What commands report: for programs as JSON, for people as text.
 #ifndef NESTLINE_LIB_COMMAND_IO_REPORT_H_
 #define NESTLINE_LIB_COMMAND_IO_REPORT_H_
 
@@ -35,22 +35,37 @@ class Json {
 /// The object as text of several lines, with a line end.
 std::string json_object(const JsonFields& fields);
 
-/// Names and values in two columns.
-class Table {
+/// "2144 (2.1 kB)".
+std::string bytes_text(std::uint64_t bytes);
+
+/// What is in a file: for programs one JSON object, for people names and values in two columns.
+class Report {
  public:
+  /// A value that both have, under the name `key` and in the line `name`.
+  void add(const char* key, std::string name, Json value, const std::string& text) {
+    json(key, std::move(value));
+    line(std::move(name), text);
+  }
+  void add(const char* key, std::string name, std::integral auto number) {
+    add(key, std::move(name), std::uint64_t{number}, std::to_string(number));
+  }
+  void add_bytes(const char* key, std::string name, std::uint64_t bytes) {
+    add(key, std::move(name), bytes, bytes_text(bytes));
+  }
+  /// A value that only one of them has, or has in this place.
+  void json(const char* key, Json value) { fields_.emplace_back(key, std::move(value)); }
   void line(std::string name, const std::string& value);
   /// Sentences about what needs a decision, a line for each.
   void advice(const std::vector<std::string>& sentences);
-  [[nodiscard]] const std::string& text() const { return text_; }
+
+  [[nodiscard]] std::string text(bool as_json) const {
+    return as_json ? json_object(fields_) : table_;
+  }
 
  private:
-  std::string text_;
+  JsonFields fields_;
+  std::string table_;
 };
-
-/// "2144 (2.1 kB)".
-std::string bytes_text(std::uint64_t bytes);
-/// The value as printf prints it.
-std::string formatted(const char* pattern, double value);
 
 }  // namespace nestline::command
 

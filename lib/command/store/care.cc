@@ -1,14 +1,22 @@
-// nestline store compact, verify and repair.
-#include <unistd.h>
-
+// nestline store stats, compact, verify and repair. The names in the JSON object of stats are those
+// of StoreStats, and part of the interface.
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "lib/command/io/errors.h"
+#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
+#include "lib/command/io/report.h"
 #include "lib/command/store/commands.h"
 
 namespace nestline::command {
 namespace {
+
+constexpr const char* kStatsFooter =
+    "A line of advice says what may need a decision, such as much dead space.\n"
+    "Exit status: 0 done, 2 error.";
 
 constexpr const char* kCompactFooter =
     "Copies what is live out of the files of the log that have dead bytes, and removes them. To\n"
@@ -25,8 +33,57 @@ constexpr const char* kRepairFooter =
     "lost. Damaged files are kept with the ending .damaged.\n"
     "Exit status: 0 done, 2 error.";
 
-std::string bytes_text(std::uint64_t bytes) {
-  return short_number(static_cast<double>(bytes), "B");
+struct StoreShow {
+  std::string folder;
+  bool json = false;
+};
+
+std::string short_bytes(std::uint64_t bytes) { return short_number(bytes, "B"); }
+
+std::vector<std::string> advice_on(const StoreStats& stats) {
+  constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
+  std::vector<std::string> advice;
+  if (stats.dead_bytes >= kMuch && stats.dead_bytes > stats.live_bytes) {
+    advice.push_back("more than half of the log is dead: nestline store compact frees up to " +
+                     short_bytes(stats.dead_bytes) +
+                     "; a program that keeps the store open for writing frees by itself what is "
+                     "dead in full files of the log");
+  }
+  // The index doubles when 95 % of its slots are taken.
+  const std::uint64_t room = stats.index_slots - stats.index_slots / 20;
+  if (stats.records >= room - room / 20) {
+    advice.push_back("the index is nearly full: after about " +
+                     std::to_string(room - std::min(stats.records, room)) +
+                     " more records it doubles to " + short_bytes(2 * stats.index_bytes) +
+                     " of memory, and while it does, " + short_bytes(3 * stats.index_bytes) +
+                     " are needed");
+  }
+  return advice;
+}
+
+int run(const StoreShow& show) {
+  const StoreStats stats = open_to_read(show.folder).stats();
+  Report report;
+  report.add("records", "records", stats.records);
+  report.add_bytes("live_bytes", "live bytes", stats.live_bytes);
+  report.add_bytes("dead_bytes", "dead bytes", stats.dead_bytes);
+  report.add("segments", "files of the log", stats.segments);
+  report.add_bytes("index_bytes", "index bytes", stats.index_bytes);
+  report.add("index_slots", "index slots", stats.index_slots);
+  if (stats.records > 0) {
+    const double bytes =
+        static_cast<double>(stats.index_bytes) / static_cast<double>(stats.records);
+    report.add("index_bytes_per_record", "index bytes per record", bytes, formatted("%.2f", bytes));
+  } else {
+    report.add("index_bytes_per_record", "index bytes per record", Json(), "-");
+  }
+  report.add("overflow_keys", "keys beside the index", stats.overflow_keys);
+  report.add("replayed_records", "records read by opening", stats.replayed_records);
+  report.add("cut_bytes", "torn bytes at the end", stats.cut_bytes);
+  report.add("back_end", "cold reads go through", stats.back_end, stats.back_end);
+  report.advice(advice_on(stats));
+  print(report.text(show.json));
+  return kExitYes;
 }
 
 std::uint64_t log_bytes(const StoreStats& stats) { return stats.live_bytes + stats.dead_bytes; }
@@ -36,9 +93,9 @@ int compact(const std::string& folder) {
   const StoreStats before = store.stats();
   store.compact();
   finish_writing(store, Sync::interval);
-  if (::isatty(STDERR_FILENO) == 1) {
-    complain(folder, bytes_text(log_bytes(before)) + " of log before, " +
-                         bytes_text(log_bytes(store.stats())) + " after");
+  if (is_terminal(STDERR_FILENO)) {
+    complain(folder, short_bytes(log_bytes(before)) + " of log before, " +
+                         short_bytes(log_bytes(store.stats())) + " after");
   }
   return kExitYes;
 }
@@ -78,6 +135,14 @@ Command simple(const char* name, const char* about, const char* footer,
 }
 
 }  // namespace
+
+Command stats_command() {
+  const auto show = std::make_shared<StoreShow>();
+  return in_store({{"stats", "Show what is in a store", kStatsFooter},
+                   &show->folder,
+                   {{"--json", "", "Print one JSON object", &show->json}},
+                   [show] { return run(*show); }});
+}
 
 Command compact_command() {
   return simple("compact", "Win back the bytes of old records", kCompactFooter, compact);

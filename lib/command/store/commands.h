@@ -11,9 +11,6 @@
 
 namespace nestline::command {
 
-/// All of them.
-Command store_command();
-
 // records.cc
 Command put_command();
 Command get_command();
@@ -25,12 +22,11 @@ Command load_command();
 Command dump_command();
 Command list_command();
 Command mget_command();
-// stats.cc
-Command stats_command();
 // files.cc
 Command import_command();
 Command export_command();
 // care.cc
+Command stats_command();
 Command compact_command();
 Command verify_store_command();
 Command repair_command();

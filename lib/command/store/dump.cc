@@ -1,6 +1,4 @@
 // nestline store dump, list and mget: records and names as text.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -9,7 +7,6 @@
 #include <string_view>
 
 #include "lib/command/io/errors.h"
-#include "lib/command/io/line_reader.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/store/commands.h"
@@ -49,20 +46,18 @@ struct StoreMget {
   bool stats = false;  // prints what the questions cost
 };
 
-constexpr const char* kOutput = "standard output";
-
 // Keys that are asked for together, and how many bytes of their values are kept until they are
 // printed in the order of the keys; values beyond that are asked for again.
 constexpr std::size_t kKeysAtOnce = 1024;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 26;
 
 // Bars and printed lines would spoil each other.
-bool bar_wanted() { return ::isatty(STDOUT_FILENO) != 1; }
+bool bar_wanted() { return !is_terminal(STDOUT_FILENO); }
 
 // Calls print(text, key, value) for each record of the store, and prints the text.
 template <typename Print>
 void print_all(const Store& store, const char* verb, Output& output, Print&& print) {
-  Progress progress(verb, bar_wanted());
+  Progress progress(verb, std::nullopt, bar_wanted());
   progress.begin(Progress::Unit::keys, store.stats().records);
   std::uint64_t records = 0;
   std::string text;
@@ -150,7 +145,7 @@ void print_costs(const std::string& folder, const Store& store) {
 
 int run(const StoreDump& dump) {
   const Store store = open_to_read(dump.folder);
-  Output output(STDOUT_FILENO, kOutput);
+  Output output;
   print_all(store, "dump", output, dump.cdb ? append_cdb : append_line);
   if (dump.cdb) output.write("\n");
   output.flush();
@@ -159,7 +154,7 @@ int run(const StoreDump& dump) {
 
 int run(const StoreList& list) {
   const Store store = open_to_read(list.folder);
-  Output output(STDOUT_FILENO, kOutput);
+  Output output;
   if (list.keys) {
     print_all(store, "list", output,
               [](std::string& text, std::string_view key, std::string_view /*value*/) {
@@ -181,10 +176,8 @@ int run(const StoreList& list) {
 
 int run(const StoreMget& mget) {
   const Store store = open_to_read(mget.folder);
-  LineReader reader(mget.inputs);
-  Progress progress("mget", bar_wanted());
-  progress.begin(Progress::Unit::bytes, reader.total_bytes());
-  Output output(STDOUT_FILENO, kOutput);
+  ShownReader reader(mget.inputs, "mget", bar_wanted());
+  Output output;
   Answers answers(store);
   LineBatch batch;
   std::vector<std::string_view> keys;
@@ -195,12 +188,12 @@ int run(const StoreMget& mget) {
     for (std::size_t first = 0; first < keys.size(); first += kKeysAtOnce) {
       const std::size_t count = std::min(kKeysAtOnce, keys.size() - first);
       found += answers.print(std::span(keys).subspan(first, count), output);
-      progress.update(reader.bytes(), reader.lines());
+      reader.bar.update(reader.bytes(), reader.lines());
     }
     if (batch.drained) output.flush();
   }
   output.flush();
-  progress.erase();
+  reader.bar.erase();
   if (mget.stats) print_costs(mget.folder, store);
   return found > 0 ? kExitYes : kExitNo;
 }

@@ -1,11 +1,10 @@
 // nestline store import and export: files in a store, byte for byte.
-#include <unistd.h>
-
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "lib/command/io/errors.h"
 #include "lib/command/io/input_file.h"
@@ -46,47 +45,11 @@ constexpr std::uint64_t kMostPiece = std::numeric_limits<std::uint32_t>::max();
 // Thrown while the output is written, so that a file which is there is not replaced.
 struct NotThere {};
 
-class Exporter {
- public:
-  Exporter(const Store& store, const std::string& name, bool bar)
-      : store_(store), name_(name), progress_("export", bar) {}
-
-  // Calls write(bytes) with all bytes of the file.
-  template <typename Write>
-  void write_to(Write&& write) {
-    std::uint64_t done = 0;
-    const bool there = store_.get_file(name_, [&](std::string_view bytes) {
-      write(bytes);
-      done += bytes.size();
-      progress_.update(done);
-    });
-    if (!there) throw NotThere();
-  }
-
- private:
-  const Store& store_;
-  const std::string& name_;
-  Progress progress_;
-};
-
-void export_to_standard_output(Exporter& exporter) {
-  Output output(STDOUT_FILENO, "standard output");
-  exporter.write_to([&](std::string_view bytes) { output.write(bytes); });
-  output.flush();
-}
-
-void export_to_file(Exporter& exporter, const std::string& file) {
-  replace_file(file, [&](const ByteSink& sink) {
-    exporter.write_to([&](std::string_view bytes) { sink(std::as_bytes(std::span(bytes))); });
-  });
-}
-
 int run(const StoreImport& import) {
   InputFile input(import.input);
   Store store = Store::open(import.folder, {.sync = import.sync});
   const std::uint64_t before = store.stats().records;
-  Progress progress("import");
-  progress.begin(Progress::Unit::bytes, input.total_bytes());
+  Progress progress("import", total_bytes(std::span(&import.input, 1)));
   const std::string& name = import.name ? *import.name : import.input;
   const std::uint64_t bytes = store.put_file(
       name,
@@ -98,10 +61,9 @@ int run(const StoreImport& import) {
       import.pieces);
   finish_writing(store, import.sync);
   progress.erase();
-  if (::isatty(STDERR_FILENO) == 1) {
+  if (is_terminal(STDERR_FILENO)) {
     const std::uint64_t added = store.stats().records - before;
-    complain(name, short_number(static_cast<double>(bytes), "B") + ", " +
-                       short_number(static_cast<double>(added), "new pieces"));
+    complain(name, short_number(bytes, "B") + ", " + short_number(added, "new pieces"));
   }
   return kExitYes;
 }
@@ -109,10 +71,28 @@ int run(const StoreImport& import) {
 int run(const StoreExport& chosen) {
   const Store store = open_to_read(chosen.folder);
   const bool to_file = !chosen.output.empty();
+  Progress progress("export", std::nullopt, to_file || !is_terminal(STDOUT_FILENO));
+  const auto write_to = [&](const auto& write) {
+    std::uint64_t done = 0;
+    const bool there = store.get_file(chosen.name, [&](std::string_view bytes) {
+      write(bytes);
+      done += bytes.size();
+      progress.update(done);
+    });
+    if (!there) throw NotThere();
+  };
   try {
-    Exporter exporter(store, chosen.name, to_file || ::isatty(STDOUT_FILENO) != 1);
-    to_file ? export_to_file(exporter, chosen.output) : export_to_standard_output(exporter);
+    if (to_file) {
+      replace_file(chosen.output, [&](const ByteSink& sink) {
+        write_to([&](std::string_view bytes) { sink(std::as_bytes(std::span(bytes))); });
+      });
+    } else {
+      Output output;
+      write_to([&](std::string_view bytes) { output.write(bytes); });
+      output.flush();
+    }
   } catch (const NotThere&) {
+    progress.erase();
     complain(chosen.folder, "there is no file '" + chosen.name +
                                 "'; nestline store list shows the files that are there");
     return kExitNo;

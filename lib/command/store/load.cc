@@ -3,9 +3,8 @@
 // Records go in as they are read, so a pipe of any length can be loaded. When something is wrong,
 // those before it are in the store, and the message says how many; loading the rest, or all of it
 // again, completes the work.
-#include <unistd.h>
-
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include "lib/command/io/errors.h"
 #include "lib/command/io/input_file.h"
 #include "lib/command/io/line_reader.h"
+#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/store/commands.h"
 #include "lib/command/store/record_text.h"
@@ -88,28 +88,11 @@ class Loader {
   std::uint64_t records_ = 0;
 };
 
-// Reports what is read of all inputs.
-class Inputs {
- public:
-  explicit Inputs(const StoreLoad& load) : names_(load.inputs), progress_("load") {
-    if (names_.empty()) names_.emplace_back("-");
-    progress_.begin(Progress::Unit::bytes, LineReader(names_).total_bytes());
-  }
+// Shows how many bytes of the present input have been read.
+using Show = std::function<void(std::uint64_t)>;
 
-  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  void update(std::uint64_t bytes, std::uint64_t records) {
-    progress_.update(before_ + bytes, records);
-  }
-  void end_of_input(std::uint64_t bytes) { before_ += bytes; }
-  void erase() { progress_.erase(); }
-
- private:
-  std::vector<std::string> names_;
-  Progress progress_;
-  std::uint64_t before_ = 0;
-};
-
-void load_lines(const std::string& name, Loader& loader, Inputs& inputs) {
+// Each returns the bytes of the input.
+std::uint64_t load_lines(const std::string& name, Loader& loader, const Show& show) {
   LineReader reader({name});
   LineBatch batch;
   std::string key, value;
@@ -131,12 +114,12 @@ void load_lines(const std::string& name, Loader& loader, Inputs& inputs) {
       loader.put(key, value);
     }
     if (batch.drained) loader.write();
-    inputs.update(reader.bytes(), loader.records());
+    show(reader.bytes());
   }
-  inputs.end_of_input(reader.bytes());
+  return reader.bytes();
 }
 
-void load_cdb(const std::string& name, Loader& loader, Inputs& inputs) {
+std::uint64_t load_cdb(const std::string& name, Loader& loader, const Show& show) {
   constexpr std::uint64_t kRecordsPerUpdate = 256;
   InputFile input(name);
   CdbReader reader(input);
@@ -146,9 +129,9 @@ void load_cdb(const std::string& name, Loader& loader, Inputs& inputs) {
       throw CommandError(input.name(), "record " + std::to_string(number) + ": " + *flaw);
     }
     loader.put(key, value);
-    if (number % kRecordsPerUpdate == 0) inputs.update(input.bytes(), loader.records());
+    if (number % kRecordsPerUpdate == 0) show(input.bytes());
   }
-  inputs.end_of_input(input.bytes());
+  return input.bytes();
 }
 
 int run(const StoreLoad& load) {
@@ -158,14 +141,18 @@ int run(const StoreLoad& load) {
   const auto so_far = [&](const std::string& what) {
     return what + "; records loaded before: " + std::to_string(loader.records());
   };
-  Inputs inputs(load);
+  std::vector<std::string> names = load.inputs;
+  if (names.empty()) names.emplace_back("-");
+  Progress progress("load", total_bytes(names));
+  std::uint64_t before = 0;
+  const Show show = [&](std::uint64_t bytes) { progress.update(before + bytes, loader.records()); };
   try {
-    for (const std::string& name : inputs.names()) {
-      load.cdb ? load_cdb(name, loader, inputs) : load_lines(name, loader, inputs);
+    for (const std::string& name : names) {
+      before += load.cdb ? load_cdb(name, loader, show) : load_lines(name, loader, show);
       loader.write();
     }
   } catch (const CommandError& error) {
-    inputs.erase();
+    progress.erase();
     loader.write();
     throw CommandError(error.file, so_far(error.what()));
   } catch (const StoreError& error) {
@@ -174,10 +161,9 @@ int run(const StoreLoad& load) {
     throw CommandError({}, so_far(error.what()));
   }
   finish_writing(store, load.sync);
-  inputs.erase();
-  if (::isatty(STDERR_FILENO) == 1) {
-    complain(load.folder,
-             short_number(static_cast<double>(loader.records()), "records") + " loaded");
+  progress.erase();
+  if (is_terminal(STDERR_FILENO)) {
+    complain(load.folder, short_number(loader.records(), "records") + " loaded");
   }
   return kExitYes;
 }

@@ -2,8 +2,6 @@
 //
 // A value that comes from standard input is read before the store is opened, so that nobody is
 // locked out while the command waits.
-#include <unistd.h>
-
 #include <limits>
 #include <memory>
 #include <optional>
@@ -82,7 +80,7 @@ int get_value(const StoreGet& get) {
   std::string value;
   if (!store.get(get.key, value)) return kExitNo;
   // The bytes of the value and no other, unless a person looks at them.
-  if (::isatty(STDOUT_FILENO) == 1 && !value.ends_with('\n')) value += '\n';
+  if (is_terminal(STDOUT_FILENO) && !value.ends_with('\n')) value += '\n';
   print(value);
   return kExitYes;
 }

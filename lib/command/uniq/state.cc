@@ -21,7 +21,7 @@
 
 #include "lib/command/io/errors.h"
 #include "lib/command/io/input_file.h"
-#include "lib/command/io/result_file.h"
+#include "lib/command/io/output.h"
 #include "lib/file/replacement.h"
 #include "lib/place/little_endian.h"
 #include "nestline/format_error.h"

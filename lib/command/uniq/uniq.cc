@@ -1,6 +1,6 @@
 // nestline uniq: prints the lines that were not seen before, in order.
 //
-// A pipeline of three stages, each in order, on at most three threads: hashed_lines.h reads and
+// A pipeline of three stages, each in order, on at most three threads: the first reads and
 // hashes a batch of lines, seen_lines.h tells new lines from seen ones, and the new ones are
 // printed. The output is flushed when no batch is on its way, so before the command waits for more
 // input.
@@ -15,25 +15,23 @@
 // that a run over an endless input can be ended.
 #include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/file_lock.h"
-#include "lib/command/io/line_printer.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
-#include "lib/command/uniq/commands.h"
-#include "lib/command/uniq/hashed_lines.h"
+#include "lib/command/io/query_lines.h"
 #include "lib/command/uniq/seen_lines.h"
 #include "lib/command/uniq/state.h"
 #include "lib/command/uniq/wake_pipe.h"
@@ -84,12 +82,6 @@ void check_same(const std::string& file, const char* option, const std::optional
                                "; leave the option out, or begin another state");
 }
 
-std::string shown(double rate) {
-  std::array<char, 32> digits{};
-  std::snprintf(digits.data(), digits.size(), "%.10g", rate);
-  return digits.data();
-}
-
 SeenOptions options_of(const UniqArguments& arguments) {
   SeenOptions options;
   options.capacity = arguments.capacity.value_or(0);
@@ -108,7 +100,7 @@ UniqState begin(const UniqArguments& arguments) {
   check_same(file, "--capacity", arguments.capacity, options.capacity,
              std::to_string(options.capacity));
   check_same(file, "--window", arguments.window, options.window, std::to_string(options.window));
-  check_same(file, "--fpr", arguments.fpr, options.fpr, shown(options.fpr));
+  check_same(file, "--fpr", arguments.fpr, options.fpr, formatted("%.10g", options.fpr));
   check_same(file, "--seed", arguments.seed, options.seed, std::to_string(options.seed));
   if (arguments.repeated != kept->again.has_value()) {
     throw CommandError(file, arguments.repeated
@@ -118,9 +110,17 @@ UniqState begin(const UniqArguments& arguments) {
   return std::move(*kept);
 }
 
-// A batch of lines on its way through the pipeline.
+// A batch of lines on its way through the pipeline, in memory of its own, so that the next batch
+// can be read meanwhile; or why an input could not be read.
 struct Batch {
-  HashedLines lines;
+  std::optional<CommandError> error;  // then there are no lines
+  LineBatch batch;                    // of the memory below
+  std::vector<char> bytes;
+  std::vector<std::string_view> keys;
+  std::vector<Hash> hashes;
+  std::vector<std::uint8_t> repeats;  // as ChunkRepeats marks them
+  std::uint64_t bytes_read = 0;       // of all inputs, after this batch
+  std::uint64_t lines_read = 0;
   std::vector<std::uint32_t> positions;  // the first `chosen` are those of the lines to print
   std::size_t chosen = 0;
 };
@@ -132,11 +132,11 @@ class Chooser {
 
   // Once full() is true, this chooses none.
   void choose(Batch& batch) {
-    const std::span<const Hash> lines = batch.lines.hashes;
+    const std::span<const Hash> lines = batch.hashes;
     batch.chosen = 0;
     if (full_) return;
     if (batch.positions.size() < lines.size()) batch.positions.resize(lines.size());
-    const auto [fresh, taken] = state_.seen.select_new(lines, batch.lines.repeats, batch.positions);
+    const auto [fresh, taken] = state_.seen.select_new(lines, batch.repeats, batch.positions);
     full_ = taken < lines.size();
     batch.chosen = fresh;
     if (state_.again) choose_again(batch, lines.first(taken));
@@ -183,15 +183,16 @@ class Pipeline {
   Pipeline(const UniqArguments& arguments, UniqState& state, WakePipe& wake)
       : count_only_(arguments.count_only),
         wake_(wake),
-        reader_(arguments.inputs, state.seen.options().seed, wake.descriptor()),
+        seed_(state.seen.options().seed),
+        reader_(arguments.inputs, wake.descriptor()),
         chooser_(state),
         // A bar between the printed lines would spoil both.
-        progress_("uniq", arguments.count_only || ::isatty(STDOUT_FILENO) != 1) {}
+        progress_("uniq", reader_.total_bytes(),
+                  arguments.count_only || !is_terminal(STDOUT_FILENO)) {}
 
   // Up to the end of the input, or until the capacity is used up. Throws CommandError when the
   // output cannot be written, and what SeenLines throws.
   void run() {
-    progress_.begin(Progress::Unit::bytes, reader_.total_bytes());
     constexpr auto kInOrder = tbb::filter_mode::serial_in_order;
     const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, kStages);
     tbb::parallel_pipeline(
@@ -218,12 +219,41 @@ class Pipeline {
   Batch* read(tbb::flow_control& control) {
     // The stages are in order, so this batch was printed before.
     Batch& batch = batches_[read_ % kBatches];
-    if (ended_ || !reader_.next(batch.lines)) {
+    if (ended_ || !read(batch)) {
       control.stop();
       return nullptr;
     }
     ++read_;
     return &batch;
+  }
+
+  // Gets the next lines, in place of what the batch has; false at the end.
+  bool read(Batch& to) {
+    LineBatch from;
+    to.error.reset();
+    try {
+      if (!reader_.next(from)) return false;
+    } catch (const CommandError& error) {
+      to.error = error;
+      from = {};
+    }
+    const char* const begin = from.keys.empty() ? from.end : from.keys.front().data();
+    to.bytes.assign(begin, from.end);
+    to.keys.resize(from.keys.size());
+    to.hashes.resize(from.keys.size());
+    to.repeats.resize(from.keys.size());
+    for (std::size_t i = 0; i < from.keys.size(); ++i) {
+      const std::string_view key = from.keys[i];
+      to.keys[i] = {to.bytes.data() + (key.data() - begin), key.size()};
+      to.hashes[i] = hash_key(key, seed_);
+    }
+    repeats_.mark(to.hashes, to.repeats);
+    to.batch = from;
+    to.batch.keys = to.keys;
+    to.batch.end = to.bytes.data() + to.bytes.size();
+    to.bytes_read = reader_.bytes();
+    to.lines_read = reader_.lines();
+    return true;
   }
 
   void choose(Batch& batch) {
@@ -232,19 +262,18 @@ class Pipeline {
   }
 
   void print(const Batch& batch) {
-    const HashedLines& lines = batch.lines;
-    if (lines.error) {
+    if (batch.error) {
       progress_.erase();
-      complain(lines.error->file, lines.error->what());
+      complain(batch.error->file, batch.error->what());
       failed_ = true;
     }
     printed_ += batch.chosen;
     ++done_;
     or_end([&] {
-      if (!count_only_) printer_.print(lines.batch, std::span(batch.positions).first(batch.chosen));
+      if (!count_only_) printer_.print(batch.batch, std::span(batch.positions).first(batch.chosen));
       if (done_ == read_) printer_.flush();
     });
-    progress_.update(lines.bytes_read, lines.lines_read);
+    progress_.update(batch.bytes_read, batch.lines_read);
   }
 
   // Lets the stage that reads end, even while it waits for input.
@@ -265,7 +294,9 @@ class Pipeline {
 
   const bool count_only_;
   WakePipe& wake_;
-  HashedLineReader reader_;
+  const std::uint64_t seed_;
+  LineReader reader_;
+  ChunkRepeats repeats_;
   Chooser chooser_;
   LinePrinter printer_;
   Progress progress_;
