@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -66,23 +67,11 @@ Filter make_filter(const std::string& file, const Options& options) {
   }
 }
 
-// A filter and its inserter.
-struct Built {
-  Filter filter;
-  Inserter inserter{filter};
-
-  explicit Built(Filter&& made) : filter(std::move(made)) {}
-};
-
-std::unique_ptr<Built> make_built(const std::string& file, const Options& options) {
-  return std::make_unique<Built>(make_filter(file, options));
-}
-
 // When the size of the inputs is known, counts the remaining lines, so that the message can give
 // the right capacity. A pipe may never end, so there it fails at once.
-[[noreturn]] void fail_full(const BuildArguments& arguments, const Built& built,
+[[noreturn]] void fail_full(const BuildArguments& arguments, const Inserter& built,
                             ShownReader& reader) {
-  std::string sentence = "full after " + std::to_string(built.inserter.stored()) + " keys; ";
+  std::string sentence = "full after " + std::to_string(built.stored()) + " keys; ";
   if (reader.total_bytes()) {
     LineBatch batch;
     while (reader.next(batch)) continue;
@@ -90,7 +79,7 @@ std::unique_ptr<Built> make_built(const std::string& file, const Options& option
   if (!reader.total_bytes()) {
     sentence +=
         "build it again with a larger --capacity, or without --capacity to count the keys first";
-  } else if (reader.lines() > built.filter.capacity()) {
+  } else if (reader.lines() > built.filter().capacity()) {
     sentence += "build it again with a --capacity of at least " + std::to_string(reader.lines());
   } else {
     sentence += "some lines occur too often; build it again without --capacity, or from sort -u";
@@ -98,11 +87,11 @@ std::unique_ptr<Built> make_built(const std::string& file, const Options& option
   throw CommandError(arguments.file, sentence);
 }
 
-std::unique_ptr<Built> build_streaming(const BuildArguments& arguments, ShownReader& reader) {
-  auto built = make_built(arguments.file, arguments.options);
+Inserter build_streaming(const BuildArguments& arguments, ShownReader& reader) {
+  Inserter built(make_filter(arguments.file, arguments.options));
   LineBatch batch;
   while (reader.next(batch)) {
-    if (!built->inserter.insert(batch.keys)) fail_full(arguments, *built, reader);
+    if (!built.insert(batch.keys)) fail_full(arguments, built, reader);
   }
   return built;
 }
@@ -122,25 +111,25 @@ HashStore read_hashes(const BuildArguments& arguments, ShownReader& reader) {
   return hashes;
 }
 
-// Builds the filter of all keys at once. Returns nullptr when a key finds no room: then the caller
+// Builds the filter of all keys at once. Nothing when a key finds no room: then the caller
 // inserts the keys one by one, copies last.
-std::unique_ptr<Built> build_at_once(const BuildArguments& arguments, const Options& options,
-                                     HashStore& hashes) {
+std::optional<Inserter> build_at_once(const BuildArguments& arguments, const Options& options,
+                                      HashStore& hashes) {
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, arguments.threads);
   try {
-    auto built = std::make_unique<Built>(parallel::build(options, hashes.joined()));
-    built->inserter.add_refused_copies(hashes.size() - built->filter.size());
+    Inserter built(parallel::build(options, hashes.joined()));
+    built.add_refused_copies(hashes.size() - built.filter().size());
     return built;
   } catch (const std::invalid_argument& error) {
     refuse_options(error);
   } catch (const std::length_error&) {
-    return nullptr;
+    return std::nullopt;
   } catch (const std::bad_alloc&) {
-    return nullptr;  // one by one takes less memory
+    return std::nullopt;  // one by one takes less memory
   }
 }
 
-std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, ShownReader& reader) {
+Inserter build_of_hashes(const BuildArguments& arguments, ShownReader& reader) {
   HashStore hashes = read_hashes(arguments, reader);
   const bool counting = arguments.options.capacity == 0;
   const std::uint64_t count = std::max<std::uint64_t>(hashes.size(), 1);
@@ -149,18 +138,18 @@ std::unique_ptr<Built> build_of_hashes(const BuildArguments& arguments, ShownRea
     options.capacity = counting ? capacity : options.capacity;
     return options;
   };
-  std::unique_ptr<Built> built = build_at_once(arguments, options_for(count), hashes);
-  if (built != nullptr) return built;
-  const auto fill = [&](std::uint64_t capacity, auto insert) {
-    built = make_built(arguments.file, options_for(capacity));
-    return (hashes.*insert)(built->inserter, reader.bar);
+  std::optional<Inserter> built = build_at_once(arguments, options_for(count), hashes);
+  if (built) return *std::move(built);
+  const auto fill = [&](std::uint64_t capacity, bool copies_last) {
+    built.emplace(make_filter(arguments.file, options_for(capacity)));
+    return hashes.insert(*built, reader.bar, copies_last);
   };
-  if (fill(count, &HashStore::insert_in_order)) return built;
+  if (fill(count, false)) return *std::move(built);
   if (!counting) fail_full(arguments, *built, reader);
   // Many copies of one key can leave another without room, however large the filter is.
-  if (fill(count, &HashStore::insert_copies_last)) return built;
+  if (fill(count, true)) return *std::move(built);
   // Happens to one filter in a million, or with keys that were chosen to make it happen.
-  if (fill(count + count / 4 + 1, &HashStore::insert_copies_last)) return built;
+  if (fill(count + count / 4 + 1, true)) return *std::move(built);
   throw CommandError(arguments.file,
                      "full, although there is room for all keys: too many have "
                      "the same hash; build it again with another --seed");
@@ -181,10 +170,10 @@ int build(const BuildArguments& arguments) {
   const bool streaming = arguments.options.capacity != 0 && arguments.threads == 1;
   const auto built =
       streaming ? build_streaming(arguments, reader) : build_of_hashes(arguments, reader);
-  save(built->filter, arguments.file);
+  save(built.filter(), arguments.file);
   reader.bar.erase();
-  built->inserter.report_copies(arguments.file);
-  print_summary(arguments.file, built->filter);
+  built.report_copies(arguments.file);
+  print_summary(arguments.file, built.filter());
   return kExitYes;
 }
 

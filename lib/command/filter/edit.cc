@@ -26,9 +26,8 @@ constexpr const char* kRemoveFooter =
     "Exit status: 0 done, 1 some lines were not in the filter (the others were removed), 2 error.";
 
 // A pipe may never end, so only files are counted to the end.
-[[noreturn]] void fail_full(const KeysArguments& arguments, const Filter& filter,
+[[noreturn]] void fail_full(const KeysArguments& arguments, std::uint64_t before,
                             const Inserter& inserter, LineReader& reader) {
-  const std::uint64_t before = filter.size() - inserter.stored();
   std::string sentence = "full after " + std::to_string(inserter.stored()) +
                          " of the new keys; the file is unchanged; ";
   if (reader.total_bytes()) {
@@ -37,7 +36,7 @@ constexpr const char* kRemoveFooter =
   }
   if (!reader.total_bytes()) {
     sentence += "build a new filter from all keys with a larger --capacity";
-  } else if (before + reader.lines() > filter.capacity()) {
+  } else if (before + reader.lines() > inserter.filter().capacity()) {
     sentence += "build a new filter from all keys with a --capacity of at least " +
                 std::to_string(before + reader.lines());
   } else {
@@ -48,14 +47,14 @@ constexpr const char* kRemoveFooter =
 
 int add(const KeysArguments& arguments) {
   const FileLock lock(arguments.file);
-  Filter filter = load(arguments.file);
+  Inserter inserter(load(arguments.file));
+  const std::uint64_t before = inserter.filter().size();
   ShownReader reader(arguments.inputs, "add");
-  Inserter inserter(filter);
   LineBatch batch;
   while (reader.next(batch)) {
-    if (!inserter.insert(batch.keys)) fail_full(arguments, filter, inserter, reader);
+    if (!inserter.insert(batch.keys)) fail_full(arguments, before, inserter, reader);
   }
-  if (inserter.stored() > 0) save(filter, arguments.file);
+  if (inserter.stored() > 0) save(inserter.filter(), arguments.file);
   reader.bar.erase();
   inserter.report_copies(arguments.file);
   return kExitYes;

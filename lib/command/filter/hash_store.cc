@@ -38,44 +38,29 @@ std::span<const Hash> HashStore::joined() {
   return chunks_.empty() ? std::span<const Hash>() : std::span<const Hash>(chunks_.front());
 }
 
-template <typename Visit>
-bool HashStore::for_each_part(Visit&& visit) const {
+bool HashStore::insert(Inserter& inserter, Progress& progress, bool copies_last) const {
+  progress.begin(Progress::Unit::keys, size_);
+  std::uint64_t done = 0;
+  const auto insert_all = [&](std::span<const Hash> part) {
+    if (!inserter.insert(part)) return false;
+    done += part.size();
+    progress.update(done, done);
+    return true;
+  };
+  std::vector<std::vector<Hash>> copies;
   for (const std::span<const Hash> chunk : chunks_) {
     for (std::size_t at = 0; at < chunk.size(); at += kChunkHashes) {
-      if (!visit(chunk.subspan(at, std::min(kChunkHashes, chunk.size() - at)))) return false;
+      const auto part = chunk.subspan(at, std::min(kChunkHashes, chunk.size() - at));
+      if (!copies_last) {
+        if (!insert_all(part)) return false;
+        continue;
+      }
+      if (!inserter.insert_new(part, copies.emplace_back())) return false;
+      done += part.size() - copies.back().size();
+      progress.update(done, done);
     }
   }
-  return true;
-}
-
-bool HashStore::insert_in_order(Inserter& inserter, Progress& progress) const {
-  progress.begin(Progress::Unit::keys, size_);
-  std::uint64_t done = 0;
-  return for_each_part([&](std::span<const Hash> part) {
-    if (!inserter.insert(part)) return false;
-    done += part.size();
-    progress.update(done, done);
-    return true;
-  });
-}
-
-bool HashStore::insert_copies_last(Inserter& inserter, Progress& progress) const {
-  progress.begin(Progress::Unit::keys, size_);
-  std::uint64_t done = 0;
-  std::vector<std::vector<Hash>> copies;
-  const bool all_once = for_each_part([&](std::span<const Hash> part) {
-    if (!inserter.insert_new(part, copies.emplace_back())) return false;
-    done += part.size() - copies.back().size();
-    progress.update(done, done);
-    return true;
-  });
-  if (!all_once) return false;
-  for (const std::vector<Hash>& part : copies) {
-    if (!inserter.insert(part)) return false;
-    done += part.size();
-    progress.update(done, done);
-  }
-  return true;
+  return std::ranges::all_of(copies, insert_all);
 }
 
 }  // namespace nestline::command

@@ -25,18 +25,12 @@ class HashStore {
   /// All hashes in order, in one span. Needs memory for one more chunk while it copies.
   std::span<const Hash> joined();
 
-  /// Inserts every hash in order; false when the filter is full.
-  [[nodiscard]] bool insert_in_order(Inserter& inserter, Progress& progress) const;
-
-  /// Inserts every key once, then as many further copies as there is room for. Slower, but copies
-  /// of one key cannot take the place of another key. False only when there are too many keys.
-  [[nodiscard]] bool insert_copies_last(Inserter& inserter, Progress& progress) const;
+  /// Inserts every hash in order; false when the filter is full. With `copies_last`, inserts every
+  /// key once, then as many further copies as there is room for. This is slower, but copies of one
+  /// key cannot take the place of another key, so it is false only when there are too many keys.
+  [[nodiscard]] bool insert(Inserter& inserter, Progress& progress, bool copies_last) const;
 
  private:
-  // Calls visit(part) for all hashes in order, until it returns false.
-  template <typename Visit>
-  bool for_each_part(Visit&& visit) const;
-
   std::vector<std::vector<Hash>> chunks_;
   std::uint64_t size_ = 0;
 };

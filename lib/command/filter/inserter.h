@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "nestline/filter.h"
@@ -22,8 +23,9 @@ namespace nestline::command {
 
 class Inserter {
  public:
-  /// The filter must outlive the inserter.
-  explicit Inserter(Filter& filter) : filter_(filter) {}
+  explicit Inserter(Filter&& filter) : filter_(std::move(filter)) {}
+
+  [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
 
   /// Inserts every key. False when the filter is full; then some keys of the batch are left out.
   [[nodiscard]] bool insert(KeySpan keys);
@@ -46,7 +48,7 @@ class Inserter {
   // Hashes of the keys that were not left out before; counts the others.
   std::span<const Hash> not_refused(KeySpan keys);
 
-  Filter& filter_;
+  Filter filter_;
   std::vector<std::uint8_t> flags_;
   std::vector<Hash> hashes_;
   std::unordered_set<std::uint64_t> refused_;  // hashes of keys that were left out

@@ -53,6 +53,16 @@ std::size_t InputFile::read(std::span<char> to) {
   return size;
 }
 
+std::size_t InputFile::read_all(std::span<char> to) {
+  std::size_t size = 0;
+  while (size < to.size()) {
+    const std::size_t got = read(to.subspan(size));
+    if (got == 0) break;
+    size += got;
+  }
+  return size;
+}
+
 bool InputFile::fill() {
   if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<char[]>(kInputBufferBytes);
   begin_ = end_ = 0;
@@ -83,20 +93,19 @@ std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs) {
 std::string read_all(const std::string& name, std::size_t most) {
   InputFile input(name);
   std::string bytes;
-  std::size_t size = 0;
   while (true) {
-    if (size == bytes.size()) bytes.resize(std::max(kInputBufferBytes, 2 * size));
-    const std::size_t got = input.read(std::span(bytes).subspan(size));
-    size += got;
+    const std::size_t before = bytes.size();
+    bytes.resize(std::max(kInputBufferBytes, 2 * before));
+    const std::size_t size = before + input.read_all(std::span(bytes).subspan(before));
     if (size > most) {
       throw CommandError(input.name(), "has more than the " + std::to_string(most) +
                                            " bytes that a value may have; nestline store import "
                                            "takes files of any size");
     }
-    if (got == 0) break;
+    if (size == bytes.size()) continue;
+    bytes.resize(size);
+    return bytes;
   }
-  bytes.resize(size);
-  return bytes;
 }
 
 }  // namespace nestline::command

@@ -21,7 +21,9 @@ class InputFile {
 
   /// Fills the front of `to` and returns the number of bytes; 0 only at the end.
   std::size_t read(std::span<char> to);
-  /// The same past the buffer, which must be empty.
+  /// Fills all of `to`, or less of it only at the end.
+  std::size_t read_all(std::span<char> to);
+  /// Reads once, past the buffer, which must be empty.
   std::size_t read_through(std::span<char> to);
 
   /// The next byte, from a buffer; -1 at the end.

@@ -68,13 +68,11 @@ class Parser {
       return {nullptr, app_.help()};
     } catch (const CLI::CallForVersion&) {
       return {nullptr, app_.version() + "\n"};
-    } catch (const CLI::RequiredError& error) {
-      check_remaining();
-      throw UsageError(error.what() + hint());
-    } catch (const CLI::ExtrasError& error) {
-      check_remaining();
-      throw UsageError(error.what() + hint());
     } catch (const CLI::ParseError& error) {
+      const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+      if (code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::ExtrasError) {
+        check_remaining();
+      }
       throw UsageError(error.what() + hint());
     } catch (const UsageError& error) {
       throw UsageError(error.what() + hint());

@@ -10,33 +10,23 @@
 namespace nestline::command {
 namespace {
 
-constexpr std::string_view kEscaped = "\t\n\\";
+// The letter behind a backslash, and what it means; the first three are written, all are read.
+constexpr std::string_view kLetters("tn\\r0");
+constexpr std::string_view kMeanings("\t\n\\\r\0", 5);
 
 // A length is not trusted: memory is taken as the bytes come in.
 constexpr std::size_t kStep = std::size_t{1} << 20;
 constexpr std::uint64_t kMostLength = std::uint64_t{1} << 32;
 
-char meaning_of(char letter) {
-  switch (letter) {
-    case 't':
-      return '\t';
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    default:
-      return letter == '0' ? '\0' : '\\';
-  }
-}
-
 }  // namespace
 
 void append_escaped(std::string& text, std::string_view bytes) {
+  constexpr std::string_view kEscaped = kMeanings.substr(0, 3);
   for (std::size_t at = bytes.find_first_of(kEscaped); at != std::string_view::npos;
        at = bytes.find_first_of(kEscaped)) {
     text.append(bytes.substr(0, at));
     text += '\\';
-    text += bytes[at] == '\t' ? 't' : bytes[at] == '\n' ? 'n' : '\\';
+    text += kLetters[kEscaped.find(bytes[at])];
     bytes.remove_prefix(at + 1);
   }
   text.append(bytes);
@@ -47,9 +37,9 @@ bool unescape(std::string_view text, std::string& bytes) {
   for (std::size_t at = text.find('\\'); at != std::string_view::npos; at = text.find('\\')) {
     bytes.append(text.substr(0, at));
     if (at + 1 == text.size()) return false;
-    const char letter = text[at + 1];
-    if (std::string_view("tnr0\\").find(letter) == std::string_view::npos) return false;
-    bytes += meaning_of(letter);
+    const std::size_t letter = kLetters.find(text[at + 1]);
+    if (letter == std::string_view::npos) return false;
+    bytes += kMeanings[letter];
     text.remove_prefix(at + 2);
   }
   bytes.append(text);
@@ -107,11 +97,8 @@ void CdbReader::read_bytes(std::string& bytes, std::size_t length) {
   while (bytes.size() < length) {
     const std::size_t done = bytes.size();
     bytes.resize(std::min(length, done + std::max(kStep, done)));
-    for (std::size_t at = done; at < bytes.size();) {
-      const std::size_t got = input_.read(std::span(bytes).subspan(at));
-      if (got == 0) fail("is shorter than its lengths say");
-      at += got;
-    }
+    const auto rest = std::span(bytes).subspan(done);
+    if (input_.read_all(rest) < rest.size()) fail("is shorter than its lengths say");
   }
 }
 

@@ -146,14 +146,7 @@ class Reader {
   }
 
   std::size_t read(std::span<std::byte> bytes) {
-    std::size_t got = 0;
-    while (got < bytes.size()) {
-      const auto rest = bytes.subspan(got);
-      const std::size_t size = input_.read({reinterpret_cast<char*>(rest.data()), rest.size()});
-      if (size == 0) break;
-      got += size;
-    }
-    return got;
+    return input_.read_all({reinterpret_cast<char*>(bytes.data()), bytes.size()});
   }
 
   Generation generation(const SeenOptions& options, unsigned i) {
