@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -216,6 +217,7 @@ TEST(Client, AnIdleConnectionThatWasEndedDoesNotHarmAChange) {
   Client client(options_for(server));
   EXPECT_EQ(ask(client, request_of("GET")).reply.text, "x");
   ends = false;
+  while (server.ended() == 0) std::this_thread::yield();
   EXPECT_EQ(ask(client, change_of("SET")).reply.text, "OK");
 }
 

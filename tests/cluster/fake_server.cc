@@ -98,6 +98,7 @@ void FakeServer::serve() {
       if (count > 0) clients[i].second.append(some.data(), static_cast<std::size_t>(count));
       if (count > 0 && answer_all(clients[i].first, clients[i].second)) continue;
       ::close(clients[i].first);
+      ++ended_;
       clients.erase(clients.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (sockets[1].revents != 0) {

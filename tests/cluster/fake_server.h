@@ -7,6 +7,7 @@
 #ifndef NESTLINE_TESTS_CLUSTER_FAKE_SERVER_H_
 #define NESTLINE_TESTS_CLUSTER_FAKE_SERVER_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -61,6 +62,8 @@ class FakeServer {
   /// The names of all commands in the order in which they came.
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] std::size_t connections() const;
+  /// How many of them have ended.
+  [[nodiscard]] std::size_t ended() const { return ended_; }
 
  private:
   void serve();
@@ -72,6 +75,7 @@ class FakeServer {
   mutable std::mutex mutex_;
   std::vector<std::string> names_;
   std::size_t connections_ = 0;
+  std::atomic<std::size_t> ended_ = 0;
   std::thread thread_;
 };
 
