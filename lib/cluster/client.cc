@@ -1,10 +1,8 @@
-// The client: see client.h. What happens during a call is in run.cc.
+// The client: see client.h. What passes between here and the nodes is in run.cc.
 #include "lib/cluster/client.h"
 
+#include <numeric>
 #include <stdexcept>
-#include <utility>
-
-#include "lib/cluster/run.h"
 
 namespace nestline::cluster {
 
@@ -27,6 +25,8 @@ Client::Client(const ClusterOptions& options)
   if (!login_.user.empty() && login_.password.empty()) {
     throw std::invalid_argument("there is a user without a password");
   }
+  map_request_.label = "the map of the cluster";
+  map_request_.commands = encode_command({"CLUSTER", "SLOTS"});
   if (tls) {
     tls_ = std::make_unique<TlsContext>(options.ca_file, options.cert_file, options.key_file,
                                         options.verify);
@@ -39,7 +39,7 @@ Client::Node& Client::node_at(const Address& address) {
   return at->second;
 }
 
-// After an error: answers that come late must not be taken for those of later requests.
+// After an error: replies that come late must not be taken for those of later requests.
 void Client::abandon() noexcept {
   for (auto& [address, node] : nodes_) {
     if (!node.flights.empty() || (node.connection && node.connection->has_waiting())) {
@@ -58,38 +58,57 @@ void Client::disconnect(std::uint64_t connection) noexcept {
 }
 
 std::vector<Answer> Client::run(std::span<const Request> requests) {
-  std::vector<Answer> answers(requests.size());
+  requests_ = requests;
+  answers_ = std::vector<Answer>(requests.size());
+  tasks_ = std::vector<Task>(requests.size() + 1);
+  waiting_.resize(requests.size());
+  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+  open_ = requests.size();
+  map_is_requested_ = false;
   try {
-    Run(*this, requests, answers).go();
+    // A map that is on its way is waited for: its reply must not be left for the next run.
+    while (open_ != 0 || map_is_requested_) {
+      now_ = Clock::now();
+      if (wants_map() && open_ != 0) request_map();
+      place_tasks();
+      for (auto& [address, node] : nodes_) pump(node);
+      check_for_hangs();
+      if (open_ != 0 || map_is_requested_) wait();
+    }
   } catch (...) {
     abandon();
     throw;
   }
-  return answers;
+  return std::move(answers_);
 }
 
-std::vector<unsigned> Client::slots_of(std::span<const std::string> keys) {
-  // Any node knows; the one that has slot 0 is asked.
-  std::vector<Request> requests(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    requests[i].label = keys[i];
-    requests[i].commands = encode_command({"CLUSTER", "KEYSLOT", keys[i]});
+void Client::place_tasks() {
+  if (!has_map_) return;
+  std::vector<std::size_t> still;
+  for (const std::size_t number : std::exchange(waiting_, {})) {
+    if (now_ < tasks_[number].not_before || !place(number)) still.push_back(number);
   }
-  std::vector<unsigned> slots(keys.size());
-  const std::vector<Answer> answers = run(requests);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Reply& reply = answers[i].reply;
-    // A server that is no cluster has no slots.
-    if (reply.is_error() && reply.text.find("cluster support disabled") != std::string::npos) {
-      continue;
-    }
-    if (!reply.is_integer() || reply.integer < 0 || reply.integer >= kSlots) {
-      throw ClusterError("the node " + to_text(answers[i].node) + " does not tell the slot of '" +
-                         keys[i] + "': it answers '" + reply.text + "'");
-    }
-    slots[i] = static_cast<unsigned>(reply.integer);
+  waiting_.insert(waiting_.end(), still.begin(), still.end());
+}
+
+// False: nobody has its slot now.
+bool Client::place(std::size_t number) {
+  const Request& request = request_of(number);
+  const Address* to = map_.node_of(request.slot);
+  if (tasks_[number].redirect) to = &*tasks_[number].redirect;
+  if (request.node) to = &*request.node;
+  if (to == nullptr) {
+    map_is_old_ = true;
+    delay(number, "no node serves its slot " + std::to_string(request.slot), false);
+    return false;
   }
-  return slots;
+  Node& node = node_at(*to);
+  if (request.only_on && (!node.connection || node.serial != *request.only_on)) {
+    deliver(number, node, {Reply::Kind::error, 0, std::string(kOtherConnection), {}});
+    return true;
+  }
+  node.queue.push_back(number);
+  return true;
 }
 
 }  // namespace nestline::cluster

@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/cluster/address.h"
@@ -55,7 +56,7 @@ struct Answer {
   Reply reply;                   ///< Of the last command, or the first error of any.
   Address node;                  ///< Which answered.
   std::uint64_t connection = 0;  ///< Through which it came: for Request::only_on.
-  bool asking = false;           ///< It was asked behind ASKING.
+  bool asking = false;           ///< Its request went behind ASKING.
 };
 
 class Client {
@@ -63,8 +64,9 @@ class Client {
   /// Connects to nobody yet. Throws std::invalid_argument, std::bad_alloc.
   explicit Client(const ClusterOptions& options);
 
-  /// Throws ClusterError, std::bad_alloc. The error's effect speaks of the time since forget().
+  /// Throws ClusterError, std::bad_alloc. The error's effect is that of the time since forget().
   std::vector<Answer> run(std::span<const Request> requests);
+  Answer run(const Request& request) { return std::move(run(std::span(&request, 1)).front()); }
 
   /// A call of the user begins: nothing has been changed in it.
   void forget() noexcept { changed_ = false; }
@@ -73,19 +75,26 @@ class Client {
   /// Whether something was changed, or may have been, since then.
   [[nodiscard]] bool has_changed() const noexcept { return changed_; }
 
-  /// The slots of keys, which a server is asked for. Throws as run.
-  std::vector<unsigned> slots_of(std::span<const std::string> keys);
   /// Ends this connection, if it is still there.
   void disconnect(std::uint64_t connection) noexcept;
   /// The primaries, as far as they are known. Not empty after a run.
-  [[nodiscard]] std::vector<Address> primaries() const { return map_.nodes(); }
+  [[nodiscard]] const std::vector<Address>& primaries() const { return map_.nodes(); }
   /// The primary of a slot as far as it is known; null if it is not.
   [[nodiscard]] const Address* primary_of(unsigned slot) const { return map_.node_of(slot); }
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
  private:
-  friend class Run;
-
+  // A request on its way. The last task of a run is the request for the map of slots.
+  struct Task {
+    unsigned replies_left = 0;
+    std::optional<Reply> error;       // the first of its replies that was one
+    std::optional<Address> redirect;  // goes there once, with ASKING
+    bool was_asking = false;          // the last time that it was sent
+    Clock::time_point not_before;
+    std::optional<Clock::time_point> trouble_since;
+    unsigned attempts = 0;
+    std::string why;  // the last trouble, with its node
+  };
   struct Flight {
     std::size_t task;
     std::uint64_t position;  // in the connection's stream
@@ -109,6 +118,36 @@ class Client {
   Node& node_at(const Address& address);
   void abandon() noexcept;
 
+  void place_tasks();
+  bool place(std::size_t number);
+
+  // run.cc
+  void request_map();
+  void delay(std::size_t number, const std::string& why, bool at_once);
+  void put_off(std::size_t number, const Node& node, const std::string& why, bool at_once);
+  void deliver(std::size_t number, const Node& node, Reply reply);
+  void pump(Node& node);
+  [[nodiscard]] std::size_t first_task(const Node& node) const;
+  void send(Node& node);
+  void take_replies(Node& node);
+  void finish(std::size_t number, const Node& node, Reply reply);
+  void redirect(std::size_t number, const Node& node, const Reply& reply);
+  void take_map(const Node& node, const Reply& reply);
+  void lose(Node& node, const std::string& why);
+  void check_for_hangs();
+  void doubt(Node& node);
+  [[nodiscard]] bool is_silent(const Node& node) const;
+  [[nodiscard]] Clock::duration patience_with(const Node& node) const;
+  void wait();
+  [[noreturn]] void fail(std::size_t number, const std::string& what);
+  [[noreturn]] void fail_at(const Node& node, std::size_t number, const std::string& why);
+
+  [[nodiscard]] bool is_map_task(std::size_t number) const { return number == requests_.size(); }
+  [[nodiscard]] const Request& request_of(std::size_t number) const {
+    return is_map_task(number) ? map_request_ : requests_[number];
+  }
+  [[nodiscard]] bool wants_map() const { return (!has_map_ || map_is_old_) && !map_is_requested_; }
+
   std::chrono::milliseconds timeout_;
   Login login_;
   std::unique_ptr<TlsContext> tls_;
@@ -117,9 +156,19 @@ class Client {
   SlotMap map_;
   bool has_map_ = false;
   bool map_is_old_ = false;
-  std::size_t next_to_ask_ = 0;  // for the map: of the seeds and the known nodes
+  std::size_t next_map_source_ = 0;  // of the seeds and the known nodes
   std::uint64_t serials_ = 0;
   bool changed_ = false;
+
+  // Of the present run.
+  Request map_request_;
+  std::span<const Request> requests_;
+  std::vector<Answer> answers_;
+  std::vector<Task> tasks_;
+  std::vector<std::size_t> waiting_;  // tasks that belong to no node now
+  std::size_t open_ = 0;              // requests without an answer
+  bool map_is_requested_ = false;
+  Clock::time_point now_;
 };
 
 }  // namespace nestline::cluster

@@ -13,7 +13,6 @@ set(cluster_sources
     cluster/address.cc
     cluster/batches.cc
     cluster/client.cc
-    cluster/cluster_copy.cc
     cluster/cluster_filter.cc
     cluster/connection.cc
     cluster/copy_file.cc

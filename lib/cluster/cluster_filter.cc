@@ -6,10 +6,8 @@
 
 #include "lib/cluster/batches.h"
 #include "lib/cluster/key_split.h"
-#include "lib/cluster/merge.h"
 #include "lib/cluster/part_set.h"
 #include "lib/cluster/session.h"
-#include "lib/cluster/survey.h"
 #include "lib/cluster/transfer.h"
 #include "lib/place/hash.h"
 #include "lib/place/parts.h"
@@ -34,16 +32,11 @@ namespace {
 
 constexpr std::size_t kPartsOfPrimary = 4;  // at least
 
-Reply set_state(Session& session, const std::string& state) {
-  return session.ask(session.about_all(encode_command({"HSET", session.name(), "state", state})))
-      .reply;
-}
-
 // The name belongs to whoever sets its first field.
 void take_name(Session& session, std::uint32_t parts) {
   const std::string taken = "the name is taken; open() the filter, or remove() it first";
   if (session.look().exists) session.fail(session.label(), taken);
-  const std::size_t primaries = session.primaries().size();
+  const std::size_t primaries = session.client().primaries().size();
   if (primaries > 1 && parts < kPartsOfPrimary * primaries) {
     throw std::invalid_argument(
         "a cluster of " + std::to_string(primaries) + " primaries needs at least " +
@@ -53,7 +46,7 @@ void take_name(Session& session, std::uint32_t parts) {
   Request request =
       session.about_all(encode_command({"HSETNX", session.name(), "format", cluster::kFormat}));
   request.changes = true;
-  if (session.ask(request).reply.integer != 1) {
+  if (session.run(request).reply.integer != 1) {
     session.client().forget();
     session.fail(session.label(), taken);
   }
@@ -107,10 +100,10 @@ ClusterFilter ClusterFilter::create(const ClusterOptions& cluster, std::string_v
   Session& session = state->session;
   take_name(session, descriptor.parts);
   session.set(descriptor);
-  session.ask(session.about_all(encode_command(cluster::encode_fields(name, descriptor))));
-  set_state(session, "creating");
+  session.run(session.about_all(encode_command(cluster::encode_fields(name, descriptor))));
+  session.run({"HSET", name, "state", "creating"});
   reserve_parts(session);
-  set_state(session, std::string(cluster::kReady));
+  session.run({"HSET", name, "state", cluster::kReady});
   return ClusterFilter(std::move(state));
 }
 
@@ -135,12 +128,12 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
   }
   if (found.has_parts) {
     session.set(found.descriptor);
-    session.ask(session.about_all(encode_command(
-        {"HSET", name, "state", "removing", cluster::left_field(found.descriptor.epoch), "0"})));
-    session.ask(session.about_all(encode_command({"HDEL", name, "epoch"})));
+    session.run(
+        {"HSET", name, "state", "removing", cluster::left_field(found.descriptor.epoch), "0"});
+    session.run({"HDEL", name, "epoch"});
     for (const std::uint64_t epoch : session.look().left) cluster::unlink_parts(session, epoch);
   }
-  session.ask(session.about_all(encode_command({"DEL", name})));
+  session.run({"DEL", name});
   return true;
 }
 

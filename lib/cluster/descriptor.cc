@@ -130,48 +130,35 @@ FoundDescriptor decode_fields(const Reply& reply) {
   FoundDescriptor found;
   found.exists = reply.is_array() && !reply.elements.empty();
   if (!found.exists) return found;
-  unsigned valid = 0;
-  bool is_ready = false;
-  const auto take = [&](auto& field, std::string_view text) {
-    const auto number = parse<std::remove_reference_t<decltype(field)>>(text);
-    if (!number) return false;
-    field = *number;
-    ++valid;
-    return true;
+  const auto text = [&](std::string_view name) {
+    const Reply* const value = reply.field(name);
+    return value == nullptr ? std::string() : value->text;
   };
-  Descriptor& descriptor = found.descriptor;
+  const auto take = [&](auto& field, std::string_view name) {
+    const auto number = parse<std::remove_reference_t<decltype(field)>>(text(name));
+    field = number.value_or(0);
+    return number.has_value();
+  };
+  Descriptor& made = found.descriptor;
+  found.format = text("format");
+  found.has_format = found.format == kFormat;
+  found.has_parts = take(made.parts, "parts") && made.parts != 0 && made.parts <= kMostParts;
+  bool is_whole = take(made.seed, "seed");
+  is_whole &= take(made.fpr, "fpr");
+  is_whole &= take(made.capacity, "capacity");
+  is_whole &= take(made.max_capacity, "max_capacity");
+  is_whole &= take(made.id, "id");
+  is_whole &= take(made.epoch, "epoch");
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
-    const std::string_view name = reply.elements[i].text, value = reply.elements[i + 1].text;
-    if (name == "format") {
-      found.format = value;
-      found.has_format = value == kFormat;
-    } else if (name == "parts") {
-      found.has_parts =
-          take(descriptor.parts, value) && descriptor.parts != 0 && descriptor.parts <= kMostParts;
-    } else if (name == "seed") {
-      take(descriptor.seed, value);
-    } else if (name == "fpr") {
-      take(descriptor.fpr, value);
-    } else if (name == "capacity") {
-      take(descriptor.capacity, value);
-    } else if (name == "max_capacity") {
-      take(descriptor.max_capacity, value);
-    } else if (name == "id") {
-      take(descriptor.id, value);
-    } else if (name == "epoch") {
-      take(descriptor.epoch, value);
-    } else if (name == "state") {
-      is_ready = value == kReady;
-    } else if (name.starts_with(kLeftPrefix)) {
-      const auto epoch = parse<std::uint64_t>(name.substr(kLeftPrefix.size()));
-      if (!epoch) continue;
-      found.left.push_back(*epoch);
-      found.left_since.push_back(parse<std::uint64_t>(value).value_or(0));
-    }
+    const std::string_view name = reply.elements[i].text;
+    if (!name.starts_with(kLeftPrefix)) continue;
+    const auto epoch = parse<std::uint64_t>(name.substr(kLeftPrefix.size()));
+    if (!epoch) continue;
+    found.left.push_back(*epoch);
+    found.left_since.push_back(parse<std::uint64_t>(reply.elements[i + 1].text).value_or(0));
   }
-  const double least = redis::lowest_error(0);
-  found.is_ready = is_ready && found.has_format && found.has_parts && valid == 7 &&
-                   descriptor.fpr >= least && descriptor.fpr < 1 && descriptor.capacity != 0;
+  found.is_ready = is_whole && text("state") == kReady && found.has_format && found.has_parts &&
+                   made.fpr >= redis::lowest_error(0) && made.fpr < 1 && made.capacity != 0;
   return found;
 }
 

@@ -52,7 +52,7 @@ class Downloading {
           4));
     }
     const std::vector<Answer> copies = session_.client().run(requests);
-    if (!session_.is_current(session_.ask(session_.epoch_request()))) {
+    if (!session_.is_current()) {
       remove_copies();
       return false;
     }
@@ -91,7 +91,7 @@ class Downloading {
     }
   }
 
-  // Whether more is to come. `iterator` was the one that was asked with.
+  // Whether more is to come. `iterator` is that of the request.
   bool take_piece(std::uint32_t part, const Answer& answer, redis::ImageReader& reader,
                   std::uint64_t& iterator) {
     const std::vector<Reply>& pair = answer.reply.elements;

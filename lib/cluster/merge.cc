@@ -1,4 +1,4 @@
-// Merging: see merge.h.
+// Merges.
 //
 // CF.MERGE makes a missing destination, and a part that was lost must not come back as one that has
 // only the new items. So each part is watched, and merged into only if it is there: in a
@@ -6,8 +6,6 @@
 // watches one part at a time; the parts of different nodes are merged at once. The epoch is asked
 // for once more afterwards: if the content was replaced before that, the parts that were merged
 // into are nobody's.
-#include "lib/cluster/merge.h"
-
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -18,8 +16,8 @@
 namespace nestline::cluster {
 namespace {
 
-bool is_same_cluster(const Session& one, const Session& other) {
-  const std::vector<Address> ours = one.primaries(), theirs = other.primaries();
+bool is_same_cluster(Session& one, Session& other) {
+  const std::vector<Address>&ours = one.client().primaries(), &theirs = other.client().primaries();
   return std::any_of(ours.begin(), ours.end(), [&](const Address& address) {
     return std::find(theirs.begin(), theirs.end(), address) != theirs.end();
   });
@@ -30,7 +28,7 @@ std::vector<std::uint32_t> one_of_each_node(Session& target, std::span<const std
   std::vector<std::uint32_t> some;
   std::vector<Address> nodes;
   for (const std::uint32_t part : parts) {
-    const Address* const node = target.client().primary_of(target.slot_of(part));
+    const Address* const node = target.client().primary_of(target.slot_of_part(part));
     const Address address = node == nullptr ? Address() : *node;
     if (std::find(nodes.begin(), nodes.end(), address) != nodes.end()) continue;
     nodes.push_back(address);
@@ -40,6 +38,7 @@ std::vector<std::uint32_t> one_of_each_node(Session& target, std::span<const std
 }
 
 [[noreturn]] void replaced(Session& session) {
+  session.read_again();
   session.fail(session.label(), "another client has replaced the content meanwhile; repeat it");
 }
 
@@ -62,13 +61,15 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
     std::vector<Request> changes;
     std::vector<std::uint32_t> watched;
     for (std::size_t i = 0; i < some.size(); ++i) {
+      const Reply& reply = found[i].reply;
+      const bool is_there = reply.is_integer() && reply.integer == 1;
       // A slot has moved, and two parts share a connection: the first EXEC ends all watching.
       const bool is_shared = std::any_of(
           found.begin(), found.begin() + static_cast<std::ptrdiff_t>(i),
           [&](const Answer& before) { return before.connection == found[i].connection; });
-      if (is_shared && found[i].reply.is_integer() && found[i].reply.integer == 1) continue;
+      if (is_shared && is_there) continue;
       watched.push_back(some[i]);
-      if (found[i].reply.is_integer() && found[i].reply.integer == 1) {
+      if (is_there) {
         changes.push_back(target.about_part(
             some[i],
             encode_command({"MULTI"}) +
@@ -82,11 +83,8 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
         continue;
       }
       for (const Answer& each : found) client.disconnect(each.connection);  // ends the watching
-      if (!found[i].reply.is_integer()) target.refuse(looks[i].label, found[i]);
-      if (!target.is_current(target.ask(target.epoch_request()))) {
-        target.read_again();
-        replaced(target);
-      }
+      if (!reply.is_integer()) target.refuse(looks[i].label, found[i]);
+      if (!target.is_current()) replaced(target);
       target.refuse(looks[i].label, {{Reply::Kind::error, 0, "ERR not found", {}}, found[i].node});
     }
     const std::vector<Answer> answers = client.run(changes);
@@ -110,10 +108,7 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
     target.wait_for_replicas(done, done_by);
     if (!done.empty()) until = Clock::now() + client.timeout();
   }
-  if (!target.is_current(target.ask(target.epoch_request()))) {
-    target.read_again();
-    replaced(target);
-  }
+  if (!target.is_current()) replaced(target);
 }
 
 void merge(Session& target, Session& source) {
@@ -135,7 +130,7 @@ void merge(Session& target, Session& source) {
   std::vector<std::uint32_t> parts(ours.parts);
   std::iota(parts.begin(), parts.end(), 0U);
   merge_parts(target, parts, [&](std::uint32_t part) { return source.key_of(part); });
-  if (!source.is_current(source.ask(source.epoch_request()))) replaced(source);
+  if (!source.is_current()) replaced(source);
 }
 
 }  // namespace nestline::cluster

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
@@ -37,6 +38,12 @@ class PartSet {
   Descriptor descriptor_;
   std::vector<std::unique_ptr<redis::CuckooValue>> values_;
 };
+
+/// The file of a ClusterCopy: copy_file.cc. Throws std::system_error, std::bad_alloc.
+void write_copy(const std::filesystem::path& path, const PartSet& parts);
+/// Throws FormatError, std::system_error, std::bad_alloc. Takes no more memory than the file has
+/// bytes, about.
+PartSet read_copy(const std::filesystem::path& path);
 
 }  // namespace nestline::cluster
 

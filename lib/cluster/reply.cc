@@ -17,34 +17,25 @@ Reply converted(const redisReply& from) {
   const auto text = [&] { return std::string(from.str, static_cast<std::size_t>(from.len)); };
   switch (from.type) {
     case REDIS_REPLY_STRING:
-      reply.kind = Reply::Kind::bulk;
-      reply.text = text();
-      break;
+      return {Reply::Kind::bulk, 0, text(), {}};
     case REDIS_REPLY_STATUS:
-      reply.kind = Reply::Kind::status;
-      reply.text = text();
-      break;
+      return {Reply::Kind::status, 0, text(), {}};
     case REDIS_REPLY_ERROR:
-      reply.kind = Reply::Kind::error;
-      reply.text = text();
-      break;
+      return {Reply::Kind::error, 0, text(), {}};
     case REDIS_REPLY_INTEGER:
-      reply.kind = Reply::Kind::integer;
-      reply.integer = from.integer;
-      break;
+      return {Reply::Kind::integer, from.integer, {}, {}};
+    case REDIS_REPLY_NIL:
+      return reply;
     case REDIS_REPLY_ARRAY:
       reply.kind = Reply::Kind::array;
       reply.elements.reserve(from.elements);
       for (std::size_t i = 0; i < from.elements; ++i) {
         reply.elements.push_back(converted(*from.element[i]));
       }
-      break;
-    case REDIS_REPLY_NIL:
-      break;
+      return reply;
     default:
       throw BadReply("it sent a reply of another protocol version");
   }
-  return reply;
 }
 
 void append(std::string& bytes, std::string_view argument) {
@@ -58,6 +49,13 @@ void append(std::string& bytes, std::string_view argument) {
 std::string count_of(std::size_t arguments) { return "*" + std::to_string(arguments) + "\r\n"; }
 
 }  // namespace
+
+const Reply* Reply::field(std::string_view name) const {
+  for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
+    if (elements[i].text == name) return &elements[i + 1];
+  }
+  return nullptr;
+}
 
 void ReplyReader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
 

@@ -32,6 +32,8 @@ struct Reply {
     return is_error() && text.starts_with(word) &&
            (text.size() == word.size() || text[word.size()] == ' ');
   }
+  /// The value of a field, of names and values in turn; null if it is not there.
+  [[nodiscard]] const Reply* field(std::string_view name) const;
 };
 
 /// What came is not a reply of a server.

@@ -1,13 +1,10 @@
-// A run: see run.h.
-#include "lib/cluster/run.h"
-
+// What passes between the client and the nodes, and what their replies mean: see client.h.
 #include <poll.h>
 
 #include <algorithm>
 #include <initializer_list>
-#include <new>
-#include <numeric>
-#include <utility>
+
+#include "lib/cluster/client.h"
 
 namespace nestline::cluster {
 namespace {
@@ -71,47 +68,15 @@ std::string with_asking(const std::string& commands, bool each) {
 
 }  // namespace
 
-Run::Run(Client& client, std::span<const Request> requests, std::span<Answer> answers)
-    : client_(client),
-      requests_(requests),
-      tasks_(requests.size() + 1),
-      waiting_(requests.size()),
-      open_(requests.size()),
-      now_(Clock::now()) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    tasks_[i].request = &requests[i];
-    tasks_[i].answer = &answers[i];
-  }
-  map_request_.label = "the map of the cluster";
-  map_request_.commands = encode_command({"CLUSTER", "SLOTS"});
-  tasks_.back().request = &map_request_;
-  tasks_.back().answer = &map_answer_;
-  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
-}
-
-void Run::go() {
-  // A map that is on its way is waited for: its answer must not be left for the next run.
-  while (open_ != 0 || asks_for_map_) {
-    now_ = Clock::now();
-    const bool wants_map = !client_.has_map_ || client_.map_is_old_;
-    if (wants_map && !asks_for_map_ && open_ != 0) ask_for_map();
-    place_tasks();
-    for (auto& [address, node] : client_.nodes_) pump(node);
-    check_for_hangs();
-    if (open_ != 0 || asks_for_map_) wait();
-  }
-}
-
 // The next of the servers that were named and the nodes that are known.
-void Run::ask_for_map() {
+void Client::request_map() {
   Task& task = tasks_.back();
   if (now_ < task.not_before) return;
-  const std::vector<Address>& nodes = client_.map_.nodes();
-  const std::size_t choices = client_.seeds_.size() + nodes.size();
+  const std::vector<Address>& nodes = map_.nodes();
+  const std::size_t choices = seeds_.size() + nodes.size();
   const auto next = [&]() -> Node& {
-    const std::size_t choice = client_.next_to_ask_++ % choices;
-    return client_.node_at(choice < client_.seeds_.size() ? client_.seeds_[choice]
-                                                          : nodes[choice - client_.seeds_.size()]);
+    const std::size_t choice = next_map_source_++ % choices;
+    return node_at(choice < seeds_.size() ? seeds_[choice] : nodes[choice - seeds_.size()]);
   };
   // Not one that owes other answers and gives none.
   Node* node = &next();
@@ -120,82 +85,47 @@ void Run::ask_for_map() {
     task.not_before = now_ + kLongestPause;
     return;
   }
-  asks_for_map_ = true;
+  map_is_requested_ = true;
   node->queue.push_front(requests_.size());
 }
 
-void Run::place_tasks() {
-  if (!client_.has_map_) return;
-  std::vector<std::size_t> still;
-  for (const std::size_t number : std::exchange(waiting_, {})) {
-    if (now_ < tasks_[number].not_before || !place(number)) still.push_back(number);
-  }
-  waiting_.insert(waiting_.end(), still.begin(), still.end());
-}
-
-// False: nobody has its slot now.
-bool Run::place(std::size_t number) {
-  Task& task = tasks_[number];
-  const Address* to = client_.map_.node_of(task.request->slot);
-  if (task.ask) to = &*task.ask;
-  if (task.request->node) to = &*task.request->node;
-  if (to == nullptr) {
-    client_.map_is_old_ = true;
-    if (!task.trouble_since) task.trouble_since = now_;
-    task.why = "no node serves its slot " + std::to_string(task.request->slot);
-    if (now_ - *task.trouble_since > client_.timeout_) fail(task, task.why);
-    task.not_before = now_ + pause_after(++task.attempts);
-    return false;
-  }
-  Node& node = client_.node_at(*to);
-  const auto only = task.request->only_on;
-  if (only && (!node.connection || node.serial != *only)) {
-    Reply gone;
-    gone.kind = Reply::Kind::error;
-    gone.text = kOtherConnection;
-    deliver(number, node, std::move(gone));
-    return true;
-  }
-  node.queue.push_back(number);
-  return true;
-}
-
-void Run::put_off(std::size_t number, const Node& node, const std::string& why, bool at_once) {
-  if (is_map_task(number)) asks_for_map_ = false;
-  if (is_map_task(number) && open_ == 0) return;
+// Throws when the task's trouble has lasted for longer than the timeout.
+void Client::delay(std::size_t number, const std::string& why, bool at_once) {
   Task& task = tasks_[number];
   ++task.attempts;
   if (!task.trouble_since) task.trouble_since = now_;
-  task.why = "the node " + to_text(node.address) + " " + why;
-  if (now_ - *task.trouble_since > client_.timeout_) {
-    fail(task, task.why + ", for longer than the timeout of " +
-                   std::to_string(client_.timeout_.count()) + " ms");
-  }
+  if (now_ - *task.trouble_since > timeout_) fail(number, why);
   task.not_before = at_once && task.attempts < 5 ? now_ : now_ + pause_after(task.attempts);
+}
+
+void Client::put_off(std::size_t number, const Node& node, const std::string& why, bool at_once) {
+  if (is_map_task(number)) map_is_requested_ = false;
+  if (is_map_task(number) && open_ == 0) return;
+  delay(number,
+        "the node " + to_text(node.address) + " " + why + ", for longer than the timeout of " +
+            std::to_string(timeout_.count()) + " ms",
+        at_once);
   if (!is_map_task(number)) waiting_.push_back(number);
 }
 
-void Run::deliver(std::size_t number, Node& node, Reply reply) {
-  Task& task = tasks_[number];
-  // Nil is the answer of a transaction whose key was changed before it.
+void Client::deliver(std::size_t number, const Node& node, Reply reply) {
+  const Request& request = request_of(number);
+  // Nil is the reply to a transaction whose key was changed before it.
   const bool is_undone = reply.kind == Reply::Kind::nil || comes_first(reply);
-  if (task.request->changes && !task.request->aside && !is_undone) {
-    client_.changed_ = true;
-  }
-  *task.answer = {std::move(reply), node.address, node.serial, task.was_asking};
+  changed_ |= request.changes && !request.aside && !is_undone;
+  answers_[number] = {std::move(reply), node.address, node.serial, tasks_[number].was_asking};
   --open_;
 }
 
 // Connects, sends, receives, as far as that goes without waiting.
-void Run::pump(Node& node) {
+void Client::pump(Node& node) {
   if (node.queue.empty() && node.flights.empty()) return;
   if (!node.connection && now_ < node.not_before) return;
   try {
     if (!node.connection) {
       node.progress = now_;
-      node.connection =
-          std::make_unique<Connection>(node.address, client_.login_, client_.tls_.get());
-      node.serial = ++client_.serials_;
+      node.connection = std::make_unique<Connection>(node.address, login_, tls_.get());
+      node.serial = ++serials_;
     }
     // A server may have ended an idle connection: better known before a change is sent on it.
     if (node.flights.empty()) node.connection->advance();
@@ -214,19 +144,19 @@ void Run::pump(Node& node) {
 }
 
 // One that is concerned by what happens to the node.
-const Run::Task& Run::first_task(const Node& node) const {
-  if (!node.flights.empty()) return tasks_[node.flights.front().task];
-  return node.queue.empty() ? tasks_.back() : tasks_[node.queue.front()];
+std::size_t Client::first_task(const Node& node) const {
+  if (!node.flights.empty()) return node.flights.front().task;
+  return node.queue.empty() ? requests_.size() : node.queue.front();
 }
 
-void Run::send(Node& node) {
+void Client::send(Node& node) {
   while (!node.queue.empty() && (node.flights.empty() || node.bytes_in_flight < kWindow)) {
     const std::size_t number = node.queue.front();
     Task& task = tasks_[number];
-    const Request& request = *task.request;
+    const Request& request = request_of(number);
     if (node.flights.empty()) node.progress = now_;
     Connection& connection = *node.connection;
-    const bool asking = task.ask.has_value() || request.asking;
+    const bool asking = task.redirect.has_value() || request.asking;
     const bool asks_each = asking && !request.commands.starts_with(encode_command({"MULTI"}));
     const std::uint64_t position =
         connection.queue(asking ? with_asking(request.commands, asks_each) : request.commands);
@@ -239,13 +169,13 @@ void Run::send(Node& node) {
     node.flights.push_back({number, position, bytes, asks_each, asking});
     node.bytes_in_flight += bytes;
     task.replies_left = request.replies;
-    task.is_refused = false;
+    task.error.reset();
     task.was_asking = asking;
-    task.ask.reset();
+    task.redirect.reset();
   }
 }
 
-void Run::take_replies(Node& node) {
+void Client::take_replies(Node& node) {
   while (!node.flights.empty()) {
     auto reply = node.connection->receive();
     if (!reply) return;
@@ -256,40 +186,35 @@ void Run::take_replies(Node& node) {
       continue;
     }
     Task& task = tasks_[flight.task];
-    if (reply->is_error() && !task.is_refused) {
-      task.is_refused = true;
-      task.cause = *std::move(reply);
-    }
+    if (reply->is_error() && !task.error) task.error = reply;
     flight.asking = flight.asks_each;
     if (--task.replies_left != 0) continue;
     const std::size_t number = flight.task;
     node.bytes_in_flight -= flight.bytes;
     node.flights.pop_front();
-    finish(number, node, task.is_refused ? std::move(task.cause) : *std::move(reply));
+    finish(number, node, task.error ? *task.error : *std::move(reply));
   }
   if (node.connection->receive()) throw BadReply("it sent an answer that nobody asked for");
 }
 
-void Run::finish(std::size_t number, Node& node, Reply reply) {
-  if (reply.is_error("NOAUTH")) {
-    fail_at(node, tasks_[number], "wants a password; give one");
-  }
+void Client::finish(std::size_t number, const Node& node, Reply reply) {
+  if (reply.is_error("NOAUTH")) fail_at(node, number, "wants a password; give one");
   if (reply.is_error("NOPERM")) {
-    fail_at(node, tasks_[number], "does not allow this user what is needed here: " + reply.text);
+    fail_at(node, number, "does not allow this user what is needed here: " + reply.text);
   }
-  if (reply.is_error("DENIED")) fail_at(node, tasks_[number], "refuses us: " + reply.text);
+  if (reply.is_error("DENIED")) fail_at(node, number, "refuses us: " + reply.text);
   const bool is_redirected = reply.is_error("MOVED") || reply.is_error("ASK");
-  const Request& request = *tasks_[number].request;
+  const Request& request = request_of(number);
   const bool waits = is_put_off(reply, request.changes);
   // A transaction that was refused watches nothing any more: whoever watched begins anew.
   if (request.only_on && request.replies > 1 && (waits || is_redirected)) {
-    client_.map_is_old_ = true;
+    map_is_old_ = true;
     reply.text = kOtherConnection;
     return deliver(number, node, std::move(reply));
   }
   if (waits) {
-    // Whoever says one of these may not be the primary of the slot any more.
-    client_.map_is_old_ |= !reply.is_error("TRYAGAIN") && !is_map_task(number);
+    // A node that replies one of these may not be the primary of the slot any more.
+    map_is_old_ |= !reply.is_error("TRYAGAIN") && !is_map_task(number);
     return put_off(number, node, "answers '" + reply.text + "'", false);
   }
   if (is_map_task(number)) return take_map(node, reply);
@@ -298,21 +223,21 @@ void Run::finish(std::size_t number, Node& node, Reply reply) {
 }
 
 // "MOVED SLOT HOST:PORT", "ASK SLOT HOST:PORT"
-void Run::redirect(std::size_t number, Node& node, const Reply& reply) {
+void Client::redirect(std::size_t number, const Node& node, const Reply& reply) {
   const std::size_t space = reply.text.rfind(' ');
   const auto to = parse_redirection(std::string_view(reply.text).substr(space + 1), node.address);
-  if (!to) fail_at(node, tasks_[number], "redirects to no address: '" + reply.text + "'");
+  if (!to) fail_at(node, number, "redirects to no address: '" + reply.text + "'");
   put_off(number, node, "answers '" + reply.text + "'", true);
   if (reply.is_error("ASK")) {
-    tasks_[number].ask = to;
+    tasks_[number].redirect = to;
   } else {
-    client_.map_.set(tasks_[number].request->slot, *to);
-    client_.map_is_old_ = true;
+    map_.set(request_of(number).slot, *to);
+    map_is_old_ = true;
   }
 }
 
-void Run::take_map(Node& node, const Reply& reply) {
-  asks_for_map_ = false;
+void Client::take_map(const Node& node, const Reply& reply) {
+  map_is_requested_ = false;
   std::optional<SlotMap> map;
   if (reply.is_error() && reply.text.find("cluster support disabled") != std::string::npos) {
     map.emplace(node.address);
@@ -325,17 +250,17 @@ void Run::take_map(Node& node, const Reply& reply) {
                                     : "does not tell a map of slots: it is in no cluster yet",
                    false);
   }
-  client_.map_ = *std::move(map);
-  client_.has_map_ = true;
-  client_.map_is_old_ = false;
+  map_ = *std::move(map);
+  has_map_ = true;
+  map_is_old_ = false;
   Task& task = tasks_.back();
   task.trouble_since.reset();
   // Not again at once when a node does not agree with it.
   task.not_before = now_ + pause_after(task.attempts++);
 }
 
-// The connection is gone. What was not carried out for certain, or may be asked again, is put off.
-void Run::lose(Node& node, const std::string& why) {
+// The connection is gone. What was not carried out for certain, or may be sent again, is put off.
+void Client::lose(Node& node, const std::string& why) {
   try {
     if (node.connection) take_replies(node);
   } catch (const BadReply&) {        // it is lost in any case
@@ -350,73 +275,69 @@ void Run::lose(Node& node, const std::string& why) {
   const Flight* unknown = nullptr;
   const auto flights = std::exchange(node.flights, {});
   const auto queue = std::exchange(node.queue, {});
-  for (const std::size_t number : queue) client_.map_is_old_ |= !is_map_task(number);
-  for (const Flight& flight : flights) client_.map_is_old_ |= !is_map_task(flight.task);
+  for (const std::size_t number : queue) map_is_old_ |= !is_map_task(number);
+  for (const Flight& flight : flights) map_is_old_ |= !is_map_task(flight.task);
   for (const Flight& flight : flights) {
-    const Request& request = *tasks_[flight.task].request;
+    const Request& request = request_of(flight.task);
     if (!request.changes || !connection || !connection->has_left(flight.position)) continue;
-    client_.changed_ |= !request.aside;
+    changed_ |= !request.aside;
     unknown = &flight;
   }
-  if (unknown != nullptr) {
-    fail_at(node, tasks_[unknown->task], why + " before it answered a change");
-  }
+  if (unknown != nullptr) fail_at(node, unknown->task, why + " before it answered a change");
   for (const Flight& flight : flights) put_off(flight.task, node, why, true);
   for (const std::size_t number : queue) put_off(number, node, why, true);
 }
 
-// A node that is only asked for the map has less time: others know it too.
-Clock::duration Run::patience_with(const Node& node) const {
+// A node that owes only the map has less time: others know it too.
+Clock::duration Client::patience_with(const Node& node) const {
   const bool only_map = node.flights.size() == 1 && is_map_task(node.flights.front().task);
-  return client_.timeout_ / (only_map ? 4 : 1);
+  return timeout_ / (only_map ? 4 : 1);
 }
 
-// Whether it has owed an answer for half of the timeout.
-bool Run::is_silent(const Node& node) const {
-  return node.connection && !node.flights.empty() && now_ - node.progress >= client_.timeout_ / 2;
+// Whether it has owed a reply for half of the timeout.
+bool Client::is_silent(const Node& node) const {
+  return node.connection && !node.flights.empty() && now_ - node.progress >= timeout_ / 2;
 }
 
 // A node is silent: perhaps a replica has taken its place, and the others know.
-void Run::doubt(Node& node) {
+void Client::doubt(Node& node) {
   const auto is_map = [&](std::size_t number) { return is_map_task(number); };
-  // The question for the map is not for this node then.
-  if (std::erase_if(node.queue, is_map) != 0) asks_for_map_ = false;
+  // The request for the map is not for this node then.
+  if (std::erase_if(node.queue, is_map) != 0) map_is_requested_ = false;
   if (node.doubted != node.progress) {
     node.doubted = node.progress;
-    client_.map_is_old_ = true;
+    map_is_old_ = true;
     return;
   }
-  const std::vector<Address>& primaries = client_.map_.nodes();
-  if (client_.map_is_old_ || asks_for_map_ ||
+  const std::vector<Address>& primaries = map_.nodes();
+  if (map_is_old_ || map_is_requested_ ||
       std::find(primaries.begin(), primaries.end(), node.address) != primaries.end()) {
     return;
   }
   lose(node, "has not answered for half of the timeout, and is no primary any more");
 }
 
-void Run::check_for_hangs() {
-  for (auto& [address, node] : client_.nodes_) {
+void Client::check_for_hangs() {
+  for (auto& [address, node] : nodes_) {
     if (!node.connection || node.flights.empty()) continue;
     if (now_ - node.progress < patience_with(node)) {
-      if (client_.has_map_ && is_silent(node)) doubt(node);
+      if (has_map_ && is_silent(node)) doubt(node);
       continue;
     }
-    client_.has_map_ = false;  // the next call asks for one before it sends anything
-    const std::string why =
-        "has not answered for " +
-        std::to_string(
-            std::chrono::duration_cast<std::chrono::milliseconds>(now_ - node.progress).count()) +
-        " ms";
-    Task& task = tasks_[node.flights.front().task];
-    if (!is_map_task(node.flights.front().task)) fail_at(node, task, why);
+    has_map_ = false;  // the next call requests one before it sends anything
+    const auto silence =
+        std::chrono::duration_cast<std::chrono::milliseconds>(now_ - node.progress);
+    const std::string why = "has not answered for " + std::to_string(silence.count()) + " ms";
+    const std::size_t number = node.flights.front().task;
+    if (!is_map_task(number)) fail_at(node, number, why);
     lose(node, why);
   }
 }
 
-void Run::wait() {
+void Client::wait() {
   std::vector<::pollfd> sockets;
-  Clock::time_point until = now_ + client_.timeout_;
-  for (auto& [address, node] : client_.nodes_) {
+  Clock::time_point until = now_ + timeout_;
+  for (auto& [address, node] : nodes_) {
     if (node.connection && !node.flights.empty()) {
       sockets.push_back({node.connection->descriptor(), node.connection->wanted_events(), 0});
       const bool is_doubted = node.doubted == node.progress;
@@ -426,30 +347,27 @@ void Run::wait() {
     }
   }
   for (const std::size_t number : waiting_) {
-    if (client_.has_map_) until = std::min(until, tasks_[number].not_before);
+    if (has_map_) until = std::min(until, tasks_[number].not_before);
   }
-  const bool wants_map = !client_.has_map_ || client_.map_is_old_;
-  if (wants_map && !asks_for_map_) until = std::min(until, tasks_.back().not_before);
+  if (wants_map()) until = std::min(until, tasks_.back().not_before);
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
   ::poll(sockets.data(), sockets.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
 }
 
-void Run::fail(const Task& task, const std::string& what) const {
-  bool changed = client_.changed_;
-  for (const auto& [address, node] : client_.nodes_) {
+void Client::fail(std::size_t number, const std::string& what) {
+  for (const auto& [address, node] : nodes_) {
     for (const Flight& flight : node.flights) {
-      const Request& request = *tasks_[flight.task].request;
-      changed |= request.changes && !request.aside && node.connection &&
-                 node.connection->has_left(flight.position);
+      const Request& request = request_of(flight.task);
+      changed_ |= request.changes && !request.aside && node.connection &&
+                  node.connection->has_left(flight.position);
     }
   }
-  client_.changed_ = changed;
-  throw ClusterError(std::string(task.request->label) + ": " + what,
-                     changed ? ClusterError::Effect::unknown : ClusterError::Effect::none);
+  throw ClusterError(std::string(request_of(number).label) + ": " + what,
+                     changed_ ? ClusterError::Effect::unknown : ClusterError::Effect::none);
 }
 
-void Run::fail_at(const Node& node, const Task& task, const std::string& why) const {
-  fail(task, "the node " + to_text(node.address) + " " + why);
+void Client::fail_at(const Node& node, std::size_t number, const std::string& why) {
+  fail(number, "the node " + to_text(node.address) + " " + why);
 }
 
 }  // namespace nestline::cluster

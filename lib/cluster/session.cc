@@ -12,8 +12,8 @@ std::string effect_advice(bool changed) {
 }
 
 // What a node lacks that does not know one of our commands.
-std::string missing_module(Client& client, const Request& question) {
-  const Answer answer = client.run({&question, 1}).front();
+std::string missing_module(Client& client, const Request& request) {
+  const Answer answer = client.run(request);
   const auto knows = [&](std::size_t i) {
     return answer.reply.is_array() && i < answer.reply.elements.size() &&
            answer.reply.elements[i].is_array();
@@ -45,7 +45,7 @@ Session::Session(const ClusterOptions& options, std::string_view name)
 Request Session::about_all(std::string commands, unsigned replies) const {
   Request request;
   request.label = label_;
-  request.slot = slot_;
+  request.slot = slot_of(name_);
   request.commands = std::move(commands);
   request.replies = replies;
   return request;
@@ -54,7 +54,7 @@ Request Session::about_all(std::string commands, unsigned replies) const {
 Request Session::about_part(std::uint32_t part, std::string commands, unsigned replies) const {
   Request request;
   request.label = labels_[part];
-  request.slot = slots_[part];
+  request.slot = slot_of(keys_[part]);
   request.commands = std::move(commands);
   request.replies = replies;
   return request;
@@ -90,9 +90,9 @@ void Session::refuse(std::string_view label, const Answer& answer) {
                     "filter again, or remove it");
   }
   if (text.starts_with("ERR unknown command")) {
-    Request question = about_all(encode_command({"COMMAND", "INFO", "CF.RESERVE", "CF.MERGE"}));
-    question.node = answer.node;
-    fail(label, node + " " + missing_module(client_, question));
+    Request request = about_all(encode_command({"COMMAND", "INFO", "CF.RESERVE", "CF.MERGE"}));
+    request.node = answer.node;
+    fail(label, node + " " + missing_module(client_, request));
   }
   if (answer.reply.is_error("OOM")) {
     fail(label, node + " has no memory for it: '" + text +
@@ -108,19 +108,13 @@ void Session::refuse(std::string_view label, const Answer& answer) {
                                       : node + " gives an answer that does not fit the question");
 }
 
-Answer Session::ask(const Request& request) {
-  Answer answer = std::move(client_.run({&request, 1}).front());
+Answer Session::run(const Request& request) {
+  Answer answer = client_.run(request);
   if (answer.reply.is_error()) refuse(request.label, answer);
   return answer;
 }
 
-FoundDescriptor Session::look() {
-  if (!has_slot_) {
-    slot_ = client_.slots_of({&name_, 1}).front();
-    has_slot_ = true;
-  }
-  return decode_fields(ask(about_all(encode_command({"HGETALL", name_}))).reply);
-}
+FoundDescriptor Session::look() { return decode_fields(run({"HGETALL", name_}).reply); }
 
 void Session::read() {
   const FoundDescriptor found = look();
@@ -148,35 +142,32 @@ bool Session::read_again() {
 }
 
 void Session::set(const Descriptor& descriptor) {
-  const bool same_parts = descriptor.parts == keys_.size();
-  const bool same_keys = same_parts && descriptor.epoch == descriptor_.epoch;
+  const bool same_keys = descriptor.parts == keys_.size() && descriptor.epoch == descriptor_.epoch;
   descriptor_ = descriptor;
-  if (same_keys) return;
+  if (same_keys) return;  // requests may still refer to the labels
   keys_.resize(descriptor.parts);
   labels_.resize(descriptor.parts);
   for (std::uint32_t part = 0; part < descriptor.parts; ++part) {
     keys_[part] = part_key(name_, part, descriptor.epoch);
     labels_[part] = "part " + std::to_string(part) + " of '" + name_ + "' (" + keys_[part] + ")";
   }
-  // The slot of a part does not depend on the epoch.
-  if (!same_parts) slots_ = client_.slots_of(keys_);
 }
 
 bool Session::replicates(const Answer& answer, unsigned replicas) {
   Request wait = about_all(wait_command(replicas, client_.timeout()));
   wait.node = answer.node;
   wait.only_on = answer.connection;
-  const Answer count = client_.run({&wait, 1}).front();
+  const Answer count = client_.run(wait);
   return count.reply.is_integer() && count.reply.integer >= static_cast<std::int64_t>(replicas);
 }
 
 std::optional<Answer> Session::change_if(const std::vector<std::string>& fields,
                                          const Decide& decide, bool counts) {
-  std::vector<std::string> question = {"HMGET", name_};
-  question.insert(question.end(), fields.begin(), fields.end());
-  const Request look = about_all(encode_command({"WATCH", name_}) + encode_command(question), 2);
+  std::vector<std::string> values = {"HMGET", name_};
+  values.insert(values.end(), fields.begin(), fields.end());
+  const Request look = about_all(encode_command({"WATCH", name_}) + encode_command(values), 2);
   for (;;) {
-    const Answer found = ask(look);
+    const Answer found = run(look);
     if (!found.reply.is_array() || found.reply.elements.size() != fields.size()) {
       refuse(label_, found);
     }
@@ -197,7 +188,7 @@ std::optional<Answer> Session::change_if(const std::vector<std::string>& fields,
     if (found.asking) change.node = found.node;
     const bool has_changed = client_.has_changed();
     if (counts && !commands.empty()) client_.may_change();  // until it is known
-    const Answer done = client_.run({&change, 1}).front();
+    const Answer done = client_.run(change);
     const bool is_elsewhere = done.reply.text == kOtherConnection;
     if (commands.empty()) return std::nullopt;
     if (done.reply.is_array()) {
@@ -219,8 +210,8 @@ void Session::wait_for_replicas(std::span<const Request> requests,
   std::vector<Request> waits;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!requests[i].changes || answers[i].reply.is_error()) continue;
-    const auto asked = [&](const Request& wait) { return wait.only_on == answers[i].connection; };
-    if (std::any_of(waits.begin(), waits.end(), asked)) continue;
+    const auto is_same = [&](const Request& wait) { return wait.only_on == answers[i].connection; };
+    if (std::any_of(waits.begin(), waits.end(), is_same)) continue;
     Request wait = about_all(command);
     wait.label = requests[i].label;
     wait.changes = true;

@@ -1,7 +1,7 @@
 // A logical filter as one client sees it: connections, descriptor, names and slots of its parts.
 //
 // Which parts are the content may change at any moment: an upload of somebody exchanges all of them
-// by one change of `epoch` in the descriptor. So whoever asks or changes parts asks for the epoch
+// by one change of `epoch` in the descriptor. So whoever reads or changes parts reads the epoch
 // beside it (epoch_request). The same epoch as before: the parts were the content when the epoch
 // was read, after the call had begun. Another one, or a part that is not there: read() the
 // descriptor and repeat; what was done to parts that are not the content any more does not count.
@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,11 +27,10 @@ class Session {
   using Commands = std::vector<std::vector<std::string>>;
   using Decide = std::function<Commands(const std::vector<Reply>& values)>;
 
-  /// Talks to nobody yet. Throws std::invalid_argument, std::bad_alloc.
+  /// Connects to nobody yet. Throws std::invalid_argument, std::bad_alloc.
   Session(const ClusterOptions& options, std::string_view name);
 
   Client& client() noexcept { return client_; }
-  [[nodiscard]] std::vector<Address> primaries() const { return client_.primaries(); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return descriptor_; }
 
@@ -49,7 +49,7 @@ class Session {
   [[nodiscard]] const std::string& label_of(std::uint32_t part) const { return labels_[part]; }
   /// The key of a part of the content.
   [[nodiscard]] const std::string& key_of(std::uint32_t part) const { return keys_[part]; }
-  [[nodiscard]] unsigned slot_of(std::uint32_t part) const { return slots_[part]; }
+  [[nodiscard]] unsigned slot_of_part(std::uint32_t part) const { return slot_of(keys_[part]); }
 
   /// A request about the descriptor, and one about a part.
   [[nodiscard]] Request about_all(std::string commands, unsigned replies = 1) const;
@@ -59,19 +59,24 @@ class Session {
   /// Whether the answer to epoch_request() names the epoch of descriptor(). Throws ClusterError
   /// when the filter was removed meanwhile.
   [[nodiscard]] bool is_current(const Answer& epoch);
+  [[nodiscard]] bool is_current() { return is_current(run(epoch_request())); }
 
   /// Throws the ClusterError that an error reply stands for.
   [[noreturn]] void refuse(std::string_view label, const Answer& answer);
   /// The same for a failure with these words.
   [[noreturn]] void fail(std::string_view label, const std::string& what);
   /// The only answer. Throws ClusterError when it is an error.
-  Answer ask(const Request& request);
+  Answer run(const Request& request);
+  /// That to one command about the descriptor.
+  Answer run(std::initializer_list<std::string_view> command) {
+    return run(about_all(encode_command(command)));
+  }
 
   /// Changes the descriptor if it still is as it should be: `decide` gets the values of the fields,
   /// nil where there is none, and returns the arguments of the commands to carry out in one step,
-  /// or nothing. Returns the answer to them, or nothing. When an answer is lost, `decide` is asked
-  /// again; it must know what has been done already. `counts`: whether it is what the call is to
-  /// change, so that an error afterwards has an unknown effect. Throws ClusterError.
+  /// or nothing. Returns the answer to them, or nothing. When an answer is lost, `decide` is called
+  /// again; it must find out what has been done already. `counts`: whether it is what the call is
+  /// to change, so that an error afterwards has an unknown effect. Throws ClusterError.
   std::optional<Answer> change_if(const std::vector<std::string>& fields, const Decide& decide,
                                   bool counts = false);
 
@@ -80,8 +85,8 @@ class Session {
   bool replicates(const Answer& answer, unsigned replicas);
   [[nodiscard]] unsigned wait_replicas() const noexcept { return wait_replicas_; }
 
-  /// Waits until so many replicas as asked for have what the answered requests changed. Throws
-  /// ClusterError.
+  /// Waits until as many replicas as the options name have what the answered requests changed.
+  /// Throws ClusterError.
   void wait_for_replicas(std::span<const Request> requests, std::span<const Answer> answers);
 
  private:
@@ -89,15 +94,12 @@ class Session {
   unsigned wait_replicas_;
   std::string name_;
   std::string label_;
-  unsigned slot_ = 0;
-  bool has_slot_ = false;
   Descriptor descriptor_;
   std::vector<std::string> keys_;
   std::vector<std::string> labels_;
-  std::vector<unsigned> slots_;
 };
 
-/// Whether an error reply says that the key is not there.
+/// Whether it is the error of a key that is not there.
 bool is_missing(const Reply& reply);
 
 }  // namespace nestline::cluster

@@ -1,15 +1,27 @@
-// The map of slots: see slot_map.h.
+// Slots: see slot_map.h.
 #include "lib/cluster/slot_map.h"
 
 #include <algorithm>
 
 namespace nestline::cluster {
 
+unsigned slot_of(std::string_view key) {
+  const std::size_t open = key.find('{');
+  const std::size_t close = open == key.npos ? key.npos : key.find('}', open);
+  if (close != key.npos && close != open + 1) key = key.substr(open + 1, close - open - 1);
+  unsigned crc = 0;  // bits above the lowest 16 do not count
+  for (const char letter : key) {
+    crc ^= unsigned{static_cast<unsigned char>(letter)} << 8;
+    for (int bit = 0; bit < 8; ++bit) crc = crc << 1 ^ ((crc & 0x8000) != 0 ? 0x1021 : 0);
+  }
+  return crc % kSlots;
+}
+
 SlotMap::SlotMap() { owner_.fill(kNobody); }
 
 SlotMap::SlotMap(const Address& server) : nodes_{server} { owner_.fill(0); }
 
-std::optional<SlotMap> SlotMap::parse(const Reply& reply, const Address& asked) {
+std::optional<SlotMap> SlotMap::parse(const Reply& reply, const Address& from) {
   if (!reply.is_array() || reply.elements.empty()) return std::nullopt;
   SlotMap map;
   for (const Reply& range : reply.elements) {
@@ -25,7 +37,7 @@ std::optional<SlotMap> SlotMap::parse(const Reply& reply, const Address& asked) 
     if (!port.is_integer() || port.integer < 1 || port.integer > 65535) return std::nullopt;
     // A node that does not know its own address, or may not tell it, leaves it empty, nil or "?".
     const bool is_unknown = !host.is_bulk() || host.text.empty() || host.text == "?";
-    const Address address{is_unknown ? asked.host : host.text,
+    const Address address{is_unknown ? from.host : host.text,
                           static_cast<std::uint16_t>(port.integer)};
     const std::uint16_t number = map.number_of(address);
     for (std::int64_t slot = first.integer; slot <= last.integer; ++slot) {

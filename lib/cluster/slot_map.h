@@ -1,10 +1,11 @@
-// Which node has which slot, as CLUSTER SLOTS says.
+// Which key is in which slot, and which node has which slot, as CLUSTER SLOTS says.
 #ifndef NESTLINE_LIB_CLUSTER_SLOT_MAP_H_
 #define NESTLINE_LIB_CLUSTER_SLOT_MAP_H_
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "lib/cluster/address.h"
@@ -14,19 +15,23 @@ namespace nestline::cluster {
 
 inline constexpr unsigned kSlots = 16384;
 
+/// The slot of a key, as the Redis Cluster specification defines it: CRC-16/XMODEM of what the
+/// first pair of braces encloses, or of all of it.
+unsigned slot_of(std::string_view key);
+
 class SlotMap {
  public:
   /// No slot is served.
   SlotMap();
   /// One server that has all slots.
   explicit SlotMap(const Address& server);
-  /// The reply to CLUSTER SLOTS from `asked`. Nothing when it is not such a reply: no slots, slots
-  /// outside the range or twice, no primary, a port that is none.
-  static std::optional<SlotMap> parse(const Reply& reply, const Address& asked);
+  /// The reply to CLUSTER SLOTS from the node `from`. Nothing when it is not such a reply: no
+  /// slots, slots outside the range or twice, no primary, a port that is none.
+  static std::optional<SlotMap> parse(const Reply& reply, const Address& from);
 
   /// The primary of a slot; null when no node serves it. `slot` must be below kSlots.
   [[nodiscard]] const Address* node_of(unsigned slot) const;
-  /// A node has said that this slot has moved.
+  /// A node has replied that this slot has moved.
   void set(unsigned slot, const Address& node);
   [[nodiscard]] const std::vector<Address>& nodes() const { return nodes_; }
 

@@ -1,6 +1,4 @@
-// Figures: see survey.h.
-#include "lib/cluster/survey.h"
-
+// What the servers report about the parts.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -8,19 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "lib/cluster/transfer.h"
 #include "lib/place/layout.h"
 #include "lib/redis/value/image.h"
 
 namespace nestline::cluster {
 namespace {
-
-// The value of a field of CF.INFO; null if it is not there.
-const Reply* field_of(const Reply& info, std::string_view name) {
-  for (std::size_t i = 0; i + 1 < info.elements.size(); i += 2) {
-    if (info.elements[i].text == name) return &info.elements[i + 1];
-  }
-  return nullptr;
-}
 
 std::optional<double> fraction_of(const Reply* reply) {
   if (reply == nullptr) return std::nullopt;
@@ -35,7 +26,7 @@ std::uint64_t natural_of(const Reply* reply) {
                           : static_cast<std::uint64_t>(std::max<std::int64_t>(0, reply->integer));
 }
 
-// What the head of the part's image says about room; `pair` is the reply to CF.SCANDUMP with 0.
+// The room by the head of the part's image; `pair` is the reply to CF.SCANDUMP with 0.
 void take_head(ClusterPart& part, const Reply& pair) {
   if (pair.elements.size() != 2) return;
   const std::string& bytes = pair.elements[1].text;
@@ -70,15 +61,15 @@ bool survey_parts(Session& session, ClusterStats& stats) {
     const Answer& info = answers[1 + 2 * number];
     const Answer& head = answers[2 + 2 * number];
     if (is_missing(info.reply) && session.read_again()) return false;
-    const auto rate = fraction_of(field_of(info.reply, "Expected error rate"));
+    const auto rate = fraction_of(info.reply.field("Expected error rate"));
     if (!rate) session.refuse(session.label_of(number), info);
     if (head.reply.is_error()) session.refuse(session.label_of(number), head);
     ClusterPart part;
     part.number = number;
     part.key = session.key_of(number);
     part.node = to_text(info.node);
-    part.items = natural_of(field_of(info.reply, "Number of items inserted"));
-    part.memory_bytes = natural_of(field_of(info.reply, "Size"));
+    part.items = natural_of(info.reply.field("Number of items inserted"));
+    part.memory_bytes = natural_of(info.reply.field("Size"));
     part.expected_fpr = *rate;
     // A part without items shows no head.
     part.capacity = part_settings(descriptor, descriptor.capacity).capacity;

@@ -1,6 +1,11 @@
-// Whole parts between here and the servers, in pieces.
+// What is done with whole parts: uploads and downloads in pieces, merges on the servers, figures.
 #ifndef NESTLINE_LIB_CLUSTER_TRANSFER_H_
 #define NESTLINE_LIB_CLUSTER_TRANSFER_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
 
 #include "lib/cluster/part_set.h"
 #include "lib/cluster/session.h"
@@ -8,21 +13,20 @@
 
 namespace nestline::cluster {
 
-/// ClusterFilter::upload. Throws ClusterError, std::bad_alloc.
+// The members of ClusterFilter. They throw ClusterError, std::bad_alloc; merge also
+// std::invalid_argument.
 void upload(Session& session, const PartSet& parts, Upload how);
-
-/// ClusterFilter::download. Throws ClusterError, std::bad_alloc.
 PartSet download(Session& session);
+void merge(Session& target, Session& source);
+ClusterStats survey(Session& session);
+
+/// Adds to each of these parts of the content the key that `source` names, in the same slot. Throws
+/// ClusterError; when the content was replaced meanwhile, the filter has nothing of it.
+void merge_parts(Session& target, std::span<const std::uint32_t> parts,
+                 const std::function<std::string(std::uint32_t part)>& source);
 
 /// Removes the parts of an epoch. Throws ClusterError.
 void unlink_parts(Session& session, std::uint64_t epoch);
-
-/// Milliseconds since 1970 by the clock of the descriptor's server. Throws ClusterError.
-std::uint64_t server_time(Session& session);
-
-/// Removes the parts that uploads have left which were killed, or which have not been heard of for
-/// ten minutes: those cannot become the content any more. Throws ClusterError.
-void remove_left(Session& session);
 
 }  // namespace nestline::cluster
 

@@ -17,7 +17,6 @@
 #include <chrono>
 #include <utility>
 
-#include "lib/cluster/merge.h"
 #include "lib/cluster/transfer.h"
 
 namespace nestline::cluster {
@@ -26,6 +25,18 @@ namespace {
 constexpr std::uint64_t kLeftFor = 600'000;  // ms
 constexpr std::chrono::seconds kRenewAfter{60};
 constexpr std::size_t kBytesAtOnce = std::size_t{32} << 20;  // pieces that wait here to be sent
+
+// Milliseconds since 1970 by the clock of the descriptor's server.
+std::uint64_t server_time(Session& session) {
+  const Answer answer = session.run({"TIME"});
+  const std::vector<Reply>& parts = answer.reply.elements;  // seconds, microseconds
+  try {
+    if (parts.size() == 2)
+      return std::stoull(parts[0].text) * 1000 + std::stoull(parts[1].text) / 1000;
+  } catch (const std::exception&) {  // no number
+  }
+  session.refuse(session.label(), answer);
+}
 
 class Uploading {
  public:
@@ -72,7 +83,7 @@ class Uploading {
     }
     if (!is_safe) return;
     unlink_parts(session_, old);
-    session_.ask(session_.about_all(encode_command({"HDEL", session_.name(), left_field(old)})));
+    session_.run({"HDEL", session_.name(), left_field(old)});
   }
   [[nodiscard]] bool is_content() const noexcept { return is_content_; }
 
@@ -96,7 +107,7 @@ class Uploading {
                        });
     if (is_content) return;
     unlink_parts(session_, epoch_);
-    session_.ask(session_.about_all(encode_command({"HDEL", session_.name(), left_field(epoch_)})));
+    session_.run({"HDEL", session_.name(), left_field(epoch_)});
   }
 
  private:
@@ -116,7 +127,7 @@ class Uploading {
   bool has_replicas(const Answer& answer) {
     Request role = session_.about_all(encode_command({"ROLE"}));
     role.node = answer.node;
-    const Reply reply = session_.client().run({&role, 1}).front().reply;
+    const Reply reply = session_.client().run(role).reply;
     return reply.elements.size() == 3 && !reply.elements[2].elements.empty();
   }
 
@@ -206,14 +217,9 @@ class Uploading {
     }
     const std::vector<Answer> answers = session_.client().run(requests);
     for (std::uint32_t part = 0; part < keys_.size(); ++part) {
-      const std::vector<Reply>& fields = answers[part].reply.elements;
-      const auto name = std::find_if(fields.begin(), fields.end(), [](const Reply& field) {
-        return field.text == "Number of items inserted";
-      });
-      if (name == fields.end() || name + 1 == fields.end()) {
-        session_.refuse(requests[part].label, answers[part]);
-      }
-      if (name[1].integer != static_cast<std::int64_t>(parts_.value(part).items())) {
+      const Reply* const items = answers[part].reply.field("Number of items inserted");
+      if (items == nullptr) session_.refuse(requests[part].label, answers[part]);
+      if (items->integer != static_cast<std::int64_t>(parts_.value(part).items())) {
         session_.fail(requests[part].label,
                       "pieces that the node " + to_text(answers[part].node) +
                           " had acknowledged are not there, as after a failover; upload again");
@@ -230,31 +236,8 @@ class Uploading {
   bool is_content_ = false;
 };
 
-}  // namespace
-
-std::uint64_t server_time(Session& session) {
-  const Answer answer = session.ask(session.about_all(encode_command({"TIME"})));
-  const std::vector<Reply>& parts = answer.reply.elements;  // seconds, microseconds
-  try {
-    if (parts.size() == 2)
-      return std::stoull(parts[0].text) * 1000 + std::stoull(parts[1].text) / 1000;
-  } catch (const std::exception&) {  // no number
-  }
-  session.refuse(session.label(), answer);
-}
-
-void unlink_parts(Session& session, std::uint64_t epoch) {
-  std::vector<Request> requests;
-  for (std::uint32_t part = 0; part < session.descriptor().parts; ++part) {
-    requests.push_back(session.about_part(
-        part, encode_command({"UNLINK", part_key(session.name(), part, epoch)})));
-  }
-  const std::vector<Answer> answers = session.client().run(requests);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i].reply.is_integer()) session.refuse(requests[i].label, answers[i]);
-  }
-}
-
+// Removes the parts that uploads have left which were killed, or which have not been heard of for
+// ten minutes: those cannot become the content any more.
 void remove_left(Session& session) {
   const FoundDescriptor found = session.look();
   if (found.left.empty()) return;
@@ -271,7 +254,21 @@ void remove_left(Session& session) {
     });
     if (!is_ours) continue;
     unlink_parts(session, found.left[i]);
-    session.ask(session.about_all(encode_command({"HDEL", session.name(), field})));
+    session.run({"HDEL", session.name(), field});
+  }
+}
+
+}  // namespace
+
+void unlink_parts(Session& session, std::uint64_t epoch) {
+  std::vector<Request> requests;
+  for (std::uint32_t part = 0; part < session.descriptor().parts; ++part) {
+    requests.push_back(session.about_part(
+        part, encode_command({"UNLINK", part_key(session.name(), part, epoch)})));
+  }
+  const std::vector<Answer> answers = session.client().run(requests);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].reply.is_integer()) session.refuse(requests[i].label, answers[i]);
   }
 }
 

@@ -11,7 +11,6 @@
 #include <system_error>
 #include <vector>
 
-#include "lib/cluster/copy_file.h"
 #include "lib/cluster/part_set.h"
 #include "nestline/cluster.h"
 #include "nestline/format_error.h"

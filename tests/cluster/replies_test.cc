@@ -62,9 +62,20 @@ TEST(Replies, CommandsAreArraysOfStrings) {
   EXPECT_EQ(encode_command_before({"SET", "k"}, 12), "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$12\r\n");
 }
 
+TEST(Slots, AreThoseOfTheSpecification) {
+  EXPECT_EQ(slot_of("123456789"), 0x31c3U);
+  EXPECT_EQ(slot_of(""), 0U);
+  EXPECT_EQ(slot_of("seen:{123456789}:7"), 0x31c3U);
+  EXPECT_EQ(slot_of("{123456789}{x}"), 0x31c3U);
+  // Braces with nothing between them, or without an end, are letters as any other.
+  EXPECT_EQ(slot_of("foo{}{bar}"), 8363U);
+  EXPECT_EQ(slot_of("foo{{bar}}zap"), slot_of("{bar"));
+  EXPECT_NE(slot_of("{123456789"), 0x31c3U);
+}
+
 TEST(SlotMap, NamesThePrimaries) {
-  const Address asked{"asked", 9}, a{"10.0.0.1", 7000}, b{"10.0.0.2", 7001};
-  const auto map = SlotMap::parse(reply_of(slots_reply({a, b})), asked);
+  const Address from{"from", 9}, a{"10.0.0.1", 7000}, b{"10.0.0.2", 7001};
+  const auto map = SlotMap::parse(reply_of(slots_reply({a, b})), from);
   ASSERT_TRUE(map);
   EXPECT_EQ(*map->node_of(0), a);
   EXPECT_EQ(*map->node_of(8191), a);
@@ -73,13 +84,13 @@ TEST(SlotMap, NamesThePrimaries) {
   EXPECT_EQ(map->nodes(), (std::vector<Address>{a, b}));
 }
 
-TEST(SlotMap, AnUnknownHostIsTheOneThatWasAsked) {
-  const Address asked{"asked", 9};
+TEST(SlotMap, AnUnknownHostIsThatOfTheReply) {
+  const Address from{"from", 9};
   for (const std::string& host : {bulk(""), bulk("?"), std::string("$-1\r\n")}) {
     const auto map = SlotMap::parse(
-        reply_of(array({array({":0\r\n", ":5\r\n", array({host, ":7000\r\n"})})})), asked);
+        reply_of(array({array({":0\r\n", ":5\r\n", array({host, ":7000\r\n"})})})), from);
     ASSERT_TRUE(map) << host;
-    EXPECT_EQ(*map->node_of(5), (Address{"asked", 7000}));
+    EXPECT_EQ(*map->node_of(5), (Address{"from", 7000}));
     EXPECT_EQ(map->node_of(6), nullptr);
   }
 }
@@ -111,7 +122,7 @@ TEST(SlotMap, HostileRepliesAreRefused) {
         array({range("0", "1", array({bulk("h"), ":0\r\n"}))}),
         array({range("0", "1", array({bulk("h"), ":65536\r\n"}))}),
         array({array({bulk("0"), bulk("1"), node})})}) {
-    EXPECT_FALSE(SlotMap::parse(reply_of(bytes), {"asked", 1})) << bytes;
+    EXPECT_FALSE(SlotMap::parse(reply_of(bytes), {"from", 1})) << bytes;
   }
 }
 
