@@ -10,7 +10,6 @@
 #include <random>
 #include <stdexcept>
 
-#include "lib/redis/value/generation_plan.h"
 #include "nestline/version.h"
 
 namespace nestline::cluster {

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "lib/cluster/reply.h"
-#include "lib/redis/value/settings.h"
+#include "lib/redis/value/generation_plan.h"
 #include "nestline/filter.h"
 
 namespace nestline::cluster {

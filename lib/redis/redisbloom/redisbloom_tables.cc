@@ -20,6 +20,15 @@ constexpr std::uint64_t kOtherHash = 0x5bd1e995;
 // More than any machine has memory for; sums of a few of these do not overflow.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 
+// The first `count` bytes, at most 8, as a little-endian number.
+std::uint64_t read(std::string_view bytes, std::size_t count) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    number |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  }
+  return number;
+}
+
 std::uint64_t blocks_of(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes; }
 
 std::uint8_t fingerprint_of(std::uint64_t hash) {
@@ -30,13 +39,27 @@ std::uint64_t other_hash(std::uint64_t hash, std::uint8_t fingerprint) {
   return hash ^ (fingerprint * kOtherHash);
 }
 
-// The free slot, or the slot with this fingerprint, in a bucket; null if there is none.
-std::uint8_t* find_slot(std::span<std::uint8_t> bucket, std::uint8_t fingerprint) {
-  const auto slot = std::find(bucket.begin(), bucket.end(), fingerprint);
+// The first slot of a bucket with this content, 0 for a free one; null if there is none.
+std::uint8_t* find_slot(std::span<std::uint8_t> bucket, std::uint8_t content) {
+  const auto slot = std::find(bucket.begin(), bucket.end(), content);
   return slot == bucket.end() ? nullptr : &*slot;
 }
 
 }  // namespace
+
+std::uint64_t murmur_hash64a(std::string_view bytes, std::uint64_t seed) noexcept {
+  constexpr std::uint64_t kMultiplier = 0xc6a4a7935bd1e995u;
+  constexpr unsigned kShift = 47;
+  std::uint64_t hash = seed ^ (bytes.size() * kMultiplier);
+  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
+    std::uint64_t word = read(bytes, 8) * kMultiplier;
+    word = (word ^ (word >> kShift)) * kMultiplier;
+    hash = (hash ^ word) * kMultiplier;
+  }
+  if (!bytes.empty()) hash = (hash ^ read(bytes, bytes.size())) * kMultiplier;
+  hash = (hash ^ (hash >> kShift)) * kMultiplier;
+  return hash ^ (hash >> kShift);
+}
 
 std::optional<std::uint64_t> RedisBloomHeader::buckets_of(std::uint64_t i) const noexcept {
   std::uint64_t all = buckets;
@@ -148,11 +171,19 @@ std::span<std::uint8_t> RedisBloomTables::bucket(const Table& table,
                                header_.bucket_size);
 }
 
+// The same in the two buckets of an item.
+std::uint8_t* RedisBloomTables::find(const Table& table, std::uint64_t hash,
+                                     std::uint8_t fingerprint,
+                                     std::uint8_t content) const noexcept {
+  std::uint8_t* const slot = find_slot(bucket(table, hash), content);
+  if (slot != nullptr) return slot;
+  return find_slot(bucket(table, other_hash(hash, fingerprint)), content);
+}
+
 bool RedisBloomTables::may_contain(std::uint64_t hash) const noexcept {
   const std::uint8_t fingerprint = fingerprint_of(hash);
   return std::any_of(tables_.rbegin(), tables_.rend(), [&](const Table& table) {
-    return find_slot(bucket(table, hash), fingerprint) != nullptr ||
-           find_slot(bucket(table, other_hash(hash, fingerprint)), fingerprint) != nullptr;
+    return find(table, hash, fingerprint, fingerprint) != nullptr;
   });
 }
 
@@ -172,39 +203,32 @@ std::uint64_t RedisBloomTables::taken() const noexcept {
   return taken;
 }
 
-std::uint64_t RedisBloomTables::slots_of(std::uint64_t hash) const noexcept {
+std::uint64_t RedisBloomTables::matches(std::uint64_t hash, bool each_once) const noexcept {
   const std::uint8_t fingerprint = fingerprint_of(hash);
-  const std::uint64_t other = other_hash(hash, fingerprint);
   std::uint64_t copies = 0;
+  const auto count = [&](std::span<const std::uint8_t> slots) {
+    copies += static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), fingerprint));
+  };
   for (const Table& table : tables_) {
-    const auto first = bucket(table, hash);
-    const auto second = bucket(table, other);
-    copies += static_cast<std::uint64_t>(std::count(first.begin(), first.end(), fingerprint));
-    if (second.data() == first.data()) continue;
-    copies += static_cast<std::uint64_t>(std::count(second.begin(), second.end(), fingerprint));
+    const auto first = bucket(table, hash), second = bucket(table, other_hash(hash, fingerprint));
+    count(first);
+    if (!each_once || second.data() != first.data()) count(second);
   }
   return copies;
 }
 
+std::uint64_t RedisBloomTables::slots_of(std::uint64_t hash) const noexcept {
+  return matches(hash, true);
+}
 std::uint64_t RedisBloomTables::count(std::uint64_t hash) const noexcept {
-  const std::uint8_t fingerprint = fingerprint_of(hash);
-  std::uint64_t copies = 0;
-  for (const Table& table : tables_) {
-    for (const std::uint64_t each : {hash, other_hash(hash, fingerprint)}) {
-      const auto slots = bucket(table, each);
-      copies += static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), fingerprint));
-    }
-  }
-  return copies;
+  return matches(hash, false);
 }
 
 bool RedisBloomTables::add(std::uint64_t hash) {
   const std::uint8_t fingerprint = fingerprint_of(hash);
-  const std::uint64_t other = other_hash(hash, fingerprint);
   for (;;) {
     for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
-      std::uint8_t* free = find_slot(bucket(*table, hash), 0);
-      if (free == nullptr) free = find_slot(bucket(*table, other), 0);
+      std::uint8_t* const free = find(*table, hash, fingerprint, 0);
       if (free == nullptr) continue;
       *free = fingerprint;
       ++header_.items;
@@ -261,10 +285,7 @@ void RedisBloomTables::open_table() {
 bool RedisBloomTables::erase(std::uint64_t hash) noexcept {
   const std::uint8_t fingerprint = fingerprint_of(hash);
   for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
-    std::uint8_t* slot = find_slot(bucket(*table, hash), fingerprint);
-    if (slot == nullptr) {
-      slot = find_slot(bucket(*table, other_hash(hash, fingerprint)), fingerprint);
-    }
+    std::uint8_t* const slot = find(*table, hash, fingerprint, fingerprint);
     if (slot == nullptr) continue;
     *slot = 0;
     // A header may give fewer items than there are slots in use.
@@ -288,9 +309,7 @@ bool RedisBloomTables::move_out(std::size_t from) noexcept {
     const std::uint64_t hash = at / header_.bucket_size;
     std::uint8_t* free = nullptr;
     for (std::size_t older = 0; older < from && free == nullptr; ++older) {
-      free = find_slot(bucket(tables_[older], hash), 0);
-      if (free == nullptr)
-        free = find_slot(bucket(tables_[older], other_hash(hash, fingerprint)), 0);
+      free = find(tables_[older], hash, fingerprint, 0);
     }
     if (free == nullptr) {
       emptied = false;

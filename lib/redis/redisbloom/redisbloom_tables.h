@@ -33,6 +33,12 @@
 
 namespace nestline::redis {
 
+/// MurmurHash64A, Austin Appleby's 64-bit MurmurHash2, from its description: 8 bytes at a time,
+/// read little-endian, are mixed by a multiply, an xor-shift and a multiply; the remaining bytes
+/// are xor-ed in and multiplied; two rounds of xor-shift end it. The same on every machine.
+/// O(length).
+std::uint64_t murmur_hash64a(std::string_view bytes, std::uint64_t seed) noexcept;
+
 /// What is known of all tables together.
 struct RedisBloomHeader {
   std::uint64_t items = 0;    ///< At most as many as there are slots.
@@ -149,6 +155,9 @@ class RedisBloomTables {
   [[nodiscard]] Table next_table() const;
   [[nodiscard]] std::span<std::uint8_t> bucket(const Table& table,
                                                std::uint64_t hash) const noexcept;
+  [[nodiscard]] std::uint8_t* find(const Table& table, std::uint64_t hash, std::uint8_t fingerprint,
+                                   std::uint8_t content) const noexcept;
+  [[nodiscard]] std::uint64_t matches(std::uint64_t hash, bool each_once) const noexcept;
   [[nodiscard]] std::optional<Spot> spot_of(std::uint64_t offset) const noexcept;
   bool push_in(const Table& table, std::uint64_t hash) const noexcept;
   void open_table();

@@ -51,37 +51,6 @@ GenerationShape Generation::shape() const noexcept {
   return {bits(), growth(), most_growth_, filter_shape_.base_blocks, capacity(), number_};
 }
 
-void Generation::may_contain(std::span<const std::uint64_t> hashes,
-                             std::span<std::uint8_t> out) const {
-  if (shared_) {
-    shared_.filter().may_contain(hashes, out);
-  } else {
-    filter_.may_contain(hashes, out);
-  }
-}
-
-unsigned Generation::count(std::uint64_t hash) const noexcept {
-  if (!may_contain(hash)) return 0;
-  return shared_ ? shared_.filter().count(hash) : filter_.count(hash);
-}
-
-Standing Generation::standing(std::uint64_t hash) const noexcept {
-  return shared_ ? standing_of(shared_.filter(), hash) : standing_of(filter_, hash);
-}
-
-bool Generation::is_crowded(std::uint64_t hash) const noexcept {
-  return shared_ ? nestline::is_crowded(shared_.filter(), hash)
-                 : nestline::is_crowded(filter_, hash);
-}
-
-void Generation::prefetch(std::uint64_t hash) const noexcept {
-  if (shared_) {
-    prefetch_home(shared_.filter(), hash);
-  } else {
-    prefetch_home(filter_, hash);
-  }
-}
-
 Outcome Generation::insert(std::uint64_t hash) noexcept {
   if (!shared_) return filter_.insert(hash).outcome;
   const Outcome outcome = shared_.filter().insert(hash).outcome;

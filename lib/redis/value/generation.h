@@ -20,6 +20,8 @@
 #include <memory>
 #include <memory_resource>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "lib/file/filter_blocks.h"
@@ -75,7 +77,7 @@ class Generation {
   }
   [[nodiscard]] bool has_room() const noexcept { return size() < capacity(); }
   [[nodiscard]] double expected_fpr() const noexcept {
-    return shared_ ? shared_.filter().expected_fpr() : filter_.expected_fpr();
+    return with_filter([](const auto& filter) { return filter.expected_fpr(); });
   }
   /// Bytes of its blocks.
   [[nodiscard]] std::size_t block_bytes() const noexcept { return filter_shape_.block_bytes(); }
@@ -86,16 +88,27 @@ class Generation {
   // As those of a Filter.
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
-    return shared_ ? shared_.filter().may_contain(hash) : filter_.may_contain(hash);
+    return with_filter([&](const auto& filter) { return filter.may_contain(hash); });
   }
-  void may_contain(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
+  void may_contain(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const {
+    with_filter([&](const auto& filter) { filter.may_contain(hashes, out); });
+  }
   /// Copies of the item.
-  [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept;
-  [[nodiscard]] Standing standing(std::uint64_t hash) const noexcept;
+  [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept {
+    if (!may_contain(hash)) return 0;
+    return with_filter([&](const auto& filter) { return filter.count(hash); });
+  }
+  [[nodiscard]] Standing standing(std::uint64_t hash) const noexcept {
+    return with_filter([&](const auto& filter) { return standing_of(filter, hash); });
+  }
   /// Whether an insert would search for room beside many copies of the item (filter_blocks.h).
-  [[nodiscard]] bool is_crowded(std::uint64_t hash) const noexcept;
+  [[nodiscard]] bool is_crowded(std::uint64_t hash) const noexcept {
+    return with_filter([&](const auto& filter) { return nestline::is_crowded(filter, hash); });
+  }
   /// Prefetches the memory that a lookup of the item reads.
-  void prefetch(std::uint64_t hash) const noexcept;
+  void prefetch(std::uint64_t hash) const noexcept {
+    with_filter([&](const auto& filter) { prefetch_home(filter, hash); });
+  }
   Outcome insert(std::uint64_t hash) noexcept;
   bool erase(std::uint64_t hash) noexcept;
   /// Takes everything out. Where it is shared, others may meanwhile find some and miss other items.
@@ -131,6 +144,11 @@ class Generation {
 
  private:
   Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
+  // Calls use(filter) with the filter of the present mode.
+  template <typename Use>
+  std::invoke_result_t<Use, const Filter&> with_filter(const Use& use) const {
+    return shared_ ? use(std::as_const(shared_.filter())) : use(filter_);
+  }
 
   Filter filter_;  // moved from while it is shared
   SharedFilter::Owner shared_;

@@ -1,8 +1,12 @@
 // The generations of a value as a list, oldest first: how one is added, how the lists of two values
-// become one, and how a list becomes shorter. Members of a family always lie next to each other.
+// become one, and how a list becomes shorter.
+//
+// A family is generations of one value that are related. They lie next to each other in its list.
+// For counting and erasing an item, a family is one filter.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,9 +15,44 @@
 #include <vector>
 
 #include "lib/redis/value/generation.h"
-#include "lib/redis/value/settings.h"
 
 namespace nestline::redis {
+
+/// Calls visit(family), a span of generations, for each family, oldest first.
+template <class Each, typename Visit>
+void for_each_family(std::span<Each> generations, Visit&& visit) {
+  while (!generations.empty()) {
+    std::size_t members = 1;
+    while (members < generations.size() && generations[members].is_related(generations[0])) {
+      ++members;
+    }
+    visit(generations.first(members));
+    generations = generations.subspan(members);
+  }
+}
+
+/// The family of the newest generation.
+std::span<const Generation> newest_family(std::span<const Generation> generations) noexcept;
+
+/// The units of all members together.
+std::uint64_t units_of(std::span<const Generation> family) noexcept;
+
+/// Copies of the item that the family seems to hold.
+std::uint64_t count_in(std::span<const Generation> family, std::uint64_t hash) noexcept;
+
+/// Removes one copy; false when there is none. Only for items that are in the family.
+bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept;
+
+/// New, empty members for a family: as many and as large as compact_growths says, and a spare one
+/// that has not doubled. None if that saves neither memory nor members. Throws std::bad_alloc.
+std::vector<Generation> compact_members(std::span<const Generation> family, std::uint64_t seed,
+                                        std::pmr::memory_resource* memory);
+
+/// Moves what is in the members of a family to those that compact_members made for it. Copies of an
+/// item beyond what one filter can hold go to the spare one, which is dropped if it stays empty.
+/// Copies that find no place there either stay in as few of the old members as possible; the other
+/// old members are then empty.
+void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh) noexcept;
 
 /// Appends one: a member of the newest family, or else the first of a new family. `first` is the
 /// capacity of the very first generation. Throws std::bad_alloc; the list is then unchanged.
@@ -33,6 +72,11 @@ void drop_empty(std::vector<Generation>& generations,
 
 /// The most hashes of one find_in.
 inline constexpr std::size_t kMostFound = 1024;
+/// Calls each(offset, length) for one chunk of at most kMostFound after the other.
+template <typename Each>
+void in_chunks(std::size_t size, const Each& each) {
+  for (std::size_t at = 0; at < size; at += kMostFound) each(at, std::min(kMostFound, size - at));
+}
 
 /// Looks up the hashes in all of these: out[i] is 1 if one of them shows hashes[i], else 0. Asks
 /// the newest first, each only for those that no newer one has shown.

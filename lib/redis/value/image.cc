@@ -42,14 +42,6 @@ constexpr std::uint64_t kHashZero = std::uint64_t{255} << 56;
 
 using Bytes = std::span<const std::byte>;
 
-std::uint64_t bytes_of(const GenerationShape& shape) {
-  return (shape.base_blocks << shape.growth) * kBlockBytes;
-}
-
-std::uint64_t bytes_of(const RedisBloomHeader& header, std::uint64_t table) {
-  return *header.buckets_of(table) * header.bucket_size;
-}
-
 void seal(std::vector<std::byte>& bytes) {
   const std::size_t covered = bytes.size() - kChecksumBytes;
   put(bytes, covered, checksum(std::span(bytes).first(covered)));
@@ -122,24 +114,32 @@ std::size_t PiecePlace::content_bytes() const noexcept {
   return static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, area_bytes - offset));
 }
 
-PiecePlace Areas::area(AreaKind kind, std::uint64_t index) const noexcept {
-  if (kind == AreaKind::blocks && index >= generations()) {
-    index -= generations();
+Areas::Areas(const ImageHead& head)
+    : Areas(head.generations.size(), head.redisbloom.tables,
+            [&head](AreaKind kind, std::uint64_t index) {
+              if (kind == AreaKind::slots) {
+                return *head.redisbloom.buckets_of(index) * head.redisbloom.bucket_size;
+              }
+              const GenerationShape& shape = head.generations[index].shape;
+              return (shape.base_blocks << shape.growth) * kBlockBytes;
+            }) {}
+
+PiecePlace Areas::area(AreaKind kind, std::uint64_t index) const {
+  if (kind == AreaKind::blocks && index >= generations_) {
+    index -= generations_;
     kind = AreaKind::slots;
   }
-  if (kind == AreaKind::slots && index >= tables()) return {AreaKind::ledger, 0, 0, 0};
-  return {kind, index, 0, bytes(kind, index)};
+  if (kind == AreaKind::slots && index >= tables_) return {AreaKind::ledger, 0, 0, 0};
+  return {kind, index, 0, bytes_(kind, index)};
 }
 
-PiecePlace Areas::first() const noexcept { return area(AreaKind::blocks, 0); }
-
-PiecePlace Areas::after(const PiecePlace& place) const noexcept {
+PiecePlace Areas::after(const PiecePlace& place) const {
   PiecePlace next = place;
   next.offset += kPieceBytes;
   return next.offset < place.area_bytes ? next : area(place.kind, place.index + 1);
 }
 
-std::optional<PiecePlace> Areas::at(std::uint64_t iterator) const noexcept {
+std::optional<PiecePlace> Areas::at(std::uint64_t iterator) const {
   if (iterator >= kLedgerIterator) {
     const std::uint64_t stretch = iterator - kLedgerIterator;
     if (stretch >= kStretches) return std::nullopt;
@@ -149,14 +149,14 @@ std::optional<PiecePlace> Areas::at(std::uint64_t iterator) const noexcept {
   std::uint64_t index = (iterator - 2) >> kPieceNumberBits;
   const bool is_table = index >= kMostGenerationAreas;
   if (is_table) index -= kMostGenerationAreas;
-  if (index >= (is_table ? tables() : generations())) return std::nullopt;
+  if (index >= (is_table ? tables_ : generations_)) return std::nullopt;
   PiecePlace place = area(is_table ? AreaKind::slots : AreaKind::blocks, index);
   const std::uint64_t number = (iterator - 2) & ((std::uint64_t{1} << kPieceNumberBits) - 1);
   place.offset = number * kPieceBytes;
   return place.offset < place.area_bytes ? std::optional(place) : std::nullopt;
 }
 
-bool Areas::have(const PiecePlace& place) const noexcept {
+bool Areas::have(const PiecePlace& place) const {
   switch (place.kind) {
     case AreaKind::ledger:
       return place.index == 0 && place.offset < place.area_bytes && place.area_bytes <= kStretches;
@@ -166,24 +166,14 @@ bool Areas::have(const PiecePlace& place) const noexcept {
     default:
       return false;
   }
-  return place.index < (place.kind == AreaKind::blocks ? generations() : tables()) &&
-         place.area_bytes == bytes(place.kind, place.index) && place.offset % kPieceBytes == 0 &&
+  return place.index < (place.kind == AreaKind::blocks ? generations_ : tables_) &&
+         place.area_bytes == bytes_(place.kind, place.index) && place.offset % kPieceBytes == 0 &&
          place.offset < place.area_bytes;
 }
 
-std::uint64_t Areas::iterator_after(const PiecePlace& place) const noexcept {
+std::uint64_t Areas::iterator_after(const PiecePlace& place) const {
   if (place.kind == AreaKind::ledger) return kLedgerIterator + place.area_bytes;
   return iterator_of(after(place));
-}
-
-std::uint64_t HeadAreas::generations() const noexcept { return head_.generations.size(); }
-
-std::uint64_t HeadAreas::tables() const noexcept { return head_.redisbloom.tables; }
-
-std::uint64_t HeadAreas::bytes(AreaKind kind, std::uint64_t index) const noexcept {
-  return kind == AreaKind::blocks
-             ? bytes_of(head_.generations[static_cast<std::size_t>(index)].shape)
-             : bytes_of(head_.redisbloom, index);
 }
 
 std::uint64_t iterator_of(const PiecePlace& place) noexcept {

@@ -39,14 +39,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 #include "lib/redis/value/generation.h"
 #include "lib/redis/value/ledger.h"
-#include "lib/redis/value/settings.h"
 
 namespace nestline::redis {
 
@@ -86,46 +87,36 @@ struct ImageHead {
   std::vector<ImageGeneration> generations;
 };
 
-/// The areas of an image before the ledger: how many, and how long each is.
+/// The areas of an image before the ledger.
 class Areas {
  public:
-  Areas() = default;
-  Areas(const Areas&) = delete;
-  Areas& operator=(const Areas&) = delete;
-  virtual ~Areas() = default;
-
-  [[nodiscard]] virtual std::uint64_t generations() const noexcept = 0;
-  [[nodiscard]] virtual std::uint64_t tables() const noexcept = 0;
   /// Bytes of an area that exists; more than 0. O(1).
-  [[nodiscard]] virtual std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept = 0;
+  using Bytes = std::function<std::uint64_t(AreaKind kind, std::uint64_t index)>;
+
+  Areas(std::uint64_t generations, std::uint64_t tables, Bytes bytes)
+      : generations_(generations), tables_(tables), bytes_(std::move(bytes)) {}
+  /// Those that a head describes, which must outlive this object.
+  explicit Areas(const ImageHead& head);
 
   /// The first piece. When there are no areas it is the ledger's, as far as that is known without
   /// the ledger.
-  [[nodiscard]] PiecePlace first() const noexcept;
+  [[nodiscard]] PiecePlace first() const { return area(AreaKind::blocks, 0); }
   /// The piece after one that is in an area.
-  [[nodiscard]] PiecePlace after(const PiecePlace& place) const noexcept;
+  [[nodiscard]] PiecePlace after(const PiecePlace& place) const;
   /// The piece with this iterator; for a piece of the ledger, only the place where it begins.
   /// Nothing if there is none.
-  [[nodiscard]] std::optional<PiecePlace> at(std::uint64_t iterator) const noexcept;
+  [[nodiscard]] std::optional<PiecePlace> at(std::uint64_t iterator) const;
   /// Whether there is such a piece; for the ledger, whether there can be one.
-  [[nodiscard]] bool have(const PiecePlace& place) const noexcept;
+  [[nodiscard]] bool have(const PiecePlace& place) const;
   /// The iterator of the piece after this one.
-  [[nodiscard]] std::uint64_t iterator_after(const PiecePlace& place) const noexcept;
+  [[nodiscard]] std::uint64_t iterator_after(const PiecePlace& place) const;
 
  private:
-  [[nodiscard]] PiecePlace area(AreaKind kind, std::uint64_t index) const noexcept;
-};
+  [[nodiscard]] PiecePlace area(AreaKind kind, std::uint64_t index) const;
 
-/// The areas that a head describes.
-class HeadAreas final : public Areas {
- public:
-  explicit HeadAreas(const ImageHead& head) : head_(head) {}
-  [[nodiscard]] std::uint64_t generations() const noexcept override;
-  [[nodiscard]] std::uint64_t tables() const noexcept override;
-  [[nodiscard]] std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept override;
-
- private:
-  const ImageHead& head_;
+  std::uint64_t generations_;
+  std::uint64_t tables_;
+  Bytes bytes_;
 };
 
 /// A piece's iterator: at least 2 and below 2^53, so that every client's numbers can hold it.

@@ -4,7 +4,7 @@
 //           many that a search for another one was spared (value_add.cc).
 //   n < 0   -n copies that slots show were erased, but are still in slots: more than one filter
 //           showed a match, and the wrong one would have been another item's fingerprint. A filter
-//           here is a family of generations (family.h), or all tables of RedisBloom.
+//           here is a family of generations (generation_list.h), or all tables of RedisBloom.
 //
 // So an item has as many copies as slots show, plus n. An entry of n < 0 is settled, that is, the
 // fingerprints are removed, as soon as it is known which filter they are in: if all filters but one

@@ -1,5 +1,5 @@
 // CuckooValue: making it, lookups, figures. What adds is in value_add.cc, what takes out, moves and
-// unites in value_erase.cc, batches of hashes in value_hashes.cc, its bytes in value_image.cc.
+// unites in value_erase.cc, its bytes in value_image.cc.
 #include "lib/redis/value/value.h"
 
 #include <algorithm>
@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "lib/redis/redisbloom/murmur_hash64a.h"
-#include "lib/redis/value/family.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/view.h"
@@ -116,9 +114,52 @@ std::uint64_t CuckooValue::count(std::string_view item) const noexcept {
 void CuckooValue::exists(std::span<const std::string_view> items,
                          std::span<std::uint8_t> out) const {
   if (items.size() != out.size()) throw std::invalid_argument("items and out differ in length");
-  for (std::size_t at = 0; at < items.size(); at += kMostFound) {
-    const std::size_t some = std::min(kMostFound, items.size() - at);
-    exists_some(items.subspan(at, some), out.subspan(at, some));
+  hash_chunks(items, [&](std::size_t at, std::span<const std::uint64_t> hashes) {
+    exists_some(hashes, items.subspan(at, hashes.size()), out.subspan(at, hashes.size()));
+  });
+}
+
+void CuckooValue::exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const {
+  check_hashes(hashes.size(), out.size());
+  in_chunks(hashes.size(), [&](std::size_t at, std::size_t some) {
+    exists_some(hashes.subspan(at, some), {}, out.subspan(at, some));
+  });
+}
+
+// At most kMostFound hashes; `items` are theirs, and needed only where there are tables. Slots
+// answer for whatever has no entry in the ledger.
+void CuckooValue::exists_some(std::span<const std::uint64_t> hashes,
+                              std::span<const std::string_view> items,
+                              std::span<std::uint8_t> out) const {
+  find_in(generations_, hashes, out);
+  if (ledger_.empty() && tables_.empty()) return;
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (!tables_.empty()) {
+      if (!ledger_.empty() || out[i] == 0) out[i] = exists_of(item_of(items[i]));
+    } else if (ledger_.copies(hashes[i]) != 0) {
+      out[i] = exists_of({hashes[i], std::nullopt});
+    }
+  }
+}
+
+void CuckooValue::count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const {
+  check_hashes(hashes.size(), out.size());
+  in_chunks(hashes.size(), [&](std::size_t at, std::size_t some) {
+    exists_some(hashes.subspan(at, some), {}, out.subspan(at, some));
+    // Copies are counted only of those that are in it.
+    for (std::size_t i = at; i < at + some; ++i) {
+      if (out[i] == 0) continue;
+      const std::uint64_t copies = count_of({hashes[i], std::nullopt});
+      out[i] = static_cast<std::uint8_t>(std::min(kMostCounted, copies));
+    }
+  });
+}
+
+void CuckooValue::check_hashes(std::size_t hashes, std::size_t results) const {
+  if (hashes != results) throw std::invalid_argument("hashes and results differ in length");
+  if (!tables_.empty()) {
+    throw std::invalid_argument(
+        "this filter has tables of RedisBloom, which need another hash: send the items themselves");
   }
 }
 
@@ -132,23 +173,6 @@ void CuckooValue::prefetch(std::span<const std::string_view> items) const noexce
 void CuckooValue::prefetch_newest(std::uint64_t hash, std::size_t most) const noexcept {
   std::for_each_n(generations_.rbegin(), std::min(generations_.size(), most),
                   [&](const Generation& generation) { generation.prefetch(hash); });
-}
-
-// At most kMostFound items.
-void CuckooValue::exists_some(std::span<const std::string_view> items,
-                              std::span<std::uint8_t> out) const {
-  std::array<std::uint64_t, kMostFound> hashes;
-  std::transform(items.begin(), items.end(), hashes.begin(),
-                 [&](std::string_view item) { return hash_of(item); });
-  const auto some = std::span<const std::uint64_t>(hashes).first(items.size());
-  if (tables_.empty()) {
-    exists_some(some, out);
-    return;
-  }
-  find_in(generations_, some, out);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!ledger_.empty() || out[i] == 0) out[i] = exists_of(item_of(items[i]));
-  }
 }
 
 std::unique_ptr<View> CuckooValue::view() {

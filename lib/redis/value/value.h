@@ -5,7 +5,7 @@
 //                 one that has room again. It doubles in place as long as it keeps its part of the
 //                 promised rate and is small; then a further generation is opened.
 //                 generation_plan.h decides, from settings and history alone. compact() unites
-//                 those of a family (family.h).
+//                 those of a family (generation_list.h).
 //   ledger        what the filters alone cannot say, by hash: copies beyond the 2k at most that a
 //                 filter holds, and erased copies whose slot is not known for certain yet
 //                 (ledger.h).
@@ -27,6 +27,7 @@
 #ifndef NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 #define NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,15 +35,16 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/redis/redisbloom/redisbloom_tables.h"
-#include "lib/redis/value/generation.h"
+#include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/ledger.h"
-#include "lib/redis/value/settings.h"
 
 namespace nestline::redis {
 
+class Areas;       // image.h
 struct ImageHead;  // image.h
 struct Piece;      // image.h
 class View;        // view.h
@@ -262,6 +264,14 @@ class CuckooValue {
   /// moment only when nothing changes between the calls. O(bytes of the piece), and O(log entries)
   /// of the ledger's pieces; so all of them together are O(memory). Throws std::bad_alloc.
   [[nodiscard]] Chunk dump_chunk(std::uint64_t iterator) const;
+  /// Calls each(chunk) for all of them from `iterator` on. Throws std::bad_alloc.
+  template <typename Each>
+  void for_each_chunk(const Each& each, std::uint64_t iterator = 0) const {
+    for (Chunk chunk = dump_chunk(iterator); chunk.next != 0; chunk = dump_chunk(iterator)) {
+      iterator = chunk.next;
+      each(std::move(chunk));
+    }
+  }
 
   /// A value from the head, as dump_chunk(0) gave it, its pieces still missing: to be filled by
   /// load_chunk. It works meanwhile, with what it has. `seed` is for a head of RedisBloom's, which
@@ -304,9 +314,17 @@ class CuckooValue {
   [[nodiscard]] Shown shown(const Item& item) const noexcept;
   [[nodiscard]] std::uint64_t count_of(const Item& item) const noexcept;
   [[nodiscard]] bool exists_of(const Item& item) const noexcept;
-  void exists_some(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
-  void exists_some(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
-  void count_some(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
+  // Calls each(offset, hashes) for one chunk of items after the other.
+  template <typename Each>
+  void hash_chunks(std::span<const std::string_view> items, const Each& each) const {
+    std::array<std::uint64_t, kMostFound> hashes;
+    in_chunks(items.size(), [&](std::size_t at, std::size_t some) {
+      for (std::size_t i = 0; i < some; ++i) hashes[i] = hash_of(items[at + i]);
+      each(at, std::span<const std::uint64_t>(hashes).first(some));
+    });
+  }
+  void exists_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
+                   std::span<std::uint8_t> out) const;
   void check_hashes(std::size_t hashes, std::size_t results) const;
   void prefetch_newest(std::uint64_t hash, std::size_t most) const noexcept;
 
@@ -314,7 +332,7 @@ class CuckooValue {
   static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head,
                                                     std::pmr::memory_resource* memory);
   bool load_content(const Piece& piece);
-  bool load_blocks(Generation& generation, std::uint64_t offset, std::span<const std::byte> blocks);
+  [[nodiscard]] Areas areas() const;
 
   [[nodiscard]] std::int64_t items_beside_tables() const noexcept;
   [[nodiscard]] std::uint64_t head_items() const noexcept;

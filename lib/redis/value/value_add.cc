@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "lib/redis/value/family.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"
@@ -43,14 +42,18 @@ void CuckooValue::add(std::span<const std::string_view> items, Unless unless, co
   if (items.size() != outcomes.size()) {
     throw std::invalid_argument("items and outcomes differ in length");
   }
-  std::array<std::uint64_t, kMostFound> hashes;
-  for (std::size_t at = 0; at < items.size(); at += kMostFound) {
-    const auto some = items.subspan(at, std::min(kMostFound, items.size() - at));
-    std::transform(some.begin(), some.end(), hashes.begin(),
-                   [&](std::string_view item) { return hash_of(item); });
-    add_some(std::span(hashes).first(some.size()), some, unless, limits,
-             outcomes.subspan(at, some.size()));
-  }
+  hash_chunks(items, [&](std::size_t at, std::span<const std::uint64_t> hashes) {
+    add_some(hashes, items.subspan(at, hashes.size()), unless, limits,
+             outcomes.subspan(at, hashes.size()));
+  });
+}
+
+void CuckooValue::add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
+                      std::span<Added> outcomes) {
+  check_hashes(hashes.size(), outcomes.size());
+  in_chunks(hashes.size(), [&](std::size_t at, std::size_t some) {
+    add_some(hashes.subspan(at, some), {}, unless, limits, outcomes.subspan(at, some));
+  });
 }
 
 // At most kMostFound hashes; `items` are theirs, and needed only where there are tables. An item

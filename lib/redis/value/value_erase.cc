@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "lib/redis/value/family.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"
@@ -17,6 +16,11 @@ namespace {
 // since each look costs as much as an erase.
 constexpr std::uint64_t kTurnEvery = 8;
 constexpr int kTurns = 2;
+
+// Hashes whose memory is prefetched before the first of them has its turn, and the generations,
+// newest first, that this is done for.
+constexpr std::size_t kHashesAhead = 16;
+constexpr std::size_t kMostAhead = 4;
 
 // How often a compaction goes over the ledger, as long as that settles something.
 constexpr int kMostRounds = 16;
@@ -43,6 +47,19 @@ class Choosing {
 }  // namespace
 
 bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)); }
+
+void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased) {
+  check_hashes(hashes.size(), erased.size());
+  std::fill(erased.begin(), erased.end(), std::uint8_t{0});
+  const auto prefetch = [&](std::size_t i) {
+    if (i < hashes.size()) prefetch_newest(hashes[i], kMostAhead);
+  };
+  for (std::size_t i = 0; i < kHashesAhead; ++i) prefetch(i);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    prefetch(i + kHashesAhead);
+    erased[i] = erase_item({hashes[i], std::nullopt});
+  }
+}
 
 bool CuckooValue::erase_item(const Item& item) {
   // One filter with nothing beside it: what it shows is there. Most erases are of this kind.
@@ -79,7 +96,7 @@ bool CuckooValue::erase_item(const Item& item) {
 //
 // That is right for several filters at once: each of these copies is in one of them, wherever. And
 // it is right to take any slot that shows the item, for whoever owns it is shown by the slot that
-// is left in its place. A family is one filter: family.h says which of its slots is taken.
+// is left in its place. A family is one filter: generation_list.h says which of its slots is taken.
 void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
   std::uint64_t rest = pending;
   const bool is_alone = slots.most == slots.copies;  // one filter only shows it

@@ -10,36 +10,12 @@
 #include "lib/redis/value/value.h"
 
 namespace nestline::redis {
-namespace {
-
-// The areas of a value's image.
-class ValueAreas final : public Areas {
- public:
-  ValueAreas(const std::vector<Generation>& generations, const RedisBloomTables& tables)
-      : generations_(generations), tables_(tables) {}
-
-  [[nodiscard]] std::uint64_t generations() const noexcept override { return generations_.size(); }
-  [[nodiscard]] std::uint64_t tables() const noexcept override { return tables_.header().tables; }
-  [[nodiscard]] std::uint64_t bytes(AreaKind kind, std::uint64_t index) const noexcept override {
-    return kind == AreaKind::blocks ? generations_[static_cast<std::size_t>(index)].block_bytes()
-                                    : tables_.table(index).size();
-  }
-  // The bytes of a piece, which may lie in `copy`.
-  [[nodiscard]] std::span<const std::byte> content(const PiecePlace& place,
-                                                   std::vector<std::byte>& copy) const {
-    const auto offset = static_cast<std::size_t>(place.offset);
-    return place.kind == AreaKind::blocks
-               ? generations_[static_cast<std::size_t>(place.index)].bytes(
-                     offset, place.content_bytes(), copy)
-               : tables_.table(place.index).subspan(offset, place.content_bytes());
-  }
-
- private:
-  const std::vector<Generation>& generations_;
-  const RedisBloomTables& tables_;
-};
-
-}  // namespace
+Areas CuckooValue::areas() const {
+  return {generations_.size(), tables_.header().tables, [this](AreaKind kind, std::uint64_t index) {
+            return kind == AreaKind::blocks ? generations_[index].block_bytes()
+                                            : tables_.table(index).size();
+          }};
+}
 
 bool CuckooValue::is_redisbloom() const noexcept {
   // While pieces of an image of our own are missing, it is none of RedisBloom's.
@@ -73,16 +49,20 @@ Chunk CuckooValue::dump_chunk(std::uint64_t iterator) const {
     return {iterator + slots.size(), {slots.begin(), slots.end()}};
   }
   if (iterator == 0) return {1, encode_head(head())};
-  const ValueAreas areas(generations_, tables_);
-  auto place = iterator == 1 ? areas.first() : areas.at(iterator);
+  const Areas all = areas();
+  auto place = iterator == 1 ? all.first() : all.at(iterator);
   if (!place) return {};
   if (place->kind == AreaKind::ledger) {
     const auto entries = encode_entries(ledger_, *place);
     if (entries.empty()) return {};
-    return {areas.iterator_after(*place), encode_piece(*place, entries)};
+    return {all.iterator_after(*place), encode_piece(*place, entries)};
   }
   std::vector<std::byte> copy;
-  return {areas.iterator_after(*place), encode_piece(*place, areas.content(*place, copy))};
+  const std::size_t length = place->content_bytes();
+  const auto content = place->kind == AreaKind::blocks
+                           ? generations_[place->index].bytes(place->offset, length, copy)
+                           : tables_.table(place->index).subspan(place->offset, length);
+  return {all.iterator_after(*place), encode_piece(*place, content)};
 }
 
 std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> bytes,
@@ -121,9 +101,9 @@ bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> 
     if (iterator == 0 || iterator - 1 < bytes.size()) return false;
     return tables_.load(iterator - 1 - bytes.size(), bytes);
   }
-  const ValueAreas areas(generations_, tables_);
+  const Areas all = areas();
   const auto piece = decode_piece(bytes);
-  if (!piece || !areas.have(piece->place) || areas.iterator_after(piece->place) != iterator ||
+  if (!piece || !all.have(piece->place) || all.iterator_after(piece->place) != iterator ||
       !load_content(*piece)) {
     return false;
   }
@@ -133,36 +113,29 @@ bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> 
 
 bool CuckooValue::load_content(const Piece& piece) {
   const PiecePlace& place = piece.place;
-  switch (place.kind) {
-    case AreaKind::blocks:
-      return load_blocks(generations_[static_cast<std::size_t>(place.index)], place.offset,
-                         piece.content);
-    case AreaKind::slots:
-      return tables_.load_table(place.index, place.offset, piece.content);
-    case AreaKind::ledger:
-      if (!decode_entries(piece, ledger_)) return false;
-      awaited_entries_ -= std::min(awaited_entries_, entries_in(piece));
-      return true;
+  if (place.kind == AreaKind::slots) {
+    return tables_.load_table(place.index, place.offset, piece.content);
   }
-  return false;
-}
-
-bool CuckooValue::load_blocks(Generation& generation, std::uint64_t offset,
-                              std::span<const std::byte> blocks) {
+  if (place.kind == AreaKind::ledger) {
+    if (!decode_entries(piece, ledger_)) return false;
+    awaited_entries_ -= std::min(awaited_entries_, entries_in(piece));
+    return true;
+  }
+  Generation& generation = generations_[place.index];
   stored_ -= generation.size();
-  const bool loaded = generation.load(offset, blocks);
+  const bool loaded = generation.load(place.offset, piece.content);
   stored_ += generation.size();
   return loaded;
 }
 
 std::uint64_t CuckooValue::digest() const {
   std::uint64_t digest = 0;
-  for (Chunk chunk = dump_chunk(0); chunk.next != 0; chunk = dump_chunk(chunk.next)) {
+  for_each_chunk([&](const Chunk& chunk) {
     std::array<std::byte, 16> both{};
     put(both, 0, digest);
     put(both, 8, checksum(chunk.bytes));
     digest = checksum(both);
-  }
+  });
   return digest;
 }
 

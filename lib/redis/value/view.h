@@ -19,8 +19,8 @@
 // the ledger later do not take one out, a copy that waits there to be taken out still stands in
 // its slot, and an erase takes a slot that shows x only if x is shown by another one, or is the
 // item that is erased and leaves. All of that is in one family: names of copies change only within
-// a family (family.h), so let "generations" mean those of x's family. It is left to show that
-// one of the slots that show x is where the View looks. A "no" is given in two cases.
+// a family (generation_list.h), so let "generations" mean those of x's family. It is left to show
+// that one of the slots that show x is where the View looks. A "no" is given in two cases.
 //
 //   N1  `erases` has not advanced since the View was made. Then every erase so far began while the
 //       value had one generation only. Take the generation M in whose filter x was when the View

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/redis/redisbloom/murmur_hash64a.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
 
 namespace nestline::redis {

@@ -1,8 +1,6 @@
 // Tests that the members of a family are one filter, against an exact multiset of hashes. There are
 // few blocks and narrow fingerprints, so that many keys look alike, are away from home, or have
 // each other's home as alternate.
-#include "lib/redis/value/family.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
 
 namespace nestline::redis {

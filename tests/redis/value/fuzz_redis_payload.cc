@@ -129,7 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(head || header);
   bool is_read = head.has_value();
   const ImageHead known = head.value_or(ImageHead{});
-  const HeadAreas areas(known);
+  const Areas areas(known);
   PiecePlace next = areas.first();
   for (std::size_t i = 1; i < parts.size(); ++i) {
     Bytes piece = parts[i].bytes;

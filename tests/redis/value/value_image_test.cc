@@ -232,7 +232,7 @@ TEST(Image, ClaimsTakeNoMemory) {
   ImageReader reader;
   ASSERT_TRUE(reader.add(encode_head(head)));
   const Bytes content(kPieceBytes);
-  const HeadAreas areas(head);
+  const Areas areas(head);
   const PiecePlace second = areas.after(areas.first());
   ASSERT_TRUE(reader.add(encode_piece(areas.first(), content)));
   ASSERT_TRUE(reader.add(encode_piece(second, content)));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/redis/redisbloom/murmur_hash64a.h"
+#include "lib/redis/redisbloom/redisbloom_tables.h"
 #include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
