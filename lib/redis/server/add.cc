@@ -12,10 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/creation.h"
 #include "lib/redis/server/info_section.h"
-#include "lib/redis/server/opened_key.h"
 
 namespace nestline::redis {
 namespace {
@@ -32,7 +31,7 @@ Added add_item(const Call& call, CuckooValue& filter, std::string_view item, Unl
     added = filter.add_as_redisbloom(item, unless == Unless::present);
   } else {
     added = add_within(limits_for_clients());
-    // Asked for last, since the answer takes time.
+    // Looked up last, since that takes time.
     const bool is_limited = added == Added::too_many || added == Added::full;
     if (is_limited && is_replayed(call)) added = add_within(kUnlimited);
   }
@@ -40,46 +39,22 @@ Added add_item(const Call& call, CuckooValue& filter, std::string_view item, Unl
   return added;
 }
 
-// The same for many items, which asks once whether the command is replayed.
-class ItemAdder {
- public:
-  ItemAdder(const Call& call, CuckooValue& filter, Unless unless)
-      : filter_(filter), unless_(unless), is_replayed_(is_replayed(call)) {}
-
-  void add(std::span<const std::string_view> items, std::span<Added> outcomes) {
-    if (filter_.follows_redisbloom() && is_replayed_) {
-      std::transform(items.begin(), items.end(), outcomes.begin(), [&](std::string_view item) {
-        return filter_.add_as_redisbloom(item, unless_ == Unless::present);
-      });
-    } else {
-      filter_.add(items, unless_, is_replayed_ ? kUnlimited : limits_for_clients(), outcomes);
-    }
-    std::for_each(outcomes.begin(), outcomes.end(), count_outcome);
-  }
-
- private:
-  CuckooValue& filter_;
-  Unless unless_;
-  bool is_replayed_;
-};
-
-// The first generation beside tables of RedisBloom is told before the items in it.
-void replicate_opening(const Call& call, const CuckooValue& filter, bool followed_redisbloom) {
-  if (followed_redisbloom && !filter.follows_redisbloom()) tell_opened_beside_tables(call, filter);
+// The first generation beside tables of RedisBloom is replicated before the items in it.
+void replicate_if_opened(const Call& call, const CuckooValue& filter, bool followed_redisbloom) {
+  if (followed_redisbloom && !filter.follows_redisbloom()) replicate_opening(call, filter);
 }
 
 int add_one(const Call& call, Unless unless, const char* event) {
   OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.refuse()) return kOk;
   CuckooValue* filter = key.filter();
   if (filter == nullptr) filter = create_by_default(call, key, std::nullopt);
   if (filter == nullptr) return kOk;
   const bool followed_redisbloom = filter->follows_redisbloom();
   const Added outcome = add_item(call, *filter, call.item(2), unless);
   if (outcome != Added::added) return reply_not_added(call, outcome);
-  replicate_opening(call, *filter, followed_redisbloom);
-  api.ReplicateVerbatim(call.context);
-  tell_change(call, event);
+  replicate_if_opened(call, *filter, followed_redisbloom);
+  replicate(call, event);
   return api.ReplyWithBool(call.context, 1);
 }
 
@@ -124,7 +99,7 @@ bool read(const Call& call, InsertOptions& options) {
   return false;
 }
 
-// One element of the reply. "No" is a boolean in RESP3 and cannot tell its reason.
+// One element of the reply. "No" is a boolean in RESP3 and cannot name its reason.
 void reply_outcome(const Call& call, Added outcome, Unless unless) {
   if (unless == Unless::present) {
     api.ReplyWithLongLong(call.context, outcome == Added::added     ? 1
@@ -143,7 +118,7 @@ int insert_items(const Call& call, Unless unless, const char* event) {
   InsertOptions options;
   if (!read(call, options)) return kOk;
   OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.refuse()) return kOk;
   CuckooValue* filter = key.filter();
   if (filter == nullptr) {
     if (!options.may_create) return reply_error(call, kNotFound);
@@ -155,14 +130,22 @@ int insert_items(const Call& call, Unless unless, const char* event) {
   added.reserve(static_cast<std::size_t>(call.count - options.first_item));
   bool is_whole = true;
   api.ReplyWithArray(call.context, call.count - options.first_item);
-  ItemAdder adder(call, *filter, unless);
+  const bool replayed = is_replayed(call);
+  const Limits limits = replayed ? kUnlimited : limits_for_clients();
   std::array<std::string_view, kTogether> items;
   std::array<Added, kTogether> outcomes;
   for (int first = options.first_item; first < call.count;) {
     const auto count = std::min(kTogether, static_cast<std::size_t>(call.count - first));
     for (std::size_t i = 0; i < count; ++i) items[i] = call.item(first + static_cast<int>(i));
-    adder.add(std::span(items).first(count), std::span(outcomes).first(count));
+    if (filter->follows_redisbloom() && replayed) {
+      for (std::size_t i = 0; i < count; ++i) {
+        outcomes[i] = filter->add_as_redisbloom(items[i], unless == Unless::present);
+      }
+    } else {
+      filter->add(std::span(items).first(count), unless, limits, std::span(outcomes).first(count));
+    }
     for (std::size_t i = 0; i < count; ++i, ++first) {
+      count_outcome(outcomes[i]);
       if (outcomes[i] == Added::added) {
         added.push_back(call.arguments[first]);
       } else if (outcomes[i] != Added::present) {
@@ -172,14 +155,14 @@ int insert_items(const Call& call, Unless unless, const char* event) {
     }
   }
   if (added.empty()) return kOk;
-  replicate_opening(call, *filter, followed_redisbloom);
+  replicate_if_opened(call, *filter, followed_redisbloom);
   if (is_whole) {
     api.ReplicateVerbatim(call.context);
   } else {
     api.Replicate(call.context, "CF.INSERT", "sccv", call.key(), "NOCREATE", "ITEMS", added.data(),
                   added.size());
   }
-  tell_change(call, event);
+  notify_change(call, event);
   return kOk;
 }
 

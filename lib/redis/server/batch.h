@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "lib/redis/server/commands.h"
-#include "lib/redis/server/opened_key.h"
 
 namespace nestline::redis {
 

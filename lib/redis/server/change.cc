@@ -1,45 +1,51 @@
 // CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT.
 //
 // A command that changes nothing is not replicated.
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/creation.h"
 #include "lib/redis/server/info_section.h"
-#include "lib/redis/server/opened_key.h"
 
 namespace nestline::redis {
+namespace {
+
+// Items whose memory is prefetched together, before the first of them is erased.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
 
 int erase(const Call& call) {
   const OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNothingToDelete);
-  const bool erased = key.filter()->erase(call.item(2));
+  if (key.refuse(kNothingToDelete)) return kOk;
+  const bool erased = key->erase(call.item(2));
   counters.items_deleted += erased;
-  if (erased) {
-    api.ReplicateVerbatim(call.context);
-    tell_change(call, "cf.del");
-  }
+  if (erased) replicate(call, "cf.del");
   return api.ReplyWithBool(call.context, erased);
 }
 
 int erase_many(const Call& call) {
   const OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNothingToDelete);
+  if (key.refuse(kNothingToDelete)) return kOk;
   std::vector<String*> erased;
   erased.reserve(static_cast<std::size_t>(call.count - 2));
   api.ReplyWithArray(call.context, call.count - 2);
-  for (int i = 2; i < call.count; ++i) {
-    if ((i - 2) % kAhead == 0) prefetch_items(call, *key.filter(), i);
+  const std::vector<std::string_view> items = items_of(call);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i % kAhead == 0) {
+      key->prefetch(std::span(items).subspan(i, std::min(kAhead, items.size() - i)));
+    }
     try {
-      const bool done = key.filter()->erase(call.item(i));
+      const bool done = key->erase(items[i]);
       counters.items_deleted += done;
-      if (done) erased.push_back(call.arguments[i]);
+      if (done) erased.push_back(call.arguments[i + 2]);
       api.ReplyWithBool(call.context, done);
     } catch (const std::bad_alloc&) {
       reply_error(call, kInsufficientMemory);
@@ -48,45 +54,40 @@ int erase_many(const Call& call) {
   if (!erased.empty()) {
     // Not replicated as it came: another copy may have memory where this one had none.
     api.Replicate(call.context, "CF.MDEL", "sv", call.key(), erased.data(), erased.size());
-    tell_change(call, "cf.mdel");
+    notify_change(call, "cf.mdel");
   }
   return kOk;
 }
 
 int clear(const Call& call) {
   const OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  key.filter()->clear();
-  api.ReplicateVerbatim(call.context);
-  tell_change(call, "cf.clear");
+  if (key.refuse(kNotFound)) return kOk;
+  key->clear();
+  replicate(call, "cf.clear");
   return reply_ok(call);
 }
 
 int update(const Call& call) {
   const OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  Added outcome = key.filter()->update(call.item(2), call.item(3), limits_for_clients());
+  if (key.refuse(kNotFound)) return kOk;
+  Added outcome = key->update(call.item(2), call.item(3), limits_for_clients());
   if ((outcome == Added::too_many || outcome == Added::full) && is_replayed(call)) {
-    outcome = key.filter()->update(call.item(2), call.item(3), kUnlimited);
+    outcome = key->update(call.item(2), call.item(3), kUnlimited);
   }
   count_outcome(outcome);
   if (outcome != Added::added) return reply_not_added(call, outcome);
   ++counters.items_deleted;
-  api.ReplicateVerbatim(call.context);
-  tell_change(call, "cf.update");
+  replicate(call, "cf.update");
   return api.ReplyWithBool(call.context, 1);
 }
 
 int merge(const Call& call) {
   OpenedKey destination(call, kWrite);
-  if (destination.is_other()) return reply_error(call, kWrongType);
+  if (destination.refuse()) return kOk;
   std::vector<std::unique_ptr<OpenedKey>> sources;
   for (int i = 2; i < call.count; ++i) {
     sources.push_back(std::make_unique<OpenedKey>(call, call.arguments[i], kRead));
-    if (sources.back()->is_other()) return reply_error(call, kWrongType);
-    if (sources.back()->filter() == nullptr) return reply_error(call, kNotFound);
+    if (sources.back()->refuse(kNotFound)) return kOk;
   }
   CuckooValue* const old = destination.filter();
   // The missing pieces of a source would be lost for the destination in silence.
@@ -113,18 +114,15 @@ int merge(const Call& call) {
       destination.set(std::move(merged));
     }
   }
-  api.ReplicateVerbatim(call.context);
-  tell_change(call, "cf.merge");
+  replicate(call, "cf.merge");
   return reply_ok(call);
 }
 
 int compact(const Call& call) {
   const OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNothingToCompact);
-  key.filter()->compact();
-  api.ReplicateVerbatim(call.context);
-  tell_change(call, "cf.compact");
+  if (key.refuse(kNothingToCompact)) return kOk;
+  key->compact();
+  replicate(call, "cf.compact");
   return reply_ok(call);
 }
 

@@ -8,9 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "lib/redis/server/creation.h"
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/info_section.h"
-#include "lib/redis/server/opened_key.h"
 #include "lib/redis/server/server_memory.h"
 
 namespace nestline::redis {
@@ -52,8 +51,7 @@ int load_head(const Call& call, OpenedKey& key) {
   } catch (const std::bad_alloc&) {
     return refuse(call, kCouldNotCreateFromHeader);
   }
-  api.ReplicateVerbatim(call.context);
-  tell_change(call, "cf.loadchunk");
+  replicate(call, "cf.loadchunk");
   return reply_ok(call);
 }
 
@@ -63,12 +61,10 @@ int scan_dump(const Call& call) {
   const auto iterator = integer(call.arguments[2]);
   if (!iterator || *iterator < 0) return reply_error(call, kInvalidPosition);
   const OpenedKey key(call, kRead);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  const CuckooValue* const filter = key.filter();
-  if (filter == nullptr) return reply_error(call, kNotFound);
+  if (key.refuse(kNotFound)) return kOk;
   Chunk chunk;  // of an empty filter: the end; not of one whose pieces are still to come
-  if (filter->items() != 0 || !filter->is_complete()) {
-    chunk = filter->dump_chunk(static_cast<std::uint64_t>(*iterator));
+  if (key->items() != 0 || !key->is_complete()) {
+    chunk = key->dump_chunk(static_cast<std::uint64_t>(*iterator));
   }
   api.ReplyWithArray(call.context, 2);
   api.ReplyWithLongLong(call.context, static_cast<long long>(chunk.next));
@@ -81,15 +77,13 @@ int load_chunk(const Call& call) {
   const auto iterator = integer(call.arguments[2]);
   if (!iterator || *iterator == 0) return reply_error(call, kInvalidPosition);
   OpenedKey key(call, kWrite);
-  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.refuse(*iterator == 1 ? nullptr : kNotFound)) return kOk;
   if (*iterator == 1) return load_head(call, key);
-  if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  if (*iterator < 0 || !key.filter()->load_chunk(static_cast<std::uint64_t>(*iterator),
-                                                 bytes_of(call.arguments[3]))) {
+  if (*iterator < 0 ||
+      !key->load_chunk(static_cast<std::uint64_t>(*iterator), bytes_of(call.arguments[3]))) {
     return refuse(call, kCouldNotLoadChunk);
   }
-  api.ReplicateVerbatim(call.context);
-  tell_change(call, "cf.loadchunk");
+  replicate(call, "cf.loadchunk");
   return reply_ok(call);
 }
 

@@ -1,5 +1,4 @@
-#include "lib/redis/server/command_table.h"
-
+// What the server learns about each command: its function, flags, documentation and keys.
 #include <array>
 #include <exception>
 #include <new>
@@ -90,12 +89,12 @@ constexpr KeySpec keys(std::uint64_t flags, int first, int last) {
 }
 
 using Keys = std::array<KeySpec, 3>;
-Keys asked = {keys(kKeyReadOnly | kKeyAccess, 1, 0)};
+Keys read = {keys(kKeyReadOnly | kKeyAccess, 1, 0)};
 Keys inserted = {keys(kKeyReadWrite | kKeyInsert, 1, 0)};
 Keys deleted = {keys(kKeyReadWrite | kKeyDelete, 1, 0)};
 Keys updated = {keys(kKeyReadWrite | kKeyUpdate, 1, 0)};
-Keys added_or_asked = {keys(kKeyReadWrite | kKeyAccess | kKeyInsert, 1, 0)};
-Keys deleted_or_asked = {keys(kKeyReadWrite | kKeyAccess | kKeyDelete, 1, 0)};
+Keys added_or_read = {keys(kKeyReadWrite | kKeyAccess | kKeyInsert, 1, 0)};
+Keys deleted_or_read = {keys(kKeyReadWrite | kKeyAccess | kKeyDelete, 1, 0)};
 Keys merged = {keys(kKeyReadWrite | kKeyInsert, 1, 0), keys(kKeyReadOnly | kKeyAccess, 2, -1)};
 
 struct Entry {
@@ -115,42 +114,42 @@ const Entry kEntries[] = {
      reserve_arguments.data(), "Creates an empty filter for a number of items", "O(1)"},
     {"cf.add", entry<add>, "write deny-oom", "write cuckoo", 3, inserted, key_item.data(),
      "Adds one copy of an item; creates the filter if there is none", "O(g), g generations"},
-    {"cf.addnx", entry<add_unique>, "write deny-oom", "write cuckoo", 3, added_or_asked,
+    {"cf.addnx", entry<add_unique>, "write deny-oom", "write cuckoo", 3, added_or_read,
      key_item.data(),
      "Adds an item unless it seems to be there; creates the filter if there is none",
      "O(g), g generations"},
     {"cf.insert", entry<insert>, "write deny-oom", "write cuckoo", -4, inserted,
      insert_arguments.data(), "Adds items; creates the filter if there is none, unless NOCREATE",
      "O(n * g), n items, g generations"},
-    {"cf.insertnx", entry<insert_unique>, "write deny-oom", "write cuckoo", -4, added_or_asked,
+    {"cf.insertnx", entry<insert_unique>, "write deny-oom", "write cuckoo", -4, added_or_read,
      insert_arguments.data(),
      "Adds the items that do not seem to be there; creates the filter as CF.INSERT does",
      "O(n * g), n items, g generations"},
-    {"cf.exists", entry<exists>, "readonly fast", "read cuckoo", 3, asked, key_item.data(),
+    {"cf.exists", entry<exists>, "readonly fast", "read cuckoo", 3, read, key_item.data(),
      "Returns whether an item may be in the filter", "O(g), g generations"},
-    {"cf.mexists", entry<exists_many>, "readonly fast", "read cuckoo", -3, asked, key_items.data(),
+    {"cf.mexists", entry<exists_many>, "readonly fast", "read cuckoo", -3, read, key_items.data(),
      "Returns for each item whether it may be in the filter", "O(n * g), n items, g generations"},
-    {"cf.count", entry<count>, "readonly fast", "read cuckoo", 3, asked, key_item.data(),
+    {"cf.count", entry<count>, "readonly fast", "read cuckoo", 3, read, key_item.data(),
      "Returns how many copies of an item may be in the filter", "O(g), g generations"},
-    {"cf.del", entry<erase>, "write fast", "write cuckoo", 3, deleted_or_asked, key_item.data(),
+    {"cf.del", entry<erase>, "write fast", "write cuckoo", 3, deleted_or_read, key_item.data(),
      "Removes one copy of an item that was added", "O(g), g generations"},
-    {"cf.mdel", entry<erase_many>, "write fast", "write cuckoo", -3, deleted_or_asked,
+    {"cf.mdel", entry<erase_many>, "write fast", "write cuckoo", -3, deleted_or_read,
      key_items.data(), "Removes one copy of each item; all must have been added",
      "O(n * g), n items, g generations"},
-    {"cf.mexistsh", entry<exists_hashes>, "readonly fast", "read cuckoo", 3, asked,
+    {"cf.mexistsh", entry<exists_hashes>, "readonly fast", "read cuckoo", 3, read,
      key_hashes.data(), "Returns a bit for each hash: whether its item may be in the filter",
      "O(n * g), n hashes, g generations"},
-    {"cf.mcounth", entry<count_hashes>, "readonly fast", "read cuckoo", 3, asked, key_hashes.data(),
+    {"cf.mcounth", entry<count_hashes>, "readonly fast", "read cuckoo", 3, read, key_hashes.data(),
      "Returns a byte for each hash: how many copies may be in the filter",
      "O(n * g), n hashes, g generations"},
     {"cf.maddh", entry<add_hashes>, "write deny-oom", "write cuckoo", 3, inserted,
      key_hashes.data(), "Adds the items of hashes to a filter; returns a bit for each",
      "O(n * g), n hashes, g generations"},
-    {"cf.maddnxh", entry<add_unique_hashes>, "write deny-oom", "write cuckoo", 3, added_or_asked,
+    {"cf.maddnxh", entry<add_unique_hashes>, "write deny-oom", "write cuckoo", 3, added_or_read,
      key_hashes.data(),
      "Adds the items of hashes that do not seem to be there; returns a bit for each",
      "O(n * g), n hashes, g generations"},
-    {"cf.mdelh", entry<erase_hashes>, "write fast", "write cuckoo", 3, deleted_or_asked,
+    {"cf.mdelh", entry<erase_hashes>, "write fast", "write cuckoo", 3, deleted_or_read,
      key_hashes.data(), "Removes one copy of each hash's item; all must have been added",
      "O(n * g), n hashes, g generations"},
     {"cf.clear", entry<clear>, "write", "write cuckoo", 2, deleted, key_only.data(),
@@ -162,11 +161,11 @@ const Entry kEntries[] = {
      "Adds everything in the sources to the destination", "O(m), m bytes of memory"},
     {"cf.compact", entry<compact>, "write", "write cuckoo", 2, updated, key_only.data(),
      "Unites filters into a few that are nearly full", "O(m), m bytes of memory"},
-    {"cf.info", entry<info>, "readonly fast", "read fast cuckoo", -2, asked, info_arguments.data(),
+    {"cf.info", entry<info>, "readonly fast", "read fast cuckoo", -2, read, info_arguments.data(),
      "Returns sizes, counts and settings of a filter", "O(g), g generations"},
-    {"cf.debug", entry<debug>, "readonly fast", "read cuckoo", 2, asked, key_only.data(),
+    {"cf.debug", entry<debug>, "readonly fast", "read cuckoo", 2, read, key_only.data(),
      "Returns sizes, counts and settings of a filter in one line", "O(g), g generations"},
-    {"cf.scandump", entry<scan_dump>, "readonly fast", "read cuckoo", 3, asked,
+    {"cf.scandump", entry<scan_dump>, "readonly fast", "read cuckoo", 3, read,
      dump_arguments.data(), "Returns the next piece of a filter's content",
      "O(m), m bytes of the piece"},
     {"cf.loadchunk", entry<load_chunk>, "write deny-oom", "write cuckoo", 4, inserted,

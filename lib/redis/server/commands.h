@@ -1,4 +1,5 @@
-// The commands, one function each, and what all of them share: the call, and the texts of errors.
+// The commands, one function each, and what all of them share: the call, its key, its arguments,
+// and the texts of errors.
 //
 //   create.cc   CF.RESERVE, and creation by other commands
 //   add.cc      CF.ADD, ADDNX, INSERT, INSERTNX
@@ -12,12 +13,34 @@
 #ifndef NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 #define NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string_view>
+#include <vector>
 
-#include "lib/redis/server/arguments.h"
+#include "lib/redis/server/data_type.h"
 #include "lib/redis/server/module_api.h"
+#include "lib/redis/value/value.h"
 
 namespace nestline::redis {
+
+// The bytes of an argument; they live as long as the argument.
+std::string_view text(const String* argument);
+
+// Whether `text` is `word`, in upper or lower case.
+bool is_word(std::string_view text, std::string_view word);
+inline bool is_word(const String* argument, std::string_view word) {
+  return is_word(text(argument), word);
+}
+
+// The argument as a decimal number: digits, with a minus sign if it is negative. Nothing if the
+// argument is something else or the number does not fit.
+std::optional<long long> integer(const String* argument);
+std::optional<std::uint64_t> natural(const String* argument);
+
+// The argument as a finite decimal fraction, such as "0.001" or "1e-3".
+std::optional<double> fraction(const String* argument);
 
 // A command as it arrived; argument 0 is its name.
 struct Call {
@@ -28,6 +51,8 @@ struct Call {
   [[nodiscard]] String* key() const { return arguments[1]; }
   [[nodiscard]] std::string_view item(int i) const { return text(arguments[i]); }
 };
+// The arguments after the key.
+std::vector<std::string_view> items_of(const Call& call);
 
 int reserve(const Call& call);
 int add(const Call& call);
@@ -52,6 +77,10 @@ int merge(const Call& call);
 int compact(const Call& call);
 int scan_dump(const Call& call);
 int load_chunk(const Call& call);
+
+// Registers every command. False, with a line in the log, when the server refuses one, as it does
+// when it or another module has a command of that name.
+bool register_commands(Context* context);
 
 // Errors. Clients compare these texts exactly as they are here, with or without a code in front.
 inline constexpr char kNotFound[] = "ERR not found";
@@ -78,6 +107,66 @@ inline int reply_error(const Call& call, const char* text) {
   return api.ReplyWithError(call.context, text);
 }
 inline int reply_ok(const Call& call) { return api.ReplyWithSimpleString(call.context, "OK"); }
+// Replies to a command whose only item was not added, for the reason that `outcome` gives.
+int reply_not_added(const Call& call, Added outcome);
+
+// A key of the keyspace while a command works on it.
+//
+//   const OpenedKey key(call, kRead);
+//   if (key.refuse(kNotFound)) return kOk;
+class OpenedKey {
+ public:
+  // `mode`: kRead or kWrite.
+  OpenedKey(const Call& call, String* name, int mode);
+  OpenedKey(const Call& call, int mode) : OpenedKey(call, call.key(), mode) {}
+  OpenedKey(const OpenedKey&) = delete;
+  OpenedKey& operator=(const OpenedKey&) = delete;
+  ~OpenedKey();
+
+  // Whether there is no filter for the command, to which it has then replied: there is a value of
+  // another type, or none and `missing` is the error for that.
+  [[nodiscard]] bool refuse(const char* missing = nullptr) const;
+  // The filter; null when there is no value, or another one.
+  [[nodiscard]] CuckooValue* filter() const { return filter_ ? filter_->get() : nullptr; }
+  CuckooValue* operator->() const { return filter_->get(); }
+  // The same, to be kept alive; only if there is one.
+  [[nodiscard]] const std::shared_ptr<CuckooValue>& shared() const { return *filter_; }
+  // Gives the key a filter, in place of what it had. Only for a key that was opened for writing.
+  CuckooValue& set(std::unique_ptr<CuckooValue> filter);
+
+ private:
+  const Call& call_;
+  Key* key_;
+  const KeptValue* filter_ = nullptr;
+  bool is_other_ = false;
+};
+
+// Notifies clients that watch the key or listen to its events that its filter has changed. `event`
+// is the name of the command.
+void notify_change(const Call& call, const char* event);
+// The same, and replicates the command as it came.
+void replicate(const Call& call, const char* event);
+
+// Whether the command comes from a primary or from an append-only file.
+bool is_replayed(const Call& call);
+
+// Whether pieces of the filter are missing, so that the command, if it is a client's own, must not
+// take it for a whole one.
+inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
+  return !filter.is_complete() && !is_replayed(call);
+}
+
+// What additions by clients of this server keep to. Items of a replayed command were acknowledged
+// before: they are added without limits.
+Limits limits_for_clients();
+
+// Makes a filter with the defaults of the configuration, and this capacity if there is one, gives
+// it to the key and replicates its CF.RESERVE. When that is not possible, replies with the reason
+// and returns null. See create.cc.
+CuckooValue* create_by_default(const Call& call, OpenedKey& key, std::optional<long long> capacity);
+
+// Replicates that the filter's first generation was opened beside tables of RedisBloom.
+void replicate_opening(const Call& call, const CuckooValue& filter);
 
 }  // namespace nestline::redis
 

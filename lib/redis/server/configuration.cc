@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "lib/redis/server/arguments.h"
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/workers.h"
 
 namespace nestline::redis {
@@ -18,40 +18,36 @@ namespace {
 
 Configuration current;
 
-// One number that can be set, and its range, which may depend on the others.
+// One number that can be set, and its widest range.
 struct Setting {
   const char* name;
   long long Configuration::*member;
-  long long (*least)();
-  long long (*most)();
+  long long least;
+  long long most;
 };
 
 constexpr std::array<Setting, 7> kSettings = {{
-    {"cf-bucket-size", &Configuration::bucket_size, [] { return 1ll; }, most_bucket_size},
-    {"cf-initial-size", &Configuration::initial_size, [] { return 2 * current.bucket_size; },
-     [] { return kMostCapacity; }},
-    {"cf-max-iterations", &Configuration::max_iterations, [] { return 1ll; },
-     [] { return kMostIterations; }},
-    {"cf-expansion-factor", &Configuration::expansion, [] { return 0ll; },
-     [] { return kMostExpansion; }},
-    {"cf-max-expansions", &Configuration::max_expansions, [] { return 1ll; },
-     [] { return kMostExpansions; }},
-    {"cf-threads", &Configuration::threads, [] { return 0ll; },
-     [] { return static_cast<long long>(Workers::kMostThreads); }},
-    {"cf-thread-items", &Configuration::thread_items, [] { return 1ll; },
-     [] { return kMostThreadItems; }},
+    {"cf-bucket-size", &Configuration::bucket_size, 1, kMostBucketSize},
+    {"cf-initial-size", &Configuration::initial_size, 2, kMostCapacity},
+    {"cf-max-iterations", &Configuration::max_iterations, 1, kMostIterations},
+    {"cf-expansion-factor", &Configuration::expansion, 0, kMostExpansion},
+    {"cf-max-expansions", &Configuration::max_expansions, 1, kMostExpansions},
+    {"cf-threads", &Configuration::threads, 0, Workers::kMostThreads},
+    {"cf-thread-items", &Configuration::thread_items, 1, kMostThreadItems},
 }};
 
 // Sets it, or returns why not.
 std::optional<std::string> set(const Setting& setting, long long value) {
-  const long long least = setting.least(), most = setting.most();
+  const bool is_size = setting.member == &Configuration::initial_size;
+  const long long least = is_size ? 2 * current.bucket_size : setting.least;
+  const bool is_bucket_size = setting.member == &Configuration::bucket_size;
+  const long long most = is_bucket_size ? most_bucket_size() : setting.most;
   if (value < least || value > most) {
     return std::string("Value for `") + setting.name + "` must be in the range [" +
            std::to_string(least) + ", " + std::to_string(most) + "]";
   }
   if (setting.member == &Configuration::expansion) {
-    value =
-        value == 0 ? 0 : static_cast<long long>(std::bit_ceil(static_cast<std::uint64_t>(value)));
+    if (value != 0) value = static_cast<long long>(std::bit_ceil(static_cast<unsigned>(value)));
   }
   current.*setting.member = value;
   if (setting.member == &Configuration::threads) workers().want(static_cast<unsigned>(value));

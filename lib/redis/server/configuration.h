@@ -13,7 +13,7 @@
 // Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, with the prefix
 // "nestline.", a name for CONFIG GET and SET and for redis.conf. They are read when a client
 // creates a filter or adds to one. For replayed commands they are read only if the command came
-// from RedisBloom: see creation.h.
+// from RedisBloom: see create.cc.
 #ifndef NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
 #define NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
 

@@ -1,13 +1,32 @@
-// CF.RESERVE, and creation by other commands. See creation.h.
+// CF.RESERVE, and how other commands make a missing filter, the same on every copy of the data.
+//
+// A new filter depends on settings that only this server knows (its configuration) and on a random
+// seed. So creation is replicated as a CF.RESERVE that names all of them, in front of the command
+// that caused it. A command that is replayed, from a primary or from an append-only file, finds its
+// filter there already.
+//
+// If it does not, or a CF.RESERVE that is replayed names neither SEED nor ERROR, RedisBloom wrote
+// the stream. Its stream has the commands, not what they did: a CF.DEL that found nothing looks
+// like one that did. So the filter is made and changed as RedisBloom does it (add_as_redisbloom in
+// value.h): then each command does here what it did there. Settings that such a command leaves out
+// were in RedisBloom's configuration; this server's configuration, which has the same names, is
+// used instead.
+//
+// This ends for a filter when a client of this server adds to it. Then a CF.RESERVE with SEED is
+// replicated first, which tells copies of this server to open a generation beside the tables.
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 
-#include "lib/redis/server/creation.h"
+#include "lib/redis/server/commands.h"
+#include "lib/redis/server/configuration.h"
 #include "lib/redis/server/info_section.h"
 #include "lib/redis/server/server_memory.h"
 
@@ -26,23 +45,18 @@ std::array<char, 32> digits(Number number) {
 enum class Maker { nestline, redisbloom };
 
 void replicate_reserve(const Call& call, const Settings& settings, Maker maker) {
-  const auto capacity = static_cast<long long>(settings.capacity);
-  const long long bucket_size = settings.bucket_size, iterations = settings.max_iterations;
-  const long long expansion = settings.expansion;
-  const auto seed = digits(settings.seed);
-  if (maker == Maker::redisbloom) {
-    api.Replicate(call.context, "CF.RESERVE", "slclclcl", call.key(), capacity, "BUCKETSIZE",
-                  bucket_size, "MAXITERATIONS", iterations, "EXPANSION", expansion);
-  } else if (settings.error == 0) {
-    api.Replicate(call.context, "CF.RESERVE", "slclclclcc", call.key(), capacity, "BUCKETSIZE",
-                  bucket_size, "MAXITERATIONS", iterations, "EXPANSION", expansion, "SEED",
-                  seed.data());
-  } else {
-    const auto error = digits(settings.error);
-    api.Replicate(call.context, "CF.RESERVE", "slclclclcccc", call.key(), capacity, "BUCKETSIZE",
-                  bucket_size, "MAXITERATIONS", iterations, "EXPANSION", expansion, "ERROR",
-                  error.data(), "SEED", seed.data());
-  }
+  const auto seed = digits(settings.seed), error = digits(settings.error);
+  const bool has_error = settings.error != 0;
+  // Arguments that the format does not name are not read.
+  const char* const format = maker == Maker::redisbloom ? "slclclcl"
+                             : has_error                ? "slclclclcccc"
+                                                        : "slclclclcc";
+  api.Replicate(call.context, "CF.RESERVE", format, call.key(),
+                static_cast<long long>(settings.capacity), "BUCKETSIZE",
+                static_cast<long long>(settings.bucket_size), "MAXITERATIONS",
+                static_cast<long long>(settings.max_iterations), "EXPANSION",
+                static_cast<long long>(settings.expansion), has_error ? "ERROR" : "SEED",
+                has_error ? error.data() : seed.data(), "SEED", seed.data());
 }
 
 std::uint64_t draw_seed(const Call& call) {
@@ -63,29 +77,29 @@ class ReserveOptions {
   // Which argument belongs to which word. If a word occurs twice, the last one counts.
   bool find() {
     for (int i = 3; i < call_.count; i += 2) {
-      String* const word = call_.arguments[i];
-      String* const value = call_.arguments[i + 1];
-      if (is_word(word, "MAXITERATIONS")) {
-        iterations_ = value;
-      } else if (is_word(word, "BUCKETSIZE")) {
-        bucket_size_ = value;
-      } else if (is_word(word, "EXPANSION")) {
-        expansion_ = value;
-      } else if (is_word(word, "ERROR")) {
-        error_ = value;
-      } else if (is_word(word, "SEED")) {
-        seed_ = value;
+      const auto* const word = std::find_if(
+          kWords.begin(), kWords.end(),
+          [&](std::string_view candidate) { return is_word(call_.arguments[i], candidate); });
+      if (word != kWords.end()) {
+        values_[static_cast<std::size_t>(word - kWords.begin())] = call_.arguments[i + 1];
       } else if (!is_replayed(call_)) {
         return fail(kUnknownArgument);
       }
     }
-    if (is_of_redisbloom()) find_as_redisbloom();
+    if (!is_of_redisbloom()) return true;
+    // RedisBloom looks for a word in all arguments and takes what follows its first occurrence.
+    for (const std::size_t option : {kIterations, kBucketSize, kExpansion}) {
+      values_[option] = nullptr;
+      for (int i = 1; i + 1 < call_.count && values_[option] == nullptr; ++i) {
+        if (is_word(call_.arguments[i], kWords[option])) values_[option] = call_.arguments[i + 1];
+      }
+    }
     return true;
   }
 
   // Whether RedisBloom has already carried out the command.
   [[nodiscard]] bool is_of_redisbloom() const {
-    return is_replayed(call_) && seed_ == nullptr && error_ == nullptr;
+    return is_replayed(call_) && values_[kSeed] == nullptr && values_[kError] == nullptr;
   }
 
   bool read(Settings& settings) {
@@ -93,12 +107,10 @@ class ReserveOptions {
     const long long most_bucket = is_replayed(call_) ? kMostBucketSize : most_bucket_size();
     const auto capacity = integer(call_.arguments[2]);
     if (!capacity) return fail(kBadCapacity);
-    if (!number(iterations_, "MAXITERATIONS", 1, kMostIterations, standard.max_iterations,
+    if (!number(kIterations, 1, kMostIterations, standard.max_iterations,
                 settings.max_iterations) ||
-        !number(bucket_size_, "BUCKETSIZE", 1, most_bucket, standard.bucket_size,
-                settings.bucket_size) ||
-        !number(expansion_, "EXPANSION", 0, kMostExpansion, standard.expansion,
-                settings.expansion) ||
+        !number(kBucketSize, 1, most_bucket, standard.bucket_size, settings.bucket_size) ||
+        !number(kExpansion, 0, kMostExpansion, standard.expansion, settings.expansion) ||
         !error(settings) || !seed(settings)) {
       return false;
     }
@@ -110,29 +122,23 @@ class ReserveOptions {
   }
 
  private:
-  // RedisBloom looks for a word in all arguments and takes what follows its first occurrence.
-  void find_as_redisbloom() {
-    const auto following = [&](std::string_view word) -> String* {
-      for (int i = 1; i + 1 < call_.count; ++i) {
-        if (is_word(call_.arguments[i], word)) return call_.arguments[i + 1];
-      }
-      return nullptr;
-    };
-    iterations_ = following("MAXITERATIONS");
-    bucket_size_ = following("BUCKETSIZE");
-    expansion_ = following("EXPANSION");
-  }
+  static constexpr std::size_t kIterations = 0, kBucketSize = 1, kExpansion = 2, kError = 3,
+                               kSeed = 4;
+  static constexpr std::array<std::string_view, 5> kWords = {"MAXITERATIONS", "BUCKETSIZE",
+                                                             "EXPANSION", "ERROR", "SEED"};
 
   bool fail(const std::string& text) {
     reply_error(call_, text.c_str());
     return false;
   }
 
-  bool number(String* argument, const std::string& name, long long least, long long most,
-              long long standard, std::uint16_t& result) {
-    auto value = argument == nullptr ? standard : integer(argument);
+  bool number(std::size_t option, long long least, long long most, long long standard,
+              std::uint16_t& result) {
+    const std::string name(kWords[option]);
+    const bool is_given = values_[option] != nullptr;
+    const auto value = is_given ? integer(values_[option]) : standard;
     if (!value) return fail("Couldn't parse " + name);
-    if (argument != nullptr && (*value < least || *value > most)) {
+    if (is_given && (*value < least || *value > most)) {
       return fail(name + ": value must be in the range [" + std::to_string(least) + ", " +
                   std::to_string(most) + "]");
     }
@@ -141,8 +147,8 @@ class ReserveOptions {
   }
 
   bool error(Settings& settings) {
-    if (error_ == nullptr) return true;
-    const auto rate = fraction(error_);
+    if (values_[kError] == nullptr) return true;
+    const auto rate = fraction(values_[kError]);
     if (!rate) return fail("Couldn't parse ERROR");
     const double least = lowest_error(settings.expansion);
     if (*rate < least || *rate >= 1) {
@@ -154,31 +160,15 @@ class ReserveOptions {
   }
 
   bool seed(Settings& settings) {
-    const auto value = seed_ == nullptr ? draw_seed(call_) : natural(seed_);
+    const auto value = values_[kSeed] == nullptr ? draw_seed(call_) : natural(values_[kSeed]);
     if (!value) return fail("Couldn't parse SEED");
     settings.seed = *value;
     return true;
   }
 
   const Call& call_;
-  String* iterations_ = nullptr;
-  String* bucket_size_ = nullptr;
-  String* expansion_ = nullptr;
-  String* error_ = nullptr;
-  String* seed_ = nullptr;
+  std::array<String*, kWords.size()> values_{};
 };
-
-}  // namespace
-
-bool is_replayed(const Call& call) {
-  return (api.GetContextFlags(call.context) & (kContextReplicated | kContextLoading)) != 0;
-}
-
-void tell_opened_beside_tables(const Call& call, const CuckooValue& filter) {
-  replicate_reserve(call, filter.settings(), Maker::nestline);
-}
-
-namespace {
 
 // Makes a filter as `maker` does, gives it to the key and replicates its CF.RESERVE. When that is
 // not possible, replies with the reason and returns null.
@@ -204,11 +194,15 @@ CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, 
   }
   CuckooValue& value = key.set(std::move(made));
   replicate_reserve(call, maker == Maker::nestline ? value.settings() : settings, maker);
-  tell_change(call, "cf.reserve");
+  notify_change(call, "cf.reserve");
   return &value;
 }
 
 }  // namespace
+
+void replicate_opening(const Call& call, const CuckooValue& filter) {
+  replicate_reserve(call, filter.settings(), Maker::nestline);
+}
 
 CuckooValue* create_by_default(const Call& call, OpenedKey& key,
                                std::optional<long long> capacity) {
@@ -238,7 +232,7 @@ int reserve(const Call& call) {
     return reply_ok(call);
   }
   if (!options.read(settings)) return kOk;
-  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.refuse()) return kOk;
   if (old != nullptr) return reply_error(call, kItemExists);
   if (create(call, key, settings, maker) == nullptr) return kOk;
   return reply_ok(call);

@@ -1,8 +1,8 @@
 // The data type of filters in the server: how a value is saved, loaded, copied, measured and freed.
 //
 // Its name and encoding version are those of RedisBloom's cuckoo filters. Their values are loaded
-// and, as long as nothing else was added to them, saved as they were. rdb.h says what follows the
-// type in an RDB file.
+// and, as long as nothing else was added to them, saved as they were. data_type.cc has what
+// follows the type in an RDB file.
 #ifndef NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
 #define NESTLINE_LIB_REDIS_SERVER_DATA_TYPE_H_
 

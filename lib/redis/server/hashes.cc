@@ -18,9 +18,8 @@
 #include <vector>
 
 #include "lib/redis/server/batch.h"
-#include "lib/redis/server/creation.h"
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/info_section.h"
-#include "lib/redis/server/opened_key.h"
 #include "lib/redis/value/hash_string.h"
 
 namespace nestline::redis {
@@ -34,16 +33,9 @@ int reply_bytes(const Call& call, std::span<const char> bytes) {
 
 // The filter of the key; null after a reply with the reason why there are no answers.
 CuckooValue* whole_filter(const Call& call, const OpenedKey& key) {
-  CuckooValue* const filter = key.filter();
-  if (key.is_other()) {
-    reply_error(call, kWrongType);
-  } else if (filter == nullptr) {
-    reply_error(call, kNotFound);
-  } else if (is_incomplete(call, *filter)) {
-    reply_error(call, kIncomplete);
-  } else {
-    return filter;
-  }
+  if (key.refuse(kNotFound)) return nullptr;
+  if (!is_incomplete(call, *key.filter())) return key.filter();
+  reply_error(call, kIncomplete);
   return nullptr;
 }
 
@@ -52,14 +44,14 @@ CuckooValue* whole_filter(const Call& call, const OpenedKey& key) {
 class Done {
  public:
   explicit Done(const HashString& hashes) : hashes_(hashes), bits_(bit_bytes(hashes.size())) {
-    told_.resize(hashes.bytes().size());
+    replicated_.resize(hashes.bytes().size());
   }
 
   // The answers for the next hashes, in the order of the argument.
   void take(std::size_t first, std::span<const std::uint8_t> answers) noexcept {
     put_bits(answers, std::span(bits_).subspan(first / 8, bit_bytes(answers.size())));
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      std::memcpy(told_.data() + count_ * kHashBytes,
+      std::memcpy(replicated_.data() + count_ * kHashBytes,
                   hashes_.bytes().data() + (first + i) * kHashBytes, kHashBytes);
       count_ += answers[i];
     }
@@ -68,21 +60,22 @@ class Done {
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   [[nodiscard]] std::span<const char> bits() const noexcept { return bits_; }
 
-  // Tells replicas and listeners, if anything was done.
-  void tell(const Call& call, const char* command, const char* event) const {
+  // For replicas and listeners, if anything was done.
+  void replicate(const Call& call, const char* command, const char* event) const {
     if (count_ == 0) return;
     if (count_ == hashes_.size()) {
       api.Replicate(call.context, command, "ss", call.key(), call.arguments[2]);
     } else {
-      api.Replicate(call.context, command, "sb", call.key(), told_.data(), count_ * kHashBytes);
+      api.Replicate(call.context, command, "sb", call.key(), replicated_.data(),
+                    count_ * kHashBytes);
     }
-    tell_change(call, event);
+    notify_change(call, event);
   }
 
  private:
   const HashString& hashes_;
   std::vector<char> bits_;
-  std::vector<char> told_;  // the hashes that were stored or erased, count_ of them
+  std::vector<char> replicated_;  // the hashes that were stored or erased, count_ of them
   std::size_t count_ = 0;
 };
 
@@ -103,13 +96,13 @@ int add_all(const Call& call, Unless unless, const char* event) {
     }
     done.take(first, std::span(answers).first(chunk.size()));
   });
-  done.tell(call, "CF.MADDH", event);
+  done.replicate(call, "CF.MADDH", event);
   return reply_bytes(call, done.bits());
 }
 
-// The reply of a command that asks: `answer` is called for each chunk of hashes.
+// The reply of a lookup: `answer` makes it of the filter and the hashes.
 template <typename Answer>
-int ask(const Call& call, Reply reply, const Answer& answer) {
+int look_up(const Call& call, Reply reply, const Answer& answer) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kRead);
   const CuckooValue* const filter = whole_filter(call, key);
@@ -141,8 +134,8 @@ std::vector<char> counts_of(const CuckooValue& filter, const HashString& hashes)
 
 }  // namespace
 
-int exists_hashes(const Call& call) { return ask(call, Reply::bits, bits_of); }
-int count_hashes(const Call& call) { return ask(call, Reply::counts, counts_of); }
+int exists_hashes(const Call& call) { return look_up(call, Reply::bits, bits_of); }
+int count_hashes(const Call& call) { return look_up(call, Reply::counts, counts_of); }
 int add_hashes(const Call& call) { return add_all(call, Unless::never, "cf.maddh"); }
 int add_unique_hashes(const Call& call) { return add_all(call, Unless::present, "cf.maddnxh"); }
 
@@ -165,8 +158,8 @@ int erase_hashes(const Call& call) {
     done.take(first, some);
   });
   counters.items_deleted += done.count();
-  done.tell(call, "CF.MDELH", "cf.mdelh");
-  // A bit of 0 would say "not found".
+  done.replicate(call, "CF.MDELH", "cf.mdelh");
+  // A bit of 0 would mean "not found".
   return has_memory ? reply_bytes(call, done.bits()) : reply_error(call, kInsufficientMemory);
 }
 

@@ -1,6 +1,6 @@
 // The module's entry point: loads the interface and registers everything, or refuses with a line in
 // the log.
-#include "lib/redis/server/command_table.h"
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/data_type.h"
 #include "lib/redis/server/info_section.h"

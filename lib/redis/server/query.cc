@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/redis/server/arguments.h"
 #include "lib/redis/server/batch.h"
-#include "lib/redis/server/opened_key.h"
+#include "lib/redis/server/commands.h"
 #include "nestline/keys.h"
 
 namespace nestline::redis {
@@ -42,25 +41,21 @@ std::vector<std::uint64_t> hashes_of(const Call& call, const CuckooValue& filter
 
 int exists(const Call& call) {
   const OpenedKey key(call, kRead);
-  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.refuse()) return kOk;
   const CuckooValue* const filter = key.filter();
   return api.ReplyWithBool(call.context, filter != nullptr && filter->exists(call.item(2)));
 }
 
 int exists_many(const Call& call) {
   const OpenedKey key(call, kRead);
-  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.refuse()) return kOk;
   const auto count = static_cast<std::size_t>(call.count - 2);
   if (key.filter() != nullptr && is_for_workers(call, count) &&
       hand_over(call, key, Reply::booleans, hashes_of(call, *key.filter()))) {
     return kOk;
   }
   std::vector<std::uint8_t> answers(count);
-  if (const CuckooValue* const filter = key.filter()) {
-    std::vector<std::string_view> items(count);
-    for (std::size_t i = 0; i < count; ++i) items[i] = call.item(static_cast<int>(i) + 2);
-    filter->exists(items, answers);
-  }
+  if (key.filter() != nullptr) key->exists(items_of(call), answers);
   api.ReplyWithArray(call.context, static_cast<long>(count));
   for (const std::uint8_t answer : answers) api.ReplyWithBool(call.context, answer);
   return kOk;
@@ -68,7 +63,7 @@ int exists_many(const Call& call) {
 
 int count(const Call& call) {
   const OpenedKey key(call, kRead);
-  if (key.is_other()) return reply_error(call, kWrongType);
+  if (key.refuse()) return kOk;
   const CuckooValue* const filter = key.filter();
   return api.ReplyWithLongLong(call.context,
                                filter == nullptr ? 0 : number(filter->count(call.item(2))));
@@ -79,9 +74,8 @@ int info(const Call& call) {
   const bool is_full = call.count == 3;
   if (is_full && !is_word(call.arguments[2], "FULL")) return reply_error(call, kUnknownArgument);
   const OpenedKey key(call, kRead);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  const Info info = key.filter()->info();
+  if (key.refuse(kNotFound)) return kOk;
+  const Info info = key->info();
   api.ReplyWithMap(call.context, is_full ? 14 : 8);
   reply_pair(call, "Size", info.memory_bytes);
   reply_pair(call, "Number of buckets", info.buckets);
@@ -105,9 +99,8 @@ int info(const Call& call) {
 
 int debug(const Call& call) {
   const OpenedKey key(call, kRead);
-  if (key.is_other()) return reply_error(call, kWrongType);
-  if (key.filter() == nullptr) return reply_error(call, kNotFound);
-  const Info info = key.filter()->info();
+  if (key.refuse(kNotFound)) return kOk;
+  const Info info = key->info();
   const std::string line =
       "bktsize:" + std::to_string(info.settings.bucket_size) +
       " buckets:" + std::to_string(info.buckets) + " items:" + std::to_string(info.items) +

@@ -1,0 +1,114 @@
+#include "lib/redis/server/commands.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <system_error>
+#include <utility>
+
+#include "lib/redis/server/info_section.h"
+
+namespace nestline::redis {
+namespace {
+
+// Does not depend on the locale: words are ASCII.
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+template <typename Number>
+std::optional<Number> number(const String* argument) {
+  const std::string_view all = text(argument);
+  Number value{};
+  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value);
+  if (error != std::errc() || end != all.data() + all.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string_view text(const String* argument) {
+  std::size_t length = 0;
+  const char* const bytes = api.StringPtrLen(argument, &length);
+  return {bytes, length};
+}
+
+bool is_word(std::string_view text, std::string_view word) {
+  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+                    [](char a, char b) { return lower(a) == lower(b); });
+}
+
+std::optional<long long> integer(const String* argument) { return number<long long>(argument); }
+
+std::optional<std::uint64_t> natural(const String* argument) {
+  return number<std::uint64_t>(argument);
+}
+
+std::optional<double> fraction(const String* argument) {
+  const auto value = number<double>(argument);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::vector<std::string_view> items_of(const Call& call) {
+  std::vector<std::string_view> items(static_cast<std::size_t>(call.count - 2));
+  std::transform(call.arguments + 2, call.arguments + call.count, items.begin(), text);
+  return items;
+}
+
+OpenedKey::OpenedKey(const Call& call, String* name, int mode)
+    : call_(call), key_(api.OpenKey(call.context, name, mode)) {
+  // A missing key is null when it is opened for reading, and empty when it is opened for writing.
+  if (key_ == nullptr || api.KeyType(key_) == kKeyEmpty) return;
+  is_other_ = api.ModuleTypeGetType(key_) != data_type();
+  if (!is_other_) filter_ = static_cast<const KeptValue*>(api.ModuleTypeGetValue(key_));
+}
+
+OpenedKey::~OpenedKey() {
+  if (key_ != nullptr) api.CloseKey(key_);
+}
+
+CuckooValue& OpenedKey::set(std::unique_ptr<CuckooValue> filter) {
+  auto kept = std::make_unique<KeptValue>(std::move(filter));
+  ++counters.values;
+  filter_ = kept.get();
+  is_other_ = false;
+  api.ModuleTypeSetValue(key_, data_type(), kept.release());
+  return **filter_;
+}
+
+bool OpenedKey::refuse(const char* missing) const {
+  if (!is_other_ && (filter_ != nullptr || missing == nullptr)) return false;
+  reply_error(call_, is_other_ ? kWrongType : missing);
+  return true;
+}
+
+void notify_change(const Call& call, const char* event) {
+  api.SignalModifiedKey(call.context, call.key());
+  api.NotifyKeyspaceEvent(call.context, kNotifyModule, event, call.key());
+}
+
+void replicate(const Call& call, const char* event) {
+  api.ReplicateVerbatim(call.context);
+  notify_change(call, event);
+}
+
+bool is_replayed(const Call& call) {
+  return (api.GetContextFlags(call.context) & (kContextReplicated | kContextLoading)) != 0;
+}
+
+int reply_not_added(const Call& call, Added outcome) {
+  switch (outcome) {
+    case Added::full:
+      return reply_error(call, kFull);
+    case Added::too_many:
+      return reply_error(call, kMaximumExpansions);
+    case Added::no_memory:
+      return reply_error(call, kInsufficientMemory);
+    case Added::added:
+    case Added::present:
+    case Added::missing:
+      break;
+  }
+  return api.ReplyWithBool(call.context, 0);
+}
+
+}  // namespace nestline::redis
