@@ -23,13 +23,6 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
                               "same with rediss:// for TLS");
 }
 
-int digit_of(char letter) {
-  if (letter >= '0' && letter <= '9') return letter - '0';
-  if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
-  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
-  return -1;
-}
-
 // Nothing when a % is not followed by two digits.
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string decoded;
@@ -38,10 +31,11 @@ std::optional<std::string> percent_decoded(std::string_view text) {
       decoded += text[i];
       continue;
     }
-    if (text.size() - i < 3) return std::nullopt;
-    const int high = digit_of(text[i + 1]), low = digit_of(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    decoded += static_cast<char>(high * 16 + low);
+    unsigned char letter = 0;
+    const char* const end = text.data() + std::min(text.size(), i + 3);
+    const auto digits = std::from_chars(text.data() + i + 1, end, letter, 16);
+    if (digits.ptr != text.data() + i + 3) return std::nullopt;
+    decoded += static_cast<char>(letter);
     i += 2;
   }
   return decoded;

@@ -1,11 +1,11 @@
-// Batches: see batches.h.
-#include "lib/cluster/batches.h"
-
+// Batches of keys.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "lib/cluster/transfer.h"
 
 namespace nestline::cluster {
 namespace {
@@ -20,10 +20,10 @@ struct Piece {
   std::size_t count;
 };
 
-std::uint64_t spread_bytes(std::string_view bytes, std::span<const std::uint32_t> positions,
-                           std::span<std::uint8_t> out, bool& fits) {
-  fits = bytes.size() == positions.size();
-  if (!fits) return 0;
+std::optional<std::uint64_t> spread_bytes(std::string_view bytes,
+                                          std::span<const std::uint32_t> positions,
+                                          std::span<std::uint8_t> out) {
+  if (bytes.size() != positions.size()) return std::nullopt;
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto count = static_cast<std::uint8_t>(bytes[i]);
@@ -59,9 +59,15 @@ class Batch {
         }
         continue;
       }
+      const bool is_part_missing =
+          std::any_of(answers.begin(), answers.end(),
+                      [](const Answer& each) { return is_missing(each.reply); });
       // Perhaps an upload has taken the part away after the epoch was read.
-      if (has_lost_a_part(answers) && session_.read_again()) continue;
-      check(answers);
+      if (is_part_missing && session_.read_again()) continue;
+      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        if (answers[i + 1].reply.is_bulk()) continue;
+        session_.refuse(session_.label_of(pieces_[i].part), answers[i + 1]);
+      }
       session_.wait_for_replicas(requests, answers);
       return spread(answers, out);
     }
@@ -85,28 +91,15 @@ class Batch {
     return requests;
   }
 
-  static bool has_lost_a_part(const std::vector<Answer>& answers) {
-    return std::any_of(answers.begin(), answers.end(),
-                       [](const Answer& answer) { return is_missing(answer.reply); });
-  }
-
-  void check(const std::vector<Answer>& answers) {
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (!answers[i + 1].reply.is_bulk()) {
-        session_.refuse(session_.label_of(pieces_[i].part), answers[i + 1]);
-      }
-    }
-  }
-
   std::uint64_t spread(const std::vector<Answer>& answers, std::span<std::uint8_t> out) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const Piece& piece = pieces_[i];
       const auto positions = split_.positions_of(piece.part).subspan(piece.first, piece.count);
       const auto spread_out = command_.gives_bytes ? spread_bytes : spread_bits;
-      bool fits = false;
-      sum += spread_out(answers[i + 1].reply.text, positions, out, fits);
-      if (!fits) session_.refuse(session_.label_of(piece.part), answers[i + 1]);
+      const auto count = spread_out(answers[i + 1].reply.text, positions, out);
+      if (!count) session_.refuse(session_.label_of(piece.part), answers[i + 1]);
+      sum += *count;
     }
     return sum;
   }
@@ -119,13 +112,15 @@ class Batch {
 
 }  // namespace
 
-std::uint64_t spread_bits(std::string_view bits, std::span<const std::uint32_t> positions,
-                          std::span<std::uint8_t> out, bool& fits) {
+std::optional<std::uint64_t> spread_bits(std::string_view bits,
+                                         std::span<const std::uint32_t> positions,
+                                         std::span<std::uint8_t> out) {
   const std::size_t count = positions.size();
   const auto in_last = static_cast<unsigned>(count % 8);
-  fits = bits.size() == (count + 7) / 8 &&
-         (in_last == 0 || static_cast<std::uint8_t>(bits.back()) >> in_last == 0);
-  if (!fits) return 0;
+  if (bits.size() != (count + 7) / 8 ||
+      (in_last != 0 && static_cast<std::uint8_t>(bits.back()) >> in_last != 0)) {
+    return std::nullopt;
+  }
   std::uint64_t sum = 0;
   for (const char byte : bits) {
     sum += static_cast<std::uint64_t>(std::popcount(static_cast<std::uint8_t>(byte)));

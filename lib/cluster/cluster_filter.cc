@@ -4,10 +4,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "lib/cluster/batches.h"
-#include "lib/cluster/key_split.h"
-#include "lib/cluster/part_set.h"
-#include "lib/cluster/session.h"
 #include "lib/cluster/transfer.h"
 #include "lib/place/hash.h"
 #include "lib/place/parts.h"
@@ -56,15 +52,13 @@ void take_name(Session& session, std::uint32_t parts) {
 void reserve_parts(Session& session) {
   const Descriptor& descriptor = session.descriptor();
   const redis::Settings settings = cluster::part_settings(descriptor, descriptor.capacity);
-  std::vector<Request> requests;
-  for (std::uint32_t part = 0; part < descriptor.parts; ++part) {
-    requests.push_back(session.about_part(
-        part,
-        encode_command({"CF.RESERVE", session.key_of(part), std::to_string(settings.capacity),
-                        "EXPANSION", std::to_string(settings.expansion), "ERROR",
-                        cluster::text_of(settings.error), "SEED", std::to_string(settings.seed)})));
-    requests.back().changes = true;
-  }
+  std::vector<Request> requests = session.about_parts([&](std::uint32_t part) {
+    return encode_command({"CF.RESERVE", session.key_of(part), std::to_string(settings.capacity),
+                           "EXPANSION", std::to_string(settings.expansion), "ERROR",
+                           cluster::text_of(settings.error), "SEED",
+                           std::to_string(settings.seed)});
+  });
+  for (Request& request : requests) request.changes = true;
   const std::vector<Answer> answers = session.client().run(requests);
   const auto refused = std::find_if(answers.begin(), answers.end(),
                                     [](const Answer& answer) { return answer.reply.is_error(); });
@@ -144,7 +138,7 @@ std::size_t ClusterFilter::insert_unique(KeySpan keys, std::span<std::uint8_t> a
   return run_batch(state_->session, state_->split, cluster::kAddUnique, keys, added);
 }
 std::size_t ClusterFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) {
-  return run_batch(state_->session, state_->split, cluster::kAsk, keys, out);
+  return run_batch(state_->session, state_->split, cluster::kLookup, keys, out);
 }
 std::size_t ClusterFilter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
   return run_batch(state_->session, state_->split, cluster::kErase, keys, erased);

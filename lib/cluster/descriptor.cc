@@ -21,14 +21,6 @@ constexpr std::uint64_t kMostPartCapacity = std::uint64_t{1} << 30;  // the same
 constexpr double kSpread = 7;
 constexpr std::uint16_t kGrows = 1;  // as CF.RESERVE does by default
 
-template <typename Number>
-std::optional<Number> parse(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // The wanted rate, from a rate or a width.
 double rate_of(const Options& options, bool grows) {
   if (options.bits == 0) return options.fpr == 0 ? 0.01 : options.fpr;
@@ -134,7 +126,7 @@ FoundDescriptor decode_fields(const Reply& reply) {
     return value == nullptr ? std::string() : value->text;
   };
   const auto take = [&](auto& field, std::string_view name) {
-    const auto number = parse<std::remove_reference_t<decltype(field)>>(text(name));
+    const auto number = parse_number<std::remove_reference_t<decltype(field)>>(text(name));
     field = number.value_or(0);
     return number.has_value();
   };
@@ -151,10 +143,10 @@ FoundDescriptor decode_fields(const Reply& reply) {
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
     const std::string_view name = reply.elements[i].text;
     if (!name.starts_with(kLeftPrefix)) continue;
-    const auto epoch = parse<std::uint64_t>(name.substr(kLeftPrefix.size()));
+    const auto epoch = parse_number<std::uint64_t>(name.substr(kLeftPrefix.size()));
     if (!epoch) continue;
     found.left.push_back(*epoch);
-    found.left_since.push_back(parse<std::uint64_t>(reply.elements[i + 1].text).value_or(0));
+    found.left_since.push_back(parse_number<std::uint64_t>(reply.elements[i + 1].text).value_or(0));
   }
   found.is_ready = is_whole && text("state") == kReady && found.has_format && found.has_parts &&
                    made.fpr >= redis::lowest_error(0) && made.fpr < 1 && made.capacity != 0;

@@ -4,7 +4,6 @@
 //
 // Some parts are fetched at once, a piece of each in turn.
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "lib/cluster/transfer.h"
@@ -18,10 +17,7 @@ constexpr std::string_view kCopyLivesFor = "600000";  // ms
 
 class Downloading {
  public:
-  explicit Downloading(Session& session) : session_(session), made_(session.descriptor()) {
-    std::random_device source;
-    suffix_ = ":copy:" + std::to_string(source());
-  }
+  explicit Downloading(Session& session) : session_(session), made_(session.descriptor()) {}
 
   // False: the content was replaced meanwhile.
   bool run() {
@@ -42,16 +38,13 @@ class Downloading {
   std::string copy_of(std::uint32_t part) const { return session_.key_of(part) + suffix_; }
 
   bool make_copies() {
-    std::vector<Request> requests;
-    for (std::uint32_t part = first_; part < first_ + count_; ++part) {
-      requests.push_back(session_.about_part(
-          part,
-          encode_command({"MULTI"}) +
-              encode_command({"COPY", session_.key_of(part), copy_of(part), "REPLACE"}) +
-              encode_command({"PEXPIRE", copy_of(part), kCopyLivesFor}) + encode_command({"EXEC"}),
-          4));
-    }
-    const std::vector<Answer> copies = session_.client().run(requests);
+    const auto copy_part = [&](std::uint32_t part) {
+      return encode_command({"MULTI"}) +
+             encode_command({"COPY", session_.key_of(part), copy_of(part), "REPLACE"}) +
+             encode_command({"PEXPIRE", copy_of(part), kCopyLivesFor}) + encode_command({"EXEC"});
+    };
+    const std::vector<Answer> copies =
+        session_.client().run(session_.about_parts(copy_part, first_, count_, 4));
     if (!session_.is_current()) {
       remove_copies();
       return false;
@@ -124,16 +117,16 @@ class Downloading {
   }
 
   void remove_copies() {
-    std::vector<Request> requests;
-    for (std::uint32_t part = first_; part < first_ + count_; ++part) {
-      requests.push_back(session_.about_part(part, encode_command({"UNLINK", copy_of(part)})));
-    }
-    session_.client().run(requests);
+    session_.client().run(session_.about_parts(
+        [&](std::uint32_t part) {
+          return encode_command({"UNLINK", copy_of(part)});
+        },
+        first_, count_));
   }
 
   Session& session_;
   PartSet made_;
-  std::string suffix_;
+  std::string suffix_ = ":copy:" + std::to_string(static_cast<std::uint32_t>(draw()));
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;
 };

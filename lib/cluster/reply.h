@@ -2,6 +2,7 @@
 #ifndef NESTLINE_LIB_CLUSTER_REPLY_H_
 #define NESTLINE_LIB_CLUSTER_REPLY_H_
 
+#include <charconv>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 struct redisReader;
@@ -58,6 +60,15 @@ class ReplyReader {
   };
   std::unique_ptr<redisReader, Free> reader_;
 };
+
+/// All of the text as a number; nothing if it is none or does not fit.
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
 
 /// A command as bytes: the number of arguments, and each with its length.
 std::string encode_command(std::initializer_list<std::string_view> arguments);

@@ -55,6 +55,21 @@ class Session {
   [[nodiscard]] Request about_all(std::string commands, unsigned replies = 1) const;
   [[nodiscard]] Request about_part(std::uint32_t part, std::string commands,
                                    unsigned replies = 1) const;
+  /// One about each part from `first` on, of `count` parts, with the commands(part).
+  template <typename Commands>
+  [[nodiscard]] std::vector<Request> about_parts(const Commands& commands, std::uint32_t first,
+                                                 std::uint32_t count, unsigned replies = 1) const {
+    std::vector<Request> requests;
+    for (std::uint32_t part = first; part < first + count; ++part) {
+      requests.push_back(about_part(part, commands(part), replies));
+    }
+    return requests;
+  }
+  /// One about each part of all.
+  template <typename Commands>
+  [[nodiscard]] std::vector<Request> about_parts(const Commands& commands) const {
+    return about_parts(commands, 0, descriptor_.parts);
+  }
   [[nodiscard]] Request epoch_request() const;
   /// Whether the answer to epoch_request() names the epoch of descriptor(). Throws ClusterError
   /// when the filter was removed meanwhile.

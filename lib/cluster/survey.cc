@@ -1,6 +1,5 @@
 // What the servers report about the parts.
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,14 +11,6 @@
 
 namespace nestline::cluster {
 namespace {
-
-std::optional<double> fraction_of(const Reply* reply) {
-  if (reply == nullptr) return std::nullopt;
-  double number = 0;
-  const char* const end = reply->text.data() + reply->text.size();
-  if (std::from_chars(reply->text.data(), end, number).ptr != end) return std::nullopt;
-  return number;
-}
 
 std::uint64_t natural_of(const Reply* reply) {
   return reply == nullptr ? 0
@@ -61,7 +52,8 @@ bool survey_parts(Session& session, ClusterStats& stats) {
     const Answer& info = answers[1 + 2 * number];
     const Answer& head = answers[2 + 2 * number];
     if (is_missing(info.reply) && session.read_again()) return false;
-    const auto rate = fraction_of(info.reply.field("Expected error rate"));
+    const Reply* const rate_field = info.reply.field("Expected error rate");
+    const auto rate = parse_number<double>(rate_field == nullptr ? "" : rate_field->text);
     if (!rate) session.refuse(session.label_of(number), info);
     if (head.reply.is_error()) session.refuse(session.label_of(number), head);
     ClusterPart part;

@@ -1,12 +1,16 @@
-// What is done with whole parts: uploads and downloads in pieces, merges on the servers, figures.
+// What ClusterFilter does with its session: batches of keys, which go to all parts at once in
+// commands of hashes; uploads and downloads in pieces; merges on the servers; figures.
 #ifndef NESTLINE_LIB_CLUSTER_TRANSFER_H_
 #define NESTLINE_LIB_CLUSTER_TRANSFER_H_
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "lib/cluster/key_split.h"
 #include "lib/cluster/part_set.h"
 #include "lib/cluster/session.h"
 #include "nestline/cluster.h"
@@ -24,6 +28,32 @@ ClusterStats survey(Session& session);
 /// ClusterError; when the content was replaced meanwhile, the filter has nothing of it.
 void merge_parts(Session& target, std::span<const std::uint32_t> parts,
                  const std::function<std::string(std::uint32_t part)>& source);
+
+/// What is done to the keys, and how the answer looks.
+struct BatchCommand {
+  std::string_view name;  ///< CF.M...H
+  bool changes;
+  bool gives_bytes;  ///< A byte a key; else a bit.
+};
+
+inline constexpr BatchCommand kLookup{"CF.MEXISTSH", false, false};
+inline constexpr BatchCommand kAdd{"CF.MADDH", true, false};
+inline constexpr BatchCommand kAddUnique{"CF.MADDNXH", true, false};
+inline constexpr BatchCommand kErase{"CF.MDELH", true, false};
+inline constexpr BatchCommand kCount{"CF.MCOUNTH", false, true};
+
+/// Carries the command out for all keys. out[i] is the answer for keys[i]; it may be empty. Returns
+/// the sum of the answers. Throws ClusterError, std::bad_alloc, std::invalid_argument when `out`
+/// has another length.
+std::uint64_t run_batch(Session& session, KeySplit& split, const BatchCommand& command,
+                        KeySpan keys, std::span<std::uint8_t> out);
+
+/// The bits of a reply, least significant first, as bytes 0 and 1 at out[positions[i]]. Returns how
+/// many are 1. `out` may be empty. Nothing when `bits` has not the length for the positions, or
+/// bits behind the last are set.
+std::optional<std::uint64_t> spread_bits(std::string_view bits,
+                                         std::span<const std::uint32_t> positions,
+                                         std::span<std::uint8_t> out);
 
 /// Removes the parts of an epoch. Throws ClusterError.
 void unlink_parts(Session& session, std::uint64_t epoch);

@@ -29,11 +29,11 @@ constexpr std::size_t kBytesAtOnce = std::size_t{32} << 20;  // pieces that wait
 // Milliseconds since 1970 by the clock of the descriptor's server.
 std::uint64_t server_time(Session& session) {
   const Answer answer = session.run({"TIME"});
-  const std::vector<Reply>& parts = answer.reply.elements;  // seconds, microseconds
-  try {
-    if (parts.size() == 2)
-      return std::stoull(parts[0].text) * 1000 + std::stoull(parts[1].text) / 1000;
-  } catch (const std::exception&) {  // no number
+  const std::vector<Reply>& time = answer.reply.elements;  // seconds, microseconds
+  if (time.size() == 2) {
+    const auto seconds = parse_number<std::uint64_t>(time[0].text);
+    const auto micros = parse_number<std::uint64_t>(time[1].text);
+    if (seconds && micros) return *seconds * 1000 + *micros / 1000;
   }
   session.refuse(session.label(), answer);
 }
@@ -50,8 +50,8 @@ class Uploading {
   // Announces the parts and sends them.
   void send() {
     renew("");
-    send_heads();
-    send_pieces();
+    send_pieces(true);
+    send_pieces(false);
     check_items();
   }
 
@@ -144,35 +144,22 @@ class Uploading {
                   "client took it for dead");
   }
 
-  Request load_request(std::uint32_t part, std::uint64_t iterator, std::string_view piece) const {
-    Request request = session_.about_part(
-        part, encode_command_before({"CF.LOADCHUNK", keys_[part], std::to_string(iterator)},
-                                    piece.size()));
-    request.payload = piece;
-    request.changes = true;
-    request.aside = true;
-    return request;
-  }
-
-  void send_heads() {
-    std::vector<redis::Chunk> chunks;
-    std::vector<Request> requests;
-    chunks.reserve(keys_.size());
-    for (std::uint32_t part = 0; part < keys_.size(); ++part) {
-      chunks.push_back(parts_.value(part).dump_chunk(0));
-      requests.push_back(load_request(part, chunks.back().next, view_of(chunks.back())));
-    }
-    run(requests);
-  }
-
-  void send_pieces() {
+  // Sends the heads of all parts, or all other pieces.
+  void send_pieces(bool heads) {
     std::vector<redis::Chunk> chunks;
     std::vector<std::uint32_t> parts_of;
     std::size_t bytes = 0;
     const auto flush = [&] {
       std::vector<Request> requests;
       for (std::size_t i = 0; i < chunks.size(); ++i) {
-        requests.push_back(load_request(parts_of[i], chunks[i].next, view_of(chunks[i])));
+        const std::vector<std::byte>& piece = chunks[i].bytes;
+        const std::string iterator = std::to_string(chunks[i].next);
+        requests.push_back(session_.about_part(
+            parts_of[i],
+            encode_command_before({"CF.LOADCHUNK", keys_[parts_of[i]], iterator}, piece.size())));
+        requests.back().payload = {reinterpret_cast<const char*>(piece.data()), piece.size()};
+        requests.back().changes = true;
+        requests.back().aside = true;
       }
       run(requests);
       chunks.clear();
@@ -181,23 +168,20 @@ class Uploading {
       if (Clock::now() - renewed_ > kRenewAfter) renew(written_);
     };
     for (std::uint32_t part = 0; part < keys_.size(); ++part) {
-      const redis::CuckooValue& value = parts_.value(part);
-      if (value.items() == 0) continue;
-      redis::Chunk chunk = value.dump_chunk(1);
-      while (chunk.next != 0) {
-        const std::uint64_t next = chunk.next;
+      const auto send = [&](redis::Chunk chunk) {
         bytes += chunk.bytes.size();
         chunks.push_back(std::move(chunk));
         parts_of.push_back(part);
         if (bytes >= kBytesAtOnce) flush();
-        chunk = value.dump_chunk(next);
+      };
+      const redis::CuckooValue& value = parts_.value(part);
+      if (heads) {
+        send(value.dump_chunk(0));
+      } else if (value.items() != 0) {
+        value.for_each_chunk(send, 1);
       }
     }
     flush();
-  }
-
-  static std::string_view view_of(const redis::Chunk& chunk) {
-    return {reinterpret_cast<const char*>(chunk.bytes.data()), chunk.bytes.size()};
   }
 
   void run(const std::vector<Request>& requests) {
@@ -211,10 +195,9 @@ class Uploading {
   }
 
   void check_items() {
-    std::vector<Request> requests;
-    for (std::uint32_t part = 0; part < keys_.size(); ++part) {
-      requests.push_back(session_.about_part(part, encode_command({"CF.INFO", keys_[part]})));
-    }
+    const std::vector<Request> requests = session_.about_parts([&](std::uint32_t part) {
+      return encode_command({"CF.INFO", keys_[part]});
+    });
     const std::vector<Answer> answers = session_.client().run(requests);
     for (std::uint32_t part = 0; part < keys_.size(); ++part) {
       const Reply* const items = answers[part].reply.field("Number of items inserted");
@@ -261,11 +244,9 @@ void remove_left(Session& session) {
 }  // namespace
 
 void unlink_parts(Session& session, std::uint64_t epoch) {
-  std::vector<Request> requests;
-  for (std::uint32_t part = 0; part < session.descriptor().parts; ++part) {
-    requests.push_back(session.about_part(
-        part, encode_command({"UNLINK", part_key(session.name(), part, epoch)})));
-  }
+  const std::vector<Request> requests = session.about_parts([&](std::uint32_t part) {
+    return encode_command({"UNLINK", part_key(session.name(), part, epoch)});
+  });
   const std::vector<Answer> answers = session.client().run(requests);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i].reply.is_integer()) session.refuse(requests[i].label, answers[i]);

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/cluster/batches.h"
 #include "lib/cluster/descriptor.h"
 #include "lib/cluster/reply.h"
 #include "lib/cluster/slot_map.h"
+#include "lib/cluster/transfer.h"
 #include "lib/redis/value/generation_plan.h"
 #include "tests/cluster/fake_server.h"
 
@@ -129,23 +129,18 @@ TEST(SlotMap, HostileRepliesAreRefused) {
 TEST(Bits, AreSpreadToTheirPositions) {
   std::vector<std::uint32_t> positions{3, 0, 9, 4, 8, 7, 6, 5, 2, 1};
   std::vector<std::uint8_t> out(10, 7);
-  bool fits = false;
   // Keys 0, 3, 8 of the part.
-  EXPECT_EQ(spread_bits("\x09\x01", positions, out, fits), 3U);
-  EXPECT_TRUE(fits);
+  EXPECT_EQ(spread_bits("\x09\x01", positions, out), 3U);
   EXPECT_EQ(out, (std::vector<std::uint8_t>{0, 0, 1, 1, 1, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(spread_bits("\x09\x01", positions, {}, fits), 3U);
-  EXPECT_EQ(spread_bits("", {}, {}, fits), 0U);
-  EXPECT_TRUE(fits);
+  EXPECT_EQ(spread_bits("\x09\x01", positions, {}), 3U);
+  EXPECT_EQ(spread_bits("", {}, {}), 0U);
 }
 
 TEST(Bits, OfAnotherLengthDoNotFit) {
   std::vector<std::uint32_t> positions(10);
   std::vector<std::uint8_t> out(10);
   for (const std::string bits : {"", "a", "abc", "a\x04"}) {  // the last has a bit too many
-    bool fits = true;
-    spread_bits(bits, positions, out, fits);
-    EXPECT_FALSE(fits) << bits;
+    EXPECT_FALSE(spread_bits(bits, positions, out)) << bits;
   }
 }
 
