@@ -107,13 +107,13 @@ ServerUrl parse_server(std::string_view text) {
   return url;
 }
 
-std::optional<Address> parse_redirection(std::string_view text, const Address& asked) {
+std::optional<Address> parse_redirection(std::string_view text, const Address& from) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto port = parse_port(text.substr(colon + 1));
   if (!port) return std::nullopt;
   const std::string_view host = text.substr(0, colon);
-  return Address{host.empty() || host == "?" ? asked.host : std::string(host), *port};
+  return Address{host.empty() || host == "?" ? from.host : std::string(host), *port};
 }
 
 }  // namespace nestline::cluster

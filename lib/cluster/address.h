@@ -30,12 +30,13 @@ struct ServerUrl {
   std::optional<std::string> password;
 };
 
-/// Throws std::invalid_argument with a sentence that says what is wrong and never shows a password.
+/// Throws std::invalid_argument with a sentence that names what is wrong and never shows a
+/// password.
 ServerUrl parse_server(std::string_view text);
 
 /// "HOST:PORT" as MOVED and ASK have it: the port is after the last colon, and IPv6 addresses have
-/// no brackets. An empty host means `asked`, the one that the answer came from.
-std::optional<Address> parse_redirection(std::string_view text, const Address& asked);
+/// no brackets. An empty host means that of `from`, which sent the reply.
+std::optional<Address> parse_redirection(std::string_view text, const Address& from);
 
 }  // namespace nestline::cluster
 

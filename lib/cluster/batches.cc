@@ -33,82 +33,64 @@ std::optional<std::uint64_t> spread_bytes(std::string_view bytes,
   return sum;
 }
 
-class Batch {
- public:
-  Batch(Session& session, const KeySplit& split, const BatchCommand& command)
-      : session_(session), split_(split), command_(command) {
-    for (std::uint32_t part = 0; part < session.descriptor().parts; ++part) {
-      const std::size_t count = split.hashes_of(part).size();
-      for (std::size_t first = 0; first < count; first += kHashesAtOnce) {
-        pieces_.push_back({part, first, std::min(kHashesAtOnce, count - first)});
-      }
+std::vector<Request> make_requests(Session& session, const KeySplit& split,
+                                   const BatchCommand& command, std::span<const Piece> pieces) {
+  std::vector<Request> requests{session.epoch_request()};
+  for (const Piece& piece : pieces) {
+    const auto hashes = split.hashes_of(piece.part).subspan(piece.first, piece.count);
+    const auto bytes = std::as_bytes(hashes);
+    requests.push_back(session.about_part(
+        piece.part,
+        encode_command_before({command.name, session.key_of(piece.part)}, bytes.size())));
+    requests.back().payload = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    requests.back().changes = command.changes;
+  }
+  return requests;
+}
+
+// Until the answers are those of the content.
+std::uint64_t run_split(Session& session, const KeySplit& split, const BatchCommand& command,
+                        std::span<std::uint8_t> out) {
+  std::vector<Piece> pieces;
+  for (std::uint32_t part = 0; part < session.descriptor().parts; ++part) {
+    const std::size_t count = split.hashes_of(part).size();
+    for (std::size_t first = 0; first < count; first += kHashesAtOnce) {
+      pieces.push_back({part, first, std::min(kHashesAtOnce, count - first)});
     }
   }
-
-  // Until the answers are those of the content.
-  std::uint64_t run(std::span<std::uint8_t> out) {
-    for (;;) {
-      const std::vector<Request> requests = make_requests();
-      const std::vector<Answer> answers = session_.client().run(requests);
-      if (!session_.is_current(answers.front())) {
-        // On other content it is repeated. If the content is again what it was, the changes may
-        // have been made in it.
-        if (!session_.read_again() && command_.changes) {
-          session_.fail(session_.label(),
-                        "the content was exchanged and exchanged back during the call");
-        }
-        continue;
+  for (;;) {
+    const std::vector<Request> requests = make_requests(session, split, command, pieces);
+    const std::vector<Answer> answers = session.client().run(requests);
+    if (!session.is_current(answers.front())) {
+      // On other content it is repeated. If the content is again what it was, the changes may have
+      // been made in it.
+      if (!session.read_again() && command.changes) {
+        session.fail(session.label(),
+                     "the content was exchanged and exchanged back during the call");
       }
-      const bool is_part_missing =
-          std::any_of(answers.begin(), answers.end(),
-                      [](const Answer& each) { return is_missing(each.reply); });
-      // Perhaps an upload has taken the part away after the epoch was read.
-      if (is_part_missing && session_.read_again()) continue;
-      for (std::size_t i = 0; i < pieces_.size(); ++i) {
-        if (answers[i + 1].reply.is_bulk()) continue;
-        session_.refuse(session_.label_of(pieces_[i].part), answers[i + 1]);
-      }
-      session_.wait_for_replicas(requests, answers);
-      return spread(answers, out);
+      continue;
     }
-  }
-
- private:
-  [[nodiscard]] std::vector<Request> make_requests() const {
-    std::vector<Request> requests;
-    requests.reserve(pieces_.size() + 1);
-    requests.push_back(session_.epoch_request());
-    for (const Piece& piece : pieces_) {
-      const auto hashes = split_.hashes_of(piece.part).subspan(piece.first, piece.count);
-      const auto bytes = std::as_bytes(hashes);
-      Request request = session_.about_part(
-          piece.part,
-          encode_command_before({command_.name, session_.key_of(piece.part)}, bytes.size()));
-      request.payload = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-      request.changes = command_.changes;
-      requests.push_back(std::move(request));
+    const bool is_part_missing = std::any_of(
+        answers.begin(), answers.end(), [](const Answer& each) { return is_missing(each.reply); });
+    // Perhaps an upload has taken the part away after the epoch was read.
+    if (is_part_missing && session.read_again()) continue;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (answers[i + 1].reply.is_bulk()) continue;
+      session.refuse(session.label_of(pieces[i].part), answers[i + 1]);
     }
-    return requests;
-  }
-
-  std::uint64_t spread(const std::vector<Answer>& answers, std::span<std::uint8_t> out) {
+    session.wait_for_replicas(requests, answers);
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const Piece& piece = pieces_[i];
-      const auto positions = split_.positions_of(piece.part).subspan(piece.first, piece.count);
-      const auto spread_out = command_.gives_bytes ? spread_bytes : spread_bits;
-      const auto count = spread_out(answers[i + 1].reply.text, positions, out);
-      if (!count) session_.refuse(session_.label_of(piece.part), answers[i + 1]);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const Piece& piece = pieces[i];
+      const auto positions = split.positions_of(piece.part).subspan(piece.first, piece.count);
+      const auto spread = command.gives_bytes ? spread_bytes : spread_bits;
+      const auto count = spread(answers[i + 1].reply.text, positions, out);
+      if (!count) session.refuse(session.label_of(piece.part), answers[i + 1]);
       sum += *count;
     }
     return sum;
   }
-
-  Session& session_;
-  const KeySplit& split_;
-  const BatchCommand& command_;
-  std::vector<Piece> pieces_;
-};
+}
 
 }  // namespace
 
@@ -144,7 +126,7 @@ std::uint64_t run_batch(Session& session, KeySplit& split, const BatchCommand& c
     const std::size_t some = std::min(kKeysAtOnce, keys.size() - at);
     split.assign(keys.subspan(at, some), session.descriptor().seed, session.descriptor().parts);
     split.make_bytes();
-    sum += Batch(session, split, command).run(out.empty() ? out : out.subspan(at, some));
+    sum += run_split(session, split, command, out.empty() ? out : out.subspan(at, some));
   }
   return sum;
 }

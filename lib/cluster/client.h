@@ -8,7 +8,7 @@
 // only if it was certainly not carried out: its server said so, or no byte of it has left.
 //
 // A node that neither takes nor gives a byte for half of `timeout` while it owes an answer may have
-// lost its slots to a replica, as when its machine stands still: another node is asked for the map,
+// lost its slots to a replica, as when its machine stands still: the map is requested from another,
 // and what may be sent again goes to the new primary. After `timeout` such a node ends the call. So
 // does whatever cannot get better: a wrong password, a certificate that is not trusted.
 #ifndef NESTLINE_LIB_CLUSTER_CLIENT_H_
@@ -70,7 +70,7 @@ class Client {
 
   /// A call of the user begins: nothing has been changed in it.
   void forget() noexcept { changed_ = false; }
-  /// Something may be changed from here on, though no request says so.
+  /// Something may be changed from here on, though no request is marked so.
   void may_change() noexcept { changed_ = true; }
   /// Whether something was changed, or may have been, since then.
   [[nodiscard]] bool has_changed() const noexcept { return changed_; }

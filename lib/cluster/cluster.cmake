@@ -17,7 +17,6 @@ set(cluster_sources
     cluster/connection.cc
     cluster/copy_file.cc
     cluster/descriptor.cc
-    cluster/download.cc
     cluster/key_split.cc
     cluster/merge.cc
     cluster/part_set.cc
@@ -25,9 +24,8 @@ set(cluster_sources
     cluster/run.cc
     cluster/session.cc
     cluster/slot_map.cc
-    cluster/survey.cc
     cluster/tls.cc
-    cluster/upload.cc)
+    cluster/transfer.cc)
 set(cluster_libraries OpenSSL::SSL OpenSSL::Crypto PkgConfig::NESTLINE_HIREDIS)
 add_library(nestline_cluster ${cluster_sources} $<TARGET_OBJECTS:nestline_redis_value>)
 add_library(nestline::cluster ALIAS nestline_cluster)

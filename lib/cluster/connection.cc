@@ -18,7 +18,7 @@
 namespace nestline::cluster {
 namespace {
 
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 18;
+constexpr std::size_t kMaxAtOnce = std::size_t{1} << 18;
 
 std::string text_of(int error) { return std::generic_category().message(error); }
 
@@ -28,8 +28,7 @@ struct FreeAddresses {
 
 }  // namespace
 
-Connection::Connection(const Address& address, const Login& login, const TlsContext* tls)
-    : address_(address) {
+Connection::Connection(const Address& address, const Login& login, const TlsContext* tls) {
   if (tls != nullptr) tls_.emplace(*tls, address.host);
   resolve(address);
   if (!login.password.empty()) {
@@ -145,7 +144,7 @@ bool Connection::send_some() {
   Outgoing& bytes = tls_ ? network_ : plain_;
   bool sent = false;
   while (!bytes.empty()) {
-    const std::string_view some = bytes.rest().substr(0, kMostAtOnce);
+    const std::string_view some = bytes.rest().substr(0, kMaxAtOnce);
     const auto count = ::send(socket_, some.data(), some.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
@@ -164,7 +163,7 @@ bool Connection::send_some() {
 bool Connection::receive_some() {
   std::array<char, 65536> some;
   bool received = false;
-  for (std::size_t all = 0; all < kMostAtOnce;) {
+  for (std::size_t all = 0; all < kMaxAtOnce;) {
     const auto count = ::recv(socket_, some.data(), some.size(), 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;

@@ -107,7 +107,6 @@ class Connection {
   bool receive_some();
   void check_login();
 
-  Address address_;
   std::vector<Candidate> candidates_;  // not tried yet, last one first
   int socket_ = -1;
   Stage stage_ = Stage::connecting;

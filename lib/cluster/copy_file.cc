@@ -113,7 +113,7 @@ class Reader {
     found.fpr = std::bit_cast<double>(get<std::uint64_t>(head, 24));
     found.capacity = get<std::uint64_t>(head, 32);
     found.max_capacity = get<std::uint64_t>(head, 40);
-    const bool is_valid = found.parts != 0 && found.parts <= kMostParts && found.capacity != 0 &&
+    const bool is_valid = found.parts != 0 && found.parts <= kMaxParts && found.capacity != 0 &&
                           found.fpr >= redis::lowest_error(0) && found.fpr < 1 &&
                           get<std::uint64_t>(head, 48) == 0;
     if (!is_valid) refuse("its head has a value that is out of bounds");

@@ -15,8 +15,8 @@
 namespace nestline::cluster {
 namespace {
 
-constexpr std::uint64_t kLeastPartCapacity = 4;                      // of CF.RESERVE
-constexpr std::uint64_t kMostPartCapacity = std::uint64_t{1} << 30;  // the same
+constexpr std::uint64_t kMinPartCapacity = 4;                       // of CF.RESERVE
+constexpr std::uint64_t kMaxPartCapacity = std::uint64_t{1} << 30;  // the same
 // Standard deviations of a part's share: beyond seven there is less than one part in 10^11.
 constexpr double kSpread = 7;
 constexpr std::uint16_t kGrows = 1;  // as CF.RESERVE does by default
@@ -67,7 +67,7 @@ std::string left_field(std::uint64_t epoch) {
 }
 
 Descriptor describe(const Options& options, unsigned parts) {
-  if (parts == 0 || parts > kMostParts) {
+  if (parts == 0 || parts > kMaxParts) {
     throw std::invalid_argument("parts must be from 1 to 16384");
   }
   if (options.capacity == 0) throw std::invalid_argument("capacity must be at least 1");
@@ -84,7 +84,7 @@ Descriptor describe(const Options& options, unsigned parts) {
   made.seed = options.seed == 0 ? draw() : options.seed;
   made.id = draw();
   const redis::Settings settings = part_settings(made, made.capacity);
-  if (settings.capacity > kMostPartCapacity) {
+  if (settings.capacity > kMaxPartCapacity) {
     throw std::invalid_argument("a part has room for at most 2^30 keys: capacity " +
                                 std::to_string(made.capacity) + " needs more parts than " +
                                 std::to_string(parts));
@@ -97,7 +97,7 @@ redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items)
   const double mean = static_cast<double>(items) * share;
   const double wanted = std::ceil(mean + kSpread * std::sqrt(mean * (1 - share)));
   redis::Settings settings;
-  settings.capacity = std::max(kLeastPartCapacity, static_cast<std::uint64_t>(wanted));
+  settings.capacity = std::max(kMinPartCapacity, static_cast<std::uint64_t>(wanted));
   settings.error = descriptor.fpr;
   const bool grows = descriptor.max_capacity == 0 || descriptor.max_capacity > descriptor.capacity;
   settings.expansion = grows ? kGrows : 0;
@@ -133,7 +133,7 @@ FoundDescriptor decode_fields(const Reply& reply) {
   Descriptor& made = found.descriptor;
   found.format = text("format");
   found.has_format = found.format == kFormat;
-  found.has_parts = take(made.parts, "parts") && made.parts != 0 && made.parts <= kMostParts;
+  found.has_parts = take(made.parts, "parts") && made.parts != 0 && made.parts <= kMaxParts;
   bool is_whole = take(made.seed, "seed");
   is_whole &= take(made.fpr, "fpr");
   is_whole &= take(made.capacity, "capacity");

@@ -33,7 +33,7 @@
 
 namespace nestline::cluster {
 
-inline constexpr std::uint32_t kMostParts = 16384;
+inline constexpr std::uint32_t kMaxParts = 16384;
 inline constexpr std::string_view kFormat = "1";
 inline constexpr std::string_view kReady = "ready";
 inline constexpr std::string_view kLeftPrefix = "left:";

@@ -35,7 +35,7 @@ std::optional<SlotMap> SlotMap::parse(const Reply& reply, const Address& from) {
     }
     const Reply &host = node.elements[0], &port = node.elements[1];
     if (!port.is_integer() || port.integer < 1 || port.integer > 65535) return std::nullopt;
-    // A node that does not know its own address, or may not tell it, leaves it empty, nil or "?".
+    // A node that does not know its own address, or may not give it, leaves it empty, nil or "?".
     const bool is_unknown = !host.is_bulk() || host.text.empty() || host.text == "?";
     const Address address{is_unknown ? from.host : host.text,
                           static_cast<std::uint16_t>(port.integer)};

@@ -1,4 +1,4 @@
-// Which key is in which slot, and which node has which slot, as CLUSTER SLOTS says.
+// Which key is in which slot, and which node has which slot, by CLUSTER SLOTS.
 #ifndef NESTLINE_LIB_CLUSTER_SLOT_MAP_H_
 #define NESTLINE_LIB_CLUSTER_SLOT_MAP_H_
 

@@ -10,15 +10,15 @@
 namespace nestline::redis {
 namespace {
 
-constexpr std::uint64_t kMostBuckets = (std::uint64_t{1} << 56) - 1;
-constexpr std::uint64_t kMostTables = 65535;
+constexpr std::uint64_t kMaxBuckets = (std::uint64_t{1} << 56) - 1;
+constexpr std::uint64_t kMaxTables = 65535;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;
 // Slots that are sampled to find out how full tables are: in all of them together, and in each.
 constexpr std::uint64_t kSampledSlots = std::uint64_t{1} << 18;
-constexpr std::uint64_t kLeastSampledSlots = 4;
+constexpr std::uint64_t kMinSampledSlots = 4;
 constexpr std::uint64_t kOtherHash = 0x5bd1e995;
 // More than any machine has memory for; sums of a few of these do not overflow.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 60;
 
 // The first `count` bytes, at most 8, as a little-endian number.
 std::uint64_t read(std::string_view bytes, std::size_t count) {
@@ -65,16 +65,17 @@ std::optional<std::uint64_t> RedisBloomHeader::buckets_of(std::uint64_t i) const
   std::uint64_t all = buckets;
   if (expansion > 1) {
     const auto shift = static_cast<unsigned>(std::bit_width(expansion) - 1);
-    if (i >= 64 || i * shift >= 57 || all > kMostBuckets >> (i * shift)) return std::nullopt;
+    if (i >= 64 || i * shift >= 57 || all > kMaxBuckets >> (i * shift)) return std::nullopt;
     all <<= i * shift;
   }
-  return all <= kMostBuckets ? std::optional(all) : std::nullopt;
+  return all <= kMaxBuckets ? std::optional(all) : std::nullopt;
 }
 
-bool RedisBloomHeader::has_slots_for_items() const noexcept {
-  std::uint64_t left = items;
-  for (std::uint64_t i = 0; i < tables; ++i) {
-    const auto slots = buckets_of(i).value_or(0) * bucket_size;  // below 2^64
+// Whether all tables together have a slot for each item.
+static bool has_slots_for_items(const RedisBloomHeader& header) noexcept {
+  std::uint64_t left = header.items;
+  for (std::uint64_t i = 0; i < header.tables; ++i) {
+    const auto slots = header.buckets_of(i).value_or(0) * header.bucket_size;  // below 2^64
     if (left <= slots) return true;
     left -= slots;
   }
@@ -83,10 +84,10 @@ bool RedisBloomHeader::has_slots_for_items() const noexcept {
 
 bool is_valid(const RedisBloomHeader& header) noexcept {
   return header.bucket_size >= 1 && header.bucket_size <= 255 && header.tables >= 1 &&
-         header.tables <= kMostTables && header.max_iterations >= 1 && header.expansion <= 32768 &&
+         header.tables <= kMaxTables && header.max_iterations >= 1 && header.expansion <= 32768 &&
          (header.expansion == 0 ? header.tables == 1 : std::has_single_bit(header.expansion)) &&
          std::has_single_bit(header.buckets) && header.buckets_of(header.tables - 1).has_value() &&
-         header.has_slots_for_items();
+         has_slots_for_items(header);
 }
 
 std::optional<RedisBloomHeader> parse_header(std::span<const std::byte> bytes) noexcept {
@@ -140,7 +141,7 @@ RedisBloomTables::RedisBloomTables(const RedisBloomHeader& header,
     Table table = next_table();
     table.offset = static_cast<std::size_t>(blocks * kBlockBytes);
     blocks += blocks_of(table.bytes);
-    if (blocks > kMostBytes / kBlockBytes) throw std::bad_alloc();
+    if (blocks > kMaxBytes / kBlockBytes) throw std::bad_alloc();
     tables_.push_back(std::move(table));
   }
   const auto storage = std::make_shared<Storage>(Storage::allocate(blocks, memory_));
@@ -159,7 +160,7 @@ bool RedisBloomTables::append_clear() {
 RedisBloomTables::Table RedisBloomTables::next_table() const {
   Table table;
   table.buckets = *header_.buckets_of(tables_.size());
-  if (table.buckets > kMostBytes / header_.bucket_size) throw std::bad_alloc();
+  if (table.buckets > kMaxBytes / header_.bucket_size) throw std::bad_alloc();
   table.bytes = table.buckets * header_.bucket_size;
   return table;
 }
@@ -238,7 +239,7 @@ bool RedisBloomTables::add(std::uint64_t hash) {
       ++header_.items;
       return true;
     }
-    if (header_.expansion == 0 || header_.tables == kMostTables) return false;
+    if (header_.expansion == 0 || header_.tables == kMaxTables) return false;
     open_table();
   }
 }
@@ -383,7 +384,7 @@ bool RedisBloomTables::load(std::uint64_t offset, std::span<const std::byte> slo
 double RedisBloomTables::expected_fpr() const noexcept {
   double none = 1;
   const std::uint64_t sampled =
-      std::max(kLeastSampledSlots, kSampledSlots / std::max<std::uint64_t>(1, tables_.size()));
+      std::max(kMinSampledSlots, kSampledSlots / std::max<std::uint64_t>(1, tables_.size()));
   for (const Table& table : tables_) {
     const auto slots = table.slots();
     const std::size_t step = std::max<std::size_t>(1, slots.size() / sampled);

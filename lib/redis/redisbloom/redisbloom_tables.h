@@ -1,4 +1,4 @@
-// A cuckoo filter as RedisBloom stores it, so that its data can be used here.
+// A cuckoo filter as RedisBloom stores it.
 //
 // The filter is a list of tables ("sub-filters"). Table i has numBuckets * expansion^i buckets of
 // bucketSize one-byte slots, bucket after bucket; 0 is a free slot. An item has the hash
@@ -33,10 +33,8 @@
 
 namespace nestline::redis {
 
-/// MurmurHash64A, Austin Appleby's 64-bit MurmurHash2, from its description: 8 bytes at a time,
-/// read little-endian, are mixed by a multiply, an xor-shift and a multiply; the remaining bytes
-/// are xor-ed in and multiplied; two rounds of xor-shift end it. The same on every machine.
-/// O(length).
+/// MurmurHash64A, Austin Appleby's 64-bit MurmurHash2, from its description. The same on every
+/// machine. O(length).
 std::uint64_t murmur_hash64a(std::string_view bytes, std::uint64_t seed) noexcept;
 
 /// What is known of all tables together.
@@ -51,9 +49,6 @@ struct RedisBloomHeader {
 
   /// Buckets of table i; nothing when there are more than 2^56 - 1.
   [[nodiscard]] std::optional<std::uint64_t> buckets_of(std::uint64_t i) const noexcept;
-  /// Whether all tables together have a slot for each item. The other fields must be in their
-  /// ranges. O(tables).
-  [[nodiscard]] bool has_slots_for_items() const noexcept;
 };
 
 inline constexpr std::size_t kRedisBloomHeaderBytes = 38;
@@ -72,14 +67,14 @@ class RedisBloomTables {
  public:
   /// No tables.
   RedisBloomTables() = default;
-  /// Empty tables as the header says; load or set_table fills them. All of them lie in one block of
-  /// memory, however many tables there are; it is touched as slots arrive and freed with the last
-  /// table. It comes from `memory`, as Options::memory says. Throws std::invalid_argument when the
-  /// header is not valid, std::bad_alloc.
+  /// Empty tables as in the header, for load and load_table, in one block of memory, which is
+  /// touched as slots arrive and freed with the last table. It comes from `memory`, as
+  /// Options::memory says. Throws std::invalid_argument when the header is not valid,
+  /// std::bad_alloc.
   explicit RedisBloomTables(const RedisBloomHeader& header,
                             std::pmr::memory_resource* memory = nullptr);
-  /// For loaders, which may take memory only as slots arrive: sets the header, but makes no tables
-  /// yet. Throws std::invalid_argument when it is not valid.
+  /// The header alone, for loaders, which may take memory only as slots arrive. Throws
+  /// std::invalid_argument when it is not valid.
   static RedisBloomTables begin(const RedisBloomHeader& header,
                                 std::pmr::memory_resource* memory = nullptr);
   /// Adds the next of the header's tables, empty. False when all are there. Throws std::bad_alloc.
@@ -103,31 +98,30 @@ class RedisBloomTables {
   /// the same.
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const noexcept;
   /// Adds one copy: into a free slot, newest table first, else by moving others in the newest
-  /// table, else into a further table. Returns false when there is no place and expansion is 0 or
-  /// there are 65535 tables. Throws std::bad_alloc. In both cases nothing has changed. There must
-  /// be a table.
+  /// table, else into a further table. False, nothing being changed, when there is no place and
+  /// expansion is 0 or there are 65535 tables. Throws std::bad_alloc likewise.
   bool add(std::uint64_t hash);
-  /// Clears one slot, newest table first. Then, if there are several tables and more deletes than a
-  /// tenth of the items, compacts up to the first table that cannot be emptied.
+  /// Clears one slot, newest table first. Then, with several tables and more deletes than a tenth
+  /// of the items, compacts.
   bool erase(std::uint64_t hash) noexcept;
   /// Moves fingerprints from newer tables to free slots of older ones and drops the newest tables
-  /// that are then empty; sets deletes to 0. `all`: goes on after a table that could not be
-  /// emptied. O(slots).
+  /// that are then empty, up to the first that cannot be emptied or in `all`; sets deletes to 0.
+  /// O(slots).
   void compact(bool all) noexcept;
 
   /// Table i's slots. i < header().tables.
   [[nodiscard]] std::span<const std::byte> table(std::uint64_t i) const noexcept;
-  /// Overwrites slots of table i from `offset` on. Returns false and changes nothing when they do
-  /// not lie inside it or there are none.
+  /// Overwrites slots of table i from `offset` on. False, nothing being changed, when they do not
+  /// lie inside it or there are none.
   bool load_table(std::uint64_t i, std::uint64_t offset, std::span<const std::byte> slots) noexcept;
   /// All slots, as one run of bytes from table 0 on.
   [[nodiscard]] std::uint64_t slots() const noexcept;
 
-  /// The bytes from `offset` of that run to the end of their table, at most 16 MiB; none at or
-  /// after the end of the run. These are CF.SCANDUMP's pieces.
+  /// A piece of CF.SCANDUMP: the bytes from `offset` of that run to the end of their table, at most
+  /// 16 MiB.
   [[nodiscard]] std::span<const std::byte> piece(std::uint64_t offset) const noexcept;
-  /// Overwrites slots from `offset` of that run on. Returns false and changes nothing when they do
-  /// not lie inside one table or there are none. The header's number of items does not change.
+  /// Overwrites slots from `offset` of that run on, as load_table. The header's number of items
+  /// does not change.
   bool load(std::uint64_t offset, std::span<const std::byte> slots) noexcept;
 
   /// Expected share of absent items that are found, from the loads of all tables. O(slots) up to

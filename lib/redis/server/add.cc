@@ -14,7 +14,6 @@
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/info_section.h"
 
 namespace nestline::redis {
 namespace {
@@ -84,7 +83,7 @@ bool read(const Call& call, InsertOptions& options) {
         return false;
       }
       const long long least = is_replayed(call) ? 1 : 2 * configuration().bucket_size;
-      if (*options.capacity < least || *options.capacity > kMostCapacity) {
+      if (*options.capacity < least || *options.capacity > kMaxCapacity) {
         reply_error(call, "Capacity must be in the range [cf-bucket-size * 2, 1073741824]");
         return false;
       }

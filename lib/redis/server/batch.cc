@@ -1,5 +1,17 @@
-#include "lib/redis/server/batch.h"
-
+// A batch of lookups that the worker threads answer while the server goes on.
+//
+//   server's thread   begin: makes a View of the value, blocks the client
+//   workers           look up in the View, slice by slice (workers.h)
+//   server's thread   answers what the View left open, kMaxAtOnce lookups at a time, between
+//                     other events; mostly there is none
+//   a worker          writes the reply, lets go of the value, unblocks the client
+//   server's thread   moves the reply to the client, if it is still there, and frees the batch
+//
+// Every answer is right for some instant between the arrival of the command and its reply (view.h).
+// The value is held by reference: deleting or replacing its key does not wait for the batch, which
+// goes on looking up in the value that the key had. If nothing else holds it in the end, a worker
+// frees it. The workers touch of the server's data only the bytes of an argument, which the batch
+// holds, and the reply, which belongs to the blocked client.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -9,8 +21,8 @@
 #include <span>
 #include <utility>
 
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/workers.h"
 #include "lib/redis/value/hash_string.h"
 #include "lib/redis/value/view.h"
@@ -20,9 +32,9 @@ namespace {
 
 // Hashes of a slice: some ten microseconds of work. Larger batches have larger slices.
 constexpr std::size_t kSlice = 4096;
-// Questions that the server's thread answers at once, and those that it looks at for that.
-constexpr std::size_t kMostAtOnce = 1024;
-constexpr std::size_t kMostLookedAt = std::size_t{1} << 18;
+// Lookups that the server's thread does at once, and those that it looks at for that.
+constexpr std::size_t kMaxAtOnce = 1024;
+constexpr std::size_t kMaxLookedAt = std::size_t{1} << 18;
 
 constexpr std::size_t rounded_up(std::size_t number, std::size_t unit) {
   return (number + unit - 1) / unit * unit;
@@ -30,9 +42,9 @@ constexpr std::size_t rounded_up(std::size_t number, std::size_t unit) {
 
 class Batch;
 
-// The batches that wait for the server's thread, which answers some questions of one after the
-// other. The event loop makes the calls that it is asked for until none is left; so there is one
-// call at most at any time, and a worker asks for the next one. Other events come in between.
+// The batches that wait for the server's thread, which answers some lookups of one after the other.
+// The event loop makes the calls that are scheduled until none is left; so there is one call at
+// most at any time, and a worker schedules the next one. Other events come in between.
 class Turns final : public Work {
  public:
   // By any thread.
@@ -49,7 +61,7 @@ class Turns final : public Work {
   std::mutex mutex_;  // guards the others
   Batch* first_ = nullptr;
   Batch* last_ = nullptr;
-  bool is_asked_ = false;  // for a call
+  bool is_scheduled_ = false;  // a call
 };
 
 // Lives as long as the process: workers may still have work when it ends.
@@ -70,8 +82,8 @@ class Batch final : public Work {
         size_(hashes_.empty() ? HashString(text(argument)).size() : hashes_.size()),
         answers_(reply == Reply::counts ? size_ : bit_bytes(size_)),
         open_(bit_bytes(size_)) {
-    const std::size_t slices = std::min<std::size_t>(Workers::kMostSlices, size_ / kSlice + 1);
-    slice_ = rounded_up((size_ + slices - 1) / slices, View::kMostAsked);
+    const std::size_t slices = std::min<std::size_t>(Workers::kMaxSlices, size_ / kSlice + 1);
+    slice_ = rounded_up((size_ + slices - 1) / slices, View::kMaxBatch);
     slices_ = static_cast<std::uint32_t>((size_ + slice_ - 1) / slice_);
     left_ = slices_;
   }
@@ -97,17 +109,17 @@ class Batch final : public Work {
 
   void run(std::uint32_t slice) noexcept override {
     switch (stage_) {
-      case Stage::asking:
-        ask(slice);
+      case Stage::lookup:
+        look_up(slice);
         // Release and acquire: the last one sees what all have written.
         if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        stage_ = has_open_.load(std::memory_order_relaxed) ? Stage::answering : Stage::replying;
+        stage_ = has_open_.load(std::memory_order_relaxed) ? Stage::turns : Stage::reply;
         break;
-      case Stage::answering:
-      case Stage::replying:
+      case Stage::turns:
+      case Stage::reply:
         break;
     }
-    if (stage_ == Stage::answering) {
+    if (stage_ == Stage::turns) {
       turns().add(*this);
     } else {
       finish();
@@ -118,7 +130,7 @@ class Batch final : public Work {
   // touch the batch after this.
   bool take_turn() noexcept {
     if (answer_some()) return true;
-    stage_ = Stage::replying;
+    stage_ = Stage::reply;
     if (!workers().offer(*this, 1)) finish();
     return false;
   }
@@ -126,7 +138,7 @@ class Batch final : public Work {
   Batch* behind = nullptr;  // in the queue of Turns
 
  private:
-  enum class Stage : std::uint8_t { asking, answering, replying };
+  enum class Stage : std::uint8_t { lookup, turns, reply };
 
   void read(std::size_t first, std::span<std::uint64_t> to) const {
     if (hashes_.empty()) {
@@ -136,12 +148,12 @@ class Batch final : public Work {
     }
   }
 
-  void ask(std::uint32_t slice) {
-    std::array<std::uint64_t, View::kMostAsked> hashes;
-    std::array<std::uint8_t, View::kMostAsked> out, open;
+  void look_up(std::uint32_t slice) {
+    std::array<std::uint64_t, View::kMaxBatch> hashes;
+    std::array<std::uint8_t, View::kMaxBatch> out, open;
     const std::size_t end = std::min(size_, (slice + std::size_t{1}) * slice_);
-    for (std::size_t first = slice * slice_; first < end; first += View::kMostAsked) {
-      const std::size_t some = std::min(View::kMostAsked, end - first);
+    for (std::size_t first = slice * slice_; first < end; first += View::kMaxBatch) {
+      const std::size_t some = std::min(View::kMaxBatch, end - first);
       const auto answers = std::span(out).first(some);
       const auto left = std::span(open).first(some);
       read(first, std::span(hashes).first(some));
@@ -160,12 +172,12 @@ class Batch final : public Work {
 
   // Answers some of what is open; whether there may be more.
   bool answer_some() noexcept {
-    std::array<std::size_t, kMostAtOnce> places;
-    std::array<std::uint64_t, kMostAtOnce> hashes;
-    std::array<std::uint8_t, kMostAtOnce> out;
+    std::array<std::size_t, kMaxAtOnce> places;
+    std::array<std::uint64_t, kMaxAtOnce> hashes;
+    std::array<std::uint8_t, kMaxAtOnce> out;
     std::size_t count = 0;
-    const std::size_t end = std::min(size_, next_ + kMostLookedAt);
-    for (; next_ < end && count + 8 <= kMostAtOnce; next_ += 8) {
+    const std::size_t end = std::min(size_, next_ + kMaxLookedAt);
+    for (; next_ < end && count + 8 <= kMaxAtOnce; next_ += 8) {
       for (auto bits = static_cast<unsigned char>(open_[next_ / 8]); bits != 0; bits &= bits - 1) {
         places[count] = next_ + static_cast<std::size_t>(std::countr_zero(bits));
         read(places[count], std::span(hashes).subspan(count, 1));
@@ -173,11 +185,11 @@ class Batch final : public Work {
       }
     }
     counters.answers_left_open += count;
-    const auto asked = std::span<const std::uint64_t>(hashes).first(count);
+    const auto some = std::span<const std::uint64_t>(hashes).first(count);
     if (reply_ == Reply::counts) {
-      value_->count(asked, std::span(out).first(count));
+      value_->count(some, std::span(out).first(count));
     } else {
-      value_->exists(asked, std::span(out).first(count));
+      value_->exists(some, std::span(out).first(count));
     }
     for (std::size_t i = 0; i < count; ++i) {
       if (reply_ == Reply::counts) {
@@ -222,12 +234,12 @@ class Batch final : public Work {
   const std::size_t size_;
   std::vector<char> answers_;  // bits or counts
   std::vector<char> open_;     // bits: what the view left open
-  std::size_t slice_;          // hashes of a slice; a multiple of View::kMostAsked
+  std::size_t slice_;          // hashes of a slice; a multiple of View::kMaxBatch
   std::uint32_t slices_;
   std::atomic<std::uint32_t> left_{0};  // slices
   std::atomic<bool> has_open_{false};
   std::size_t next_ = 0;         // what the server's thread looks at next
-  Stage stage_ = Stage::asking;  // changed by the only thread that works on the batch then
+  Stage stage_ = Stage::lookup;  // changed by the only thread that works on the batch then
   BlockedClient* client_ = nullptr;
   Context* context_ = nullptr;
 };
@@ -242,7 +254,7 @@ void Turns::add(Batch& batch) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     append(batch);
-    if (std::exchange(is_asked_, true)) return;
+    if (std::exchange(is_scheduled_, true)) return;
   }
   run(0);
 }
@@ -258,8 +270,8 @@ void Turns::serve() noexcept {
     {
       const std::scoped_lock lock(mutex_);
       if (has_more) append(*batch);
-      is_asked_ = first_ != nullptr;
-      if (!is_asked_) return;
+      is_scheduled_ = first_ != nullptr;
+      if (!is_scheduled_) return;
     }
     // Without a worker this thread goes on.
     if (workers().offer(*this, 1)) return;
@@ -268,16 +280,12 @@ void Turns::serve() noexcept {
 
 }  // namespace
 
-bool is_for_workers(const Call& call, std::size_t questions) {
+bool is_for_workers(const Call& call, std::size_t lookups) {
   const Configuration& now = configuration();
-  if (now.threads == 0 || questions < static_cast<std::size_t>(now.thread_items)) return false;
+  if (now.threads == 0 || lookups < static_cast<std::size_t>(now.thread_items)) return false;
   constexpr int kNeedsReply =
       kContextLua | kContextMulti | kContextDenyBlocking | kContextReplicated | kContextLoading;
   return (api.GetContextFlags(call.context) & kNeedsReply) == 0;
-}
-
-bool hand_over(const Call& call, const OpenedKey& key, Reply reply) {
-  return hand_over(call, key, reply, {});
 }
 
 bool hand_over(const Call& call, const OpenedKey& key, Reply reply,

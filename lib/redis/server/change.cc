@@ -12,7 +12,6 @@
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/info_section.h"
 
 namespace nestline::redis {
 namespace {
@@ -96,7 +95,7 @@ int merge(const Call& call) {
   if (!is_whole) return reply_error(call, kIncomplete);
   // Filters that add up make every further merge slower.
   const std::uint64_t most_generations =
-      is_replayed(call) ? kMostGenerations
+      is_replayed(call) ? kMaxGenerations
                         : static_cast<std::uint64_t>(configuration().max_expansions);
   if (old != nullptr && sources.size() == 1 && sources[0]->filter() != old) {
     old->merge(*sources[0]->filter(), most_generations);  // all or nothing

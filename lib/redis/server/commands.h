@@ -6,20 +6,21 @@
 //   query.cc    CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG
 //   change.cc   CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT
 //   hashes.cc   CF.MEXISTSH, MADDH, MADDNXH, MDELH, MCOUNTH
-//   chunks.cc   CF.SCANDUMP, LOADCHUNK
+//   data_type.cc   CF.SCANDUMP, LOADCHUNK
 //
 // Each replies exactly once and returns what the reply returned. The server has checked the number
 // of arguments against the arity. They may throw: command_table.cc turns that into an error reply.
 #ifndef NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 #define NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "lib/redis/server/data_type.h"
 #include "lib/redis/server/module_api.h"
 #include "lib/redis/value/value.h"
 
@@ -34,8 +35,7 @@ inline bool is_word(const String* argument, std::string_view word) {
   return is_word(text(argument), word);
 }
 
-// The argument as a decimal number: digits, with a minus sign if it is negative. Nothing if the
-// argument is something else or the number does not fit.
+// The argument as a decimal number. Nothing if it is something else or does not fit.
 std::optional<long long> integer(const String* argument);
 std::optional<std::uint64_t> natural(const String* argument);
 
@@ -110,6 +110,17 @@ inline int reply_ok(const Call& call) { return api.ReplyWithSimpleString(call.co
 // Replies to a command whose only item was not added, for the reason that `outcome` gives.
 int reply_not_added(const Call& call, Added outcome);
 
+// What the server keeps as a value. Batches that worker threads are busy with hold the filter too
+// (batch.cc), so it may live on after its key.
+using KeptValue = std::shared_ptr<CuckooValue>;
+
+// What register_data_type got from the server.
+Type* data_type();
+
+// Only for use while the module is being loaded. False, with a line in the log, when the server
+// refuses.
+bool register_data_type(Context* context);
+
 // A key of the keyspace while a command works on it.
 //
 //   const OpenedKey key(call, kRead);
@@ -147,11 +158,33 @@ void notify_change(const Call& call, const char* event);
 // The same, and replicates the command as it came.
 void replicate(const Call& call, const char* event);
 
+// The counters of the section "nestline" of INFO, so that it needs no pass over the data.
+// Counts since the module was loaded, unless stated otherwise. Those that the server's thread for
+// freeing changes too are atomic.
+struct Counters {
+  std::atomic<std::uint64_t> values{0};  // now, with those that wait to be freed
+  std::uint64_t items_added = 0;
+  std::uint64_t items_deleted = 0;
+  std::uint64_t stopped_by_max_expansions = 0;  // items
+  std::uint64_t stopped_by_memory = 0;          // items
+  std::uint64_t refused_by_maxmemory = 0;       // filters that would not have fitted
+  std::uint64_t refused_payloads = 0;           // of RDB files and RESTORE
+  std::uint64_t batches = 0;                    // of lookups that went to the worker threads
+  std::uint64_t answers_left_open = 0;          // by them, for the server's thread
+};
+extern Counters counters;
+
+// Counts the outcome of adding an item.
+void count_outcome(Added outcome);
+
+// False, with a line in the log, when the server refuses.
+bool register_info_section(Context* context);
+
 // Whether the command comes from a primary or from an append-only file.
 bool is_replayed(const Call& call);
 
-// Whether pieces of the filter are missing, so that the command, if it is a client's own, must not
-// take it for a whole one.
+// Whether pieces of the filter are missing, so that a client's own command must not take it for a
+// whole one.
 inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
   return !filter.is_complete() && !is_replayed(call);
 }
@@ -160,13 +193,26 @@ inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
 // before: they are added without limits.
 Limits limits_for_clients();
 
-// Makes a filter with the defaults of the configuration, and this capacity if there is one, gives
-// it to the key and replicates its CF.RESERVE. When that is not possible, replies with the reason
-// and returns null. See create.cc.
+// Gives the key a filter with the defaults of the configuration, and this capacity if there is one,
+// and replicates its CF.RESERVE. If that fails, replies with the reason and returns null.
 CuckooValue* create_by_default(const Call& call, OpenedKey& key, std::optional<long long> capacity);
 
 // Replicates that the filter's first generation was opened beside tables of RedisBloom.
 void replicate_opening(const Call& call, const CuckooValue& filter);
+
+// What the reply to a batch of lookups is: whether each item is there, as a string of bits or an
+// array of booleans, or a string of counts.
+enum class Reply : std::uint8_t { bits, booleans, counts };
+
+// Whether the workers are to answer a command of so many lookups. Not where its reply has to be
+// there at its end: in transactions and scripts, for other modules, for commands that are replayed.
+bool is_for_workers(const Call& call, std::size_t lookups);
+
+// Hands the lookups over to the workers (batch.cc), so that the command needs no reply any more.
+// False where they cannot take them now; nothing has happened then. Throws std::bad_alloc. Without
+// `hashes` they are in argument 2.
+bool hand_over(const Call& call, const OpenedKey& key, Reply reply,
+               std::vector<std::uint64_t> hashes = {});
 
 }  // namespace nestline::redis
 

@@ -27,13 +27,13 @@ struct Setting {
 };
 
 constexpr std::array<Setting, 7> kSettings = {{
-    {"cf-bucket-size", &Configuration::bucket_size, 1, kMostBucketSize},
-    {"cf-initial-size", &Configuration::initial_size, 2, kMostCapacity},
-    {"cf-max-iterations", &Configuration::max_iterations, 1, kMostIterations},
-    {"cf-expansion-factor", &Configuration::expansion, 0, kMostExpansion},
-    {"cf-max-expansions", &Configuration::max_expansions, 1, kMostExpansions},
-    {"cf-threads", &Configuration::threads, 0, Workers::kMostThreads},
-    {"cf-thread-items", &Configuration::thread_items, 1, kMostThreadItems},
+    {"cf-bucket-size", &Configuration::bucket_size, 1, kMaxBucketSize},
+    {"cf-initial-size", &Configuration::initial_size, 2, kMaxCapacity},
+    {"cf-max-iterations", &Configuration::max_iterations, 1, kMaxIterations},
+    {"cf-expansion-factor", &Configuration::expansion, 0, kMaxExpansion},
+    {"cf-max-expansions", &Configuration::max_expansions, 1, kMaxExpansions},
+    {"cf-threads", &Configuration::threads, 0, Workers::kMaxThreads},
+    {"cf-thread-items", &Configuration::thread_items, 1, kMaxThreadItems},
 }};
 
 // Sets it, or returns why not.
@@ -87,11 +87,11 @@ std::optional<std::string> take(String** arguments, int count) {
 
 const Configuration& configuration() { return current; }
 
-long long most_bucket_size() { return std::min(kMostBucketSize, current.initial_size / 2); }
+long long most_bucket_size() { return std::min(kMaxBucketSize, current.initial_size / 2); }
 
 long long default_threads() {
   const long long cores = std::thread::hardware_concurrency();
-  return std::clamp(cores - 1, 0ll, static_cast<long long>(Workers::kMostThreads));
+  return std::clamp(cores - 1, 0ll, static_cast<long long>(Workers::kMaxThreads));
 }
 
 bool configure(Context* context, String** arguments, int count) {

@@ -7,13 +7,11 @@
 //   cf-expansion-factor   1      0 to 32768, rounded up to a power of two
 //   cf-max-expansions     32     1 to 65536
 //   cf-threads            cores less 1    0 to 256; 0: the server's thread answers everything
-//   cf-thread-items       8192   1 to 2^30; smaller batches of questions stay on the server's
-//   thread
+//   cf-thread-items       8192   1 to 2^30; smaller batches stay on the server's thread
 //
 // Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, with the prefix
-// "nestline.", a name for CONFIG GET and SET and for redis.conf. They are read when a client
-// creates a filter or adds to one. For replayed commands they are read only if the command came
-// from RedisBloom: see create.cc.
+// "nestline.", a name for CONFIG GET and SET and for redis.conf. Replayed commands depend on them
+// only if they came from RedisBloom: see create.cc.
 #ifndef NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
 #define NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_
 
@@ -34,12 +32,12 @@ struct Configuration {
   long long thread_items = 8192;
 };
 
-inline constexpr long long kMostBucketSize = 255;
-inline constexpr long long kMostCapacity = 1ll << 30;
-inline constexpr long long kMostIterations = 65535;
-inline constexpr long long kMostExpansion = 32768;
-inline constexpr long long kMostExpansions = 65536;
-inline constexpr long long kMostThreadItems = 1ll << 30;
+inline constexpr long long kMaxBucketSize = 255;
+inline constexpr long long kMaxCapacity = 1ll << 30;
+inline constexpr long long kMaxIterations = 65535;
+inline constexpr long long kMaxExpansion = 32768;
+inline constexpr long long kMaxExpansions = 65536;
+inline constexpr long long kMaxThreadItems = 1ll << 30;
 
 // As it is now.
 const Configuration& configuration();

@@ -1,19 +1,17 @@
 // CF.RESERVE, and how other commands make a missing filter, the same on every copy of the data.
 //
-// A new filter depends on settings that only this server knows (its configuration) and on a random
-// seed. So creation is replicated as a CF.RESERVE that names all of them, in front of the command
-// that caused it. A command that is replayed, from a primary or from an append-only file, finds its
-// filter there already.
+// A new filter depends on this server's configuration and on a random seed. So creation is
+// replicated as a CF.RESERVE that names all of them, in front of the command that caused it. A
+// command that is replayed, from a primary or from an append-only file, finds its filter there.
 //
 // If it does not, or a CF.RESERVE that is replayed names neither SEED nor ERROR, RedisBloom wrote
-// the stream. Its stream has the commands, not what they did: a CF.DEL that found nothing looks
-// like one that did. So the filter is made and changed as RedisBloom does it (add_as_redisbloom in
-// value.h): then each command does here what it did there. Settings that such a command leaves out
-// were in RedisBloom's configuration; this server's configuration, which has the same names, is
-// used instead.
+// the stream, which has the commands, not what they did: a CF.DEL that found nothing looks like one
+// that did. So the filter is made and changed as RedisBloom does it (add_as_redisbloom in value.h).
+// For settings that such a command leaves out, this server's configuration stands in for that of
+// RedisBloom, which has the same names.
 //
 // This ends for a filter when a client of this server adds to it. Then a CF.RESERVE with SEED is
-// replicated first, which tells copies of this server to open a generation beside the tables.
+// replicated first, at which copies of this server open a generation beside the tables.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -27,7 +25,6 @@
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/server_memory.h"
 
 namespace nestline::redis {
@@ -104,17 +101,16 @@ class ReserveOptions {
 
   bool read(Settings& settings) {
     const Configuration& standard = configuration();
-    const long long most_bucket = is_replayed(call_) ? kMostBucketSize : most_bucket_size();
+    const long long most_bucket = is_replayed(call_) ? kMaxBucketSize : most_bucket_size();
     const auto capacity = integer(call_.arguments[2]);
     if (!capacity) return fail(kBadCapacity);
-    if (!number(kIterations, 1, kMostIterations, standard.max_iterations,
-                settings.max_iterations) ||
+    if (!number(kIterations, 1, kMaxIterations, standard.max_iterations, settings.max_iterations) ||
         !number(kBucketSize, 1, most_bucket, standard.bucket_size, settings.bucket_size) ||
-        !number(kExpansion, 0, kMostExpansion, standard.expansion, settings.expansion) ||
+        !number(kExpansion, 0, kMaxExpansion, standard.expansion, settings.expansion) ||
         !error(settings) || !seed(settings)) {
       return false;
     }
-    if (*capacity < 2 * settings.bucket_size || *capacity > kMostCapacity) {
+    if (*capacity < 2 * settings.bucket_size || *capacity > kMaxCapacity) {
       return fail("Capacity must be in the range [2 * BUCKETSIZE, 1073741824]");
     }
     settings.capacity = static_cast<std::uint64_t>(*capacity);

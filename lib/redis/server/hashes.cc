@@ -17,15 +17,13 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/redis/server/batch.h"
 #include "lib/redis/server/commands.h"
-#include "lib/redis/server/info_section.h"
 #include "lib/redis/value/hash_string.h"
 
 namespace nestline::redis {
 namespace {
 
-using Answers = std::array<std::uint8_t, HashString::kMostInChunk>;
+using Answers = std::array<std::uint8_t, HashString::kMaxInChunk>;
 
 int reply_bytes(const Call& call, std::span<const char> bytes) {
   return api.ReplyWithStringBuffer(call.context, bytes.data(), bytes.size());
@@ -86,7 +84,7 @@ int add_all(const Call& call, Unless unless, const char* event) {
   if (filter == nullptr) return kOk;
   const Limits limits = is_replayed(call) ? kUnlimited : limits_for_clients();
   Done done(hashes);
-  std::array<Added, HashString::kMostInChunk> outcomes;
+  std::array<Added, HashString::kMaxInChunk> outcomes;
   Answers answers;
   hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
     filter->add(chunk, unless, limits, std::span(outcomes).first(chunk.size()));

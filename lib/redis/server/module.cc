@@ -1,16 +1,49 @@
 // The module's entry point: loads the interface and registers everything, or refuses with a line in
 // the log.
+#include <cstring>
+
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/data_type.h"
-#include "lib/redis/server/info_section.h"
 #include "lib/redis/server/module_api.h"
 
+namespace nestline::redis {
 namespace {
 
 constexpr char kName[] = "nestline";
 
+// The type of the first word of the context.
+using Find = int (*)(const char* name, void* function);
+
+template <typename Function>
+bool find(Find find_function, const char* name, Function& function) {
+  return find_function(name, static_cast<void*>(&function)) == kOk && function != nullptr;
+}
+
+// Fills in `api`. False when the server lacks a function that we need; its log then names it,
+// if the function for logging is there.
+bool load(Context* context) {
+  Find find_function;
+  std::memcpy(&find_function, static_cast<const void*>(context), sizeof find_function);
+  const char* missing = nullptr;
+#define NESTLINE_REDIS_FIND(result, name, parameters) \
+  if (!find(find_function, "RedisModule_" #name, api.name)) missing = #name;
+  NESTLINE_REDIS_REQUIRED(NESTLINE_REDIS_FIND)
+#undef NESTLINE_REDIS_FIND
+#define NESTLINE_REDIS_FIND(result, name, parameters) \
+  (void)find(find_function, "RedisModule_" #name, api.name);
+  NESTLINE_REDIS_OPTIONAL(NESTLINE_REDIS_FIND)
+#undef NESTLINE_REDIS_FIND
+  if (missing != nullptr && api.Log != nullptr) {
+    api.Log(context, "warning",
+            "nestline needs Redis 7.0 or later, or Valkey: this server has no function %s in its "
+            "interface for modules",
+            missing);
+  }
+  return missing == nullptr;
+}
+
 }  // namespace
+}  // namespace nestline::redis
 
 extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(
     nestline::redis::Context* context, nestline::redis::String** arguments, int count);

@@ -10,15 +10,12 @@ add_library(
   redis/server/batch.cc
   redis/server/query.cc
   redis/server/change.cc
-  redis/server/chunks.cc
   redis/server/command_table.cc
   redis/server/commands.cc
   redis/server/configuration.cc
   redis/server/create.cc
   redis/server/data_type.cc
   redis/server/hashes.cc
-  redis/server/info_section.cc
-  redis/server/module_api.cc
   redis/server/server_memory.cc
   redis/server/workers.cc)
 add_library(nestline_redis MODULE redis/server/module.cc $<TARGET_OBJECTS:nestline_redis_server>

@@ -3,11 +3,8 @@
 // Redis 7 and Valkey give a module no library to link: the first word of the context that they pass
 // to RedisModule_OnLoad is a function that finds the others by name. Their types are declared here,
 // as the documentation of the module API gives them, in two tables: functions that every server
-// from Redis 7.0 on has, and functions that may be missing. load() fills in both. Structures that
-// are passed to the server have the layout of C; the sizes are checked below.
-//
-//   if (!load(context)) return kError;
-//   api.ReplyWithLongLong(context, 1);
+// from Redis 7.0 on has, and functions that may be missing. module.cc fills in both. Structures
+// that are passed to the server have the layout of C; the sizes are checked below.
 #ifndef NESTLINE_LIB_REDIS_SERVER_MODULE_API_H_
 #define NESTLINE_LIB_REDIS_SERVER_MODULE_API_H_
 
@@ -181,7 +178,6 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(void, GetRandomBytes, (unsigned char* bytes, std::size_t count))                               \
   X(void*, TryAlloc, (std::size_t))                                                                \
   X(void, Free, (void*))                                                                           \
-  X(std::size_t, MallocSize, (void*))                                                              \
   X(int, WrongArity, (Context*))                                                                   \
   X(int, ReplyWithError, (Context*, const char*))                                                  \
   X(int, ReplyWithSimpleString, (Context*, const char*))                                           \
@@ -248,10 +244,6 @@ struct Api {
 #undef NESTLINE_REDIS_MEMBER
 };
 extern Api api;
-
-// Fills in `api`. False when the server lacks a function that we need; its log then says which one,
-// if the function for logging is there.
-bool load(Context* context);
 
 }  // namespace nestline::redis
 

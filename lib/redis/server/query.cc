@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/redis/server/batch.h"
 #include "lib/redis/server/commands.h"
 #include "nestline/keys.h"
 

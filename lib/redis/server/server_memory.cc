@@ -72,8 +72,8 @@ class ServerMemory final : public ZeroedMemory {
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
     if (limit != nullptr) limit->take(bytes);
     void* memory = api.TryAlloc(bytes);
-    // jemalloc aligns allocations of a multiple of 64 bytes to 64. Other allocators are asked for
-    // more, so that an aligned start lies inside.
+    // jemalloc aligns allocations of a multiple of 64 bytes to 64. Other allocators get a request
+    // for more, so that an aligned start lies inside.
     if (memory != nullptr && distance_to(alignment, memory) != 0) {
       api.Free(memory);
       memory = allocate_shifted(bytes, alignment);

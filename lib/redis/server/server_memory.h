@@ -40,8 +40,8 @@ enum class Unlimited : bool { nothing, machine };
 // While it lives, server_memory() refuses what does not fit below maxmemory. The server itself
 // looks at maxmemory only before a command (its flag deny-oom), when a new filter has no memory
 // yet. With an eviction policy, all of maxmemory counts as room, since the server can free the
-// rest; otherwise only what is unused. Not used for replayed commands: their filter exists already
-// on the server that they come from. Only in the main thread, one at a time.
+// rest. Not used for replayed commands: their filter exists already where they come from. Only in
+// the main thread, one at a time.
 class WithinMaxmemory {
  public:
   WithinMaxmemory(Context* context, bool is_replayed, Unlimited unlimited = Unlimited::nothing);

@@ -63,7 +63,7 @@ void Workers::begin_threads() noexcept {
 
 bool Workers::are_ready(std::uint32_t slices) noexcept {
   if (threads_.size() < wanted_) begin_threads();
-  if (threads_.empty() || slices > kMostSlices) return false;
+  if (threads_.empty() || slices > kMaxSlices) return false;
   for (std::uint64_t n = offered_; n < offered_ + slices; ++n) {
     if (cells_[n % kCells].turn.load(std::memory_order_acquire) != n) return false;
   }

@@ -1,15 +1,15 @@
-// Threads that answer questions while the server goes on.
+// Threads that look up while the server goes on.
 //
 // The server's thread never waits for them. It puts slices of work into a ring of cells, each with
-// a number that says whether it is free (Vyukov's bounded queue, with one producer): where a cell
+// a number that shows whether it is free (Vyukov's bounded queue, with one producer): where a cell
 // is still taken, it does the work itself. There is no lock that a thread could be preempted with.
-// Each thread has a semaphore, which wakes it. One is woken for each slice, sleeping ones first, as
-// far as there are threads; a thread that was woken empties the ring before it sleeps.
+// For each slice a thread is woken by its semaphore, sleeping ones first; it empties the ring
+// before it sleeps.
 //
-// Threads begin at the first work, so a server that never needs them has none, and one that forks
-// itself into the background has not begun yet. They are detached and the pool is never destroyed:
-// a server that exits does not wait for them either. One that is no longer wanted ends when the
-// ring is empty. A child process made by fork() has no threads; it never gives them work.
+// Threads begin at the first work: a server that never needs them has none, and one that forks
+// itself into the background has not begun yet. They are detached and the pool is never destroyed,
+// so a server that exits does not wait for them. A child process made by fork() has no threads; it
+// never gives them work.
 #ifndef NESTLINE_LIB_REDIS_SERVER_WORKERS_H_
 #define NESTLINE_LIB_REDIS_SERVER_WORKERS_H_
 
@@ -38,8 +38,8 @@ class Work {
 // All members are for the server's thread.
 class Workers {
  public:
-  static constexpr std::uint32_t kMostSlices = 256;  // of one work
-  static constexpr unsigned kMostThreads = 256;
+  static constexpr std::uint32_t kMaxSlices = 256;  // of one work
+  static constexpr unsigned kMaxThreads = 256;
 
   Workers();
 

@@ -75,7 +75,7 @@ void Generation::clear() noexcept {
 }
 
 bool Generation::may_grow() const noexcept {
-  return growth() < most_growth_ && block_bytes() <= kMostBytesToDouble;
+  return growth() < most_growth_ && block_bytes() <= kMaxBytesToDouble;
 }
 
 bool Generation::grow() {

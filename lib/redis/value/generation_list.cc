@@ -66,12 +66,12 @@ void find_in_each(std::span<const Each> generations, std::span<const std::uint64
     std::fill(out.begin(), out.end(), std::uint8_t{0});
     return;
   }
-  // The newest one is asked for all of them where they lie: mostly there is no other.
+  // All of them are looked up in the newest one where they lie: mostly there is no other.
   generations.back().may_contain(hashes, out);
   if (generations.size() == 1) return;
-  std::array<std::uint64_t, kMostFound> left;
-  std::array<std::uint16_t, kMostFound> positions;  // of those left, in `hashes`
-  std::array<std::uint8_t, kMostFound> found;
+  std::array<std::uint64_t, kMaxHashes> left;
+  std::array<std::uint16_t, kMaxHashes> positions;  // of those left, in `hashes`
+  std::array<std::uint8_t, kMaxHashes> found;
   std::size_t count = 0;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     left[count] = hashes[i];

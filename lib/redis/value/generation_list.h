@@ -43,15 +43,14 @@ std::uint64_t count_in(std::span<const Generation> family, std::uint64_t hash) n
 /// Removes one copy; false when there is none. Only for items that are in the family.
 bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept;
 
-/// New, empty members for a family: as many and as large as compact_growths says, and a spare one
+/// New, empty members for a family: those of compact_growths, and a spare one
 /// that has not doubled. None if that saves neither memory nor members. Throws std::bad_alloc.
 std::vector<Generation> compact_members(std::span<const Generation> family, std::uint64_t seed,
                                         std::pmr::memory_resource* memory);
 
 /// Moves what is in the members of a family to those that compact_members made for it. Copies of an
-/// item beyond what one filter can hold go to the spare one, which is dropped if it stays empty.
-/// Copies that find no place there either stay in as few of the old members as possible; the other
-/// old members are then empty.
+/// item beyond what one filter can hold go to the spare one, which is dropped if it stays empty, or
+/// stay in as few of the old members as possible.
 void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh) noexcept;
 
 /// Appends one: a member of the newest family, or else the first of a new family. `first` is the
@@ -71,15 +70,14 @@ void drop_empty(std::vector<Generation>& generations,
                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) noexcept;
 
 /// The most hashes of one find_in.
-inline constexpr std::size_t kMostFound = 1024;
-/// Calls each(offset, length) for one chunk of at most kMostFound after the other.
+inline constexpr std::size_t kMaxHashes = 1024;
+/// Calls each(offset, length) for one chunk of at most kMaxHashes after the other.
 template <typename Each>
 void in_chunks(std::size_t size, const Each& each) {
-  for (std::size_t at = 0; at < size; at += kMostFound) each(at, std::min(kMostFound, size - at));
+  for (std::size_t at = 0; at < size; at += kMaxHashes) each(at, std::min(kMaxHashes, size - at));
 }
 
-/// Looks up the hashes in all of these: out[i] is 1 if one of them shows hashes[i], else 0. Asks
-/// the newest first, each only for those that no newer one has shown.
+/// Looks up the hashes in all of these, newest first: out[i] is 1 if one shows hashes[i], else 0.
 void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out);
 /// The same in shared filters.

@@ -13,7 +13,7 @@ namespace nestline::redis {
 namespace {
 
 constexpr double kOne = 1e9;  // billionths
-constexpr std::uint64_t kMostCapacity = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 40;
 
 // Plans aim this far below the promised rate, so that it also holds where content is replaced again
 // and again, which raises the rate by up to a third.
@@ -45,7 +45,7 @@ Billionths budget(const Settings& settings) {
 unsigned most_growth_of(int bits) { return bits == 8 ? 1 : bits == 12 ? 4 : 8; }
 
 void check(const Settings& settings) {
-  check_range("capacity", settings.capacity, 1, kMostCapacity);
+  check_range("capacity", settings.capacity, 1, kMaxCapacity);
   check_range("bucket_size", settings.bucket_size, 1, 255);
   check_range("max_iterations", settings.max_iterations, 1, 65535);
   check_range("expansion", settings.expansion, 0, 32768);
@@ -81,7 +81,7 @@ GenerationPlan plan_generation(const Settings& settings, Billionths used, std::u
   const Billionths left = all > used ? all - used : 0;
   const Billionths part = settings.expansion == 0 ? left : left / 2;
   constexpr std::array kWidths = {8, 12, 16};
-  const unsigned doublings = used == 0 ? 0 : kLeastDoublings;
+  const unsigned doublings = used == 0 ? 0 : kMinDoublings;
   // The default is never narrower than 12 bits, which cost little and leave more of the promise to
   // later families.
   const auto* const width =
@@ -106,15 +106,15 @@ std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t unit
 }
 
 std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys) {
-  const std::uint64_t most = 2 * kMostFurtherCapacity / expansion_of(settings);
-  return std::max(kLeastFurtherCapacity, std::min(keys, most) * expansion_of(settings) / 2);
+  const std::uint64_t most = 2 * kMaxFurtherCapacity / expansion_of(settings);
+  return std::max(kMinFurtherCapacity, std::min(keys, most) * expansion_of(settings) / 2);
 }
 
 GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys) {
   const std::uint64_t capacity = further_capacity(settings, keys);
   const GenerationPlan plan = plan_generation(settings, used, capacity);
   if (plan.most_growth != 0) return plan;
-  return {plan.bits, std::min(2 * capacity, kMostFurtherCapacity), 0};
+  return {plan.bits, std::min(2 * capacity, kMaxFurtherCapacity), 0};
 }
 
 std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsigned most_growth,
@@ -126,7 +126,7 @@ std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsig
     while (growth < most_growth && room(growth) < rest) ++growth;
     // The next smaller one leaves the rest to another. Not needed if this one will be nearly full.
     const bool is_last =
-        growth == 0 || growths.size() + 1 >= kMostMembers || rest > room(growth - 1) / 4 * 7;
+        growth == 0 || growths.size() + 1 >= kMaxMembers || rest > room(growth - 1) / 4 * 7;
     if (room(growth) >= rest && is_last) {
       growths.push_back(growth);
       return growths;

@@ -1,28 +1,25 @@
 // Plans the filter that a value opens next: its width, its room and how often it may double.
 //
 // The rate of a value is the sum of its generations' rates, and must not exceed the promise P.
-// Generations come in families (generation.h). The members of a family may together be as large as
-// one of them that has doubled as often as the plan allows, and cost the same rate as that one. A
-// new family gets half of what the older ones leave of P, or all of it when none can follow
-// (expansion 0). That part determines
+// The members of a family (generation.h) may together be as large as one of them that has doubled
+// as often as the plan allows, and cost the same rate as that one. A new family gets half of what
+// the older ones leave of P, or all of it when none can follow (expansion 0). That part determines
 //
 //   width     of the first family 12 bits in the default; with an error rate the smallest of 8, 12
 //             and 16 that has its rate, when full, within the part. Of the others the smallest that
-//             may double kLeastDoublings times: every lookup visits each family, and the memory
-//             that a wider fingerprint takes is saved again by having fewer families. 16 if no
-//             width allows that; then the promise is kept until the sum has used up all of P.
+//             may double kMinDoublings times: every lookup visits each family, and fewer families
+//             save the memory that a wider fingerprint takes. 16 if no width allows that.
 //   doublings as many as keep the rate within the part (each doubles it), and no more than the
 //             width allows before too many keys look alike: 1, 4 and 8.
 //
-// At the end, when not even 16 bits (0.0083 % when full) fit into what is left, further generations
-// have 16 bits, so that nothing is refused. Each of them raises the sum above P by that much.
-// tests/redis/value/generation_plan_test.cc says after how many items that begins.
+// When not even 16 bits (0.0083 % when full) fit into what is left, further generations have 16
+// bits, so that nothing is refused. Each of them raises the sum above P by that much.
 //
-// A filter doubles in place only while it has at most kMostBytesToDouble, since that is a pass over
-// its memory during which the server waits. A further generation costs no pass. It is a member of
-// the newest family as long as that may grow, with expansion / 2 times the room of that family so
-// far. A new family begins with room for expansion / 2 times the present items. So with expansion 1
-// at most a third of the memory is unused, and each doubling of the room takes two generations.
+// A filter doubles in place only while it has at most kMaxBytesToDouble, since the server waits
+// for that pass over its memory. A further generation is a member of the newest family as long as
+// that may grow, with expansion / 2 times the room of that family so far. A new family begins with
+// room for expansion / 2 times the present items. So with expansion 1 at most a third of the memory
+// is unused, and each doubling of the room takes two generations.
 //
 // Rates are compared as whole billionths, so that every machine makes the same decisions.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_PLAN_H_
@@ -38,8 +35,7 @@ namespace nestline::redis {
 /// What a CF.* key is made for: the arguments of CF.RESERVE, kept and reported as given. See
 /// check().
 struct Settings {
-  /// Items to make room for at the beginning, 1 to 2^40. With expansion 0 it takes no more than
-  /// these.
+  /// Items to make room for at the beginning, 1 to 2^40. With expansion 0 it takes no more.
   std::uint64_t capacity = 1024;
   /// Wanted false-positive rate of the whole value, at least lowest_error(), below 1. 0: the rate
   /// of RedisBloom's first table, 2 * bucket_size / 255.
@@ -58,17 +54,16 @@ struct Settings {
 };
 
 /// The largest filter that is doubled in place: a doubling of it stays well below 10 ms.
-inline constexpr std::size_t kMostBytesToDouble = std::size_t{2} << 20;
-/// Members of a family after a compaction: with three, less than an eighth of its room is unused,
-/// unless it has not doubled.
-inline constexpr std::size_t kMostMembers = 3;
+inline constexpr std::size_t kMaxBytesToDouble = std::size_t{2} << 20;
+/// Members of a family after a compaction: so less than an eighth of its room is unused.
+inline constexpr std::size_t kMaxMembers = 3;
 /// A further family has room for at least this many items: smaller ones fill badly.
-inline constexpr std::uint64_t kLeastFurtherCapacity = 256;
+inline constexpr std::uint64_t kMinFurtherCapacity = 256;
 /// The most items that a further generation makes room for at once.
-inline constexpr std::uint64_t kMostFurtherCapacity = std::uint64_t{1} << 31;
+inline constexpr std::uint64_t kMaxFurtherCapacity = std::uint64_t{1} << 31;
 
 /// Doublings that a further family must allow, so that there are few families.
-inline constexpr unsigned kLeastDoublings = 3;
+inline constexpr unsigned kMinDoublings = 3;
 
 /// A rate in billionths.
 using Billionths = std::uint64_t;
@@ -89,7 +84,7 @@ unsigned most_growth_of(int bits);
 void check(const Settings& settings);
 /// The settings as they are kept: expansion rounded up to a power of two.
 Settings normalized(Settings settings);
-/// The lowest error rate that settings may ask for: with expansion 0, and with any other.
+/// The lowest error rate that settings may have: with expansion 0, and with any other.
 double lowest_error(std::uint16_t expansion);
 /// The promise P.
 double promised_fpr(const Settings& settings);
@@ -110,12 +105,12 @@ std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t unit
 std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys);
 
 /// The first member of a new family, after others with this many keys, whose rates sum up to
-/// `used`. A family that may have only this member gets room for twice further_capacity, since each
-/// family takes as much of the promise as any other.
+/// `used`. A family that may have only this member gets twice the room, since it takes as much of
+/// the promise as any other.
 GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys);
 
 /// The doublings of the members of a family that holds this many items in little memory: at most
-/// kMostMembers where most_growth allows, largest first; all but the last are full.
+/// kMaxMembers where most_growth allows, largest first; all but the last are full.
 std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsigned most_growth,
                                       std::uint64_t items);
 

@@ -25,16 +25,16 @@ constexpr std::size_t kPieceHeadBytes = 32;
 
 constexpr std::size_t kEntryBytes = 24;
 // A piece of the ledger ends with a whole stretch.
-constexpr std::uint64_t kMostEntriesInPiece = kEntriesInPiece + (1U << kStretchBits);
+constexpr std::uint64_t kMaxEntriesInPiece = kEntriesInPiece + (1U << kStretchBits);
 
 // The iterator of an area's piece is 2 + (area * 2^30 + piece), where tables are numbered after the
 // highest possible generation. The ledger's is 2^52 + stretch. An area of 2^30 pieces would have
 // 2^50 bytes.
 constexpr unsigned kPieceNumberBits = 30;
-constexpr std::uint64_t kMostGenerationAreas = 65536;
+constexpr std::uint64_t kMaxGenerationAreas = 65536;
 constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
-constexpr std::uint64_t kMostItems = std::uint64_t{1} << 62;
-constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 29;  // so that no sum overflows
+constexpr std::uint64_t kMaxItems = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 29;  // so that no sum overflows
 
 // Represents the RedisBloom hash 0 in an entry, where 0 means none. It has the same fingerprint,
 // because it is a multiple of 255, and the same buckets, because no table has more than 2^56.
@@ -91,21 +91,28 @@ bool are_valid(const Settings& settings) {
   }
 }
 
-// Whether there is a filter, and room for the items that the head says are outside RedisBloom's
+// Whether there is a filter, and room for the items that the head counts outside RedisBloom's
 // tables. What a head claims decides how large the next filter is, so there must be slots for all
 // of it.
 bool is_sound(const ImageHead& head) {
   std::uint64_t keys = 0;
   for (const ImageGeneration& each : head.generations) {
-    keys += std::min(each.keys, kMostItems);
-    if (keys > kMostItems) return false;
+    keys += std::min(each.keys, kMaxItems);
+    if (keys > kMaxItems) return false;
   }
   // An entry may count this many copies besides.
-  if (head.items > keys + head.ledger_entries * Ledger::kMostCopies) return false;
+  if (head.items > keys + head.ledger_entries * Ledger::kMaxCopies) return false;
   if (head.redisbloom.tables == 0) return !head.generations.empty();
   // The first generation beside tables may be as large as the capacity.
   return !head.generations.empty() ||
          head.settings.capacity / head.redisbloom.bucket_size <= head.redisbloom.buckets;
+}
+
+std::uint64_t iterator_of(const PiecePlace& place) noexcept {
+  if (place.kind == AreaKind::ledger) return kLedgerIterator + place.offset;
+  const std::uint64_t area =
+      place.index + (place.kind == AreaKind::slots ? kMaxGenerationAreas : 0);
+  return 2 + (area << kPieceNumberBits) + place.offset / kPieceBytes;
 }
 
 }  // namespace
@@ -147,8 +154,8 @@ std::optional<PiecePlace> Areas::at(std::uint64_t iterator) const {
   }
   if (iterator < 2) return std::nullopt;
   std::uint64_t index = (iterator - 2) >> kPieceNumberBits;
-  const bool is_table = index >= kMostGenerationAreas;
-  if (is_table) index -= kMostGenerationAreas;
+  const bool is_table = index >= kMaxGenerationAreas;
+  if (is_table) index -= kMaxGenerationAreas;
   if (index >= (is_table ? tables_ : generations_)) return std::nullopt;
   PiecePlace place = area(is_table ? AreaKind::slots : AreaKind::blocks, index);
   const std::uint64_t number = (iterator - 2) & ((std::uint64_t{1} << kPieceNumberBits) - 1);
@@ -174,13 +181,6 @@ bool Areas::have(const PiecePlace& place) const {
 std::uint64_t Areas::iterator_after(const PiecePlace& place) const {
   if (place.kind == AreaKind::ledger) return kLedgerIterator + place.area_bytes;
   return iterator_of(after(place));
-}
-
-std::uint64_t iterator_of(const PiecePlace& place) noexcept {
-  if (place.kind == AreaKind::ledger) return kLedgerIterator + place.offset;
-  const std::uint64_t area =
-      place.index + (place.kind == AreaKind::slots ? kMostGenerationAreas : 0);
-  return 2 + (area << kPieceNumberBits) + place.offset / kPieceBytes;
 }
 
 std::vector<std::byte> encode_head(const ImageHead& head) {
@@ -236,14 +236,14 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   head.ledger_entries = get<std::uint64_t>(bytes, 64);
   head.ledger_cursor = get<std::uint64_t>(bytes, 72);
   head.awaited_items = get<std::uint64_t>(bytes, 120);
-  if (!are_valid(settings) || head.ledger_entries > kMostEntries || head.items > kMostItems ||
-      head.awaited_items > kMostItems || !is_zero(bytes.subspan(38, 2)) ||
+  if (!are_valid(settings) || head.ledger_entries > kMaxEntries || head.items > kMaxItems ||
+      head.awaited_items > kMaxItems || !is_zero(bytes.subspan(38, 2)) ||
       !is_zero(bytes.subspan(118, 2))) {
     return std::nullopt;
   }
   if (const Bytes header = bytes.subspan(80, kRedisBloomHeaderBytes); !is_zero(header)) {
     const auto parsed = parse_header(header);
-    if (!parsed || parsed->items > kMostItems) return std::nullopt;
+    if (!parsed || parsed->items > kMaxItems) return std::nullopt;
     head.redisbloom = *parsed;
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -305,30 +305,28 @@ std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place) {
   return content;
 }
 
-std::uint64_t entries_in(const Piece& piece) noexcept { return piece.content.size() / kEntryBytes; }
-
-bool decode_entries(const Piece& piece, Ledger& ledger) {
+std::uint64_t decode_entries(const Piece& piece, Ledger& ledger) {
   const Bytes content = piece.content;
   const std::size_t count = content.size() / kEntryBytes;
-  if (content.size() % kEntryBytes != 0 || count == 0 || count > kMostEntriesInPiece) return false;
+  if (content.size() % kEntryBytes != 0 || count == 0 || count > kMaxEntriesInPiece) return 0;
   std::vector<std::pair<std::uint64_t, Ledger::Entry>> entries;
   entries.reserve(count);
   for (std::size_t at = 0; at < content.size(); at += kEntryBytes) {
     const auto hash = get<std::uint64_t>(content, at);
     const auto copies = static_cast<std::int64_t>(get<std::uint64_t>(content, at + 8));
-    if (copies == 0 || copies > Ledger::kMostCopies || copies < -Ledger::kMostCopies) return false;
-    if (!entries.empty() && entries.back().first >= hash) return false;
+    if (copies == 0 || copies > Ledger::kMaxCopies || copies < -Ledger::kMaxCopies) return 0;
+    if (!entries.empty() && entries.back().first >= hash) return 0;
     if (hash >> kStretchBits < piece.place.offset ||
         hash >> kStretchBits >= piece.place.area_bytes) {
-      return false;
+      return 0;
     }
     const auto redisbloom_hash = get<std::uint64_t>(content, at + 16);
     entries.push_back({hash, {copies, std::nullopt}});
     if (redisbloom_hash != 0) entries.back().second.redisbloom_hash = redisbloom_hash;
   }
-  if (ledger.size() + count > kMostEntries) return false;
+  if (ledger.size() + count > kMaxEntries) return 0;
   for (const auto& [hash, entry] : entries) ledger.set(hash, entry);
-  return true;
+  return count;
 }
 
 }  // namespace nestline::redis

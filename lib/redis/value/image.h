@@ -32,8 +32,8 @@
 // piece has the entries of whole stretches and ends with the first one that brings them to 32768.
 //
 // A piece contains its place, so one that was made after its generation had grown, or that is put
-// elsewhere, is refused. Its iterator gives the same place (iterator_of), so each piece is found in
-// O(1), or O(log entries) in the ledger, without looking at those before it.
+// elsewhere, is refused. Its iterator gives the same place; it is at
+// least 2 and below 2^53, so that every client's numbers can hold it.
 #ifndef NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 #define NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 
@@ -75,7 +75,7 @@ struct ImageGeneration {
   std::uint64_t keys;
 };
 
-/// All that a head says.
+/// The contents of a head.
 struct ImageHead {
   Settings settings;
   std::uint64_t deletes = 0;
@@ -98,8 +98,7 @@ class Areas {
   /// Those that a head describes, which must outlive this object.
   explicit Areas(const ImageHead& head);
 
-  /// The first piece. When there are no areas it is the ledger's, as far as that is known without
-  /// the ledger.
+  /// The first piece: without areas the ledger's, as far as that is known without the ledger.
   [[nodiscard]] PiecePlace first() const { return area(AreaKind::blocks, 0); }
   /// The piece after one that is in an area.
   [[nodiscard]] PiecePlace after(const PiecePlace& place) const;
@@ -119,9 +118,6 @@ class Areas {
   Bytes bytes_;
 };
 
-/// A piece's iterator: at least 2 and below 2^53, so that every client's numbers can hold it.
-std::uint64_t iterator_of(const PiecePlace& place) noexcept;
-
 std::vector<std::byte> encode_head(const ImageHead& head);
 /// Nothing when any byte is wrong, when there are neither generations nor tables, or when it claims
 /// more items than there is room for. Takes no more memory than `bytes` has. Throws std::bad_alloc.
@@ -138,11 +134,9 @@ std::optional<Piece> decode_piece(std::span<const std::byte> bytes) noexcept;
 /// The content of the ledger's piece that begins at place.offset; sets place.area_bytes to where
 /// the next one begins. Empty if there are no entries from there on. O(log entries + length).
 std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place);
-/// Puts them into the ledger; false, nothing being changed, when any is wrong or does not belong
-/// there. Throws std::bad_alloc.
-bool decode_entries(const Piece& piece, Ledger& ledger);
-/// How many entries such a piece has.
-std::uint64_t entries_in(const Piece& piece) noexcept;
+/// Puts them into the ledger and returns how many there are; 0, nothing being changed, when any is
+/// wrong or does not belong there. Throws std::bad_alloc.
+std::uint64_t decode_entries(const Piece& piece, Ledger& ledger);
 
 }  // namespace nestline::redis
 

@@ -1,5 +1,5 @@
-// CuckooValue: making it, lookups, figures. What adds is in value_add.cc, what takes out, moves and
-// unites in value_erase.cc, its bytes in value_image.cc.
+// CuckooValue: making it, lookups, figures, and its bytes, out and in. What changes it is in
+// value_change.cc.
 #include "lib/redis/value/value.h"
 
 #include <algorithm>
@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "lib/file/filter_blocks.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
+#include "lib/redis/value/image.h"
 #include "lib/redis/value/view.h"
 #include "nestline/keys.h"
 
@@ -18,9 +20,9 @@ namespace nestline::redis {
 namespace {
 
 // Generations, newest first, whose memory is prefetched for an item.
-constexpr std::size_t kMostPrefetched = 16;
+constexpr std::size_t kMaxPrefetched = 16;
 
-constexpr std::uint64_t kMostKeptCapacity = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxKeptCapacity = std::uint64_t{1} << 40;
 
 }  // namespace
 
@@ -39,8 +41,8 @@ std::unique_ptr<CuckooValue> CuckooValue::from_tables(RedisBloomTables tables, s
   if (tables.empty()) throw std::invalid_argument("there are no tables");
   const RedisBloomHeader& header = tables.header();
   Settings settings;
-  settings.capacity = header.buckets > kMostKeptCapacity / header.bucket_size
-                          ? kMostKeptCapacity
+  settings.capacity = header.buckets > kMaxKeptCapacity / header.bucket_size
+                          ? kMaxKeptCapacity
                           : header.buckets * header.bucket_size;
   settings.bucket_size = header.bucket_size;
   settings.max_iterations = header.max_iterations;
@@ -126,7 +128,7 @@ void CuckooValue::exists(std::span<const std::uint64_t> hashes, std::span<std::u
   });
 }
 
-// At most kMostFound hashes; `items` are theirs, and needed only where there are tables. Slots
+// At most kMaxHashes hashes; `items` are theirs, and needed only where there are tables. Slots
 // answer for whatever has no entry in the ledger.
 void CuckooValue::exists_some(std::span<const std::uint64_t> hashes,
                               std::span<const std::string_view> items,
@@ -150,7 +152,7 @@ void CuckooValue::count(std::span<const std::uint64_t> hashes, std::span<std::ui
     for (std::size_t i = at; i < at + some; ++i) {
       if (out[i] == 0) continue;
       const std::uint64_t copies = count_of({hashes[i], std::nullopt});
-      out[i] = static_cast<std::uint8_t>(std::min(kMostCounted, copies));
+      out[i] = static_cast<std::uint8_t>(std::min(kMaxCounted, copies));
     }
   });
 }
@@ -165,7 +167,7 @@ void CuckooValue::check_hashes(std::size_t hashes, std::size_t results) const {
 
 void CuckooValue::prefetch(std::span<const std::string_view> items) const noexcept {
   for (const std::string_view item : items) {
-    prefetch_newest(hash_of(item), kMostPrefetched);
+    prefetch_newest(hash_of(item), kMaxPrefetched);
   }
 }
 
@@ -176,7 +178,7 @@ void CuckooValue::prefetch_newest(std::uint64_t hash, std::size_t most) const no
 }
 
 std::unique_ptr<View> CuckooValue::view() {
-  if (!tables_.empty() || !is_complete() || ledger_.size() > View::kMostNamed) return nullptr;
+  if (!tables_.empty() || !is_complete() || ledger_.size() > View::kMaxNamed) return nullptr;
   if (!notices_) notices_ = std::make_shared<Notices>();
   return std::make_unique<View>(generations_, ledger_, notices_);
 }
@@ -187,7 +189,7 @@ std::int64_t CuckooValue::items_beside_tables() const noexcept {
   return ledger_.total() + static_cast<std::int64_t>(stored_);
 }
 
-// What a head tells of them.
+// What a head counts of them.
 std::uint64_t CuckooValue::head_items() const noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, items_beside_tables()));
 }
@@ -253,6 +255,135 @@ std::unique_ptr<CuckooValue> CuckooValue::copy() const {
   made->awaited_items_ = awaited_items_;
   made->awaited_entries_ = awaited_entries_;
   return made;
+}
+
+Areas CuckooValue::areas() const {
+  return {generations_.size(), tables_.header().tables, [this](AreaKind kind, std::uint64_t index) {
+            return kind == AreaKind::blocks ? generations_[index].block_bytes()
+                                            : tables_.table(index).size();
+          }};
+}
+
+bool CuckooValue::is_redisbloom() const noexcept {
+  // While pieces of an image of our own are missing, it is none of RedisBloom's.
+  return !tables_.empty() && generations_.empty() && ledger_.empty() && is_complete();
+}
+
+ImageHead CuckooValue::head() const {
+  ImageHead head;
+  head.settings = settings_;
+  head.deletes = deletes_;
+  head.items = head_items();
+  head.awaited_items = awaited_items_;
+  head.ledger_entries = ledger_.size();
+  head.ledger_cursor = ledger_.cursor();
+  head.redisbloom = tables_.header();
+  head.generations.reserve(generations_.size());
+  for (const Generation& generation : generations_) {
+    head.generations.push_back({generation.shape(), generation.size()});
+  }
+  return head;
+}
+
+Chunk CuckooValue::dump_chunk(std::uint64_t iterator) const {
+  if (is_redisbloom()) {
+    if (iterator == 0) {
+      const auto header = write_header(tables_.header());
+      return {1, {header.begin(), header.end()}};
+    }
+    const auto slots = tables_.piece(iterator - 1);
+    if (slots.empty()) return {};
+    return {iterator + slots.size(), {slots.begin(), slots.end()}};
+  }
+  if (iterator == 0) return {1, encode_head(head())};
+  const Areas all = areas();
+  auto place = iterator == 1 ? all.first() : all.at(iterator);
+  if (!place) return {};
+  if (place->kind == AreaKind::ledger) {
+    const auto entries = encode_entries(ledger_, *place);
+    if (entries.empty()) return {};
+    return {all.iterator_after(*place), encode_piece(*place, entries)};
+  }
+  std::vector<std::byte> copy;
+  const std::size_t length = place->content_bytes();
+  const auto content = place->kind == AreaKind::blocks
+                           ? generations_[place->index].bytes(place->offset, length, copy)
+                           : tables_.table(place->index).subspan(place->offset, length);
+  return {all.iterator_after(*place), encode_piece(*place, content)};
+}
+
+std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> bytes,
+                                                    std::uint64_t seed,
+                                                    std::pmr::memory_resource* memory) {
+  if (bytes.size() == kRedisBloomHeaderBytes) {
+    const auto header = parse_header(bytes);
+    if (!header) throw std::invalid_argument("the header of RedisBloom is not valid");
+    return from_tables(RedisBloomTables(*header, memory), seed);
+  }
+  const auto head = decode_head(bytes);
+  if (!head) throw std::invalid_argument("the head is not valid");
+  auto value = from_settings(*head, memory);
+  if (head->redisbloom.tables != 0) value->tables_ = RedisBloomTables(head->redisbloom, memory);
+  value->generations_.reserve(head->generations.size());
+  for (const ImageGeneration& each : head->generations) {
+    value->generations_.emplace_back(each.shape, head->settings.seed, memory);
+  }
+  if (value->awaited_items_ == 0) value->awaited_items_ = head->items;
+  value->awaited_entries_ = head->ledger_entries;
+  return value;
+}
+
+// A value with all that is in a head but its filters and tables.
+std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head,
+                                                        std::pmr::memory_resource* memory) {
+  std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings, memory));
+  value->deletes_ = head.deletes;
+  value->awaited_items_ = head.awaited_items;
+  value->ledger_.set_cursor(head.ledger_cursor);
+  return value;
+}
+
+bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) {
+  if (is_redisbloom()) {
+    if (iterator == 0 || iterator - 1 < bytes.size()) return false;
+    return tables_.load(iterator - 1 - bytes.size(), bytes);
+  }
+  const Areas all = areas();
+  const auto piece = decode_piece(bytes);
+  if (!piece || !all.have(piece->place) || all.iterator_after(piece->place) != iterator ||
+      !load_content(*piece)) {
+    return false;
+  }
+  if (awaited_entries_ == 0 && head_items() == awaited_items_) awaited_items_ = 0;
+  return true;
+}
+
+bool CuckooValue::load_content(const Piece& piece) {
+  const PiecePlace& place = piece.place;
+  if (place.kind == AreaKind::slots) {
+    return tables_.load_table(place.index, place.offset, piece.content);
+  }
+  if (place.kind == AreaKind::ledger) {
+    const std::uint64_t entries = decode_entries(piece, ledger_);
+    awaited_entries_ -= std::min(awaited_entries_, entries);
+    return entries != 0;
+  }
+  Generation& generation = generations_[place.index];
+  stored_ -= generation.size();
+  const bool loaded = generation.load(place.offset, piece.content);
+  stored_ += generation.size();
+  return loaded;
+}
+
+std::uint64_t CuckooValue::digest() const {
+  std::uint64_t digest = 0;
+  for_each_chunk([&](const Chunk& chunk) {
+    std::array<std::byte, 16> both{};
+    put(both, 0, digest);
+    put(both, 8, checksum(chunk.bytes));
+    digest = checksum(both);
+  });
+  return digest;
 }
 
 }  // namespace nestline::redis

@@ -1,29 +1,27 @@
-// The value of a key of the CF.* commands: a cuckoo filter that is asked for, grows as long as it
-// may, and also answers from tables that were made by RedisBloom. Plain C++: no server in here.
+// The value of a key of the CF.* commands: a cuckoo filter that grows as long as it may, and also
+// answers from tables that were made by RedisBloom. Plain C++: no server in here.
 //
 //   generations   nestline filters, oldest first. New items go to the newest one, or to an older
-//                 one that has room again. It doubles in place as long as it keeps its part of the
-//                 promised rate and is small; then a further generation is opened.
-//                 generation_plan.h decides, from settings and history alone. compact() unites
-//                 those of a family (generation_list.h).
-//   ledger        what the filters alone cannot say, by hash: copies beyond the 2k at most that a
+//                 one that has room again. It doubles in place as generation_plan.h decides, from
+//                 settings and history alone; then a further generation is opened. compact()
+//                 unites those of a family (generation_list.h).
+//   ledger        what the filters alone do not show, by hash: copies beyond the 2k at most that a
 //                 filter holds, and erased copies whose slot is not known for certain yet
 //                 (ledger.h).
-//   tables        of RedisBloom (redisbloom_tables.h); asked, counted, erased from. Only
-//                 add_as_redisbloom, which repeats what a RedisBloom server did, adds to them.
+//   tables        of RedisBloom (redisbloom_tables.h). Only add_as_redisbloom, which repeats what a
+//                 RedisBloom server did, adds to them.
 //
 // An item is hashed once, to 64 bits, under the seed of the settings; each family of generations
-// mixes those once more. Callers may hash items themselves: hash_key(item, settings().seed). Hashes
-// do where items do, except in tables of RedisBloom, which need another hash of the item.
+// mixes those once more. Callers may hash items themselves, hash_key(item, settings().seed), except
+// where there are tables of RedisBloom, which need another hash.
 //
 // Promises. An item that was added and not erased is always found, provided that only items that
-// are in it are erased: what is erased is never taken from a generation unless it must be there.
-// Every change is a function of the value and the call: the same operations make the same bytes on
-// every machine and in every process. A change that fails leaves everything as it was.
+// are in it are erased: a copy is never taken from a generation unless it must be there. Every
+// change is a function of the value and the call: the same operations make the same bytes
+// everywhere. A change that fails leaves everything as it was.
 //
-// Thread safety: const members may run together; nothing else. But view() gives other threads
-// something to ask while this thread goes on (view.h): from then on the same thread must make all
-// changes.
+// Thread safety: const members may run together; nothing else. But other threads may look up in a
+// view() (view.h): from then on the same thread must make all changes.
 #ifndef NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 #define NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 
@@ -66,28 +64,26 @@ enum class Unless : std::uint8_t {
 };
 
 /// The most generations that a value may have.
-inline constexpr std::uint64_t kMostGenerations = 65535;
+inline constexpr std::uint64_t kMaxGenerations = 65535;
 
 /// What an add keeps to. The same call with and without limits differs only in too_many and full,
-/// so replicas that are told only of items that were added may go without.
+/// so replicas, which get only items that were added, may go without.
 struct Limits {
-  /// How many generations (not RedisBloom tables) the call may leave; a call that needs no further
-  /// one succeeds whatever it is.
+  /// How many generations (not RedisBloom tables) a call that needs a further one may leave.
   std::uint64_t generations;
   /// Whether `capacity` is the most when expansion is 0. If not, further generations are opened as
   /// with expansion 1.
   bool capacity;
 
-  /// Also from a number of generations alone.
-  constexpr Limits(std::uint64_t most_generations = kMostGenerations, bool keeps_capacity = true)
+  constexpr Limits(std::uint64_t most_generations = kMaxGenerations, bool keeps_capacity = true)
       : generations(most_generations), capacity(keeps_capacity) {}
 };
 
-/// The most copies that a count of many items tells.
-inline constexpr std::uint64_t kMostCounted = 255;
+/// The highest count of a batch.
+inline constexpr std::uint64_t kMaxCounted = 255;
 
 /// For items that have been acknowledged already.
-inline constexpr Limits kUnlimited{kMostGenerations, false};
+inline constexpr Limits kUnlimited{kMaxGenerations, false};
 
 /// One generation, for CF.INFO and the like.
 struct GenerationInfo {
@@ -100,9 +96,9 @@ struct GenerationInfo {
   std::size_t memory_bytes;
 };
 
-/// What CF.INFO, CF.DEBUG and their kin tell.
+/// For CF.INFO, CF.DEBUG and their kin.
 struct Info {
-  Settings settings;           ///< As given; of RedisBloom's tables, what their header says.
+  Settings settings;           ///< As given; of RedisBloom's tables, those of their header.
   std::uint32_t hash_version;  ///< Of hash_key (docs/FORMAT.md), for callers that hash items.
   std::uint64_t memory_bytes;  ///< All memory of the value, this object included.
   std::uint64_t buckets;       ///< As RedisBloom reports it: from capacity and bucket size.
@@ -127,37 +123,31 @@ struct Chunk {
 class CuckooValue {
  public:
   /// An empty value. Throws std::invalid_argument with a sentence that names the setting and its
-  /// bounds, and std::bad_alloc. Blocks and slots come from `memory`, as Options::memory says, for
-  /// this value and for its copies. From a ZeroedMemory they are not touched: O(1) in capacity,
-  /// about.
+  /// bounds, and std::bad_alloc. Blocks and slots of it and its copies come from `memory`, as
+  /// Options::memory says. A ZeroedMemory is not touched: about O(1) in capacity.
   static std::unique_ptr<CuckooValue> create(const Settings& settings,
                                              std::pmr::memory_resource* memory = nullptr);
 
-  /// A value that has these tables and nothing else yet; `seed` is for the generations to come,
-  /// whose memory is that of the tables. Throws std::invalid_argument when there are no tables,
-  /// std::bad_alloc.
+  /// A value of these tables; `seed` is for the generations to come, whose memory is that of the
+  /// tables. Throws std::invalid_argument when there are no tables, std::bad_alloc.
   static std::unique_ptr<CuckooValue> from_tables(RedisBloomTables tables, std::uint64_t seed);
   /// The empty value that RedisBloom makes for these settings: one table. Throws as create.
   static std::unique_ptr<CuckooValue> create_as_redisbloom(
       const Settings& settings, std::pmr::memory_resource* memory = nullptr);
 
-  /// Asks for the memory that the next calls for these items will look at, so that they need not
-  /// wait for it one after the other. Pays off for 2 to some 16 items. Changes nothing.
+  /// Prefetches the memory that the next calls for these items read. Pays off for 2 to some 16.
   void prefetch(std::span<const std::string_view> items) const noexcept;
 
   // Changes. Each is O(generations), except that an add may double a filter of at most
-  // kMostBytesToDouble, which takes a few milliseconds.
+  // kMaxBytesToDouble, which takes a few milliseconds.
 
   /// Adds one copy. Copies are not limited: beyond 2k in one generation, or k - 1 where their
-  /// home is full, they are counted in the ledger, some 64 bytes for an item of however many
-  /// copies.
+  /// home is full, the ledger counts them, in some 64 bytes an item.
   Added add(std::string_view item, const Limits& limits = {}) noexcept;
   /// The same unless exists(item): then Added::present.
   Added add_unique(std::string_view item, const Limits& limits = {}) noexcept;
-  /// Calls add, or add_unique, for each item in the order given: outcomes[i] is what it returns for
-  /// items[i]. Hashes each item once and asks for its memory ahead of its turn, so it is the fast
-  /// form for 2 items and more. Throws std::invalid_argument when the lengths differ, nothing being
-  /// changed.
+  /// As add, or add_unique, for each item in the order given: the fast form for 2 items and more.
+  /// Throws std::invalid_argument when the lengths differ, nothing being changed.
   void add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
            std::span<Added> outcomes);
   /// The same for the hashes of items. Throws std::invalid_argument also when there are tables of
@@ -169,15 +159,14 @@ class CuckooValue {
   Added update(std::string_view old_item, std::string_view new_item,
                const Limits& limits = {}) noexcept;
 
-  /// Whether it has RedisBloom's tables and no generation: nothing was added here but by
-  /// add_as_redisbloom.
+  /// Whether it has RedisBloom's tables and no generation: only add_as_redisbloom has added.
   [[nodiscard]] bool follows_redisbloom() const noexcept {
     return !tables_.empty() && generations_.empty();
   }
   /// For a value that follows_redisbloom(), and a command that a RedisBloom server has carried out:
-  /// adds to the tables what that server added, and `unique` first asks them as it did. So the
-  /// tables stay those of that server byte for byte. An item that has no place in them is counted
-  /// in the ledger: its server may have had other settings, and had place.
+  /// adds to the tables what that server added, with `unique` unless they show it, so that they
+  /// stay those of that server byte for byte. The ledger counts an item that has no place in them:
+  /// its server may have had other settings.
   Added add_as_redisbloom(std::string_view item, bool unique) noexcept;
   /// Opens the first generation of a value that follows_redisbloom(), as its first add does. Throws
   /// std::bad_alloc, nothing being changed.
@@ -187,51 +176,48 @@ class CuckooValue {
   /// look like another item, which is then missed. From RedisBloom's tables it erases as RedisBloom
   /// does. Throws std::bad_alloc, nothing being changed, when the ledger needs memory.
   bool erase(std::string_view item);
-  /// Calls erase for the item of each hash in the order given: erased[i] is 1 or 0, what it returns
-  /// for hashes[i]. The fast form for 2 items and more. Throws std::invalid_argument when the
-  /// lengths differ or there are tables of RedisBloom, nothing being changed; std::bad_alloc as
-  /// erase: then those items are out whose erased[i] is 1.
+  /// The same for the item of each hash in the order given: erased[i] is 1 or 0. Throws
+  /// std::invalid_argument as add does; std::bad_alloc: then those items are out whose erased[i] is
+  /// 1.
   void erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
 
-  /// Everything out, RedisBloom's tables included; settings and seed stay. Throws std::bad_alloc,
-  /// nothing being changed.
+  /// Takes everything out, RedisBloom's tables included. Throws std::bad_alloc, nothing being
+  /// changed.
   void clear();
 
-  /// Settles the ledger as far as possible, compacts RedisBloom's tables, moves the generations of
-  /// each family together into few that are nearly full (generation_plan.h), and frees those that
-  /// are empty. No answer of a stored item changes. Throws std::bad_alloc, nothing being changed:
-  /// old and new generations are there at once. O(memory), and O(ledger) up to 16 times, as long as
-  /// that settles something.
+  /// Settles the ledger as far as possible, compacts RedisBloom's tables, and moves each family
+  /// into few generations that are nearly full (generation_plan.h). Throws std::bad_alloc, nothing
+  /// being changed: old and new generations are there at once. O(memory), and up to 16 times
+  /// O(ledger).
   void compact();
 
   /// Adds everything in `other`, copies included. A generation of `other` is united with one of its
-  /// family here that has room for both, as those of values with the same settings do; else it
-  /// comes as a further one. Throws std::invalid_argument when the seeds differ, when `other` has
-  /// RedisBloom's tables, when expansion is 0 here and both together are more than `capacity`, or
-  /// when a generation would have to come beyond `most_generations`; std::bad_alloc. All or
-  /// nothing. O(memory of both).
-  void merge(const CuckooValue& other, std::uint64_t most_generations = kMostGenerations);
+  /// family here that has room for both, or else comes as a further one. Throws
+  /// std::invalid_argument when the seeds differ, when `other` has RedisBloom's tables, when
+  /// expansion is 0 here and both together are more than `capacity`, or when a generation would
+  /// have to come beyond `most_generations`; std::bad_alloc. All or nothing. O(memory of both).
+  void merge(const CuckooValue& other, std::uint64_t most_generations = kMaxGenerations);
 
-  // Questions.
+  // Lookups.
 
   /// False: certainly not in it.
   [[nodiscard]] bool exists(std::string_view item) const noexcept;
-  /// The same for many, newest generation first, with vectors and prefetching: out[i] is 1 or 0 for
-  /// items[i]. Both as long: else std::invalid_argument. Allocates nothing.
+  /// The same for many: out[i] is 1 or 0 for items[i]. Throws std::invalid_argument when the
+  /// lengths differ. Allocates nothing.
   void exists(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
   /// The same for the hashes of items. Throws std::invalid_argument also when there are tables of
   /// RedisBloom.
   void exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
   /// Copies of the item; may count those of others that look the same.
   [[nodiscard]] std::uint64_t count(std::string_view item) const noexcept;
-  /// The same for the hashes of many items: out[i] is the count of hashes[i], or kMostCounted if
-  /// that is less. Throws as exists. Allocates nothing.
+  /// The same for the hashes of many items, at most kMaxCounted. Throws as exists. Allocates
+  /// nothing.
   void count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
 
-  /// What other threads may ask while this one changes the value, or has destroyed it; all filters
-  /// become shared ones (generation.h). None when it has RedisBloom's tables, when pieces of its
-  /// image are missing, or when the ledger has more than View::kMostNamed entries. Throws
-  /// std::bad_alloc. O(generations + ledger).
+  /// Where other threads may look up while this one changes the value, or has destroyed it; all
+  /// filters become shared ones. None when it has RedisBloom's tables, pieces of its image are
+  /// missing, or the ledger has more than View::kMaxNamed entries. Throws std::bad_alloc.
+  /// O(generations + ledger).
   [[nodiscard]] std::unique_ptr<View> view();
 
   /// Copies in it, RedisBloom's included. O(1).
@@ -251,18 +237,15 @@ class CuckooValue {
 
   // Images. A value that has tables of RedisBloom and nothing else is written as RedisBloom does:
   // is_redisbloom() is true, tables() has what its RDB value holds, and chunks are those of its
-  // CF.SCANDUMP. Any other value has an image of our own: a head, then pieces of at most 1 MiB,
-  // each with its checksum (image.h says which byte is what). In RDB it stands behind one unsigned
-  // 0 (RedisBloom's numFilters, which it refuses), piece by piece, ended by an empty string; there
-  // ImageReader (image_reader.h) takes the pieces.
+  // CF.SCANDUMP. Any other value has an image of our own (image.h).
 
   [[nodiscard]] bool is_redisbloom() const noexcept;
   [[nodiscard]] const RedisBloomTables& tables() const noexcept { return tables_; }
 
-  /// The piece at `iterator`, and the iterator of the next one: 0 gives the head and next 1. No
-  /// piece is there: next is 0 and there are no bytes, which is also the end. The pieces are of one
-  /// moment only when nothing changes between the calls. O(bytes of the piece), and O(log entries)
-  /// of the ledger's pieces; so all of them together are O(memory). Throws std::bad_alloc.
+  /// The piece at `iterator`, and the iterator of the next one: 0 gives the head and next 1. At the
+  /// end, and where no piece is, next is 0 and there are no bytes. The pieces are of one moment
+  /// only when nothing changes between the calls. O(bytes of the piece + log entries). Throws
+  /// std::bad_alloc.
   [[nodiscard]] Chunk dump_chunk(std::uint64_t iterator) const;
   /// Calls each(chunk) for all of them from `iterator` on. Throws std::bad_alloc.
   template <typename Each>
@@ -273,15 +256,13 @@ class CuckooValue {
     }
   }
 
-  /// A value from the head, as dump_chunk(0) gave it, its pieces still missing: to be filled by
-  /// load_chunk. It works meanwhile, with what it has. `seed` is for a head of RedisBloom's, which
-  /// has none. `memory` as for create. Throws std::invalid_argument when the head is not valid,
-  /// std::bad_alloc.
+  /// A value from the head, as dump_chunk(0) gave it, for load_chunk to fill. It works meanwhile,
+  /// with what it has. `seed` is for a head of RedisBloom's, which has none. `memory` as for
+  /// create. Throws std::invalid_argument when the head is not valid, std::bad_alloc.
   static std::unique_ptr<CuckooValue> from_head(std::span<const std::byte> head, std::uint64_t seed,
                                                 std::pmr::memory_resource* memory = nullptr);
-  /// Puts a piece into its place. `iterator` is what dump_chunk returned as `next` beside it.
-  /// False, nothing being changed, when the two do not fit each other or this value. Throws
-  /// std::bad_alloc.
+  /// Puts a piece into its place. `iterator` is the `next` beside it. False, nothing being changed,
+  /// when the two do not fit each other or this value. Throws std::bad_alloc.
   bool load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes);
   /// Whether the pieces loaded so far make what the head said: every item has come. O(1).
   [[nodiscard]] bool is_complete() const noexcept {
@@ -294,8 +275,8 @@ class CuckooValue {
  private:
   friend class ImageReader;
 
-  // An item's hash for the generations, and for RedisBloom's tables: none where they are not asked,
-  // because there are none or the item cannot be in them.
+  // An item's hash for the generations, and for RedisBloom's tables: none where it cannot be in
+  // them.
   struct Item {
     std::uint64_t hash;
     std::optional<std::uint64_t> redisbloom;
@@ -317,7 +298,7 @@ class CuckooValue {
   // Calls each(offset, hashes) for one chunk of items after the other.
   template <typename Each>
   void hash_chunks(std::span<const std::string_view> items, const Each& each) const {
-    std::array<std::uint64_t, kMostFound> hashes;
+    std::array<std::uint64_t, kMaxHashes> hashes;
     in_chunks(items.size(), [&](std::size_t at, std::size_t some) {
       for (std::size_t i = 0; i < some; ++i) hashes[i] = hash_of(items[at + i]);
       each(at, std::span<const std::uint64_t>(hashes).first(some));
@@ -360,11 +341,10 @@ class CuckooValue {
   Ledger ledger_;
   RedisBloomTables tables_;
   std::uint64_t deletes_ = 0;  // less those of tables_
-  // Items that a head said, as long as pieces for generations that are empty may be to come; else
-  // 0. Part of the image: what is saved or copied meanwhile goes on being loaded like this one.
+  // Items of a head, as long as pieces for generations that are empty may be to come; else 0. Part
+  // of the image: what is saved or copied meanwhile goes on being loaded like this one.
   std::uint64_t awaited_items_ = 0;
-  // Entries of the ledger that a head said and whose pieces are still to come. Not part of the
-  // image: of a value that is saved meanwhile, only the awaited items are known.
+  // Entries of the ledger whose pieces are still to come. Not part of the image.
   std::uint64_t awaited_entries_ = 0;
 };
 

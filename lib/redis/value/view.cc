@@ -41,7 +41,7 @@ void View::exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t>
 
 void View::count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
                  std::span<std::uint8_t> open) const {
-  std::array<std::uint8_t, kMostAsked> copies;
+  std::array<std::uint8_t, kMaxBatch> copies;
   const std::uint64_t before = read(notices_->erases);
   std::fill(out.begin(), out.end(), std::uint8_t{0});
   for (const SharedFilter::Reader& filter : filters_) {

@@ -1,11 +1,10 @@
-// What other threads may ask of a value while its own thread goes on changing it.
+// Where other threads look up in a value while its own thread goes on changing it.
 //
 // A View is made by the value's thread and has the filters of all generations at that moment, and
 // the hashes that the ledger named. Each filter is either still that of its generation, and follows
 // its changes, or the generation has another one (it grew, was compacted, merged, cleared,
-// dropped), and then it stays as it was at that moment: pouring, growing and loading work on other
-// memory, since the View holds this one. Each answer for one filter is linearizable
-// (nestline/concurrent_filter.h). What takes thought is an answer from several. The value tells of
+// dropped), and then it stays as it was at that moment. Each answer for one filter is linearizable
+// (nestline/concurrent_filter.h). What takes thought is an answer from several. The value announces
 // what may disturb one by two numbers (Notices): `erases`, advanced before and after each erase
 // that begins while there are several generations, and `lists`, advanced when a generation comes or
 // has another filter. A View answers for a chunk of hashes only if those numbers show that nothing
@@ -39,12 +38,12 @@
 //       out. When E has ended a slot shows x. It showed x all the time since before E, or it was
 //       added since E, by the same thread, so after E ended. If the latter were so for all
 //       slots, no slot would have shown x between E's end and that addition. So a filter shows x
-//       from before E until after the chunk, and the View asks it in between.
+//       from before E until after the chunk, and the View looks it up in between.
 //
 // Where neither holds there may be no such filter: let x be in the older of two related filters.
-// The View asks the newer one, which does not show x. Then y, which looks the same, is added to
-// the newer one and erased, and the erase takes the copy in the older one: x and y have changed
-// names. The View asks the older one, which does not show x.
+// The View looks into the newer one, which does not show x. Then y, which looks the same, is added
+// to the newer one and erased, and the erase takes the copy in the older one: x and y have changed
+// names. The View looks into the older one, which does not show x.
 //
 // Why a count is right at some instant. It is given only when `erases` is even and the same before
 // and after the chunk, and `lists` what it was when the View was made. If there is one generation,
@@ -63,26 +62,25 @@
 
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/ledger.h"
-#include "lib/redis/value/shared_filter.h"
 
 namespace nestline::redis {
 
-/// See the head of this file. Any number of threads may ask at the same time. The last one to
-/// destroy it may be any thread.
+/// See the head of this file. Any number of threads may look up at the same time, and any of them
+/// may destroy it.
 class View {
  public:
-  /// The most hashes of one question.
-  static constexpr std::size_t kMostAsked = kMostFound;
+  /// The most hashes of one call.
+  static constexpr std::size_t kMaxBatch = kMaxHashes;
   /// The most entries of a ledger that a View copies.
-  static constexpr std::size_t kMostNamed = 1024;
+  static constexpr std::size_t kMaxNamed = 1024;
 
-  /// Of the generations of a value, which become shared, and its ledger, of at most kMostNamed
+  /// Of the generations of a value, which become shared, and its ledger, of at most kMaxNamed
   /// entries. To be made by the value's thread, between two changes. Throws std::bad_alloc.
   View(std::span<Generation> generations, const Ledger& ledger,
        const std::shared_ptr<Notices>& notices);
 
   /// Whether each is in the value: out[i] is 1 or 0. Where it is left open, open[i] is 1, else 0,
-  /// and out[i] is 0. All three are equally long, at most kMostAsked. Allocates nothing.
+  /// and out[i] is 0. All three are equally long, at most kMaxBatch. Allocates nothing.
   void exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
               std::span<std::uint8_t> open) const;
   /// The same for the number of copies, at most 255.

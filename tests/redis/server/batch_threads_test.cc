@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/redis/server/info_section.h"
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/workers.h"
 #include "tests/redis/server/fake_server.h"
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/data_type.h"
 
 namespace nestline::redis {
 

@@ -111,7 +111,7 @@ TEST(Family, CompactsIntoFewMembersThatAreNearlyFull) {
     const std::uint64_t before = units_of(family.members);
     family.compact();
     family.expect_all();
-    EXPECT_LE(family.members.size(), kMostMembers);
+    EXPECT_LE(family.members.size(), kMaxMembers);
     EXPECT_LE(units_of(family.members), before);
     std::uint64_t room = 0;
     for (const Generation& each : family.members) room += each.capacity();

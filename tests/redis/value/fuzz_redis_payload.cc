@@ -29,7 +29,7 @@ using namespace nestline::redis;
 using Bytes = std::vector<std::byte>;
 
 // Memory that the fuzzer may use: values that need more are not filled.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 22;
 
 void check(bool good) {
   if (!good) std::abort();
@@ -68,17 +68,17 @@ Bytes repaired_head(const Part& part) {
 std::uint64_t bytes_of(const ImageHead& head) {
   std::uint64_t bytes = 0;
   for (const ImageGeneration& each : head.generations) {
-    if (each.shape.base_blocks > kMostBytes || bytes > kMostBytes) return kMostBytes + 1;
+    if (each.shape.base_blocks > kMaxBytes || bytes > kMaxBytes) return kMaxBytes + 1;
     bytes += (each.shape.base_blocks << each.shape.growth) * 64;
   }
-  for (std::uint64_t i = 0; i < head.redisbloom.tables && bytes <= kMostBytes; ++i) {
-    bytes += std::min(*head.redisbloom.buckets_of(i), kMostBytes) * head.redisbloom.bucket_size;
+  for (std::uint64_t i = 0; i < head.redisbloom.tables && bytes <= kMaxBytes; ++i) {
+    bytes += std::min(*head.redisbloom.buckets_of(i), kMaxBytes) * head.redisbloom.bucket_size;
   }
   return bytes;
 }
 
 // A further generation may be large, which costs nothing until it is read.
-bool is_small(const CuckooValue& value) { return value.memory_bytes() <= 2 * kMostBytes; }
+bool is_small(const CuckooValue& value) { return value.memory_bytes() <= 2 * kMaxBytes; }
 
 void use(CuckooValue& value) {
   // Entries of a ledger may hide added items; without entries, added items are found.
@@ -117,7 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto header = parse_header(head_bytes);
   ImageHead sizes = head ? *head : ImageHead{};
   if (header) sizes.redisbloom = *header;
-  if (bytes_of(sizes) > kMostBytes) return 0;
+  if (bytes_of(sizes) > kMaxBytes) return 0;
 
   std::unique_ptr<CuckooValue> loaded;
   try {

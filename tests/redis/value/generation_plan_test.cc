@@ -134,8 +134,8 @@ TEST(GenerationPlan, NextMembersAreHalfOfWhatThereIs) {
   EXPECT_EQ(next_growth(settings, 2, 4), 2U);
   EXPECT_EQ(next_growth(settings, 9, 4), std::nullopt);
   EXPECT_EQ(further_capacity(settings, 1000), 2000U);
-  EXPECT_EQ(further_capacity(settings, 1), kLeastFurtherCapacity);
-  EXPECT_EQ(further_capacity(settings, ~std::uint64_t{0}), kMostFurtherCapacity);
+  EXPECT_EQ(further_capacity(settings, 1), kMinFurtherCapacity);
+  EXPECT_EQ(further_capacity(settings, ~std::uint64_t{0}), kMaxFurtherCapacity);
 }
 
 TEST(GenerationPlan, RatesDoubleWithEveryDoubling) {

@@ -47,7 +47,7 @@ TEST(HashString, ComesInChunks) {
         .in_chunks([&](std::size_t first, std::span<const std::uint64_t> hashes) {
           EXPECT_EQ(first, next);
           EXPECT_EQ(first % 8, 0U);
-          EXPECT_LE(hashes.size(), HashString::kMostInChunk);
+          EXPECT_LE(hashes.size(), HashString::kMaxInChunk);
           for (const std::uint64_t hash : hashes) EXPECT_EQ(hash, next++ | std::uint64_t{1} << 63);
         });
     EXPECT_EQ(next, count);

@@ -24,7 +24,7 @@ TEST(Ledger, SumsAndForgetsWhatIsZero) {
   EXPECT_EQ(ledger.size(), 1U);
   ledger.set(9, {4, 0});
   EXPECT_EQ(ledger.total(), 4);
-  ledger.set(9, {0, 0});
+  ledger.add(9, -4);
   EXPECT_TRUE(ledger.empty());
   EXPECT_EQ(ledger.total(), 0);
 }

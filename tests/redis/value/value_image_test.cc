@@ -394,12 +394,12 @@ double worked_seconds() {
 // Looking at all generations for each piece takes minutes here, work for each piece a fraction of a
 // second.
 TEST(Image, TakesTimeInProportionToItsPieces) {
-  static constexpr double kMostSeconds = 2;
+  static constexpr double kMaxSeconds = 2;
   ImageHead head;
   for (std::uint32_t i = 0; i < 65535; ++i) head.generations.push_back({{12, 0, 0, 1, 1, i}, 0});
   const auto value = CuckooValue::from_head(encode_head(head), 0);
   auto expect_quick = [start = worked_seconds()](const char* what) mutable {
-    EXPECT_LT(worked_seconds() - start, kMostSeconds) << what;
+    EXPECT_LT(worked_seconds() - start, kMaxSeconds) << what;
     start = worked_seconds();
   };
   const auto chunks = chunks_of(*value);

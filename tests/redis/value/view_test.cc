@@ -32,8 +32,8 @@ template <typename Ask>
 Answers ask(const Hashes& hashes, Ask&& question) {
   Answers answers{std::vector<std::uint8_t>(hashes.size(), 7),
                   std::vector<std::uint8_t>(hashes.size(), 7)};
-  for (std::size_t at = 0; at < hashes.size(); at += View::kMostAsked) {
-    const std::size_t some = std::min(View::kMostAsked, hashes.size() - at);
+  for (std::size_t at = 0; at < hashes.size(); at += View::kMaxBatch) {
+    const std::size_t some = std::min(View::kMaxBatch, hashes.size() - at);
     question(std::span(hashes).subspan(at, some), std::span(answers.out).subspan(at, some),
              std::span(answers.open).subspan(at, some));
   }
@@ -111,7 +111,7 @@ TEST(View, IsNotMadeOfWhatItCannotAnswerFor) {
   add(*full, {1, 2, 3});
   const auto unfinished = CuckooValue::from_head(full->dump_chunk(0).bytes, 0);
   EXPECT_EQ(unfinished->view(), nullptr);
-  for (std::uint64_t item = 0; item <= View::kMostNamed; ++item) add(*full, Hashes(30, item));
+  for (std::uint64_t item = 0; item <= View::kMaxNamed; ++item) add(*full, Hashes(30, item));
   EXPECT_EQ(full->view(), nullptr);
 }
 

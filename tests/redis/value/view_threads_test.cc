@@ -94,7 +94,7 @@ void move_and_ask(bool tells, Seen& seen, Enough&& enough) {
   std::vector<std::jthread> readers;
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
-      std::array<std::uint8_t, View::kMostAsked> out, open;
+      std::array<std::uint8_t, View::kMaxBatch> out, open;
       const auto items = std::span(movers.items());
       const auto outs = std::span(out).first(items.size());
       const auto opens = std::span(open).first(items.size());
@@ -178,7 +178,7 @@ class Field {
  private:
   void read() {
     std::shared_ptr<const View> view;
-    std::array<std::uint8_t, View::kMostAsked> out, open;
+    std::array<std::uint8_t, View::kMaxBatch> out, open;
     const auto items = std::span(stay_);
     const auto outs = std::span(out).first(items.size());
     const auto opens = std::span(open).first(items.size());

@@ -1,0 +1,435 @@
+// CuckooValue: what adds, takes out, moves and unites.
+#include <algorithm>
+#include <array>
+#include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "lib/redis/value/generation_list.h"
+#include "lib/redis/value/generation_plan.h"
+#include "lib/redis/value/value.h"
+
+namespace nestline::redis {
+namespace {
+
+// Items of a batch whose memory is prefetched before the first of them has its turn.
+constexpr std::size_t kAhead = 16;
+
+// From so many entries of the ledger on, searches for room beside many copies are spared: the
+// searches that make so many entries take some 20 ms together on Zen 3.
+constexpr std::size_t kManyEntries = 512;
+
+// The first beside tables of RedisBloom.
+constexpr std::uint64_t kMinBesideTables = 1024;
+
+std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
+  return capacity > kMaxFurtherCapacity / factor ? kMaxFurtherCapacity : capacity * factor;
+}
+
+// So many entries of the ledger are looked at again by an erase that adds to one, so that they are
+// settled faster than they come up; and by one of kTurnEvery others, chosen by the item's hash,
+// since each look costs as much as an erase.
+constexpr std::uint64_t kTurnEvery = 8;
+constexpr int kTurns = 2;
+
+// Hashes whose memory is prefetched before the first of them has its turn, and the generations,
+// newest first, that this is done for.
+constexpr std::size_t kHashesAhead = 16;
+constexpr std::size_t kMaxAhead = 4;
+
+// How often a compaction goes over the ledger, as long as that settles something.
+constexpr int kMaxRounds = 16;
+
+// While it lives, other threads know that an erase is under way that may choose between generations
+// (view.h).
+class Choosing {
+ public:
+  Choosing(Notices* notices, std::size_t generations)
+      : notices_(generations > 1 ? notices : nullptr) {
+    advance();
+  }
+  ~Choosing() { advance(); }
+  Choosing(const Choosing&) = delete;
+  Choosing& operator=(const Choosing&) = delete;
+
+ private:
+  void advance() const noexcept {
+    if (notices_ != nullptr) Notices::advance(notices_->erases);
+  }
+  Notices* notices_;
+};
+
+}  // namespace
+
+Added CuckooValue::add(std::string_view item, const Limits& limits) noexcept {
+  return add_item(item_of(item), limits);
+}
+
+Added CuckooValue::add_unique(std::string_view item, const Limits& limits) noexcept {
+  const Item hashes = item_of(item);
+  return exists_of(hashes) ? Added::present : add_item(hashes, limits);
+}
+
+void CuckooValue::add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
+                      std::span<Added> outcomes) {
+  if (items.size() != outcomes.size()) {
+    throw std::invalid_argument("items and outcomes differ in length");
+  }
+  hash_chunks(items, [&](std::size_t at, std::span<const std::uint64_t> hashes) {
+    add_some(hashes, items.subspan(at, hashes.size()), unless, limits,
+             outcomes.subspan(at, hashes.size()));
+  });
+}
+
+void CuckooValue::add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
+                      std::span<Added> outcomes) {
+  check_hashes(hashes.size(), outcomes.size());
+  in_chunks(hashes.size(), [&](std::size_t at, std::size_t some) {
+    add_some(hashes.subspan(at, some), {}, unless, limits, outcomes.subspan(at, some));
+  });
+}
+
+// At most kMaxHashes hashes; `items` are theirs, and needed only where there are tables. An item
+// goes to the newest generation as a rule, so that one's memory is prefetched. Whether items are in
+// an older one is looked up for all of them before the first is added: the answers hold while the
+// older ones keep the items that they have. The newest is looked up in for each item in its turn,
+// since the items before it have changed it.
+void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
+                           std::span<const std::string_view> items, Unless unless,
+                           const Limits& limits, std::span<Added> outcomes) {
+  const bool is_looked_up = unless == Unless::present && tables_.empty() && !generations_.empty();
+  std::array<std::uint8_t, kMaxHashes> is_in_older;
+  const auto items_in_older = [&] { return stored_ - generations_.back().size(); };
+  std::uint64_t in_older = 0;
+  if (is_looked_up) {
+    find_in(std::span(generations_).first(generations_.size() - 1), hashes,
+            std::span(is_in_older).first(hashes.size()));
+    in_older = items_in_older();
+  }
+  const auto is_in = [&](std::size_t i, const Item& item) {
+    const bool answers_hold = is_looked_up && ledger_.empty() && items_in_older() == in_older;
+    if (!answers_hold) return exists_of(item);
+    return is_in_older[i] != 0 || generations_.back().may_contain(item.hash);
+  };
+  for (std::size_t i = 0; i < std::min(kAhead, hashes.size()); ++i) prefetch_newest(hashes[i], 1);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (i + kAhead < hashes.size()) prefetch_newest(hashes[i + kAhead], 1);
+    const Item item = tables_.empty() ? Item{hashes[i], std::nullopt} : item_of(items[i]);
+    outcomes[i] =
+        unless == Unless::present && is_in(i, item) ? Added::present : add_item(item, limits);
+  }
+}
+
+Added CuckooValue::add_as_redisbloom(std::string_view item, bool unique) noexcept {
+  const Item hashes = item_of(item);
+  if (unique && tables_.may_contain(*hashes.redisbloom)) return Added::present;
+  try {
+    if (!tables_.add(*hashes.redisbloom)) ledger_.add(hashes.hash, 1, hashes.redisbloom);
+    return Added::added;
+  } catch (const std::bad_alloc&) {
+    return Added::no_memory;
+  }
+}
+
+void CuckooValue::open_beside_tables() { open_generation(); }
+
+Added CuckooValue::update(std::string_view old_item, std::string_view new_item,
+                          const Limits& limits) noexcept {
+  const Item old_hashes = item_of(old_item);
+  const Item new_hashes = item_of(new_item);
+  if (!exists_of(old_hashes)) return Added::missing;
+  // An item that takes its own place: adding it might drop the entry that erasing it then needs.
+  if (new_hashes.hash == old_hashes.hash) {
+    ++deletes_;
+    return Added::added;
+  }
+  try {
+    // So that erasing cannot fail once the new item is in.
+    ledger_.prepare(old_hashes.hash);
+  } catch (const std::bad_alloc&) {
+    return Added::no_memory;
+  }
+  const Added added = add_item(new_hashes, limits);
+  if (added == Added::added) erase_item(old_hashes);
+  ledger_.drop_prepared(old_hashes.hash);
+  return added;
+}
+
+Added CuckooValue::add_item(const Item& item, const Limits& limits) noexcept {
+  try {
+    if (limits.capacity && settings_.expansion == 0 && items() >= settings_.capacity) {
+      return Added::full;
+    }
+    // A copy that waits to be taken out stands for the new one. A further copy of an item that has
+    // some without a slot joins those, without a search for room that would be in vain.
+    const std::int64_t copies = ledger_.copies(item.hash);
+    if (copies >= Ledger::kMaxCopies) return Added::full;
+    if (copies == 0) return store(item, limits);
+    ledger_.add(item.hash, 1, item.redisbloom);
+    return Added::added;
+  } catch (const std::bad_alloc&) {  // a generation's options are in bounds: nothing else is thrown
+    return Added::no_memory;
+  }
+}
+
+Added CuckooValue::store(const Item& item, const Limits& limits) {
+  for (;;) {
+    if (!generations_.empty()) {
+      Generation& newest = generations_.back();
+      if ((newest.has_room() || settings_.expansion == 0) && store_in(newest, item)) {
+        return Added::added;
+      }
+      if (settings_.expansion == 0 && limits.capacity) return Added::full;
+      if (store_in_older(item) || store_in_grown(item)) return Added::added;
+    }
+    if (generations_.size() >= std::min(limits.generations, kMaxGenerations)) {
+      return Added::too_many;
+    }
+    open_generation();
+  }
+}
+
+// In this generation, or in the ledger when it cannot take this item although it has room: then its
+// copies, and one other that has nowhere else to go, fill the item's slots. Growth would not help.
+// Once the ledger has many entries, an item is also counted there that would need a search beside
+// nearly as many copies as a bucket has slots: among blocks full of copies each search takes 10 to
+// 50 us on Zen 3, and most find nothing. Until then no insert pays for that check.
+bool CuckooValue::store_in(Generation& generation, const Item& item) {
+  if (ledger_.size() >= kManyEntries && generation.has_room() && generation.is_crowded(item.hash)) {
+    ledger_.add(item.hash, 1, item.redisbloom);
+    return true;
+  }
+  const Outcome outcome = generation.insert(item.hash);
+  if (outcome == Outcome::stored) {
+    ++stored_;
+    return true;
+  }
+  if (outcome == Outcome::full && !generation.has_room()) return false;
+  ledger_.add(item.hash, 1, item.redisbloom);
+  return true;
+}
+
+// Doubles the newest generation in place, if that makes room for the item. On the side: an item
+// that is refused in the end is not replicated, and so must not leave a filter that has grown.
+bool CuckooValue::store_in_grown(const Item& item) {
+  const std::uint64_t others = units_of(newest_family(generations_)) - generations_.back().units();
+  const auto may_grow = [&](const Generation& generation) {
+    return generation.may_grow() &&
+           others + 2 * generation.units() <= std::uint64_t{1} << generation.most_growth();
+  };
+  if (!may_grow(generations_.back())) return false;
+  Generation grown = generations_.back().copy();
+  while (may_grow(grown) && grown.grow()) {
+    if (grown.has_room() && store_in(grown, item)) {
+      generations_.back() = std::move(grown);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Oldest first, so that the newest ones empty.
+bool CuckooValue::store_in_older(const Item& item) noexcept {
+  const bool stored =
+      std::any_of(generations_.begin(), generations_.end() - 1, [&](Generation& generation) {
+        return generation.has_room() && generation.insert(item.hash) == Outcome::stored;
+      });
+  stored_ += stored;
+  return stored;
+}
+
+void CuckooValue::open_generation() {
+  std::uint64_t first = settings_.capacity;
+  if (!tables_.empty()) {
+    const std::uint64_t items = tables_.header().items;
+    first =
+        settings_.expansion == 0
+            ? std::max(kMinBesideTables, settings_.capacity - std::min(items, settings_.capacity))
+            : times(std::max(kMinBesideTables, items), settings_.expansion);
+  }
+  append_generation(generations_, settings_, first, memory_);
+  if (notices_) Notices::advance(notices_->lists);
+}
+
+bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)); }
+
+void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased) {
+  check_hashes(hashes.size(), erased.size());
+  std::fill(erased.begin(), erased.end(), std::uint8_t{0});
+  const auto prefetch = [&](std::size_t i) {
+    if (i < hashes.size()) prefetch_newest(hashes[i], kMaxAhead);
+  };
+  for (std::size_t i = 0; i < kHashesAhead; ++i) prefetch(i);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    prefetch(i + kHashesAhead);
+    erased[i] = erase_item({hashes[i], std::nullopt});
+  }
+}
+
+bool CuckooValue::erase_item(const Item& item) {
+  // One filter with nothing beside it: what it shows is there. Most erases are of this kind.
+  if (generations_.size() == 1 && ledger_.empty() && tables_.empty()) {
+    if (!generations_.front().erase(item.hash)) return false;
+    --stored_;
+    ++deletes_;
+    return true;
+  }
+  const std::int64_t copies = ledger_.copies(item.hash);
+  const Shown slots = shown(item);
+  const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
+  if (slots.copies < pending) return false;
+  const Choosing choosing(notices_.get(), generations_.size());
+  const bool waits = copies > 0 || pending <= slots.copies - slots.most;
+  if (waits) {
+    ledger_.add(item.hash, -1, item.redisbloom);
+    ++deletes_;
+  } else {
+    ++deletes_;
+    take_out(item, slots, pending);
+  }
+  const int turns = waits || item.hash % kTurnEvery == 0 ? kTurns : 0;
+  for (int turn = 0; turn < turns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
+  if (!is_complete()) return true;
+  if (!ledger_.empty() && block_bytes() <= kMaxBytesToDouble && all_is_erased()) empty_all();
+  drop_empty(generations_, kMaxBytesToDouble);
+  return true;
+}
+
+// Takes out of each filter the copies that are certainly there, of `pending` that were erased and
+// still stand in slots: those that all other filters together have no room for, since they show no
+// more of the item. The rest stays in the item's entry.
+//
+// That is right for several filters at once: each of these copies is in one of them, wherever. And
+// it is right to take any slot that shows the item, for whoever owns it is shown by the slot that
+// is left in its place. A family is one filter: generation_list.cc chooses the slot.
+void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
+  std::uint64_t rest = pending;
+  const bool is_alone = slots.most == slots.copies;  // one filter only shows it
+  const auto take_from = [&](const auto& showing, const auto& erase) {
+    std::uint64_t here = rest;
+    if (!is_alone) {
+      const std::uint64_t copies = showing();
+      const std::uint64_t elsewhere = slots.copies - copies;
+      here = pending > elsewhere ? std::min(copies, pending - elsewhere) : 0;
+    }
+    for (; here != 0 && erase(); --here) --rest;
+  };
+  for_each_family(std::span(generations_), [&](std::span<Generation> family) {
+    take_from([&] { return count_in(family, item.hash); },
+              [&] {
+                if (!erase_from(family, item.hash)) return false;
+                --stored_;
+                return true;
+              });
+  });
+  if (item.redisbloom) {
+    take_from([&] { return tables_.slots_of(*item.redisbloom); },
+              [&] {
+                if (!tables_.erase(*item.redisbloom)) return false;
+                if (deletes_ != 0) --deletes_;  // the tables count it
+                return true;
+              });
+  }
+  // Slots may show less than an entry counts, in a forged image.
+  if (pending >= slots.copies) rest = 0;
+  const std::int64_t change = -static_cast<std::int64_t>(rest) - ledger_.copies(item.hash);
+  if (change != 0) ledger_.add(item.hash, change, item.redisbloom);
+}
+
+// Whether something waited to be taken out of which it is known where it is, and was.
+bool CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
+  const auto& [hash, what] = *entry;
+  if (what.copies > 0) return false;
+  const Item item{hash, tables_.empty() ? std::nullopt : what.redisbloom_hash};
+  const auto pending = static_cast<std::uint64_t>(-what.copies);
+  const Shown slots = shown(item);
+  if (pending <= slots.copies - slots.most) return false;
+  take_out(item, slots, pending);
+  return true;
+}
+
+// Whether anything was settled.
+bool CuckooValue::settle_all() noexcept {
+  bool any = false;
+  const Ledger::Entries& entries = ledger_.entries();
+  for (auto entry = entries.begin(); entry != entries.end();) {
+    const std::uint64_t hash = entry->first;
+    any = settle_entry(entry) || any;
+    entry = entries.upper_bound(hash);
+  }
+  return any;
+}
+
+void CuckooValue::clear() {
+  CuckooValue fresh(settings_, memory_);
+  fresh.open_generation();
+  *this = std::move(fresh);
+}
+
+void CuckooValue::compact() {
+  Compaction compaction(generations_, settings_.seed, memory_);  // all that can fail, and this:
+  for (Generation& generation : generations_) generation.take_back();
+  tables_.compact(true);
+  for (int round = 0; round < kMaxRounds && settle_all(); ++round) {
+  }
+  if (!follows_redisbloom() && all_is_erased()) empty_all();
+  compaction.carry_out(generations_);
+  drop_empty(generations_);
+  if (!generations_.empty() && tables_.is_clear()) tables_ = {};
+  deletes_ = 0;
+  awaited_items_ = 0;
+}
+
+// Not memory_bytes: what vectors keep in reserve differs between a value and its copy, and whoever
+// replays a command must decide alike.
+std::uint64_t CuckooValue::block_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const Generation& generation : generations_) bytes += generation.block_bytes();
+  return bytes + tables_.slots();
+}
+
+// Whether all that slots still show waits to be taken out. Slots of tables are counted, since their
+// header may count fewer.
+bool CuckooValue::all_is_erased() const noexcept {
+  return items() == 0 && items_beside_tables() + static_cast<std::int64_t>(tables_.taken()) <= 0;
+}
+
+// Of a value that has a generation: what is left is erased.
+void CuckooValue::empty_all() noexcept {
+  deletes_ += tables_.header().deletes;
+  tables_ = {};
+  for (Generation& generation : generations_) {
+    // What is empty may be memory that was never touched.
+    if (generation.size() != 0) generation.clear();
+  }
+  stored_ = 0;
+  ledger_.clear();
+}
+
+void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations) {
+  if (other.settings_.seed != settings_.seed) {
+    throw std::invalid_argument("the two hash their items under different seeds");
+  }
+  if (!other.tables_.empty()) {
+    throw std::invalid_argument("tables of RedisBloom cannot be merged into another filter");
+  }
+  if (settings_.expansion == 0 && items() + other.items() > settings_.capacity) {
+    throw std::invalid_argument("together they hold more than the capacity, and expansion is 0");
+  }
+  std::vector<Generation> both =
+      united(generations_, other.generations_, std::min(most_generations, kMaxGenerations));
+  Ledger ledger(memory_);
+  ledger = ledger_;
+  for (const auto& [hash, entry] : other.ledger_.entries()) {
+    ledger.add(hash, entry.copies, entry.redisbloom_hash);
+    if (ledger.copies(hash) > Ledger::kMaxCopies) {
+      throw std::invalid_argument("together they hold more than 2^32 copies of one item");
+    }
+  }
+  generations_ = std::move(both);
+  stored_ += other.stored_;
+  ledger_ = std::move(ledger);
+}
+
+}  // namespace nestline::redis
