@@ -67,7 +67,7 @@ struct ClusterOptions {
 /// what to do.
 class NESTLINE_EXPORT ClusterError : public std::runtime_error {
  public:
-  /// What has become of the change that was asked for.
+  /// What has become of the change that was requested.
   enum class Effect : std::uint8_t {
     none,     ///< Nothing was changed.
     unknown,  ///< Some or all of it may have been done: the connection was lost before the answer.
@@ -94,7 +94,7 @@ struct ClusterPart {
   std::uint64_t memory_bytes = 0;
 };
 
-/// The figures of one moment, or nearly: each part is asked once.
+/// The figures of one moment, or nearly: one request for each part.
 struct ClusterStats {
   std::uint64_t items = 0;
   std::uint64_t memory_bytes = 0;
@@ -115,7 +115,7 @@ enum class Upload : std::uint8_t {
 /// server does one command at a time.
 ///
 /// Errors: ClusterError, std::bad_alloc, and std::invalid_argument for what a caller got wrong. A
-/// question about a part that cannot be reached is an error, never a "no". MOVED, ASK, TRYAGAIN,
+/// lookup in a part that cannot be reached is an error, never a "no". MOVED, ASK, TRYAGAIN,
 /// CLUSTERDOWN, LOADING, MASTERDOWN and lost connections are retried with growing pauses until the
 /// timeout. A change is sent a second time only if its server said that it did not carry it out.
 ///
@@ -149,7 +149,7 @@ class NESTLINE_EXPORT ClusterFilter {
   /// insert_unique is safe to repeat.
   std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
   /// Adds each key unless it seems to be there; added[i] is 1 if it was added now. Returns how many
-  /// were. A key that is not there and finds no room has 0 too; may_contain tells the two apart.
+  /// were. A key that is not there and finds no room has 0 too; may_contain distinguishes the two.
   std::size_t insert_unique(KeySpan keys, std::span<std::uint8_t> added = {});
   /// out[i] is 1 if keys[i] may be in it, 0 if it certainly is not. Returns how many may be.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out);
@@ -181,7 +181,7 @@ class NESTLINE_EXPORT ClusterFilter {
   [[nodiscard]] unsigned parts() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< As given to create().
-  /// The rate that create() was asked for.
+  /// The rate that create() was given.
   [[nodiscard]] double fpr() const noexcept;
   /// The part of a key, from 0 to parts() - 1. O(1), for strings O(length).
   [[nodiscard]] unsigned part_of(Key key) const noexcept;

@@ -51,7 +51,7 @@ namespace nestline {
 /// see the change, call std::atomic_thread_fence(std::memory_order_seq_cst) in between.
 ///
 /// Progress: a lookup retries a bounded number of times when writers change its blocks, then it
-/// locks the one or two blocks that it reads (a lone writer is asked for that first, and the
+/// locks the one or two blocks that it reads (a lone writer gets a request for that first, and the
 /// lookup retries until the writer's next call or next part of a batch); an insert that is
 /// overtaken again and again makes the other writers wait for it. So every call ends, and a full
 /// filter answers `full` however many writers there are. A failed insert changes no answer, but it

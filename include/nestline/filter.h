@@ -62,8 +62,8 @@ struct Options {
   /// integers as byte strings: a secret seed protects strings, not integers (docs/SIZING.md,
   /// "Strangers' keys").
   std::uint64_t seed = 0;
-  /// Where the blocks come from, as memory.h says; null: mapped_memory(). grow, merge and inserts
-  /// that make the filter grow use it too.
+  /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, merge and
+  /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
 };
 
@@ -100,13 +100,13 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
 /// moment of fork().
 ///
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
-/// nearly full filter, which looks at no more than a fixed number of blocks before it says `full`.
-/// A batch does the same as its keys one by one in the order given, with the memory latency hidden;
-/// it is the faster form from about 16 keys on. Only the constructor, build, clone, grow, merge,
-/// the sentence of can_merge, and an insert or update that makes the filter grow allocate. When
-/// such an insert gets no memory, the filter stays as it is and takes keys until it answers `full`;
-/// it asks for memory again after 65,536 more keys that need growth, or at once when grow() is
-/// called.
+/// nearly full filter, which looks at no more than a fixed number of blocks before it returns
+/// `full`. A batch does the same as its keys one by one in the order given, with the memory latency
+/// hidden; it is the faster form from about 16 keys on. Only the constructor, build, clone, grow,
+/// merge, the sentence of can_merge, and an insert or update that makes the filter grow allocate.
+/// When such an insert gets no memory, the filter stays as it is and takes keys until it answers
+/// `full`; it asks for memory again after 65,536 more keys that need growth, or at once when grow()
+/// is called.
 class NESTLINE_EXPORT Filter {
  public:
   struct State;  // private to the library
@@ -121,7 +121,8 @@ class NESTLINE_EXPORT Filter {
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
   /// and so does a key that finds no room. `stored` is empty or has an element for each key: 1, or
   /// 0 for a key that is not stored. Of equal keys, those beyond the most copies (Outcome::copies)
-  /// are not stored; may_contain is true for them all the same. size() says how many were stored.
+  /// are not stored; may_contain is true for them all the same. size() returns how many were
+  /// stored.
   ///
   /// Takes about 5.5 bytes a key and 1 byte a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
@@ -141,7 +142,7 @@ class NESTLINE_EXPORT Filter {
   // Single keys. A key is an integer of any width, a byte string or a Hash: see Key.
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
-  /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome says.
+  /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome documents.
   [[nodiscard]] Inserted insert(Key key) noexcept {
     return key.visit([this](auto one) { return insert_one(one); });
   }

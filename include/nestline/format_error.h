@@ -12,7 +12,7 @@
 
 namespace nestline {
 
-/// Bytes that are not a filter this version can read. what() says where they came from, which byte
+/// Bytes that are not a filter this version can read. what() names where they came from, which byte
 /// is wrong and why; the members say the same one by one. Copying it never throws.
 struct NESTLINE_EXPORT FormatError : std::runtime_error {
   FormatError(std::string_view file, std::uint64_t offset, std::string_view cause);

@@ -1,8 +1,8 @@
-// A filter before any engine that keeps keys: questions for keys that are not there end here.
+// A filter before any engine that keeps keys: lookups of keys that are not there end here.
 //
 //   nestline::Guard guard({.capacity = 1'000'000, .max_capacity = 64'000'000}, "db/guard.nest");
 //   if (!guard.load()) guard.fill([&] { return all_keys_of(db); });   // at the start
-//   guard.get(key, [&] { return db.get(key, value); });               // asks db if it must
+//   guard.get(key, [&] { return db.get(key, value); });               // reads db if it must
 //   guard.put(key, [&] { return db.has(key); }, [&] { db.put(key, value); });
 //   guard.erase(key, [&] { return db.erase(key); });
 //   guard.save([&] { db.sync(); });                                   // at the end
@@ -16,12 +16,12 @@
 // - Keys that look the same in the filter have a copy each. Taking the copy of one leaves those of
 //   the others. insert_unique would not do: two keys would share a copy, and the erasure of one
 //   would lose the other.
-// - An overwrite adds no token: the one erasure later takes one. That is why put asks `has`, but
-//   only when the filter says maybe: a key that it does not know is new.
+// - An overwrite adds no token: the one erasure later takes one. That is why put calls `has`, but
+//   only when the filter answers maybe: a key that it does not know is new.
 // - Calls for one key take turns, so nothing comes between `has` and what follows from it.
 // - A write that fails leaves its token, since the engine may have the key all the same. This costs
 //   a false maybe, as does whatever ends a call between its two steps, never a key.
-// - A question looks at the list first and then at the filter. Two keys of one hash may use each
+// - A lookup looks at the list first and then at the filter. Two keys of one hash may use each
 //   other's tokens; erase takes those of the list first. So while there is none in the list, those
 //   in the filter are as many as the keys, and none of them moves to the list.
 // - When the list is full as well, the guard gives up: from then on it answers maybe to all.
@@ -58,7 +58,7 @@
 
 namespace nestline {
 
-/// What a question may return: bool, or a pointer or std::optional. An error code may not, since
+/// What a lookup may return: bool, or a pointer or std::optional. An error code may not, since
 /// its 0 may mean success.
 template <typename T>
 concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
@@ -73,12 +73,12 @@ concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
 /// older snapshot, which may have keys that are erased since, must not ask it.
 ///
 /// Thread safety: every member from any thread at any time, if the engine allows it, except
-/// construction, destruction, load, add and take, which say what they need. Questions take no lock.
-/// put and erase hold a lock while they call the engine, one of 32 that the key's hash chooses: the
-/// functions that they are given must not change keys through the same guard.
+/// construction, destruction, load, add and take, which document what they need. Lookups take no
+/// lock. put and erase hold a lock while they call the engine, one of 32 that the key's hash
+/// chooses: the functions that they are given must not change keys through the same guard.
 ///
-/// A question answers no only if there was an instant during the call at which the key was not in
-/// the engine. What ConcurrentFilter says about order and memory holds here.
+/// A lookup answers no only if there was an instant during the call at which the key was not in
+/// the engine. What ConcurrentFilter promises about order and memory holds here.
 class Guard {
  public:
   /// How many tokens the list holds before the guard gives up.
@@ -110,7 +110,7 @@ class Guard {
   /// Learns the keys from the engine. begin() is called while no put and no erase is under way; it
   /// takes what the engine has for a look at one instant (a snapshot, an iterator, a reading
   /// transaction) and returns a function `scan`. scan(add) calls add(key) once for each key of that
-  /// instant, from any thread. Questions, put and erase may go on during the scan. Passes on what
+  /// instant, from any thread. Lookups, put and erase may go on during the scan. Passes on what
   /// the two throw: fill may then be called again. Throws std::bad_alloc, and std::logic_error when
   /// the guard knows the keys already: to learn them anew, make a new guard.
   template <std::invocable Begin>
@@ -141,7 +141,7 @@ class Guard {
   }
 
   /// Saves the filter for the next start, which is then as quick as reading a file. Calls sync()
-  /// first, after which the engine must not lose what it was told, not even an erasure, when the
+  /// first, after which the engine must not lose what it was given, not even an erasure, when the
   /// power fails. Changes wait meanwhile. False: nothing was saved, since the guard does not know
   /// the keys, has a list, or has no path. Needs memory for a copy. Throws as nestline::save does,
   /// and what `sync` throws.
@@ -178,9 +178,10 @@ class Guard {
     }
   }
 
-  /// Puts a key into the engine by write(). has() says whether the engine has the key; it is called
-  /// before, and only if the guard cannot know. Passes on what the two throw, std::bad_alloc, and
-  /// std::system_error when the saved file cannot be removed; only write() changes the engine.
+  /// Puts a key into the engine by write(). has() returns whether the engine has the key; it is
+  /// called before, and only if the guard cannot know. Passes on what the two throw,
+  /// std::bad_alloc, and std::system_error when the saved file cannot be removed; only write()
+  /// changes the engine.
   template <std::predicate Has, std::invocable Write>
   void put(Key key, Has&& has, Write&& write) {
     const Hash hashed = hash(key);
@@ -193,7 +194,7 @@ class Guard {
   /// Removes a key from the engine by erase(), which returns whether the key was there, and is only
   /// called if it may be. Returns what it returns, and passes on as put does. Never let erase() say
   /// true of a key that was not there: the token of another would be taken. Engines whose deletion
-  /// does not know (LevelDB, RocksDB) must be asked first, in erase().
+  /// does not know (LevelDB, RocksDB) must be looked up first, in erase().
   template <std::predicate Erase>
   bool erase(Key key, Erase&& erase) {
     const Hash hashed = hash(key);
@@ -205,7 +206,7 @@ class Guard {
     return true;
   }
 
-  /// The two steps by themselves, for transactions and batches: add before the engine is told of a
+  /// The two steps by themselves, for transactions and batches: add before the engine is given a
   /// new key, take after an erasure of a key that was there is committed, and neither when the key
   /// was there before and after. A transaction that is rolled back leaves its tokens. The caller
   /// sees to it that no other change of the same keys comes between, and none of fill and save.
@@ -218,7 +219,7 @@ class Guard {
     take_token(hash(key));
   }
 
-  /// Whether questions are answered by the filter: after load or fill, until the guard gives up.
+  /// Whether the filter answers lookups: after load or fill, until the guard gives up.
   [[nodiscard]] bool filters() const noexcept { return state_ == State::filtering; }
   /// Tokens in the list, which the filter had no place for.
   [[nodiscard]] std::size_t listed() const noexcept { return list_size_; }

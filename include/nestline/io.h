@@ -43,7 +43,7 @@ NESTLINE_EXPORT bool remove_saved(const std::filesystem::path& path);
 
 /// Reads a whole file into memory and checks everything before it returns. The file must be a
 /// regular one: a pipe is a FormatError. Throws FormatError, std::system_error that names the path,
-/// std::bad_alloc. The blocks come from `memory`, here and below, as Options::memory says.
+/// std::bad_alloc. The blocks come from `memory`, here and below, as Options::memory requires.
 NESTLINE_EXPORT Filter load(const std::filesystem::path& path,
                             std::pmr::memory_resource* memory = nullptr);
 
@@ -76,7 +76,7 @@ NESTLINE_EXPORT void save(const Filter& filter, const ByteSink& sink);
 NESTLINE_EXPORT Filter load(std::istream& stream, std::pmr::memory_resource* memory = nullptr);
 
 /// The same from a function. Its exceptions are passed on; throws std::invalid_argument when it
-/// returns more than it was asked for.
+/// returns more than was requested.
 NESTLINE_EXPORT Filter load(const ByteSource& source, std::pmr::memory_resource* memory = nullptr);
 
 /// The bytes that save would write.

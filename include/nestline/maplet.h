@@ -1,7 +1,7 @@
 // A cuckoo filter that carries a 40-bit value with each key: what an engine puts before its log,
 // its pages or its runs.
 //
-// A question for a key gives its values, always, and seldom a value of another key. So the caller
+// A lookup of a key returns all its values, and seldom a value of another key. So the caller
 // checks each candidate where the value points, and a key that is not there costs one line of
 // memory and, for one key in 65,000 at full load, one check for nothing.
 //
@@ -51,7 +51,7 @@ struct MapletOptions {
 /// of other keys too.
 ///
 /// Thread safety: every member may be called from any thread at any time, except construction,
-/// destruction and move. What ConcurrentFilter says about order, progress, threads and memory,
+/// destruction and move. What ConcurrentFilter promises about order, progress, threads and memory,
 /// signals, cancellation and fork() holds here too: insert, find, replace and erase are each
 /// linearizable.
 ///
@@ -63,7 +63,7 @@ class NESTLINE_EXPORT Maplet {
 
   /// Values are from 0 to this.
   static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 40) - 1;
-  /// The most values that a question gives, and the most pairs of keys that look the same.
+  /// The most values that a lookup returns, and the most pairs of keys that look the same.
   static constexpr std::size_t kMostCandidates = 16;
 
   /// An empty maplet. Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks, and
@@ -117,7 +117,7 @@ class NESTLINE_EXPORT Maplet {
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
-  /// How many false candidates a question for an absent key gives on average now.
+  /// How many false candidates a lookup of an absent key returns on average now.
   [[nodiscard]] double expected_false_candidates() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
   /// Bytes of the blocks.
@@ -126,7 +126,7 @@ class NESTLINE_EXPORT Maplet {
   [[nodiscard]] unsigned growth() const noexcept;
   [[nodiscard]] unsigned growth_left() const noexcept;
 
-  /// Doubles the slots and the capacity, without the keys. False if no doubling is left. Questions
+  /// Doubles the slots and the capacity, without the keys. False if no doubling is left. Lookups
   /// go on meanwhile, changes wait. Throws std::bad_alloc; the maplet is then unchanged.
   bool grow();
 
@@ -174,7 +174,7 @@ NESTLINE_EXPORT Maplet load_maplet(const ByteSource& source);
 /// The same from bytes in memory, which are copied.
 NESTLINE_EXPORT Maplet load_maplet(std::span<const std::byte> bytes);
 
-/// A maplet's file, mapped read-only: opening reads only the header, and questions read the blocks
+/// A maplet's file, mapped read-only: opening reads only the header, and lookups read the blocks
 /// that they need, shared with all other processes that map the file. Each section of 1 MiB is
 /// checked against its checksum before the first answer from it; a damaged one is a FormatError.
 ///

@@ -16,11 +16,11 @@
 //       So are bytes: free them with nestline_free_bytes. No function keeps what you pass to it.
 //   C2  Threads. Any number of threads may make any calls on one filter at the same time, except
 //       nestline_free, which must be the last one. Each call on one key takes effect at one
-//       instant; concurrent_filter.h says when other threads see it. A lookup takes no lock unless
-//       changes overtake it again and again.
+//       instant; concurrent_filter.h states when other threads see it. A lookup takes no lock
+//       unless changes overtake it again and again.
 //   C3  Errors. A function that can fail has `error` as its last argument. It sets *error to NULL
-//       when it did what was asked, and otherwise to a sentence in English. `error` may be NULL.
-//       The returned value shows a failure as well; each function says how.
+//       when it succeeded, and otherwise to a sentence in English. `error` may be NULL.
+//       The returned value shows a failure as well; each function documents how.
 //   C4  Never free the sentences. No other thread changes them; one that names details (a path, an
 //       offset, a number) is overwritten by the next such failure of the same thread and gone when
 //       the thread ends, so copy it if it has to last.
@@ -41,7 +41,7 @@
 //       ends after the call. The exceptions are calls that read or write a file: there it ends the
 //       process. After fork() the child may use a filter if no other thread was in a call of this
 //       library at that moment. If one was, the child may only use a copy that was made before
-//       (nestline_copy), and only for lookups. concurrent_filter.h says why.
+//       (nestline_copy), and only for lookups. concurrent_filter.h explains why.
 //
 // Each function costs the same and means the same as its C++ counterpart in filter.h and
 // concurrent_filter.h, which have the bounds.
@@ -124,9 +124,9 @@ NESTLINE_EXPORT nestline_filter* nestline_create(const nestline_options* options
 /// empty filter gives, in a fraction of the time. The arrays are those of batches, below.
 /// `stored`: 1 or 0 for each key; when the call fails, what it holds has no meaning. If it is NULL,
 /// a key that finds no room and would be missed makes the call fail. Of equal keys, those beyond
-/// the most copies are not stored; lookups find them all the same. nestline_size says how many were
-/// stored. Takes about 5.5 bytes a key and 1 byte a block beside the filter while it runs; `_bytes`
-/// takes 16 bytes a key more. O(keys + blocks).
+/// the most copies are not stored; lookups find them all the same. nestline_size returns how many
+/// were stored. Takes about 5.5 bytes a key and 1 byte a block beside the filter while it runs;
+/// `_bytes` takes 16 bytes a key more. O(keys + blocks).
 NESTLINE_EXPORT nestline_filter* nestline_build_bytes(const nestline_options* options,
                                                       const void* const* keys, const size_t* sizes,
                                                       size_t count, uint8_t* stored,
@@ -146,7 +146,7 @@ NESTLINE_EXPORT nestline_filter* nestline_load(const char* path, const char** er
 /// as nestline_map_with with NESTLINE_VERIFY_LAZILY. The file must not be truncated or written in
 /// place while it is mapped; nestline_save never does that, it replaces files.
 NESTLINE_EXPORT nestline_filter* nestline_map(const char* path, const char** error);
-/// The same; `verify` says when the blocks of the file are checked, and so what damage does to
+/// The same; `verify` states when the blocks of the file are checked, and so what damage does to
 /// answers: see Verify in mapped_filter.h. The header is always checked.
 NESTLINE_EXPORT nestline_filter* nestline_map_with(const char* path, nestline_verify_mode verify,
                                                    const char** error);
@@ -175,10 +175,10 @@ NESTLINE_EXPORT void* nestline_to_bytes(const nestline_filter* filter, size_t* s
 /// Frees what nestline_to_bytes gave. NULL does nothing.
 NESTLINE_EXPORT void nestline_free_bytes(void* bytes);
 /// Reads the whole file of a mapped filter and compares every checksum. False if there is a flaw;
-/// *error then says where the first one is. A filter in memory is refused: it was checked when it
+/// *error then names where the first one is. A filter in memory is refused: it was checked when it
 /// was loaded.
 NESTLINE_EXPORT bool nestline_verify(const nestline_filter* filter, const char** error);
-/// True if the lookups so far have found no damage. If false, *error says where the first damaged
+/// True if the lookups so far have found no damage. If false, *error names where the first damaged
 /// section is. Only NESTLINE_VERIFY_LAZILY finds any. Reads nothing itself.
 NESTLINE_EXPORT bool nestline_undamaged(const nestline_filter* filter, const char** error);
 
@@ -395,7 +395,7 @@ NESTLINE_EXPORT bool nestline_count_batch_hash(const nestline_filter* filter,
                                                uint8_t* copies, const char** error);
 
 // The maplet: a cuckoo filter that carries a 40-bit value with each key (maplet.h). The rules above
-// hold, with these changes: a question that fails returns NESTLINE_NO_COUNT, and a maplet that
+// hold, with these changes: a lookup that fails returns NESTLINE_NO_COUNT, and a maplet that
 // answers from a mapped file refuses every change. nestline_outcome_of takes what its inserts
 // return.
 
@@ -415,7 +415,7 @@ typedef struct nestline_maplet_options {
 
 /// The largest value.
 #define NESTLINE_MAPLET_MAX_VALUE ((UINT64_C(1) << 40) - 1)
-/// The most values that a question for one key gives.
+/// The most values that a lookup of one key returns.
 #define NESTLINE_MAPLET_MOST_CANDIDATES 16
 
 /// An empty maplet in memory. Functions that return a maplet return NULL when they fail.
@@ -528,7 +528,7 @@ NESTLINE_EXPORT uint64_t nestline_maplet_max_capacity(const nestline_maplet* map
 NESTLINE_EXPORT unsigned nestline_maplet_growth(const nestline_maplet* maplet);
 /// Pairs divided by slots; 0 for a mapped maplet, as the next one.
 NESTLINE_EXPORT double nestline_maplet_load_factor(const nestline_maplet* maplet);
-/// How many false candidates a question for an absent key gives on average.
+/// How many false candidates a lookup of an absent key returns on average.
 NESTLINE_EXPORT double nestline_maplet_expected_false_candidates(const nestline_maplet* maplet);
 NESTLINE_EXPORT uint64_t nestline_maplet_seed(const nestline_maplet* maplet);
 NESTLINE_EXPORT size_t nestline_maplet_memory_bytes(const nestline_maplet* maplet);

@@ -7,8 +7,8 @@
 //   std::string value;
 //   if (store.get("user:17", value)) { ... }
 //
-// docs/STORE.md says when to use it and when not, what each Sync promises, and what every byte of
-// the files means. Link nestline::store.
+// docs/STORE.md explains when to use it and when not, what each Sync promises, and what every byte
+// of the files means. Link nestline::store.
 #ifndef NESTLINE_STORE_H_
 #define NESTLINE_STORE_H_
 
@@ -31,7 +31,7 @@
 namespace nestline {
 
 /// When a change is on disk, so that it survives the end of the machine's power. The end of the
-/// process alone, even by kill -9, loses no change that has returned, whatever this says.
+/// process alone, even by kill -9, loses no change that has returned, whatever this is.
 enum class Sync : std::uint8_t {
   never,     ///< When the operating system writes it.
   interval,  ///< At most StoreOptions::sync_interval later.
@@ -59,7 +59,7 @@ struct StoreOptions {
 };
 
 /// Bytes of a store that are not as they were written, or a store that cannot go on after a write
-/// failed. what() names the file and the offset, and says what to do.
+/// failed. what() names the file and the offset, and what to do.
 struct NESTLINE_EXPORT StoreError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -72,9 +72,9 @@ struct StoreStats {
   std::uint64_t index_bytes = 0;    ///< Memory of the index.
   std::uint64_t index_slots = 0;    ///< How many records it has room for.
   std::uint64_t overflow_keys = 0;  ///< Kept apart, since too many keys look like them.
-  std::uint64_t reads = 0;          ///< Records that questions looked at, since opening.
+  std::uint64_t reads = 0;          ///< Records that lookups read, since opening.
   std::uint64_t false_reads = 0;    ///< Those of them that were another key's.
-  std::uint64_t questions = 0;      ///< Keys that were asked for.
+  std::uint64_t questions = 0;      ///< Keys that were looked up.
   std::uint64_t found = 0;          ///< Those of them that were there.
   std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
   std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
@@ -97,8 +97,8 @@ struct StoreStats {
 /// of a mapped file that the disk cannot read is SIGBUS (docs/STORE.md, "Errors of the disk"). When
 /// a call that changes the store throws, the change has not been made, with one exception: if the
 /// disk fails while the log is synced, the change may be lost or not. From then on the store can
-/// only be read, and every change is a StoreError that says so: open it anew to see what is on
-/// disk.
+/// only be read, and every change is a StoreError that names the reason: open it anew to see what
+/// is on disk.
 class NESTLINE_EXPORT Store {
  public:
   struct State;  // private to the library
