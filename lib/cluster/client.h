@@ -5,12 +5,12 @@
 // A request goes to the primary of its slot. MOVED and ASK are followed. What a server puts off
 // (TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY) and what a lost connection leaves open is
 // sent again, with growing pauses, until `timeout` after its first trouble. A change is sent again
-// only if it was certainly not carried out: its server said so, or no byte of it has left.
+// only if it was certainly not carried out: its server replied so, or no byte of it has left.
 //
-// A node that neither takes nor gives a byte for half of `timeout` while it owes an answer may have
-// lost its slots to a replica, as when its machine stands still: the map is requested from another,
-// and what may be sent again goes to the new primary. After `timeout` such a node ends the call. So
-// does whatever cannot get better: a wrong password, a certificate that is not trusted.
+// A node that neither takes nor gives a byte for half of `timeout` while it owes a reply may have
+// lost its slots to a replica: the map is requested from another, and what may be sent again goes
+// to the new primary. After `timeout` such a node ends the call. So does whatever cannot get
+// better: a wrong password, a certificate that is not trusted.
 #ifndef NESTLINE_LIB_CLUSTER_CLIENT_H_
 #define NESTLINE_LIB_CLUSTER_CLIENT_H_
 

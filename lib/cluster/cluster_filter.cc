@@ -80,32 +80,6 @@ bool survey_parts(Session& session, ClusterStats& stats) {
   return true;
 }
 
-}  // namespace
-
-ClusterStats survey(Session& session) {
-  session.client().forget();
-  ClusterStats stats;
-  while (!survey_parts(session, stats)) continue;
-  return stats;
-}
-
-}  // namespace cluster
-
-using cluster::Answer;
-using cluster::Descriptor;
-using cluster::encode_command;
-using cluster::FoundDescriptor;
-using cluster::Reply;
-using cluster::Request;
-using cluster::Session;
-
-struct ClusterFilter::State {
-  Session session;
-  cluster::KeySplit split;  // its memory is used again by the next batch
-};
-
-namespace {
-
 constexpr std::size_t kPartsOfPrimary = 4;  // at least
 
 // The name belongs to whoever sets its first field.
@@ -120,7 +94,7 @@ void take_name(Session& session, std::uint32_t parts) {
         " parts, so that all of them have about as many; not " + std::to_string(parts));
   }
   Request request =
-      session.about_all(encode_command({"HSETNX", session.name(), "format", cluster::kFormat}));
+      session.about_all(encode_command({"HSETNX", session.name(), "format", kFormat}));
   request.changes = true;
   if (session.run(request).reply.integer != 1) {
     session.client().forget();
@@ -131,12 +105,11 @@ void take_name(Session& session, std::uint32_t parts) {
 // On an answer that is an error, takes away what was made and throws.
 void reserve_parts(Session& session) {
   const Descriptor& descriptor = session.descriptor();
-  const redis::Settings settings = cluster::part_settings(descriptor, descriptor.capacity);
+  const redis::Settings settings = part_settings(descriptor, descriptor.capacity);
   std::vector<Request> requests = session.about_parts([&](std::uint32_t part) {
     return encode_command({"CF.RESERVE", session.key_of(part), std::to_string(settings.capacity),
                            "EXPANSION", std::to_string(settings.expansion), "ERROR",
-                           cluster::text_of(settings.error), "SEED",
-                           std::to_string(settings.seed)});
+                           text_of(settings.error), "SEED", std::to_string(settings.seed)});
   });
   for (Request& request : requests) request.changes = true;
   const std::vector<Answer> answers = session.client().run(requests);
@@ -162,6 +135,20 @@ void reserve_parts(Session& session) {
 
 }  // namespace
 
+ClusterStats survey(Session& session) {
+  session.client().forget();
+  ClusterStats stats;
+  while (!survey_parts(session, stats)) continue;
+  return stats;
+}
+
+}  // namespace cluster
+
+struct ClusterFilter::State {
+  cluster::Session session;
+  cluster::KeySplit split;  // its memory is used again by the next batch
+};
+
 ClusterFilter::ClusterFilter(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 ClusterFilter::ClusterFilter(ClusterFilter&& other) noexcept = default;
 ClusterFilter& ClusterFilter::operator=(ClusterFilter&& other) noexcept = default;
@@ -169,20 +156,20 @@ ClusterFilter::~ClusterFilter() = default;
 
 ClusterFilter ClusterFilter::create(const ClusterOptions& cluster, std::string_view name,
                                     const Options& options, unsigned parts) {
-  const Descriptor descriptor = cluster::describe(options, parts);
-  std::unique_ptr<State> state(new State{Session(cluster, name), {}});
-  Session& session = state->session;
-  take_name(session, descriptor.parts);
+  const cluster::Descriptor descriptor = cluster::describe(options, parts);
+  std::unique_ptr<State> state(new State{cluster::Session(cluster, name), {}});
+  cluster::Session& session = state->session;
+  cluster::take_name(session, descriptor.parts);
   session.set(descriptor);
-  session.run(session.about_all(encode_command(cluster::encode_fields(name, descriptor))));
+  session.run(session.about_all(cluster::encode_command(cluster::encode_fields(name, descriptor))));
   session.run({"HSET", name, "state", "creating"});
-  reserve_parts(session);
+  cluster::reserve_parts(session);
   session.run({"HSET", name, "state", cluster::kReady});
   return ClusterFilter(std::move(state));
 }
 
 ClusterFilter ClusterFilter::open(const ClusterOptions& cluster, std::string_view name) {
-  std::unique_ptr<State> state(new State{Session(cluster, name), {}});
+  std::unique_ptr<State> state(new State{cluster::Session(cluster, name), {}});
   state->session.read();
   return ClusterFilter(std::move(state));
 }
@@ -191,8 +178,8 @@ ClusterFilter ClusterFilter::open(const ClusterOptions& cluster, std::string_vie
 // parts go, and at last the descriptor. Whoever is killed in between leaves what the next one
 // needs.
 bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name) {
-  Session session(cluster, name);
-  const FoundDescriptor found = session.look();
+  cluster::Session session(cluster, name);
+  const cluster::FoundDescriptor found = session.look();
   if (!found.exists) return false;
   if (!found.has_format) {
     session.fail(session.label(),
@@ -228,14 +215,14 @@ void ClusterFilter::count(KeySpan keys, std::span<std::uint8_t> out) {
 }
 
 void ClusterFilter::upload(KeySpan keys, Upload how) {
-  const Descriptor& descriptor = state_->session.descriptor();
+  const cluster::Descriptor& descriptor = state_->session.descriptor();
   const std::uint64_t room = std::max<std::uint64_t>(descriptor.capacity, keys.size());
   cluster::upload(state_->session, cluster::PartSet::build(descriptor, room, keys), how);
 }
 
 void ClusterFilter::upload(const ClusterCopy& copy, Upload how) {
-  const Descriptor& theirs = copy.state_->parts.descriptor();
-  const Descriptor& ours = state_->session.descriptor();
+  const cluster::Descriptor& theirs = copy.state_->parts.descriptor();
+  const cluster::Descriptor& ours = state_->session.descriptor();
   if (theirs.parts != ours.parts || theirs.seed != ours.seed) {
     throw std::invalid_argument(
         "the copy has " + std::to_string(theirs.parts) + " parts and seed " +

@@ -75,9 +75,8 @@ Descriptor describe(const Options& options, unsigned parts) {
   made.parts = parts;
   made.capacity = options.capacity;
   made.max_capacity = options.max_capacity;
-  const bool grows = options.max_capacity == 0 || options.max_capacity > options.capacity;
-  made.fpr = rate_of(options, grows);
-  const double least = redis::lowest_error(grows ? kGrows : 0);
+  made.fpr = rate_of(options, made.grows());
+  const double least = redis::lowest_error(made.grows() ? kGrows : 0);
   if (!(made.fpr >= least && made.fpr < 1)) {
     throw std::invalid_argument("fpr must be from " + text_of(least) + " to below 1");
   }
@@ -99,8 +98,7 @@ redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items)
   redis::Settings settings;
   settings.capacity = std::max(kMinPartCapacity, static_cast<std::uint64_t>(wanted));
   settings.error = descriptor.fpr;
-  const bool grows = descriptor.max_capacity == 0 || descriptor.max_capacity > descriptor.capacity;
-  settings.expansion = grows ? kGrows : 0;
+  settings.expansion = descriptor.grows() ? kGrows : 0;
   settings.seed = descriptor.seed;
   return settings;
 }

@@ -47,6 +47,8 @@ struct Descriptor {
   std::uint64_t id = 0;
   std::uint64_t epoch = 0;
 
+  /// Whether its parts grow.
+  [[nodiscard]] bool grows() const { return max_capacity == 0 || max_capacity > capacity; }
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
 
@@ -63,7 +65,7 @@ struct FoundDescriptor {
 };
 
 /// From the options of ClusterFilter::create; draws an id, and a seed if there is none. Throws
-/// std::invalid_argument with a sentence that names the option and its bounds.
+/// std::invalid_argument.
 Descriptor describe(const Options& options, unsigned parts);
 
 /// 64 bits from the system's source of chance.

@@ -70,16 +70,12 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
       if (is_shared && is_there) continue;
       watched.push_back(some[i]);
       if (is_there) {
-        changes.push_back(target.about_part(
-            some[i],
+        const std::string commands =
             encode_command({"MULTI"}) +
-                encode_command({"CF.MERGE", target.key_of(some[i]), source(some[i])}) +
-                encode_command({"EXEC"}),
-            3));
+            encode_command({"CF.MERGE", target.key_of(some[i]), source(some[i])}) +
+            encode_command({"EXEC"});
+        changes.push_back(Session::behind(found[i], target.about_part(some[i], commands, 3)));
         changes.back().changes = true;
-        changes.back().only_on = found[i].connection;
-        changes.back().asking = found[i].asking;
-        if (found[i].asking) changes.back().node = found[i].node;
         continue;
       }
       for (const Answer& each : found) client.disconnect(each.connection);  // ends the watching

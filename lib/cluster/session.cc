@@ -7,10 +7,6 @@
 namespace nestline::cluster {
 namespace {
 
-std::string effect_advice(bool changed) {
-  return changed ? "; some of the change may have been made" : "";
-}
-
 // What a node lacks that does not know one of our commands.
 std::string missing_module(Client& client, const Request& request) {
   const Answer answer = client.run(request);
@@ -60,6 +56,13 @@ Request Session::about_part(std::uint32_t part, std::string commands, unsigned r
   return request;
 }
 
+Request Session::behind(const Answer& answer, Request request) {
+  request.only_on = answer.connection;
+  request.asking = answer.asking;
+  if (answer.asking) request.node = answer.node;
+  return request;
+}
+
 Request Session::epoch_request() const {
   return about_all(encode_command({"HMGET", name_, "epoch", "id"}));
 }
@@ -77,8 +80,9 @@ bool Session::is_current(const Answer& epoch) {
 
 void Session::fail(std::string_view label, const std::string& what) {
   const bool changed = client_.has_changed();
-  throw ClusterError(std::string(label) + ": " + what + effect_advice(changed),
-                     changed ? ClusterError::Effect::unknown : ClusterError::Effect::none);
+  throw ClusterError(
+      std::string(label) + ": " + what + (changed ? "; some of the change may have been made" : ""),
+      changed ? ClusterError::Effect::unknown : ClusterError::Effect::none);
 }
 
 void Session::refuse(std::string_view label, const Answer& answer) {
@@ -181,11 +185,8 @@ std::optional<Answer> Session::change_if(const std::vector<std::string>& fields,
     std::string bytes = encode_command({commands.empty() ? "UNWATCH" : "MULTI"});
     for (const auto& command : commands) bytes += encode_command(command);
     if (!commands.empty()) bytes += encode_command({"EXEC"});
-    Request change = about_all(std::move(bytes),
-                               static_cast<unsigned>(commands.empty() ? 1 : commands.size() + 2));
-    change.only_on = found.connection;
-    change.asking = found.asking;
-    if (found.asking) change.node = found.node;
+    const auto replies = static_cast<unsigned>(commands.empty() ? 1 : commands.size() + 2);
+    const Request change = behind(found, about_all(std::move(bytes), replies));
     const bool has_changed = client_.has_changed();
     if (counts && !commands.empty()) client_.may_change();  // until it is known
     const Answer done = client_.run(change);

@@ -1,10 +1,10 @@
 // A logical filter as one client sees it: connections, descriptor, names and slots of its parts.
 //
-// Which parts are the content may change at any moment: an upload of somebody exchanges all of them
-// by one change of `epoch` in the descriptor. So whoever reads or changes parts reads the epoch
-// beside it (epoch_request). The same epoch as before: the parts were the content when the epoch
-// was read, after the call had begun. Another one, or a part that is not there: read() the
-// descriptor and repeat; what was done to parts that are not the content any more does not count.
+// Which parts are the content may change at any moment: an upload exchanges all of them by one
+// change of `epoch` in the descriptor. So whoever reads or changes parts reads the epoch beside it
+// (epoch_request). The same epoch as before: the parts were the content when it was read, after the
+// call had begun. Another one, or a part that is not there: read() the descriptor and repeat; what
+// was done to parts that are not the content any more does not count.
 #ifndef NESTLINE_LIB_CLUSTER_SESSION_H_
 #define NESTLINE_LIB_CLUSTER_SESSION_H_
 
@@ -70,6 +70,8 @@ class Session {
   [[nodiscard]] std::vector<Request> about_parts(const Commands& commands) const {
     return about_parts(commands, 0, descriptor_.parts);
   }
+  /// One about a part or the descriptor that must follow an answer on its connection.
+  [[nodiscard]] static Request behind(const Answer& answer, Request request);
   [[nodiscard]] Request epoch_request() const;
   /// Whether the answer to epoch_request() names the epoch of descriptor(). Throws ClusterError
   /// when the filter was removed meanwhile.
@@ -87,11 +89,11 @@ class Session {
     return run(about_all(encode_command(command)));
   }
 
-  /// Changes the descriptor if it still is as it should be: `decide` gets the values of the fields,
-  /// nil where there is none, and returns the arguments of the commands to carry out in one step,
-  /// or nothing. Returns the answer to them, or nothing. When an answer is lost, `decide` is called
-  /// again; it must find out what has been done already. `counts`: whether it is what the call is
-  /// to change, so that an error afterwards has an unknown effect. Throws ClusterError.
+  /// Changes the descriptor if it is as it should be: `decide` gets the values of the fields, nil
+  /// where there is none, and returns the commands to carry out in one step, or nothing. Returns
+  /// the answer to them, or nothing. When an answer is lost, `decide` is called again; it must find
+  /// out what has been done already. `counts`: whether it is what the call is to change, so that an
+  /// error afterwards has an unknown effect. Throws ClusterError.
   std::optional<Answer> change_if(const std::vector<std::string>& fields, const Decide& decide,
                                   bool counts = false);
 

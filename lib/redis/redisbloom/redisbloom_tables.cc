@@ -188,13 +188,6 @@ bool RedisBloomTables::may_contain(std::uint64_t hash) const noexcept {
   });
 }
 
-bool RedisBloomTables::is_clear() const noexcept {
-  return std::all_of(tables_.begin(), tables_.end(), [](const Table& table) {
-    const auto slots = table.slots();
-    return std::all_of(slots.begin(), slots.end(), [](std::uint8_t slot) { return slot == 0; });
-  });
-}
-
 std::uint64_t RedisBloomTables::taken() const noexcept {
   std::uint64_t taken = 0;
   for (const Table& table : tables_) {

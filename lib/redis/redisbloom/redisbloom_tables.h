@@ -88,8 +88,6 @@ class RedisBloomTables {
 
   /// Whether the item with this hash is in one of the tables; O(tables).
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept;
-  /// Whether every slot is free. O(slots).
-  [[nodiscard]] bool is_clear() const noexcept;
   /// Slots that are not free; the header may count fewer. O(slots).
   [[nodiscard]] std::uint64_t taken() const noexcept;
   /// Slots that hold its fingerprint, each counted once: it can be erased this many times.

@@ -50,33 +50,29 @@ constexpr CommandArgument items_after_token() {
   return made;
 }
 
-std::array<CommandArgument, 2> key_only = {key("key"), kEnd};
-std::array<CommandArgument, 3> info_arguments = {key("key"),
-                                                 option("FULL", "full", ArgumentType::token), kEnd};
-std::array<CommandArgument, 3> key_item = {key("key"), kItem, kEnd};
-std::array<CommandArgument, 3> key_items = {key("key"), kItems, kEnd};
-std::array<CommandArgument, 3> key_hashes = {key("key"), argument("hashes", ArgumentType::string),
-                                             kEnd};
-std::array<CommandArgument, 8> reserve_arguments = {key("key"),
-                                                    argument("capacity", ArgumentType::integer),
-                                                    option("BUCKETSIZE", "bucketsize"),
-                                                    option("MAXITERATIONS", "maxiterations"),
-                                                    option("EXPANSION", "expansion"),
-                                                    option("ERROR", "error", ArgumentType::number),
-                                                    option("SEED", "seed"),
-                                                    kEnd};
-std::array<CommandArgument, 5> insert_arguments = {
-    key("key"), option("CAPACITY", "capacity"), option("NOCREATE", "nocreate", ArgumentType::token),
-    items_after_token(), kEnd};
-std::array<CommandArgument, 3> dump_arguments = {key("key"),
-                                                 argument("iterator", ArgumentType::integer), kEnd};
-std::array<CommandArgument, 4> load_arguments = {key("key"),
-                                                 argument("iterator", ArgumentType::integer),
-                                                 argument("data", ArgumentType::string), kEnd};
-std::array<CommandArgument, 4> update_arguments = {
-    key("key"), argument("old", ArgumentType::string), argument("new", ArgumentType::string), kEnd};
-std::array<CommandArgument, 4> merge_arguments = {key("destination"),
-                                                  key("source", 1, kArgumentMultiple), kEnd, kEnd};
+CommandArgument key_only[] = {key("key"), kEnd};
+CommandArgument info_arguments[] = {key("key"), option("FULL", "full", ArgumentType::token), kEnd};
+CommandArgument key_item[] = {key("key"), kItem, kEnd};
+CommandArgument key_items[] = {key("key"), kItems, kEnd};
+CommandArgument key_hashes[] = {key("key"), argument("hashes", ArgumentType::string), kEnd};
+CommandArgument reserve_arguments[] = {key("key"),
+                                       argument("capacity", ArgumentType::integer),
+                                       option("BUCKETSIZE", "bucketsize"),
+                                       option("MAXITERATIONS", "maxiterations"),
+                                       option("EXPANSION", "expansion"),
+                                       option("ERROR", "error", ArgumentType::number),
+                                       option("SEED", "seed"),
+                                       kEnd};
+CommandArgument insert_arguments[] = {key("key"), option("CAPACITY", "capacity"),
+                                      option("NOCREATE", "nocreate", ArgumentType::token),
+                                      items_after_token(), kEnd};
+CommandArgument dump_arguments[] = {key("key"), argument("iterator", ArgumentType::integer), kEnd};
+CommandArgument load_arguments[] = {key("key"), argument("iterator", ArgumentType::integer),
+                                    argument("data", ArgumentType::string), kEnd};
+CommandArgument update_arguments[] = {key("key"), argument("old", ArgumentType::string),
+                                      argument("new", ArgumentType::string), kEnd};
+CommandArgument merge_arguments[] = {key("destination"), key("source", 1, kArgumentMultiple), kEnd,
+                                     kEnd};
 
 constexpr KeySpec keys(std::uint64_t flags, int first, int last) {
   KeySpec spec = {};
@@ -89,19 +85,18 @@ constexpr KeySpec keys(std::uint64_t flags, int first, int last) {
 }
 
 using Keys = std::array<KeySpec, 3>;
-Keys read = {keys(kKeyReadOnly | kKeyAccess, 1, 0)};
+Keys looked_up = {keys(kKeyReadOnly | kKeyAccess, 1, 0)};
 Keys inserted = {keys(kKeyReadWrite | kKeyInsert, 1, 0)};
 Keys deleted = {keys(kKeyReadWrite | kKeyDelete, 1, 0)};
 Keys updated = {keys(kKeyReadWrite | kKeyUpdate, 1, 0)};
-Keys added_or_read = {keys(kKeyReadWrite | kKeyAccess | kKeyInsert, 1, 0)};
-Keys deleted_or_read = {keys(kKeyReadWrite | kKeyAccess | kKeyDelete, 1, 0)};
+Keys added_or_looked_up = {keys(kKeyReadWrite | kKeyAccess | kKeyInsert, 1, 0)};
+Keys deleted_or_looked_up = {keys(kKeyReadWrite | kKeyAccess | kKeyDelete, 1, 0)};
 Keys merged = {keys(kKeyReadWrite | kKeyInsert, 1, 0), keys(kKeyReadOnly | kKeyAccess, 2, -1)};
 
 struct Entry {
   const char* name;
   CommandFunction function;
   const char* flags;
-  const char* categories;  // besides those that follow from the flags
   int arity;
   Keys& keys;
   CommandArgument* arguments;
@@ -109,68 +104,62 @@ struct Entry {
   const char* complexity;
 };
 
+// Complexities.
+constexpr char kPerItem[] = "O(g), g generations";
+constexpr char kPerItems[] = "O(n * g), n items, g generations";
+constexpr char kPerHashes[] = "O(n * g), n hashes, g generations";
+constexpr char kPerMemory[] = "O(m), m bytes of memory";
+constexpr char kPerPiece[] = "O(m), m bytes of the piece";
+
 const Entry kEntries[] = {
-    {"cf.reserve", entry<reserve>, "write deny-oom", "write fast cuckoo", -3, inserted,
-     reserve_arguments.data(), "Creates an empty filter for a number of items", "O(1)"},
-    {"cf.add", entry<add>, "write deny-oom", "write cuckoo", 3, inserted, key_item.data(),
-     "Adds one copy of an item; creates the filter if there is none", "O(g), g generations"},
-    {"cf.addnx", entry<add_unique>, "write deny-oom", "write cuckoo", 3, added_or_read,
-     key_item.data(),
-     "Adds an item unless it seems to be there; creates the filter if there is none",
-     "O(g), g generations"},
-    {"cf.insert", entry<insert>, "write deny-oom", "write cuckoo", -4, inserted,
-     insert_arguments.data(), "Adds items; creates the filter if there is none, unless NOCREATE",
-     "O(n * g), n items, g generations"},
-    {"cf.insertnx", entry<insert_unique>, "write deny-oom", "write cuckoo", -4, added_or_read,
-     insert_arguments.data(),
+    {"cf.reserve", entry<reserve>, "write deny-oom", -3, inserted, reserve_arguments,
+     "Creates an empty filter for a number of items", "O(1)"},
+    {"cf.add", entry<add>, "write deny-oom", 3, inserted, key_item,
+     "Adds one copy of an item; creates the filter if there is none", kPerItem},
+    {"cf.addnx", entry<add_unique>, "write deny-oom", 3, added_or_looked_up, key_item,
+     "Adds an item unless it seems to be there; creates the filter if there is none", kPerItem},
+    {"cf.insert", entry<insert>, "write deny-oom", -4, inserted, insert_arguments,
+     "Adds items; creates the filter if there is none, unless NOCREATE", kPerItems},
+    {"cf.insertnx", entry<insert_unique>, "write deny-oom", -4, added_or_looked_up,
+     insert_arguments,
      "Adds the items that do not seem to be there; creates the filter as CF.INSERT does",
-     "O(n * g), n items, g generations"},
-    {"cf.exists", entry<exists>, "readonly fast", "read cuckoo", 3, read, key_item.data(),
-     "Returns whether an item may be in the filter", "O(g), g generations"},
-    {"cf.mexists", entry<exists_many>, "readonly fast", "read cuckoo", -3, read, key_items.data(),
-     "Returns for each item whether it may be in the filter", "O(n * g), n items, g generations"},
-    {"cf.count", entry<count>, "readonly fast", "read cuckoo", 3, read, key_item.data(),
-     "Returns how many copies of an item may be in the filter", "O(g), g generations"},
-    {"cf.del", entry<erase>, "write fast", "write cuckoo", 3, deleted_or_read, key_item.data(),
-     "Removes one copy of an item that was added", "O(g), g generations"},
-    {"cf.mdel", entry<erase_many>, "write fast", "write cuckoo", -3, deleted_or_read,
-     key_items.data(), "Removes one copy of each item; all must have been added",
-     "O(n * g), n items, g generations"},
-    {"cf.mexistsh", entry<exists_hashes>, "readonly fast", "read cuckoo", 3, read,
-     key_hashes.data(), "Returns a bit for each hash: whether its item may be in the filter",
-     "O(n * g), n hashes, g generations"},
-    {"cf.mcounth", entry<count_hashes>, "readonly fast", "read cuckoo", 3, read, key_hashes.data(),
-     "Returns a byte for each hash: how many copies may be in the filter",
-     "O(n * g), n hashes, g generations"},
-    {"cf.maddh", entry<add_hashes>, "write deny-oom", "write cuckoo", 3, inserted,
-     key_hashes.data(), "Adds the items of hashes to a filter; returns a bit for each",
-     "O(n * g), n hashes, g generations"},
-    {"cf.maddnxh", entry<add_unique_hashes>, "write deny-oom", "write cuckoo", 3, added_or_read,
-     key_hashes.data(),
-     "Adds the items of hashes that do not seem to be there; returns a bit for each",
-     "O(n * g), n hashes, g generations"},
-    {"cf.mdelh", entry<erase_hashes>, "write fast", "write cuckoo", 3, deleted_or_read,
-     key_hashes.data(), "Removes one copy of each hash's item; all must have been added",
-     "O(n * g), n hashes, g generations"},
-    {"cf.clear", entry<clear>, "write", "write cuckoo", 2, deleted, key_only.data(),
-     "Removes all items and keeps the filter", "O(m), m bytes of memory"},
-    {"cf.update", entry<update>, "write deny-oom fast", "write cuckoo", 4, updated,
-     update_arguments.data(), "Replaces one copy of an item that was added by another item",
-     "O(g), g generations"},
-    {"cf.merge", entry<merge>, "write deny-oom", "write cuckoo", -3, merged, merge_arguments.data(),
-     "Adds everything in the sources to the destination", "O(m), m bytes of memory"},
-    {"cf.compact", entry<compact>, "write", "write cuckoo", 2, updated, key_only.data(),
-     "Unites filters into a few that are nearly full", "O(m), m bytes of memory"},
-    {"cf.info", entry<info>, "readonly fast", "read fast cuckoo", -2, read, info_arguments.data(),
-     "Returns sizes, counts and settings of a filter", "O(g), g generations"},
-    {"cf.debug", entry<debug>, "readonly fast", "read cuckoo", 2, read, key_only.data(),
-     "Returns sizes, counts and settings of a filter in one line", "O(g), g generations"},
-    {"cf.scandump", entry<scan_dump>, "readonly fast", "read cuckoo", 3, read,
-     dump_arguments.data(), "Returns the next piece of a filter's content",
-     "O(m), m bytes of the piece"},
-    {"cf.loadchunk", entry<load_chunk>, "write deny-oom", "write cuckoo", 4, inserted,
-     load_arguments.data(), "Loads a piece that CF.SCANDUMP returned",
-     "O(m), m bytes of the piece"},
+     kPerItems},
+    {"cf.exists", entry<exists>, "readonly fast", 3, looked_up, key_item,
+     "Returns whether an item may be in the filter", kPerItem},
+    {"cf.mexists", entry<exists_many>, "readonly fast", -3, looked_up, key_items,
+     "Returns for each item whether it may be in the filter", kPerItems},
+    {"cf.count", entry<count>, "readonly fast", 3, looked_up, key_item,
+     "Returns how many copies of an item may be in the filter", kPerItem},
+    {"cf.del", entry<erase>, "write fast", 3, deleted_or_looked_up, key_item,
+     "Removes one copy of an item that was added", kPerItem},
+    {"cf.mdel", entry<erase_many>, "write fast", -3, deleted_or_looked_up, key_items,
+     "Removes one copy of each item; all must have been added", kPerItems},
+    {"cf.mexistsh", entry<exists_hashes>, "readonly fast", 3, looked_up, key_hashes,
+     "Returns a bit for each hash: whether its item may be in the filter", kPerHashes},
+    {"cf.mcounth", entry<count_hashes>, "readonly fast", 3, looked_up, key_hashes,
+     "Returns a byte for each hash: how many copies may be in the filter", kPerHashes},
+    {"cf.maddh", entry<add_hashes>, "write deny-oom", 3, inserted, key_hashes,
+     "Adds the items of hashes to a filter; returns a bit for each", kPerHashes},
+    {"cf.maddnxh", entry<add_unique_hashes>, "write deny-oom", 3, added_or_looked_up, key_hashes,
+     "Adds the items of hashes that do not seem to be there; returns a bit for each", kPerHashes},
+    {"cf.mdelh", entry<erase_hashes>, "write fast", 3, deleted_or_looked_up, key_hashes,
+     "Removes one copy of each hash's item; all must have been added", kPerHashes},
+    {"cf.clear", entry<clear>, "write", 2, deleted, key_only,
+     "Removes all items and keeps the filter", kPerMemory},
+    {"cf.update", entry<update>, "write deny-oom fast", 4, updated, update_arguments,
+     "Replaces one copy of an item that was added by another item", kPerItem},
+    {"cf.merge", entry<merge>, "write deny-oom", -3, merged, merge_arguments,
+     "Adds everything in the sources to the destination", kPerMemory},
+    {"cf.compact", entry<compact>, "write", 2, updated, key_only,
+     "Unites filters into a few that are nearly full", kPerMemory},
+    {"cf.info", entry<info>, "readonly fast", -2, looked_up, info_arguments,
+     "Returns sizes, counts and settings of a filter", kPerItem},
+    {"cf.debug", entry<debug>, "readonly fast", 2, looked_up, key_only,
+     "Returns sizes, counts and settings of a filter in one line", kPerItem},
+    {"cf.scandump", entry<scan_dump>, "readonly fast", 3, looked_up, dump_arguments,
+     "Returns the next piece of a filter's content", kPerPiece},
+    {"cf.loadchunk", entry<load_chunk>, "write deny-oom", 4, inserted, load_arguments,
+     "Loads a piece that CF.SCANDUMP returned", kPerPiece},
 };
 
 bool describe(Context* context, const Entry& entry) {
@@ -179,8 +168,11 @@ bool describe(Context* context, const Entry& entry) {
       &kCommandInfoVersion, entry.summary,     entry.complexity, "0.1.0", nullptr, nullptr,
       entry.arity,          entry.keys.data(), entry.arguments};
   if (command == nullptr || api.SetCommandInfo(command, &info) != kOk) return false;
-  return api.SetCommandACLCategories == nullptr ||
-         api.SetCommandACLCategories(command, entry.categories) == kOk;
+  if (api.SetCommandACLCategories == nullptr) return true;
+  // Besides those that follow from the flags. RedisBloom's CF.RESERVE is among the fast ones.
+  std::string categories = entry.flags[0] == 'r' ? "read cuckoo" : "write cuckoo";
+  if (entry.arguments == reserve_arguments) categories += " fast";
+  return api.SetCommandACLCategories(command, categories.c_str()) == kOk;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "lib/redis/server/commands.h"
@@ -12,19 +13,16 @@ namespace {
 
 long long number(std::uint64_t value) { return static_cast<long long>(value); }
 
-void reply_pair(const Call& call, const char* name, std::uint64_t value) {
+template <typename Value>
+void reply_pair(const Call& call, const char* name, const Value& value) {
   api.ReplyWithSimpleString(call.context, name);
-  api.ReplyWithLongLong(call.context, number(value));
-}
-
-void reply_pair(const Call& call, const char* name, const std::string& value) {
-  api.ReplyWithSimpleString(call.context, name);
-  api.ReplyWithStringBuffer(call.context, value.data(), value.size());
-}
-
-void reply_pair(const Call& call, const char* name, double value) {
-  api.ReplyWithSimpleString(call.context, name);
-  api.ReplyWithDouble(call.context, value);
+  if constexpr (std::is_same_v<Value, std::string>) {
+    api.ReplyWithStringBuffer(call.context, value.data(), value.size());
+  } else if constexpr (std::is_same_v<Value, double>) {
+    api.ReplyWithDouble(call.context, value);
+  } else {
+    api.ReplyWithLongLong(call.context, number(value));
+  }
 }
 
 // Here, since the bytes of the items have just come into this thread's cache.
@@ -81,9 +79,9 @@ int info(const Call& call) {
   reply_pair(call, "Number of filters", info.filters);
   reply_pair(call, "Number of items inserted", info.items);
   reply_pair(call, "Number of items deleted", info.deletes);
-  reply_pair(call, "Bucket size", std::uint64_t{info.settings.bucket_size});
-  reply_pair(call, "Expansion rate", std::uint64_t{info.settings.expansion});
-  reply_pair(call, "Max iterations", std::uint64_t{info.settings.max_iterations});
+  reply_pair(call, "Bucket size", info.settings.bucket_size);
+  reply_pair(call, "Expansion rate", info.settings.expansion);
+  reply_pair(call, "Max iterations", info.settings.max_iterations);
   // Some clients refuse a reply with fields that they do not know.
   if (!is_full) return kOk;
   reply_pair(call, "Error rate", info.promised_fpr);
@@ -92,7 +90,7 @@ int info(const Call& call) {
   reply_pair(call, "Corrections", info.ledger_entries);
   // A string, as CF.RESERVE takes it: integers of the protocol end at 2^63 - 1.
   reply_pair(call, "Seed", std::to_string(info.settings.seed));
-  reply_pair(call, "Hash version", std::uint64_t{info.hash_version});
+  reply_pair(call, "Hash version", info.hash_version);
   return kOk;
 }
 

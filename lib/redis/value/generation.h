@@ -196,7 +196,7 @@ class Generation {
   // As those of a Filter.
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
-    return with_filter([&](const auto& filter) { return filter.may_contain(hash); });
+    return shared_ ? shared_.filter().may_contain(hash) : filter_.may_contain(hash);
   }
   void may_contain(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const {
     with_filter([&](const auto& filter) { filter.may_contain(hashes, out); });

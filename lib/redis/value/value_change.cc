@@ -376,7 +376,7 @@ void CuckooValue::compact() {
   if (!follows_redisbloom() && all_is_erased()) empty_all();
   compaction.carry_out(generations_);
   drop_empty(generations_);
-  if (!generations_.empty() && tables_.is_clear()) tables_ = {};
+  if (!generations_.empty() && tables_.taken() == 0) tables_ = {};
   deletes_ = 0;
   awaited_items_ = 0;
 }
