@@ -271,7 +271,7 @@ std::vector<std::uint64_t> keys_of_hot_block(const Filter& filter, std::size_t c
   const auto& state = FilterAccess::state(filter);
   const auto block_of = [&](std::uint64_t key) {
     return visit_layout(state.bits, [&](auto layout) {
-      return home_of<decltype(layout)>(state.view.geometry, state.hash(key)).block;
+      return home_of<decltype(layout)>(state.view.geometry, state.hasher()(key).value).block;
     });
   };
   std::vector<std::uint64_t> keys;

@@ -1,7 +1,6 @@
 #include "bench/filter/blocks_a_lookup.h"
 
 #include "lib/filter/filter_state.h"
-#include "lib/filter/filter_table.h"
 
 namespace nestline::bench {
 
@@ -10,7 +9,7 @@ double blocks_a_lookup(const Filter& filter, std::span<const std::uint64_t> keys
   std::uint64_t second = 0;
   with_table<NoLocks>(state, [&](const auto& table) {
     for (const std::uint64_t key : keys) {
-      const Place home = table.home(state.hash(key));
+      const Place home = table.home(state.hasher()(key).value);
       const Block& block = state.view.blocks[home.block];
       const bool found = (state.kernels->match(block, home.fingerprint) & home.bucket) != 0;
       second += !found && spill_class(home.fingerprint) < block.mark();

@@ -57,7 +57,7 @@ void lookups(benchmark::State& state, int bits, std::size_t bytes) {
   const std::vector<std::uint64_t> present = lookup_keys(bytes, full.size(), 100);
   const Filter::State& inside = FilterAccess::state(full);
   std::vector<std::uint8_t> answers(absent.size());
-  std::array<Place, kLocateMost> places;
+  std::array<Place, kMaxLocated> places;
   Stage located;
   Stage at_half;
   Stage at_full;
@@ -70,8 +70,8 @@ void lookups(benchmark::State& state, int bits, std::size_t bytes) {
   };
   for (auto _ : state) {
     located.time(absent.size(), [&] {
-      for (std::size_t at = 0; at < absent.size(); at += kLocateMost) {
-        inside.kernels->locate_batch(inside.view, absent.data() + at, kLocateMost, Input::integers,
+      for (std::size_t at = 0; at < absent.size(); at += kMaxLocated) {
+        inside.kernels->locate_batch(inside.view, absent.data() + at, kMaxLocated, Input::integers,
                                      places.data());
         benchmark::DoNotOptimize(places);
       }

@@ -28,6 +28,8 @@
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
+#include "nestline/internal/answers.h"
+#include "nestline/internal/home.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
@@ -110,34 +112,25 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// all. Throws std::bad_alloc.
   [[nodiscard]] Filter snapshot() const;
 
-  [[nodiscard]] Inserted insert(Key key) noexcept {
-    return key.visit([this](auto one) { return insert_one(one); });
-  }
+  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
 
   /// If several threads call this with the same key, one stores it and the others get `present`.
   [[nodiscard]] Inserted insert_unique(Key key) noexcept {
-    return key.visit([this](auto one) { return insert_unique_one(one); });
+    return insert_unique_one(hash_of_(key));
   }
 
   /// `new_key` takes the place of `old_key` at one instant.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
-    const auto hash = [this](auto one) { return this->hash_one(one); };
-    return update_one(old_key.visit(hash), new_key.visit(hash));
+    return update_one(hash_of_(old_key), hash_of_(new_key));
   }
 
-  [[nodiscard]] bool may_contain(Key key) const noexcept {
-    return key.visit([this](auto one) { return may_contain_one(one); });
-  }
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
 
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
-  [[nodiscard]] unsigned count(Key key) const noexcept {
-    return key.visit([this](auto one) { return count_one(one); });
-  }
+  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
 
-  bool erase(Key key) noexcept {
-    return key.visit([this](auto one) { return erase_one(one); });
-  }
+  bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
 
   /// Removes everything, at one instant. Allocates new memory of the same size and frees the old.
   /// Throws std::bad_alloc; the filter is then unchanged.
@@ -146,11 +139,19 @@ class NESTLINE_EXPORT ConcurrentFilter {
   // Batches, as Filter's. No other thread may write to a span during the call.
 
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
-  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const;
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+    return look_up(keys, {out});
+  }
+  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+    return look_up(keys, {bitmap});
+  }
+  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions});
+  }
   std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
-                     std::span<std::uint32_t> positions) const;
+                     std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions, selection});
+  }
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
 
@@ -182,30 +183,22 @@ class NESTLINE_EXPORT ConcurrentFilter {
   friend struct ConcurrentAccess;  // lib/concurrent/concurrent_state.h
   // A template, so that {} is not taken for a pointer.
   template <std::same_as<std::unique_ptr<State>> Owner>
-  explicit ConcurrentFilter(Owner state) noexcept : state_(std::move(state)) {}
+  explicit ConcurrentFilter(Owner state) noexcept
+      : state_(std::move(state)), hash_of_(hasher(*state_)) {}
 
-  // What the members above become for each of the three kinds of keys.
-  Inserted insert_one(std::uint64_t key) noexcept;
-  Inserted insert_one(std::string_view key) noexcept;
+  // What the members above become for a key's hash, and the lookups of batches.
   Inserted insert_one(Hash key) noexcept;
-  Inserted insert_unique_one(std::uint64_t key) noexcept;
-  Inserted insert_unique_one(std::string_view key) noexcept;
   Inserted insert_unique_one(Hash key) noexcept;
   Inserted update_one(Hash old_key, Hash new_key) noexcept;
-  [[nodiscard]] bool may_contain_one(std::uint64_t key) const noexcept;
-  [[nodiscard]] bool may_contain_one(std::string_view key) const noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
-  [[nodiscard]] unsigned count_one(std::uint64_t key) const noexcept;
-  [[nodiscard]] unsigned count_one(std::string_view key) const noexcept;
+  std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
-  bool erase_one(std::uint64_t key) noexcept;
-  bool erase_one(std::string_view key) noexcept;
   bool erase_one(Hash key) noexcept;
-  [[nodiscard]] Hash hash_one(std::uint64_t key) const noexcept;
-  [[nodiscard]] Hash hash_one(std::string_view key) const noexcept;
-  [[nodiscard]] Hash hash_one(Hash key) const noexcept { return key; }
+
+  static KeyHasher hasher(const State& state) noexcept;
 
   internal::OwnedState<State> state_;
+  KeyHasher hash_of_;
 };
 
 }  // namespace nestline

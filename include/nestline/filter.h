@@ -24,6 +24,8 @@
 #include <utility>
 
 #include "nestline/export.h"
+#include "nestline/internal/answers.h"
+#include "nestline/internal/home.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 #include "nestline/memory.h"
@@ -57,7 +59,7 @@ struct Options {
   /// filter takes more memory, inserts are faster and the false-positive rate is lower;
   /// docs/SIZING.md has a table. A low `fpr` can make the load lower than this. Growth keeps it.
   double load = 0.95;
-  /// Keys the hash of integers and strings. Filters with different seeds err on different keys.
+  /// Seeds the hash of integers and strings. Filters with different seeds err on different keys.
   /// Stored with the filter. Where strangers choose the keys, keep it secret and pass their
   /// integers as byte strings: a secret seed protects strings, not integers (docs/SIZING.md,
   /// "Strangers' keys").
@@ -143,31 +145,24 @@ class NESTLINE_EXPORT Filter {
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
   /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome documents.
-  [[nodiscard]] Inserted insert(Key key) noexcept {
-    return key.visit([this](auto one) { return insert_one(one); });
-  }
+  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of(key)); }
 
   /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A false positive
   /// is not stored either, so do not erase a key after `present` unless you know that it was
   /// inserted.
-  [[nodiscard]] Inserted insert_unique(Key key) noexcept {
-    return key.visit([this](auto one) { return insert_unique_one(one); });
-  }
+  [[nodiscard]] Inserted insert_unique(Key key) noexcept { return insert_unique_one(hash_of(key)); }
 
   /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. Room for the new
   /// one is made before the old one comes out: on Outcome::full or Outcome::copies `old_key` is
   /// still in the filter, which is unchanged as Outcome describes. Stores `new_key` also when no
   /// copy of `old_key` is found.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
-    const auto hash = [this](auto one) { return this->hash_one(one); };
-    return update_one(old_key.visit(hash), new_key.visit(hash));
+    return update_one(hash_of(old_key), hash_of(new_key));
   }
 
   /// False: `key` is certainly not in the filter. True: it is, or it is one of the few that look
   /// the same (expected_fpr()).
-  [[nodiscard]] bool may_contain(Key key) const noexcept {
-    return key.visit([this](auto one) { return may_contain_one(one); });
-  }
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of(key)); }
 
   /// Hashes `key` and starts to fetch its block into the cache, for callers that do something else
   /// before they look up, insert or erase the hash: 16 keys later is enough for filters in memory.
@@ -177,15 +172,11 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] Reader reader() const noexcept;
 
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
-  [[nodiscard]] unsigned count(Key key) const noexcept {
-    return key.visit([this](auto one) { return count_one(one); });
-  }
+  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of(key)); }
 
   /// Removes one copy of `key`; false when none was found. Only for keys that were inserted:
   /// erasing a stranger may remove a key that looks the same, which is then missed.
-  bool erase(Key key) noexcept {
-    return key.visit([this](auto one) { return erase_one(one); });
-  }
+  bool erase(Key key) noexcept { return erase_one(hash_of(key)); }
 
   /// Removes everything and keeps the memory.
   void clear() noexcept;
@@ -199,21 +190,29 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
 
   /// Looks up every key; returns how many answers are true. `out`: 1 or 0 for each key.
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+    return look_up(keys, {out});
+  }
 
   /// The same with the answers as bits, least significant bit first: key i is bit i % 64 of word
   /// i / 64. `bitmap` has ceil(keys / 64) words; the unused bits of the last one are set to 0.
-  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
+  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+    return look_up(keys, {bitmap});
+  }
 
   /// Writes the positions of the keys whose answer is true, in ascending order, to the front of
   /// `positions`; returns how many. Elements after them are left as they were. At most 2^32 keys.
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const;
+  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions});
+  }
 
   /// The same for the keys at the positions in `selection` only, in the order of `selection`.
   /// `positions` has as many elements as `selection` and may be the same memory. Throws
   /// std::invalid_argument when a position lies outside `keys`.
   std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
-                     std::span<std::uint32_t> positions) const;
+                     std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions, selection});
+  }
 
   /// Erases one copy of every key; returns how many were found. `erased`: 1 or 0 for each key.
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
@@ -269,34 +268,28 @@ class NESTLINE_EXPORT Filter {
   /// Throws std::bad_alloc for the sentence.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
 
+ protected:
+  [[nodiscard]] Hash hash_of(Key key) const noexcept { return hash_of_(key); }
+
  private:
   friend struct FilterAccess;  // lib/filter/filter_state.h
   // A template, so that {} is not taken for a pointer.
   template <std::same_as<std::unique_ptr<State>> Owner>
-  explicit Filter(Owner state) noexcept : state_(std::move(state)) {}
+  explicit Filter(Owner state) noexcept : state_(std::move(state)), hash_of_(hasher(*state_)) {}
 
-  // What the members above become for each of the three kinds of keys.
-  Inserted insert_one(std::uint64_t key) noexcept;
-  Inserted insert_one(std::string_view key) noexcept;
+  // What the members above become for a key's hash, and the lookups of batches.
   Inserted insert_one(Hash key) noexcept;
-  Inserted insert_unique_one(std::uint64_t key) noexcept;
-  Inserted insert_unique_one(std::string_view key) noexcept;
   Inserted insert_unique_one(Hash key) noexcept;
   Inserted update_one(Hash old_key, Hash new_key) noexcept;
-  [[nodiscard]] bool may_contain_one(std::uint64_t key) const noexcept;
-  [[nodiscard]] bool may_contain_one(std::string_view key) const noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
-  [[nodiscard]] unsigned count_one(std::uint64_t key) const noexcept;
-  [[nodiscard]] unsigned count_one(std::string_view key) const noexcept;
+  std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
-  bool erase_one(std::uint64_t key) noexcept;
-  bool erase_one(std::string_view key) noexcept;
   bool erase_one(Hash key) noexcept;
-  [[nodiscard]] Hash hash_one(std::uint64_t key) const noexcept;
-  [[nodiscard]] Hash hash_one(std::string_view key) const noexcept;
-  [[nodiscard]] Hash hash_one(Hash key) const noexcept { return key; }
+
+  static KeyHasher hasher(const State& state) noexcept;
 
   internal::OwnedState<State> state_;
+  KeyHasher hash_of_;
 };
 
 }  // namespace nestline

@@ -14,6 +14,7 @@
 #include "nestline/export.h"
 #include "nestline/filter.h"
 #include "nestline/format_error.h"
+#include "nestline/internal/answers.h"
 #include "nestline/keys.h"
 
 namespace nestline {
@@ -74,23 +75,27 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   /// load. Throws FormatError, std::bad_alloc.
   [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
 
-  [[nodiscard]] bool may_contain(Key key) const noexcept {
-    return key.visit([this](auto one) { return may_contain_one(one); });
-  }
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of(key)); }
 
   /// As Filter's. A block in a page that this process has not used yet is not fetched: this neither
   /// waits for the disk nor checks a section.
   using Filter::prepare;
 
-  [[nodiscard]] unsigned count(Key key) const noexcept {
-    return key.visit([this](auto one) { return count_one(one); });
-  }
+  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of(key)); }
 
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
-  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const;
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const;
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+    return look_up(keys, {out});
+  }
+  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+    return look_up(keys, {bitmap});
+  }
+  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions});
+  }
   std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
-                     std::span<std::uint32_t> positions) const;
+                     std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions, selection});
+  }
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
 
   using Filter::bits;
@@ -105,17 +110,12 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   using Filter::slots;
 
  private:
-  // What the members above become for each of the three kinds of keys.
-  [[nodiscard]] bool may_contain_one(std::uint64_t key) const noexcept;
-  [[nodiscard]] bool may_contain_one(std::string_view key) const noexcept;
+  // What the members above become for a key's hash, and the lookups of batches.
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
-  [[nodiscard]] unsigned count_one(std::uint64_t key) const noexcept;
-  [[nodiscard]] unsigned count_one(std::string_view key) const noexcept;
+  std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
 
   MappedFilter(Filter&& filter, std::unique_ptr<SectionChecks> checks) noexcept;
-  // Whether sections still have to be checked, or are damaged.
-  [[nodiscard]] bool needs_checks() const noexcept;
 
   std::unique_ptr<SectionChecks> checks_;  // of Verify::lazily
 };

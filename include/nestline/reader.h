@@ -10,7 +10,6 @@
 #define NESTLINE_READER_H_
 
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 
 #include "nestline/internal/home.h"
@@ -31,7 +30,7 @@ class Reader {
   /// for ever. O(1), for strings O(length).
   [[nodiscard]] Hash prepare(Key key) const noexcept {
     constexpr std::uint64_t kBytes = 64;
-    const Hash hash = hash_of(key);
+    const Hash hash = hash_of_(key);
     const std::uint64_t block = home_block_of(view_.geometry, hash.value).block;
     __builtin_prefetch(reinterpret_cast<const unsigned char*>(view_.blocks) + block * kBytes);
     return hash;
@@ -39,29 +38,18 @@ class Reader {
 
   /// False: the key is certainly not in the filter. O(1), for strings O(length).
   [[nodiscard]] bool may_contain(Key key) const noexcept {
-    return contains_(view_, hash_of(key).value);
+    return contains_(view_, hash_of_(key).value);
   }
 
  private:
   friend class Filter;
   using Contains = bool (*)(const BlocksView& view, std::uint64_t hash) noexcept;
 
-  Reader(const BlocksView& view, std::uint64_t seed, Contains contains) noexcept
-      : view_(view), seed_(seed), contains_(contains) {}
-
-  [[nodiscard]] Hash hash_of(Key key) const noexcept {
-    return key.visit([this](auto one) { return hash_one(one); });
-  }
-  [[nodiscard]] Hash hash_one(std::uint64_t key) const noexcept {
-    return {mix_integer(key, view_.secrets)};
-  }
-  [[nodiscard]] Hash hash_one(std::string_view key) const noexcept {
-    return internal::hash_key(key, seed_);
-  }
-  [[nodiscard]] Hash hash_one(Hash key) const noexcept { return key; }
+  Reader(const BlocksView& view, const KeyHasher& hash_of, Contains contains) noexcept
+      : view_(view), hash_of_(hash_of), contains_(contains) {}
 
   BlocksView view_;
-  std::uint64_t seed_;
+  KeyHasher hash_of_;
   Contains contains_;
 };
 static_assert(std::is_trivially_copyable_v<Reader>);

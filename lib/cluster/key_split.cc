@@ -11,9 +11,9 @@ namespace nestline::cluster {
 
 template <typename OneKey>
 void KeySplit::hash(std::span<const OneKey> keys, std::uint64_t seed, std::uint32_t parts) {
-  const MixSecrets secrets = derive_secrets(seed);
+  const KeyHasher hash_of = hasher_of(seed);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::uint64_t hash = hash_key(keys[i], secrets, seed);
+    const std::uint64_t hash = hash_of(keys[i]).value;
     const std::uint32_t part = part_of(hash, parts);
     unsorted_[i] = hash;
     parts_of_[i] = static_cast<std::uint16_t>(part);

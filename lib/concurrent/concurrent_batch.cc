@@ -7,19 +7,14 @@
 #include <span>
 
 #include "lib/concurrent/concurrent_state.h"
-#include "lib/filter/batch_changes.h"
-#include "lib/filter/batch_questions.h"
-#include "lib/filter/filter_table.h"
+#include "lib/filter/batch.h"
+#include "lib/filter/filter_state.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline {
 namespace {
 
 using State = ConcurrentFilter::State;
-
-std::uint64_t hash_of(const State& state, const Inputs& inputs, std::size_t i) {
-  return inputs.kind == Input::integers ? state.hash(inputs.keys[i]) : inputs.keys[i];
-}
 
 // Looks up a chunk of keys.
 struct Lookup {
@@ -37,7 +32,7 @@ struct Lookup {
       }
       for (std::size_t first = 0; first < inputs.count; first += 64) {
         for_each_bit(undecided[first / 64], first, [&](std::size_t i) {
-          const bool found = state.look(state, hash_of(state, inputs, i));
+          const bool found = state.look(state, inputs.hash(i, state.secrets));
           bitmap[i / 64] |= std::uint64_t{found} << i % 64;
         });
       }
@@ -71,7 +66,7 @@ std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first,
   });
   if (tried.due) make_way(state, tried);
   if (!end.overtaken) return end.taken;
-  const bool stored{insert_hash(state, hash_of(state, inputs, end.taken))};
+  const bool stored{insert_hash(state, inputs.hash(end.taken, state.secrets))};
   record.add(first + end.taken, stored);
   return end.taken + 1;
 }
@@ -114,22 +109,8 @@ void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   }
 }
 
-std::size_t ConcurrentFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
-  return batch::may_contain(Lookup{*state_}, keys, state_->seed, out);
-}
-
-std::size_t ConcurrentFilter::may_contain_bits(KeySpan keys,
-                                               std::span<std::uint64_t> bitmap) const {
-  return batch::may_contain_bits(Lookup{*state_}, keys, state_->seed, bitmap);
-}
-
-std::size_t ConcurrentFilter::select(KeySpan keys, std::span<std::uint32_t> positions) const {
-  return batch::select(Lookup{*state_}, keys, state_->seed, positions);
-}
-
-std::size_t ConcurrentFilter::select(KeySpan keys, std::span<const std::uint32_t> selection,
-                                     std::span<std::uint32_t> positions) const {
-  return batch::select(Lookup{*state_}, keys, state_->seed, selection, positions);
+std::size_t ConcurrentFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
+  return batch::look_up(Lookup{*state_}, keys, state_->seed, answers);
 }
 
 }  // namespace nestline

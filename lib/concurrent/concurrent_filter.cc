@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
-#include "lib/filter/filter_table.h"
+#include "lib/filter/filter_state.h"
 #include "lib/filter/growth.h"
 
 namespace nestline {
@@ -15,69 +15,20 @@ namespace {
 
 using State = ConcurrentFilter::State;
 
-bool may_contain_hash(const State& state, std::uint64_t hash) {
-  return state.read([&](const Filter::State& table) {
-    return table.kernels->contains_beside(table.view, hash, state);
-  });
-}
-
-// The first try of an insert, for a thread that writes alone.
-NESTLINE_INLINE bool store_alone(State& state, const Filter::State& table, std::uint64_t hash) {
-  if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
-  Place home;
-  const bool stored = insert_first<OneWriter>(table, hash, home);
+// The first try of an insert, if it may be made, for a thread that writes alone.
+NESTLINE_INLINE bool store_alone(State& state, const Filter::State& table, std::uint64_t hash,
+                                 bool& tried) {
+  tried = !table.grows_by_itself() || state.keys.allowed() > 0;
+  const bool stored = tried && insert_first<OneWriter>(table, hash);
   if (stored) state.keys.add<OneWriter>(1);
   return stored;
 }
 
-// A thread that writes alone looks the key up without a fence (locking.h, W8): nobody else changes
-// what it looks at.
-Inserted insert_unique_hash(State& state, std::uint64_t hash) {
-  bool present = false;
-  const bool stored = state.try_alone([&](const Filter::State& table) {
-    present = table.kernels->contains(table.view, hash);
-    return !present && store_alone(state, table, hash);
-  });
-  if (stored) return {Outcome::stored};
-  if (present || may_contain_hash(state, hash)) return {Outcome::present};
-  return {with_room(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
-    return with_table<Locks>(table,
-                             [&](auto& blocks) { return blocks.insert_unique(blocks.home(hash)); });
-  })};
-}
-
-Inserted update_hash(State& state, std::uint64_t old_hash, std::uint64_t new_hash) {
-  return {with_room(state, false, [&]<class Locks>(const Filter::State& table, Locks, bool& added) {
-    bool replaced = false;
-    const auto outcome = with_table<Locks>(table, [&](auto& blocks) {
-      return blocks.update(blocks.home(old_hash), blocks.home(new_hash), replaced);
-    });
-    added = !replaced;
-    if constexpr (!Locks::kAlone) store_before_load();
-    return outcome;
-  })};
-}
-
-bool erase_hash(State& state, std::uint64_t hash) {
-  const bool done = state.try_alone([&](const Filter::State& table) {
-    Place home;
-    const bool erased = erase_first<OneWriter>(table, hash, home);
-    if (erased) state.keys.add<OneWriter>(-1);
-    return erased;
-  });
-  if (done) return true;
-  return state.write([&]<class Locks>(const Filter::State& table, Locks) {
-    const bool erased = erase_in<Locks>(table, hash);
-    if (erased) state.keys.add<Locks>(-1);
-    return std::optional(erased);
-  });
-}
-
-unsigned count_hash(const State& state, std::uint64_t hash) {
-  return state.read([&](const Filter::State& table) {
-    return state.look_at(table,
-                         [&](const auto& blocks) { return blocks.count(blocks.home(hash)); });
-  });
+// The new state takes the filter's only once it has memory, so that running out of it loses
+// nothing.
+std::unique_ptr<State> make_state(Filter&& filter) {
+  register_reader();
+  return std::make_unique<State>(std::move(filter));
 }
 
 }  // namespace
@@ -128,22 +79,21 @@ void make_way(State& state, const Tried& tried) noexcept {
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
-  const bool stored =
-      state.try_alone([&](const Filter::State& table) { return store_alone(state, table, hash); });
+  bool tried = false;
+  const bool stored = state.try_alone(
+      [&](const Filter::State& table) { return store_alone(state, table, hash, tried); });
   if (stored) return {Outcome::stored};
-  return {with_room(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
+  return {insert_or_grow(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
+    // What was tried was this table, not a grown one.
+    if (std::exchange(tried, false)) return insert_by_spill<Locks>(table, hash);
     return insert_in<Locks>(table, hash);
   })};
 }
 
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
 
-// The new state takes the filter's only once it has memory, so that running out of it loses
-// nothing.
-ConcurrentFilter::ConcurrentFilter(Filter&& filter) {
-  register_thread();
-  state_ = std::make_unique<State>(std::move(filter));
-}
+ConcurrentFilter::ConcurrentFilter(Filter&& filter)
+    : ConcurrentFilter(make_state(std::move(filter))) {}
 
 ConcurrentFilter::ConcurrentFilter(ConcurrentFilter&& other) noexcept = default;
 ConcurrentFilter& ConcurrentFilter::operator=(ConcurrentFilter&& other) noexcept = default;
@@ -160,69 +110,74 @@ Filter ConcurrentFilter::freeze() && {
 
 Filter ConcurrentFilter::snapshot() const { return FilterAccess::make(state_->copy()); }
 
-Inserted ConcurrentFilter::insert_one(std::uint64_t key) noexcept {
-  return insert_hash(*state_, state_->hash(key));
-}
-Inserted ConcurrentFilter::insert_one(std::string_view key) noexcept {
-  return insert_hash(*state_, state_->hash(key));
-}
+KeyHasher ConcurrentFilter::hasher(const State& state) noexcept { return state.hasher; }
+
 Inserted ConcurrentFilter::insert_one(Hash key) noexcept { return insert_hash(*state_, key.value); }
 
-Inserted ConcurrentFilter::insert_unique_one(std::uint64_t key) noexcept {
-  return insert_unique_hash(*state_, state_->hash(key));
-}
-Inserted ConcurrentFilter::insert_unique_one(std::string_view key) noexcept {
-  return insert_unique_hash(*state_, state_->hash(key));
-}
+// A thread that writes alone looks the key up without a fence (locking.h, W8): nobody else changes
+// what it looks at.
 Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
-  return insert_unique_hash(*state_, key.value);
+  bool present = false;
+  bool tried = false;
+  const bool stored = state_->try_alone([&](const Filter::State& table) {
+    present = table.kernels->contains(table.view, key.value);
+    return !present && store_alone(*state_, table, key.value, tried);
+  });
+  if (stored) return {Outcome::stored};
+  if (present || may_contain_one(key)) return {Outcome::present};
+  return {insert_or_grow(*state_, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
+    return with_table<Locks>(
+        table, [&](auto& blocks) { return blocks.insert(blocks.home(key.value), {}, true); });
+  })};
 }
 
 Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
-  return update_hash(*state_, old_key.value, new_key.value);
+  return {insert_or_grow(
+      *state_, false, [&]<class Locks>(const Filter::State& table, Locks, bool& added) {
+        bool replaced = false;
+        const auto outcome = with_table<Locks>(table, [&](auto& blocks) {
+          return blocks.update(blocks.home(old_key.value), blocks.home(new_key.value), replaced);
+        });
+        added = !replaced;
+        if constexpr (!Locks::kAlone) full_fence();
+        return outcome;
+      })};
 }
 
-bool ConcurrentFilter::may_contain_one(std::uint64_t key) const noexcept {
+bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Filter::State& table) {
-    return table.kernels->contains_integer_beside(table.view, key, state);
+    return table.kernels->contains_beside(table.view, key.value, state);
   });
-}
-bool ConcurrentFilter::may_contain_one(std::string_view key) const noexcept {
-  return may_contain_hash(*state_, state_->hash(key));
-}
-bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
-  return may_contain_hash(*state_, key.value);
 }
 
 Hash ConcurrentFilter::prepare(Key key) const noexcept {
-  const std::uint64_t hash = key.visit([this](auto one) { return hash_one(one); }).value;
-  state_->read([&](const Filter::State& table) {
-    prefetch_to_read(table.view.blocks[home_block_of(table.view.geometry, hash).block]);
-  });
-  return {hash};
+  const Hash hash = hash_of_(key);
+  state_->read([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
+  return hash;
 }
 
-unsigned ConcurrentFilter::count_one(std::uint64_t key) const noexcept {
-  return count_hash(*state_, state_->hash(key));
-}
-unsigned ConcurrentFilter::count_one(std::string_view key) const noexcept {
-  return count_hash(*state_, state_->hash(key));
-}
 unsigned ConcurrentFilter::count_one(Hash key) const noexcept {
-  return count_hash(*state_, key.value);
+  const State& state = *state_;
+  return state.read([&](const Filter::State& table) {
+    return state.look_at(table,
+                         [&](const auto& blocks) { return blocks.count(blocks.home(key.value)); });
+  });
 }
 
-bool ConcurrentFilter::erase_one(std::uint64_t key) noexcept {
-  return erase_hash(*state_, state_->hash(key));
+bool ConcurrentFilter::erase_one(Hash key) noexcept {
+  const bool done = state_->try_alone([&](const Filter::State& table) {
+    const bool erased = erase_first<OneWriter>(table, key.value);
+    if (erased) state_->keys.add<OneWriter>(-1);
+    return erased;
+  });
+  if (done) return true;
+  return state_->write([&]<class Locks>(const Filter::State& table, Locks) {
+    const bool erased = erase_in<Locks>(table, key.value);
+    if (erased) state_->keys.add<Locks>(-1);
+    return std::optional(erased);
+  });
 }
-bool ConcurrentFilter::erase_one(std::string_view key) noexcept {
-  return erase_hash(*state_, state_->hash(key));
-}
-bool ConcurrentFilter::erase_one(Hash key) noexcept { return erase_hash(*state_, key.value); }
-
-Hash ConcurrentFilter::hash_one(std::uint64_t key) const noexcept { return {state_->hash(key)}; }
-Hash ConcurrentFilter::hash_one(std::string_view key) const noexcept { return {state_->hash(key)}; }
 
 void ConcurrentFilter::clear() { state_->exchange(empty_copy); }
 
@@ -253,21 +208,10 @@ std::uint64_t ConcurrentFilter::size() const noexcept {
   return state_->read([&](const Filter::State&) { return state_->keys.total(); });
 }
 
-std::uint64_t ConcurrentFilter::capacity() const noexcept {
-  return state_->read([](const Filter::State& table) { return table.capacity; });
-}
-
-std::uint64_t ConcurrentFilter::max_capacity() const noexcept {
-  return state_->read([](const Filter::State& table) { return table.max_capacity; });
-}
-
-unsigned ConcurrentFilter::growth() const noexcept {
-  return state_->read([](const Filter::State& table) { return table.view.geometry.growth; });
-}
-
-std::uint64_t ConcurrentFilter::slots() const noexcept {
-  return state_->read([](const Filter::State& table) { return nestline::slots(table); });
-}
+std::uint64_t ConcurrentFilter::capacity() const noexcept { return state_->now().capacity; }
+std::uint64_t ConcurrentFilter::max_capacity() const noexcept { return state_->now().max_capacity; }
+unsigned ConcurrentFilter::growth() const noexcept { return state_->now().growth; }
+std::uint64_t ConcurrentFilter::slots() const noexcept { return state_->now().slots; }
 
 double ConcurrentFilter::load_factor() const noexcept {
   return state_->read(
@@ -283,8 +227,6 @@ int ConcurrentFilter::bits() const noexcept { return state_->bits; }
 
 std::uint64_t ConcurrentFilter::seed() const noexcept { return state_->seed; }
 
-std::size_t ConcurrentFilter::memory_bytes() const noexcept {
-  return state_->read([](const Filter::State& table) { return table.storage.bytes().size(); });
-}
+std::size_t ConcurrentFilter::memory_bytes() const noexcept { return state_->now().bytes; }
 
 }  // namespace nestline

@@ -15,31 +15,98 @@
 //
 // Keys are counted inside the sections, so the count is exact during a Pause.
 //
-// A filter can also be made so that its readers never ask its only writer to share, and so never
-// lock (Readers::only_look). Then that writer waits for nobody, as long as it only inserts, erases
-// and empties; a reader whose blocks keep changing looks again until they stand still for the some
-// 20 ns that this takes.
+// A filter can also be made so that its readers never lock (Readers::only_look). Then its only
+// writer waits for nobody, as long as it only inserts, erases and empties; a reader whose blocks
+// keep changing looks again until they stand still for the some 20 ns that this takes.
 #ifndef NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 #define NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cassert>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
-#include "lib/concurrent/key_count.h"
 #include "lib/concurrent/reclaim.h"
+#include "lib/concurrent/thread_number.h"
 #include "lib/filter/filter_state.h"
-#include "lib/filter/filter_table.h"
 #include "lib/filter/growth.h"
 #include "lib/place/locking.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline {
+
+// How many keys a ConcurrentFilter holds, counted by many threads without waiting for each other.
+//
+// Each thread adds to one of kStripes numbers, each in a cache line of its own; the sum is exact
+// while no thread adds. A filter that grows by itself must compare the sum with the capacity before
+// each insert: to save most of that, each sum gives a stripe a share of the room, and the stripe
+// needs the next sum only when it has used up its share. So one thread grows the filter at exactly
+// the same key as Filter does, and several threads close to it.
+class KeyCount {
+ public:
+  explicit KeyCount(std::uint64_t keys) { stripes_[0].keys = static_cast<std::int64_t>(keys); }
+
+  // Also makes everything stored before visible to all threads (locking.h, W7), unless the calling
+  // thread is the only writer.
+  template <class Locks>
+  void add(std::int64_t keys) noexcept {
+    std::atomic<std::int64_t>& sum = mine().keys;
+    if constexpr (std::is_same_v<Locks, OneWriter>) {
+      sum.store(sum.load(std::memory_order_relaxed) + keys, std::memory_order_relaxed);
+    } else {
+      sum += keys;
+    }
+  }
+
+  // A thread may erase a key and subtract it here before the inserting thread has added it.
+  [[nodiscard]] std::uint64_t total() const noexcept {
+    std::int64_t sum = 0;
+    for (const Stripe& stripe : stripes_) sum += stripe.keys;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
+  }
+
+  // Keys this thread may insert before it has to call allow() again. Not exact when threads share a
+  // stripe.
+  [[nodiscard]] std::int64_t allowed() noexcept {
+    Stripe& stripe = mine();
+    return stripe.look_at - stripe.keys;
+  }
+  // Allows this thread its share, at least one key, of `room` keys.
+  void allow(std::uint64_t room) noexcept {
+    Stripe& stripe = mine();
+    stripe.look_at = stripe.keys + static_cast<std::int64_t>(share(room));
+  }
+  static std::uint64_t share(std::uint64_t room) noexcept {
+    return std::max<std::uint64_t>(1, room / kShares);
+  }
+
+  // Sets the sum and cancels what was allowed. No thread may add meanwhile.
+  void reset(std::uint64_t keys) noexcept {
+    std::int64_t sum = 0;
+    for (const Stripe& stripe : stripes_) sum += stripe.keys;
+    mine().keys += static_cast<std::int64_t>(keys) - sum;
+    for (Stripe& stripe : stripes_) stripe.look_at = stripe.keys.load();
+  }
+
+ private:
+  static constexpr std::size_t kStripes = 32;
+  // So all stripes together never hold more than an eighth of the room.
+  static constexpr std::size_t kShares = 8 * kStripes;
+  struct alignas(64) Stripe {
+    std::atomic<std::int64_t> keys{0};
+    std::atomic<std::int64_t> look_at{0};  // the value of `keys` at which the share is used up
+  };
+
+  Stripe& mine() noexcept { return stripes_[thread_number() % kStripes]; }
+
+  std::array<Stripe, kStripes> stripes_;
+};
 
 // Whether readers whose blocks keep changing may lock them in the end (locking.h, R4).
 enum class Readers : std::uint8_t { may_lock, only_look };
@@ -53,16 +120,24 @@ struct ConcurrentFilter::State : SecondLook {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  template <typename Key>
-  [[nodiscard]] std::uint64_t hash(Key key) const {
-    return hash_key(key, secrets, seed);
-  }
-
   // Calls work(table) for a reader: table is a const Filter::State&.
   template <typename Work>
   auto read(Work&& work) const {
     const ReadSection section;
     return work(std::as_const(*table_.load()));
+  }
+
+  // The table's numbers at one instant.
+  struct Numbers {
+    std::uint64_t capacity, max_capacity, slots;
+    unsigned growth;
+    std::size_t bytes;
+  };
+  [[nodiscard]] Numbers now() const {
+    return read([](const Filter::State& table) {
+      return Numbers{table.capacity, table.max_capacity, nestline::slots(table),
+                     table.view.geometry.growth, table.storage.bytes().size()};
+    });
   }
 
   // Calls work(table, locks) for a writer; locks is the lock policy to use, OneWriter or
@@ -86,7 +161,7 @@ struct ConcurrentFilter::State : SecondLook {
           if (auto result = work(*table_.load(), BlockLocks())) return *std::move(result);
         }
       }
-      if (turn || waits >= kMostWaits) {
+      if (turn || waits >= kMaxWaits) {
         const Pause pause(*this);
         writers_.share();
         if (auto result = work(*table_.load(), BlockLocks())) return *std::move(result);
@@ -202,14 +277,15 @@ struct ConcurrentFilter::State : SecondLook {
     return table;
   }
 
-  const MixSecrets secrets;
+  const MixSecrets secrets;  // for batches
   const std::uint64_t seed;
+  const KeyHasher hasher{seed, secrets};
   const int bits;
   KeyCount keys;
 
  private:
   // How many Pauses of other threads a writer waits for before it makes its own.
-  static constexpr int kMostWaits = 16;
+  static constexpr int kMaxWaits = 16;
 
   State(std::unique_ptr<Filter::State> table, Readers readers)
       : SecondLook{look_again},
@@ -258,7 +334,7 @@ void make_way(ConcurrentFilter::State& state, const Tried& tried) noexcept;
 // `adds`: whether a stored key is always a new one, so that the filter must grow first if it is
 // due.
 template <typename Work>
-Outcome with_room(ConcurrentFilter::State& state, bool adds, Work&& work) {
+Outcome insert_or_grow(ConcurrentFilter::State& state, bool adds, Work&& work) {
   for (;;) {
     const Tried tried = state.write([&]<class Locks>(Filter::State& table, Locks locks) {
       const bool growing = table.grows_by_itself();

@@ -1,10 +1,9 @@
 // Decides when memory that readers may still be using can be freed. It uses userspace RCU, in the
 // flavour whose threads register automatically (liburcu-bp).
 //
-// Why this scheme: a reader pays a few moves to memory of its own thread, whatever the number of
-// threads, and never waits; and a library cannot make the program's threads register. The cost: a
-// thread that frees memory waits for all readers of the process that are in a section at that
-// moment. So sections are short: one lookup, or one chunk of a batch.
+// A reader pays a few moves to memory of its own thread, whatever the number of threads, and never
+// waits. A thread that frees memory waits for all readers of the process that are in a section at
+// that moment. So sections are short: one lookup, or one chunk of a batch.
 //
 // A thread registers at its first section, with its signals blocked. liburcu takes the memory for
 // that by mmap and mremap, 256 bytes a thread in chunks that double from 2 KiB on, and calls
@@ -23,9 +22,8 @@
 #include "lib/filter/storage.h"
 #include "lib/place/memory_order.h"
 
-// Sanitizers see what is compiled here. ThreadSanitizer does not know liburcu's memory orders, and
-// the undefined-behaviour sanitizer reports that liburcu aligns its readers less than their type
-// requires.
+// ThreadSanitizer does not know liburcu's memory orders, and the undefined-behaviour sanitizer
+// reports that liburcu aligns its readers less than their type requires.
 #ifndef NESTLINE_SANITIZED
 #define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
 #endif
@@ -62,7 +60,7 @@ inline void stored_alone() noexcept {
 }
 inline void show_all() noexcept {
   if (all_is_seen) return;
-  store_before_load();
+  full_fence();
 #ifndef NESTLINE_SANITIZED
   all_is_seen = urcu_bp_has_sys_membarrier != 0;
 #endif
@@ -72,9 +70,8 @@ inline void show_all() noexcept {
 // nest.
 //
 // This is liburcu's urcu_bp_read_lock() and urcu_bp_read_unlock() for the case that nearly always
-// holds: the thread is registered, and the system has membarrier(), so that entering and leaving
-// need no fences. Then it is enough to look up the thread's reader once, and to leave by storing
-// what was there before: that it is in no section, or in so many.
+// holds: the thread is registered, and the system has membarrier(), so that neither needs a fence.
+// Then it is enough to look up the thread's reader once, and to leave by storing what was before.
 class Section {
  public:
   Section(const Section&) = delete;

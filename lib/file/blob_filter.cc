@@ -1,7 +1,6 @@
 #include "lib/file/blob_filter.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -32,35 +31,28 @@ BlobFilter::BlobFilter(std::span<const std::byte> bytes) : bytes_(bytes) {
   seed_ = header.seed;
   bits_ = header.bits;
   kernels_ = &kernels_for(bits_);
-  mark_ = mark_of(bytes);
+  identity_ = identity_of(bytes);
 }
 
-BlobFilter::Mark BlobFilter::mark_of(std::span<const std::byte> bytes) noexcept {
-  Mark mark;
-  const auto end = std::copy_n(bytes.begin(), kFieldBytes, mark.begin());
+BlobFilter::Identity BlobFilter::identity_of(std::span<const std::byte> bytes) noexcept {
+  Identity identity;
+  const auto end = std::copy_n(bytes.begin(), kFieldBytes, identity.begin());
   std::copy_n(bytes.end() - kChecksumBytes, kChecksumBytes, end);
-  return mark;
+  return identity;
 }
 
 bool BlobFilter::is_same(std::span<const std::byte> bytes) const noexcept {
-  return bytes.data() == bytes_.data() && bytes.size() == bytes_.size() && mark_of(bytes) == mark_;
+  return bytes.data() == bytes_.data() && bytes.size() == bytes_.size() &&
+         identity_of(bytes) == identity_;
 }
 
-unsigned BlobFilter::copies(Key key, Question question) const noexcept {
-  const std::uint64_t hash = hash_key(key, seed_).value;
-  const Place home =
-      visit_layout(bits_, [&](auto layout) { return home_of<decltype(layout)>(geometry_, hash); });
+unsigned BlobFilter::copies(Key key, bool any) const noexcept {
+  const Place home = home_of(bits_, geometry_, hash_key(key, seed_).value);
   Block block;
-  const auto matches = [&](const Place& place) {
-    std::memcpy(&block, bytes_.data() + kHeaderBytes + place.block * kBlockBytes, kBlockBytes);
-    return static_cast<unsigned>(
-        std::popcount(kernels_->match(block, place.fingerprint) & place.bucket));
-  };
-  const unsigned at_home = matches(home);
-  const bool settled = at_home != 0 && question == Question::any;
-  if (settled || spill_class(home.fingerprint) >= block.mark()) return at_home;
-  const Place away = moved(geometry_, home);
-  return away.block == home.block ? at_home : at_home + matches(away);
+  return count_copies(*kernels_, geometry_, home, any, [&](std::uint64_t number) -> const Block& {
+    std::memcpy(&block, bytes_.data() + kHeaderBytes + number * kBlockBytes, kBlockBytes);
+    return block;
+  });
 }
 
 }  // namespace nestline

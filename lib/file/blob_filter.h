@@ -5,10 +5,9 @@
 // any alignment; a lookup copies the one or two blocks that it needs. So an answer always comes
 // from the bytes as they are at that moment.
 //
-// That is what makes it safe to skip the check of bytes that seem to be those of last time. Say
-// that is_same was wrong, and other blocks lie there. The shape is still right, since is_same
-// compares it, so no lookup leaves the bytes; and a sound filter of that shape is answered rightly.
-// Only damage in its blocks would not be reported.
+// So it is safe to skip the check of bytes that seem to be those of last time. If is_same was wrong
+// and other blocks lie there, the shape is still right, so no lookup leaves the bytes; and a sound
+// filter of that shape is answered rightly. Only damage in its blocks would not be reported.
 #ifndef NESTLINE_LIB_FILE_BLOB_FILTER_H_
 #define NESTLINE_LIB_FILE_BLOB_FILTER_H_
 
@@ -36,25 +35,23 @@ class BlobFilter {
   [[nodiscard]] bool is_same(std::span<const std::byte> bytes) const noexcept;
 
   // As Filter's.
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return copies(key, Question::any) != 0; }
-  [[nodiscard]] unsigned count(Key key) const noexcept { return copies(key, Question::how_many); }
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return copies(key, true) != 0; }
+  [[nodiscard]] unsigned count(Key key) const noexcept { return copies(key, false); }
 
  private:
-  // What a lookup returns: whether there is a copy, or how many copies there are.
-  enum class Question : std::uint8_t { any, how_many };
   // The fields of the header and the checksum of all checksums.
   static constexpr std::size_t kFieldBytes = 80;
-  using Mark = std::array<std::byte, kFieldBytes + 8>;
+  using Identity = std::array<std::byte, kFieldBytes + 8>;
 
-  [[nodiscard]] unsigned copies(Key key, Question question) const noexcept;
-  static Mark mark_of(std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] unsigned copies(Key key, bool any) const noexcept;
+  static Identity identity_of(std::span<const std::byte> bytes) noexcept;
 
   std::span<const std::byte> bytes_;
   Geometry geometry_;
   std::uint64_t seed_ = 0;
   int bits_ = 0;
   const Kernels* kernels_ = nullptr;
-  Mark mark_{};
+  Identity identity_{};
 };
 
 }  // namespace nestline

@@ -97,11 +97,11 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
   return std::nullopt;
 }
 
-std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t told,
+std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t stated,
                                  std::optional<std::uint64_t> file_bytes) {
   const std::uint64_t wanted = header.file_bytes();
-  if (told != wanted) {
-    return Flaw{kFileBytesAt, "it says it is " + to_string(told) + " bytes long, but " +
+  if (stated != wanted) {
+    return Flaw{kFileBytesAt, "it says it is " + to_string(stated) + " bytes long, but " +
                                   to_string(header.geometry.blocks()) + " blocks make " +
                                   to_string(wanted) + kNotOurs};
   }

@@ -6,11 +6,8 @@
 //           the checksum of those checksums
 //
 // Reading treats its bytes as hostile. The header is checked first, alone and against the length of
-// the file, so that allocations for the rest are no larger than the file. Numbers are assembled
-// from bytes, so that every machine reads and writes the same file.
-//
-// This code opens no file: sources.h has the sources of bytes, and filter_bytes.h turns a Flaw into
-// a FormatError with the name of the file.
+// the file, so that allocations for the rest are no larger than the file. This code opens no file:
+// sources.h has the sources of bytes, and filter_bytes.h turns a Flaw into a FormatError.
 #ifndef NESTLINE_LIB_FILE_FILE_FORMAT_H_
 #define NESTLINE_LIB_FILE_FILE_FORMAT_H_
 

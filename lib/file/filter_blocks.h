@@ -2,17 +2,32 @@
 // headers. Of the library's internals, lib/redis uses only this and shared_blocks.h, and lib/sqlite
 // only this and blob_filter.h.
 //
-// A filter is its shape and its blocks. The shape is a few numbers from which make_empty makes the
-// filter again; the blocks are bytes that can be read and replaced in ranges, so that large filters
-// can be copied piece by piece. Both may be hostile: shapes and blocks that no filter can have are
+// A filter is its shape, from which make_empty makes it again, and its blocks, bytes that can be
+// read and replaced in ranges. Both may be hostile: shapes and blocks that no filter can have are
 // refused, and then nothing is changed.
 //
-// Filters of one lineage can also be united without their keys: lib/filter/lineage.h says what that
-// is, and how to choose the one of them that a key is erased from.
+// Two headers are included on purpose: one for Storage, and one for get and put.
 //
-// Some headers are included on purpose: one for Storage, zeroed memory from a resource; one for get
-// and put, so that the numbers beside the blocks have one byte order everywhere; and one for Share
-// and Standing, of lineages.
+// Filters of one lineage can also be united without their keys. They have the same width, seed and
+// number of blocks before the first doubling, however often each has doubled since. A key has the
+// same base, fingerprint and phase in all of them, so what is stored in one can be moved to another
+// without the key, and keys that look the same in one of them look the same in each.
+//
+// Together they are like one filter: a key is in one of them, wherever, and it is found by asking
+// all. Moving keeps that, and so does erasing, if among several that show the key the right one is
+// chosen. What can go wrong is a key y whose home B is the alternate of x's home A, with the same
+// fingerprint and phase. Say that filter i has a copies in A and b in B, of x_i and y_i keys that
+// were stored as x and as y; I1 (table.h) says: a + b = x_i + y_i, b >= y_i if B's mark does not
+// cover the class, a >= x_i if A's does not. Erasing an x from filter i keeps it where x_i > 0, as
+// shown there. Where x_i = 0, the copy that goes is a y's, and a y of i has to change its name with
+// an x of another filter j: x_j and y_i fall, y_j rises, which needs b_j >= y_j + 1 unless B is
+// covered in j. Erasing picks, in this order:
+//
+//   sure   a > 0, and B's mark does not cover the class: then y_i <= b, so x_i >= a > 0.
+//   home   a > 0, in no filter surely. If x_i = 0, an x is in some j. There either a_j > 0 and B is
+//          covered, or a_j = 0 and b_j = x_j + y_j >= y_j + 1.
+//   away   b > 0 and A's mark covers the class, and a = 0 in all of them: if x_i = 0, an x is in
+//          some j with a_j = 0, as before.
 #ifndef NESTLINE_LIB_FILE_FILTER_BLOCKS_H_
 #define NESTLINE_LIB_FILE_FILTER_BLOCKS_H_
 
@@ -21,7 +36,6 @@
 #include <memory_resource>
 #include <span>
 
-#include "lib/filter/lineage.h"
 #include "lib/filter/storage.h"
 #include "lib/place/layout.h"
 #include "lib/place/little_endian.h"
@@ -51,27 +65,58 @@ Filter make_empty(const FilterShape& shape, std::pmr::memory_resource* memory);
 // All blocks; they stay in place until the filter grows, merges, moves or is destroyed.
 std::span<const std::byte> block_bytes(const Filter& filter);
 
-// Overwrites the blocks from byte `offset` on and adjusts size(). Returns false and changes nothing
-// when offset or length is not a multiple of kBlockBytes, or the range lies outside the blocks, or
-// no filter of this shape can have these bytes there. Throws std::bad_alloc.
+// Overwrites the blocks from byte `offset` on and adjusts size(). False, and nothing is changed,
+// when offset or length is not a multiple of kBlockBytes, the range lies outside the blocks, or no
+// filter of this shape can have these bytes there. Throws std::bad_alloc.
 bool replace_blocks(Filter& filter, std::uint64_t offset, std::span<const std::byte> blocks);
 
 // Whether the two are of one lineage.
 bool are_related(const Filter& a, const Filter& b) noexcept;
 
-// How a filter shows a key: of several related ones that show it, a key is erased from one with the
-// highest.
+// How a filter shows a key, in the order of the choice above.
+enum class Standing : std::uint8_t {
+  none,  // not at all
+  away,  // in its alternate only
+  home,  // at home
+  sure,  // at home, where nobody whose home is the alternate can be
+};
+Standing standing_of(const Filter::State& state, std::uint64_t key) noexcept;
 Standing standing_of(const Filter& filter, std::uint64_t key) noexcept;
 
-// Whether an insert of the key would have to search for room although there are as many copies of
-// it as its bucket has slots, or one less. Takes much less time than such a search.
+// Whether an insert of the key would have to search for room, which takes long, although there are
+// as many copies of it as its bucket has slots, or one less.
+bool is_crowded(const Filter::State& state, std::uint64_t key) noexcept;
 bool is_crowded(const Filter& filter, std::uint64_t key) noexcept;
+
+// What part of a filter's fingerprints is to be moved: `some` of `all`, evenly over its blocks, and
+// over several filters one after the other when the same object is used for them.
+class Share {
+ public:
+  Share(std::uint64_t some, std::uint64_t all) : some_(some), all_(all) {}
+  // Whether the next one is to be moved.
+  bool takes_next() {
+    sum_ += some_;
+    if (sum_ < all_) return false;
+    sum_ -= all_;
+    return true;
+  }
+
+ private:
+  std::uint64_t some_;  // at most all_
+  std::uint64_t all_;   // below 2^63
+  std::uint64_t sum_ = 0;
+};
+
+// What becomes of a fingerprint that finds no room in the target, which has copies of it already:
+// it stays where it is, or it is dropped. Lookups in the target find its key either way. What was
+// dropped can no longer be counted or erased.
+enum class Surplus : std::uint8_t { stays, goes };
 
 // Moves a share of the fingerprints of `from` to `to`, another filter of its lineage. Those that
 // find no room there stay. One pass over both.
 void pour(Filter& from, Filter& to, Share& share, Surplus surplus = Surplus::stays) noexcept;
 
-// Asks for the memory that a question of the key looks at first.
+// Asks for the memory that a lookup of the key reads first.
 void prefetch_home(const Filter& filter, std::uint64_t key) noexcept;
 
 // Bytes that a filter takes beside its blocks and the Filter itself.

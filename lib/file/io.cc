@@ -1,13 +1,19 @@
-// Filters to and from files, byte arrays, streams and callbacks. file_format.h says what the bytes
-// mean, replacement.h how a file is replaced.
+// Filters to and from files, byte arrays, streams and callbacks, and the reading of files.
+// file_format.h says what the bytes mean, replacement.h how a file is replaced.
 #include "nestline/io.h"
+
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <istream>
+#include <memory>
 #include <new>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "lib/file/filter_bytes.h"
 #include "lib/file/replacement.h"
@@ -16,11 +22,134 @@
 namespace nestline {
 namespace {
 
+// The most blocks of a stream to allocate at once on its header's word; beyond that, at most twice
+// as many as the stream has delivered.
+constexpr std::uint64_t kFirstBlocks = (std::uint64_t{16} << 20) / kBlockBytes;
+
 [[noreturn]] void fail_stream(const char* what) {
   throw std::system_error(std::make_error_code(std::io_errc::stream), what);
 }
 
 }  // namespace
+
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
+FileSource::FileSource(const std::filesystem::path& path)
+    : name_(path.string()), file_(path, O_RDONLY | O_NONBLOCK) {
+  if (!file_.is_open()) fail(name_, errno);
+  struct stat status {};
+  if (::fstat(file_.number(), &status) != 0) fail(name_, errno);
+  if (S_ISDIR(status.st_mode)) fail(name_, EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    throw FormatError(name_, 0,
+                      "this is a pipe or a device, but a filter is read from a file; copy it into "
+                      "one first");
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+void FileSource::read(std::uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const auto count = uninterrupted([&] {
+      return ::pread(file_.number(), to.data(), to.size(), static_cast<::off_t>(offset));
+    });
+    if (count < 0) fail(name_, errno);
+    if (count == 0) throw FormatError(name_, offset, "the file became shorter while it was read");
+    offset += static_cast<std::uint64_t>(count);
+    to = to.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+std::size_t StreamSource::read_some(std::span<std::byte> to) {
+  std::size_t filled = 0;
+  while (filled < to.size()) {
+    const auto rest = to.subspan(filled);
+    const std::size_t count = give_(rest);
+    if (count > rest.size()) {
+      throw std::invalid_argument("the function that gives the bytes of a filter says it gave " +
+                                  std::to_string(count) + " bytes, but it was asked for " +
+                                  std::to_string(rest.size()) + " at most");
+    }
+    if (count == 0) break;
+    filled += count;
+  }
+  offset_ += filled;
+  return filled;
+}
+
+void StreamSource::read(std::span<std::byte> to, std::uint64_t wanted) {
+  if (read_some(to) == to.size()) return;
+  const Flaw flaw = ends_too_early(offset_, wanted);
+  throw FormatError(name_, flaw.offset, flaw.cause);
+}
+
+FileHeader header_of(const Filter::State& state) {
+  return {state.bits, state.view.geometry, state.seed,
+          state.size, state.capacity,      state.max_capacity};
+}
+
+void write_filter(const Filter::State& state, const ByteSink& sink) {
+  const FileHeader header = header_of(state);
+  sink(encode_header(header));
+  const auto* const blocks = reinterpret_cast<const std::byte*>(state.view.blocks);
+  std::vector<std::byte> checksums;
+  checksums.reserve(static_cast<std::size_t>(header.checksums_bytes()));
+  const auto add_checksum = [&](std::span<const std::byte> bytes) {
+    const ChecksumBytes checksum = encode_checksum(bytes);
+    checksums.insert(checksums.end(), checksum.begin(), checksum.end());
+  };
+  for (std::uint64_t i = 0; i < header.sections(); ++i) {
+    const std::span section(blocks + static_cast<std::size_t>(i) * kSectionBytes,
+                            header.section_bytes(i));
+    add_checksum(section);
+    sink(section);
+  }
+  add_checksum(checksums);
+  sink(checksums);
+}
+
+Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset,
+                   std::filesystem::path path) {
+  auto state = std::make_unique<Filter::State>(header.bits, header.geometry, header.seed,
+                                               header.capacity, std::move(storage), offset);
+  state->size = header.keys;
+  state->max_capacity = header.max_capacity;
+  state->path = std::move(path);
+  return FilterAccess::make(std::move(state));
+}
+
+Filter map_filter(const std::filesystem::path& path, FileHeader& header, FileContent content) {
+  const FileSource file(path);
+  header = read_header(file, content);
+  return make_filter(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes,
+                     path);
+}
+
+Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, FileContent content) {
+  HeaderBytes start;
+  const std::size_t count = source.read_some(start);
+  FileHeader header;
+  require(source.name(),
+          decode_header(std::span(start).first(count), std::nullopt, header, content));
+
+  const std::uint64_t blocks = header.geometry.blocks();
+  Storage storage;
+  for (std::uint64_t done = 0; done < blocks;) {
+    const std::uint64_t next = std::min(blocks, std::max(kFirstBlocks, 2 * done));
+    Storage larger = Storage::allocate(next, memory);
+    std::copy_n(storage.bytes().begin(), storage.bytes().size(), larger.bytes().begin());
+    storage = std::move(larger);
+    source.read(storage.bytes().subspan(static_cast<std::size_t>(done) * kBlockBytes),
+                header.file_bytes());
+    done = next;
+  }
+  std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
+  source.read(checksums, header.file_bytes());
+  check_content(source.name(), header, checksums, [&](std::uint64_t i) {
+    return storage.bytes().subspan(static_cast<std::size_t>(i) * kSectionBytes,
+                                   header.section_bytes(i));
+  });
+  return make_filter(header, std::move(storage), 0, {});
+}
 
 void save(const Filter& filter, const std::filesystem::path& path) {
   replace_file(path,

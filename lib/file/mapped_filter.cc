@@ -1,17 +1,16 @@
-// The filter on a mapped file; see mapped_filter.h. While sections are unchecked or damaged it uses
-// CheckedLookup, otherwise the Filter that it inherits from.
+// The filter on a mapped file; see mapped_filter.h.
 #include "nestline/mapped_filter.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "lib/file/checked_lookup.h"
 #include "lib/file/filter_bytes.h"
-#include "lib/file/section_checks.h"
 #include "lib/file/sources.h"
-#include "lib/filter/batch_questions.h"
-#include "lib/filter/span_checks.h"
+#include "lib/filter/batch.h"
+#include "lib/place/geometry.h"
 
 namespace nestline {
 namespace {
@@ -21,9 +20,56 @@ MemorySource mapped_bytes(const Filter& filter) {
   return {state.path.string(), state.storage.bytes()};
 }
 
-std::span<const std::byte> checksums_of(const MemorySource& source, const FileHeader& header) {
-  return source.at(header.checksums_offset(), static_cast<std::size_t>(header.checksums_bytes()));
-}
+// Lookups that check a section before they look at a block in it, until all sections are known to
+// be good. A key that may be in a damaged section counts as having all the copies it could have, so
+// an inserted key is never missed.
+struct CheckedLookup {
+  const Filter::State& state;
+  SectionChecks* checks;  // null: nothing is checked
+
+  [[nodiscard]] bool all_good() const noexcept { return checks == nullptr || checks->all_good(); }
+  [[nodiscard]] const Kernels& kernels() const { return *state.kernels; }
+
+  [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
+    if (all_good()) return kernels().contains(state.view, hash);
+    return copies(hash, true) != 0;
+  }
+  // How many copies there are, or of `any` whether there is one.
+  [[nodiscard]] unsigned copies(std::uint64_t hash, bool any) const noexcept {
+    return copies(home_of(state.bits, state.view.geometry, hash), any);
+  }
+  [[nodiscard]] unsigned copies(const Place& home, bool any) const noexcept {
+    bool good = all_good() || checks->is_good(home.block);
+    if (!good) return most_copies(state.bits);
+    const unsigned found = count_copies(kernels(), state.view.geometry, home, any,
+                                        [&](std::uint64_t block) -> const Block& {
+                                          good = all_good() || checks->is_good(block);
+                                          return state.view.blocks[block];
+                                        });
+    return good ? found : most_copies(state.bits);
+  }
+  // Calls take(i, copies) for each key of a chunk.
+  template <typename Take>
+  void for_each(const Inputs& inputs, bool any, const Take& take) const {
+    std::array<Place, kMaxLocated> homes;
+    for (std::size_t first = 0; first < inputs.count; first += kMaxLocated) {
+      const Inputs group = inputs.from(first).first(kMaxLocated);
+      kernels().locate_batch(state.view, group.keys, group.count, group.kind, homes.data());
+      for (std::size_t i = 0; i < group.count; ++i) take(first + i, copies(homes[i], any));
+    }
+  }
+  // As batch.h wants it.
+  void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
+    if (all_good()) {
+      kernels().contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
+      return;
+    }
+    std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
+    for_each(inputs, true, [&](std::size_t i, unsigned copies) {
+      bitmap[i / 64] |= std::uint64_t{copies != 0} << i % 64;
+    });
+  }
+};
 
 }  // namespace
 
@@ -34,16 +80,12 @@ MappedFilter& MappedFilter::operator=(MappedFilter&& other) noexcept = default;
 MappedFilter::~MappedFilter() = default;
 
 MappedFilter MappedFilter::open(const std::filesystem::path& path, Verify verify) {
-  // The header is read, not mapped, so that later code uses exactly what was checked here.
-  const FileSource file(path);
-  const FileHeader header = read_header(file);
-  Filter filter =
-      make_filter(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes, path);
+  FileHeader header;
+  Filter filter = map_filter(path, header);
   std::unique_ptr<SectionChecks> checks;
   if (verify == Verify::lazily) {
     const MemorySource bytes = mapped_bytes(filter);
-    require(bytes.name(), ContentCheck(header, checksums_of(bytes, header)).checksums());
-    checks = std::make_unique<SectionChecks>(header, bytes.at(0, bytes.size()));
+    checks = std::make_unique<SectionChecks>(bytes.name(), header, bytes.at(0, bytes.size()));
   }
   MappedFilter mapped(std::move(filter), std::move(checks));
   if (verify == Verify::all) mapped.verify();
@@ -53,9 +95,10 @@ MappedFilter MappedFilter::open(const std::filesystem::path& path, Verify verify
 void MappedFilter::verify() const {
   const MemorySource bytes = mapped_bytes(*this);
   const FileHeader header = read_header(bytes);
-  check_content(bytes.name(), header, checksums_of(bytes, header), [&](std::uint64_t i) {
-    return bytes.at(FileHeader::section_offset(i), header.section_bytes(i));
-  });
+  check_content(bytes.name(), header, checksums_of(header, bytes.at(0, bytes.size())),
+                [&](std::uint64_t i) {
+                  return bytes.at(FileHeader::section_offset(i), header.section_bytes(i));
+                });
 }
 
 std::optional<FormatError> MappedFilter::damage() const {
@@ -68,64 +111,27 @@ Filter MappedFilter::snapshot(std::pmr::memory_resource* memory) const {
   return read_filter(mapped_bytes(*this), memory);
 }
 
-bool MappedFilter::needs_checks() const noexcept {
-  return checks_ != nullptr && !checks_->all_good();
-}
-
-bool MappedFilter::may_contain_one(std::uint64_t key) const noexcept {
-  if (!needs_checks()) return Filter::may_contain(key);
-  const State& state = FilterAccess::state(*this);
-  return CheckedLookup(state, *checks_).may_contain(state.hash(key));
-}
-bool MappedFilter::may_contain_one(std::string_view key) const noexcept {
-  return may_contain(Hash{FilterAccess::state(*this).hash(key)});
-}
 bool MappedFilter::may_contain_one(Hash key) const noexcept {
-  if (!needs_checks()) return Filter::may_contain(key);
-  return CheckedLookup(FilterAccess::state(*this), *checks_).may_contain(key.value);
+  return CheckedLookup{FilterAccess::state(*this), checks_.get()}.may_contain(key.value);
 }
 
-unsigned MappedFilter::count_one(std::uint64_t key) const noexcept {
-  return count(Hash{FilterAccess::state(*this).hash(key)});
-}
-unsigned MappedFilter::count_one(std::string_view key) const noexcept {
-  return count(Hash{FilterAccess::state(*this).hash(key)});
-}
 unsigned MappedFilter::count_one(Hash key) const noexcept {
-  if (!needs_checks()) return Filter::count(key);
-  return CheckedLookup(FilterAccess::state(*this), *checks_).count(key.value);
+  return CheckedLookup{FilterAccess::state(*this), checks_.get()}.copies(key.value, false);
 }
 
-std::size_t MappedFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
-  if (!needs_checks()) return Filter::may_contain(keys, out);
-  return batch::may_contain(CheckedLookup(FilterAccess::state(*this), *checks_), keys, seed(), out);
-}
-
-std::size_t MappedFilter::may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
-  if (!needs_checks()) return Filter::may_contain_bits(keys, bitmap);
-  return batch::may_contain_bits(CheckedLookup(FilterAccess::state(*this), *checks_), keys, seed(),
-                                 bitmap);
-}
-
-std::size_t MappedFilter::select(KeySpan keys, std::span<std::uint32_t> positions) const {
-  if (!needs_checks()) return Filter::select(keys, positions);
-  return batch::select(CheckedLookup(FilterAccess::state(*this), *checks_), keys, seed(),
-                       positions);
-}
-
-std::size_t MappedFilter::select(KeySpan keys, std::span<const std::uint32_t> selection,
-                                 std::span<std::uint32_t> positions) const {
-  if (!needs_checks()) return Filter::select(keys, selection, positions);
-  return batch::select(CheckedLookup(FilterAccess::state(*this), *checks_), keys, seed(), selection,
-                       positions);
+std::size_t MappedFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
+  const CheckedLookup lookup{FilterAccess::state(*this), checks_.get()};
+  return batch::look_up(lookup, keys, seed(), answers);
 }
 
 void MappedFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
-  if (!needs_checks()) return Filter::count(keys, out);
+  const CheckedLookup lookup{FilterAccess::state(*this), checks_.get()};
+  if (lookup.all_good()) return Filter::count(keys, out);
   check_length("out", out.size(), keys.size());
-  const CheckedLookup lookup(FilterAccess::state(*this), *checks_);
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
-    lookup.count(chunks.inputs(), out.data() + chunks.first());
+    lookup.for_each(chunks.inputs(), false, [&](std::size_t i, unsigned copies) {
+      out[chunks.first() + i] = static_cast<std::uint8_t>(copies);
+    });
   }
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "lib/file/descriptor.h"
+#include "lib/file/sources.h"
 
 namespace nestline {
 namespace {
@@ -32,9 +32,9 @@ bool sync(const FileDescriptor& file) { return ::fsync(file.number()) == 0 || er
 
 // The file that `path` refers to through symbolic links, whether it exists or not.
 fs::path follow_links(fs::path path) {
-  constexpr int kMostLinks = 40;  // as many as the system follows
+  constexpr int kMaxLinks = 40;  // as many as the system follows
   for (int i = 0; fs::is_symlink(fs::symlink_status(path)); ++i) {
-    if (i == kMostLinks) fail(path, ELOOP);
+    if (i == kMaxLinks) fail(path, ELOOP);
     path = path.parent_path() / fs::read_symlink(path);  // an absolute link replaces the folder
   }
   return path;

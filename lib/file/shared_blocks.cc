@@ -7,7 +7,6 @@
 
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/filter/filter_state.h"
-#include "lib/filter/filter_table.h"
 #include "lib/filter/growth.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
@@ -55,7 +54,7 @@ bool is_crowded(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
 
 void prefetch_home(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
   const Filter::State& table = table_of(shared);
-  prefetch_block(table.view.blocks[home_block_of(table.view.geometry, table.hash(key)).block]);
+  prefetch_home(table.view, table.hasher()(key).value);
 }
 
 std::size_t bytes_beside_shared_blocks() noexcept {

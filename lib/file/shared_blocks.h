@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/filter/lineage.h"
+#include "lib/file/filter_blocks.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 

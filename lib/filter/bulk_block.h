@@ -47,11 +47,11 @@ class LeaverList {
   std::vector<std::uint64_t> more_;
 };
 
-// Keys that blocks leave behind, located where they are to go.
-struct LeftBehind {
-  LeaverList leavers;                  // to their alternates
-  std::vector<std::uint64_t> rest;     // for Table::insert
-  std::vector<std::uint64_t> refused;  // further copies of a key that has the most
+// Keys that blocks have no slot for, located where they are to go.
+struct Departed {
+  LeaverList leavers;                    // to their alternates
+  std::vector<std::uint64_t> leftovers;  // for Table::insert
+  std::vector<std::uint64_t> refused;    // further copies of a key that has the most
 };
 
 template <class L>
@@ -62,13 +62,13 @@ class BulkBlock {
 
   // `counts`: how many keys each block has. `settling` is the thread's own.
   BulkBlock(const Kernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
-            Settling& settling, LeftBehind& left, std::uint64_t block)
+            Settling& settling, Departed& departed, std::uint64_t block)
       : kernels_(kernels),
         geometry_(geometry),
         counts_(counts),
         settling_(settling),
         slots_(settling.block),
-        left_(left),
+        departed_(departed),
         block_(block) {}
 
   // Gives slots to the block's own keys, in three steps; the second is Kernels::settle.
@@ -76,13 +76,13 @@ class BulkBlock {
   // If they are more than the slots that they can be in, those of the lowest classes leave.
   void begin_to_fill(std::span<std::uint32_t> pairs) {
     kernels_.clear(slots_);
-    if (pairs.size() > kSettleMost) pairs = thin_out(pairs);
+    if (pairs.size() > kMaxSettled) pairs = thin_out(pairs);
     const auto most = static_cast<std::size_t>(std::popcount(receive(pairs)));
     if (settling_.count > most) let_newcomers_leave(settling_.count - most);
   }
   // For those without a slot others leave, or they themselves.
   void end_to_fill(Block& block) {
-    for_each_left([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
+    for_each_unplaced([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
     kernels_.pack(slots_, mark_, block);
   }
 
@@ -93,8 +93,8 @@ class BulkBlock {
     kernels_.unpack(block, slots_);
     mark_ = block.mark();
     price_ = price;
-    const std::size_t taken = std::min(arrivals.size(), kSettleMost);
-    for (const std::uint32_t pair : arrivals.subspan(taken)) to_rest(pair);
+    const std::size_t taken = std::min(arrivals.size(), kMaxSettled);
+    for (const std::uint32_t pair : arrivals.subspan(taken)) to_leftovers(pair);
     receive(arrivals.first(taken));
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
     bool others_leave = true;
@@ -104,14 +104,14 @@ class BulkBlock {
       while (settling_.count > most) go_back(settling_.newcomer[--settling_.count]);
     }
     kernels_.settle_few(settling_);
-    for_each_left([&](Resident key, std::uint64_t bucket) {
+    for_each_unplaced([&](Resident key, std::uint64_t bucket) {
       if (!others_leave || !replace_lowest(key, bucket)) go_back(key);
     });
     kernels_.pack(slots_, mark_, block);
   }
 
  private:
-  // As bits: which of up to kSettleMost keys.
+  // As bits: which of up to kMaxSettled keys.
   using Which = std::array<std::uint64_t, 2>;
   static std::uint64_t first_bits(std::size_t count) {
     return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
@@ -125,9 +125,9 @@ class BulkBlock {
 
   // Calls visit(key, bucket) for the newcomers that found no slot.
   template <typename Visit>
-  void for_each_left(const Visit& visit) {
-    for (std::size_t n = 0; n < settling_.left_count; ++n) {
-      const std::size_t i = settling_.left[n];
+  void for_each_unplaced(const Visit& visit) {
+    for (std::size_t n = 0; n < settling_.unplaced_count; ++n) {
+      const std::size_t i = settling_.unplaced[n];
       visit(settling_.newcomer[i], settling_.bucket[i]);
     }
   }
@@ -136,9 +136,9 @@ class BulkBlock {
   void let_newcomers_leave(std::size_t excess) {
     const std::size_t count = settling_.count;
     const Which all = {first_bits(count), count < 64 ? 0 : first_bits(count - 64)};
-    const Which left = let_leave(settling_.newcomer, all, count, excess, kHighest);
-    for (std::size_t half = left.size(); half-- > 0;) {
-      for (std::uint64_t bits = left[half]; bits != 0;) {
+    const Which departed = let_leave(settling_.newcomer, all, count, excess, kHighest);
+    for (std::size_t half = departed.size(); half-- > 0;) {
+      for (std::uint64_t bits = departed[half]; bits != 0;) {
         const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
         bits ^= std::uint64_t{1} << highest;
         --settling_.count;
@@ -150,10 +150,10 @@ class BulkBlock {
 
   // Lets so many residents leave, if the price allows it. Returns how many left.
   std::size_t let_residents_leave(std::size_t wanted) {
-    const std::uint64_t left = let_leave(slots_.resident, {L::kAllSlots & ~slots_.free, 0},
-                                         L::kSlots, wanted, last_class())[0];
-    slots_.release(left);
-    return static_cast<std::size_t>(std::popcount(left));
+    const std::uint64_t departed = let_leave(slots_.resident, {L::kAllSlots & ~slots_.free, 0},
+                                             L::kSlots, wanted, last_class())[0];
+    slots_.release(departed);
+    return static_cast<std::size_t>(std::popcount(departed));
   }
 
   // So many classes from the lowest on that, of `count` keys, hardly more than `wanted` are in one
@@ -173,14 +173,14 @@ class BulkBlock {
   // a key, since those would be mispredicted.
   Which let_leave(const Resident* keys, Which among, std::size_t count, std::size_t wanted,
                   std::uint32_t last) {
-    Which left{};
+    Which departed{};
     std::uint32_t high = 0;
     while (wanted != 0) {
       high += window(wanted, count);
       const bool is_last = high > last;
       if (is_last) high = last + 1;
-      std::array<std::uint64_t, kSettleMost + 1> rank;
-      std::array<std::uint64_t, kSettleMost + 1> alternate;
+      std::array<std::uint64_t, kMaxSettled + 1> rank;
+      std::array<std::uint64_t, kMaxSettled + 1> alternate;
       std::size_t found = 0;
       for (std::size_t half = 0; half < among.size() && among[half] != 0; ++half) {
         std::uint64_t bits = kernels_.at_most(keys + half * 64, high - 1) & among[half];
@@ -191,7 +191,7 @@ class BulkBlock {
           found += has_roomy_alternate(keys[i], alternate[found]);
         }
       }
-      std::array<std::uint8_t, kSettleMost + 1> leaver;
+      std::array<std::uint8_t, kMaxSettled + 1> leaver;
       std::size_t leavers = 0;
       for (std::size_t n = 0; n < found; ++n) {
         std::size_t lower = 0;
@@ -203,13 +203,13 @@ class BulkBlock {
       }
       for (std::size_t n = 0; n < leavers; ++n) {
         const std::size_t i = rank[leaver[n]] & 0xff;
-        left[i / 64] |= std::uint64_t{1} << i % 64;
+        departed[i / 64] |= std::uint64_t{1} << i % 64;
         leave(keys[i], alternate[leaver[n]]);
       }
       wanted -= leavers;
       if (is_last) break;
     }
-    return left;
+    return departed;
   }
 
   void make_room_for_own(Resident key, std::uint64_t bucket) {
@@ -222,7 +222,7 @@ class BulkBlock {
       leave(key, alternate);
       return done = true;
     });
-    if (!done) to_rest(key);
+    if (!done) to_leftovers(key);
   }
 
   // Stores an arrival in place of the resident of the lowest class that can leave, if there is one.
@@ -235,8 +235,8 @@ class BulkBlock {
 
   void go_back(Resident key) {
     const std::uint64_t alternate = alternate_of_key(key);
-    if (price_ == kSpillClasses || alternate == block_) return to_rest(key);
-    left_.leavers.push(located(alternate, key & kPairMask));
+    if (price_ == kSpillClasses || alternate == block_) return to_leftovers(key);
+    departed_.leavers.push(located(alternate, key & kPairMask));
   }
 
   // Lets the resident of a slot leave and stores `key`, if both are possible.
@@ -259,22 +259,24 @@ class BulkBlock {
   }
 
   void leave(Resident key, std::uint64_t alternate) {
-    left_.leavers.push(located(alternate, key & kPairMask));
+    departed_.leavers.push(located(alternate, key & kPairMask));
     mark_ = std::max(mark_, class_of(key) + 1);
   }
-  void to_rest(std::uint32_t pair) { left_.rest.push_back(located(block_, pair & kPairMask)); }
+  void to_leftovers(std::uint32_t pair) {
+    departed_.leftovers.push_back(located(block_, pair & kPairMask));
+  }
 
   // Goes through the keys by ascending class, and among equals by phase and fingerprint; calls
   // visit(i) for keys[i]. Stops when visit returns true, or after class `last`. Takes `window`
   // classes at a time, so that it sorts only about as many keys as will be visited. `keys` has room
-  // for kSettleMost.
+  // for kMaxSettled.
   template <typename Visit>
   void by_class(const Resident* keys, std::size_t count, std::uint32_t window, std::uint32_t last,
                 Visit&& visit) {
     std::array<std::uint64_t, 2> done{};
     for (std::uint32_t high = window - 1;; high += window) {
       high = std::min(high, last);
-      std::array<std::uint64_t, kSettleMost> ranks;
+      std::array<std::uint64_t, kMaxSettled> ranks;
       std::size_t found = 0;
       for (std::size_t half = 0; half * 64 < count; ++half) {
         const std::uint64_t all =
@@ -298,8 +300,8 @@ class BulkBlock {
   static constexpr std::uint32_t kWindow = 12;
 
   // For a block with more keys than `settle` takes, which means that keys repeat or were chosen:
-  // refuses those that cannot be stored because there are too many copies, and leaves others to the
-  // rest. Returns those that remain.
+  // refuses those that cannot be stored because there are too many copies, and leaves others over.
+  // Returns those that remain.
   std::span<std::uint32_t> thin_out(std::span<std::uint32_t> pairs) {
     for (std::uint32_t& pair : pairs) pair &= kPairMask;
     std::sort(pairs.begin(), pairs.end());
@@ -307,9 +309,9 @@ class BulkBlock {
     std::size_t stay = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i >= L::kMaxCopies && all[i - L::kMaxCopies] == all[i]) {
-        left_.refused.push_back(located(block_, all[i]));
-      } else if (stay == kSettleMost) {
-        to_rest(all[i]);
+        departed_.refused.push_back(located(block_, all[i]));
+      } else if (stay == kMaxSettled) {
+        to_leftovers(all[i]);
       } else {
         pairs[stay++] = all[i];
       }
@@ -322,7 +324,7 @@ class BulkBlock {
   const std::uint8_t* counts_;
   Settling& settling_;
   UnpackedBlock& slots_;
-  LeftBehind& left_;
+  Departed& departed_;
   std::uint64_t block_;
   std::uint32_t mark_ = 0;
   std::uint32_t price_ = 0;

@@ -10,12 +10,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "lib/filter/batch.h"
 #include "lib/filter/block_sort.h"
 #include "lib/filter/bulk_block.h"
 #include "lib/filter/filter_state.h"
 #include "lib/filter/growth.h"
-#include "lib/filter/key_chunks.h"
-#include "lib/filter/span_checks.h"
 #include "lib/table/table.h"
 
 namespace nestline {
@@ -27,7 +26,7 @@ using State = Filter::State;
 // second-level cache, even where two threads share it. A small filter has smaller ranges, so that
 // there is work for several threads.
 constexpr std::uint32_t kRangeShift = 10;
-static_assert(kRangeShift <= BlockSort::kMostShift);
+static_assert(kRangeShift <= BlockSort::kMaxShift);
 
 std::uint32_t range_shift(std::uint64_t blocks) {
   const auto width = static_cast<std::uint32_t>(std::bit_width(blocks));
@@ -45,7 +44,7 @@ template <class L>
 constexpr std::array<std::uint32_t, 3> kPrices = {10, 20, 30};
 template <>
 constexpr std::array<std::uint32_t, 3> kPrices<Layout<16>> = {16, 40, 255};
-constexpr std::uint32_t kMostRounds = 6;
+constexpr std::uint32_t kMaxRounds = 6;
 
 // One key in so many is not worth a round.
 constexpr std::uint64_t kFew = 4096;
@@ -65,14 +64,15 @@ class BulkBuild {
         memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
         sort_(view_.geometry.blocks(), shift_, memory_),
         leaver_sort_(view_.geometry.blocks(), shift_, memory_),
-        left_(sort_.ranges()),
+        departed_(sort_.ranges()),
         crowds_(sort_.ranges()),
         counts_(reinterpret_cast<std::uint8_t*>(
             memory_.take(static_cast<std::size_t>(view_.geometry.blocks())))) {
     // More than leave at a load of 95 %.
-    const std::size_t usual = keys.size() / left_.size() / 12 + 64;
-    auto* room = reinterpret_cast<std::uint64_t*>(memory_.take(usual * left_.size() * 8));
-    for (LeftBehind& left : left_) left.leavers.use({std::exchange(room, room + usual), usual});
+    const std::size_t usual = keys.size() / departed_.size() / 12 + 64;
+    auto* room = reinterpret_cast<std::uint64_t*>(memory_.take(usual * departed_.size() * 8));
+    for (Departed& departed : departed_)
+      departed.leavers.use({std::exchange(room, room + usual), usual});
   }
 
   // Throws std::length_error and std::bad_alloc.
@@ -80,13 +80,13 @@ class BulkBuild {
     locate_keys();
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
     for_each_range([&](std::size_t range, BuildScratch& scratch) { fill(range, scratch); });
-    for (std::size_t round = 0; round < kMostRounds && are_many_leavers(); ++round) {
+    for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
       const std::uint32_t price = round < kPrices<L>.size() ? kPrices<L>[round] : kSpillClasses;
       sort_leavers();
       for_each_range([&](std::size_t range, BuildScratch& scratch) { add(range, price, scratch); });
     }
-    insert_rest();
-    tell();
+    insert_leftovers();
+    report_stored();
   }
 
  private:
@@ -127,11 +127,11 @@ class BulkBuild {
   // Calls visit(piece) for the located keys, piece by piece.
   template <typename Visit>
   void locate(KeySpan keys, const Visit& visit) const {
-    alignas(64) std::array<std::uint64_t, kLocateMost> piece;
+    alignas(64) std::array<std::uint64_t, kMaxLocated> piece;
     for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
       const Inputs& inputs = chunks.inputs();
-      for (std::size_t i = 0; i < inputs.count; i += kLocateMost) {
-        const std::size_t count = std::min(kLocateMost, inputs.count - i);
+      for (std::size_t i = 0; i < inputs.count; i += kMaxLocated) {
+        const std::size_t count = std::min(kMaxLocated, inputs.count - i);
         kernels_.locate_pairs(view_, inputs.keys + i, count, inputs.kind, piece.data());
         visit(std::span<const std::uint64_t>(piece.data(), count));
       }
@@ -144,8 +144,8 @@ class BulkBuild {
     const std::size_t chunk = chunk_keys(sort_.ranges());
     std::vector<std::size_t> ends;
     std::vector<std::size_t> sizes;
-    for (std::size_t range = 0; range < left_.size(); ++range) {
-      const std::size_t size = left_[range].leavers.size();
+    for (std::size_t range = 0; range < departed_.size(); ++range) {
+      const std::size_t size = departed_[range].leavers.size();
       if (sizes.empty() || sizes.back() + size > chunk) {
         sizes.push_back(0);
         ends.push_back(range);
@@ -157,8 +157,8 @@ class BulkBuild {
     tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
       BlockSort::Chunk sorted(leaver_sort_, i);
       for (std::size_t range = i == 0 ? 0 : ends[i - 1]; range < ends[i]; ++range) {
-        left_[range].leavers.for_each_part([&](auto keys) { sorted.add(keys); });
-        left_[range].leavers.clear();
+        departed_[range].leavers.for_each_part([&](auto keys) { sorted.add(keys); });
+        departed_[range].leavers.clear();
       }
     });
     for_each_range([&](std::size_t range, BuildScratch&) { count_arrivals(range); });
@@ -179,10 +179,10 @@ class BulkBuild {
 
   void count_own(std::size_t range) {
     // Positions in a range have 32 bits.
-    constexpr std::uint64_t kMostInRange = std::uint64_t{1} << 31;
+    constexpr std::uint64_t kMaxInRange = std::uint64_t{1} << 31;
     std::uint64_t all = 0;
     sort_.for_each_page(range, [&](auto keys) { all += keys.size(); });
-    if (all > kMostInRange) refuse();
+    if (all > kMaxInRange) refuse();
     Counts counts;
     count_keys(sort_, range, counts);
     const std::uint64_t first = first_block(range);
@@ -224,7 +224,7 @@ class BulkBuild {
     for (std::size_t i = 0; i < blocks; ++i) sum += std::exchange(ends[i], sum);
     // Kernels read whole vectors, so beyond the last key. Ranges vary: some room for larger ones.
     std::uint32_t* const sorted =
-        scratch.sorted.at_least(sum + sum / 16 + 4 * kSettleMost, memory_);
+        scratch.sorted.at_least(sum + sum / 16 + 4 * kMaxSettled, memory_);
     sort.for_each_page(range, [&ends, sorted, block = sort.block_in_range()](auto keys) {
       for (const std::uint32_t key : keys) sorted[ends[block(key)]++] = key;
     });
@@ -232,7 +232,7 @@ class BulkBuild {
   }
 
   BulkBlock<L> block(std::uint64_t number, std::size_t range, Settling& settling) {
-    return {kernels_, view_.geometry, counts_, settling, left_[range], number};
+    return {kernels_, view_.geometry, counts_, settling, departed_[range], number};
   }
 
   // Fills the blocks of a range with their own keys.
@@ -278,7 +278,7 @@ class BulkBuild {
   // Whether the leavers are worth a round.
   [[nodiscard]] bool are_many_leavers() const {
     std::uint64_t all = 0;
-    for (const LeftBehind& left : left_) all += left.leavers.size();
+    for (const Departed& departed : departed_) all += departed.leavers.size();
     return all > keys_.size() / kFew;
   }
 
@@ -295,25 +295,25 @@ class BulkBuild {
     return {block, L::bucket(fingerprint, pair >> 16), fingerprint, pair >> 16};
   }
 
-  void insert_rest() {
+  void insert_leftovers() {
     state_->size = keys_.size();
-    for (LeftBehind& left : left_) {
-      left.leavers.for_each_part([&](auto keys) {
-        for (const std::uint64_t key : keys) insert(key, left);
+    for (Departed& departed : departed_) {
+      departed.leavers.for_each_part([&](auto keys) {
+        for (const std::uint64_t key : keys) insert(key, departed);
       });
-      for (const std::uint64_t key : left.rest) insert(key, left);
+      for (const std::uint64_t key : departed.leftovers) insert(key, departed);
     }
-    for (const LeftBehind& left : left_) state_->size -= left.refused.size();
+    for (const Departed& departed : departed_) state_->size -= departed.refused.size();
   }
 
-  void insert(std::uint64_t key, LeftBehind& left) {
+  void insert(std::uint64_t key, Departed& departed) {
     for (;;) {
       const Place place = place_of(key);
       const Outcome outcome = *table().insert(place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
       if (stored_.empty() && !is_found(key) && !is_found(other(key))) refuse();
-      left.refused.push_back(key);
+      departed.refused.push_back(key);
       return;
     }
   }
@@ -344,7 +344,7 @@ class BulkBuild {
     const Place high = moved(state_->view.geometry, low);
     const auto copies = [&](const Place& place) {
       const Block& block = state_->blocks()[place.block];
-      return std::popcount(kernels_.match(block, place.fingerprint) & place.bucket);
+      return std::popcount(kernels_.copies(block, place));
     };
     const int away = high.block == low.block ? 0 : copies(high);
     return {static_cast<std::uint64_t>(copies(low) + away),
@@ -353,12 +353,12 @@ class BulkBuild {
 
   // Sets `stored_`; without it, throws if a key is missed. Of keys that look the same, the first
   // ones are those that were stored, but no more with one home than a lookup from there counts: so
-  // each can be found and erased (table.h says why that suffices).
-  void tell() {
+  // each can be found and erased (table.h has the proof).
+  void report_stored() {
     std::fill(stored_.begin(), stored_.end(), std::uint8_t{1});
     std::unordered_map<std::uint64_t, Alike> refused;
-    for (const LeftBehind& left : left_) {
-      for (const std::uint64_t key : left.refused) {
+    for (const Departed& departed : departed_) {
+      for (const std::uint64_t key : departed.refused) {
         if (stored_.empty() && is_found(key) && is_found(other(key))) continue;
         const std::uint64_t low = std::min(key, other(key));
         refused.try_emplace(low, alike(low));
@@ -372,14 +372,14 @@ class BulkBuild {
         const std::uint64_t low = std::min(key, other(key));
         const auto found = refused.find(low);
         if (found == refused.end()) continue;
-        Alike& left = found->second;
-        std::uint64_t& of_home = left.of_home[key == low ? 0 : 1];
+        Alike& remaining = found->second;
+        std::uint64_t& of_home = remaining.of_home[key == low ? 0 : 1];
         if (stored_.empty()) {
           if (of_home == 0) refuse();
-        } else if (left.copies == 0 || of_home == 0) {
+        } else if (remaining.copies == 0 || of_home == 0) {
           stored_[at] = 0;
         } else {
-          --left.copies;
+          --remaining.copies;
           --of_home;
         }
       }
@@ -402,7 +402,7 @@ class BulkBuild {
   ScratchMemory memory_;
   BlockSort sort_;                                  // the keys
   BlockSort leaver_sort_;                           // the leavers of one round
-  std::vector<LeftBehind> left_;                    // of each range
+  std::vector<Departed> departed_;                  // of each range
   std::vector<std::vector<std::uint32_t>> crowds_;  // of each range: counts of 255 and more
   std::uint8_t* const counts_;  // keys of each block as last counted; 255: or more
 };

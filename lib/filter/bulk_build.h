@@ -6,27 +6,24 @@
 //   locate  Chunks of keys: they are hashed and distributed to ranges of blocks (block_sort.h).
 //   count   Ranges: how many keys have their home in each block.
 //   fill    Ranges: the keys are sorted by block, and each block is filled with its own
-//           (Kernels::settle). Where there are more keys than slots that are in any of their
-//           buckets, and for a key that finds no slot, those of the lowest spill classes leave for
-//           their alternates.
-//   add     Ranges, for a few rounds: those who have left a block since arrive at their other one.
-//           Where they are more than free slots, residents of the lowest classes leave, if that
-//           raises the mark by a few classes only; otherwise the arrival goes back, since somebody
-//           else may leave its home for less. The price that the mark may pay rises from round to
-//           round.
+//           (Kernels::settle). Where there are more keys than slots in any of their buckets, and
+//           for a key that finds no slot, those of the lowest spill classes leave for their
+//           alternates.
+//   add     Ranges, for a few rounds: those who have left a block arrive at their other one. Where
+//           they are more than free slots, residents of the lowest classes leave, if that raises
+//           the mark by a few classes only; otherwise the arrival goes back, since somebody else
+//           may leave its home for less. The price rises from round to round.
 //   insert  When few are left, Table::insert stores them one by one. It finds longer chains, and it
 //           says when there is no room.
 //
 // Between two steps the leavers are sorted by their alternates and counted there. A key leaves only
-// for a block that had a free slot by the last count. The mark of the block that it leaves covers
-// its class, so I1 of table.h holds.
-//
-// Each step depends on the order of the keys and on counts that are complete before it begins. So
-// any number of threads leaves the same bytes.
+// for a block that had a free slot by the last count, and the mark of the block that it leaves
+// covers its class, so I1 of table.h holds. Each step depends on the order of the keys and on
+// counts that are complete before it begins, so any number of threads leaves the same bytes.
 //
 // Beside the filter, this takes about 5.5 bytes a key and 1 byte a block, and 2 MiB at least from
-// 40,000 keys on. All of it comes straight from the system (scratch_memory.h), since a page fault
-// for each 4 KiB of a heap would take a third of the time of a small build.
+// 40,000 keys on, straight from the system (ScratchMemory): a page fault for each 4 KiB of a heap
+// would take a third of the time of a small build.
 #ifndef NESTLINE_LIB_FILTER_BULK_BUILD_H_
 #define NESTLINE_LIB_FILTER_BULK_BUILD_H_
 
@@ -36,7 +33,7 @@
 #include <functional>
 #include <span>
 
-#include "lib/filter/scratch_memory.h"
+#include "lib/filter/block_sort.h"
 #include "lib/kernels/kernels.h"
 #include "nestline/filter.h"
 #include "nestline/keys.h"

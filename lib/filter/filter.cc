@@ -1,14 +1,16 @@
-// Filter: single keys, and its properties. Its batches are in batch.cc.
+// Filter: single keys, batches, and its properties.
 #include "nestline/filter.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "lib/filter/batch.h"
 #include "lib/filter/filter_state.h"
-#include "lib/filter/filter_table.h"
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 
@@ -18,14 +20,10 @@ namespace {
 using State = Filter::State;
 using Owned = internal::OwnedState<State>;
 
-bool may_contain_hash(const State& state, std::uint64_t hash) {
-  return state.kernels->contains(state.view, hash);
-}
-
 // Runs an insert or update, work(state); grows the filter and runs it again while it finds no room.
 // `uncounted`: 1 unless the filter's patience has counted the key already.
 template <typename Work>
-Inserted with_room(Owned& state, Work&& work, std::uint64_t uncounted = 1) {
+Inserted insert_or_grow(Owned& state, Work&& work, std::uint64_t uncounted = 1) {
   for (;;) {
     const Outcome outcome = *work(std::as_const(*state));
     if (outcome != Outcome::full || !state->grows_by_itself() || !try_to_grow(state, uncounted)) {
@@ -38,59 +36,28 @@ Inserted with_room(Owned& state, Work&& work, std::uint64_t uncounted = 1) {
 template <typename Work>
 Inserted add_key(Owned& state, Work&& work) {
   while (state->is_due_to_grow() && try_to_grow(state)) continue;
-  const Inserted inserted = with_room(state, work, state->is_due_to_grow() ? 0 : 1);
+  const Inserted inserted = insert_or_grow(state, work, state->is_due_to_grow() ? 0 : 1);
   state->size += inserted.outcome == Outcome::stored;
   return inserted;
 }
 
-// The rest of an insert. `tried`: the key's home if the first try was made there, else null.
-[[gnu::noinline]] Inserted insert_further(Owned& state, std::uint64_t hash, const Place* tried) {
+// The rest of an insert, whose first try has failed or was not made.
+[[gnu::noinline]] Inserted insert_further(Owned& state, std::uint64_t hash, bool tried) {
   return add_key(state, [&](const State& now) {
-    const Place* const home = std::exchange(tried, nullptr);  // of this table, not of a grown one
-    if (home == nullptr) return insert_in<NoLocks>(now, hash);
-    return with_table<NoLocks>(now,
-                               [&](auto& table) { return table.insert_with_room_made(*home); });
+    // What was tried was this table, not a grown one.
+    if (std::exchange(tried, false)) return insert_by_spill<NoLocks>(now, hash);
+    return insert_in<NoLocks>(now, hash);
   });
 }
 
-Inserted insert_hash(Owned& state, std::uint64_t hash) {
-  Place home;
-  const bool tried = !state->is_due_to_grow();
-  if (tried && insert_first<NoLocks>(*state, hash, home)) [[likely]] {
-    ++state->size;
-    return {Outcome::stored};
+// Looks up a chunk of keys.
+struct Lookup {
+  const State& state;
+  [[nodiscard]] const Kernels& kernels() const { return *state.kernels; }
+  void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
+    kernels().contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
   }
-  return insert_further(state, hash, tried ? &home : nullptr);
-}
-
-Inserted insert_unique_hash(Owned& state, std::uint64_t hash) {
-  if (may_contain_hash(*state, hash)) return {Outcome::present};
-  return add_key(state, [&](const State& now) {
-    return with_table<NoLocks>(now,
-                               [&](auto& table) { return table.insert_unique(table.home(hash)); });
-  });
-}
-
-Inserted update_hash(Owned& state, std::uint64_t old_hash, std::uint64_t new_hash) {
-  bool replaced = false;
-  const Inserted inserted = with_room(state, [&](const State& now) {
-    return with_table<NoLocks>(now, [&](auto& table) {
-      return table.update(table.home(old_hash), table.home(new_hash), replaced);
-    });
-  });
-  state->size += inserted && !replaced;
-  return inserted;
-}
-
-bool erase_hash(State& state, std::uint64_t hash) {
-  const bool erased = erase_in<NoLocks>(state, hash);
-  state.size -= erased;
-  return erased;
-}
-
-unsigned count_hash(const State& state, std::uint64_t hash) {
-  return with_table<NoLocks>(state, [&](auto& table) { return table.count(table.home(hash)); });
-}
+};
 
 std::unique_ptr<State> make_state(const Options& options) {
   const Size size = decide_size(options);
@@ -101,73 +68,151 @@ std::unique_ptr<State> make_state(const Options& options) {
   return state;
 }
 
+// The part of a block's absent keys that its mark covers. Low bytes are equally likely from 0 on,
+// before 0 becomes 1; growth has fixed the highest bits of those of narrow fingerprints.
+double covered_part(int bits, const Geometry& geometry, std::uint64_t block, std::uint32_t mark) {
+  const int fixed = std::max(0, static_cast<int>(geometry.growth) - (bits - 8));
+  const std::uint32_t values = 256u >> fixed;
+  const std::uint32_t lowest = static_cast<std::uint32_t>(block) % (1u << fixed) * values;
+  if (mark == 0 || mark < lowest) return 0;
+  return static_cast<double>(std::min(mark - lowest + 1, values)) / values;
+}
+
 }  // namespace
 
-Filter::Filter(const Options& options) : state_(make_state(options)) {}
+std::uint64_t slots(const Filter::State& state) {
+  return state.view.geometry.blocks() * slots_of(state.bits);
+}
+
+double load_factor(const Filter::State& state, std::uint64_t keys) {
+  return static_cast<double>(keys) / static_cast<double>(slots(state));
+}
+
+double expected_fpr(const Filter::State& state, std::uint64_t keys) {
+  constexpr std::uint64_t kSample = 4096;
+  const Geometry& geometry = state.view.geometry;
+  const std::uint64_t sample = std::min(kSample, geometry.blocks());
+  double second_probes = 0;
+  for (std::uint64_t i = 0; i < sample; ++i) {
+    // At random, since a regular choice would take the same child of each base.
+    const std::uint64_t block =
+        sample == geometry.blocks()
+            ? i
+            : multiply_high(mix_integer(i, state.view.secrets), geometry.blocks());
+    second_probes += covered_part(state.bits, geometry, block, state.view.blocks[block].mark());
+  }
+  // One key in base_blocks has no other block.
+  second_probes *=
+      (1 - 1 / static_cast<double>(geometry.base_blocks)) / static_cast<double>(sample);
+  return false_positive_rate(state.bits, load_factor(state, keys), second_probes, geometry.growth);
+}
+
+Filter::Filter(const Options& options) : Filter(make_state(options)) {}
 Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
-Inserted Filter::insert_one(std::uint64_t key) noexcept {
-  return insert_hash(state_, state_->hash(key));
-}
-Inserted Filter::insert_one(std::string_view key) noexcept {
-  return insert_hash(state_, state_->hash(key));
-}
-Inserted Filter::insert_one(Hash key) noexcept { return insert_hash(state_, key.value); }
+KeyHasher Filter::hasher(const State& state) noexcept { return state.hasher(); }
 
-Inserted Filter::insert_unique_one(std::uint64_t key) noexcept {
-  return insert_unique_hash(state_, state_->hash(key));
+Inserted Filter::insert_one(Hash key) noexcept {
+  const bool due = state_->is_due_to_grow();
+  if (!due && insert_first<NoLocks>(*state_, key.value)) [[likely]] {
+    ++state_->size;
+    return {Outcome::stored};
+  }
+  return insert_further(state_, key.value, !due);
 }
-Inserted Filter::insert_unique_one(std::string_view key) noexcept {
-  return insert_unique_hash(state_, state_->hash(key));
-}
+
 Inserted Filter::insert_unique_one(Hash key) noexcept {
-  return insert_unique_hash(state_, key.value);
+  if (may_contain_one(key)) return {Outcome::present};
+  return add_key(state_, [&](const State& now) {
+    return with_table<NoLocks>(
+        now, [&](auto& table) { return table.insert(table.home(key.value), {}, true); });
+  });
 }
 
 Inserted Filter::update_one(Hash old_key, Hash new_key) noexcept {
-  return update_hash(state_, old_key.value, new_key.value);
+  bool replaced = false;
+  const Inserted inserted = insert_or_grow(state_, [&](const State& now) {
+    return with_table<NoLocks>(now, [&](auto& table) {
+      return table.update(table.home(old_key.value), table.home(new_key.value), replaced);
+    });
+  });
+  state_->size += inserted && !replaced;
+  return inserted;
 }
 
-bool Filter::may_contain_one(std::uint64_t key) const noexcept {
-  return state_->kernels->contains_integer(state_->view, key);
-}
-bool Filter::may_contain_one(std::string_view key) const noexcept {
-  return may_contain_hash(*state_, state_->hash(key));
-}
 bool Filter::may_contain_one(Hash key) const noexcept {
-  return may_contain_hash(*state_, key.value);
+  return state_->kernels->contains(state_->view, key.value);
 }
 
 Hash Filter::prepare(Key key) const noexcept {
-  const std::uint64_t hash = key.visit([this](auto one) { return hash_one(one); }).value;
-  prefetch_to_read(state_->view.blocks[home_block_of(state_->view.geometry, hash).block]);
-  return {hash};
+  const Hash hash = hash_of(key);
+  prefetch_home(state_->view, hash.value);
+  return hash;
 }
 
 Reader Filter::reader() const noexcept {
-  return {state_->view, state_->seed, state_->kernels->contains};
+  return {state_->view, hash_of_, state_->kernels->contains};
 }
 
-unsigned Filter::count_one(std::uint64_t key) const noexcept {
-  return count_hash(*state_, state_->hash(key));
+unsigned Filter::count_one(Hash key) const noexcept {
+  return with_table<NoLocks>(*state_,
+                             [&](auto& table) { return table.count(table.home(key.value)); });
 }
-unsigned Filter::count_one(std::string_view key) const noexcept {
-  return count_hash(*state_, state_->hash(key));
-}
-unsigned Filter::count_one(Hash key) const noexcept { return count_hash(*state_, key.value); }
 
-bool Filter::erase_one(std::uint64_t key) noexcept {
-  return erase_hash(*state_, state_->hash(key));
+bool Filter::erase_one(Hash key) noexcept {
+  const bool erased = erase_in<NoLocks>(*state_, key.value);
+  state_->size -= erased;
+  return erased;
 }
-bool Filter::erase_one(std::string_view key) noexcept {
-  return erase_hash(*state_, state_->hash(key));
-}
-bool Filter::erase_one(Hash key) noexcept { return erase_hash(*state_, key.value); }
 
-Hash Filter::hash_one(std::uint64_t key) const noexcept { return {state_->hash(key)}; }
-Hash Filter::hash_one(std::string_view key) const noexcept { return {state_->hash(key)}; }
+std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
+  batch::Record record("stored", stored, keys.size());
+  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+    for (std::size_t taken = 0; taken < chunks.inputs().count;) {
+      while (state_->is_due_to_grow() && try_to_grow(state_, 0)) continue;
+      const bool growing =
+          state_->grows_by_itself() && !state_->patience.is_waiting() && !state_->is_due_to_grow();
+      // Up to the key before which it would have to grow.
+      Inputs run = chunks.inputs().from(taken);
+      if (growing) run = run.first(state_->capacity - state_->size);
+      const std::size_t before = record.total();
+      const batch::RunEnd end = with_table<NoLocks>(*state_, [&](auto& table) {
+        return batch::insert_run(table, *state_, run, growing, chunks.first() + taken, record);
+      });
+      state_->size += record.total() - before;
+      taken += end.taken;
+      if (!growing) state_->patience.waits(end.taken);
+      if (end.full) try_to_grow(state_, 0);
+    }
+  }
+  return record.total();
+}
+
+std::size_t Filter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
+  batch::Record record("erased", erased, keys.size());
+  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+    with_table<NoLocks>(*state_, [&](auto& table) {
+      batch::erase_run(table, *state_, chunks.inputs(), chunks.first(), record);
+    });
+  }
+  state_->size -= record.total();
+  return record.total();
+}
+
+void Filter::count(KeySpan keys, std::span<std::uint8_t> out) const {
+  check_length("out", out.size(), keys.size());
+  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+    with_table<NoLocks>(*state_, [&](auto& table) {
+      batch::count_run(table, *state_, chunks.inputs(), out.data() + chunks.first());
+    });
+  }
+}
+
+std::size_t Filter::look_up(KeySpan keys, const internal::Answers& answers) const {
+  return batch::look_up(Lookup{*state_}, keys, state_->seed, answers);
+}
 
 void Filter::clear() noexcept {
   std::fill_n(state_->blocks(), state_->view.geometry.blocks(), Block{});

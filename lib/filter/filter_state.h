@@ -1,22 +1,53 @@
-// What a Filter is made of: data, and the numbers derived from it. filter_table.h makes from it the
-// table that works on its blocks.
+// What a Filter is made of: data, the numbers derived from it, and the table that works on its
+// blocks.
 #ifndef NESTLINE_LIB_FILTER_FILTER_STATE_H_
 #define NESTLINE_LIB_FILTER_FILTER_STATE_H_
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string_view>
+#include <optional>
 #include <utility>
 
-#include "lib/filter/growth_patience.h"
 #include "lib/filter/storage.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/hash.h"
+#include "lib/place/layout.h"
+#include "lib/table/table.h"
 #include "nestline/filter.h"
 
 namespace nestline {
+
+// How long a filter that could not grow waits before it asks for memory again.
+//
+// That is a system call, for which all writers of a ConcurrentFilter wait. After a failure the
+// filter takes kKeys more keys that need growth, storing those that still find room, and only then
+// tries again, unless grow() is called. Keys need growth that have no room, or for which the filter
+// is due to grow; each counts once, whether it is stored or refused, alone or in a batch.
+class GrowthPatience {
+ public:
+  static constexpr std::uint64_t kKeys = std::uint64_t{1} << 16;
+
+  // Growing has failed.
+  void begin() noexcept { left_ = kKeys; }
+
+  [[nodiscard]] bool is_waiting() const noexcept { return left_ != 0; }
+
+  // Counts keys that need growth. False: it is time to try again. When several threads call this at
+  // once, some of their keys may not be counted, and the wait becomes a little longer.
+  bool waits(std::uint64_t keys) noexcept {
+    const std::uint64_t left = left_;
+    if (left == 0) return false;
+    left_ = left - std::min(left, keys);
+    return true;
+  }
+
+ private:
+  std::atomic<std::uint64_t> left_{0};
+};
 
 struct Filter::State {
   State(int bits_, const Geometry& geometry, std::uint64_t seed_, std::uint64_t capacity_,
@@ -32,10 +63,7 @@ struct Filter::State {
   // Only for a filter that is not a read-only mapping.
   Block* blocks() const { return const_cast<Block*>(view.blocks); }
 
-  template <typename Key>
-  [[nodiscard]] std::uint64_t hash(Key key) const {
-    return hash_key(key, view.secrets, seed);
-  }
+  [[nodiscard]] KeyHasher hasher() const { return {seed, view.secrets}; }
 
   // Whether it still grows automatically, and whether it has to grow before the next key.
   [[nodiscard]] bool grows_by_itself() const {
@@ -47,7 +75,7 @@ struct Filter::State {
   const Kernels* kernels;
   int bits;
   std::uint64_t seed;
-  std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (key_count.h)
+  std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (KeyCount)
   std::uint64_t capacity;           // promised
   std::uint64_t max_capacity = 0;   // how far it grows automatically
   mutable GrowthPatience patience;  // begins when growing fails
@@ -67,6 +95,47 @@ struct FilterAccess {
   static std::unique_ptr<Filter::State> take(Filter&& filter) { return std::move(filter.state_); }
   static Filter make(std::unique_ptr<Filter::State> state) { return Filter(std::move(state)); }
 };
+
+// Calls work(table) with the table for the filter's width and the lock policy `Locks`.
+template <class Locks, typename Work>
+decltype(auto) with_table(const Filter::State& state, Work&& work, Locks locks = Locks()) {
+  return visit_layout(state.bits, [&](auto layout) -> decltype(auto) {
+    Table<decltype(layout), Locks> table(state.blocks(), state.view.geometry, *state.kernels,
+                                         locks);
+    return work(table);
+  });
+}
+
+// The first tries of an insert and an erase: one call of a kernel, which is all that most of them
+// need. Nothing has changed if they fail.
+template <class Locks>
+bool insert_first(const Filter::State& state, std::uint64_t hash) {
+  return state.kernels->first_tries<Locks>().store(state.view.blocks, state.view.geometry, hash);
+}
+// The rest of an insert, and both together; an erase, its first try before the rest.
+template <class Locks>
+std::optional<Outcome> insert_by_spill(const Filter::State& state, std::uint64_t hash) {
+  return with_table<Locks>(state,
+                           [&](auto& table) { return table.insert_by_spill(table.home(hash)); });
+}
+
+template <class Locks>
+std::optional<Outcome> insert_in(const Filter::State& state, std::uint64_t hash) {
+  if (insert_first<Locks>(state, hash)) [[likely]]
+    return Outcome::stored;
+  return insert_by_spill<Locks>(state, hash);
+}
+
+template <class Locks>
+bool erase_first(const Filter::State& state, std::uint64_t hash) {
+  return state.kernels->first_tries<Locks>().erase(state.view.blocks, state.view.geometry, hash);
+}
+template <class Locks>
+bool erase_in(const Filter::State& state, std::uint64_t hash) {
+  if (erase_first<Locks>(state, hash)) [[likely]]
+    return true;
+  return with_table<Locks>(state, [&](auto& table) { return table.erase(table.home(hash)); });
+}
 
 }  // namespace nestline
 

@@ -1,9 +1,9 @@
 // New tables made from old ones without the keys: a doubled table, the union of two, copies.
 //
 // Each function reads its filters, which no thread may write meanwhile, and returns a new state in
-// fresh memory from the same source (nestline/memory.h); its lock and version bytes are 0 whatever
-// they are in the old state. So a filter grows or merges by one exchange of pointers, and stays
-// unchanged when something fails. The sequential and the concurrent filter both use them.
+// fresh memory from the same source, with lock and version bytes 0. So a filter grows or merges by
+// one exchange of pointers, and stays unchanged when something fails. Those that are not noexcept
+// throw std::bad_alloc.
 #ifndef NESTLINE_LIB_FILTER_GROWTH_H_
 #define NESTLINE_LIB_FILTER_GROWTH_H_
 
@@ -18,12 +18,10 @@
 namespace nestline {
 
 // The filter doubled: the same keys, and the capacity that grown_capacity returns. Null when it can
-// double no more: max_growth is reached, or there would be more than kMaxBlocks. Throws
-// std::bad_alloc.
+// double no more: max_growth is reached, or there would be more than kMaxBlocks.
 std::unique_ptr<Filter::State> grown(const Filter::State& state);
 
-// An empty filter doubled, by itself and at once, as often as inserts of so many keys would double
-// it. Throws std::bad_alloc.
+// An empty filter doubled at once, as often as inserts of so many keys would double it.
 std::unique_ptr<Filter::State> grown_for(std::unique_ptr<Filter::State> empty, std::uint64_t keys);
 
 // What grown does, for a filter that grows automatically: also nothing when there is no memory.
@@ -36,7 +34,7 @@ std::unique_ptr<Filter::State> grown_if_possible(const Filter::State& state) noe
 bool try_to_grow(std::unique_ptr<Filter::State>& state, std::uint64_t keys = 1) noexcept;
 
 // What two filters must have in common to be merged, and whether they have it. Where they do not,
-// the reason is put into `why` unless that is null. Throws std::bad_alloc for the sentence.
+// the reason is put into `why` unless that is null.
 struct Likeness {
   int bits;
   std::uint64_t seed;
@@ -46,19 +44,16 @@ Likeness likeness(const Filter::State& state);
 bool can_merge(const Likeness& into, const Likeness& other, std::string* why);
 
 // All keys of `into` and `other`, which may be the same filter; capacities are those of `into`.
-// Throws std::invalid_argument unless can_merge, std::length_error when a key finds no room, and
-// std::bad_alloc.
+// Also throws std::invalid_argument unless can_merge, std::length_error when a key finds no room.
 std::unique_ptr<Filter::State> merged(const Filter::State& into, const Filter::State& other);
 
-// The same filter without keys. Throws std::bad_alloc.
+// The same filter without and with its keys.
 std::unique_ptr<Filter::State> empty_copy(const Filter::State& state);
-
-// The same filter with its keys. Throws std::bad_alloc.
 std::unique_ptr<Filter::State> full_copy(const Filter::State& state);
 
 // The same in two steps, so that only the second needs a filter that stands still: an empty filter
 // with memory that is ready to be written, and the copy into it, which allocates nothing. The copy
-// is refused, and changes nothing, unless both filters are alike. Throws std::bad_alloc.
+// is refused, and changes nothing, unless both filters are alike.
 std::unique_ptr<Filter::State> ready_for_copy(const Likeness& like,
                                               std::pmr::memory_resource* memory);
 bool copy_into(const Filter::State& state, Filter::State& to) noexcept;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,7 +24,7 @@
 namespace nestline {
 
 inline constexpr std::size_t kChunk = 2048;
-static_assert(kChunk % kLocateMost == 0, "chunks must be whole groups");
+static_assert(kChunk % kMaxLocated == 0, "chunks must be whole groups");
 
 // A chunk of keys, or what is left of it.
 struct Inputs {
@@ -31,6 +32,9 @@ struct Inputs {
   std::size_t count = 0;
   Input kind = Input::hashes;
 
+  [[nodiscard]] std::uint64_t hash(std::size_t i, const MixSecrets& secrets) const {
+    return hash_of(keys[i], kind, secrets);
+  }
   [[nodiscard]] Inputs from(std::size_t at) const { return {keys + at, count - at, kind}; }
   [[nodiscard]] Inputs first(std::uint64_t most) const {
     return {keys, static_cast<std::size_t>(std::min<std::uint64_t>(most, count)), kind};
@@ -39,12 +43,14 @@ struct Inputs {
 
 class KeyChunks {
  public:
-  // All keys.
-  KeyChunks(KeySpan keys, std::uint64_t seed) : keys_(keys), seed_(seed), end_(keys.size()) {}
-  // The keys at these positions, which must lie inside. A chunk's part of `selection` is not read
-  // again after next() has returned.
-  KeyChunks(KeySpan keys, std::uint64_t seed, std::span<const std::uint32_t> selection)
-      : keys_(keys), seed_(seed), end_(selection.size()), selection_(selection) {}
+  // All keys, or those at the positions of a selection, which must lie inside. A chunk's part of it
+  // is not read again after next() has returned.
+  KeyChunks(KeySpan keys, std::uint64_t seed,
+            std::optional<std::span<const std::uint32_t>> selection = {})
+      : keys_(keys),
+        seed_(seed),
+        end_(selection ? selection->size() : keys.size()),
+        selection_(selection) {}
   KeyChunks(const KeyChunks&) = delete;
   KeyChunks& operator=(const KeyChunks&) = delete;
 
@@ -68,13 +74,15 @@ class KeyChunks {
   template <typename Key>
   static constexpr Input kKind = IntegerKey<Key> ? Input::integers : Input::hashes;
 
-  template <IntegerKey Integer>
-  [[nodiscard]] std::uint64_t input_of(Integer key) const {
-    return static_cast<std::uint64_t>(key);
-  }
-  [[nodiscard]] std::uint64_t input_of(Hash key) const { return key.value; }
-  [[nodiscard]] std::uint64_t input_of(std::string_view key) const {
-    return hash_bytes(key, seed_);
+  template <typename Key>
+  [[nodiscard]] std::uint64_t input_of(const Key& key) const {
+    if constexpr (IntegerKey<Key>) {
+      return static_cast<std::uint64_t>(key);
+    } else if constexpr (std::same_as<Key, Hash>) {
+      return key.value;
+    } else {
+      return hash_bytes(key, seed_);
+    }
   }
 
   Inputs passed_on(KeySpan::Integers keys) { return {keys.data(), keys.size(), Input::integers}; }

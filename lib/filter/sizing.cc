@@ -103,12 +103,11 @@ double planned_rate(int bits, double load, std::uint32_t growth) {
 //
 // Where the width is left open, this also keeps the promise of one failure in a million for keys
 // that look the same. Fingerprint and phase together have M = 2^bits * R values before a low byte
-// of 0 becomes 1 (hash.h). Keys that agree in these and in home are of one kind; without an
-// alternate there is room for k of a kind. With K keys per base block a kind has K / M keys on
-// average, and one with the low byte 1 twice as many. So M (254 + 2^(k+1)) / 256 (K / M)^(k+1) /
-// (k+1)! failures are expected: one in a million at alike_keys. Each doubling at full load
-// multiplies that by 2^(k+1). (Kinds with an alternate have 2k slots and fail far more rarely: once
-// in a million filters of 10^7 base blocks at 8 bits and one doubling, less otherwise.)
+// of 0 becomes 1. Keys that agree in these and in home are of one kind; without an alternate there
+// is room for k of a kind. With K keys per base block a kind has K / M keys on average, and one
+// with the low byte 1 twice as many. So M (254 + 2^(k+1)) / 256 (K / M)^(k+1) / (k+1)! failures are
+// expected: one in a million at alike_keys. Each doubling at full load multiplies that by 2^(k+1).
+// (Kinds with an alternate have 2k slots and fail far more rarely.)
 std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t growth) {
   double most = wish.load;
   if (wish.any_width) {
@@ -128,8 +127,7 @@ std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t gro
 }
 
 // The plan with the least memory, measured by the product of the initial and the final blocks,
-// since fewer of one cost more of the other; among equals the smaller width. It compares densities,
-// not whole blocks, so the choice does not depend on how a capacity divides into blocks.
+// since fewer of one cost more of the other; among equals the smaller width.
 std::optional<Plan> choose(const Wish& wish, std::span<const int> widths) {
   std::optional<Plan> best;
   double least = 0;

@@ -4,8 +4,7 @@
 //   false_positive_rate  at a load, with the share of keys that need a second block
 //
 // A filter that may grow is sized for its maximal capacity: it gets a wider fingerprint or a lower
-// load, so that the rate holds after all doublings, each of which costs one bit. Options::load is
-// the highest load that it gets: as capacities double with the blocks, it holds after growth too.
+// load, so that the rate holds after all doublings, each of which costs one bit.
 //
 // The figures in sizing.cc were measured on this library, the loads with
 // bench/filter/fill_limits.cc; tests/filter/sizing_test.cc and tests/filter/fpr_test.cc hold the
@@ -38,13 +37,9 @@ Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity);
 // How many keys find room in a filter of this geometry, in all but one of a million filters.
 //
 // A grown filter is 2^growth filters of base_blocks blocks side by side, which cannot share room
-// and on which keys fall unevenly. So this is 95 % of the slots from 250 base blocks on when it has
-// doubled once and from 800 on in any case, and less below: at 1, 8, 64 and 256 base blocks 57 %,
-// 82 %, 92 % and 95 % after one doubling at 8 bits, 22 %, 63 %, 84 % and 91 % after 12 at 16 bits.
-//
-// This ignores keys that look the same. Fewer than one filter in a million gets more of them than
-// their slots can hold, up to 1, 4 and 8 doublings at 8, 12 and 16 bits; every further doubling at
-// full load makes that 2^5, 2^5 and 2^6 times as frequent (see highest_load).
+// and on which keys fall unevenly: so this is 95 % of the slots from 800 base blocks on, and less
+// below. It ignores keys that look the same: up to 1, 4 and 8 doublings at 8, 12 and 16 bits fewer
+// than one filter in a million gets more of them than their slots can hold (see highest_load).
 std::uint64_t safe_keys(int bits, const Geometry& geometry);
 
 // The capacity of a filter that has just doubled to `geometry`: twice the capacity before, as far
@@ -57,10 +52,8 @@ double second_probe_share(int bits, double load, unsigned growth);
 
 // The false-positive rate at a load, `second_probes` being that share, after `growth` doublings. It
 // adds to the blocks looked at a bound of 0.03 for the keys that are away: a key whose home has
-// sent keys of its class away meets them in the alternate. Measured on 3500 to 7000 blocks, in
-// multiples of the rate without second probes: 1.10, 1.14, 1.14 at 8, 12, 16 bits after inserts to
-// 95 %, 1.33, 1.43, 1.53 after the content was replaced 16 times. Grown filters of 1 to 1000 base
-// blocks, at loads of 30 to 95 % and up to the last doubling, are within 5 %.
+// sent keys of its class away meets them in the alternate. Grown filters of 1 to 1000 base blocks,
+// at loads of 30 to 95 % and up to the last doubling, are within 5 % of it.
 double false_positive_rate(int bits, double load, double second_probes, unsigned growth);
 
 }  // namespace nestline

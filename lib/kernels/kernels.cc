@@ -1,4 +1,4 @@
-// The table of kernels, made once per target. See kernels.h.
+// The tables of kernels, made once per target. See kernels.h.
 #include "lib/kernels/kernels.h"
 
 #include <cstdint>
@@ -10,10 +10,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "lib/kernels/answers-inl.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/lookup-inl.h"
-#include "lib/kernels/maplet_kernels.h"
+#include "lib/kernels/maplet-inl.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/settle-inl.h"
 #include "lib/kernels/split-inl.h"
@@ -23,14 +22,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
 namespace HWY_NAMESPACE {
-
 template <class L, class Locks>
 constexpr FirstTries first_tries() {
   return {store_first<L, Locks>, store_batch<L, Locks>, erase_first<L, Locks>};
 }
 
 template <class L>
-const Kernels* table() {
+const Kernels* filter_kernels() {
   static constexpr Kernels kTable = {
       HWY_TARGET,
       match<L>,
@@ -44,12 +42,10 @@ const Kernels* table() {
       first_tries<L, OneWriter>(),
       first_tries<L, BlockLocks>(),
       contains<L>,
-      contains_integer<L>,
       contains_batch<L>,
       bits_to_bytes,
       bits_to_positions,
       contains_beside<L>,
-      contains_integer_beside<L>,
       contains_batch_beside<L>,
       locate_batch<L>,
       match_batch<L>,
@@ -67,8 +63,30 @@ const Kernels* table() {
   return &kTable;
 }
 
-const Kernels* table_for(int bits) {
-  return visit_layout(bits, [](auto layout) { return table<decltype(layout)>(); });
+constexpr MapletKernels maplet_kernels() {
+  MapletKernels kernels{};
+  kernels.table.target = HWY_TARGET;
+  kernels.table.match = match<maplet::L>;
+  kernels.table.free_slots = free_slots<maplet::L>;
+  kernels.table.rank = rank_by_slots<maplet::L>;
+  kernels.table.of_classes = of_classes_by_slots<maplet::L>;
+  kernels.table.find_way = maplet::find_way;
+  kernels.table.find_free_way = maplet::find_free_way;
+  kernels.table.leavers = leavers<maplet::L>;
+  kernels.table.split = split_slots<maplet::L>;
+  kernels.find = maplet::find;
+  kernels.locate = maplet::locate;
+  kernels.find_batch = maplet::find_batch;
+  kernels.store_beside_readers = maplet::store_first<OneWriter>;
+  kernels.store_beside_writers = maplet::store_first<BlockLocks>;
+  return kernels;
+}
+
+const TargetKernels* all_kernels() {
+  static constexpr TargetKernels kAll = {
+      {filter_kernels<Layout<8>>, filter_kernels<Layout<12>>, filter_kernels<Layout<16>>},
+      maplet_kernels()};
+  return &kAll;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -80,35 +98,37 @@ namespace nestline {
 
 namespace {
 
-using TableFor = const Kernels* (*)(int bits);
-
 // One for each compiled target, the best first; null for the others. These lists are Highway's.
 // Highway's own way of choosing from them needs its library (targets.h).
-constexpr TableFor kTables[] = {
+constexpr const TargetKernels* (*kTargets[])() = {
 #if HWY_ARCH_X86 || HWY_ARCH_ARM
-    HWY_CHOOSE_TARGET_LIST(table_for),
+    HWY_CHOOSE_TARGET_LIST(all_kernels),
 #endif
-    HWY_CHOOSE_FALLBACK(table_for),
+    HWY_CHOOSE_FALLBACK(all_kernels),
 };
+
+const TargetKernels& best_kernels() {
+  const std::int64_t supported = supported_targets();
+  for (const auto all : kTargets) {
+    if (all != nullptr && (all()->maplet.table.target & supported) != 0) return *all();
+  }
+  return *std::end(kTargets)[-1]();
+}
 
 }  // namespace
 
 const Kernels& kernels_for(int bits) {
-  if (bits == kMapletBits) return maplet_kernels().table;
-  const std::int64_t supported = supported_targets();
-  for (const TableFor table_for : kTables) {
-    if (table_for == nullptr) continue;
-    const Kernels& kernels = *table_for(bits);
-    if ((kernels.target & supported) != 0) return kernels;
-  }
-  return *std::end(kTables)[-1](bits);
+  const TargetKernels& best = best_kernels();
+  return bits == kMapletBits ? best.maplet.table : *best.filters[(bits - 8) / 4]();
 }
+
+const MapletKernels& maplet_kernels() { return best_kernels().maplet; }
 
 std::vector<std::int64_t> usable_targets() {
   std::vector<std::int64_t> targets;
-  for (const TableFor table_for : kTables) {
-    if (table_for == nullptr) continue;
-    const std::int64_t target = table_for(8)->target;
+  for (const auto all : kTargets) {
+    if (all == nullptr) continue;
+    const std::int64_t target = all()->maplet.table.target;
     // The fallback may be the last one of the list.
     if ((target & supported_targets()) != 0 && (targets.empty() || targets.back() != target)) {
       targets.push_back(target);

@@ -1,29 +1,103 @@
 // The vectorized work, behind one table of function pointers per target and width.
 //
 // kernels.cc and the *-inl.h files it includes are compiled once for every instruction set that
-// Highway offers; kernels_for picks the table of the best one that this processor has. Code
-// that works on blocks keeps the pointer, so dispatch costs one indirect call per operation or
-// batch.
+// Highway offers; kernels_for picks the table of the best one that this processor has. Code that
+// works on blocks keeps the pointer, so dispatch costs one indirect call per operation or batch.
 //
-// The scalar code of layout.h and geometry.h defines what each function computes;
-// tests/kernels/kernels_test.cc compares every function with it on every target. No function
+// The scalar code of layout.h and geometry.h defines what each function computes. No function
 // allocates or throws, and only the first tries of changes lock.
 #ifndef NESTLINE_LIB_KERNELS_KERNELS_H_
 #define NESTLINE_LIB_KERNELS_KERNELS_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <vector>
 
-#include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/hash.h"
 #include "lib/place/layout.h"
 #include "lib/place/locking.h"
 
 namespace nestline {
+
+// Ways inside one block: how a newcomer whose bucket is full gets a slot by moving others to slots
+// of their own buckets in the same block.
+//
+//   newcomer -> step 0, its resident -> step 1, ... its resident -> the last step, which is free
+//
+// A way is found first and walked later, from its end, so that a fingerprint on the move is always
+// readable (I3 in lib/table/table.h). A way of one step leads to a free slot: nobody has to move.
+//
+// In one word: the number of slots in the lowest 4 bits, then 6 bits for each. Where only a longer
+// way would do, there is none.
+class Way {
+ public:
+  static constexpr std::uint32_t kMaxSteps = 10;
+
+  constexpr Way() = default;  // no way
+  NESTLINE_INLINE explicit constexpr Way(std::uint32_t slot)
+      : word_(1 | std::uint64_t{slot} << kCountBits) {}
+
+  [[nodiscard]] NESTLINE_INLINE constexpr std::uint32_t steps() const {
+    return static_cast<std::uint32_t>(word_) & ((1u << kCountBits) - 1);
+  }
+  NESTLINE_INLINE constexpr explicit operator bool() const { return word_ != 0; }
+  // The slot of a step, from 0 to steps() - 1.
+  [[nodiscard]] NESTLINE_INLINE constexpr std::uint32_t step(std::uint32_t i) const {
+    return static_cast<std::uint32_t>(word_ >> (kCountBits + kSlotBits * i)) &
+           ((1u << kSlotBits) - 1);
+  }
+  // The same way with one more step at its end; the way must have fewer than kMaxSteps.
+  [[nodiscard]] NESTLINE_INLINE constexpr Way then(std::uint32_t slot) const {
+    Way longer;
+    longer.word_ = (word_ + 1) | std::uint64_t{slot} << (kCountBits + kSlotBits * steps());
+    return longer;
+  }
+
+ private:
+  static constexpr std::uint32_t kCountBits = 4;
+  static constexpr std::uint32_t kSlotBits = 6;
+  std::uint64_t word_ = 0;
+};
+
+// The bucket of the fingerprint in a slot.
+template <class L>
+NESTLINE_INLINE std::uint64_t bucket_at(const Block& block, std::uint32_t slot) {
+  const std::uint32_t fingerprint = L::get(block, slot);
+  return L::bucket(fingerprint, L::phase_at(fingerprint, slot));
+}
+
+// Whether the block's residents can still make each step, and the last one is free. (A way may be
+// gone when other threads have changed the block since it was found.)
+template <class L>
+bool is_open(const Block& block, Way way) {
+  if (!way) return false;
+  const std::uint32_t last = way.steps() - 1;
+  for (std::uint32_t i = 0; i < last; ++i) {
+    const std::uint32_t slot = way.step(i);
+    if (L::get(block, slot) == 0) return false;
+    if ((bucket_at<L>(block, slot) >> way.step(i + 1) & 1) == 0) return false;
+  }
+  return L::get(block, way.step(last)) == 0;
+}
+
+// Moves each fingerprint on the way one step, from the way's end back, and stores `fingerprint`,
+// with `value` if the layout has values, at its start. It moves what is there now, not what was
+// there when the way was found: update may have cleared a slot since.
+template <class L>
+NESTLINE_INLINE void walk(Block& block, Way way, std::uint32_t fingerprint,
+                          typename L::Value value = {}) {
+  std::uint32_t to = way.step(way.steps() - 1);
+  for (std::uint32_t i = way.steps() - 1; i > 0; --i) {
+    const std::uint32_t from = way.step(i - 1);
+    L::set(block, to, L::get(block, from), L::value(block, from));
+    to = from;
+  }
+  L::set(block, to, fingerprint, value);
+}
 
 // The answer for a key whose blocks change while a lookup reads them (R4 in locking.h).
 struct SecondLook {
@@ -32,6 +106,9 @@ struct SecondLook {
 
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
 enum class Input : std::uint8_t { integers, hashes };
+NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, Input input, const MixSecrets& secrets) {
+  return input == Input::integers ? mix_integer(key, secrets) : key;
+}
 
 // The residents of a block in the order in which they would leave it: by spill class, then by slot.
 struct alignas(64) Ranks {
@@ -87,9 +164,9 @@ constexpr std::uint32_t fingerprint_of(Resident resident) { return resident & 0x
 constexpr std::uint32_t phase_of(Resident resident) { return resident >> 16 & 0xff; }
 constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
 
-// A block that keys are given slots in, with all that this takes at hand: nothing has to be worked
-// out from the fingerprints again. What belongs to free slots means nothing, except that their
-// residents have no fingerprint: 0. The entries after the last slot are for the kernels.
+// A block that keys are given slots in, with all that this takes at hand. What belongs to free
+// slots means nothing, except that their residents are 0. The entries after the last slot are for
+// the kernels.
 struct alignas(64) UnpackedBlock {
   static constexpr std::size_t kSlots = 72;
   std::uint64_t bucket[kSlots];  // of the resident of each slot
@@ -114,44 +191,47 @@ inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
 static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
 
 // Newcomers that `settle` takes for a block at most, and blocks that it takes at a time.
-inline constexpr std::size_t kSettleMost = 128;
+inline constexpr std::size_t kMaxSettled = 128;
 inline constexpr std::size_t kSettleBlocks = 8;
 
 // A block and its newcomers. Kernels read and write whole vectors, so beyond the last one.
 struct alignas(64) Settling {
   UnpackedBlock block;
-  std::uint64_t bucket[kSettleMost + 64];
-  Resident newcomer[kSettleMost + 64];
+  std::uint64_t bucket[kMaxSettled + 64];
+  Resident newcomer[kMaxSettled + 64];
   std::size_t count = 0;
   // The numbers of the newcomers that found no slot.
-  std::size_t left_count = 0;
-  std::uint8_t left[kSettleMost];
+  std::size_t unplaced_count = 0;
+  std::uint8_t unplaced[kMaxSettled];
 };
 
 // The beginning of changes, at home, under one of the lock policies of locking.h. Most changes end
 // there.
 struct FirstTries {
   // Stores the key with this hash if there is a way to a free slot of its home. Otherwise nothing
-  // is changed, and `home` is the key's.
-  bool (*store)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
-                Place& home) noexcept;
+  // is changed.
+  bool (*store)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
 
   // The same for each place in turn, up to the first that has no way; returns how many were stored.
   std::size_t (*store_batch)(const Block* blocks, const Place* places, std::size_t count) noexcept;
 
-  // Clears a copy of the key with this hash at home. If there is none, `home` is the key's.
-  bool (*erase)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
-                Place& home) noexcept;
+  // Clears a copy of the key with this hash at home, if there is one.
+  bool (*erase)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
 };
 
 struct Kernels {
   std::int64_t target;  // Highway's number of the instruction set
 
   // For a maplet, only what tables and growth need is there: the functions up to `leavers`, and
-  // `split`. The others are null; maplet_kernels.h has its lookups.
+  // `split`. The others are null; MapletKernels has its lookups.
 
   // Slots that hold `fingerprint`, as bits. `fingerprint` must not be 0.
   std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
+
+  // Slots where there is a copy of a key.
+  [[nodiscard]] std::uint64_t copies(const Block& block, const Place& place) const {
+    return match(block, place.fingerprint) & place.bucket;
+  }
 
   // Free slots, as bits.
   std::uint64_t (*free_slots)(const Block& block) noexcept;
@@ -171,10 +251,9 @@ struct Kernels {
   Way (*find_free_way)(const Block& block, const Place& place) noexcept;
 
   // Adds the residents of these slots to the candidates that are there, which is a newcomer whose
-  // target is known, or nobody. Looks for room in all their other blocks, at several at a time.
-  // Open is a candidate that has another block, with a free slot in its bucket; or with a free
-  // slot, and no mark or a resident that could move there. `number` is the block's; the hashes'
-  // secrets are not needed. Beside writers, all this is a hint.
+  // target is known, or nobody. Open is a candidate that has another block, with a free slot in its
+  // bucket; or with a free slot, and no mark or a resident that could move there. `number` is the
+  // block's; the hashes' secrets are not needed. Beside writers, all this is a hint.
   void (*leavers)(const BlocksView& view, const Block& block, std::uint64_t number,
                   const Ranks& ranks, std::uint64_t slots, Leavers& leavers) noexcept;
 
@@ -188,9 +267,8 @@ struct Kernels {
     if constexpr (std::is_same_v<Locks, BlockLocks>) return beside_writers;
   }
 
-  // Whether the key with this hash, or this integer key, may be in the filter.
+  // Whether the key with this hash may be in the filter.
   bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;
-  bool (*contains_integer)(const BlocksView& view, std::uint64_t key) noexcept;
 
   // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
@@ -208,15 +286,13 @@ struct Kernels {
   // The lookups beside writers, by steps R1 to R3 of locking.h.
   bool (*contains_beside)(const BlocksView& view, std::uint64_t hash,
                           const SecondLook& second) noexcept;
-  bool (*contains_integer_beside)(const BlocksView& view, std::uint64_t key,
-                                  const SecondLook& second) noexcept;
   // A key whose bit is set in `undecided` has its bit clear in `bitmap`. True if any key is
   // undecided.
   bool (*contains_batch_beside)(const BlocksView& view, const std::uint64_t* keys,
                                 std::size_t count, Input input, std::uint64_t* bitmap,
                                 std::uint64_t* undecided) noexcept;
 
-  // The homes of up to kLocateMost keys.
+  // The homes of up to kMaxLocated keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, Place* places) noexcept;
 
@@ -224,11 +300,11 @@ struct Kernels {
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
                       std::uint64_t* slots) noexcept;
 
-  // The same homes, each as one number. `to` has room for kLocateMost.
+  // The same homes, each as one number. `to` has room for kMaxLocated.
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, std::uint64_t* to) noexcept;
 
-  // The newcomers, up to kSettleMost, whose pairs are the lowest 20 bits of these numbers, and
+  // The newcomers, up to kMaxSettled, whose pairs are the lowest 20 bits of these numbers, and
   // their buckets. Returns the slots that are in any of the buckets. Reads and writes whole
   // vectors.
   std::uint64_t (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
@@ -238,7 +314,7 @@ struct Kernels {
   std::uint64_t (*at_most)(const Resident* residents, std::uint32_t spill_class) noexcept;
 
   // Gives each newcomer of up to kSettleBlocks blocks a slot of its bucket, moving residents within
-  // their buckets where that is necessary, and tells those for which there is no way.
+  // their buckets where that is necessary, and reports those for which there is no way.
   void (*settle)(Settling* blocks, std::size_t count) noexcept;
 
   // The same for a few newcomers of one block.
@@ -259,41 +335,98 @@ struct Kernels {
   // Doubles `count` blocks of a filter that has grown `growth` times, less than max_growth: block i
   // of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at the
   // same slots of 2i, the others at the same slots of 2i + 1; both blocks inherit the mark. Every
-  // byte of `to` is written: free slots are all 0, and so are lock and version, whatever they are
-  // in `from`.
+  // byte of `to` is written; lock and version are 0.
   void (*split)(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept;
 };
 
-inline constexpr std::size_t kLocateMost = 64;
+inline constexpr std::size_t kMaxLocated = 64;
 
-// Prefetches a block that is about to be changed.
-inline void prefetch_block(const Block& block) {
-  __builtin_prefetch(block.bytes.data(), 1);
-  // g++ takes a function that only prefetches for one without effects and drops the call when it
-  // has not inlined it. An empty statement that counts as an effect keeps it.
-  asm volatile("");
+// How many copies of a key are at home and in its alternate, or of `any` whether there is one.
+// block(number) returns a block.
+template <typename BlockOf>
+unsigned count_copies(const Kernels& kernels, const Geometry& geometry, const Place& home, bool any,
+                      BlockOf&& block) {
+  const Block& first = block(home.block);
+  const auto found = static_cast<unsigned>(std::popcount(kernels.copies(first, home)));
+  Place away;
+  if ((any && found != 0) || !may_be_away(geometry, first.mark(), home, away)) return found;
+  return found + static_cast<unsigned>(std::popcount(kernels.copies(block(away.block), away)));
 }
 
-// Prefetches a block for a lookup: without taking it from the caches of other cores that read it.
-inline void prefetch_to_read(const Block& block) {
-  __builtin_prefetch(block.bytes.data());
-  asm volatile("");  // as above
-}
+// The keys of a batch of a maplet that are answered together.
+struct MapletGroup {
+  struct Looked {
+    std::uint64_t block;  // home
+    std::uint32_t fingerprint;
+    std::uint32_t header;  // under which home is read
+  };
+  Looked keys[kMaxLocated];
+  std::size_t count = 0;
+};
 
-// Prefetches memory that is about to be read.
+// What tables of maplets need, and lookups that give values, as Table::values defines them.
+struct MapletKernels {
+  Kernels table;
+
+  // Puts the values of the key with this hash into the front of `values`, which has room for
+  // kMaxCopies and may be written behind the values; returns how many there are. kBusy: writers
+  // were at its blocks, and Table::values has to answer (R3 in locking.h).
+  static constexpr std::size_t kBusy = ~std::size_t{0};
+  std::size_t (*find)(const BlocksView& view, std::uint64_t hash, std::uint64_t* values) noexcept;
+
+  // The same for a group of up to kMaxLocated keys, in two steps, so that the homes of one group
+  // are on their way to the cache while another is answered: first the places of the keys, then the
+  // values of all in the order of the keys, and how many each key has in `counts`. `values` has
+  // room for kMaxCopies of each. Returns how many there are in all, or kBusy if any key's blocks
+  // were busy.
+  void (*locate)(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
+                 MapletGroup& group) noexcept;
+  std::size_t (*find_batch)(const BlocksView& view, MapletGroup& group, std::uint8_t* counts,
+                            std::uint64_t* values) noexcept;
+
+  // Stores the key with this hash and this value in a free slot at home, if there is one.
+  using Store = bool (*)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
+                         std::uint64_t value) noexcept;
+  Store store_beside_readers;
+  Store store_beside_writers;
+  template <class Locks>
+  [[nodiscard]] Store store_first() const {
+    if constexpr (std::is_same_v<Locks, OneWriter>) return store_beside_readers;
+    if constexpr (std::is_same_v<Locks, BlockLocks>) return store_beside_writers;
+  }
+};
+
+// All tables of one target; filters[i] are those of 8 + 4i bits.
+struct TargetKernels {
+  const Kernels* (*filters[3])();
+  MapletKernels maplet;
+};
+
+// Prefetches memory that is about to be read, and a block that is about to be changed. g++ takes a
+// function that only prefetches for one without effects and drops the call when it has not inlined
+// it; an empty statement that counts as an effect keeps it.
 inline void prefetch_bytes(const void* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += kBlockBytes) {
     __builtin_prefetch(static_cast<const std::byte*>(from) + i);
   }
-  asm volatile("");  // as above
+  asm volatile("");
+}
+inline void prefetch_block(const Block& block) {
+  __builtin_prefetch(block.bytes.data(), 1);
+  asm volatile("");
+}
+
+// Prefetches the block that a lookup of the key with this hash reads first.
+inline void prefetch_home(const BlocksView& view, std::uint64_t hash) {
+  prefetch_bytes(&view.blocks[home_block_of(view.geometry, hash).block], kBlockBytes);
 }
 
 // The table for this processor; bits is 8, 12, 16, or 20 for a maplet's. Not cached here, so that a
 // test can switch targets (force_target in targets.h): keep the result.
 const Kernels& kernels_for(int bits);
+const MapletKernels& maplet_kernels();
 
-// The targets that were compiled and that this processor has, the best first; for tests and
-// measurements.
+// The targets that were compiled and that this processor has, the best first; for tests.
 std::vector<std::int64_t> usable_targets();
 
 }  // namespace nestline

@@ -25,7 +25,7 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kGroup = kLocateMost;
+constexpr std::size_t kGroup = kMaxLocated;
 static_assert(kGroup == 64, "a group's answers are one 64-bit word");
 
 // What the probe needs of 64 keys.
@@ -69,15 +69,11 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
 #endif
 }
 
-HWY_INLINE std::uint64_t hash_of(const BlocksView& view, std::uint64_t key, Input input) {
-  return input == Input::integers ? mix_integer(key, view.secrets) : key;
-}
-
 template <class L>
 void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
                  Group& group) {
   for (std::size_t i = 0; i < count; ++i) {
-    const Place place = home_of<L>(view.geometry, hash_of(view, keys[i], input));
+    const Place place = home_of<L>(view.geometry, hash_of(keys[i], input, view.secrets));
     group.offset[i] = place.block * kBlockBytes;
     group.bucket[i] = place.bucket;
     group.pair[i] = place.fingerprint | place.phase << 16;

@@ -3,10 +3,9 @@
 // the stores of the one before it:
 //
 //   group i + 2   locate: hash, block, bucket bits of all its keys, in vectors
-//   group i       probe: the home block; beside it the prefetch of one key of group i + 2, so that
-//                 memory does not idle while a group is computed
-//   group i - 1   settle: the probes' results become bits. The few keys whose home's mark says that
-//                 they may be away go on a list, and their alternates are prefetched.
+//   group i       probe: the home block; beside it the prefetch of one key of group i + 2
+//   group i - 1   settle: the probes' results become bits. The few keys that may be away, by their
+//                 homes' marks, go on a list, and their alternates are prefetched.
 //   the list      second probe: of one list while the next one fills. Lists of many groups make
 //                 loops long, so that their ends are mispredicted seldom.
 //
@@ -56,43 +55,28 @@ HWY_INLINE std::uint64_t covered(const std::uint8_t* low_bytes, const std::uint8
 #endif
 }
 
-// The parts of a lookup that differ when writers may be at work: kBeside. There each block is read
-// between two loads of its header, and a key's home is checked once more after its alternate.
-template <bool kBeside>
+// Beside writers each block is read between two loads of its header, and a key's home is checked
+// once more after its alternate: what only that needs comes last.
 struct ProbeGroup : Group {
   alignas(64) std::uint8_t found[kGroup];
   alignas(64) std::uint8_t mark[kGroup];
   std::uint64_t slots[kGroup];  // at 12 bits: of the bucket, with the fingerprint's low byte
-};
-template <>
-struct ProbeGroup<true> : ProbeGroup<false> {
   alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
   std::uint32_t drift;  // what differed between the two loads of a header, for all keys
 };
 
 // Keys that may be away.
-struct Waiting {
+struct WaitingList {
   static constexpr std::size_t kMany = 32;
-  static constexpr std::size_t kMost = kMany + kGroup;
+  static constexpr std::size_t kMax = kMany + kGroup;
   std::size_t count = 0;
-  std::size_t key[kMost];  // number in the batch
-  std::uint64_t alternate[kMost];
-  std::uint64_t bucket[kMost];
-  std::uint32_t fingerprint[kMost];
+  std::size_t key[kMax];  // number in the batch
+  std::uint64_t alternate[kMax];
+  std::uint64_t bucket[kMax];
+  std::uint32_t fingerprint[kMax];
+  std::uint64_t home[kMax];
+  std::uint32_t header[kMax];
 };
-template <bool kBeside>
-struct WaitingList : Waiting {};
-template <>
-struct WaitingList<true> : Waiting {
-  std::uint64_t home[kMost];
-  std::uint32_t header[kMost];
-};
-
-// Not 0: the block was locked before, or has changed since.
-HWY_INLINE std::uint32_t changes(const Block& block, std::uint32_t header) {
-  if (NESTLINE_SKIP_VALIDATION) return 0;
-  return (block.header_again() ^ header) | (header & kHeaderLock);
-}
 
 // Whether one of a group's headers has the lock bit.
 HWY_INLINE bool any_locked(const std::uint32_t* headers) {
@@ -105,7 +89,7 @@ HWY_INLINE bool any_locked(const std::uint32_t* headers) {
 
 // Probes `count` homes, at most kGroup. `ahead`: as many blocks to prefetch meanwhile, if kFetch.
 template <class L, bool kBeside, bool kFetch>
-HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group, std::size_t count,
+HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size_t count,
                             const std::uint64_t* ahead) {
   std::uint32_t drift = 0;
   const Block* const blocks = view.blocks;
@@ -134,8 +118,7 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup<kBeside>& group, 
 // low byte was found. In a loop of its own, since a branch for each key would be mispredicted as
 // often as keys are present.
 template <class L, bool kBeside>
-HWY_INLINE void compare_high_nibbles(const BlocksView& view, ProbeGroup<kBeside>& group,
-                                     std::size_t count) {
+HWY_INLINE void compare_high_nibbles(const BlocksView& view, ProbeGroup& group, std::size_t count) {
   const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - count);
   for (std::uint64_t half = ~equal_bytes(group.found, 0) & all; half != 0; half &= half - 1) {
     const std::uint32_t i = first_slot(half);
@@ -152,7 +135,7 @@ HWY_INLINE void prefetch_homes(const BlocksView& view, const Group& group, std::
 }
 
 // The keys whose homes were locked, or have changed since.
-HWY_INLINE std::uint64_t unsteady_homes(const BlocksView& view, const ProbeGroup<true>& group,
+HWY_INLINE std::uint64_t unsteady_homes(const BlocksView& view, const ProbeGroup& group,
                                         std::size_t count) {
   std::uint64_t unsteady = 0;
   if (HWY_UNLIKELY(group.drift != 0 || count != kGroup || any_locked(group.header))) {
@@ -187,7 +170,7 @@ class Lookups {
       prefetch_homes(view_, ring_[g], size_of(g));
     }
     for (std::size_t g = 0; g < groups; ++g) {
-      ProbeGroup<kBeside>& group = ring_[g % kRing];
+      ProbeGroup& group = ring_[g % kRing];
       const Group& ahead = ring_[(g + kAhead) % kRing];
       const std::size_t ahead_size = size_of(g + kAhead);
       locate_group(g + kAhead);
@@ -201,7 +184,7 @@ class Lookups {
         probe_homes<L, kBeside, false>(view_, group, size_of(g), nullptr);
       }
       if constexpr (L::kBits == 12) {
-        if (size_of(g) != 0) compare_high_nibbles<L>(view_, group, size_of(g));
+        if (size_of(g) != 0) compare_high_nibbles<L, kBeside>(view_, group, size_of(g));
       }
       if (g > 0) settle(g - 1);
     }
@@ -224,7 +207,7 @@ class Lookups {
   }
 
   HWY_INLINE void settle(std::size_t g) {
-    const ProbeGroup<kBeside>& group = ring_[g % kRing];
+    const ProbeGroup& group = ring_[g % kRing];
     const std::size_t size = size_of(g);
     const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - size);
     std::uint64_t hits = ~equal_bytes(group.found, 0) & all;
@@ -238,7 +221,7 @@ class Lookups {
     }
     hits_[g] = hits;
 
-    WaitingList<kBeside>& list = lists_[at_];
+    WaitingList& list = lists_[at_];
     std::size_t n = list.count;
     for (std::uint64_t waiting = covered(group.low_byte, group.mark) & ~decided & all; waiting != 0;
          waiting &= waiting - 1, ++n) {
@@ -254,14 +237,14 @@ class Lookups {
       }
     }
     list.count = n;
-    if (n >= Waiting::kMany) {
+    if (n >= WaitingList::kMany) {
       at_ ^= 1;
       second_probe(lists_[at_]);
     }
   }
 
   // The second probe of the keys on a list, which is empty then.
-  HWY_INLINE void second_probe(WaitingList<kBeside>& list) {
+  HWY_INLINE void second_probe(WaitingList& list) {
     for (std::size_t n = 0; n < list.count; ++n) {
       const Block& block = block_at(view_.blocks, list.alternate[n]);
       const std::size_t word = list.key[n] / 64;
@@ -295,8 +278,8 @@ class Lookups {
   std::uint64_t* undecided_;
   std::uint64_t any_undecided_ = 0;
   std::size_t at_ = 0;  // the list that is filling
-  WaitingList<kBeside> lists_[2];
-  ProbeGroup<kBeside> ring_[kRing];
+  WaitingList lists_[2];
+  ProbeGroup ring_[kRing];
 };
 
 template <class L>
@@ -336,11 +319,10 @@ HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noex
   return match_among<L>(view.blocks[away.block], away.fingerprint, away.bucket) != 0;
 }
 
-// One key: scalar except for the compare, since there is no other key to share vectors with. The
-// only branch is the one to the alternate. Yes and no are equally likely, and so are the two sides
-// of the mark; a mispredicted branch on them throws away the next lookups, whose blocks are being
-// fetched. So the conditions are numbers that are negative when true: the compiler would turn each
-// bool into a branch.
+// One key: scalar except for the compare. The only branch is the one to the alternate: yes and no
+// are equally likely, and so are the two sides of the mark, and a mispredicted branch on them
+// throws away the next lookups, whose blocks are being fetched. So the conditions are numbers that
+// are negative when true: the compiler would turn each bool into a branch.
 template <class L>
 struct AtHome {
   std::uint64_t matches;
@@ -354,7 +336,7 @@ struct AtHome {
 };
 
 template <class L>
-HWY_INLINE bool contains_inline(const BlocksView& view, std::uint64_t hash) {
+bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const AtHome<L> key(place, home, home.mark());
@@ -362,32 +344,21 @@ HWY_INLINE bool contains_inline(const BlocksView& view, std::uint64_t hash) {
   return key.matches != 0;
 }
 
-template <class L>
-bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
-  return contains_inline<L>(view, hash);
-}
-
-template <class L>
-bool contains_integer(const BlocksView& view, std::uint64_t key) noexcept {
-  return contains_inline<L>(view, mix_integer(key, view.secrets));
-}
-
-HWY_INLINE bool match_at_once() {
-  read_before();
-  return true;
-}
-
 // The same beside writers.
 template <class L>
-HWY_NOINLINE bool ask_away(const BlocksView& view, std::uint64_t hash, const SecondLook& second,
-                           std::uint32_t home_header) noexcept {
+HWY_NOINLINE bool contains_away_beside(const BlocksView& view, std::uint64_t hash,
+                                       const SecondLook& second,
+                                       std::uint32_t home_header) noexcept {
   const Place home = home_of<L>(view.geometry, hash);
   const Place away = moved(view.geometry, home);
   const Block& block = view.blocks[away.block];
   NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
   const std::uint32_t header = block.header();
   const bool found = match_among<L>(block, away.fingerprint, away.bucket) != 0;
-  if (found && L::kBits != 12) return match_at_once();
+  if (found && L::kBits != 12) {
+    acquire_fence();
+    return true;
+  }
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   const bool steady =
       changes(block, header) == 0 && (found || changes(view.blocks[home.block], home_header) == 0);
@@ -395,7 +366,8 @@ HWY_NOINLINE bool ask_away(const BlocksView& view, std::uint64_t hash, const Sec
 }
 
 template <class L>
-HWY_INLINE bool ask_inline(const BlocksView& view, std::uint64_t hash, const SecondLook& second) {
+bool contains_beside(const BlocksView& view, std::uint64_t hash,
+                     const SecondLook& second) noexcept {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = home.header();
@@ -407,21 +379,9 @@ HWY_INLINE bool ask_inline(const BlocksView& view, std::uint64_t hash, const Sec
                                             : key.no_match & (key.sent_on | unsteady);
   if (HWY_UNLIKELY(doubt < 0)) {
     if (unsteady != 0) return second.look(second, hash);
-    return ask_away<L>(view, hash, second, header);
+    return contains_away_beside<L>(view, hash, second, header);
   }
   return key.matches != 0;
-}
-
-template <class L>
-bool contains_beside(const BlocksView& view, std::uint64_t hash,
-                     const SecondLook& second) noexcept {
-  return ask_inline<L>(view, hash, second);
-}
-
-template <class L>
-bool contains_integer_beside(const BlocksView& view, std::uint64_t key,
-                             const SecondLook& second) noexcept {
-  return ask_inline<L>(view, mix_integer(key, view.secrets), second);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -2,17 +2,15 @@
 //
 // First each newcomer takes a free slot of its bucket: the lowest one that no later newcomer wants,
 // or else the lowest. Looking ahead costs three operations a key, and leaves 4 % of the keys
-// without a free slot where taking the lowest slot leaves 9 % (8 bits, 95 % load). To know what two
-// later ones want leaves 3 %, which saves less time than it takes. Each choice waits for the one
-// before, so several blocks are done side by side, one in each lane. Those without a slot get one
-// by the search below.
+// without a free slot instead of 9 % (8 bits, 95 % load). Each choice waits for the one before, so
+// several blocks are done side by side, one in each lane. Those without a slot get one by the
+// search below.
 //
 // settle_one searches backwards, all slots at a time: level 0 is the goals, and level n + 1 is
-// level n with every slot whose resident has a slot of level n in its bucket. That is a few vector
-// operations a level, whatever the block looks like. The first level that a resident of the
-// newcomer's bucket can move to ends the search, and so does a level that equals the one before:
-// there is no way then. That step from the bucket is taken by scalars, which are faster for four or
-// five slots, and saves half of the searches their only level.
+// level n with every slot whose resident has a slot of level n in its bucket: a few vector
+// operations a level. The first level that a resident of the newcomer's bucket can move to ends the
+// search, and so does a level that equals the one before: there is no way then. That last step, of
+// four or five slots, is taken by scalars, and saves half of the searches their only level.
 #if defined(NESTLINE_LIB_KERNELS_SETTLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_SETTLE_INL_H_
 #undef NESTLINE_LIB_KERNELS_SETTLE_INL_H_
@@ -41,20 +39,20 @@ template <class L>
 void locate_pairs_each(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        Input input, std::uint64_t* to) {
   for (std::size_t i = 0; i < count; ++i) {
-    const Home home = home_block_of(view.geometry, hash_of(view, keys[i], input));
+    const Home home = home_block_of(view.geometry, hash_of(keys[i], input, view.secrets));
     to[i] = located(home.block, L::fingerprint_of(home.rest) | L::phase_of(home.rest) << 16);
   }
 }
 
 // Which newcomers of a block no slot is free for, as bits.
 struct Late {
-  std::uint64_t bits[kSettleMost / 64];
+  std::uint64_t bits[kMaxSettled / 64];
 };
 
 // choose_slots for one block. Without branches, which would be mispredicted.
 template <class Take>
 HWY_INLINE void choose_slots_of_one(Settling& settling, std::size_t i, const Take& take) {
-  std::uint64_t choices[kSettleMost];  // first: what later ones want
+  std::uint64_t choices[kMaxSettled];  // first: what later ones want
   std::uint64_t wanted = 0;
   for (std::size_t n = settling.count; n-- > 0;) {
     choices[n] = wanted;
@@ -94,10 +92,6 @@ std::uint64_t complete(const std::uint32_t* pairs, std::size_t count, Resident* 
     all |= buckets[i];
   }
   return all;
-}
-
-inline void clear_residents(Resident* residents) {
-  std::fill_n(residents, UnpackedBlock::kSlots, Resident{0});
 }
 
 template <class L>
@@ -141,7 +135,7 @@ HWY_INLINE void choose_slots(Settling* blocks, std::size_t count, const Take& ta
 
 #else  // vectors
 
-// Reads `count` keys rounded up to whole vectors, so up to kLocateMost.
+// Reads `count` keys rounded up to whole vectors, so up to kMaxLocated.
 template <class L, Input kInput>
 HWY_INLINE void locate_all_pairs(const BlocksView& view, const std::uint64_t* keys,
                                  std::size_t count, std::uint64_t* to) {
@@ -174,10 +168,10 @@ void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t
   if (HWY_UNLIKELY(view.geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
     return locate_pairs_each<L>(view, keys, count, input, to);
   }
-  alignas(64) std::uint64_t padded[kLocateMost];
-  if (count < kLocateMost) {
+  alignas(64) std::uint64_t padded[kMaxLocated];
+  if (count < kMaxLocated) {
     std::copy_n(keys, count, padded);
-    std::fill(padded + count, padded + kLocateMost, 0);
+    std::fill(padded + count, padded + kMaxLocated, 0);
     keys = padded;
   }
   if (input == Input::integers) {
@@ -234,7 +228,7 @@ HWY_INLINE void choose_slots(Settling* blocks, std::size_t count, const Take& ta
     std::size_t most = 0;
     for (std::size_t i = 0; i < group; ++i) most = std::max(most, blocks[first + i].count);
     // Copied by scalars: a gather takes longer.
-    alignas(64) std::uint64_t buckets[kSettleMost * kSettleBlocks];
+    alignas(64) std::uint64_t buckets[kMaxSettled * kSettleBlocks];
     alignas(64) std::uint64_t frees[kSettleBlocks] = {};
     for (std::size_t i = 0; i < lanes; ++i) {
       std::size_t n = 0;
@@ -246,7 +240,7 @@ HWY_INLINE void choose_slots(Settling* blocks, std::size_t count, const Take& ta
       for (; n < most; ++n) buckets[n * lanes + i] = 0;
     }
     // First: the slots of each bucket that no later newcomer wants.
-    alignas(64) std::uint64_t choices[kSettleMost * kSettleBlocks];
+    alignas(64) std::uint64_t choices[kMaxSettled * kSettleBlocks];
     const auto zero = hn::Zero(d);
     auto wanted = zero;
     for (std::size_t n = most; n-- > 0;) {
@@ -256,7 +250,7 @@ HWY_INLINE void choose_slots(Settling* blocks, std::size_t count, const Take& ta
     }
     const auto lowest_bit = [&](auto bits) { return hn::And(bits, hn::Sub(zero, bits)); };
     auto free = hn::Load(d, frees);
-    alignas(64) std::uint64_t lates[kSettleMost / 64][kSettleBlocks] = {};
+    alignas(64) std::uint64_t lates[kMaxSettled / 64][kSettleBlocks] = {};
     for (std::size_t half = 0; half * 64 < most; ++half) {
       auto late = zero;
       auto bit = hn::Set(d, std::uint64_t{1});
@@ -277,22 +271,13 @@ HWY_INLINE void choose_slots(Settling* blocks, std::size_t count, const Take& ta
       Settling& settling = blocks[first + i];
       settling.block.free = frees[i];
       Late late;
-      for (std::size_t half = 0; half < kSettleMost / 64; ++half) {
+      for (std::size_t half = 0; half < kMaxSettled / 64; ++half) {
         const std::size_t end = settling.count - std::min(settling.count, half * 64);
         late.bits[half] =
             lates[half][i] & (end < 64 ? (std::uint64_t{1} << end) - 1 : ~std::uint64_t{0});
       }
       take(first + i, choices + i, lanes, late);
     }
-  }
-}
-
-// By hand, since a compiler without vectors makes one slow instruction of it.
-HWY_INLINE void clear_residents(Resident* residents) {
-  const hn::CappedTag<std::uint32_t, 8> d;
-  static_assert(UnpackedBlock::kSlots % 8 == 0);
-  for (std::size_t s = 0; s < UnpackedBlock::kSlots; s += hn::Lanes(d)) {
-    hn::Store(hn::Zero(d), d, residents + s);
   }
 }
 
@@ -426,7 +411,7 @@ HWY_INLINE void settle_late(Settling& settling, std::size_t number) {
   // What has led to no free slot leads to none later, when fewer are free.
   if ((bucket & block.reach) == 0 ||
       !settle_by_search<L>(block, settling.newcomer[number], bucket, block.free, block.reach)) {
-    settling.left[settling.left_count++] = static_cast<std::uint8_t>(number);
+    settling.unplaced[settling.unplaced_count++] = static_cast<std::uint8_t>(number);
   }
 }
 
@@ -443,8 +428,8 @@ void settle(Settling* blocks, std::size_t count) noexcept {
           block.bucket[slot] = settling.bucket[n];
           block.resident[slot] = settling.newcomer[n];
         }
-        settling.left_count = 0;
-        for (std::size_t half = 0; half < kSettleMost / 64; ++half) {
+        settling.unplaced_count = 0;
+        for (std::size_t half = 0; half < kMaxSettled / 64; ++half) {
           for (std::uint64_t bits = late.bits[half]; bits != 0; bits &= bits - 1) {
             settle_late<L>(settling, half * 64 + first_slot(bits));
           }
@@ -455,7 +440,7 @@ void settle(Settling* blocks, std::size_t count) noexcept {
 template <class L>
 void settle_few(Settling& settling) noexcept {
   UnpackedBlock& block = settling.block;
-  settling.left_count = 0;
+  settling.unplaced_count = 0;
   for (std::size_t n = 0; n < settling.count; ++n) {
     const std::uint64_t open = settling.bucket[n] & block.free;
     if (open == 0) {
@@ -471,7 +456,12 @@ void settle_few(Settling& settling) noexcept {
 
 template <class L>
 void clear(UnpackedBlock& unpacked) noexcept {
-  clear_residents(unpacked.resident);
+  // By hand, since a compiler without vectors makes one slow instruction of it.
+  const hn::CappedTag<std::uint32_t, 8> d;
+  static_assert(UnpackedBlock::kSlots % 8 == 0);
+  for (std::size_t s = 0; s < UnpackedBlock::kSlots; s += hn::Lanes(d)) {
+    hn::Store(hn::Zero(d), d, unpacked.resident + s);
+  }
   unpacked.free = unpacked.reach = L::kAllSlots;
 }
 

@@ -2,12 +2,9 @@
 //
 // A block is loaded once and stored twice, masked: a byte or halfword is chosen if the next bit of
 // its fingerprint is 1; it is then kept in the second copy and cleared in the first. The header is
-// never chosen, but its mark goes to both copies.
-//
-// At 12 bits a slot's two parts are chosen together, and the bit that decides is in the high nibble
-// during the first four doublings and in the low byte afterwards. So the code first makes a mask of
-// the low bytes, then assembles the mask of the nibbles from it by moving bytes within 16-byte
-// vectors.
+// never chosen, but its mark goes to both copies. At 12 bits a slot's two parts are chosen
+// together, and the bit that decides is in the high nibble during the first four doublings and in
+// the low byte afterwards: a mask of the low bytes comes first, and that of the nibbles from it.
 //
 // From kStreamBytes on the copies are written past the caches (non-temporal stores): they are
 // larger than a cache would keep, and the old content of their lines need not be read.
@@ -32,21 +29,29 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if NESTLINE_ONE_LANE
-
+// One slot after the other: for maplets too.
 template <class L>
-void split(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept {
+void split_slots(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept {
   const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
   for (std::size_t i = 0; i < count; ++i) {
+    BlockCopy copy;  // a reader may take the lock of a block meanwhile
+    const Block& block = readable_block(from[i], copy);
     Block children[2] = {};
-    for (Block& child : children) child.bytes[kMarkByte] = from[i].bytes[kMarkByte];
+    for (Block& child : children) child.bytes[kMarkByte] = block.bytes[kMarkByte];
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-      const std::uint32_t fingerprint = L::get(from[i], s);
-      L::set(children[fingerprint >> next_bit & 1], s, fingerprint);
+      const std::uint32_t fingerprint = L::get(block, s);
+      L::set(children[fingerprint >> next_bit & 1], s, fingerprint, L::value(block, s));
     }
     to[2 * i] = children[0];
     to[2 * i + 1] = children[1];
   }
+}
+
+#if NESTLINE_ONE_LANE
+
+template <class L>
+void split(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept {
+  split_slots<L>(from, count, growth, to);
 }
 
 #else  // vectors

@@ -1,16 +1,16 @@
-// Per-target: ways inside one block (way.h), and which residents of a block would leave it first.
+// Per-target: ways inside one block (kernels.h), and which residents of a block would leave it
+// first.
 //
 // A way is looked for from both ends. Forward from the newcomer's bucket by scalars: where each of
 // its k residents could go. That is one step, and most searches end there. The others go on
-// backward from the goals by vectors: who could move into slot e is one compare of all residents,
-// and it is enough if one of them is in a slot that the first step reaches. Both kinds of search
-// find the same way, so where the first step would cost more than it spares, it is left out: at 16
-// bits, where a slot of six is a candidate and the backward search is short; at 12 and 16 bits if
-// there is only one goal; and in blocks with a mark, where most searches fail.
+// backward from the goals by vectors: who could move into slot e is one compare of all residents.
+// Both kinds of search find the same way, so the first step is left out where it would cost more
+// than it spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits if there is
+// only one goal; and in blocks with a mark, where most searches fail.
 //
 // Indices and phases are at most 15, so at 8 and 12 bits they are bytes: all residents are one
-// vector of 64 bytes. The one-lane target does the same through the definitions of layout.h, where
-// the first step always pays, since it spares the buckets of all residents.
+// vector of 64 bytes. On one lane the first step always pays: it spares the buckets of all
+// residents.
 #if defined(NESTLINE_LIB_KERNELS_WAYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_WAYS_INL_H_
 #undef NESTLINE_LIB_KERNELS_WAYS_INL_H_
@@ -21,20 +21,20 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
-#include "lib/kernels/way.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if NESTLINE_ONE_LANE
-
+// One slot after the other: for maplets too.
 template <class L>
-std::uint64_t of_classes(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
+std::uint64_t of_classes_by_slots(const Block& shared, std::uint32_t from,
+                                  std::uint32_t below) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   std::uint64_t slots = 0;
@@ -46,7 +46,7 @@ std::uint64_t of_classes(const Block& shared, std::uint32_t from, std::uint32_t 
 }
 
 template <class L>
-void rank(const Block& shared, Ranks& ranks) noexcept {
+void rank_by_slots(const Block& shared, Ranks& ranks) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
@@ -55,9 +55,21 @@ void rank(const Block& shared, Ranks& ranks) noexcept {
   }
   const std::uint32_t mark = block.mark();
   ranks.below = mark + Ranks::kStep<L>;
-  ranks.free = match_first_bytes<L>(block, 0);
-  ranks.covered = of_classes<L>(block, 0, mark);
-  ranks.next = of_classes<L>(block, mark, ranks.below);
+  ranks.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
+  ranks.covered = of_classes_by_slots<L>(block, 0, mark);
+  ranks.next = of_classes_by_slots<L>(block, mark, ranks.below);
+}
+
+#if NESTLINE_ONE_LANE
+
+template <class L>
+std::uint64_t of_classes(const Block& block, std::uint32_t from, std::uint32_t below) noexcept {
+  return of_classes_by_slots<L>(block, from, below);
+}
+
+template <class L>
+void rank(const Block& block, Ranks& ranks) noexcept {
+  rank_by_slots<L>(block, ranks);
 }
 
 // Which residents of a block could move where.
@@ -369,7 +381,7 @@ HWY_INLINE Way find_back(const Movers<L>& movers, std::uint64_t starts, std::uin
       if ((found & starts) != 0) {
         Way way = start(first_slot(found & starts)).then(e);
         for (; i != 0; i = entries[i].parent) {
-          if (way.steps() == Way::kMostSteps) return {};
+          if (way.steps() == Way::kMaxSteps) return {};
           way = way.then(entries[i].into);
         }
         return way;
@@ -470,12 +482,14 @@ void leavers(const BlocksView& view, const Block& block, std::uint64_t number, c
     direct |= std::uint64_t{is_direct} << slot;
     doubtful |= std::uint64_t{!is_direct && view.blocks[target.block].mark() != 0} << slot;
   }
-  for (std::uint64_t rest = doubtful; rest != 0; rest &= rest - 1) {
-    const std::uint32_t slot = first_slot(rest);
-    BlockCopy copy;
-    const Block& other = readable_block(view.blocks[leavers.target[slot].block], copy);
-    const bool hopeless = !anyone_moves_into<L>(other, leavers.free[slot]);
-    open ^= std::uint64_t{hopeless} << slot;
+  if constexpr (!L::kHasValues) {  // else everybody reaches every slot
+    for (std::uint64_t rest = doubtful; rest != 0; rest &= rest - 1) {
+      const std::uint32_t slot = first_slot(rest);
+      BlockCopy copy;
+      const Block& other = readable_block(view.blocks[leavers.target[slot].block], copy);
+      const bool hopeless = !anyone_moves_into<L>(other, leavers.free[slot]);
+      open ^= std::uint64_t{hopeless} << slot;
+    }
   }
   leavers.open = open;
   leavers.direct = direct;
@@ -496,17 +510,13 @@ HWY_INLINE bool store_at(const Block* blocks, const Place& home) {
 
 // The rest of store_first, apart from it: the first look needs few registers and no stack.
 template <class L, class Locks>
-HWY_NOINLINE bool store_by_way(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
-                               Place& home) noexcept {
-  const Place place = home_of<L>(geometry, hash);
-  if (store_at<L, Locks>(blocks, place)) return true;
-  home = place;
-  return false;
+HWY_NOINLINE bool store_by_way(const Block* blocks, const Geometry& geometry,
+                               std::uint64_t hash) noexcept {
+  return store_at<L, Locks>(blocks, home_of<L>(geometry, hash));
 }
 
 template <class L, class Locks>
-bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
-                 Place& home) noexcept {
+bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept {
   {
     const Place place = home_of<L>(geometry, hash);
     typename Locks::Hold hold(blocks, place.block);
@@ -518,7 +528,7 @@ bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t ha
       return true;
     }
   }
-  return store_by_way<L, Locks>(blocks, geometry, hash, home);
+  return store_by_way<L, Locks>(blocks, geometry, hash);
 }
 
 template <class L, class Locks>
@@ -529,26 +539,15 @@ std::size_t store_batch(const Block* blocks, const Place* places, std::size_t co
   return count;
 }
 
-template <class L>
-HWY_NOINLINE bool not_at_home(const Geometry& geometry, std::uint64_t hash, Place& home) noexcept {
-  home = home_of<L>(geometry, hash);
-  return false;
-}
-
 template <class L, class Locks>
-bool erase_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
-                 Place& home) noexcept {
-  {
-    const Place place = home_of<L>(geometry, hash);
-    typename Locks::Hold hold(blocks, place.block);
-    const std::uint64_t copies =
-        match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
-    if (HWY_LIKELY(copies != 0)) {
-      L::set(hold.change(place.block), first_slot(copies), 0);
-      return true;
-    }
-  }
-  return not_at_home<L>(geometry, hash, home);
+bool erase_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept {
+  const Place place = home_of<L>(geometry, hash);
+  typename Locks::Hold hold(blocks, place.block);
+  const std::uint64_t copies =
+      match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
+  if (HWY_UNLIKELY(copies == 0)) return false;
+  L::set(hold.change(place.block), first_slot(copies), 0);
+  return true;
 }
 
 }  // namespace HWY_NAMESPACE

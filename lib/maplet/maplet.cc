@@ -1,11 +1,19 @@
-// Maplet: single pairs, growing, and its properties. Its batches are in maplet_batch.cc, its files
-// in maplet_file.cc.
+// Maplet: single pairs, growing, its properties, batches and files.
 #include "nestline/maplet.h"
 
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "lib/file/filter_bytes.h"
+#include "lib/file/replacement.h"
+#include "lib/file/sources.h"
+#include "lib/filter/batch.h"
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 #include "lib/maplet/maplet_state.h"
@@ -23,7 +31,7 @@ std::unique_ptr<Filter::State> empty_table(const MapletOptions& options) {
   return table;
 }
 
-// Changes a pair that is there: work(table, home) says whether it was.
+// Changes a pair that is there: work(table, home) returns whether it was.
 template <typename Work>
 bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
   return state.write([&]<class Locks>(const Filter::State& table, Locks) {
@@ -32,10 +40,23 @@ bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
     if (done && added != 0) {
       state.keys.add<Locks>(added);
     } else if constexpr (!Locks::kAlone) {
-      store_before_load();
+      full_fence();
     }
     return std::optional(done);
   });
+}
+
+// Of a file: the wrapping of its state.
+Maplet maplet_of(Filter&& read) {
+  ConcurrentFilter::register_thread();
+  return MapletAccess::make(FilterAccess::take(std::move(read)));
+}
+
+// Copies the maplet, so that its bytes are of one instant and writers need not wait for a disk.
+template <typename Write>
+void save_copy(const Maplet& maplet, Write&& write) {
+  const Maplet copy = maplet.snapshot();
+  MapletAccess::state(copy).read([&](const Filter::State& table) { write(table); });
 }
 
 }  // namespace
@@ -54,23 +75,22 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
-  const auto store_first = [&]<class Locks>(const Filter::State& table, Locks, Place& home) {
-    return state.kernels.store_first<Locks>()(table.view.blocks, table.view.geometry, hash, value,
-                                              home);
+  const auto store_first = [&]<class Locks>(const Filter::State& table, Locks) {
+    return state.kernels.store_first<Locks>()(table.view.blocks, table.view.geometry, hash, value);
   };
   const bool done = state.try_alone([&](const Filter::State& table) {
     if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
-    Place home;
-    const bool stored = store_first(table, OneWriter(), home);
+    const bool stored = store_first(table, OneWriter());
     if (stored) state.keys.add<OneWriter>(1);
     return stored;
   });
   if (done) return {Outcome::stored};
-  return {with_room(state, true, [&]<class Locks>(const Filter::State& table, Locks locks, bool&) {
-    Place home;
-    if (store_first(table, locks, home)) return std::optional(Outcome::stored);
-    return maplet_table<Locks>(table).insert_with_room_made(home, value);
-  })};
+  return {
+      insert_or_grow(state, true, [&]<class Locks>(const Filter::State& table, Locks locks, bool&) {
+        if (store_first(table, locks)) return std::optional(Outcome::stored);
+        auto blocks = maplet_table<Locks>(table);
+        return blocks.insert_by_spill(blocks.home(hash), value);
+      })};
 }
 
 Maplet::Maplet(const MapletOptions& options) {
@@ -83,12 +103,11 @@ Maplet& Maplet::operator=(Maplet&& other) noexcept = default;
 Maplet::~Maplet() = default;
 
 Inserted Maplet::insert(Key key, std::uint64_t value) noexcept {
-  return key.visit(
-      [&](auto one) { return insert_hash(*state_, state_->hash(one), value & kMaxValue); });
+  return insert_hash(*state_, state_->hasher(key).value, value & kMaxValue);
 }
 
 std::size_t Maplet::find(Key key, std::span<std::uint64_t, kMostCandidates> values) const noexcept {
-  return key.visit([&](auto one) { return find_hash(*state_, state_->hash(one), values); });
+  return find_hash(*state_, state_->hasher(key).value, values);
 }
 
 std::size_t Maplet::find(Hash key,
@@ -97,43 +116,29 @@ std::size_t Maplet::find(Hash key,
 }
 
 bool Maplet::replace(Key key, std::uint64_t old_value, std::uint64_t new_value) noexcept {
-  return key.visit([&](auto one) {
-    return change(*state_, state_->hash(one), 0, [&](auto& blocks, const Place& home) {
-      return blocks.replace_value(home, old_value, new_value & kMaxValue);
-    });
+  return change(*state_, state_->hasher(key).value, 0, [&](auto& blocks, const Place& home) {
+    return blocks.replace_value(home, old_value, new_value & kMaxValue);
   });
 }
 
 bool Maplet::erase(Key key, std::uint64_t value) noexcept {
-  return key.visit([&](auto one) {
-    return change(*state_, state_->hash(one), -1,
-                  [&](auto& blocks, const Place& home) { return blocks.erase_value(home, value); });
-  });
+  return change(*state_, state_->hasher(key).value, -1,
+                [&](auto& blocks, const Place& home) { return blocks.erase_value(home, value); });
 }
 
 Hash Maplet::prepare(Key key) const noexcept {
-  const std::uint64_t hash = key.visit([&](auto one) { return state_->hash(one); });
-  state_->read([&](const Filter::State& table) {
-    prefetch_to_read(table.view.blocks[home_block_of(table.view.geometry, hash).block]);
-  });
-  return {hash};
+  const Hash hash = state_->hasher(key);
+  state_->read([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
+  return hash;
 }
 
 std::uint64_t Maplet::size() const noexcept {
   return state_->read([&](const Filter::State&) { return state_->keys.total(); });
 }
 
-std::uint64_t Maplet::capacity() const noexcept {
-  return state_->read([](const Filter::State& table) { return table.capacity; });
-}
-
-std::uint64_t Maplet::max_capacity() const noexcept {
-  return state_->read([](const Filter::State& table) { return table.max_capacity; });
-}
-
-std::uint64_t Maplet::slots() const noexcept {
-  return state_->read([](const Filter::State& table) { return nestline::slots(table); });
-}
+std::uint64_t Maplet::capacity() const noexcept { return state_->now().capacity; }
+std::uint64_t Maplet::max_capacity() const noexcept { return state_->now().max_capacity; }
+std::uint64_t Maplet::slots() const noexcept { return state_->now().slots; }
 
 double Maplet::load_factor() const noexcept {
   return state_->read(
@@ -149,14 +154,8 @@ double Maplet::expected_false_candidates() const noexcept {
 
 std::uint64_t Maplet::seed() const noexcept { return state_->seed; }
 
-std::size_t Maplet::memory_bytes() const noexcept {
-  return state_->read([](const Filter::State& table) { return table.storage.bytes().size(); });
-}
-
-unsigned Maplet::growth() const noexcept {
-  return state_->read([](const Filter::State& table) { return table.view.geometry.growth; });
-}
-
+std::size_t Maplet::memory_bytes() const noexcept { return state_->now().bytes; }
+unsigned Maplet::growth() const noexcept { return state_->now().growth; }
 unsigned Maplet::growth_left() const noexcept { return max_growth(kMapletBits) - growth(); }
 
 bool Maplet::grow() { return state_->exchange(grown); }
@@ -184,6 +183,80 @@ void Maplet::for_each(const std::function<void(std::uint64_t value)>& with) cons
         with(MapletLayout::value(blocks[i], first_slot(taken)));
     }
   });
+}
+
+// Batches: one section per chunk of keys, so that growing waits for one chunk at most.
+
+std::size_t Maplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
+                         std::vector<std::uint64_t>& values) const {
+  CandidateLists lists(keys.size(), first, values);
+  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+    state_->read([&](const Filter::State& table) {
+      find_chunk(state_->kernels, table.view, chunks.inputs(), lists,
+                 [&](const Inputs& inputs, std::size_t i, auto candidates) {
+                   return find_hash(*state_, inputs.hash(i, state_->secrets), candidates);
+                 });
+    });
+  }
+  return lists.finish();
+}
+
+std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
+                           std::span<std::uint8_t> stored) {
+  check_length("values", values.size(), keys.size());
+  check_optional_length("stored", stored.size(), keys.size());
+  // Keys whose blocks are on their way to the cache while others are stored.
+  constexpr std::size_t kAhead = 16;
+  std::size_t total = 0;
+  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+    const Inputs& inputs = chunks.inputs();
+    std::array<std::uint64_t, kAhead> hashes;
+    const auto prepare_one = [&](std::size_t i) {
+      if (i >= inputs.count) return;
+      hashes[i % kAhead] = prepare(Hash{inputs.hash(i, state_->secrets)}).value;
+    };
+    for (std::size_t i = 0; i < kAhead; ++i) prepare_one(i);
+    for (std::size_t i = 0; i < inputs.count; ++i) {
+      const std::uint64_t hash = hashes[i % kAhead];
+      prepare_one(i + kAhead);
+      const std::size_t at = chunks.first() + i;
+      const bool done{insert_hash(*state_, hash, values[at] & kMaxValue)};
+      if (!stored.empty()) stored[at] = static_cast<std::uint8_t>(done);
+      total += done;
+    }
+  }
+  return total;
+}
+
+// Files: the format of filters, whose code does the work.
+
+void save(const Maplet& maplet, const std::filesystem::path& path) {
+  save_copy(maplet, [&](const Filter::State& table) {
+    replace_file(path, [&](const ByteSink& sink) { write_filter(table, sink); });
+  });
+}
+
+void save(const Maplet& maplet, const ByteSink& sink) {
+  save_copy(maplet, [&](const Filter::State& table) { write_filter(table, sink); });
+}
+
+void save(Maplet&& maplet, const ByteSink& sink) {
+  const Maplet own = std::move(maplet);
+  const Maplet::State::Pause alone(MapletAccess::state(own));  // counts the keys
+  write_filter(alone.table(), sink);
+}
+
+Maplet load_maplet(const std::filesystem::path& path) {
+  return maplet_of(read_filter(FileSource(path), nullptr, FileContent::maplet));
+}
+
+Maplet load_maplet(const ByteSource& source) {
+  StreamSource stream(source);
+  return maplet_of(read_filter(stream, nullptr, FileContent::maplet));
+}
+
+Maplet load_maplet(std::span<const std::byte> bytes) {
+  return maplet_of(read_filter(MemorySource("bytes", bytes), nullptr, FileContent::maplet));
 }
 
 }  // namespace nestline

@@ -9,21 +9,18 @@
 #include <vector>
 
 #include "lib/file/filter_bytes.h"
-#include "lib/file/section_checks.h"
-#include "lib/file/sources.h"
-#include "lib/filter/storage.h"
-#include "lib/kernels/maplet_kernels.h"
-#include "lib/maplet/candidate_lists.h"
+#include "lib/kernels/kernels.h"
+#include "lib/maplet/maplet_state.h"
 #include "lib/place/geometry.h"
 #include "nestline/maplet.h"
 
 namespace nestline {
 
 struct MappedMaplet::State {
-  State(const FileHeader& header, Filter&& mapped)
-      : filter(std::move(mapped)),
+  explicit State(const std::filesystem::path& path)
+      : filter(map_filter(path, header, FileContent::maplet)),
         table(FilterAccess::state(filter)),
-        checks(header, table.storage.bytes()) {}
+        checks(path.string(), header, table.storage.bytes()) {}
 
   std::size_t find(std::uint64_t hash, std::span<std::uint64_t, Maplet::kMostCandidates> values) {
     if (!checks.all_good()) check(hash);
@@ -43,41 +40,31 @@ struct MappedMaplet::State {
   void check(std::uint64_t hash) {
     const Place home = home_of<Layout<kMapletBits>>(table.view.geometry, hash);
     if (!checks.is_good(home.block)) refuse();
-    if (spill_class(home.fingerprint) >= table.view.blocks[home.block].mark()) return;
-    if (!checks.is_good(alternate_of(table.view.geometry, home))) refuse();
+    const std::uint32_t mark = table.view.blocks[home.block].mark();
+    Place away;
+    if (may_be_away(table.view.geometry, mark, home, away) && !checks.is_good(away.block)) refuse();
   }
   [[noreturn]] void refuse() const {
     const std::optional<Flaw> flaw = checks.damage();
     throw FormatError(table.path.string(), flaw->offset, flaw->cause);
   }
 
+  FileHeader header;
   Filter filter;  // the wrapping of the mapped state
   const Filter::State& table;
   const MapletKernels& kernels = maplet_kernels();
   SectionChecks checks;
 };
 
-MappedMaplet::MappedMaplet(const std::filesystem::path& path) {
-  // The header is read, not mapped, so that later code uses exactly what was checked here.
-  const FileSource file(path);
-  const FileHeader header = read_header(file, FileContent::maplet);
-  auto state = std::make_unique<State>(
-      header,
-      make_filter(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes, path));
-  const auto bytes = state->table.storage.bytes();
-  const auto checksums = bytes.subspan(static_cast<std::size_t>(header.checksums_offset()),
-                                       static_cast<std::size_t>(header.checksums_bytes()));
-  require(file.name(), ContentCheck(header, checksums).checksums());
-  state_ = std::move(state);
-}
-
+MappedMaplet::MappedMaplet(const std::filesystem::path& path)
+    : state_(std::make_unique<State>(path)) {}
 MappedMaplet::MappedMaplet(MappedMaplet&& other) noexcept = default;
 MappedMaplet& MappedMaplet::operator=(MappedMaplet&& other) noexcept = default;
 MappedMaplet::~MappedMaplet() = default;
 
 std::size_t MappedMaplet::find(Key key,
                                std::span<std::uint64_t, Maplet::kMostCandidates> values) const {
-  return state_->find(key.visit([&](auto one) { return state_->table.hash(one); }), values);
+  return state_->find(state_->table.hasher()(key).value, values);
 }
 
 std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
@@ -87,8 +74,7 @@ std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
     const Inputs& inputs = chunks.inputs();
     for (std::size_t i = 0; i < inputs.count && !state.checks.all_good(); ++i) {
-      state.check(inputs.kind == Input::integers ? state.table.hash(inputs.keys[i])
-                                                 : inputs.keys[i]);
+      state.check(inputs.hash(i, state.table.view.secrets));
     }
     find_chunk(state.kernels, state.table.view, inputs, lists,
                [&](const Inputs&, std::size_t, auto) -> std::size_t { state.refuse_lock(); });

@@ -1,6 +1,8 @@
-// The batches of one filter split among oneTBB's threads. Each piece of the keys is a batch of its
-// own on the filter; this file puts the results where they belong.
+// Builds and batches of one filter on oneTBB's threads. Each piece of the keys of a batch is a
+// batch of its own on the filter; this file puts the results where they belong.
 #include "nestline/parallel.h"
+
+#include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "lib/filter/answer_bitmap.h"
-#include "lib/filter/span_checks.h"
+#include "lib/filter/batch.h"
+#include "lib/filter/bulk_build.h"
 #include "lib/parallel/parallel_tasks.h"
 #include "nestline/mapped_filter.h"
 
@@ -89,10 +91,23 @@ std::size_t select_all(const AnyFilter& filter, KeySpan keys, std::span<std::uin
   return total;
 }
 
+// The tasks of bulk_build.h.
+class Tasks final : public BuildTasks {
+  void for_each(std::size_t count, const Work& work) override {
+    for_each_task(count, [&](std::size_t i) { work(i, scratch_.local()); });
+  }
+  tbb::enumerable_thread_specific<BuildScratch> scratch_;
+};
+
 }  // namespace
 
 Cancelled::Cancelled()
     : std::runtime_error("the caller's task group was cancelled before all keys had their turn") {}
+
+Filter build(const Options& options, KeySpan keys, std::span<std::uint8_t> stored) {
+  Tasks tasks;
+  return build_in_bulk(options, keys, stored, tasks);
+}
 
 std::size_t insert(ConcurrentFilter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
   return change_all("stored", keys, stored, [&](KeySpan part, std::span<std::uint8_t> done) {

@@ -39,6 +39,11 @@ NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
   return {block, L::bucket(fingerprint, phase), fingerprint, phase};
 }
 
+// The same for a filter whose width is no constant.
+inline Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) {
+  return visit_layout(bits, [&](auto layout) { return home_of<decltype(layout)>(geometry, hash); });
+}
+
 // The other block of a fingerprint that is in, or belongs to, `place.block`; that block itself if
 // there is no other.
 NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {
@@ -53,6 +58,15 @@ NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place
 inline Place moved(const Geometry& geometry, Place place) {
   place.block = alternate_of(geometry, place);
   return place;
+}
+
+// Whether a key may be in its alternate, by the mark of its home; `away` is set where the mark
+// covers it.
+inline bool may_be_away(const Geometry& geometry, std::uint32_t mark, const Place& home,
+                        Place& away) {
+  if (spill_class(home.fingerprint) >= mark) return false;
+  away = moved(geometry, home);
+  return away.block != home.block;
 }
 
 }  // namespace nestline

@@ -18,9 +18,7 @@ std::uint64_t checksum_bytes(const void* bytes, std::size_t size) noexcept {
 
 namespace internal {
 
-Hash hash_key(std::uint64_t key, std::uint64_t seed) noexcept {
-  return {mix_integer(key, derive_secrets(seed))};
-}
+Hash hash_key(std::uint64_t key, std::uint64_t seed) noexcept { return hasher_of(seed)(key); }
 
 Hash hash_key(std::string_view key, std::uint64_t seed) noexcept { return {hash_bytes(key, seed)}; }
 

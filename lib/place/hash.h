@@ -13,19 +13,17 @@
 //   rest:                        | fingerprint: the high 8, 12 or 16 bits, low byte never 0 |
 //                                | phase: the 16 bits below, scaled onto [0, R)             |
 //
-// One product gives everything. The rest says where in its base's share of all hashes h is, so it
-// is independent of the base, and the highest bits of h decide both: the lowest ones need not be
-// mixed. Each base takes its bits from the rest: up to 2^32 bases 32 bits of h are left for it, and
-// at the limit of 2^40 24, which the fingerprint uses first.
-//
-// A low byte of 0 becomes 1, so 1 is twice as frequent as each other one. That costs a maximum of
-// bytes, and raises the false-positive rate by 0.4 % of itself.
+// The rest says where in its base's share of all hashes h is, so it is independent of the base, and
+// the highest bits of h decide both: the lowest ones need not be mixed. Up to 2^32 bases 32 bits of
+// h are left for the rest, and at the limit of 2^40 24, which the fingerprint uses first. A low
+// byte of 0 becomes 1, so 1 is twice as frequent: that raises the false-positive rate by 0.4 % of
+// itself.
 //
 // (fingerprint, phase) alone determines the rotations, the spill class and the alternate block:
-// what is stored is enough to move it. Rotations are 16-bit products scaled to [0, R), because that
-// takes two instructions for a vector of 16-bit lanes. The rotation multipliers come from a search
-// over 6000 random sets for the fewest pairs of fingerprints that share 3 or 4 of their 4 slots; in
-// this set no two of the 255 8-bit fingerprints share all four.
+// what is stored is enough to move it. Rotations are 16-bit products scaled to [0, R): two
+// instructions for a vector. Their multipliers come from a search over 6000 random sets for the
+// fewest pairs of fingerprints that share 3 or 4 of their 4 slots; in this set no two of the 255
+// 8-bit fingerprints share all four.
 //
 // The spill class is the fingerprint's low byte less 1: whoever leaves a full block is found by one
 // minimum over its bytes, and a lookup compares the low byte with the mark.
@@ -53,20 +51,8 @@ inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {
 // XXH3-64 of the bytes under the seed.
 std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed) noexcept;
 
-// The hash of a key of any kind, under a seed and the secrets derived from it. A signed integer is
-// extended by its sign, as nestline::Key does.
-template <IntegerKey Integer>
-NESTLINE_INLINE constexpr std::uint64_t hash_key(Integer key, const MixSecrets& secrets,
-                                                 std::uint64_t) {
-  return mix_integer(static_cast<std::uint64_t>(key), secrets);
-}
-inline std::uint64_t hash_key(std::string_view key, const MixSecrets&,
-                              std::uint64_t seed) noexcept {
-  return hash_bytes(key, seed);
-}
-inline std::uint64_t hash_key(Hash key, const MixSecrets&, std::uint64_t) noexcept {
-  return key.value;
-}
+// What hashes the keys of filters with this seed.
+inline KeyHasher hasher_of(std::uint64_t seed) { return {seed, derive_secrets(seed)}; }
 
 // XXH3-64 without a seed, for the checksums of files.
 std::uint64_t checksum_bytes(const void* bytes, std::size_t size) noexcept;

@@ -7,8 +7,8 @@
 //   20 bit  | 8 halfwords | 8 values of 40 bits | 8 nibbles          | mark | lock, version |
 //
 // 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, in the low
-// half for s < 20 and in the high half for the others. So each half of the nibble bytes is a run of
-// slots in order, and a vector compare of either half gives the bits of 20 slots in order.
+// half for s < 20 and in the high half for the others: a vector compare of either half gives the
+// bits of 20 slots in order.
 //
 // 20 bit, the block of a maplet: slot s has the low 16 bits of its fingerprint at bytes 2s and
 // 2s + 1, its value at bytes 16 + 5s to 20 + 5s, and the fingerprint's high nibble in byte

@@ -1,92 +1,84 @@
 // How readers and writers share blocks: the protocol, and the three lock policies that kernels,
 // table.h and spill.h take as a parameter. NoLocks is for the filter of one thread; it compiles
 // everything here to nothing. OneWriter and BlockLocks are for readers beside one writer and beside
-// many.
-//
-// Each block has a lock bit and a version in its header (layout.h). There is one lock per block.
+// many. Each block has a lock bit and a version in its header (layout.h).
 //
 // Writers
-//   W1  A thread changes a block only while it holds its lock, so no other thread changes it
-//       meanwhile. Releasing the lock of a changed block advances its version, in the same store. A
-//       block that was held but not changed gets its old header back. Hold's change() is the only
-//       way to get a writable block, so Hold knows which blocks changed.
+//   W1  A thread changes a block only while it holds its lock. Releasing the lock of a changed
+//       block advances its version, in the same store; a block that was held but not changed gets
+//       its old header back. Hold's change() is the only way to get a writable block, so Hold knows
+//       which blocks changed.
 //   W2  A thread holds at most two locks. It takes the second while holding the first only if the
 //       second is of the higher block, or free at that moment. Otherwise it releases the first,
 //       takes both in order and looks again.
 //   W3  An operation decides (is there a copy, is there room) under the locks of the blocks in
-//       question, and it keeps the locks until it has done what it decided. So every operation
-//       takes effect while it holds all the locks it depends on. Only update, whose keys have four
-//       blocks, may look at the old key's home or, if it found no copy, at both its blocks as a
-//       reader does (R3) while it holds the block it stores in: the absence was true then, and from
-//       that instant on no other thread can see that the new key is absent.
+//       question, and keeps them until it has done what it decided. So every operation takes effect
+//       while it holds all the locks it depends on. Only update, whose keys have four blocks, may
+//       look at the old key's home or, if it found no copy, at both its blocks as a reader does
+//       (R3) while it holds the block it stores in: the absence was true then, and from that
+//       instant on no other thread can see that the new key is absent.
 //   W4  A displacement copies a fingerprint first and clears it after. A move to the alternate
 //       holds both blocks; it raises home's mark first, then copies the fingerprint, then clears
 //       it. update clears the old key before it stores the new one.
 //   W5  Room is made before the newcomer is placed: spill.h searches a chain of moves without
 //       locks, on copies of the blocks, and carries them out from the far end, each under its two
-//       locks, if the victim is still where it was and there is still room for it. Each single move
-//       leaves the same keys in the filter, so giving up the rest does no harm.
-//   W6  A writer overtaken kMostTries times tells its caller. The caller makes the other writers
-//       wait (concurrent_state.h). Then only readers take locks, and it is not overtaken again and
-//       again.
+//       locks, if the victim is still where it was and there is still room for it. Each move leaves
+//       the same keys in the filter, so giving up the rest does no harm.
+//   W6  A writer overtaken kMaxTries times returns without an outcome, and its caller makes the
+//       other writers wait (concurrent_state.h). Then only readers take locks.
 //   W7  Where there are many writers, each returns only when all other threads can see what it
 //       stored. Counting the key ensures that, being a read-modify-write; where no key is counted,
-//       store_before_load() does. Otherwise this writer's next lookup might see another block's
-//       past, and that block's writer the past of this one.
-//   W8  While one thread alone has written (Writers), nobody else takes locks or changes
-//       blocks. So it needs a block's lock only from its first change of it until it releases its
-//       Hold, for the readers, and takes and releases it by plain stores: an atomic exchange costs
-//       as much as all the rest of an insert. What it stored may still be under way to the other
-//       threads when it returns, but its next lookup waits for that (ReadSection in reclaim.h), so
-//       the calls of filters have one order all the same. insert_unique's own lookup need not wait:
-//       it sees what this thread alone has stored. Another thread that wants to write makes it
-//       wait, declares that there are many writers, and lets it go on (concurrent_state.h). There
-//       are many from then on.
+//       full_fence() does. Otherwise this writer's next lookup might see another block's past, and
+//       that block's writer the past of this one.
+//   W8  While one thread alone has written (Writers), nobody else takes locks or changes blocks. So
+//       it needs a block's lock only from its first change of it until it releases its Hold, for
+//       the readers, and takes and releases it by plain stores: an atomic exchange costs as much as
+//       all the rest of an insert. What it stored may be under way to the other threads when it
+//       returns, but its next lookup waits for that (ReadSection in reclaim.h), so the calls of
+//       filters have one order all the same; insert_unique's own lookup need not wait. Another
+//       thread that wants to write makes it wait, declares that there are many writers, and lets it
+//       go on (concurrent_state.h). There are many from then on.
 //
 // Readers
 //   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the
 //       class.
-//   R2  A match says yes at once; read_before() keeps the thread's next lookup from overtaking it.
-//       (At 12 bits, where a fingerprint is two bytes, only under R3.)
+//   R2  A match is a yes at once; acquire_fence() keeps the thread's next lookup from overtaking
+//       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
 //   R3  A no, or a number, counts only if every block looked at was unlocked and its header is
 //       unchanged after all of them have been read.
 //   R4  After kReadTries a reader takes locks, as a writer does, but only of the blocks that it
-//       looks at: home, and the alternate as in R1. It changes nothing, so other readers must look
-//       again only if they look while it holds the lock. Where there is one writer, who does not
-//       expect others to lock, the reader asks it to (Writers) and tries on: either that writer
-//       comes to its next change and from then on locks as many do, or it changes nothing more.
+//       looks at. It changes nothing, so other readers must look again only if they look while it
+//       holds the lock. Where there is one writer, who does not expect others to lock, the reader
+//       requests that (Writers) and tries on: either that writer comes to its next change and from
+//       then on locks as many do, or it changes nothing more.
 //
-// Why a block that was held but not changed may get its old header back (W1). A reader finds a
-// block unlocked with header h, reads it, and finds it unlocked with h again. A writer that changed
-// the block in between took its lock after the first look, released it before the second, and left
-// a higher version. Later holders keep that version or raise it, so the second look would not have
-// found h. Holders that changed nothing left h and the bytes alone, so the reader has read what
-// stood there all the time. Its loads are ordered whichever holder stored h: that holder made the
-// last change of the block itself, or took the lock after the holder before it, and so on back to
-// the last change.
+// Why a block that was held but not changed may get its old header back (W1). A writer that changed
+// a block between a reader's two looks at its header took its lock after the first look, released
+// it before the second, and left a higher version, which later holders keep or raise. So equal
+// headers mean that the reader has read what stood there all the time. Its loads are ordered
+// whichever holder stored the header: that holder made the last change of the block itself, or took
+// the lock after the holder before it, and so on back to the last change.
 //
 // Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
-// nor B changed between the reading of A and the check: a change locks the block, and unlocking
-// then changes the header (so does raising the mark). So both were read as they stood at one
-// instant, and at that instant no writer that changes either of them was between W3's start and
-// end. Then I1 of table.h holds: x's fingerprint is in A, or in B and the mark covers it. This
-// includes the keys x and y with equal fingerprint and phase where y's home is B and its alternate
-// A: x is stored in B; a reader of x finds nothing in A; y is inserted, spills to A and is erased
-// from B; the reader finds nothing in B. The copy in A now stands for x. A has changed, and so has
-// its header, so the reader starts again. A header is 23 bits of version: a reader would have to
-// sleep through exactly 8,388,608 changes of one block (or a multiple) between two loads to mistake
-// it for unchanged.
+// nor B changed between the reading of A and the check, so both were read as they stood at one
+// instant, and no writer that changes either of them was between W3's start and end then. So I1 of
+// table.h holds: x's fingerprint is in A, or in B and the mark covers it. This includes the keys x
+// and y with equal fingerprint and phase where y's home is B and its alternate A: x is stored in B;
+// a reader of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader
+// finds nothing in B. The copy in A now stands for x; A's header has changed, so the reader starts
+// again. A version has 23 bits: a reader would have to sleep through exactly 8,388,608 changes of
+// one block (or a multiple) between two loads to mistake it for unchanged.
 //
 // A yes at once is right too: the fingerprint was there when it was read, so by W4 a key of that
 // class was in the filter at that instant or was being placed, and its reader linearizes the
 // insert; another reader can say no only after the locks are released.
 //
-// Why no two writers wait for each other. A thread that waits for a lock holds none, or it holds
-// one lock of a lower block. So along any chain of waiting threads the block numbers rise, and no
-// chain ends where it began. Lock holders wait for nothing else: they neither allocate nor wait for
-// readers. A reader that has asked the only writer to share waits for its next call, which may wait
-// for another writer, which waits for the reader's section to end: but while the only writer waits,
-// it changes nothing, so the reader's next look succeeds.
+// Why no two writers wait for each other. A thread that waits for a lock holds none, or one of a
+// lower block: along any chain of waiting threads the block numbers rise. Lock holders wait for
+// nothing else: they neither allocate nor wait for readers. A reader that has requested the only
+// writer to share waits for its next call, which may wait for another writer, which waits for the
+// reader's section to end: but while the only writer waits, it changes nothing, so the reader's
+// next look succeeds.
 #ifndef NESTLINE_LIB_PLACE_LOCKING_H_
 #define NESTLINE_LIB_PLACE_LOCKING_H_
 
@@ -114,7 +106,7 @@ inline Block& changeable(const Block* blocks, std::uint64_t block) {
 struct NoLocks {
   static constexpr bool kAlone = true;  // what was found a moment ago is still so
   // No writer overtakes, so the second try is the last, and the first look counts.
-  static constexpr std::uint32_t kMostTries = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kMaxTries = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t kReadTries = 1;
 
   // The right to change the blocks with these numbers.
@@ -166,7 +158,7 @@ class Writers {
     if (has_alone(thread)) return Turn::alone;
     std::uint64_t now = word_.load(std::memory_order_acquire);
     if (now == kMany) return Turn::as_one_of_many;
-    if (now == (thread | kAsked)) {
+    if (now == (thread | kRequested)) {
       share();
       return Turn::as_one_of_many;
     }
@@ -179,14 +171,14 @@ class Writers {
 
   [[nodiscard]] bool are_many() const { return word_.load(std::memory_order_acquire) == kMany; }
   // A reader's request to the one writer.
-  void ask_to_share() {
+  void request_sharing() {
     std::uint64_t now = word_.load(std::memory_order_relaxed);
-    if (now != kNobody && now != kMany) word_.compare_exchange_strong(now, now | kAsked);
+    if (now != kNobody && now != kMany) word_.compare_exchange_strong(now, now | kRequested);
   }
 
  private:
   static constexpr std::uint64_t kNobody = 0;
-  static constexpr std::uint64_t kAsked = 1;
+  static constexpr std::uint64_t kRequested = 1;
   static constexpr std::uint64_t kMany = ~std::uint64_t{0};
   std::atomic<std::uint64_t> word_{kNobody};  // or the one writer, and whether it has been asked
 };
@@ -195,7 +187,7 @@ class Writers {
 class Backoff {
  public:
   void pause() {
-    if (spins_ > kMostSpins) {
+    if (spins_ > kMaxSpins) {
       std::this_thread::yield();
       return;
     }
@@ -204,7 +196,7 @@ class Backoff {
   }
 
  private:
-  static constexpr std::uint32_t kMostSpins = 64;
+  static constexpr std::uint32_t kMaxSpins = 64;
   static void relax() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -219,7 +211,7 @@ class Backoff {
 template <bool kOneWriter>
 struct SharedBlocks {
   static constexpr bool kAlone = kOneWriter;
-  static constexpr std::uint32_t kMostTries = kOneWriter ? NoLocks::kMostTries : 16;
+  static constexpr std::uint32_t kMaxTries = kOneWriter ? NoLocks::kMaxTries : 16;
   static constexpr std::uint32_t kReadTries = 16;
 
   static bool try_lock(Block& block) {
@@ -334,8 +326,8 @@ struct SharedBlocks {
     bool second_changed_ = false;
   };
 
-  // Copies of up to two blocks; blocks that `hold` holds are not copied. valid() says whether they
-  // stood like this at one instant.
+  // Copies of up to two blocks; blocks that `hold` holds are not copied. valid() returns whether
+  // they stood like this at one instant.
   class View {
    public:
     explicit View(const Block* blocks, const Hold* hold = nullptr) : blocks_(blocks), hold_(hold) {}
@@ -393,14 +385,14 @@ struct OneWriter : SharedBlocks<true> {
   explicit OneWriter(Writers* all = nullptr) : writers(all) {}
   [[nodiscard]] bool readers_may_lock() const {
     if (writers == nullptr) return false;
-    writers->ask_to_share();
+    writers->request_sharing();
     return writers->are_many();
   }
   Writers* writers = nullptr;
 };
 
-// Blocks for a reader that locks each one it looks at (R4). valid() says whether it held them all
-// from its first look on; if not, it holds them when it looks again.
+// Blocks for a reader that locks each one it looks at (R4). valid() returns whether it held them
+// all from its first look on; if not, it holds them when it looks again.
 template <class Hold>
 class HeldView {
  public:

@@ -2,34 +2,30 @@
 // here, and locking.h says what each is for.
 //
 // Blocks are plain bytes, so these work on the bytes in place, through types that may alias them.
-// On x86 the loads and stores are plain moves, the exchange is a locked instruction, and
-// store_before_load is a full fence; the other fences are no instruction.
+// On x86 the loads and stores are plain moves, the exchange is a locked instruction, and full_fence
+// is a full fence; the other fences are no instruction.
 //
 // A reader looks at a block without a lock, between two loads of its header:
 //
 //   load_acquire(header)  ->  the bytes, in vectors  ->  load_again(header)
 //
-// In the C++ memory model the plain vector loads in the middle race with a writer's stores,
-// although their result is discarded when the headers differ. No compiler moves them across the
-// acquire load before or the fence after, and no processor tears an aligned halfword.
-// ThreadSanitizer does not understand fences and reports the race, so under it readable_block()
-// (match-inl.h) copies the block by atomic words first: the same protocol without the race, but
-// slower.
+// In the C++ memory model the vector loads in the middle race with a writer's stores, although
+// their result is discarded when the headers differ. No compiler moves them across the acquire load
+// before or the fence after, and no processor tears an aligned halfword. ThreadSanitizer does not
+// understand fences, so under it readable_block() (match-inl.h) copies the block by atomic words
+// first: the same protocol without the race, but slower.
 //
-// Sizes. The C++ memory model does not define atomic accesses of different sizes to the same bytes,
-// but blocks need them. Fingerprints are stored by bytes and halfwords, values by words of 64 bits,
-// and read by vectors and, in copy_shared, by words of 64 bits, the last of which contains the
-// header. On the processors we support (x86, ARMv8, RISC-V, s390x) that is well defined: no aligned
-// access straddles a cache line, a load takes for each byte a value that was stored there, in the
-// order in which the line received them, and acquire and release hold for a load that saw any byte
-// of a store. A vector may see two stores to one line in the wrong order; the second look at the
-// header detects that.
+// The model does not define atomic accesses of different sizes to the same bytes either: slots are
+// stored by bytes, halfwords and words of 64 bits, and read by vectors and by words that contain
+// the header. On the processors we support (x86, ARMv8, RISC-V, s390x) that is well defined: no
+// aligned access straddles a cache line, a load takes for each byte a value that was stored there,
+// in the order in which the line received them, and acquire and release hold for a load that saw
+// any byte of a store. A vector may see two stores to one line in the wrong order; the second look
+// at the header detects that.
 //
-// A header is exchanged and stored only as one word of 32 bits, including the mark. Only the thread
-// that holds its lock stores it, or the only writer; an exchange by any other thread fails
-// meanwhile. Storing the mark's byte alone would be correct too: an exchange, even one that fails
-// and writes back what it found, owns the line. But unlocking loads the word, and that load would
-// have to wait until the byte has left the store buffer.
+// A header is exchanged and stored only as one word of 32 bits, mark included: unlocking loads the
+// word, and that load would have to wait for the store of a single byte. Only the thread that holds
+// its lock stores it, or the only writer; an exchange by any other thread fails meanwhile.
 //
 // Two readers see the inserts of two writers in the same order only on processors where a store
 // becomes visible to all others at once, as on x86, ARMv8 and RISC-V.
@@ -84,14 +80,14 @@ inline std::uint32_t load_again(const SharedWord& from) {
 
 // What was read before, as by a match that needs no second look at its header, is not read later
 // than anything after. No instruction on x86.
-inline void read_before() {
+inline void acquire_fence() {
 #if !NESTLINE_TSAN
   std::atomic_thread_fence(std::memory_order_acquire);
 #endif
 }
 
 // All threads see what this one has stored before it loads anything after.
-inline void store_before_load() {
+inline void full_fence() {
 #if !NESTLINE_TSAN
   std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif

@@ -1,10 +1,9 @@
 // From a hash to its part of a logical filter (nestline/cluster.h), and so to a server.
 //
-// Whatever decides a place inside the part, home, fingerprint and phase, are high bits of products
-// of the hash (hash.h). This mixes the hash once more before it takes high bits, so what is known
-// of the one says nothing about the other: a part is filled, and errs, as any filter of its size.
-// tests/cluster/parts_test.cc measures that. Frozen: clients of different versions share logical
-// filters.
+// What decides a place inside the part are high bits of products of the hash (hash.h). This mixes
+// the hash once more before it takes high bits, so the two are independent: a part is filled, and
+// errs, as any filter of its size (tests/cluster/parts_test.cc). Frozen: clients of different
+// versions share logical filters.
 #ifndef NESTLINE_LIB_PLACE_PARTS_H_
 #define NESTLINE_LIB_PLACE_PARTS_H_
 

@@ -9,37 +9,24 @@
 // its alternate and raises home's mark for it. Once there is room, the caller places the newcomer
 // like any other.
 //
-// The search is breadth first over blocks. In each block it tries candidates by ascending spill
-// class, so that marks stay as low as they can; those that the mark covers already are all alike.
-// It ends when kTries candidates whose slots can be reached have other blocks without room, but the
-// newcomer's own alternate is tried in any case. At 95 % load that refuses one key in 10^9, so a
-// search with kWideTries follows one that has failed: with it none of 10^9 was refused. Not for
-// further copies, and not where the blocks of the failed search had less than one free slot in
-// kHopeless blocks: in a filter that is full (99.9 %) an insert is refused after 25 us on Sapphire
-// Rapids, and would be after 310. A chain uses a block only once, so its blocks can be searched one
-// by one.
-// The search writes nothing: an insert that fails has changed nothing. Moves are carried out from
-// the far end, each under the locks of its two blocks. Beside other threads the chain found is only
-// a hint, and each move is made only if it is still possible (locking.h, W5).
+// The search is breadth first over blocks and writes nothing. In each block it tries candidates by
+// ascending spill class, so that marks stay as low as they can; those that the mark covers already
+// are all alike. It ends when kTries candidates whose slots can be reached have other blocks
+// without room, but the newcomer's own alternate is tried in any case. At 95 % load that refuses
+// one key in 10^9; the search with kWideTries that follows refused none of 10^9. It is left out for
+// further copies, and where the blocks searched had less than one free slot in kHopeless blocks: a
+// refusal in a full filter (99.9 %) takes 25 us on Sapphire Rapids, and would take 310. A chain
+// uses a block only once, so its blocks can be searched one by one.
+// Moves are carried out from the far end, each under the locks of its two blocks. Beside other
+// threads the chain is only a hint: each move is made only if it is still possible (locking.h, W5).
 //
 // At 95 % load a block with a mark has one free slot on average, which nobody in it can move to. So
-// nearly all residents that the mark covers fail: they have been tried before, or their other block
-// is a home that they had to leave. Of searches in such blocks, for candidates whose own slots
-// there are taken, one in a hundred succeeds; but when keys are erased and inserted in turn, two of
-// three do. So the kernel that looks at candidates first asks whether anybody could move to a free
-// slot, for all of them one after the other, without the branches of a search. Rules that spare
-// these searches make marks rise faster. After one turnover at 90 % load, second probes of absent
-// keys (8 and 16 bits) were 0.092 and 0.143; 0.094 and 0.157 without searching blocks with one free
-// slot, 0.144 and 0.208 without searching blocks with a mark.
-//
-// Tried and dropped, on Zen 3 at 90 to 95 % load: finding the way, or the first candidates, for a
-// key of a batch two to eight keys before its turn (417 to 470 ns in 256 MiB against 438 to 498).
-// Tried and dropped, on Zen 4: taking the next four ranks by vector minima, one after the other, in
-// place of a range of ranks with two residents on average (156 ns in 256 KiB against 150); one or
-// three residents on average (155 and 158). Tried and dropped, on Zen 5, in 256 KiB: trying at most
-// four of those that the mark covers, in changing order (5 % fewer instructions, but 142 ns against
-// 139, and 0.0941 second probes after a turnover against 0.0932); looking for hopeless blocks only
-// among those that the mark covers (139 ns against 135).
+// nearly all residents that the mark covers fail, and the kernel that looks at candidates first
+// finds out whether anybody could move to a free slot, for all of them one after the other, without
+// the branches of a search. Rules that spare these searches make marks rise faster. After one
+// turnover at 90 % load, second probes of absent keys (8 and 16 bits) were 0.092 and 0.143; 0.094
+// and 0.157 without searching blocks with one free slot, 0.144 and 0.208 without searching blocks
+// with a mark.
 #ifndef NESTLINE_LIB_TABLE_SPILL_H_
 #define NESTLINE_LIB_TABLE_SPILL_H_
 
@@ -50,7 +37,6 @@
 #include <utility>
 
 #include "lib/kernels/kernels.h"
-#include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/place/locking.h"
@@ -74,7 +60,7 @@ class SpillPlan {
   // nothing.
   bool search(const Place& newcomer) {
     if (search(newcomer, kTries)) return true;
-    return !is_hopeless() && copies_of(blocks_[newcomer.block], newcomer) == 0 &&
+    return !is_hopeless() && kernels_.copies(blocks_[newcomer.block], newcomer) == 0 &&
            search(newcomer, kWideTries);
   }
 
@@ -125,13 +111,11 @@ class SpillPlan {
     return 1 + static_cast<std::uint32_t>(tries) + 1;
   }
 
-  // Tries the candidates of node i's block. True: end_ is the end of a chain.
-  //
-  // Residents that the block's mark covers may leave at no cost, so they come first; then the
-  // others by ascending class, a few at a time. Almost always the arrival can reach a candidate's
-  // slot, so that is checked late: expand first looks for a candidate whose other block has room,
-  // then for the way to its slot, which is needed anyway. Only when no candidate had both does it
-  // strike out those that cannot be reached, and try as many others.
+  // Tries the candidates of node i's block. True: end_ is the end of a chain. Residents that the
+  // block's mark covers may leave at no cost, so they come first; then the others by ascending
+  // class, a few at a time. Almost always the arrival can reach a candidate's slot, so that is
+  // checked late: only when no candidate has room and a way to its slot does it strike out those
+  // that cannot be reached, and try as many others.
   bool expand(std::uint32_t i) {
     const Place arrival = nodes_[i].arrival;
     Block copy;
@@ -167,9 +151,9 @@ class SpillPlan {
     bool all_known = false;
     // Copies of the arrival cannot make room for it. Where they have all slots of its bucket but
     // one, little can be reached past them: that is found out at once.
-    if (may_be_crowded(block, arrival) &&
-        std::popcount(copies_of(block, arrival)) >= static_cast<int>(L::kLanes) - 1) {
-      const std::uint64_t copies = copies_of(block, arrival);
+    const std::uint64_t copies =
+        may_be_crowded(block, arrival) ? kernels_.copies(block, arrival) : 0;
+    if (std::popcount(copies) >= static_cast<int>(L::kLanes) - 1) {
       const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
       if ((reached & ranks.free) == 0) {
         all_known = true;
@@ -226,9 +210,6 @@ class SpillPlan {
     const std::uint32_t second = first_slot(arrival.bucket & (arrival.bucket - 1));
     return L::get(block, first) == arrival.fingerprint ||
            L::get(block, second) == arrival.fingerprint;
-  }
-  [[nodiscard]] std::uint64_t copies_of(const Block& block, const Place& place) const {
-    return kernels_.match(block, place.fingerprint) & place.bucket;
   }
 
   // Every slot in which some displacement from the bucket ends. One pass over the block covers all

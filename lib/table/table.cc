@@ -1,7 +1,5 @@
 #include "lib/table/table.h"
 
-#include <bit>
-
 #include "lib/table/spill.h"
 
 namespace nestline {
@@ -17,11 +15,10 @@ bool Table<L, Locks>::store(Hold& hold, const Place& place, Value value, Way way
 }
 
 template <class L, class Locks>
-template <typename Table<L, Locks>::Copies kCopies>
-std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value value,
+std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value value, bool unique,
                                                      const Room& room) {
   Hold hold(blocks_, home.block);
-  if constexpr (kCopies == Copies::refused) {
+  if (unique) {
     Place away;
     const bool both = may_be_away(blocks_[home.block], home, away);
     if (both) hold.add(away.block);
@@ -31,39 +28,33 @@ std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value va
     // Home's mark covers the class by now, so no harm is done if home changes while add() waits.
     const Place away = moved(geometry_, home);
     hold.add(away.block);
-    if (store(hold, away, value, room.way) || store(hold, home, value, Way())) {
-      return Outcome::stored;
-    }
-  } else if (store(hold, home, value, room.way)) {
-    return Outcome::stored;
+    if (store(hold, away, value, room.way)) return Outcome::stored;
   }
+  if (store(hold, home, value, room.away ? Way() : room.way)) return Outcome::stored;
   return std::nullopt;
 }
 
 template <class L, class Locks>
-template <typename Table<L, Locks>::Copies kCopies>
-auto Table<L, Locks>::place(const Place& home, Value value) -> Result {
-  if (const auto placed = try_to_place<kCopies>(home, value, Room())) return placed;
-  return place_with_room_made<kCopies>(home, value);
+auto Table<L, Locks>::insert(const Place& home, Value value, bool unique) -> Result {
+  if (const auto placed = try_to_place(home, value, unique, Room())) return placed;
+  return insert_by_spill(home, value, unique);
 }
 
 template <class L, class Locks>
-template <typename Table<L, Locks>::Copies kCopies>
-auto Table<L, Locks>::place_with_room_made(const Place& home, Value value) -> Result {
+auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, bool unique) -> Result {
   Room room;
-  for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
-    if (const auto failed = make_room(home, room)) {
+  for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
+    if (const auto failed = spill_for(home, room)) {
       // Copies that others have stored since.
-      const bool present = kCopies == Copies::refused && failed == Outcome::copies;
-      return present ? Outcome::present : failed;
+      return unique && failed == Outcome::copies ? Outcome::present : failed;
     }
-    if (const auto placed = try_to_place<kCopies>(home, value, room)) return placed;
+    if (const auto placed = try_to_place(home, value, unique, room)) return placed;
   }
   return std::nullopt;
 }
 
 template <class L, class Locks>
-std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, Room& room) {
+std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   {
     // Copies of one fingerprint cannot make room for each other; return before searching. Most of
@@ -86,30 +77,10 @@ std::optional<Outcome> Table<L, Locks>::make_room(const Place& home, Room& room)
 }
 
 template <class L, class Locks>
-auto Table<L, Locks>::insert(const Place& home, Value value) -> Result {
-  return place<Copies::allowed>(home, value);
-}
-
-template <class L, class Locks>
-auto Table<L, Locks>::insert_with_room_made(const Place& home, Value value) -> Result {
-  return place_with_room_made<Copies::allowed>(home, value);
-}
-
-template <class L, class Locks>
-auto Table<L, Locks>::insert_unique(const Place& home) -> Result {
-  return place<Copies::refused>(home, {});
-}
-
-template <class L, class Locks>
-std::size_t Table<L, Locks>::insert_at_home(std::span<const Place> homes) {
-  return kernels_.first_tries<Locks>().store_batch(blocks_, homes.data(), homes.size());
-}
-
-template <class L, class Locks>
 auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced)
     -> Result {
   Room room;
-  for (std::uint32_t tries = 0; tries < Locks::kMostTries; ++tries) {
+  for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
     const auto old = read(old_home, [&](auto& view) { return find(view, old_home); });
     const Place target = room.away ? moved(geometry_, new_home) : new_home;
     {
@@ -128,7 +99,7 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
     }
     if (room.away) {
       room.away = false;
-    } else if (const auto failed = make_room(new_home, room)) {
+    } else if (const auto failed = spill_for(new_home, room)) {
       return failed;
     }
   }
@@ -142,13 +113,6 @@ bool Table<L, Locks>::still(const std::optional<Place>& found, const Place& home
   const std::optional<Place> now = find(view, home);
   const bool same = now.has_value() == found.has_value() && (!now || now->block == found->block);
   return same && view.valid();
-}
-
-template <class L, class Locks>
-bool Table<L, Locks>::may_be_away(const Block& block, const Place& home, Place& away) const {
-  if (spill_class(home.fingerprint) >= block.mark()) return false;
-  away = moved(geometry_, home);
-  return away.block != home.block;
 }
 
 template <class L, class Locks>
@@ -253,46 +217,14 @@ std::optional<Place> Table<L, Locks>::find(AnyView& view, const Place& home) con
 template <class L, class Locks>
 unsigned Table<L, Locks>::count(const Place& home) const {
   return read(home, [&](auto& view) {
-    const Block& block = view.at(home.block);
-    int found = std::popcount(copies(block, home));
-    Place away;
-    if (may_be_away(block, home, away)) {
-      found += std::popcount(copies(view.at(away.block), away));
-    }
-    return static_cast<unsigned>(found);
+    return count_copies(kernels_, geometry_, home, false,
+                        [&](std::uint64_t block) -> const Block& { return view.at(block); });
   });
 }
 
 template <class L, class Locks>
 bool Table<L, Locks>::contains(const Place& home) const {
   return read(home, [&](auto& view) { return find(view, home).has_value(); });
-}
-
-template <class L, class Locks>
-Standing Table<L, Locks>::standing(const Place& home) const {
-  return read(home, [&](auto& view) {
-    Place away;
-    const Block& block = view.at(home.block);
-    if (copies(block, home) == 0) {
-      const bool found = may_be_away(block, home, away) && copies(view.at(away.block), away) != 0;
-      return found ? Standing::away : Standing::none;
-    }
-    const Place other = moved(geometry_, home);
-    const bool shared = other.block != home.block && may_be_away(view.at(other.block), other, away);
-    return shared ? Standing::home : Standing::sure;
-  });
-}
-
-template <class L, class Locks>
-bool Table<L, Locks>::is_crowded(const Place& home) const {
-  return read(home, [&](auto& view) {
-    const Block& block = view.at(home.block);
-    if (kernels_.find_free_way(block, home)) return false;
-    int found = std::popcount(copies(block, home));
-    Place away;
-    if (may_be_away(block, home, away)) found += std::popcount(copies(view.at(away.block), away));
-    return found >= static_cast<int>(L::kLanes) - 1;
-  });
 }
 
 template class Table<Layout<8>, NoLocks>;

@@ -1,6 +1,5 @@
 // The operations on blocks, without keys and without counters: placing, finding, erasing. The
-// layout and the lock policy (locking.h) are parameters: one implementation for all widths, with
-// and without values, for one thread and for many.
+// layout and the lock policy (locking.h) are parameters.
 //
 // Invariants, cited by number elsewhere:
 //   I1  A stored key is in its bucket at home, or in its bucket in the alternate block and then its
@@ -31,11 +30,9 @@
 #include <span>
 
 #include "lib/kernels/kernels.h"
-#include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/place/locking.h"
-#include "lib/table/standing.h"
 #include "nestline/filter.h"
 
 namespace nestline {
@@ -54,23 +51,20 @@ class Table {
   Table(Block* blocks, const Geometry& geometry, const Kernels& kernels, Locks locks = Locks())
       : blocks_(blocks), geometry_(geometry), kernels_(kernels), locks_(locks) {}
 
+  using Policy = Locks;
   // What a slot carries beside a fingerprint: in filters nothing, an empty class.
   using Value = typename L::Value;
 
   [[nodiscard]] Place home(std::uint64_t hash) const { return home_of<L>(geometry_, hash); }
 
-  // For layouts with and without values. Outcome::stored, full or copies.
-  Result insert(const Place& home, Value value = {});
+  // For layouts with and without values. Outcome::stored, full or copies. `unique`: or present,
+  // where there is a copy; it checks and stores at one instant.
+  Result insert(const Place& home, Value value = {}, bool unique = false);
   // The same for a newcomer that a first try at home found no way for.
-  Result insert_with_room_made(const Place& home, Value value = {});
+  Result insert_by_spill(const Place& home, Value value = {}, bool unique = false);
 
   // For layouts without values.
 
-  // As insert, or Outcome::present; checks and stores at one instant.
-  Result insert_unique(const Place& home);
-  // Stores each at home in turn, up to the first that has no way to a free slot there; no
-  // fingerprint leaves its block. Returns how many were stored.
-  std::size_t insert_at_home(std::span<const Place> homes);
   // Clears a copy of the old key and stores the new one, at one instant. `replaced`: whether there
   // was an old one; without it the new key is stored all the same.
   Result update(const Place& old_home, const Place& new_home, bool& replaced);
@@ -89,20 +83,14 @@ class Table {
 
   // For both.
 
-  // Prefetches the alternate block of a key without a copy at home, if erase or count would look
-  // there. A hint: no locks.
+  // Prefetches the alternate of a key without a copy at home, if erase or count would look there.
   void prefetch_away(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
   // Whether there is a copy. Kernels::contains_beside is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const;
-  [[nodiscard]] Standing standing(const Place& home) const;
-  // Whether an insert would have to search for room although there are as many copies, at home and
-  // in the alternate, as a bucket has slots, or one less.
-  [[nodiscard]] bool is_crowded(const Place& home) const;
 
  private:
-  enum class Copies : bool { refused, allowed };
   using Hold = typename Locks::Hold;
   using View = typename Locks::View;
 
@@ -111,24 +99,19 @@ class Table {
   template <typename Work>
   [[gnu::noinline]] bool change_copy(const Place& home, Value value, Work&& work);
 
-  template <Copies kCopies>
-  Result place(const Place& home, Value value);
-  // The same when a first try has failed.
-  template <Copies kCopies>
-  Result place_with_room_made(const Place& home, Value value);
   // Where a newcomer goes. At first that is home, and no way is known.
   struct Room {
     bool away = false;  // to its alternate, and home's mark covers it
     Way way;            // there, if known
   };
   // Stores a newcomer where there is room for it, or finds that there is none.
-  template <Copies kCopies>
-  std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room);
+  std::optional<Outcome> try_to_place(const Place& home, Value value, bool unique,
+                                      const Room& room);
   // Stores in this block, which `hold` holds, if there is a way to a free slot: the known one if it
   // is open.
   bool store(Hold& hold, const Place& place, Value value, Way way);
-  // Makes room for a newcomer, or says why it cannot. Holds no lock before or after.
-  std::optional<Outcome> make_room(const Place& home, Room& room);
+  // Makes room for a newcomer, or returns why it cannot. Holds no lock before or after.
+  std::optional<Outcome> spill_for(const Place& home, Room& room);
   // Whether find() would still return a copy in the same block, or no copy, while `hold` is held;
   // also false if that cannot be decided now.
   [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
@@ -142,7 +125,7 @@ class Table {
   [[nodiscard]] std::optional<Place> find(AnyView& view, const Place& home) const;
 
   [[nodiscard]] std::uint64_t copies(const Block& block, const Place& place) const {
-    return kernels_.match(block, place.fingerprint) & place.bucket;
+    return kernels_.copies(block, place);
   }
   [[nodiscard]] std::uint64_t copies(const Place& place) const {
     return copies(blocks_[place.block], place);
@@ -158,8 +141,9 @@ class Table {
     }
     return found;
   }
-  // Whether a key may be in its alternate, by the mark of its home, and which block that is.
-  [[nodiscard]] bool may_be_away(const Block& block, const Place& home, Place& away) const;
+  [[nodiscard]] bool may_be_away(const Block& block, const Place& home, Place& away) const {
+    return nestline::may_be_away(geometry_, block.mark(), home, away);
+  }
 
   const Block* blocks_;  // changed through Hold
   Geometry geometry_;

@@ -31,10 +31,8 @@ TEST(Parts, AreFrozen) {
 std::vector<std::uint64_t> hashes_of_integers(std::uint64_t first, std::uint64_t count,
                                               std::uint64_t step) {
   std::vector<std::uint64_t> hashes;
-  const MixSecrets secrets = derive_secrets(17);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    hashes.push_back(hash_key(first + i * step, secrets, 17));
-  }
+  const KeyHasher hash_of = hasher_of(17);
+  for (std::uint64_t i = 0; i < count; ++i) hashes.push_back(hash_of(first + i * step).value);
   return hashes;
 }
 

@@ -43,15 +43,15 @@ TEST(Writers, AnotherThreadIsRefusedUntilTheyAreMany) {
 
 TEST(Writers, AReadersRequestIsMetAtTheNextTurn) {
   Writers writers;
-  writers.ask_to_share();
+  writers.request_sharing();
   EXPECT_EQ(writers.turn(2), Turn::alone);
-  writers.ask_to_share();
-  writers.ask_to_share();
+  writers.request_sharing();
+  writers.request_sharing();
   EXPECT_FALSE(writers.are_many());
   EXPECT_EQ(writers.turn(4), Turn::refused);
   EXPECT_EQ(writers.turn(2), Turn::as_one_of_many);
   EXPECT_TRUE(writers.are_many());
-  writers.ask_to_share();
+  writers.request_sharing();
   EXPECT_TRUE(writers.are_many());
 }
 

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "lib/filter/filter_state.h"
-#include "lib/filter/filter_table.h"
 #include "lib/place/hash.h"
 #include "nestline/filter.h"
 #include "tests/kernels/each_target.h"

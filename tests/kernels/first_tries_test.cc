@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lib/kernels/kernels.h"
-#include "lib/kernels/way.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/place/locking.h"
@@ -62,13 +61,6 @@ class FirstTriesTest : public testing::Test {
     EXPECT_EQ(after.bytes, expected.bytes);
   }
 
-  static void expect_place(const Place& place, const Place& expected) {
-    EXPECT_EQ(place.block, expected.block);
-    EXPECT_EQ(place.bucket, expected.bucket);
-    EXPECT_EQ(place.fingerprint, expected.fingerprint);
-    EXPECT_EQ(place.phase, expected.phase);
-  }
-
   std::mt19937_64 random_{L::kBits};
   std::vector<Block> blocks_ = std::vector<Block>(3);
 };
@@ -79,7 +71,7 @@ using Cases = testing::Types<
     Case<Layout<16>, NoLocks>, Case<Layout<16>, OneWriter>, Case<Layout<16>, BlockLocks>>;
 TYPED_TEST_SUITE(FirstTriesTest, Cases);
 
-TYPED_TEST(FirstTriesTest, StoreByTheShortestWayOrTellThePlace) {
+TYPED_TEST(FirstTriesTest, StoreByTheShortestWay) {
   using Layout = typename TypeParam::L;
   for_each_target([&](std::int64_t) {
     const Kernels& kernels = kernels_for(Layout::kBits);
@@ -93,8 +85,7 @@ TYPED_TEST(FirstTriesTest, StoreByTheShortestWayOrTellThePlace) {
       const Place expected = home_of<Layout>(this->kGeometry, hash);
       const Block before = blocks[expected.block];
       const Way way = kernels.find_free_way(before, expected);
-      Place home{};
-      if (tries.store(blocks.data(), this->kGeometry, hash, home)) {
+      if (tries.store(blocks.data(), this->kGeometry, hash)) {
         ASSERT_TRUE(way);
         this->expect_changed(before, blocks[expected.block],
                              [&](Block& block) { walk<Layout>(block, way, expected.fingerprint); });
@@ -102,7 +93,6 @@ TYPED_TEST(FirstTriesTest, StoreByTheShortestWayOrTellThePlace) {
       } else {
         EXPECT_FALSE(way);
         EXPECT_EQ(blocks[expected.block].bytes, before.bytes);
-        this->expect_place(home, expected);
         ++refused;
       }
     }
@@ -112,7 +102,7 @@ TYPED_TEST(FirstTriesTest, StoreByTheShortestWayOrTellThePlace) {
   });
 }
 
-TYPED_TEST(FirstTriesTest, EraseACopyAtHomeOrTellThePlace) {
+TYPED_TEST(FirstTriesTest, EraseACopyAtHome) {
   using Layout = typename TypeParam::L;
   for_each_target([&](std::int64_t) {
     const FirstTries& tries =
@@ -131,8 +121,7 @@ TYPED_TEST(FirstTriesTest, EraseACopyAtHomeOrTellThePlace) {
       }
       const Block before = blocks[expected.block];
       const std::uint64_t copies = this->slots_with(expected, expected.fingerprint);
-      Place home{};
-      if (tries.erase(blocks.data(), this->kGeometry, hash, home)) {
+      if (tries.erase(blocks.data(), this->kGeometry, hash)) {
         ASSERT_NE(copies, 0u);
         this->expect_changed(before, blocks[expected.block],
                              [&](Block& block) { Layout::set(block, first_slot(copies), 0); });
@@ -140,7 +129,6 @@ TYPED_TEST(FirstTriesTest, EraseACopyAtHomeOrTellThePlace) {
       } else {
         EXPECT_EQ(copies, 0u);
         EXPECT_EQ(blocks[expected.block].bytes, before.bytes);
-        this->expect_place(home, expected);
         ++absent;
       }
     }
@@ -167,9 +155,8 @@ TYPED_TEST(FirstTriesTest, StoreABatchUpToTheFirstThatHasNoWay) {
     for (std::size_t at = 0; at < places.size(); ++stops) {
       const std::size_t stored =
           tries.store_batch(blocks.data(), places.data() + at, places.size() - at);
-      Place home{};
       for (std::size_t i = at; i < std::min(at + stored + 1, places.size()); ++i) {
-        EXPECT_EQ(tries.store(expected.data(), this->kGeometry, hashes[i], home), i != at + stored);
+        EXPECT_EQ(tries.store(expected.data(), this->kGeometry, hashes[i]), i != at + stored);
       }
       for (std::size_t b = 0; b < 3; ++b) EXPECT_EQ(blocks[b].bytes, expected[b].bytes);
       at += stored + 1;

@@ -252,7 +252,7 @@ template <class L>
 std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint64_t goals) {
   if ((goals & bucket) != 0) return 1;
   const std::uint32_t shortest = shortest_displacement<L>(block, bucket, goals);
-  return shortest <= Way::kMostSteps ? shortest : 0;
+  return shortest <= Way::kMaxSteps ? shortest : 0;
 }
 
 TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
@@ -352,7 +352,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
     const Kernels& kernels = kernels_for(L::kBits);
     std::mt19937_64 random(3);
     const MixSecrets secrets = derive_secrets(77);
-    std::vector<std::uint64_t> keys(kLocateMost + 1);
+    std::vector<std::uint64_t> keys(kMaxLocated + 1);
     for (std::uint64_t& key : keys) key = random();
     keys[1] = 0;
     keys[2] = ~std::uint64_t{0};
@@ -375,7 +375,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
                 ASSERT_EQ(places[i].fingerprint, expected.fingerprint);
                 ASSERT_EQ(places[i].phase, expected.phase);
               }
-              std::vector<std::uint64_t> numbers(kLocateMost);
+              std::vector<std::uint64_t> numbers(kMaxLocated);
               kernels.locate_pairs(view, keys.data() + shift, count, input, numbers.data());
               for (std::size_t i = 0; i < count; ++i) {
                 ASSERT_EQ(numbers[i],
@@ -471,9 +471,6 @@ TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
                       input == Input::hashes ? key : mix_integer(key, secrets);
                   expected = plain(hash);
                   EXPECT_EQ(kernels.contains(view, hash), expected);
-                  if (input == Input::integers) {
-                    EXPECT_EQ(kernels.contains_integer(view, key), expected);
-                  }
                 }
                 ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, std::uint64_t{expected}) << i;
               }
@@ -502,10 +499,10 @@ TYPED_TEST(KernelsTest, CompleteAndAtMost) {
     const Kernels& kernels = kernels_for(L::kBits);
     std::mt19937_64 random(5);
     // Whole vectors are read and written beyond the last key.
-    std::vector<std::uint32_t> pairs(kSettleMost + 64);
-    std::vector<Resident> newcomers(kSettleMost + 64);
-    std::vector<std::uint64_t> buckets(kSettleMost + 64);
-    for (std::size_t count = 0; count <= kSettleMost; ++count) {
+    std::vector<std::uint32_t> pairs(kMaxSettled + 64);
+    std::vector<Resident> newcomers(kMaxSettled + 64);
+    std::vector<std::uint64_t> buckets(kMaxSettled + 64);
+    for (std::size_t count = 0; count <= kMaxSettled; ++count) {
       for (std::uint32_t& pair : pairs) {
         pair = random_pair<L>(random) | static_cast<std::uint32_t>(random() % 4096) << 20;
       }
@@ -596,8 +593,8 @@ TYPED_TEST(KernelsTest, SettleStoresAsManyAsPossible) {
       std::vector<std::vector<std::uint32_t>> pairs(number);
       std::vector<std::size_t> early(number);
       for (std::size_t i = 0; i < number; ++i) {
-        const std::size_t count = (round * kSettleBlocks + i * 37) % kSettleMost + 1;
-        pairs[i].resize(count + kSettleMost);
+        const std::size_t count = (round * kSettleBlocks + i * 37) % kMaxSettled + 1;
+        pairs[i].resize(count + kMaxSettled);
         for (std::uint32_t& pair : pairs[i]) pair = random_pair<L>(random);
         // Copies, so that some blocks have too many for a few slots.
         if (round % 3 == 0) {
@@ -609,7 +606,7 @@ TYPED_TEST(KernelsTest, SettleStoresAsManyAsPossible) {
       for (const bool first : {true, false}) {
         for (std::size_t i = 0; i < number; ++i) {
           Settling& settling = blocks[i];
-          const std::size_t count = pairs[i].size() - kSettleMost;
+          const std::size_t count = pairs[i].size() - kMaxSettled;
           settling.count = first ? early[i] : count - early[i];
           kernels.complete(pairs[i].data() + (first ? 0 : early[i]), settling.count,
                            settling.newcomer, settling.bucket);
@@ -623,8 +620,8 @@ TYPED_TEST(KernelsTest, SettleStoresAsManyAsPossible) {
         }
         for (std::size_t i = 0; i < number; ++i) {
           const Settling& settling = blocks[i];
-          for (std::size_t n = 0; n < settling.left_count; ++n) {
-            missing[i].push_back(settling.newcomer[settling.left[n]]);
+          for (std::size_t n = 0; n < settling.unplaced_count; ++n) {
+            missing[i].push_back(settling.newcomer[settling.unplaced[n]]);
           }
         }
       }

@@ -59,7 +59,7 @@ TYPED_TEST(LockingTest, AChangedBlockGetsANewVersion) {
   const Place home = this->key(1);
   EXPECT_EQ(this->table_.insert(home), Outcome::stored);
   EXPECT_EQ(this->headers(), (typename TestFixture::Headers{0, this->kNew}));
-  EXPECT_EQ(this->table_.insert_unique(this->key(0)), Outcome::stored);
+  EXPECT_EQ(this->table_.insert(this->key(0), {}, true), Outcome::stored);
   EXPECT_EQ(this->headers(), (typename TestFixture::Headers{this->kNew, this->kNew}));
   EXPECT_TRUE(this->table_.erase(home));
   EXPECT_EQ(this->headers(), (typename TestFixture::Headers{this->kNew, 2 * this->kNew}));
@@ -83,7 +83,7 @@ TYPED_TEST(LockingTest, WhatChangesNothingLeavesTheHeaders) {
   const Place stored = this->key(0);
   EXPECT_EQ(this->table_.insert(stored), Outcome::stored);
   const auto early = this->headers();
-  EXPECT_EQ(this->table_.insert_unique(stored), Outcome::present);
+  EXPECT_EQ(this->table_.insert(stored, {}, true), Outcome::present);
   EXPECT_FALSE(this->table_.erase(this->key(0)));
   EXPECT_FALSE(this->table_.erase(this->key(1)));
   EXPECT_EQ(this->headers(), early);
@@ -93,11 +93,11 @@ TYPED_TEST(LockingTest, WhatChangesNothingLeavesTheHeaders) {
   bool replaced = false;
   for (const std::uint64_t block : {0, 1}) {
     EXPECT_EQ(this->table_.insert(this->key(block)), Outcome::full);
-    EXPECT_EQ(this->table_.insert_unique(this->key(block)), Outcome::full);
+    EXPECT_EQ(this->table_.insert(this->key(block), {}, true), Outcome::full);
     EXPECT_EQ(this->table_.update(this->key(block), this->key(block), replaced), Outcome::full);
     EXPECT_FALSE(this->table_.erase(this->key(block)));
   }
-  EXPECT_EQ(this->table_.insert_unique(stored), Outcome::present);
+  EXPECT_EQ(this->table_.insert(stored, {}, true), Outcome::present);
   EXPECT_EQ(this->headers(), late);
 }
 

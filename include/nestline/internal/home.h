@@ -1,11 +1,14 @@
-// From an integer key to its home block: the part of a lookup that callers inline (Reader). Not
-// for direct use.
+// From a key to its hash and its home block: the part of a lookup that callers inline. Not for
+// direct use.
 //
 // lib/place/hash.h has the design, and the rest of it.
 #ifndef NESTLINE_INTERNAL_HOME_H_
 #define NESTLINE_INTERNAL_HOME_H_
 
 #include <cstdint>
+#include <type_traits>
+
+#include "nestline/keys.h"
 
 namespace nestline {
 
@@ -44,6 +47,27 @@ NESTLINE_INLINE constexpr std::uint64_t mix_integer(std::uint64_t key, const Mix
   h ^= h >> 32;
   return h * kMixMultiplier2;
 }
+
+// Hashes the keys of filters with one seed; the secrets are derived from it.
+class KeyHasher {
+ public:
+  KeyHasher(std::uint64_t seed, const MixSecrets& secrets) noexcept
+      : seed_(seed), secrets_(secrets) {}
+
+  [[nodiscard]] Hash operator()(Key key) const noexcept {
+    return key.visit([this](auto one) {
+      if constexpr (std::is_same_v<decltype(one), std::uint64_t>) {
+        return Hash{mix_integer(one, secrets_)};
+      } else {
+        return internal::hash_key(one, seed_);
+      }
+    });
+  }
+
+ private:
+  std::uint64_t seed_;
+  MixSecrets secrets_;
+};
 
 // A filter has base_blocks * 2^growth blocks (lib/place/geometry.h).
 struct Geometry {

@@ -2,7 +2,7 @@
 //
 // Its keys are the 64-bit hashes of the value's items, mixed once more under a seed: the value's
 // seed plus a number. Generations with the same number, width and blocks at the start are a family:
-// filters of one lineage (lib/filter/lineage.h), which can be united without the items and answer
+// filters of one lineage (lib/file/filter_blocks.h), which can be united without the items and answer
 // together as one filter would. Items that look the same in one family do not in another, which
 // lets an erase find out where an item is (ledger.h).
 //
