@@ -172,18 +172,22 @@ std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     for (std::size_t taken = 0; taken < chunks.inputs().count;) {
       while (state_->is_due_to_grow() && try_to_grow(state_, 0)) continue;
-      const bool growing =
-          state_->grows_by_itself() && !state_->patience.is_waiting() && !state_->is_due_to_grow();
+      const bool grows = state_->grows_by_itself();
+      const bool due = state_->is_due_to_grow();  // but has to wait
+      const bool stops_when_full = grows && !state_->patience.is_waiting();
       // Up to the key before which it would have to grow.
       Inputs run = chunks.inputs().from(taken);
-      if (growing) run = run.first(state_->capacity - state_->size);
+      if (grows && !due) run = run.first(state_->capacity - state_->size);
       const std::size_t before = record.total();
       const batch::RunEnd end = with_table<NoLocks>(*state_, [&](auto& table) {
-        return batch::insert_run(table, *state_, run, growing, chunks.first() + taken, record);
+        return batch::insert_run(table, *state_, run, stops_when_full, chunks.first() + taken,
+                                 record);
       });
-      state_->size += record.total() - before;
+      const std::size_t added = record.total() - before;
+      state_->size += added;
       taken += end.taken;
-      if (!growing) state_->patience.waits(end.taken);
+      // Of the keys before it is due, only those need growth that found no room.
+      if (!stops_when_full) state_->patience.waits(due ? end.taken : end.taken - added);
       if (end.full) try_to_grow(state_, 0);
     }
   }

@@ -46,6 +46,32 @@ void expect_patience(const Insert& insert) {
   EXPECT_TRUE(filter.grow());
 }
 
+// Keys that find room below the capacity need no growth, so they do not shorten the wait.
+template <class AnyFilter, typename Insert>
+void expect_to_wait_on(const Insert& insert) {
+  Zeroed memory;
+  AnyFilter filter(Options{.capacity = 1000, .max_capacity = 200'000, .memory = &memory});
+  memory.set_most(memory.out());
+  const std::uint64_t capacity = filter.capacity();
+  const auto erase = [&](std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t key = first; key < first + count; ++key) ASSERT_TRUE(filter.erase(key));
+  };
+  insert(filter, 0, capacity + 1);
+  ASSERT_GE(memory.refused(), 1u);
+  erase(0, capacity / 2);
+  const std::uint64_t some = capacity / 4;
+  for (std::uint64_t inserted = 0; inserted < 80'000; inserted += some) {
+    insert(filter, 10'000, some);
+    erase(10'000, some);
+  }
+  const std::size_t refused = memory.refused();
+  memory.set_most(~std::size_t{0});
+  insert(filter, 20'000, capacity / 2 + 20);
+  EXPECT_GT(filter.size(), capacity);
+  EXPECT_EQ(filter.growth(), 0u);
+  EXPECT_EQ(memory.refused(), refused);
+}
+
 constexpr auto kOneByOne = [](auto& filter, std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t key = first; key < first + count; ++key) (void)filter.insert(key);
 };
@@ -60,6 +86,13 @@ TEST(Memory, AskedForRarelyAfterARefusalByBatches) { expect_patience<Filter>(kAs
 TEST(Memory, AskedForRarelyAfterARefusalByThreads) { expect_patience<ConcurrentFilter>(kOneByOne); }
 TEST(Memory, AskedForRarelyAfterARefusalByBatchesOfThreads) {
   expect_patience<ConcurrentFilter>(kAsBatch);
+}
+
+TEST(Memory, WaitsOnWhileKeysFindRoom) {
+  expect_to_wait_on<Filter>(kOneByOne);
+  expect_to_wait_on<Filter>(kAsBatch);
+  expect_to_wait_on<ConcurrentFilter>(kOneByOne);
+  expect_to_wait_on<ConcurrentFilter>(kAsBatch);
 }
 
 }  // namespace
