@@ -68,7 +68,7 @@ typedef struct nestline_options {
   size_t struct_size;     ///< Set by NESTLINE_OPTIONS_INIT: sizeof(nestline_options).
   uint64_t capacity;      ///< Keys it must hold; required, at least 1.
   uint64_t max_capacity;  ///< Above capacity: the filter grows by itself up to here.
-  uint64_t seed;          ///< Keys the hash of integers and bytes; stored with the filter.
+  uint64_t seed;          ///< Seeds the hash of integers and bytes; stored with the filter.
   double fpr;             ///< Wanted false-positive rate; 0: see nestline::Options.
   int bits;               ///< Fingerprint width: 8, 12 or 16; 0: the one that suits fpr.
   int reserved;           ///< 0.
@@ -407,7 +407,7 @@ typedef struct nestline_maplet_options {
   size_t struct_size;     ///< Set by NESTLINE_MAPLET_OPTIONS_INIT.
   uint64_t capacity;      ///< Pairs it must hold; required, at least 1.
   uint64_t max_capacity;  ///< Above capacity: the maplet grows by itself up to here.
-  uint64_t seed;          ///< Keys the hash of integers and bytes; stored with the maplet.
+  uint64_t seed;          ///< Seeds the hash of integers and bytes; stored with the maplet.
 } nestline_maplet_options;
 
 #define NESTLINE_MAPLET_OPTIONS_INIT \
