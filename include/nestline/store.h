@@ -79,7 +79,7 @@ struct StoreStats {
   std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
   std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
   std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
-  std::string back_end;                ///< How cold records are read: "io_uring" or "preadv".
+  std::string back_end;                ///< How cold records are read: "preadv".
   /// The last error since opening of what the store does by itself: checkpoints, compaction, a new
   /// index, syncs after an interval. Empty: there was none. It is tried again later, but for a
   /// sync. A checkpoint that a closing store cannot write is not reported: see ~Store.

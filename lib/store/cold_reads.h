@@ -1,20 +1,18 @@
 // Brings records that are not in memory into the page cache, many at a time, so that a batch of
 // questions waits for the disk once and not once a record.
 //
-// The reads go through io_uring where the build has liburing and the kernel allows it. Elsewhere
-// readahead() starts them all and preadv waits for each. Either way the bytes are not used: they
-// are looked at through the map of the file afterwards, where they are then. So a read that fails
-// is no error here; the map will tell.
+// readahead() starts all of the reads, and pread() waits for each. io_uring in their place was no
+// faster and took no less processor time. The bytes are not used: they are looked at through the
+// map of the file afterwards, where they are then. So a read that fails is no error here; the map
+// will tell.
 //
 // Asking the kernel whether a page is there costs a system call, as much as answering several
 // questions from memory. So a batch asks for a few of its records only (looks_cold).
 //
-// Every member may be called from any thread at any time. A child of fork() may go on with the
-// object: it closes the rings of its parent when it comes across them, and makes its own.
+// Every member may be called from any thread at any time.
 #ifndef NESTLINE_LIB_STORE_COLD_READS_H_
 #define NESTLINE_LIB_STORE_COLD_READS_H_
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,14 +28,8 @@ class ColdReads {
     std::uint32_t bytes;
   };
 
-  enum class Way : std::uint8_t { best, preadv };
-  explicit ColdReads(Way way = Way::best) noexcept;
-  ~ColdReads();
-  ColdReads(const ColdReads&) = delete;
-  ColdReads& operator=(const ColdReads&) = delete;
-
   // Returns when the ranges have been read, or could not be.
-  void read_ahead(std::span<const Range> ranges) const noexcept;
+  static void read_ahead(std::span<const Range> ranges) noexcept;
 
   // Whether some of `count` ranges are not in memory: range_of(i) gives the i-th. Looks at a few of
   // them, at more when the last answer was yes. A batch with one cold record in ten is found out
@@ -59,19 +51,8 @@ class ColdReads {
   // have begun.
   [[nodiscard]] static bool is_cold(const Range& range) noexcept;
 
-  // "io_uring" or "preadv".
-  [[nodiscard]] const char* name() const noexcept;
-
  private:
-  struct Ring;
-
-  [[nodiscard]] Ring* take() const noexcept;
-  void give_back(Ring* ring) const noexcept;
-
-  bool uring_;
   mutable std::atomic<bool> cold_lately_{false};
-  // Rings that nobody uses. A thread takes one, or makes one when there is none.
-  mutable std::array<std::atomic<Ring*>, 16> idle_{};
 };
 
 }  // namespace nestline

@@ -58,8 +58,8 @@ class DiskFile {
   // descriptor; sync() does nothing then.
   virtual void release(std::uint64_t bytes) { (void)bytes; }
 
-  // For reading past the map: io_uring and preadv want a descriptor, which is good while the
-  // pointer is held and the file exists. Null if none can be had. For every thread at any time.
+  // For reading past the map: a descriptor, which is good while the pointer is held and the file
+  // exists. Null if none can be had. For every thread at any time.
   [[nodiscard]] virtual std::shared_ptr<const int> descriptor() const { return nullptr; }
 };
 

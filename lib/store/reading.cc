@@ -47,7 +47,7 @@ StoreStats Store::State::stats() const {
   stats.syncs = syncs_.syncs();
   stats.replayed_records = replayed_records_;
   stats.cut_bytes = cut_bytes_;
-  stats.back_end = cold_reads_.name();
+  stats.back_end = "preadv";
   const std::lock_guard lock(noting_);
   stats.background_error = background_error_;
   return stats;

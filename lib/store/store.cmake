@@ -38,13 +38,6 @@ set(store_sources
     store/verify.cc
     store/visiting.cc)
 set(store_libraries PkgConfig::NESTLINE_URCU OpenSSL::Crypto)
-pkg_check_modules(NESTLINE_URING QUIET IMPORTED_TARGET liburing>=${NESTLINE_URING_VERSION})
-if(NESTLINE_URING_FOUND)
-  list(APPEND store_libraries PkgConfig::NESTLINE_URING)
-  set_source_files_properties(store/cold_reads.cc PROPERTIES COMPILE_DEFINITIONS NESTLINE_LIBURING)
-else()
-  message(STATUS "nestline: the store reads without io_uring (liburing not found)")
-endif()
 add_library(nestline_store ${store_sources})
 add_library(nestline::store ALIAS nestline_store)
 target_include_directories(

@@ -291,8 +291,7 @@ static void test_upkeep(nestline_store* store) {
   CHECK(counts.known.index_bytes > 0 && counts.known.index_slots >= counts.known.records);
   CHECK(counts.known.questions > kKeys && counts.known.found > kKeys / 2);
   CHECK(counts.known.reads >= counts.known.found);
-  CHECK(strcmp(counts.known.back_end, "preadv") == 0 ||
-        strcmp(counts.known.back_end, "io_uring") == 0);
+  CHECK(strcmp(counts.known.back_end, "preadv") == 0);
   counts.known.struct_size = 0;
   FAILS(!nestline_store_stats(store, &counts.known, error), "struct_size is wrong");
   FAILS(!nestline_store_stats(store, NULL, error), "the counts are NULL");

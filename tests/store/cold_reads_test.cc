@@ -1,21 +1,18 @@
-// Reading ahead: that it brings what it is asked for into memory, by each of its ways, from several
-// threads and in children, and that nothing that it is given makes it fail.
+// Reading ahead: that it brings what it is asked for into memory, from several threads, and
+// that nothing that it is given makes it fail.
 #include "lib/store/cold_reads.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,20 +21,11 @@ namespace nestline {
 namespace {
 
 using Range = ColdReads::Range;
-using Way = ColdReads::Way;
 
 constexpr int kTries = 50;
 constexpr std::size_t kFileBytes = std::size_t{8} << 20;
 
-std::set<int> open_descriptors() {
-  std::set<int> numbers;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    numbers.insert(std::stoi(entry.path().filename()));
-  }
-  return numbers;
-}
-
-class ColdReadsTest : public testing::TestWithParam<Way> {
+class ColdReadsTest : public testing::Test {
  protected:
   // In the build folder, which is on a disk more often than the folder for temporary files.
   ColdReadsTest() {
@@ -118,8 +106,8 @@ class ColdReadsTest : public testing::TestWithParam<Way> {
   int file_ = -1;
 };
 
-TEST_P(ColdReadsTest, BringsRangesIntoMemory) {
-  const ColdReads reads(GetParam());
+TEST_F(ColdReadsTest, BringsRangesIntoMemory) {
+  const ColdReads reads;
   if (!drop()) GTEST_SKIP() << "this file system has no cold files";
   for (const std::size_t count : {1U, 2U, 255U, 256U, 257U, 1024U}) {
     const std::vector<Range> ranges = random_ranges(count, 148, count);
@@ -131,8 +119,8 @@ TEST_P(ColdReadsTest, BringsRangesIntoMemory) {
   }
 }
 
-TEST_P(ColdReadsTest, TellsColdFromHot) {
-  const ColdReads reads(GetParam());
+TEST_F(ColdReadsTest, TellsColdFromHot) {
+  const ColdReads reads;
   if (!reads_without_waiting()) GTEST_SKIP() << "this system has no reads that do not wait";
   if (!drop()) GTEST_SKIP() << "this file system has no cold files";
   const std::vector<Range> ranges = random_ranges(64, 100, 1);
@@ -153,8 +141,8 @@ TEST_P(ColdReadsTest, TellsColdFromHot) {
   EXPECT_FALSE(reads.looks_cold(0, range_of));
 }
 
-TEST_P(ColdReadsTest, TakesWhatCannotBeRead) {
-  const ColdReads reads(GetParam());
+TEST_F(ColdReadsTest, TakesWhatCannotBeRead) {
+  const ColdReads reads;
   const int closed = ::dup(file_);
   ::close(closed);
   const int folder = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -179,15 +167,15 @@ TEST_P(ColdReadsTest, TakesWhatCannotBeRead) {
   ::close(folder);
 }
 
-TEST_P(ColdReadsTest, ReadsFromSeveralThreads) {
-  const ColdReads reads(GetParam());
+TEST_F(ColdReadsTest, ReadsFromSeveralThreads) {
+  const ColdReads reads;
   if (!drop()) GTEST_SKIP() << "this file system has no cold files";
   std::vector<std::vector<Range>> ranges;
   for (std::uint64_t i = 0; i < 40; ++i) ranges.push_back(random_ranges(300, 100, i));
   std::vector<Range> all;
   for (const std::vector<Range>& some : ranges) all.insert(all.end(), some.begin(), some.end());
   expect_brought(all, [&] {
-    std::vector<std::thread> threads;  // more than rings are kept
+    std::vector<std::thread> threads;
     for (const std::vector<Range>& some : ranges) {
       threads.emplace_back([&] {
         for (int i = 0; i < 3; ++i) reads.read_ahead(some);
@@ -196,64 +184,6 @@ TEST_P(ColdReadsTest, ReadsFromSeveralThreads) {
     for (std::thread& thread : threads) thread.join();
   });
 }
-
-TEST_P(ColdReadsTest, LeavesNoDescriptorsOpen) {
-  const std::set<int> before = open_descriptors();
-  const auto reads = std::make_unique<ColdReads>(GetParam());
-  reads->read_ahead(random_ranges(300, 100, 3));
-  const std::set<int> with = open_descriptors();
-  EXPECT_LE(with.size(), before.size() + 1);
-  // Programs that are started get none of them.
-  for (const int number : with) {
-    if (before.contains(number)) continue;
-    const int flags = ::fcntl(number, F_GETFD);
-    EXPECT_TRUE(flags < 0 || (flags & FD_CLOEXEC) != 0)
-        << number;  // -1: the folder that was listed
-  }
-  // A child exchanges its parent's for its own.
-  const ::pid_t child = ::fork();
-  if (child == 0) {
-    const std::vector<Range> ranges = random_ranges(300, 100, 4);
-    reads->read_ahead(ranges);
-    if (open_descriptors().size() != with.size()) ::_exit(1);
-    for (int tries = 0; tries < kTries; ++tries) {
-      if (std::ranges::none_of(ranges, ColdReads::is_cold)) ::_exit(0);
-      reads->read_ahead(ranges);
-    }
-    ::_exit(2);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  // And has taken nothing from its parent.
-  if (!drop()) GTEST_SKIP() << "this file system has no cold files";
-  const std::vector<Range> ranges = random_ranges(300, 100, 5);
-  expect_brought(ranges, [&] { reads->read_ahead(ranges); });
-}
-
-TEST_P(ColdReadsTest, ClosesWhatItOpened) {
-  const std::set<int> before = open_descriptors();
-  { const ColdReads reads(GetParam()); }
-  {
-    const ColdReads reads(GetParam());
-    reads.read_ahead(random_ranges(300, 100, 6));
-  }
-  EXPECT_EQ(open_descriptors(), before);
-}
-
-TEST_P(ColdReadsTest, NamesItsWay) {
-  const std::string name = ColdReads(GetParam()).name();
-  if (GetParam() == Way::preadv) {
-    EXPECT_EQ(name, "preadv");
-  } else {
-    EXPECT_TRUE(name == "io_uring" || name == "preadv") << name;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Ways, ColdReadsTest, testing::Values(Way::best, Way::preadv),
-                         [](const auto& each) {
-                           return each.param == Way::best ? "Best" : "Preadv";
-                         });
 
 }  // namespace
 }  // namespace nestline
