@@ -33,7 +33,10 @@ namespace nestline {
 /// When a change is on disk, so that it survives the end of the machine's power. The end of the
 /// process alone, even by kill -9, loses no change that has returned, whatever this is.
 enum class Sync : std::uint8_t {
-  never,     ///< When the operating system writes it.
+  /// When the operating system writes it. The log is synced ahead all the same while it grows, so
+  /// that a full file does not keep writers waiting; a sync that the disk refuses makes the store
+  /// one that can only be read, as with the others.
+  never,
   interval,  ///< At most StoreOptions::sync_interval later.
   each,      ///< When the call returns. Calls of several threads share one fdatasync.
 };
@@ -79,6 +82,7 @@ struct StoreStats {
   std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
   std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
   std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
+  std::uint64_t index_doublings = 0;   ///< Of the index. After four a writer makes a new one.
   std::string back_end;                ///< How cold records are read: "preadv".
   /// The last error since opening of what the store does by itself: checkpoints, compaction, a new
   /// index, syncs after an interval. Empty: there was none. It is tried again later, but for a

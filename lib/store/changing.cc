@@ -9,84 +9,94 @@
 #include <utility>
 
 #include "lib/concurrent/reclaim.h"
-#include "lib/store/answering.h"
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
 namespace nestline {
-namespace {
+// The bytes of all keys and values in one string, and where each lies.
+struct Store::Batch::Changes {
+  struct Step {
+    RecordKind kind;
+    std::size_t begin;
+    std::size_t key_bytes;
+    std::size_t value_bytes;
+  };
+  std::string bytes;
+  std::vector<Step> steps;
 
-void check_key(std::string_view key) {
-  if (key.size() > kMostKeyBytes) throw std::invalid_argument("a key has more than 65,536 bytes");
-}
-void check_value(std::string_view value) {
-  if (value.size() > kMostValueBytes) throw std::invalid_argument("a value has 4 GiB or more");
-}
-
-// The part that needs no mutex.
-Change make_change(RecordKind kind, const Question& question, std::string_view value,
-                   std::uint64_t store_id) {
-  return {kind, question.hash, question.key, value, value_digest(value, store_id)};
-}
-
-// Takes what is left of the memory that was made ready for a batch, however the batch ends.
-class SpareTaken {
- public:
-  SpareTaken(Overflow& overflow, Overflow::Pairs& to) : overflow_(overflow), to_(to) {}
-  ~SpareTaken() { to_.swap(overflow_.spare()); }
-  SpareTaken(const SpareTaken&) = delete;
-  SpareTaken& operator=(const SpareTaken&) = delete;
-
- private:
-  Overflow& overflow_;
-  Overflow::Pairs& to_;
+  void add(RecordKind kind, std::string_view key, std::string_view value) {
+    const Step step = {kind, bytes.size(), key.size(), value.size()};
+    steps.push_back(step);
+    try {
+      bytes.append(key).append(value);
+    } catch (...) {
+      bytes.resize(step.begin);
+      steps.pop_back();
+      throw;
+    }
+  }
 };
 
-}  // namespace
+Store::Batch::Batch() : changes_(std::make_unique<Changes>()) {}
+Store::Batch::Batch(Batch&& other) noexcept = default;
+Store::Batch& Store::Batch::operator=(Batch&& other) noexcept = default;
+Store::Batch::~Batch() = default;
+
+void Store::Batch::put(std::string_view key, std::string_view value) {
+  changes_->add(RecordKind::put, key, value);
+}
+void Store::Batch::erase(std::string_view key) { changes_->add(RecordKind::erase, key, {}); }
+void Store::Batch::clear() noexcept {
+  changes_->bytes.clear();
+  changes_->steps.clear();
+}
+std::size_t Store::Batch::size() const noexcept { return changes_->steps.size(); }
+
+void Store::write(const Batch& batch) {
+  std::vector<Change> changes;
+  changes.reserve(batch.size());
+  for (const Batch::Changes::Step& step : batch.changes_->steps) {
+    const std::string_view bytes = std::string_view(batch.changes_->bytes).substr(step.begin);
+    changes.push_back({step.kind, 0, bytes.substr(0, step.key_bytes),
+                       bytes.substr(step.key_bytes, step.value_bytes)});
+  }
+  state_->write(std::move(changes));
+}
 
 void Store::State::require_writable() const {
-  Answering::refuse();
+  InsideGet::refuse();
   if (options_.read_only) throw StoreError("the store was opened for reading only");
 }
 
-Question Store::State::prepare(Space space, std::string_view key) const {
-  const Question question = ask(space, key, content().store_id);
-  const ReadSection section;
-  (void)index().maplet.prepare(Hash{question.hash});
-  return question;
+void Store::State::prepare(Change& change) const {
+  if (change.key.size() > kMaxKeyBytes) {
+    throw std::invalid_argument("a key has more than 65,536 bytes");
+  }
+  if (change.value.size() > kMaxValueBytes) {
+    throw std::invalid_argument("a value has 4 GiB or more");
+  }
+  const std::uint64_t store_id = content().store_id;
+  change.hash = hash_in(space_of(change.kind), change.key, store_id);
+  {
+    const ReadSection section;
+    (void)index().maplet.prepare(Hash{change.hash});
+  }
+  change.digest = value_digest(change.value, store_id);
 }
 
-std::optional<Located> Store::State::locate(const Question& question, Purpose purpose) const {
+std::optional<Located> Store::State::locate(const HashedKey& wanted, Purpose purpose) const {
   std::uint64_t false_reads = 0;
-  return lookup_.find(content(), index(), question, false_reads, purpose);
+  return lookup_.find(content(), index(), wanted, false_reads, purpose);
 }
 
 void Store::State::settle(const Change& change, std::uint64_t address,
                           const std::optional<Located>& old) {
-  Index& here = index();
-  const Space space = space_of(change.kind);
-  if (is_put(change.kind)) {
-    if (old) {
-      (void)here.replace(change.hash, old->address, address);
-    } else {
-      here.insert(change.hash, address);
-    }
-    content().now_live(address, change.bytes(), space);
-  } else if (old) {
-    (void)here.erase(change.hash, old->address);
-  }
-  if (old) content().now_dead(old->address, old->bytes, space);
+  content().settle(change.kind, change.hash, address, change.bytes(), old, next_index_.get());
 }
 
-void Store::State::make(const Change& change, const std::optional<Located>& old) {
-  index().reserve();
-  if (store_faults::index_before_log) {
-    const LogPosition at = log_->position();
-    settle(change, content().table.address(*log_->newest(), at.offset), old);
-    (void)log_->append(change);
-    return;
-  }
-  settle(change, log_->append(change), old);
+void Store::State::reserve(std::size_t changes) {
+  index().reserve(changes);
+  if (next_index_ != nullptr) next_index_->reserve(changes);
 }
 
 std::uint64_t Store::State::note_appended() {
@@ -97,81 +107,46 @@ std::uint64_t Store::State::note_appended() {
   if (position.segment != newest_.load(std::memory_order_relaxed) || appended >= next_wake_) {
     newest_.store(position.segment, std::memory_order_relaxed);
     next_wake_ = appended + kStride;
-    wake();
+    wake([&] { awake_ = true; });
   }
   if (options_.sync != Sync::each && appended >= next_ahead_) {
     next_ahead_ = appended + ahead_step_.load(std::memory_order_relaxed);
-    {
-      const std::lock_guard lock(waking_);
-      is_ahead_due_ = true;
-    }
-    woken_.notify_all();
+    wake([&] { is_ahead_due_ = true; });
   }
   if (options_.sync == Sync::interval && !is_behind_.load(std::memory_order_relaxed)) {
-    {
-      const std::lock_guard lock(waking_);
-      is_behind_.store(true, std::memory_order_relaxed);
-    }
-    woken_.notify_all();
+    wake([&] { is_behind_.store(true, std::memory_order_relaxed); });
   }
   return position.sequence;
 }
 
-void Store::State::finish(std::uint64_t sequence) {
+bool Store::State::change(Space space, Purpose purpose, std::string_view key,
+                          std::string_view value) {
+  require_writable();
+  Change change = {purpose == Purpose::erase ? erase_in(space) : put_in(space), 0, key, value};
+  prepare(change);
+  std::uint64_t sequence = 0;
+  bool changes = false;
+  {
+    const std::lock_guard lock(writer_);
+    syncs_.require_sound();
+    const std::optional<Located> old = locate(hashed_key(change), purpose);
+    changes = purpose == Purpose::replace || old.has_value() == (purpose == Purpose::erase);
+    if (changes) {
+      reserve(1);
+      if (store_faults::index_before_log) {
+        settle(change, content().table.address(*log_->newest(), log_->position().offset), old);
+      }
+      const std::uint64_t address = log_->append(change);
+      if (!store_faults::index_before_log) settle(change, address, old);
+    }
+    sequence = changes ? note_appended() : log_->position().sequence;
+  }
   if (options_.sync == Sync::each) syncs_.wait_for(sequence);
-}
-
-void Store::State::put(Space space, std::string_view key, std::string_view value) {
-  (void)store(space, key, value, IfThere::replace);
-}
-
-bool Store::State::insert(Space space, std::string_view key, std::string_view value) {
-  return store(space, key, value, IfThere::keep);
-}
-
-bool Store::State::store(Space space, std::string_view key, std::string_view value,
-                         IfThere if_there) {
-  require_writable();
-  check_key(key);
-  check_value(value);
-  const Question question = prepare(space, key);
-  const Change change = make_change(put_in(space), question, value, content().store_id);
-  std::uint64_t sequence = 0;
-  bool changes = false;
-  {
-    const std::lock_guard lock(writer_);
-    syncs_.require_sound();
-    const std::optional<Located> old =
-        locate(question, if_there == IfThere::replace ? Purpose::replace : Purpose::value);
-    changes = !old || if_there == IfThere::replace;
-    if (changes) make(change, old);
-    sequence = changes ? note_appended() : log_->position().sequence;
-  }
-  finish(sequence);
-  return changes;
-}
-
-bool Store::State::erase(Space space, std::string_view key) {
-  require_writable();
-  check_key(key);
-  const Question question = prepare(space, key);
-  const Change change = make_change(erase_in(space), question, {}, content().store_id);
-  std::uint64_t sequence = 0;
-  bool changes = false;
-  {
-    const std::lock_guard lock(writer_);
-    syncs_.require_sound();
-    const std::optional<Located> old = locate(question, Purpose::erase);
-    changes = old.has_value();
-    if (changes) make(change, old);
-    sequence = changes ? note_appended() : log_->position().sequence;
-  }
-  finish(sequence);
   return changes;
 }
 
 void Store::State::sync() {
-  Answering::refuse();
+  InsideGet::refuse();
   if (options_.read_only) return;
   std::uint64_t sequence = 0;
   {
@@ -182,18 +157,13 @@ void Store::State::sync() {
   syncs_.require_sound();
 }
 
-void Store::State::write(std::span<const BatchStep> steps) {
+void Store::State::write(std::vector<Change> changes) {
   require_writable();
-  if (steps.empty()) return;
-  std::vector<Change> changes;
+  if (changes.empty()) return;
   std::uint64_t bytes = 0;
-  for (const BatchStep& step : steps) {
-    check_key(step.key);
-    check_value(step.value);
-    const RecordKind kind = step.is_put ? RecordKind::put : RecordKind::erase;
-    changes.push_back(make_change(kind, ask(Space::keys, step.key, content().store_id), step.value,
-                                  content().store_id));
-    bytes += changes.back().bytes();
+  for (Change& change : changes) {
+    prepare(change);
+    bytes += change.bytes();
   }
   // What each change replaces: a record that is there, or an earlier one of the batch.
   std::vector<std::optional<Located>> old(changes.size());
@@ -204,17 +174,16 @@ void Store::State::write(std::span<const BatchStep> steps) {
   Overflow::Pairs spare;  // freed when other writers have their turn
   {
     const std::lock_guard lock(writer_);
-    const SpareTaken taken(index().overflow, spare);
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const auto [place, is_first] = last.try_emplace(changes[i].key, i);
       if (is_first) {
-        old[i] = locate({Space::keys, changes[i].key, changes[i].hash},
+        old[i] = locate(hashed_key(changes[i]),
                         is_put(changes[i].kind) ? Purpose::replace : Purpose::erase);
       } else {
         earlier[i] = std::exchange(place->second, i);
       }
     }
-    index().reserve(changes.size());
+    reserve(changes.size());
     Log::Batch batch(*log_, changes.size(), bytes);
     for (std::size_t i = 0; i < changes.size(); ++i) addresses[i] = log_->append(changes[i]);
     batch.commit();
@@ -225,9 +194,22 @@ void Store::State::write(std::span<const BatchStep> steps) {
       }
       settle(changes[i], addresses[i], old[i]);
     }
+    spare.swap(index().overflow.spare());
     sequence = note_appended();
   }
-  finish(sequence);
+  if (options_.sync == Sync::each) syncs_.wait_for(sequence);
 }
+
+void Store::put(std::string_view key, std::string_view value) {
+  (void)state_->change(Space::keys, Purpose::replace, key, value);
+}
+
+bool Store::insert(std::string_view key, std::string_view value) {
+  return state_->change(Space::keys, Purpose::value, key, value);
+}
+
+bool Store::erase(std::string_view key) { return state_->change(Space::keys, Purpose::erase, key); }
+
+void Store::sync() { state_->sync(); }
 
 }  // namespace nestline

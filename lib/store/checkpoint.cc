@@ -26,32 +26,25 @@ std::size_t round_up(std::size_t size) {
 }
 
 std::vector<std::byte> encode(const CheckpointHead& head) {
-  const std::size_t checksum_at =
-      kFixed + kPerSegment * head.segments.size() + kPerPair * head.overflow.size();
-  std::vector<std::byte> bytes(round_up(checksum_at + 8));
+  std::vector<std::uint64_t> numbers = {head.store_id,        head.position.segment,
+                                        head.position.offset, head.position.sequence,
+                                        head.offset_bits,     head.keys,
+                                        head.segments.size(), head.overflow.size()};
+  for (const CheckpointSegment& s : head.segments) {
+    numbers.insert(numbers.end(),
+                   {s.number, s.slot, s.end, s.sealed, s.live, s.tombstones, s.frame});
+  }
+  for (const auto& [hash, address] : head.overflow) {
+    numbers.insert(numbers.end(), {hash, address});
+  }
+  std::size_t at = 16;
+  std::vector<std::byte> bytes(round_up(at + 8 * numbers.size() + 8));
   const std::span<std::byte> to(bytes);
   std::memcpy(bytes.data(), kCheckpointMagic.data(), kCheckpointMagic.size());
   put<std::uint32_t>(to, 8, kStoreFormatVersion);
-  std::size_t at = 16;
-  const auto add = [&](std::uint64_t number) {
+  for (const std::uint64_t number : numbers) {
     put(to, at, number);
     at += 8;
-  };
-  for (const std::uint64_t number :
-       {head.store_id, head.position.segment, head.position.offset, head.position.sequence,
-        head.offset_bits, head.keys, std::uint64_t{head.segments.size()},
-        std::uint64_t{head.overflow.size()}}) {
-    add(number);
-  }
-  for (const CheckpointSegment& s : head.segments) {
-    for (const std::uint64_t number :
-         {s.number, s.slot, s.end, s.sealed, s.live, s.tombstones, s.frame}) {
-      add(number);
-    }
-  }
-  for (const auto& [hash, address] : head.overflow) {
-    add(hash);
-    add(address);
   }
   put(to, at, digest_of(to.first(at), head.store_id));
   return bytes;
@@ -100,10 +93,7 @@ std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
 }
 
 void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs) {
-  const std::vector<std::string> names = disk.names();
-  if (std::find(names.begin(), names.end(), kCheckpointNewName) != names.end()) {
-    disk.remove(kCheckpointNewName);
-  }
+  disk.remove_if_there(kCheckpointNewName);
   {
     const std::unique_ptr<DiskFile> file = disk.open(kCheckpointNewName, Disk::Mode::create);
     const std::vector<std::byte> start = encode(head);

@@ -1,21 +1,5 @@
 // The checkpoint: the index beside the log, in the file index.nest, so that opening reads only the
-// log behind it.
-//
-//       0   "nestidx\n"
-//       8   format version, 32 bits; zero, 32 bits
-//      16   id of the store
-//      24   position: segment, offset, sequence number; the index holds what is before
-//      48   offset bits of the addresses
-//      56   number of keys
-//      64   number of segments; of pairs in the overflow
-//      80   for each segment: number, slot, end, 1 if it is sealed, bytes of live records, of
-//           tombstones, and of records without a key, of the header too
-//           for each pair: hash, address
-//           checksum of all that, under the store's id
-//           zeros up to a multiple of 4096 bytes
-//           the maplet, as save() writes it
-//
-// All numbers have 64 bits if not said otherwise, lowest byte first.
+// log behind it (docs/STORE.md, 6.4).
 //
 // It is a cache. One that is missing, damaged, or of another store costs time and nothing else. But
 // the log is on disk up to the position before the file gets its name: a log that ends before it
@@ -32,7 +16,7 @@
 #include <vector>
 
 #include "lib/store/disk.h"
-#include "lib/store/segment_format.h"
+#include "lib/store/log_format.h"
 #include "nestline/maplet.h"
 
 namespace nestline {

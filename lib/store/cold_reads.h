@@ -1,15 +1,11 @@
 // Brings records that are not in memory into the page cache, many at a time, so that a batch of
-// questions waits for the disk once and not once a record.
+// lookups waits for the disk once and not once a record.
 //
-// readahead() starts all of the reads, and pread() waits for each. io_uring in their place was no
-// faster and took no less processor time. The bytes are not used: they are looked at through the
-// map of the file afterwards, where they are then. So a read that fails is no error here; the map
-// will tell.
+// readahead() starts all of the reads, and pread() waits for each; io_uring is no faster. The bytes
+// are looked at through the map of the file afterwards, so a read that fails is no error here.
 //
-// Asking the kernel whether a page is there costs a system call, as much as answering several
-// questions from memory. So a batch asks for a few of its records only (looks_cold).
-//
-// Every member may be called from any thread at any time.
+// To find out whether a page is there costs a system call, as much as several lookups in memory. So
+// a batch does it for a few of its records only (looks_cold). All of it is for every thread.
 #ifndef NESTLINE_LIB_STORE_COLD_READS_H_
 #define NESTLINE_LIB_STORE_COLD_READS_H_
 
@@ -32,8 +28,8 @@ class ColdReads {
   static void read_ahead(std::span<const Range> ranges) noexcept;
 
   // Whether some of `count` ranges are not in memory: range_of(i) gives the i-th. Looks at a few of
-  // them, at more when the last answer was yes. A batch with one cold record in ten is found out
-  // with a probability of one in three, and one with mostly cold records nearly always.
+  // them, at more when some were cold the last time. A batch with one cold record in ten is found
+  // out with a probability of one in three, and one with mostly cold records nearly always.
   template <class RangeOf>
   [[nodiscard]] bool looks_cold(std::size_t count, RangeOf&& range_of) const {
     const std::size_t most = cold_lately_.load(std::memory_order_relaxed) ? 32 : 4;

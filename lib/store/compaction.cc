@@ -2,18 +2,15 @@
 //
 //   1. A few records at a time, under the mutex: a put that the index points to is copied, and the
 //      index made to point to the copy. A tombstone is copied if its key is not there now and an
-//      older segment may still hold a record of it; in the oldest segment no tombstone is needed.
+//      older segment may still hold a record of it; so compact() begins with the oldest segment.
+//      A file with a damaged record that may count stays until that record's key is put or erased.
 //   2. A list of segments without this one goes into the log, and the log is synced. From then on
 //      the segment does not count, whatever happens.
 //   3. When no reader can have an address in it, its slot is free. Readers who have it open keep
 //      it until they are done.
-//      A file with a damaged record that may count stays, without what else lived in it, until that
-//      record's key is put or erased. Compaction of the others goes on.
 //   4. The file goes after the next checkpoint, so that no checkpoint points to a file that is not
 //      there. When a copy finds no room, that checkpoint comes at once, and if there is no room for
 //      it either, the old one goes. So one file's room is enough for any number of files.
-//
-// compact() begins with the oldest segment, so that tombstones end.
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -31,7 +28,7 @@ namespace {
 constexpr std::size_t kRecordsAtOnce = 256;
 constexpr std::uint64_t kBytesAtOnce = std::uint64_t{32} << 10;
 // With more small files than this, they are put together one by one: files are limited.
-constexpr std::size_t kMostSmall = 16;
+constexpr std::size_t kMaxSmall = 16;
 
 }  // namespace
 
@@ -40,14 +37,29 @@ bool Store::State::copy_record(const Segment& segment, std::uint64_t offset, con
   const std::uint64_t address = here.table.address(segment, offset);
   const bool puts = is_put(record.kind);
   if (puts ? !index().contains(record.hash, address)
-           : !is_erase(record.kind) || locate(ask(record), Purpose::value).has_value()) {
+           : !is_erase(record.kind) || locate(hashed_key(record), Purpose::value).has_value()) {
     return false;
   }
   const Change copy = {record.kind, record.hash, record.key, record.value,
                        value_digest(record.value, here.store_id)};
-  const std::uint64_t copied_to = log_->append(copy);
+  reserve(1);
+  const std::uint64_t copied_to = log_->append(copy, Log::For::upkeep);
   if (puts) settle(copy, copied_to, Located{address, {}, bytes_of(record)});
   return true;
+}
+
+void Store::State::read_in_groups(const Segment& segment, std::uint64_t end,
+                                  const WithRecords& with) {
+  std::vector<SegmentWalk> some;
+  for (SegmentWalk at(segment, end);;) {
+    some.clear();
+    const std::uint64_t begin = at.following();
+    while (some.size() < kRecordsAtOnce && at.following() - begin < kBytesAtOnce && at.next()) {
+      some.push_back(at);
+    }
+    if (some.empty()) return;
+    with(some);
+  }
 }
 
 void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
@@ -56,21 +68,13 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
       here.table.list().front()->header.number != segment->header.number &&
       !store_faults::drop_tombstones_early;
   Hurt hurt;
-  std::vector<SegmentWalk> some;  // read and checked, which may take a disk's time, without a lock
   std::uint64_t unsynced = 0;
-  for (SegmentWalk at(*segment, kSegmentHeaderBytes, segment->end());;) {
-    some.clear();
-    const std::uint64_t begin = at.following();
-    while (some.size() < kRecordsAtOnce && at.following() - begin < kBytesAtOnce && at.next()) {
-      some.push_back(at);
-    }
-    if (some.empty()) break;
+  read_in_groups(*segment, segment->end(), [&](std::span<const SegmentWalk> some) {
     if (unsynced >= kSyncAhead) {
       syncs_.sync_ahead();
       unsynced = 0;
     }
     const std::lock_guard lock(writer_);
-    const Log::Serving serving(*log_, Log::Purpose::upkeep);
     syncs_.require_sound();
     for (const SegmentWalk& walk : some) {
       std::optional<Record> record = walk.record();
@@ -95,7 +99,7 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
       }
     }
     (void)note_appended();
-  }
+  });
   hurt.report(*disk_, "the others that live in this file were copied, and it stays");
 }
 
@@ -113,7 +117,6 @@ void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
   std::uint64_t sequence = 0;
   {
     const std::lock_guard lock(writer_);
-    const Log::Serving serving(*log_, Log::Purpose::upkeep);
     leftover_.reserve(leftover_.size() + 1);
     log_->append_segments({&number, 1});
     here.table.retire(*segment);
@@ -169,8 +172,68 @@ std::shared_ptr<Segment> Store::State::worst_segment() const {
       static_cast<double>(tombstones) > options_.compact_above * static_cast<double>(bytes)) {
     worst = oldest;
   }
-  if (worst == nullptr && small_ones > kMostSmall) worst = first_small;
+  if (worst == nullptr && small_ones > kMaxSmall) worst = first_small;
   return worst;
+}
+
+// Doubling the maplet of an index costs each tag a bit. After a few doublings an index made from
+// the hashes in the log, with all bits again, has fewer false candidates. It is filled while the
+// old one serves, with the pairs of the old one up to here; later changes go to both.
+void Store::State::renew_index() {
+  const Index& old = index();
+  auto next = std::make_unique<Index>(old.maplet.capacity());
+  std::shared_ptr<Index> worn;  // freed when no reader has it
+  LogPosition position;
+  SegmentTable::List segments;
+  {
+    const std::lock_guard lock(writer_);
+    next_index_ = std::move(next);
+    position = log_->position();
+    segments = content().table.list();
+  }
+  const auto fill = [&](const Segment& segment, std::span<const SegmentWalk> some) {
+    const std::lock_guard lock(writer_);
+    for (const SegmentWalk& walk : some) {
+      const std::optional<Record>& record = walk.record();
+      // The pair of a record whose key is not known cannot be found: the old index serves on.
+      if (!record) {
+        throw_damaged(*disk_, segment.header.number, walk.offset(), "there is no valid record");
+      }
+      const std::uint64_t address = content().table.address(segment, walk.offset());
+      if (!is_put(record->kind) || !old.contains(record->hash, address)) continue;
+      next_index_->reserve();
+      next_index_->insert(record->hash, address);
+    }
+  };
+  try {
+    for (const std::shared_ptr<Segment>& segment : segments) {
+      const bool is_last = segment->header.number == position.segment;
+      read_in_groups(*segment, is_last ? position.offset : segment->end(),
+                     [&](std::span<const SegmentWalk> some) { fill(*segment, some); });
+    }
+  } catch (...) {
+    const std::lock_guard lock(writer_);
+    next_index_.reset();
+    throw;
+  }
+  {
+    const std::lock_guard lock(writer_);
+    content().index.store(next_index_.get());
+    worn.swap(content().owned_index);
+    content().owned_index = std::move(next_index_);
+  }
+  wait_for_readers();
+}
+
+void Store::State::renew_worn_index() {
+  const std::uint64_t keys = content().keys.load();
+  if (!index().is_worn() || keys < refused_keys_ + refused_keys_ / 8) return;
+  try {
+    renew_index();
+  } catch (const std::exception& error) {
+    note_error(error);
+    refused_keys_ = keys;  // the old one serves on
+  }
 }
 
 void Store::State::compact() {
@@ -216,11 +279,9 @@ void Store::State::free_leftovers() {
       numbers = leftover_;
     }
     syncs_.require_sound();
-    const std::vector<std::string> names = disk_->names();
-    for (const std::string_view name : {kCheckpointNewName, kCheckpointName}) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) disk_->remove(name);
-    }
-    sync_names();
+    disk_->remove_if_there(kCheckpointNewName);
+    disk_->remove_if_there(kCheckpointName);
+    syncs_.sync_folder(*disk_);
     saved_ = {};
     remove_leftovers(numbers);
   }
@@ -234,5 +295,7 @@ void Store::State::remove_leftovers(const std::vector<std::uint64_t>& numbers) {
     leftover_bytes_ = 0;
   }
 }
+
+void Store::compact() { state_->compact(); }
 
 }  // namespace nestline

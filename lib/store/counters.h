@@ -2,8 +2,8 @@
 //
 // A thread that comes early enough owns a stripe, a cache line of numbers that nobody else writes:
 // it adds with a plain load and store. An atomic addition would make the processor finish the loads
-// before it begins those of the next question. Threads that come when all stripes have owners share
-// one, and add atomically. Stripes are not given back: a thread's number is never used again.
+// before it begins those of the next lookup. Threads that come when all stripes have owners share
+// one, and add atomically.
 #ifndef NESTLINE_LIB_STORE_COUNTERS_H_
 #define NESTLINE_LIB_STORE_COUNTERS_H_
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -16,20 +16,9 @@ inline std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t s
   return digest_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, seed);
 }
 
-// The same of bytes that come in pieces.
-class LongDigest {
- public:
-  explicit LongDigest(std::uint64_t seed);
-  ~LongDigest();
-  LongDigest(const LongDigest&) = delete;
-  LongDigest& operator=(const LongDigest&) = delete;
-  void add(std::span<const std::byte> bytes) noexcept;
-  [[nodiscard]] std::uint64_t get() const noexcept;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
+// The same of all bytes that next() returns until it returns none.
+std::uint64_t digest_of_pieces(std::uint64_t seed,
+                               const std::function<std::span<const std::byte>()>& next);
 
 }  // namespace nestline
 

@@ -1,6 +1,5 @@
-// What the store asks of the system, and nothing else in lib/store asks it: one folder, and the
-// files in it. system_disk.cc asks the kernel; tests/store/simulated_disk.h plays one that loses
-// its power.
+// What the store needs of the system: one folder, and the files in it. system_disk.cc is the
+// kernel's; tests/store/simulated_disk.h plays one that loses its power.
 //
 // What a disk promises after a crash of the machine:
 //   D1  What was written to a file before a sync() of it that returned is there, and so is a
@@ -18,6 +17,7 @@
 #ifndef NESTLINE_LIB_STORE_DISK_H_
 #define NESTLINE_LIB_STORE_DISK_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -35,7 +35,7 @@ class DiskFile {
 
   [[nodiscard]] virtual std::uint64_t size() const = 0;
 
-  // Reads at `offset`; fewer bytes than asked for only at the end of the file.
+  // Reads at `offset`; fewer bytes than `to` has only at the end of the file.
   virtual std::size_t read(std::uint64_t offset, std::span<std::byte> to) const = 0;
 
   // Writes at `offset`. The file becomes longer as it must, and may become longer than that: what
@@ -53,10 +53,12 @@ class DiskFile {
   // called once.
   virtual const std::byte* map(std::uint64_t bytes) = 0;
 
-  // For a file of which nothing is written any more, and what was written is on disk: only its
-  // first `bytes` count from now on, and nobody cuts them. It keeps its map, and may give up its
-  // descriptor; sync() does nothing then.
+  // For a file that is on disk and not written any more: only its first `bytes` count from now on.
+  // It keeps its map, and may give up its descriptor; sync() does nothing then.
   virtual void release(std::uint64_t bytes) { (void)bytes; }
+
+  // The file has been renamed.
+  virtual void set_name(std::string_view name) { (void)name; }
 
   // For reading past the map: a descriptor, which is good while the pointer is held and the file
   // exists. Null if none can be had. For every thread at any time.
@@ -79,6 +81,14 @@ class Disk {
 
   // D2.
   virtual void sync_folder() = 0;
+
+  [[nodiscard]] bool has(std::string_view name) const {
+    const std::vector<std::string> all = names();
+    return std::find(all.begin(), all.end(), name) != all.end();
+  }
+  void remove_if_there(std::string_view name) {
+    if (has(name)) remove(name);
+  }
 
   // The right to write in this folder, until the object dies or the process does; null if somebody
   // has it, in this process or another.

@@ -1,9 +1,8 @@
 // Files in a store: pieces under their digests, and a manifest that names them in their order.
 //
-// A piece is an ordinary record: its key is the SHA-256 digest of its content (OpenSSL's libcrypto
-// computes it), 32 bytes. It is inserted, so equal pieces of all files are stored once. The
-// manifest comes last. As the log survives a crash up to some point, a manifest that is there has
-// all its pieces, and one that is not leaves the old file whole.
+// A piece is an ordinary record, whose key is the SHA-256 digest of its content. The manifest comes
+// last. As the log survives a crash up to some point, a manifest that is there has all its pieces,
+// and one that is not leaves the old file whole.
 //
 // Each piece that is read must have its length and its digest. A key of the caller's can be a
 // digest too; so a piece that was there before is compared with the new one.
@@ -11,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -19,17 +19,36 @@
 #include <string>
 #include <vector>
 
+#include "lib/place/little_endian.h"
 #include "lib/store/manifest.h"
-#include "lib/store/manifests.h"
+#include "lib/store/state.h"
 #include "nestline/store.h"
 
 namespace nestline {
 namespace {
 
-// The source is asked for so much at a time, or for a piece if that is more.
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHead = 24;
+constexpr std::size_t kDigest = sizeof(PieceDigest);
+constexpr std::size_t kEntry = kDigest + 4;
+constexpr std::uint64_t kMaxPieces = (std::numeric_limits<std::uint32_t>::max() - kHead) / kEntry;
+
+std::size_t place_of(std::uint64_t i) { return kHead + static_cast<std::size_t>(i) * kEntry; }
+
+std::string hexadecimal(const PieceDigest& digest) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : digest) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+// The source gives so much at a time, or for a piece if that is more.
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-// get_file asks for so many pieces together, of so many bytes unless one alone has more.
+// get_file reads so many pieces together, of so many bytes unless one alone has more.
 constexpr std::size_t kBatchPieces = 64;
 constexpr std::size_t kBatchBytes = std::size_t{1} << 22;
 
@@ -119,73 +138,106 @@ class Cutter {
   std::size_t end_ = 0;
 };
 
-// Pieces that are asked for together.
-class PieceBatch {
- public:
-  // Reads pieces from `first` on, and returns the position after the last of them.
-  std::uint64_t read(const Store& store, const Manifest& manifest, std::uint64_t first) {
-    std::uint64_t last = first;
-    std::size_t room = 0;
-    pieces_.clear();
-    while (last < manifest.pieces() && pieces_.size() < kBatchPieces) {
-      const std::size_t length = manifest.length(last);
-      if (last > first && room + length > kBatchBytes) break;
-      pieces_.push_back({manifest.digest(last), room, length, State::missing});
-      room += length;
-      ++last;
-    }
-    bytes_.resize(std::max(room, bytes_.size()));
-    std::vector<std::string_view> keys;
-    for (const Piece& piece : pieces_) keys.push_back(text_of(piece.digest));
-    store.get(std::span<const std::string_view>(keys), [&](std::size_t i, std::string_view value) {
-      Piece& piece = pieces_[i];
-      piece.state = value.size() == piece.length ? State::there : State::other;
-      if (piece.state == State::there) value.copy(bytes_.data() + piece.begin, value.size());
-    });
-    check(manifest, first);
-    return last;
+// Reads pieces from `first` on into `bytes`, and returns the position after the last of them.
+std::uint64_t read_pieces(const Store& store, const Manifest& manifest, std::uint64_t first,
+                          Sha256& digest_of, std::string& bytes) {
+  std::vector<PieceDigest> digests;
+  std::vector<std::size_t> ends = {0};
+  for (std::uint64_t i = first; i < manifest.pieces() && digests.size() < kBatchPieces; ++i) {
+    const std::size_t end = ends.back() + manifest.length(i);
+    if (i > first && end > kBatchBytes) break;
+    digests.push_back(manifest.digest(i));
+    ends.push_back(end);
   }
-
-  [[nodiscard]] std::string_view bytes() const {
-    return {bytes_.data(), pieces_.back().begin + pieces_.back().length};
-  }
-
- private:
-  enum class State : std::uint8_t { missing, other, there };
-  struct Piece {
-    PieceDigest digest;
-    std::size_t begin;  // in bytes_
-    std::size_t length;
-    State state;
+  bytes.resize(ends.back());
+  const auto piece = [&](std::size_t i) {
+    return std::span(bytes).subspan(ends[i], ends[i + 1] - ends[i]);
   };
-
-  void check(const Manifest& manifest, std::uint64_t first) {
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const Piece& piece = pieces_[i];
-      if (piece.state == State::missing) manifest.fail(first + i, "is missing");
-      if (piece.state == State::other ||
-          digest_({bytes_.data() + piece.begin, piece.length}) != piece.digest) {
-        manifest.fail(first + i, "has another content");
-      }
+  std::vector<std::string_view> keys;
+  for (const PieceDigest& digest : digests) keys.push_back(text_of(digest));
+  std::vector<bool> is_found(keys.size());
+  std::vector<bool> has_length(keys.size());
+  store.get(std::span<const std::string_view>(keys), [&](std::size_t i, std::string_view value) {
+    is_found[i] = true;
+    has_length[i] = value.size() == piece(i).size();
+    if (has_length[i]) value.copy(piece(i).data(), value.size());
+  });
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!is_found[i]) manifest.fail(first + i, "is missing");
+    if (!has_length[i] || digest_of({piece(i).data(), piece(i).size()}) != digests[i]) {
+      manifest.fail(first + i, "has another content");
     }
   }
-
-  Sha256 digest_;
-  std::vector<Piece> pieces_;
-  std::vector<char> bytes_;
-};
-
-void check_pieces(const Store::Pieces& pieces) {
-  if (pieces.bytes == 0 || pieces.bytes > std::numeric_limits<std::uint32_t>::max()) {
-    throw std::invalid_argument("a piece has 1 to 4294967295 bytes, not " +
-                                std::to_string(pieces.bytes));
-  }
+  return first + keys.size();
 }
 
 }  // namespace
 
+ManifestWriter::ManifestWriter() : bytes_(kHead, '\0') {}
+
+void ManifestWriter::add(const PieceDigest& digest, std::size_t length) {
+  if (pieces_ == kMaxPieces) {
+    throw std::invalid_argument("the file has more than " + std::to_string(kMaxPieces) +
+                                " pieces, which its manifest cannot name; cut it into larger ones");
+  }
+  const std::size_t at = bytes_.size();
+  bytes_.append(digest.data(), kDigest).append(4, '\0');
+  put(writable(), at + kDigest, static_cast<std::uint32_t>(length));
+  total_ += length;
+  ++pieces_;
+}
+
+std::string_view ManifestWriter::finish() {
+  put(writable(), 0, kVersion);
+  put(writable(), 8, total_);
+  put(writable(), 16, pieces_);
+  return bytes_;
+}
+
+Manifest::Manifest(std::string_view name, std::string_view bytes)
+    : name_(name), bytes_(std::as_bytes(std::span(bytes))) {
+  require(bytes_.size() >= kHead);
+  if (get<std::uint32_t>(bytes_, 0) > kVersion) {
+    throw StoreError("the file '" + name_ +
+                     "' was stored by a later version of nestline; read it with that version");
+  }
+  require(get<std::uint32_t>(bytes_, 0) == kVersion && get<std::uint32_t>(bytes_, 4) == 0);
+  const std::size_t entries = bytes_.size() - kHead;
+  require(entries % kEntry == 0 && pieces() == entries / kEntry);
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < pieces(); ++i) sum += length(i);
+  require(sum == total());
+}
+
+std::uint64_t Manifest::total() const { return get<std::uint64_t>(bytes_, 8); }
+std::uint64_t Manifest::pieces() const { return get<std::uint64_t>(bytes_, 16); }
+
+std::size_t Manifest::length(std::uint64_t i) const {
+  return get<std::uint32_t>(bytes_, place_of(i) + kDigest);
+}
+
+PieceDigest Manifest::digest(std::uint64_t i) const {
+  PieceDigest digest;
+  std::memcpy(digest.data(), bytes_.data() + place_of(i), kDigest);
+  return digest;
+}
+
+void Manifest::fail(std::uint64_t i, const std::string& what) const {
+  throw StoreError("the file '" + name_ + "': piece " + std::to_string(i + 1) + " of " +
+                   std::to_string(pieces()) + ", whose SHA-256 digest is " +
+                   hexadecimal(digest(i)) + ", " + what + "; store the file again");
+}
+
+void Manifest::require(bool good) const {
+  if (good) return;
+  throw StoreError("the file '" + name_ + "': its manifest is damaged; store the file again");
+}
+
 std::uint64_t Store::put_file(std::string_view name, const Source& source, const Pieces& pieces) {
-  check_pieces(pieces);
+  if (pieces.bytes == 0 || pieces.bytes > std::numeric_limits<std::uint32_t>::max()) {
+    throw std::invalid_argument("a piece has 1 to 4294967295 bytes, not " +
+                                std::to_string(pieces.bytes));
+  }
   Sha256 digest;
   Cutter cutter(source, pieces);
   ManifestWriter manifest;
@@ -197,27 +249,33 @@ std::uint64_t Store::put_file(std::string_view name, const Source& source, const
     get(text_of(key), [&](std::string_view value) { equal = value == piece; });
     if (!equal) put(text_of(key), piece);
   }
-  put_manifest(*state_, name, manifest.finish());
+  (void)state_->change(Space::manifests, Purpose::replace, name, manifest.finish());
   return manifest.total();
 }
 
 bool Store::get_file(std::string_view name, const Sink& sink) const {
   std::string bytes;
-  if (!get_manifest(*state_, name, bytes)) return false;
+  const auto keep = [](void* to, std::string_view found) {
+    static_cast<std::string*>(to)->assign(found);
+  };
+  if (!state_->get(Space::manifests, name, keep, &bytes)) return false;
   const Manifest manifest(name, bytes);
-  PieceBatch batch;
+  Sha256 digest;
+  std::string content;
   for (std::uint64_t at = 0; at < manifest.pieces();) {
-    at = batch.read(*this, manifest, at);
-    sink(batch.bytes());
+    at = read_pieces(*this, manifest, at, digest, content);
+    sink(content);
   }
   return true;
 }
 
-bool Store::erase_file(std::string_view name) { return erase_manifest(*state_, name); }
+bool Store::erase_file(std::string_view name) {
+  return state_->change(Space::manifests, Purpose::erase, name);
+}
 
 std::vector<Store::FileInfo> Store::files() const {
   std::vector<FileInfo> files;
-  for_each_manifest(*state_, [&](std::string_view name, std::string_view bytes) {
+  state_->visit(Space::manifests, [&](std::string_view name, std::string_view bytes) {
     const Manifest manifest(name, bytes);
     files.push_back({std::string(name), manifest.total(), manifest.pieces()});
   });

@@ -1,15 +1,16 @@
 // The index: hash of a key to addresses of records, exact in this sense: every pair that was
-// inserted is among the answers until it is erased.
+// inserted is among the candidates until it is erased.
 //
 // Nearly all pairs are in a maplet. What it refuses is in the overflow: pairs of more than 16 keys
-// that look the same, and pairs for which there is no memory to grow. So no set of keys can lock
-// the store up. The overflow is a tree under a lock; while it is empty, as it nearly always is,
-// readers see that in an atomic and leave it alone.
+// that look the same, and pairs for which there is no memory to grow. The overflow is a tree under
+// a lock; while it is empty, as it nearly always is, readers see that in an atomic and leave it
+// alone.
 //
-// Questions may be asked by every thread at any time; one thread at a time changes the index.
+// Lookups are for every thread at any time; one thread at a time changes the index.
 #ifndef NESTLINE_LIB_STORE_INDEX_H_
 #define NESTLINE_LIB_STORE_INDEX_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -28,12 +29,9 @@ class Overflow {
  public:
   using Pairs = std::multimap<std::uint64_t, std::uint64_t>;
 
-  Overflow() = default;
-
   [[nodiscard]] bool is_empty() const { return count_.load(std::memory_order_acquire) == 0; }
   [[nodiscard]] std::size_t size() const { return count_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::vector<std::uint64_t> find(std::uint64_t hash) const;
-  [[nodiscard]] bool contains(std::uint64_t hash, std::uint64_t address) const;
   [[nodiscard]] Pairs copy() const;
 
   // Makes memory ready for so many calls of insert(), which then cannot fail.
@@ -67,7 +65,9 @@ class Index {
     for (std::size_t i = 0; i < count; ++i) {
       if (with(values[i])) return true;
     }
-    return !overflow.is_empty() && any_of(overflow.find(hash), with);
+    if (overflow.is_empty()) return false;
+    const std::vector<std::uint64_t> more = overflow.find(hash);
+    return std::any_of(more.begin(), more.end(), with);
   }
 
   [[nodiscard]] bool contains(std::uint64_t hash, std::uint64_t address) const {
@@ -89,24 +89,15 @@ class Index {
   }
 
   // Whether a new index would have sharper tags.
-  [[nodiscard]] bool is_worn() const { return maplet.growth() >= kMostDoublings; }
+  [[nodiscard]] bool is_worn() const { return maplet.growth() >= kMaxDoublings; }
 
   // Tags have 20 bits. Each doubling of the maplet costs one.
-  static constexpr unsigned kMostDoublings = 4;
+  static constexpr unsigned kMaxDoublings = 4;
   static constexpr std::uint64_t kUnknownCapacity = 65'536;
-  static constexpr std::uint64_t kLeastCapacity = 300;
+  static constexpr std::uint64_t kMinCapacity = 300;
 
   Maplet maplet;
   Overflow overflow;
-
- private:
-  template <typename With>
-  static bool any_of(const std::vector<std::uint64_t>& addresses, With& with) {
-    for (const std::uint64_t address : addresses) {
-      if (with(address)) return true;
-    }
-    return false;
-  }
 };
 
 }  // namespace nestline

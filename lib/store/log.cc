@@ -7,7 +7,6 @@
 #include <system_error>
 #include <utility>
 
-#include "lib/store/test_switches.h"
 #include "nestline/store.h"
 
 namespace nestline {
@@ -19,7 +18,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr std::uint64_t kMarkBytes = record_bytes(0, 16);
 // A file begins with the list of all files. It may become longer than it should, so that it has
 // room for this many lists: else a log of very many files would be made of lists.
-constexpr std::uint64_t kLeastLists = 16;
+constexpr std::uint64_t kMinLists = 16;
 
 void copy(std::byte*& to, std::string_view from) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size());
@@ -46,8 +45,8 @@ std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) cons
 }
 
 std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t number,
-                                        std::uint64_t least, std::uint64_t bytes) {
-  if (table_.free_slots() <= (purpose_ == Purpose::change ? kSpareFiles : 0)) {
+                                        std::uint64_t least, std::uint64_t bytes, For what) {
+  if (table_.free_slots() <= (what == For::upkeep ? 0 : kSpareFiles)) {
     throw OutOfSlots();
   }
   const std::string list = encode_segment_list(listed({}));
@@ -55,7 +54,7 @@ std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t n
   const std::uint64_t begin = kSegmentHeaderBytes + bytes_of(first);
   std::vector<std::byte> start(begin);
   const std::uint64_t limit =
-      std::max(least, std::min(kLeastLists * begin, table_.format().most_bytes()));
+      std::max(least, std::min(kMinLists * begin, table_.format().most_bytes()));
   const SegmentHeader header = {store_id_, number, limit, next_sequence_};
   encode_segment_header(std::span(start).first<kSegmentHeaderBytes>(), header);
   encode_record_header(std::span(start).subspan<kSegmentHeaderBytes, kRecordHeaderBytes>(), first,
@@ -66,6 +65,7 @@ std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t n
   auto segment =
       std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
                                 std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
+  segment->is_spare = table_.free_slots() <= kSpareFiles;
   segment->file->write(0, start);
   segment->set_end(begin);
   SegmentCounts::add(segment->counts.frame, bytes_of(first));
@@ -79,34 +79,21 @@ void Log::go_on_in(std::shared_ptr<Segment> segment) {
   appended_bytes_ += first_offset_;
 }
 
-void Log::remove_half_made(const std::string& name) {
-  try {
-    disk_.remove(name);
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::no_such_file_or_directory) throw;
-  }
-  half_made_ = false;
-}
-
-void Log::create(std::uint64_t number, std::uint64_t bytes) {
+void Log::create(std::uint64_t number, std::uint64_t bytes, For what) {
   const std::string name = segment_name(number);
-  if (half_made_) remove_half_made(name);
+  if (half_made_) disk_.remove_if_there(name);
   std::shared_ptr<Segment> segment;
   half_made_ = true;
   try {
-    segment = make_file(name, number, limit_, bytes);
+    segment = make_file(name, number, limit_, bytes, what);
     syncs_.sync(*segment->file);
-    try {
-      if (!store_faults::no_folder_sync) disk_.sync_folder();
-    } catch (const std::exception& error) {
-      syncs_.fail(error.what());
-      throw;
-    }
+    syncs_.sync_folder(disk_);
     table_.add(segment);
   } catch (...) {
     segment.reset();
     try {
-      remove_half_made(name);
+      disk_.remove_if_there(name);
+      half_made_ = false;
     } catch (const std::exception&) {  // the next attempt looks for it
     }
     throw;
@@ -125,10 +112,9 @@ void Log::release_sealed() {
 void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
   const std::shared_ptr<Segment> old = newest_;
   const std::uint64_t number = old->header.number;
-  const Serving opening(*this, Purpose::upkeep);
   const bool has_proof = proven != 0;  // else not even its first record: it is replaced
   if (has_proof && !old->sealed.load()) {
-    write({RecordKind::seal, 0, {}, {}, value_digest({}, store_id_)});
+    write_frame(RecordKind::seal);
     old->sealed.store(true);
   }
   const std::string name = segment_name(has_proof ? number + 1 : number);
@@ -137,17 +123,17 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
     next_sequence_ = old->header.first_sequence;
   }
   go_on_in(make_file(std::string(kNewEndName), has_proof ? number + 1 : number,
-                     std::max(limit_, old->header.limit), old->end() - proven));
+                     std::max(limit_, old->header.limit), old->end() - proven, For::upkeep));
   table_.add(newest_);
   if (has_proof) {
     renewing_ = true;
     copy();
     renewing_ = false;
-    const std::string mark = encode_two_numbers({number, proven});
-    write({RecordKind::sync_mark, 0, {}, mark, value_digest(mark, store_id_)});
+    write_frame(RecordKind::sync_mark, encode_two_numbers({number, proven}));
   }
   syncs_.sync(*newest_->file);
   disk_.rename(kNewEndName, name);
+  newest_->file->set_name(name);
   disk_.sync_folder();
   if (has_proof) lay_again(*old, proven, 0);
   syncs_.begin(newest_, position(), next_sequence_);
@@ -176,13 +162,14 @@ void Log::lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence
   }
   file->truncate(segment.end());  // a disk may lengthen files ahead
   syncs_.sync(*file);
+  if (segment.is_released()) segment.release();  // it may have become longer
 }
 
 std::uint64_t Log::seal() {
   if (newest_->sealed.load()) return newest_->header.number;
   if (newest_->end() == first_offset_) return newest_->header.number - 1;
   syncs_.require_sound();
-  write({RecordKind::seal, 0, {}, {}, value_digest({}, store_id_)});
+  write_frame(RecordKind::seal);
   newest_->sealed.store(true);
   try {
     newest_->file->truncate(newest_->end());
@@ -193,7 +180,11 @@ std::uint64_t Log::seal() {
   return newest_->header.number;
 }
 
-void Log::make_room(std::uint64_t bytes) {
+void Log::make_room(std::uint64_t bytes, For what) {
+  if (newest_->is_spare && what == For::change) {
+    if (table_.free_slots() < kSpareFiles) throw OutOfSlots();
+    newest_->is_spare = false;
+  }
   const std::uint64_t need = bytes + kMarkBytes + kSealBytes;
   if (!newest_->sealed.load(std::memory_order_relaxed)) {
     const std::uint64_t end = newest_->end();
@@ -206,22 +197,21 @@ void Log::make_room(std::uint64_t bytes) {
       (void)seal();
     }
   }
-  create(newest_->header.number + 1, bytes);
+  create(newest_->header.number + 1, bytes, what);
 }
 
 void Log::append_mark() {
   const std::optional<TwoNumbers> mark = syncs_.take_mark();
   if (!mark) return;
-  const std::string value = encode_two_numbers(*mark);
-  write({RecordKind::sync_mark, 0, {}, value, value_digest(value, store_id_)});
+  write_frame(RecordKind::sync_mark, encode_two_numbers(*mark));
   // The record that comes next may fail: who waits for all that is there must not wait for it.
   syncs_.appended(position());
 }
 
-std::uint64_t Log::append(const Change& change) {
+std::uint64_t Log::append(const Change& change, For what) {
   if (renewing_) return write(change);
   syncs_.require_sound();
-  make_room(change.bytes());
+  make_room(change.bytes(), what);
   if (in_batch_) return write(change);
   append_mark();
   const std::uint64_t address = write(change);
@@ -231,7 +221,7 @@ std::uint64_t Log::append(const Change& change) {
 
 void Log::append_segments(std::span<const std::uint64_t> gone) {
   const std::string list = encode_segment_list(listed(gone));
-  (void)append({RecordKind::segments, 0, {}, list, value_digest(list, store_id_)});
+  (void)append({RecordKind::segments, 0, {}, list, value_digest(list, store_id_)}, For::upkeep);
 }
 
 std::uint64_t Log::write(const Change& change) {
@@ -255,11 +245,15 @@ std::uint64_t Log::write(const Change& change) {
   return table_.address(segment, offset);
 }
 
+void Log::write_frame(RecordKind kind, std::string_view value) {
+  write({kind, 0, {}, value, value_digest(value, store_id_)});
+}
+
 void Log::write_bytes(const Change& change, std::span<const std::byte, kRecordHeaderBytes> header) {
   const std::uint64_t offset = newest_->end();
   const std::uint64_t bytes = change.bytes();
   const bool whole = bytes <= kOnePiece;
-  const std::size_t room = kOnePiece + kRecordHeaderBytes + kMostKeyBytes;
+  const std::size_t room = kOnePiece + kRecordHeaderBytes + kMaxKeyBytes;
   if (scratch_.size() < room) scratch_.resize(room);
   std::byte* to = scratch_.data();
   std::memcpy(to, header.data(), header.size());
@@ -291,26 +285,6 @@ void Log::cut_back(Segment& segment, std::uint64_t offset) noexcept {
   }
 }
 
-void Log::roll_back(const LogPosition& to, const std::shared_ptr<Segment>& segment) noexcept {
-  try {
-    for (std::uint64_t number = newest_->header.number; number > to.segment; --number) {
-      if (const std::shared_ptr<Segment> later = table_.get(number)) table_.forget(*later);
-      disk_.remove(segment_name(number));
-      disk_.sync_folder();
-    }
-  } catch (const std::exception& error) {
-    syncs_.fail(error.what());
-  }
-  segment->set_end(to.offset);
-  segment->sealed.store(false);
-  newest_ = segment;
-  next_sequence_ = to.sequence;
-  // After a sync that failed, a later file may still be there, so this one keeps its seal. Recovery
-  // cuts a batch without an end.
-  if (!syncs_.is_broken()) cut_back(*segment, to.offset);
-  syncs_.begin(newest_, to, to.sequence);
-}
-
 Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes) : log_(log) {
   log.syncs_.require_sound();
   const std::string value = encode_two_numbers({changes, bytes});
@@ -322,21 +296,38 @@ Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes) : log_(l
   segment_ = log.newest_;
   frame_ = segment_->counts.frame.load();
   tombstones_ = segment_->counts.tombstones.load();
-  log.write({RecordKind::batch_begin, 0, {}, value, value_digest(value, log.store_id_)});
+  log.write_frame(RecordKind::batch_begin, value);
   log.in_batch_ = true;
 }
 
 Log::Batch::~Batch() {
   log_.in_batch_ = false;
   if (done_) return;
-  log_.roll_back(begin_, segment_);
+  try {
+    for (std::uint64_t number = log_.newest_->header.number; number > begin_.segment; --number) {
+      if (const std::shared_ptr<Segment> later = log_.table_.get(number))
+        log_.table_.forget(*later);
+      log_.disk_.remove(segment_name(number));
+      log_.disk_.sync_folder();
+    }
+  } catch (const std::exception& error) {
+    log_.syncs_.fail(error.what());
+  }
+  segment_->set_end(begin_.offset);
+  segment_->sealed.store(false);
+  log_.newest_ = segment_;
+  log_.next_sequence_ = begin_.sequence;
+  // After a sync that failed, a later file may still be there, so this one keeps its seal. Recovery
+  // cuts a batch without an end.
+  if (!log_.syncs_.is_broken()) log_.cut_back(*segment_, begin_.offset);
+  log_.syncs_.begin(log_.newest_, begin_, begin_.sequence);
   segment_->counts.frame.store(frame_);
   segment_->counts.tombstones.store(tombstones_);
 }
 
 void Log::Batch::commit() {
   log_.make_room(record_bytes(0, 0));
-  log_.write({RecordKind::batch_end, 0, {}, {}, value_digest({}, log_.store_id_)});
+  log_.write_frame(RecordKind::batch_end);
   log_.syncs_.appended(log_.position());
   done_ = true;
   log_.in_batch_ = false;

@@ -1,9 +1,8 @@
 // The end of the log, where records are appended. The caller holds the writer's mutex.
 //
 // A segment that has no room for the next record is sealed: it gets a seal and is cut and synced.
-// Then the next one is created: header and list of segments are written and synced, and the folder
-// is, before it gets its first record. So the existence of a record in a segment proves that all
-// segments before it are complete.
+// Header and list of the next one are synced, and the folder is, before it gets its first record.
+// So a record in a segment proves that all segments before it are complete.
 //
 // When an append fails, what it may have written is cut off again, and the cut is synced, so that
 // these bytes cannot turn up behind later records. If the disk refuses that too, the store can only
@@ -23,8 +22,7 @@
 #include <vector>
 
 #include "lib/store/disk.h"
-#include "lib/store/record.h"
-#include "lib/store/segment.h"
+#include "lib/store/log_format.h"
 #include "lib/store/segment_table.h"
 #include "lib/store/sync_queue.h"
 
@@ -44,25 +42,13 @@ struct Change {
 // How much of the log is written from one sync ahead to the next, on slow disks and on fast ones.
 // What is not on disk when a file is full holds all writers up.
 inline constexpr std::uint64_t kSyncAhead = std::uint64_t{128} << 10;
-inline constexpr std::uint64_t kMostSyncAhead = std::uint64_t{16} << 20;
+inline constexpr std::uint64_t kMaxSyncAhead = std::uint64_t{16} << 20;
 
 class Log {
  public:
-  // What the log is appended to for: changes leave the last kSpareFiles slots for files to opening
-  // and compaction.
-  enum class Purpose : std::uint8_t { change, upkeep };
-  // While it lives, with the writer's lock held.
-  class Serving {
-   public:
-    Serving(Log& log, Purpose purpose) : log_(log), before_(std::exchange(log.purpose_, purpose)) {}
-    ~Serving() { log_.purpose_ = before_; }
-    Serving(const Serving&) = delete;
-    Serving& operator=(const Serving&) = delete;
-
-   private:
-    Log& log_;
-    Purpose before_;
-  };
+  // What is appended. Changes leave to upkeep, which is opening and compaction, the last
+  // kSpareFiles slots for files, and the files that are made from them until slots are free again.
+  enum class For : std::uint8_t { change, upkeep };
 
   Log(Disk& disk, SegmentTable& table, SyncQueue& syncs, std::uint64_t store_id,
       std::uint64_t limit)
@@ -70,18 +56,18 @@ class Log {
 
   // Goes on behind what is there; all before the sequence number `synced` is on disk.
   void resume(std::shared_ptr<Segment> newest, const LogPosition& position, std::uint64_t synced);
-  // Writes the end of the newest file anew, from the offset `proven` on: all that lies there may be
-  // lost though it can be read (recovery.h). `copy` appends what counts of it. The new file is
-  // synced before it gets its name, so it is there whole or not at all. For the time of opening.
+  // Writes the end of the newest file anew, from the offset `proven` on (recovery.h). `copy`
+  // appends what counts of it. The new file is synced before it gets its name, so it is there whole
+  // or not at all. For the time of opening.
   void renew_end(std::uint64_t proven, const std::function<void()>& copy);
   // Then, or at a later opening: lays the end of a file, from `from` on, over itself, and syncs it.
   // `sequence`: of the seal that it gets, if it is torn; else 0.
   void lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence);
   // Makes the first segment of a new store.
-  void create_first() { create(1, 0); }
+  void create_first() { create(1, 0, For::upkeep); }
 
-  // Appends a record and returns its address. Within a batch, nobody is told before commit().
-  std::uint64_t append(const Change& change);
+  // Appends a record and returns its address. Of a batch, nobody waits for it before commit().
+  std::uint64_t append(const Change& change, For what = For::change);
 
   // While one lives, what is appended is one batch; it counts once commit() has returned. If it
   // dies before, everything since its beginning is cut off.
@@ -120,23 +106,22 @@ class Log {
 
  private:
   // Makes segment `number`, with room for a record of `bytes`, the newest.
-  void create(std::uint64_t number, std::uint64_t bytes);
+  void create(std::uint64_t number, std::uint64_t bytes, For what);
   // The file `name` with header and list, not synced, and a limit of `least` or more. `bytes`: as
   // above.
   std::shared_ptr<Segment> make_file(const std::string& name, std::uint64_t number,
-                                     std::uint64_t least, std::uint64_t bytes);
-  // Removes what may be left of a file that could not be made whole.
-  void remove_half_made(const std::string& name);
+                                     std::uint64_t least, std::uint64_t bytes, For what);
   // Behind header and list of this file.
   void go_on_in(std::shared_ptr<Segment> segment);
   void release_sealed();
-  void make_room(std::uint64_t bytes);
+  void make_room(std::uint64_t bytes, For what = For::change);
   void append_mark();
   // Writes the record at the end of the newest segment, which has room.
   std::uint64_t write(const Change& change);
+  // A record without a key.
+  void write_frame(RecordKind kind, std::string_view value = {});
   void write_bytes(const Change& change, std::span<const std::byte, kRecordHeaderBytes> header);
   void cut_back(Segment& segment, std::uint64_t offset) noexcept;
-  void roll_back(const LogPosition& to, const std::shared_ptr<Segment>& segment) noexcept;
   [[nodiscard]] std::vector<std::uint64_t> listed(std::span<const std::uint64_t> gone) const;
 
   Disk& disk_;
@@ -150,7 +135,6 @@ class Log {
   std::uint64_t appended_bytes_ = 0;
   static constexpr std::uint64_t kSpareFiles = 2;
 
-  Purpose purpose_ = Purpose::change;
   bool in_batch_ = false;
   bool renewing_ = false;   // what is appended goes to the file that is being made
   bool half_made_ = false;  // whether a file with the next number may lie there

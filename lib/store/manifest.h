@@ -1,12 +1,4 @@
-// What is in a manifest: the pieces of a file in their order.
-//
-// Little-endian:
-//
-//   0   u32  version, 1
-//   4   u32  0
-//   8   u64  bytes of the file
-//   16  u64  n, the number of pieces
-//   24  n times: digest (32 bytes), u32 length of the piece
+// What is in a manifest: the pieces of a file in their order (docs/STORE.md, 6.3).
 //
 // Nothing in a manifest is trusted: its own length must fit n, and the lengths must add up to the
 // bytes of the file.

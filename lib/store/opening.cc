@@ -1,5 +1,7 @@
-// Opening and closing.
+// Opening, following the log, and closing; the folder: whether it is a store, and who may write.
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <random>
 #include <string>
 #include <system_error>
@@ -7,7 +9,6 @@
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
-#include "lib/store/folder.h"
 #include "lib/store/recovery.h"
 #include "lib/store/state.h"
 
@@ -15,7 +16,7 @@ namespace nestline {
 namespace {
 
 StoreOptions checked(const StoreOptions& options) {
-  if (options.segment_bytes < 1024 || options.segment_bytes > kMostSegmentBytes) {
+  if (options.segment_bytes < 1024 || options.segment_bytes > kMaxSegmentBytes) {
     throw std::invalid_argument("segment_bytes must be from 64 KiB to 64 GiB");
   }
   if (!(options.compact_above >= 0 && options.compact_above <= 1)) {
@@ -29,7 +30,45 @@ std::uint64_t random_id() {
   return std::uint64_t{random()} << 32 | random();
 }
 
+// The file has the number of the process in its first line, if the disk is a real one.
+std::string holder_of(Disk& disk) {
+  try {
+    std::array<std::byte, 20> digits;
+    const std::size_t count = disk.open("lock", Disk::Mode::read)->read(0, digits);
+    const std::string_view text(reinterpret_cast<const char*>(digits.data()), count);
+    if (const std::size_t end = text.find('\n'); end != std::string_view::npos && end != 0) {
+      return "process " + std::string(text.substr(0, end));
+    }
+  } catch (const std::system_error&) {  // then nobody knows
+  }
+  return "a process";
+}
+
+std::string folder_name(const Disk& disk) { return disk.path_of("lock").parent_path().string(); }
+
+void require_empty(const Disk& disk) {
+  for (const std::string& name : disk.names()) {
+    const bool ours = name == "lock" || name == kCheckpointNewName || name == kNewEndName ||
+                      name.find(".damaged") != std::string::npos;  // by repair
+    if (!ours) {
+      throw StoreError(disk.path_of(name).string() +
+                       ": there is no store in this folder, and it is not empty");
+    }
+  }
+}
+
 }  // namespace
+
+void refuse_other_folder(const Disk& disk) {
+  if (!disk.has(kCheckpointName) && segment_numbers(disk.names()).empty()) require_empty(disk);
+}
+
+std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice) {
+  std::unique_ptr<Disk::Lock> lock = disk.lock();
+  if (lock != nullptr) return lock;
+  throw StoreError(folder_name(disk) + ": " + holder_of(disk) +
+                   " has the store open for writing; wait for it or end it" + std::string(advice));
+}
 
 Store::State::State(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how)
     : disk_(std::move(disk)),
@@ -43,8 +82,6 @@ Store::State::State(std::unique_ptr<Disk> disk, const StoreOptions& options, con
   open_for_writing();
   if (how.threads) start_threads();
 }
-
-Store::State::~State() { close(); }
 
 void Store::State::open_for_writing() {
   refuse_other_folder(*disk_);  // and leave no lock there
@@ -79,16 +116,13 @@ void Store::State::open_for_writing() {
 }
 
 void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
-  const std::vector<std::string> names = disk_->names();
-  if (std::find(names.begin(), names.end(), kNewEndName) != names.end()) {
-    disk_->remove(kNewEndName);
-  }
+  disk_->remove_if_there(kNewEndName);
   const std::uint64_t end = newest.end();
   std::uint64_t from = proven;
   if (from != 0 && !read_record(newest.from(from), newest.place(from))) {
     // A mark that somebody made, or that repair has kept, names no record: the last one before.
     from = kSegmentHeaderBytes;
-    for (SegmentWalk walk(newest, from, end); walk.next() && walk.offset() <= proven;) {
+    for (SegmentWalk walk(newest, end); walk.next() && walk.offset() <= proven;) {
       from = walk.offset();
     }
   }
@@ -108,7 +142,7 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
 // followed by another. Then the looks can contradict each other, as if the log were damaged. Damage
 // is still the same when everything is looked at again.
 void Store::State::open_for_reading() {
-  constexpr int kMostTries = 100;
+  constexpr int kMaxTries = 100;
   Recovered found;
   std::string damage;
   for (int tries = 1;; ++tries) {
@@ -116,12 +150,12 @@ void Store::State::open_for_reading() {
       found = recover(*disk_, options_, lookup_);
       break;
     } catch (const StoreError& error) {
-      if (damage == error.what() || tries == kMostTries) throw;
+      if (damage == error.what() || tries == kMaxTries) throw;
       damage = error.what();
     } catch (const std::system_error& error) {
       // The writer has compacted a file away meanwhile.
       const bool is_gone = error.code() == std::errc::no_such_file_or_directory;
-      if (!is_gone || tries == kMostTries) throw;
+      if (!is_gone || tries == kMaxTries) throw;
       (void)disk_->names();  // throws if the folder itself is gone
     }
   }
@@ -136,13 +170,33 @@ void Store::State::open_for_reading() {
   replayed_records_.fetch_add(found.replayed_records);
 }
 
-void Store::State::close() noexcept {
-  {
-    const std::lock_guard lock(waking_);
-    ending_ = true;
+bool Store::State::refresh() {
+  InsideGet::refuse();
+  if (!options_.read_only) return false;
+  const std::lock_guard lock(writer_);
+  const std::uint64_t before = position_.sequence;
+  // After its first record, a file may still be given up by a writer that fails, and made again.
+  const std::shared_ptr<Segment> newest = content().table.get(position_.segment);
+  if (follows_ && before > newest->header.first_sequence + 1) {
+    follows_ = false;  // if follow() throws, it has stopped halfway
+    try {
+      const Recovered found = follow(*disk_, options_, lookup_, content(), position_);
+      position_ = found.position;
+      replayed_records_.fetch_add(found.replayed_records);
+      follows_ = true;
+      return position_.sequence != before;
+    } catch (const StoreError&) {  // opening finds damage too, if it is damage
+    } catch (const std::system_error& error) {
+      // A file that was listed is gone already.
+      if (error.code() != std::errc::no_such_file_or_directory) throw;
+    }
   }
-  woken_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  open_for_reading();
+  return position_.sequence != before;
+}
+
+Store::State::~State() {
+  end_threads();
   if (!log_ || syncs_.is_broken()) return;
   const std::lock_guard lock(upkeep_);
   try {
@@ -157,12 +211,17 @@ Store Store::State::open(std::unique_ptr<Disk> disk, const StoreOptions& options
   return Store(std::make_unique<State>(std::move(disk), options, how));
 }
 
-void Store::State::keep_up_on(Store& store) { store.state_->keep_up(); }
-
-void keep_up_on(Store& store) { Store::State::keep_up_on(store); }
-
-Store open_on(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how) {
-  return Store::State::open(std::move(disk), options, how);
+Store Store::open(const std::filesystem::path& folder, const StoreOptions& options) {
+  if (options.segment_bytes < std::uint64_t{64} << 10) {
+    throw std::invalid_argument("segment_bytes must be from 64 KiB to 64 GiB");
+  }
+  return State::open(open_system_disk(folder, options.create && !options.read_only), options, {});
 }
+
+Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Store::Store(Store&& other) noexcept = default;
+Store& Store::operator=(Store&& other) noexcept = default;
+Store::~Store() = default;
+bool Store::refresh() { return state_->refresh(); }
 
 }  // namespace nestline

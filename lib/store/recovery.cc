@@ -10,7 +10,6 @@
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/replay.h"
-#include "lib/store/segment_files.h"
 #include "lib/store/segment_reader.h"
 
 namespace nestline {
@@ -41,6 +40,15 @@ class Recovery {
     if (checkpoint_ && checkpoint_->head.store_id != header->store_id) checkpoint_.reset();
     if (checkpoint_) proof_ = checkpoint_->head.position;
     if (!begin_with_checkpoint(header->store_id)) begin_with_nothing(*file, *header);
+    content_ = out_.content.get();
+    replay();
+    return std::move(out_);
+  }
+
+  Recovered follow(Content& content, const LogPosition& position) {
+    content_ = &content;
+    is_following_ = true;
+    out_.position = position;
     replay();
     return std::move(out_);
   }
@@ -76,7 +84,7 @@ class Recovery {
     for (std::uint64_t n = head.position.segment; n <= numbers_.back(); ++n) {
       if (!contains(numbers_, n)) return false;
     }
-    if (head.offset_bits < AddressFormat::kLeastOffsetBits ||
+    if (head.offset_bits < AddressFormat::kMinOffsetBits ||
         head.offset_bits >= AddressFormat::kBits) {
       return false;
     }
@@ -124,7 +132,7 @@ class Recovery {
     return true;
   }
 
-  // The log from its beginning. The last list of segments says where that is.
+  // The log from its beginning. The last list of segments names its files.
   void begin_with_nothing(const DiskFile& newest, const SegmentHeader& header) {
     LastList list;
     SegmentReader reader(newest, {header.store_id, header.number, kSegmentHeaderBytes},
@@ -137,7 +145,9 @@ class Recovery {
     }
     std::vector<std::uint64_t> listed = list.get().value_or(std::vector<std::uint64_t>{});
     if (!contains(listed, header.number)) listed.push_back(header.number);
-    require(listed);
+    for (const std::uint64_t number : listed) {
+      if (!contains(numbers_, number)) throw_damaged(disk_, number, 0, "the file is missing");
+    }
     std::uint64_t limit = limit_of_new();
     for (const std::uint64_t number : numbers_) {
       if (!contains(listed, number)) out_.leftover.push_back(number);
@@ -161,24 +171,32 @@ class Recovery {
     return options_.read_only ? 0 : options_.segment_bytes;
   }
 
-  void require(const std::vector<std::uint64_t>& listed) const {
-    for (const std::uint64_t number : listed) {
-      if (!contains(numbers_, number)) throw_damaged(disk_, number, 0, "the file is missing");
-    }
-  }
-
   std::shared_ptr<Segment> open(std::uint64_t number) {
     return open_segment(disk_, number, !options_.read_only && number == numbers_.back());
   }
 
+  // The number of the next file, if there is one.
+  std::optional<std::uint64_t> following() {
+    const std::uint64_t number = out_.position.segment;
+    if (is_following_ && out_.newest->sealed.load() &&
+        (numbers_.empty() || numbers_.back() <= number)) {
+      numbers_ = segment_numbers(disk_.names());
+      drop_half_made();
+    }
+    const auto next = std::upper_bound(numbers_.begin(), numbers_.end(), number);
+    if (next == numbers_.end()) return std::nullopt;
+    if (is_following_ && *next != number + 1) throw_vanished(number + 1);  // compacted already
+    return *next;
+  }
+
   void replay() {
-    Content& content = *out_.content;
-    Replay replay(content, *content.index.load(), lookup_, Replay::Counts::yes);
+    Content& content = *content_;
+    Replay replay(content, lookup_);
     LogPosition& position = out_.position;
     if (position.offset == kSegmentHeaderBytes) replay.pass_gap();
     std::uint64_t rest = 0;
-    for (std::size_t i = index_of(position.segment); i < numbers_.size(); ++i) {
-      const std::uint64_t number = numbers_[i];
+    for (std::optional<std::uint64_t> next = position.segment; next; next = following()) {
+      const std::uint64_t number = *next;
       std::shared_ptr<Segment> segment = content.table.get(number);
       if (!segment) {
         segment = open(number);
@@ -192,6 +210,7 @@ class Recovery {
       if (number != position.segment) {
         require_order(*segment, position);
         if (number != position.segment + 1 || segment->header.first_sequence != position.sequence) {
+          if (is_following_) throw_vanished(number);  // the end before it was cut and written anew
           replay.pass_gap();
         }
         position = {number, kSegmentHeaderBytes, segment->header.first_sequence};
@@ -201,19 +220,17 @@ class Recovery {
       first_end_ = 0;
       if (segment->sealed.load()) continue;
       SegmentReader reader(*segment->file, segment->place(position.offset), position.sequence);
+      const bool is_last = numbers_.empty() || number >= numbers_.back();
       std::uint64_t suspect = 0;
       for (;;) {
         take_all(reader, segment, replay);
         rest = 0;  // what an earlier look left over may have become records
         if (segment->sealed.load()) break;
-        if (i + 1 < numbers_.size()) {
-          if (continues_anew(*segment, numbers_[i + 1])) break;
-          throw_damaged(disk_, number, position.offset, "there is no valid record");
-        }
-        rest = reader.rest();
-        if (rest == 0 || !was_synced(*segment, position.offset, rest)) break;
+        if (!is_last && continues_anew(*segment)) break;
+        rest = is_following_ && reader.is_at_zeros() ? 0 : reader.rest();
+        if (is_last && (rest == 0 || reader.synced_up_to(rest) == 0)) break;
         // The writer may have written the record between the two looks. Then it is there now.
-        if (!options_.read_only || suspect == position.offset) {
+        if (!is_last || !options_.read_only || suspect == position.offset) {
           throw_damaged(disk_, number, position.offset, "there is no valid record");
         }
         suspect = position.offset;
@@ -230,47 +247,25 @@ class Recovery {
     } else if (rest != 0) {
       cut_to(position, rest);
     }
-    for (const auto& [number, offset] : replay.renewed()) {
-      if (const auto segment = content.table.get(number)) note_renewed(segment, offset);
+    for (const auto& [number, from] : replay.renewed()) {
+      const std::shared_ptr<Segment> segment = content.table.get(number);
+      const auto torn = torn_.find(number);
+      const std::uint64_t sequence = torn == torn_.end() ? 0 : torn->second;
+      if (segment == nullptr || (sequence == 0 && from >= segment->end())) continue;
+      out_.renewed.push_back({segment, from, sequence});
     }
     drop_unlisted(replay);
   }
 
   // Whether the next file holds anew what is torn at the end of this one.
-  bool continues_anew(Segment& segment, std::uint64_t next) {
+  bool continues_anew(Segment& segment) {
     const std::uint64_t number = segment.header.number;
-    if (next != number + 1) return false;
+    if (!contains(numbers_, number + 1)) return false;
     const std::optional<std::uint64_t> from = renewed_from(disk_, number);
     if (!from || *from > out_.position.offset) return false;
     torn_[number] = out_.position.sequence;
     segment.sealed.store(true);
     return true;
-  }
-
-  void note_renewed(const std::shared_ptr<Segment>& segment, std::uint64_t from) {
-    const auto torn = torn_.find(segment->header.number);
-    const std::uint64_t sequence = torn == torn_.end() ? 0 : torn->second;
-    if (sequence == 0 && from >= segment->end()) return;
-    out_.renewed.push_back({segment, from, sequence});
-  }
-
-  // What the record that has been read proves of its file.
-  void note_proof(const Segment& segment, const SegmentReader& reader) {
-    const Record& record = reader.record();
-    std::uint64_t proven = 0;
-    if (reader.offset() == kSegmentHeaderBytes) {
-      first_end_ = reader.end();
-    } else {
-      proven = first_end_;
-    }
-    if (mark_of_file_before(record, segment.header.number)) proven = reader.end();
-    if (record.kind == RecordKind::sync_mark) {
-      const auto mark = decode_two_numbers(record.value);
-      if (mark && mark->first == segment.header.number && mark->second <= reader.offset()) {
-        proven = mark->second;
-      }
-    }
-    out_.proven = std::max(out_.proven, proven);
   }
 
   void take_all(SegmentReader& reader, const std::shared_ptr<Segment>& segment, Replay& replay) {
@@ -281,8 +276,23 @@ class Recovery {
         throw_damaged(disk_, segment->header.number, reader.offset(),
                       "the record does not belong here");
       }
-      note_proof(*segment, reader);
-      segment->sealed.store(reader.record().kind == RecordKind::seal);
+      // What the record proves of its file.
+      const Record& record = reader.record();
+      std::uint64_t proven = 0;
+      if (reader.offset() == kSegmentHeaderBytes) {
+        first_end_ = reader.end();
+      } else {
+        proven = first_end_;
+      }
+      if (mark_of_file_before(record, segment->header.number)) proven = reader.end();
+      if (record.kind == RecordKind::sync_mark) {
+        const auto mark = decode_two_numbers(record.value);
+        if (mark && mark->first == segment->header.number && mark->second <= reader.offset()) {
+          proven = mark->second;
+        }
+      }
+      out_.proven = std::max(out_.proven, proven);
+      segment->sealed.store(record.kind == RecordKind::seal);
       out_.position.offset = reader.end();
       out_.position.sequence = reader.sequence();
     }
@@ -294,18 +304,13 @@ class Recovery {
                             disk_.path_of(segment_name(number)).string());
   }
 
-  [[nodiscard]] std::size_t index_of(std::uint64_t number) const {
-    return static_cast<std::size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), number) -
-                                    numbers_.begin());
-  }
-
   void require_order(const Segment& segment, const LogPosition& before) const {
     const std::uint64_t first = segment.header.first_sequence;
     // There may be a gap where the end of the file before has been written anew.
     if (first < before.sequence) {
       throw_damaged(disk_, segment.header.number, 0, "it does not continue the file before it");
     }
-    if (segment.header.store_id != out_.content->store_id) {
+    if (segment.header.store_id != content_->store_id) {
       throw_damaged(disk_, segment.header.number, 0, "it belongs to another store");
     }
   }
@@ -313,7 +318,7 @@ class Recovery {
   // Cuts off what is behind `end`: `rest` bytes behind the last record, and records before them. A
   // store that only reads leaves the files alone, and reads on from there later.
   void cut_to(const LogPosition& end, std::uint64_t rest) {
-    Content& content = *out_.content;
+    Content& content = *content_;
     std::uint64_t cut = rest;
     const bool is_earlier = end.segment < out_.position.segment;  // synced before the next began
     while (out_.position.segment > end.segment) {
@@ -335,22 +340,13 @@ class Recovery {
       out_.newest->sealed.store(false);
     } else {
       out_.cut_bytes += cut;
-      if (out_.newest->sealed.load()) out_.newest = reopen(out_.newest);
-      out_.newest->file->truncate(end.offset);
+      if (out_.newest->sealed.load()) {
+        out_.newest = reopen_for_writing(disk_, content.table, *out_.newest, end.offset);
+      } else {
+        out_.newest->file->truncate(end.offset);
+      }
     }
     out_.newest->set_end(end.offset);
-  }
-
-  // A sealed segment that is going to be written again.
-  std::shared_ptr<Segment> reopen(const std::shared_ptr<Segment>& sealed) {
-    std::shared_ptr<Segment> segment = open_segment(disk_, sealed->header.number, true);
-    segment->set_end(sealed->end());
-    segment->counts.live.store(sealed->counts.live.load());
-    segment->counts.tombstones.store(sealed->counts.tombstones.load());
-    segment->counts.frame.store(sealed->counts.frame.load());
-    out_.content->table.forget(*sealed);
-    out_.content->table.add(segment, sealed->slot);
-    return segment;
   }
 
   // Files that a compaction has emptied since the checkpoint. No writer leaves out others.
@@ -358,16 +354,17 @@ class Recovery {
     if (!replay.list()) return;
     const auto& [written_in, listed] = *replay.list();
     for (const std::uint64_t number : listed) {
-      if (number <= out_.position.segment && !contains(numbers_, number)) {
+      if (!is_following_ && number <= out_.position.segment && !contains(numbers_, number)) {
         throw_damaged(disk_, number, 0, "the file is missing");
       }
     }
-    for (const std::shared_ptr<Segment>& segment : out_.content->table.list()) {
+    for (const std::shared_ptr<Segment>& segment : content_->table.list()) {
       const std::uint64_t number = segment->header.number;
       if (number >= written_in || contains(listed, number)) continue;
       if (segment->counts.live.load() != 0) continue;
-      out_.content->table.retire(*segment);
-      out_.content->table.forget(*segment);
+      content_->table.retire(*segment);
+      if (is_following_) wait_for_readers();
+      content_->table.forget(*segment);
       out_.leftover.push_back(number);
     }
   }
@@ -385,6 +382,8 @@ class Recovery {
   std::map<std::uint64_t, std::uint64_t> torn_;  // number of a file, sequence number behind it
   std::uint64_t first_end_ = 0;                  // of the first record of the file that is read
   LogPosition proof_;  // up to where the log is known to have been on disk
+  Content* content_ = nullptr;
+  bool is_following_ = false;
   Recovered out_;
 };
 
@@ -392,6 +391,11 @@ class Recovery {
 
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup) {
   return Recovery(disk, options, lookup).run();
+}
+
+Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,
+                 const LogPosition& position) {
+  return Recovery(disk, options, lookup).follow(content, position);
 }
 
 }  // namespace nestline

@@ -1,13 +1,8 @@
-// From the files of a folder to the content of a store, after a crash as well.
+// From the files of a folder to the content of a store, after a crash as well (docs/STORE.md, 4).
 //
-// A disk that loses its power may keep a later write and lose an earlier one, as long as neither
-// had been synced. So the newest segment may end in a mess, with valid records behind invalid ones:
-// a torn end, which is cut off at the first record that is not valid. But if that record had been
-// synced, it is damage, and opening refuses. These prove that it had been:
-//   - a sync mark behind it that names a position behind it,
-//   - a next segment that has records,
-//   - a checkpoint whose position is behind it.
-// A batch without its end is cut off as a whole, even if it began some segments before.
+// A record that is not valid is a torn end of the log, and cut off, unless something proves that it
+// had been synced; then it is damage. A batch without its end is cut off as a whole, even if it
+// began some segments before.
 //
 // What lies behind the last such proof may be lost though it can be read: when a sync fails, the
 // system keeps what it could not write in memory, and calls the next sync a success. So whoever
@@ -15,20 +10,17 @@
 // sync mark that names the segment before it (Log::renew_end). If the part is torn in the segment
 // before, it is read from the new one. Then it is laid over the old bytes, so that the new segment
 // may be compacted away.
-//
-// A segment counts if the last list of segments names it, or if it is newer than that list. Files
-// that do not count are left from a compaction. Files that count and are not there are damage.
 #ifndef NESTLINE_LIB_STORE_RECOVERY_H_
 #define NESTLINE_LIB_STORE_RECOVERY_H_
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
-#include "lib/store/content.h"
 #include "lib/store/disk.h"
+#include "lib/store/log_format.h"
 #include "lib/store/lookup.h"
-#include "lib/store/segment_format.h"
 #include "nestline/store.h"
 
 namespace nestline {
@@ -56,6 +48,22 @@ struct Recovered {
 // then, syncs `newest` if cut_bytes is not 0.
 // A store that only reads stops before a torn end, which may be a record that is being written.
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup);
+
+// Reads on from `position` behind what `content` has of the log that another process writes. It
+// stops before a record that is not valid, which may be one that is being written, and before a
+// batch without its end. So the writer's recovery never cuts off what a reader has taken. A segment
+// that is not listed any more goes: the reader has read the copies of all that was live in it.
+// Throws StoreError for what may be damage, and std::system_error (no_such_file_or_directory) when
+// the writer has compacted a file away: then `content` is to be read anew.
+Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,
+                 const LogPosition& position);
+
+// Throws StoreError if the folder has files, and none of them is a store's.
+void refuse_other_folder(const Disk& disk);
+
+// Throws StoreError when somebody has it; the sentence names the process, if it is known, and ends
+// with `advice`.
+std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice);
 
 }  // namespace nestline
 

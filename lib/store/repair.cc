@@ -3,7 +3,7 @@
 // What the damaged files still hold is copied to the head of the log, as a compaction does: the
 // records that count, and tombstones, so that older values stay hidden. Then the list of segments
 // that count leaves the damaged files out, and they get other names. A repair that is interrupted
-// is done again by the next one: its copies say what the log says already.
+// is done again by the next one: its copies repeat what is in the log already.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "lib/concurrent/reclaim.h"
-#include "lib/store/folder.h"
 #include "lib/store/log.h"
-#include "lib/store/open_on.h"
-#include "lib/store/segment_files.h"
+#include "lib/store/recovery.h"
+#include "lib/store/segment_reader.h"
 #include "lib/store/survey.h"
 #include "lib/store/sync_queue.h"
 
@@ -32,42 +31,27 @@ class Repair {
 
   void run() {
     for (const std::uint64_t number : survey_.leftover) disk_.remove(segment_name(number));
-    put_checkpoint_away();
+    if (survey_.checkpoint_is_damaged && disk_.has(kCheckpointName)) {
+      put_away(std::string(kCheckpointName));
+    }
+    disk_.remove_if_there(kCheckpointName);
     disk_.sync_folder();
     const bool has_damage = !survey_.damaged.empty() || !survey_.missing.empty();
     // Files without a valid record first: the log may need their numbers.
-    put_damaged_away([this](std::uint64_t number) { return !read_.contains(number); });
-    if (has_damage && survey_.content) write_log();
-    put_damaged_away([this](std::uint64_t number) { return read_.contains(number); });
+    for (const bool is_read : {false, true}) {
+      if (is_read && has_damage && survey_.content) write_log();
+      for (const std::uint64_t number : survey_.damaged) {
+        if (read_.contains(number) == is_read) put_away(segment_name(number));
+      }
+      disk_.sync_folder();
+    }
   }
 
  private:
-  template <typename Which>
-  void put_damaged_away(Which&& which) {
-    for (const std::uint64_t number : survey_.damaged) {
-      if (which(number)) put_away(segment_name(number));
-    }
-    disk_.sync_folder();
-  }
-
-  [[nodiscard]] bool is_there(std::string_view name) const {
-    const std::vector<std::string> names = disk_.names();
-    return std::find(names.begin(), names.end(), name) != names.end();
-  }
-
-  void put_checkpoint_away() {
-    if (!is_there(kCheckpointName)) return;
-    if (survey_.checkpoint_is_damaged) {
-      put_away(std::string(kCheckpointName));
-    } else {
-      disk_.remove(kCheckpointName);
-    }
-  }
-
   // Renames the file to NAME.damaged, or with a number behind if there is one from before.
   void put_away(const std::string& name) {
     std::string other = name + ".damaged";
-    for (unsigned i = 2; is_there(other); ++i) other = name + ".damaged." + std::to_string(i);
+    for (unsigned i = 2; disk_.has(other); ++i) other = name + ".damaged." + std::to_string(i);
     disk_.rename(name, other);
   }
 
@@ -95,12 +79,9 @@ class Repair {
     const std::shared_ptr<Segment>& newest = survey_.newest;
     if (survey_.damaged.contains(newest->header.number)) newest->sealed.store(true);
     if (newest->sealed.load()) return newest;
-    std::shared_ptr<Segment> writable = open_segment(disk_, newest->header.number, true);
-    writable->file->truncate(survey_.position.offset);
+    std::shared_ptr<Segment> writable =
+        reopen_for_writing(disk_, survey_.content->table, *newest, survey_.position.offset);
     syncs_.sync(*writable->file);
-    writable->set_end(survey_.position.offset);
-    survey_.content->table.forget(*newest);
-    survey_.content->table.add(writable, newest->slot);
     return writable;
   }
 
@@ -116,17 +97,18 @@ class Repair {
       const Change change = {record.kind, record.hash, record.key, record.value, digest};
       if (is_put(record.kind)) {
         if (!index.contains(record.hash, address)) return;
-        (void)index.replace(record.hash, address, log.append(change));
-      } else if (!is_live(index, record)) {
-        (void)log.append(change);
+        (void)index.replace(record.hash, address, log.append(change, Log::For::upkeep));
+        return;
       }
+      const bool is_live = [&] {
+        const ReadSection section;
+        std::uint64_t false_reads = 0;
+        return Lookup(disk_, true)
+            .find(content, index, hashed_key(record), false_reads)
+            .has_value();
+      }();
+      if (!is_live) (void)log.append(change, Log::For::upkeep);
     });
-  }
-
-  [[nodiscard]] bool is_live(const Index& index, const Record& tombstone) const {
-    const ReadSection section;
-    std::uint64_t false_reads = 0;
-    return survey_.lookup().find(*survey_.content, index, ask(tombstone), false_reads).has_value();
   }
 
   Disk& disk_;

@@ -6,23 +6,13 @@
 namespace nestline {
 
 void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {
-  const Question question = ask(record);
   std::uint64_t false_reads = 0;
+  Index& index = *content_.index.load();
   const std::optional<Located> old =
-      lookup_.find(content_, index_, question, false_reads,
+      lookup_.find(content_, index, hashed_key(record), false_reads,
                    is_put(record.kind) ? Purpose::replace : Purpose::erase);
-  if (is_put(record.kind)) {
-    if (old) {
-      (void)index_.replace(record.hash, old->address, address);
-    } else {
-      index_.reserve();
-      index_.insert(record.hash, address);
-    }
-    if (counts_) content_.now_live(address, bytes, question.space);
-  } else if (old) {
-    (void)index_.erase(record.hash, old->address);
-  }
-  if (old && counts_) content_.now_dead(old->address, old->bytes, question.space);
+  if (!old) index.reserve();
+  content_.settle(record.kind, record.hash, address, bytes, old);
 }
 
 bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
@@ -41,10 +31,8 @@ bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
                          {},
                          list_});
   }
-  if (counts_) {
-    if (!has_key(record.kind)) SegmentCounts::add(segment->counts.frame, bytes);
-    if (is_erase(record.kind)) SegmentCounts::add(segment->counts.tombstones, bytes);
-  }
+  if (!has_key(record.kind)) SegmentCounts::add(segment->counts.frame, bytes);
+  if (is_erase(record.kind)) SegmentCounts::add(segment->counts.tombstones, bytes);
   if (has_key(record.kind)) {
     const std::uint64_t address = content_.table.address(*segment, offset);
     if (batch_) {
@@ -95,10 +83,8 @@ void Replay::pass_gap() {
 
 void Replay::drop_batch() {
   if (!batch_) return;
-  if (counts_) {
-    batch_->segment->counts.frame.store(batch_->frame);
-    batch_->segment->counts.tombstones.store(batch_->tombstones);
-  }
+  batch_->segment->counts.frame.store(batch_->frame);
+  batch_->segment->counts.tombstones.store(batch_->tombstones);
   list_ = std::move(batch_->list);
   batch_.reset();
 }

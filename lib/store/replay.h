@@ -11,19 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "lib/store/content.h"
+#include "lib/store/log_format.h"
 #include "lib/store/lookup.h"
-#include "lib/store/segment_format.h"
 
 namespace nestline {
 
 class Replay {
  public:
-  // Whether the content's counts change too, or only the index.
-  enum class Counts : std::uint8_t { yes, no };
-
-  Replay(Content& content, Index& index, const Lookup& lookup, Counts counts)
-      : content_(content), index_(index), lookup_(lookup), counts_(counts == Counts::yes) {}
+  Replay(Content& content, const Lookup& lookup) : content_(content), lookup_(lookup) {}
 
   // Takes the next record; segment.end() must be behind it. False if it cannot be there.
   [[nodiscard]] bool take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
@@ -74,9 +69,7 @@ class Replay {
   void apply(const Record& record, std::uint64_t address, std::uint64_t bytes);
 
   Content& content_;
-  Index& index_;
   const Lookup& lookup_;
-  const bool counts_;
   // Whether the record is still there that was taken.
   [[nodiscard]] bool is_in_place(const Step& step) const;
   void finish_batch();

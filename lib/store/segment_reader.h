@@ -1,28 +1,54 @@
-// Reads the records of a segment in their order, from a file that another process may be writing.
+// Reading the records of a file of the log in their order.
 //
-// It reads with calls and not through memory, since the writer may cut zeros off the end of the
-// file at any time, and memory behind the end of a file must not be touched.
+// SegmentReader reads a file that another process may be writing. It reads with calls and not
+// through memory, since the writer may cut zeros off the end of the file at any time, and memory
+// behind the end of a file must not be touched. It also finds records where nothing proves that one
+// begins: at every multiple of 8 bytes, whatever lies between.
+//
+// Bytes that are no record may look like one at each of these places, because somebody made a value
+// of them, or a file. So what is short is compared first: kind, lengths, sequence number, then the
+// key's hash, which strangers cannot know without the store's id. Only then the value is hashed, in
+// pieces. Of files that are made with the id, at most kInVain times the file is hashed in vain. So
+// the time is linear in the length of the file, and the memory is one window.
+//
+// SegmentWalk goes through the part of an open file that was valid once, in memory.
 #ifndef NESTLINE_LIB_STORE_SEGMENT_READER_H_
 #define NESTLINE_LIB_STORE_SEGMENT_READER_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/store/disk.h"
-#include "lib/store/record.h"
+#include "lib/store/log_format.h"
+#include "lib/store/segment_table.h"
 
 namespace nestline {
+
+// Throws the StoreError of damage in a file.
+[[noreturn]] void throw_damaged(const Disk& disk, std::uint64_t segment, std::uint64_t offset,
+                                const std::string& what);
 
 class SegmentReader {
  public:
   // From `begin` on, where the record with this sequence number should be.
   SegmentReader(const DiskFile& file, const RecordPlace& begin, std::uint64_t sequence)
       : file_(file), place_(begin), sequence_(sequence) {}
+  // All records of a segment.
+  explicit SegmentReader(const Segment& segment)
+      : SegmentReader(*segment.file, segment.place(kSegmentHeaderBytes),
+                      segment.header.first_sequence) {}
 
   // Moves on to the next record; false if none follows that is valid and has the next number.
   bool next();
+  // Goes before the first valid record from `offset` on whose number is not below `least`; false,
+  // and stays, if there is none.
+  bool find(std::uint64_t offset, std::uint64_t least);
+
   // The record, until the next call of next(). Of one longer than 32 MiB the value was checked and
   // is not here: memory is bounded, whatever lengths a file claims.
   [[nodiscard]] const Record& record() const { return record_; }
@@ -37,13 +63,22 @@ class SegmentReader {
   [[nodiscard]] bool is_at_zeros();
   // How many bytes from end() on are left of the file when the zeros at its end are left out.
   [[nodiscard]] std::uint64_t rest();
+  // Up to where something in the `rest` bytes from end() on proves that the file had been on disk,
+  // if that is behind end(); else 0.
+  [[nodiscard]] std::uint64_t synced_up_to(std::uint64_t rest) const;
 
  private:
+  // How many bytes of values are hashed in vain, at most, for each byte of the file.
+  static constexpr std::uint64_t kInVain = 64;
+
   // At least `bytes` bytes from place_.offset on, if the file has them.
   std::span<const std::byte> look(std::uint64_t bytes);
-  // next() for a record that is too long to be kept.
-  bool check_long(const RecordHeader& header);
-  void take(const Record& record);
+  // The record at `place`, if it is valid. `bytes`: from there on; the file has the rest.
+  [[nodiscard]] std::optional<Record> read(std::span<const std::byte> bytes,
+                                           const RecordPlace& place) const;
+  [[nodiscard]] bool has_value(std::span<const std::byte> header, const RecordPlace& place) const;
+  [[nodiscard]] bool is_record(std::uint64_t offset, std::span<const std::byte> bytes,
+                               const RecordHeader& header, std::uint64_t size);
 
   const DiskFile& file_;
   RecordPlace place_;
@@ -53,6 +88,95 @@ class SegmentReader {
   std::vector<std::byte> buffer_;
   std::uint64_t buffer_at_ = 0;  // of the file
   std::size_t buffered_ = 0;
+  std::uint64_t in_vain_ = 0;
+};
+
+// The header of the file of segment `number`; empty if it is not valid. Throws StoreError if it is
+// of a format version that this library does not know.
+std::optional<SegmentHeader> read_segment_header(const Disk& disk, const DiskFile& file,
+                                                 std::uint64_t number);
+
+// Opens a segment that exists. Throws StoreError if its header is damaged.
+std::shared_ptr<Segment> open_segment(Disk& disk, std::uint64_t number, bool writable);
+// Opens a segment of the table once more, to be cut at `end` and written from there on; it takes
+// the place of the other.
+std::shared_ptr<Segment> reopen_for_writing(Disk& disk, SegmentTable& table, const Segment& other,
+                                            std::uint64_t end);
+
+// Whether there is nothing behind header and list, which are all that is written of a file before
+// anything in it counts.
+bool is_zero_behind_list(const Disk& disk, const DiskFile& file);
+
+// Whether the file is one that was being made when the power went: nothing in it counts yet, and
+// any of it may be missing. Throws StoreError if it is not, and its beginning is damaged.
+bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
+                  std::optional<std::uint64_t> store_id);
+
+// From where on the next file holds anew what file `number` has there, if it does.
+std::optional<std::uint64_t> renewed_from(Disk& disk, std::uint64_t number);
+
+// The list of segments that counts in the newest file: the last one, but not one in a batch without
+// an end, which recovery cuts off.
+class LastList {
+ public:
+  using Numbers = std::optional<std::vector<std::uint64_t>>;
+
+  // Takes the records of the file in order. False: it is a list that is not valid.
+  bool take(const Record& record);
+  // After all records: the numbers, or nothing if there is no list.
+  [[nodiscard]] const Numbers& get() const { return before_batch_ ? *before_batch_ : last_; }
+
+ private:
+  Numbers last_;
+  std::optional<Numbers> before_batch_;
+};
+
+// Goes through the records of a file of the log that is open, and past damaged ones: what one
+// damaged record hurts is its own key.
+//
+// Where a record is damaged, the next one is where its lengths point, if a valid record or the end
+// is there; else the next valid one is searched for. The record is known all the same if its header
+// and key agree in a hash of 64 bits: then only its value is hurt.
+class SegmentWalk {
+ public:
+  // From the first record on, up to where one ends.
+  SegmentWalk(const Segment& segment, std::uint64_t end) : segment_(segment), end_(end) {}
+
+  // Goes to the first or the next record; false at the end. Throws std::system_error when it has to
+  // search the file.
+  bool next();
+
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  [[nodiscard]] std::uint64_t following() const { return following_; }
+  [[nodiscard]] bool is_damaged() const { return is_damaged_; }
+  // Empty where it is not known what was there. Of a damaged one, the value is as it stands there.
+  [[nodiscard]] const std::optional<Record>& record() const { return record_; }
+
+ private:
+  void pass_damage();
+
+  const Segment& segment_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t following_ = kSegmentHeaderBytes;
+  std::uint64_t end_;
+  std::uint64_t sequence_ = 0;  // of the last valid record
+  bool is_damaged_ = false;
+  std::optional<Record> record_;
+};
+
+// Damage that was passed, for one error at the end.
+class Hurt {
+ public:
+  void note(const Segment& segment, const SegmentWalk& walk);
+  // Throws StoreError if there was any: where the first was, whose key it was if that is known, and
+  // how many there are. `done`: what was done with the others.
+  void report(const Disk& disk, const std::string& done) const;
+
+ private:
+  std::uint64_t count_ = 0;
+  std::uint64_t segment_ = 0;
+  std::uint64_t offset_ = 0;
+  std::string key_;
 };
 
 }  // namespace nestline

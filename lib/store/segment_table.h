@@ -1,16 +1,12 @@
-// All segments of a store, and the addresses of records: 40 bits, which the index keeps.
-//
-//   address = slot << offset_bits | offset / 8
-//
-// A slot is a small number that a segment has while it exists. It is given again when the segment
-// is gone and no reader can have an address with it any more, so the numbers of files may grow for
-// ever. offset_bits is what the largest file limit needs, and 20 at least: then there are never
-// more than 2^20 slots.
+// The open files of the log, what is known of their content, and the addresses of records, which
+// the index keeps (docs/STORE.md, 6.4). A slot is given again when its segment is gone and no
+// reader can have an address with it any more. There are never more than 2^20.
 //
 // find() is for every thread, inside a ReadSection. The rest takes a mutex.
 #ifndef NESTLINE_LIB_STORE_SEGMENT_TABLE_H_
 #define NESTLINE_LIB_STORE_SEGMENT_TABLE_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -19,12 +15,87 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "lib/store/segment.h"
+#include "lib/store/disk.h"
+#include "lib/store/log_format.h"
 #include "nestline/store.h"
 
 namespace nestline {
+
+// How many bytes of a segment are what. Changed by one thread at a time, read by all.
+struct SegmentCounts {
+  std::atomic<std::uint64_t> live{0};        // puts that the index points to
+  std::atomic<std::uint64_t> tombstones{0};  // erases
+  std::atomic<std::uint64_t> frame{0};       // the header, and records without a key
+
+  static void add(std::atomic<std::uint64_t>& count, std::uint64_t bytes) {
+    count.store(count.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  }
+  // Not below 0: the lengths of a damaged record may be wrong.
+  static void subtract(std::atomic<std::uint64_t>& count, std::uint64_t bytes) {
+    const std::uint64_t now = count.load(std::memory_order_relaxed);
+    count.store(now - std::min(now, bytes), std::memory_order_relaxed);
+  }
+};
+
+// An open file.
+class Segment {
+ public:
+  // `room`: how many bytes of the file will be looked at, at most.
+  Segment(const SegmentHeader& head, std::unique_ptr<DiskFile> open_file, std::uint64_t room)
+      : header(head), file(std::move(open_file)), bytes_(file->map(room)), room_(room) {
+    SegmentCounts::add(counts.frame, kSegmentHeaderBytes);
+  }
+
+  // Records that readers may look at end here.
+  [[nodiscard]] std::uint64_t end() const { return end_.load(std::memory_order_acquire); }
+  void set_end(std::uint64_t end) { end_.store(end, std::memory_order_release); }
+  [[nodiscard]] std::uint64_t room() const { return room_; }
+
+  // The bytes from `offset` to end(); none if it is not before that.
+  [[nodiscard]] std::span<const std::byte> from(std::uint64_t offset) const {
+    const std::uint64_t last = end();
+    if (offset >= last) return {};
+    return {bytes_ + offset, static_cast<std::size_t>(last - offset)};
+  }
+  [[nodiscard]] const std::byte* at(std::uint64_t offset) const { return bytes_ + offset; }
+
+  [[nodiscard]] RecordPlace place(std::uint64_t offset) const {
+    return {header.store_id, header.number, offset};
+  }
+
+  // For one thread at a time, once all of it is on disk (DiskFile::release).
+  void release() {
+    file->release(end());
+    is_released_ = true;
+  }
+  [[nodiscard]] bool is_released() const { return is_released_; }
+
+  // What compaction would win, if tombstones could go.
+  [[nodiscard]] std::uint64_t dead() const {
+    const std::uint64_t kept =
+        counts.live.load(std::memory_order_relaxed) + counts.frame.load(std::memory_order_relaxed);
+    const std::uint64_t last = end();
+    return last > kept ? last - kept : 0;
+  }
+
+  const SegmentHeader header;
+  const std::unique_ptr<DiskFile> file;
+  SegmentCounts counts;
+  std::uint32_t slot = 0;            // in addresses; set once
+  bool is_spare = false;             // made from a slot in reserve: changes must not fill it
+  std::atomic<bool> sealed{false};   // ends with a seal
+  std::atomic<bool> damaged{false};  // compaction met a bad record: not by itself again
+
+ private:
+  const std::byte* const bytes_;
+  const std::uint64_t room_;
+  bool is_released_ = false;
+  std::atomic<std::uint64_t> end_{kSegmentHeaderBytes};
+};
 
 class AddressFormat {
  public:
@@ -33,7 +104,7 @@ class AddressFormat {
   AddressFormat() = default;
   // For offsets below `limit`.
   static AddressFormat for_limit(std::uint64_t limit) {
-    unsigned bits = kLeastOffsetBits;
+    unsigned bits = kMinOffsetBits;
     while ((std::uint64_t{kRecordUnit} << bits) < limit) ++bits;
     return AddressFormat(bits);
   }
@@ -54,10 +125,10 @@ class AddressFormat {
     return (address & ((std::uint64_t{1} << offset_bits_) - 1)) * kRecordUnit;
   }
 
-  static constexpr unsigned kLeastOffsetBits = 20;
+  static constexpr unsigned kMinOffsetBits = 20;
 
  private:
-  unsigned offset_bits_ = kLeastOffsetBits;
+  unsigned offset_bits_ = kMinOffsetBits;
 };
 
 // There is no slot for a further file.
@@ -72,8 +143,6 @@ class SegmentTable {
 
   explicit SegmentTable(AddressFormat format) : format_(format) {}
   ~SegmentTable();
-  SegmentTable(const SegmentTable&) = delete;
-  SegmentTable& operator=(const SegmentTable&) = delete;
 
   [[nodiscard]] const AddressFormat& format() const { return format_; }
 

@@ -4,9 +4,10 @@
 //                 is outside it.
 //   upkeep_       held by whoever compacts, makes a checkpoint or a new index: one at a time. Taken
 //                 before writer_.
-//   readers       take no lock. Inside a ReadSection they load content, then index, ask the index,
-//                 and read the log through memory. Who takes something away from them, an old
-//                 index or a segment, makes it unreachable and then waits for their sections.
+//   readers       take no lock. Inside a ReadSection they load content, then index, and read the
+//   log
+//                 through memory. Who takes an old index or a segment away makes it unreachable
+//                 and then waits for their sections.
 //
 // A record is in the log before the index points to it, and the index points to its copy before a
 // segment goes.
@@ -21,34 +22,65 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "lib/store/cold_reads.h"
-#include "lib/store/content.h"
 #include "lib/store/counters.h"
 #include "lib/store/disk.h"
 #include "lib/store/log.h"
 #include "lib/store/lookup.h"
-#include "lib/store/open_on.h"
 #include "lib/store/sync_queue.h"
 #include "nestline/store.h"
 
 namespace nestline {
 
-struct Store::State {
+// For stores whose disk and whose every step the caller decides: tests.
+struct OpenOn {
+  // Whether the store has threads of its own for what it does by itself. Without them, compaction
+  // and a new index wait for compact(), and checkpoints for compact(), checkpoint() and the end.
+  bool threads = true;
+  // Bytes of log between checkpoints; 0: as Store::open has it.
+  std::uint64_t log_bytes_per_checkpoint = 0;
+};
+
+// Which threads are inside a function of the caller that get() calls, and so in a ReadSection.
+// Whoever frees an index or a segment waits for them, perhaps with a store's mutex held. If they
+// took that mutex, of any store, they would wait for ever. They are refused instead.
+class InsideGet {
  public:
+  InsideGet() noexcept { ++depth; }
+  ~InsideGet() { --depth; }
+  InsideGet(const InsideGet&) = delete;
+  InsideGet& operator=(const InsideGet&) = delete;
+
+  // For calls that take a mutex or wait for readers. Throws std::logic_error in such a thread.
+  static void refuse() {
+    if (depth == 0) return;
+    throw std::logic_error(
+        "the function that get() calls can only ask stores: call for_each, files, refresh, sync "
+        "and "
+        "what changes a store when get() has returned");
+  }
+
+ private:
+  static inline thread_local constinit unsigned depth = 0;
+};
+
+struct Store::State {
   State(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how);
   ~State();
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
-  static void keep_up_on(Store& store);
-  static Store open(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how);
+  // As Store::open, with segments down to 1 KiB.
+  static Store open(std::unique_ptr<Disk> disk, const StoreOptions& options,
+                    const OpenOn& how = {});
+  // One round of what the store's own thread does, for a store without threads.
+  static void keep_up_on(Store& store) { store.state_->keep_up(); }
 
-  // Reading (reading.cc, reading_many.cc, visiting.cc). `with` is called inside a ReadSection.
+  // Reading (reading.cc). `with` is called inside a ReadSection.
   bool get(Space space, std::string_view key, With with, void* context) const;
   std::size_t get_many(std::span<const std::string_view> keys, WithMany with, void* context) const;
   using Visit = std::function<void(std::string_view key, std::string_view value)>;
@@ -56,18 +88,13 @@ struct Store::State {
   [[nodiscard]] StoreStats stats() const;
 
   // Changing (changing.cc).
-  void put(Space space, std::string_view key, std::string_view value);
-  bool insert(Space space, std::string_view key, std::string_view value);
-  bool erase(Space space, std::string_view key);
-  struct BatchStep {
-    bool is_put;
-    std::string_view key;
-    std::string_view value;
-  };
-  void write(std::span<const BatchStep> steps);
+  // put (Purpose::replace), insert (Purpose::value) and erase; whether anything has changed.
+  bool change(Space space, Purpose purpose, std::string_view key, std::string_view value = {});
+  // The changes of a batch, which need neither hash nor digest.
+  void write(std::vector<Change> changes);
   void sync();
 
-  // Upkeep (upkeep.cc, compaction.cc, new_index.cc), and following the log (following.cc).
+  // Upkeep (upkeep.cc, compaction.cc), and following the log (opening.cc).
   void compact();
   void checkpoint();
   bool refresh();
@@ -77,33 +104,22 @@ struct Store::State {
   // Writes anew what lies behind `proven` in the newest file (Log::renew_end).
   void renew_end(const Segment& newest, std::uint64_t proven);
   void open_for_reading();
-  // Whether the log could be followed; the content is that of now then.
-  enum class Followed : std::uint8_t { nothing_new, moved_on, lost };
-  Followed follow();
   void require_writable() const;
   [[nodiscard]] Content& content() const { return *content_.load(std::memory_order_acquire); }
   [[nodiscard]] Index& index() const { return *content().index.load(std::memory_order_acquire); }
 
-  // The key with its hash; its place in the index is on its way from memory.
-  [[nodiscard]] Question prepare(Space space, std::string_view key) const;
-  // put and insert; false if the key is there and its record is kept.
-  enum class IfThere : bool { keep, replace };
-  bool store(Space space, std::string_view key, std::string_view value, IfThere if_there);
+  // Checks the lengths, and adds hash and digest; the key's place in the index is on its way from
+  // memory then.
+  void prepare(Change& change) const;
   // The key's record, for a thread that holds writer_.
-  [[nodiscard]] std::optional<Located> locate(const Question& question, Purpose purpose) const;
-  // Appends the change and then makes the index say so. `old`: the record that it replaces.
-  void make(const Change& change, const std::optional<Located>& old);
-  // The second half: the change's record is at `address`.
+  [[nodiscard]] std::optional<Located> locate(const HashedKey& wanted, Purpose purpose) const;
+  // Index and counts follow a change whose record is at `address` now, in place of `old`.
   void settle(const Change& change, std::uint64_t address, const std::optional<Located>& old);
   // Tells the upkeep; returns the sequence number of the next record. With writer_ held.
   std::uint64_t note_appended();
-  // After writer_ has been released: waits for the disk, if that is wanted.
-  void finish(std::uint64_t sequence);
 
   // Saves the index, and then removes files that compaction has emptied. With upkeep_ held.
   void save_index();
-  // Syncs the folder. If the disk refuses, the store can only be read.
-  void sync_names();
   void remove_leftovers(const std::vector<std::uint64_t>& numbers);
   // Frees the room of emptied files, also when there is none for a checkpoint.
   void free_leftovers();
@@ -120,6 +136,12 @@ struct Store::State {
   // Replaces the index by one with sharp tags, if it is worn. With upkeep_ held.
   void renew_worn_index();
   void renew_index();
+  // Makes that many calls of settle() certain to have memory.
+  void reserve(std::size_t changes);
+  // Calls with() for all records of a segment up to `end`, a few at a time: they have been read and
+  // checked, which may take a disk's time, without writer_.
+  using WithRecords = std::function<void(std::span<const SegmentWalk> some)>;
+  static void read_in_groups(const Segment& segment, std::uint64_t end, const WithRecords& with);
 
   // The threads of the upkeep (upkeep.cc).
   void start_threads();
@@ -127,10 +149,17 @@ struct Store::State {
   void run_upkeep();
   void run_syncs();
   void sync_ahead();
-  void wake();
+  // Changes what the threads wait for, and wakes them.
+  template <typename Change>
+  void wake(Change&& change) {
+    {
+      const std::lock_guard lock(waking_);
+      change();
+    }
+    woken_.notify_all();
+  }
   void keep_up();
   [[nodiscard]] bool is_checkpoint_due() const;
-  void close() noexcept;
   // Keeps what happened in the background for stats().
   void note_error(const std::exception& error) noexcept;
 
@@ -144,6 +173,7 @@ struct Store::State {
   std::atomic<Content*> content_{nullptr};
   SyncQueue syncs_;
   std::optional<Log> log_;
+  std::unique_ptr<Index> next_index_;  // that is being made; changes go to it too
   mutable Counters counters_;
   std::atomic<std::uint64_t> replayed_records_{0};
   std::uint64_t cut_bytes_ = 0;

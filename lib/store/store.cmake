@@ -8,35 +8,20 @@ set(store_sources
     store/compaction.cc
     store/digest.cc
     store/files.cc
-    store/folder.cc
-    store/following.cc
     store/index.cc
     store/log.cc
-    store/lookup.cc
-    store/manifest.cc
-    store/manifests.cc
-    store/new_index.cc
+    store/log_format.cc
     store/opening.cc
     store/reading.cc
-    store/reading_many.cc
-    store/record.cc
-    store/record_search.cc
     store/recovery.cc
     store/repair.cc
     store/replay.cc
-    store/segment_files.cc
-    store/segment_format.cc
     store/segment_reader.cc
     store/segment_table.cc
-    store/segment_walk.cc
-    store/store.cc
     store/survey.cc
-    store/survey_checkpoint.cc
     store/sync_queue.cc
     store/system_disk.cc
-    store/upkeep.cc
-    store/verify.cc
-    store/visiting.cc)
+    store/upkeep.cc)
 set(store_libraries PkgConfig::NESTLINE_URCU OpenSSL::Crypto)
 add_library(nestline_store ${store_sources})
 add_library(nestline::store ALIAS nestline_store)
@@ -52,7 +37,7 @@ target_link_libraries(
 nestline_warnings(nestline_store)
 nestline_precompile(nestline_store)
 # Those that tests can break on purpose are compiled once more below.
-set(with_faults changing checkpoint compaction log upkeep)
+set(with_faults changing checkpoint compaction sync_queue)
 list(TRANSFORM with_faults REPLACE "(.+)" "store/\\1.cc" OUTPUT_VARIABLE alone)
 nestline_unity(nestline_store ${alone})
 if(NESTLINE_SANITIZE OR NESTLINE_FUZZ)

@@ -7,50 +7,58 @@
 #include <utility>
 
 #include "lib/place/little_endian.h"
-#include "lib/store/record_search.h"
-#include "lib/store/segment_files.h"
+#include "lib/store/recovery.h"
+#include "lib/store/segment_reader.h"
 
 namespace nestline {
 namespace {
 
-constexpr std::size_t kWindow = std::size_t{1} << 20;
-constexpr std::size_t kIdAt = 16;                               // of a segment's header
-constexpr std::uint64_t kLeastLimit = std::uint64_t{64} << 10;  // where a header says none
-// What Log::create() writes before anything counts: this, and for each run of the list some more.
-constexpr std::uint64_t kMadeBytes = kSegmentHeaderBytes + kRecordHeaderBytes;
-constexpr std::uint64_t kRunBytes = 16;
-
-constexpr std::uint64_t kLikelyBytes = 128;  // of a record: a hint for the index
+constexpr std::size_t kIdAt = 16;                             // of a segment's header
+constexpr std::uint64_t kMinLimit = std::uint64_t{64} << 10;  // where no header has one
+constexpr std::uint64_t kLikelyBytes = 128;                   // of a record: a hint for the index
 
 }  // namespace
 
 Survey::Survey(Disk& disk) : disk_(disk), lookup_(disk, true) {
-  read_checkpoint_file();
+  if (disk_.has(kCheckpointName)) {
+    checkpoint_ = read_checkpoint(disk_);
+    if (!checkpoint_ || !checkpoint_->pairs) {
+      problem_of_checkpoint("it is damaged; the store opens without it, by reading the whole log");
+    }
+  }
   open_files();
   choose_files();
   if (files_.empty()) {
     if (checkpoint_) problem_of_checkpoint("the log that it belongs to is missing");
     return;
   }
-  begin_content();
+  const auto is_lost = [](const File& file) { return file.segment == nullptr; };
+  if (std::all_of(files_.begin(), files_.end(), is_lost)) return;
+  std::uint64_t limit = kMinLimit;
+  std::uint64_t bytes = 0;
+  for (const File& file : files_) {
+    if (file.segment == nullptr) continue;
+    limit = std::max({limit, file.segment->header.limit, file.segment->room()});
+    bytes += file.segment->file->size();
+  }
+  content = std::make_unique<Content>(ids_.front(), AddressFormat::for_limit(limit),
+                                      std::make_unique<Index>(bytes / kLikelyBytes + 1));
+  if (checkpoint_ && checkpoint_->head.store_id != content->store_id) {
+    problem_of_checkpoint("it belongs to another store; the store opens without it");
+  }
+  replay_.emplace(*content, lookup_);
   for (const File& file : files_) scan(file, file.number == files_.back().number);
   end_log();
 }
 
 void Survey::for_each_record(const Segment& segment, const WithRecord& with,
                              const EndsAt& ends_at) {
-  RecordPlace place = segment.place(kSegmentHeaderBytes);
-  RecordSearch search(*segment.file, place);
-  std::uint64_t least = 0;
-  while (const auto found = search.find(place.offset, least)) {
-    place.offset = found->offset;
-    SegmentReader reader(*segment.file, place, found->sequence);
+  SegmentReader reader(*segment.file, segment.place(kSegmentHeaderBytes), 0);
+  while (reader.find(reader.end(), reader.sequence())) {
     while (reader.next()) {
       with(reader.offset(), reader.record());
       if (reader.record().kind == RecordKind::seal) return;
     }
-    place.offset = reader.end();
-    least = reader.sequence();
     if (ends_at && ends_at(reader)) return;
   }
 }
@@ -91,56 +99,38 @@ void Survey::open_files() {
     if (segment != nullptr && number != numbers.back())
       segment->file->release(segment->file->size());
   }
+  // Whether a crash may have left the last one so while it was being made.
+  const auto is_half_made = [&](const File& file) {
+    if (file.segment != nullptr &&
+        (!file.has_header || SegmentReader(*file.segment).find(kSegmentHeaderBytes, 0))) {
+      return false;
+    }
+    return is_zero_behind_list(disk_, *disk_.open(segment_name(file.number), Disk::Mode::read));
+  };
   if (!files_.empty() && is_half_made(files_.back())) {
     report.cut_bytes += disk_.open(segment_name(files_.back().number), Disk::Mode::read)->size();
     leftover.insert(files_.back().number);
     files_.pop_back();
   } else if (!files_.empty() && files_.back().has_header) {
     File& last = files_.back();
-    const RecordPlace first = last.segment->place(kSegmentHeaderBytes);
-    if (!RecordSearch(*last.segment->file, first).find(first.offset, 0)) last.segment.reset();
+    if (!SegmentReader(*last.segment).find(kSegmentHeaderBytes, 0)) last.segment.reset();
   }
 }
 
 Survey::File Survey::open_file(std::uint64_t number) {
   auto file = disk_.open(segment_name(number), Disk::Mode::read);
-  std::array<std::byte, kSegmentHeaderBytes> bytes;
-  const auto read = std::span(bytes).first(file->read(0, bytes));
-  std::uint32_t version = 0;
-  if (decode_segment_header(read, number, version)) {
+  if (read_segment_header(disk_, *file, number)) {
     return {number, open_segment(disk_, number, false), true};
-  }
-  if (version != kStoreFormatVersion) {
-    throw StoreError(disk_.path_of(segment_name(number)).string() + ": has format version " +
-                     std::to_string(version) + ", which a newer nestline may read");
   }
   const std::uint64_t size = file->size();
   for (const std::uint64_t id : ids_) {
-    RecordSearch search(*file, {id, number, kSegmentHeaderBytes});
-    const auto found = search.find(kSegmentHeaderBytes, 0);
-    if (!found) continue;
-    const SegmentHeader header = {id, number, std::max(size, kLeastLimit), found->sequence};
+    SegmentReader reader(*file, {id, number, kSegmentHeaderBytes}, 0);
+    if (!reader.find(kSegmentHeaderBytes, 0)) continue;
+    const SegmentHeader header = {id, number, std::max(size, kMinLimit), reader.sequence()};
     const std::uint64_t room = header.limit;
     return {number, std::make_shared<Segment>(header, std::move(file), room), false};
   }
   return {number, nullptr, false};
-}
-
-// Whether a crash may have left it so while it was being made.
-bool Survey::is_half_made(const File& file) {
-  if (file.segment != nullptr) {
-    const RecordPlace first = file.segment->place(kSegmentHeaderBytes);
-    RecordSearch search(*file.segment->file, first);
-    if (!file.has_header || search.find(first.offset, 0)) return false;
-  }
-  const auto open = disk_.open(segment_name(file.number), Disk::Mode::read);
-  std::vector<std::byte> window(kWindow);
-  const std::uint64_t made = kMadeBytes + kRunBytes * disk_.names().size();
-  for (std::uint64_t at = made;; at += window.size()) {
-    const std::size_t count = open->read(at, window);
-    if (!is_zero(std::span(window).first(count))) return false;
-    if (count < window.size()) return true;
-  }
 }
 
 // Keeps the files that count: those of the last list, and those that are newer than it. What
@@ -161,7 +151,7 @@ void Survey::choose_files() {
         [&](SegmentReader& reader) {
           if (!is_newest) return false;
           if (last <= reader.end()) last = reader.end() + reader.rest();
-          return !was_synced(segment, reader.end(), last - reader.end());
+          return !was_synced(reader, segment, last - reader.end());
         });
     list = lists.get();
   }
@@ -183,30 +173,11 @@ void Survey::choose_files() {
   }
 }
 
-void Survey::begin_content() {
-  const auto first = std::find_if(files_.begin(), files_.end(),
-                                  [](const File& file) { return file.segment != nullptr; });
-  if (first == files_.end()) return;
-  std::uint64_t limit = kLeastLimit;
-  std::uint64_t bytes = 0;
-  for (const File& file : files_) {
-    if (file.segment == nullptr) continue;
-    limit = std::max({limit, file.segment->header.limit, file.segment->room()});
-    bytes += file.segment->file->size();
-  }
-  content = std::make_unique<Content>(ids_.front(), AddressFormat::for_limit(limit),
-                                      std::make_unique<Index>(bytes / kLikelyBytes + 1));
-  if (checkpoint_ && checkpoint_->head.store_id != content->store_id) {
-    problem_of_checkpoint("it belongs to another store; the store opens without it");
-  }
-  replay_.emplace(*content, *content->index.load(), lookup_, Replay::Counts::yes);
-}
-
 void Survey::scan(const File& file, bool is_newest) {
   const std::shared_ptr<Segment>& segment = file.segment;
   if (segment == nullptr) return;
   const std::uint64_t number = file.number;
-  std::uint64_t sequence = segment->header.first_sequence;
+  const std::uint64_t sequence = segment->header.first_sequence;
   if (segment->header.store_id != content->store_id) {
     return damage(number, 0, "the file belongs to another store");
   }
@@ -220,12 +191,10 @@ void Survey::scan(const File& file, bool is_newest) {
   }
   content->table.add(segment);
   newest = segment;
-  std::uint64_t offset = kSegmentHeaderBytes;
-  RecordSearch search(*segment->file, segment->place(offset));
+  position = {number, kSegmentHeaderBytes, sequence};
+  SegmentReader reader(*segment);
   std::uint64_t last = 0;  // of the file, without the zeros at its end
   for (;;) {
-    position = {number, offset, sequence};
-    SegmentReader reader(*segment->file, segment->place(offset), sequence);
     bool is_sealed = false;
     while (!is_sealed && reader.next() && reader.end() <= segment->room()) {
       compare_checkpoint();
@@ -241,30 +210,26 @@ void Survey::scan(const File& file, bool is_newest) {
     const std::uint64_t rest = last - reader.end();
     // The first record is on disk before the next.
     if (is_newest && position.offset != kSegmentHeaderBytes &&
-        !was_synced(*segment, position.offset, rest)) {
+        !was_synced(reader, *segment, rest)) {
       report.cut_bytes += rest;
       break;
     }
-    if (!is_newest && continues_anew(position)) break;
-    const auto found = search.find(position.offset, position.sequence);
+    // The next file may hold anew what is torn from here on.
+    const auto next = std::find_if(files_.begin(), files_.end(),
+                                   [&](const File& each) { return each.number == number + 1; });
+    if (!is_newest && next != files_.end() && next->has_header && next->segment != nullptr &&
+        renewed_from(disk_, number).value_or(~std::uint64_t{0}) <= position.offset) {
+      break;
+    }
+    const bool found = reader.find(position.offset, position.sequence);
     // Not if the writer of the file has completed the record in the meantime.
-    if (!found || found->offset != position.offset || found->sequence != position.sequence) {
-      note_gap(position, found ? found->offset - position.offset : rest, !found);
+    if (!found || reader.end() != position.offset || reader.sequence() != position.sequence) {
+      note_gap(position, found ? reader.end() - position.offset : rest, !found);
     }
     if (!found) break;
-    offset = found->offset;
-    sequence = found->sequence;
+    position = {number, reader.end(), reader.sequence()};
   }
   report.bytes += segment->end();
-}
-
-// Whether the next file holds anew what is torn from here on.
-bool Survey::continues_anew(const LogPosition& at) const {
-  const auto next = std::find_if(files_.begin(), files_.end(),
-                                 [&](const File& file) { return file.number == at.segment + 1; });
-  if (next == files_.end() || !next->has_header || next->segment == nullptr) return false;
-  const std::optional<std::uint64_t> from = renewed_from(disk_, at.segment);
-  return from && *from <= at.offset;
 }
 
 void Survey::note_gap(const LogPosition& at, std::uint64_t bytes, bool is_end) {
@@ -316,7 +281,12 @@ void Survey::end_log() {
     // A crash came before its end.
     replay_->drop_batch();
     report.cut_bytes += position.offset - (begin->segment == position.segment ? begin->offset : 0);
-    require_listed(begin->segment);
+    // Without the batch, the list before it counts again.
+    const std::optional<Replay::List>& list = replay_->list();
+    for (const std::uint64_t number : list ? list->numbers : std::vector<std::uint64_t>()) {
+      if (number > begin->segment || content->table.get(number)) continue;
+      if (missing.insert(number).second) problem(number, 0, "the file is missing");
+    }
     if (!damaged.empty() || !missing.empty()) {
       for (std::uint64_t n = begin->segment; n <= position.segment; ++n) damaged.insert(n);
     }
@@ -324,26 +294,94 @@ void Survey::end_log() {
   report.records = content->keys.load();
 }
 
-// Without the batch, the list before it counts again, in files up to `last`.
-void Survey::require_listed(std::uint64_t last) {
-  if (!replay_->list()) return;
-  for (const std::uint64_t number : replay_->list()->numbers) {
-    if (number > last || content->table.get(number)) continue;
-    if (missing.insert(number).second) problem(number, 0, "the file is missing");
-  }
-}
-
-// Whether something behind `offset` proves that what was there had been on disk. `rest`: as
-// SegmentReader has it.
-bool Survey::was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest) {
-  const LogPosition here = {segment.header.number, offset, 0};
+// Whether something behind the reader proves that what was there had been on disk. `rest`: as it
+// has it.
+bool Survey::was_synced(const SegmentReader& reader, const Segment& segment, std::uint64_t rest) {
+  const LogPosition here = {segment.header.number, reader.end(), 0};
   if (checkpoint_ && checkpoint_->head.store_id == segment.header.store_id &&
       here < checkpoint_->head.position) {
     return true;
   }
   if (proved_.segment == here.segment && here < proved_) return true;
-  proved_ = {here.segment, synced_up_to(segment, offset, rest), 0};
+  proved_ = {here.segment, reader.synced_up_to(rest), 0};
   return here < proved_;
+}
+
+void Survey::problem_of_checkpoint(const std::string& what) {
+  report.problems.push_back(disk_.path_of(kCheckpointName).string() + ": " + what);
+  checkpoint_is_damaged = true;
+}
+
+// When the survey has come to its position: whether the checkpoint's index is that of the log.
+void Survey::compare_checkpoint() {
+  if (compared_ || !checkpoint_ || !checkpoint_->pairs || !report.ok()) return;
+  const CheckpointHead& head = checkpoint_->head;
+  if (head.store_id != content->store_id || position < head.position) return;
+  compared_ = true;
+  for (const CheckpointSegment& segment : head.segments) {
+    // Files that have been compacted since: the store does not use this checkpoint.
+    if (!content->table.get(segment.number)) return;
+  }
+  if (position.segment != head.position.segment || position.offset != head.position.offset ||
+      position.sequence != head.position.sequence) {
+    return problem_of_checkpoint("its position is not behind a record of the log");
+  }
+  compare_pairs(head);
+}
+
+void Survey::compare_pairs(const CheckpointHead& head) {
+  const AddressFormat format(static_cast<unsigned>(head.offset_bits));
+  Index saved(*std::move(checkpoint_->pairs));
+  checkpoint_->pairs.reset();
+  std::uint64_t pairs = saved.maplet.size() + head.overflow.size();
+  for (const auto& [hash, address] : head.overflow) {
+    saved.overflow.reserve(1);
+    saved.overflow.insert(hash, address);
+  }
+  std::map<std::uint64_t, std::uint64_t> slots;
+  for (const CheckpointSegment& segment : head.segments) slots[segment.number] = segment.slot;
+  const Index& index = *content->index.load();
+  for (const std::shared_ptr<Segment>& segment : content->table.list()) {
+    const std::uint64_t number = segment->header.number;
+    SegmentReader reader(*segment);
+    while (reader.offset() < segment->end() && reader.next() && reader.end() <= segment->end()) {
+      const Record& record = reader.record();
+      if (!is_put(record.kind)) continue;
+      if (!index.contains(record.hash, content->table.address(*segment, reader.offset()))) continue;
+      if (slots.contains(number) &&
+          saved.contains(record.hash, format.pack(slots.at(number), reader.offset()))) {
+        --pairs;
+        continue;
+      }
+      return problem_of_checkpoint("it misses the record at offset " +
+                                   std::to_string(reader.offset()) + " of " + segment_name(number));
+    }
+  }
+  if (pairs != 0 || head.keys != content->keys.load()) {
+    problem_of_checkpoint("it has records that the log does not have");
+  }
+}
+
+// The writer of an open store may change the files between two looks at them: a problem is one if
+// it is still the same when everything is looked at again.
+StoreReport verify_on(Disk& disk) {
+  refuse_other_folder(disk);
+  constexpr unsigned kAttempts = 20;
+  std::vector<std::string> problems;
+  for (unsigned attempt = 1;; ++attempt) {
+    try {
+      StoreReport report = Survey(disk).report;
+      if (report.ok() || attempt == kAttempts || report.problems == problems) return report;
+      problems = std::move(report.problems);
+    } catch (const std::system_error& error) {
+      const bool is_gone = error.code() == std::errc::no_such_file_or_directory;
+      if (!is_gone || attempt == kAttempts) throw;
+    }
+  }
+}
+
+StoreReport verify_store(const std::filesystem::path& folder) {
+  return verify_on(*open_system_disk(folder, false));
 }
 
 }  // namespace nestline

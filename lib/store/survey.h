@@ -1,11 +1,8 @@
-// Reads a whole log, damaged or not: what verify_store() and repair_store() have in common.
+// Reads a whole log, damaged or not, for verify_store() and repair_store().
 //
-// Opening a store stops at the first damage. A survey goes on behind it: it looks for the next
-// valid record of the same file, at every multiple of 8 bytes, and keeps what it finds. Every
-// problem becomes a sentence with file and offset. What may be torn after a crash (recovery.h) is
-// no problem.
-//
-// A batch of which a part is lost is kept in parts.
+// Opening a store stops at the first damage. A survey goes on behind it, with the next valid record
+// of the same file. Every problem becomes a sentence with file and offset. What may be torn after a
+// crash (recovery.h) is no problem. A batch of which a part is lost is kept in parts.
 #ifndef NESTLINE_LIB_STORE_SURVEY_H_
 #define NESTLINE_LIB_STORE_SURVEY_H_
 
@@ -18,14 +15,12 @@
 #include <vector>
 
 #include "lib/store/checkpoint.h"
-#include "lib/store/content.h"
 #include "lib/store/disk.h"
+#include "lib/store/log_format.h"
 #include "lib/store/lookup.h"
-#include "lib/store/record.h"
 #include "lib/store/replay.h"
-#include "lib/store/segment.h"
-#include "lib/store/segment_format.h"
 #include "lib/store/segment_reader.h"
+#include "lib/store/segment_table.h"
 #include "nestline/store.h"
 
 namespace nestline {
@@ -45,8 +40,6 @@ class Survey {
   std::set<std::uint64_t> missing;   // that should be there
   std::set<std::uint64_t> leftover;  // that do not count
   bool checkpoint_is_damaged = false;
-
-  [[nodiscard]] const Lookup& lookup() const { return lookup_; }
 
   // Calls with(offset, record) for every valid record of a segment; up to the first gap for which
   // ends_at(the reader that came to it) is true, if there is one.
@@ -73,20 +66,16 @@ class Survey {
   }
   void problem_of_checkpoint(const std::string& what);
 
-  void read_checkpoint_file();
   void open_files();
   [[nodiscard]] File open_file(std::uint64_t number);
-  [[nodiscard]] bool is_half_made(const File& file);
   void choose_files();
-  void begin_content();
   void scan(const File& file, bool is_newest);
-  [[nodiscard]] bool continues_anew(const LogPosition& at) const;
   void note_gap(const LogPosition& at, std::uint64_t bytes, bool is_end);
   void take(const std::shared_ptr<Segment>& segment, std::uint64_t offset, const Record& record);
   void keep_parts_of_batch();
   void end_log();
-  void require_listed(std::uint64_t last);
-  [[nodiscard]] bool was_synced(const Segment& segment, std::uint64_t offset, std::uint64_t rest);
+  [[nodiscard]] bool was_synced(const SegmentReader& reader, const Segment& segment,
+                                std::uint64_t rest);
   void compare_checkpoint();
   void compare_pairs(const CheckpointHead& head);
 
@@ -98,8 +87,12 @@ class Survey {
   std::vector<File> files_;
   std::optional<Replay> replay_;
   std::vector<Piece> batch_;  // whose end has not been read
-  LogPosition proved_;        // up to where a sync mark says that its file was on disk
+  LogPosition proved_;        // up to where a sync mark proves its file on disk
 };
+
+// verify_store() and repair_store() on a disk of the caller's.
+StoreReport verify_on(Disk& disk);
+StoreReport repair_on(Disk& disk);
 
 }  // namespace nestline
 

@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "lib/store/test_switches.h"
 #include "nestline/store.h"
 
 namespace nestline {
@@ -15,7 +16,7 @@ void SyncQueue::begin(std::shared_ptr<Segment> segment, const LogPosition& posit
     mark_due_.store(false);
     offset_.store(position.offset, std::memory_order_release);
     sequence_.store(position.sequence, std::memory_order_release);
-    // After a sync that failed, others that succeed say nothing.
+    // After a sync that failed, others that succeed prove nothing.
     if (!broken_.load()) synced_.store(synced, std::memory_order_release);
   }
   done_.notify_all();
@@ -63,22 +64,31 @@ void SyncQueue::wait_for(std::uint64_t sequence) {
 
 void SyncQueue::sync(DiskFile& file) {
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [&] { return !leading_; });
-  if (broken_.load()) {
-    lock.unlock();
-    throw_broken();
+  if (const std::exception_ptr error = sync_next(lock, &file)) std::rethrow_exception(error);
+  lock.unlock();
+  require_sound();
+}
+
+void SyncQueue::sync_folder(Disk& disk) {
+  try {
+    if (!store_faults::no_folder_sync) disk.sync_folder();
+  } catch (const std::exception& error) {
+    fail(error.what());
+    throw;
   }
-  leading_ = true;
-  if (const std::exception_ptr error = sync_file(lock, file)) std::rethrow_exception(error);
 }
 
 void SyncQueue::sync_ahead() {
   std::unique_lock lock(mutex_);
+  (void)sync_next(lock, nullptr);
+}
+
+std::exception_ptr SyncQueue::sync_next(std::unique_lock<std::mutex>& lock, DiskFile* file) {
   done_.wait(lock, [&] { return !leading_; });
-  if (broken_.load()) return;
+  if (broken_.load()) return nullptr;
   leading_ = true;
   const std::shared_ptr<Segment> segment = newest_;
-  (void)sync_file(lock, *segment->file);
+  return sync_file(lock, file == nullptr ? *segment->file : *file);
 }
 
 std::exception_ptr SyncQueue::sync_file(std::unique_lock<std::mutex>& lock, DiskFile& file) {

@@ -1,20 +1,15 @@
-// Group commit: threads that wait for the disk at the same time share one fdatasync().
+// Group commit: threads that wait for the disk at the same time share one fdatasync(). One of them
+// leads: it syncs the newest file and wakes those whose records that covers; one of the others
+// leads the next round. Older files are on disk.
 //
-// Who finds nobody syncing becomes the leader: it notes up to where records have been appended,
-// syncs the newest file, and wakes those whose records that covers. The others wait, and one of
-// them leads the next round for all that was appended meanwhile. Older files are on disk: they are
-// synced before the next one gets its first record.
+// A leader gives as many threads as the last sync has served, and kept waiting, a moment to come,
+// at most half of what that sync took: else they fall into two groups that wait for each other, and
+// each sync serves one of them. A thread that is alone never waits.
 //
-// Those who were just served often come again at once. So a leader gives as many threads as the
-// last sync has served, and kept waiting, a moment to come, at most half of what that sync took:
-// else they fall into two groups that wait for each other, and each sync serves one of them. A
-// thread that is alone never waits.
-//
-// After a successful sync the log gets a sync mark before its next record, so that recovery can
-// tell a torn end from damage (recovery.h).
+// After a successful sync the log gets a sync mark before its next record (recovery.h).
 //
 // A sync that failed is never repeated: the system may have dropped what it could not write, and
-// answer the next one with success. The queue is broken then, for ever. The system reports a
+// call the next one a success. The queue is broken then, for ever. The system reports a
 // failure to one caller only: so all syncs of the log's files happen here, one at a time, and the
 // next one does not begin before a failure of the last is known to all.
 #ifndef NESTLINE_LIB_STORE_SYNC_QUEUE_H_
@@ -31,7 +26,7 @@
 #include <string>
 
 #include "lib/store/disk.h"
-#include "lib/store/segment.h"
+#include "lib/store/segment_table.h"
 
 namespace nestline {
 
@@ -51,11 +46,6 @@ class SyncQueue {
   // Returns when all records before `sequence` are on disk. Throws StoreError if the disk refuses.
   void wait_for(std::uint64_t sequence);
 
-  // Whether there is something that is not on disk.
-  [[nodiscard]] bool is_behind() const {
-    return synced_.load(std::memory_order_acquire) < sequence_.load(std::memory_order_acquire);
-  }
-
   // Records that the disk refused something else that must not be tried again.
   void fail(const std::string& reason);
   // Throws StoreError if it did.
@@ -67,6 +57,8 @@ class SyncQueue {
   // Syncs a file of the log now, for the writer. Throws std::system_error if the disk refuses, and
   // StoreError if it has refused before.
   void sync(DiskFile& file);
+  // Syncs the folder. If the disk refuses, the names of later files are not certain either (D3).
+  void sync_folder(Disk& disk);
   // Syncs the newest file, so that a later sync, with writers waiting for it, finds little to do.
   // Promises nothing: there is no mark for it. A refusal breaks the queue.
   void sync_ahead();
@@ -76,6 +68,9 @@ class SyncQueue {
   // The only place in which a file of the log is synced. `leading_` is true, so nobody else is
   // here; whoever comes next knows of a refusal.
   std::exception_ptr sync_file(std::unique_lock<std::mutex>& lock, DiskFile& file);
+  // Syncs `file`, or the newest if that is null, when nobody else syncs, unless the queue is
+  // broken.
+  std::exception_ptr sync_next(std::unique_lock<std::mutex>& lock, DiskFile* file);
   [[noreturn]] void throw_broken() const;
 
   mutable std::mutex mutex_;
@@ -86,7 +81,7 @@ class SyncQueue {
   int arrived_ = 0;   // threads in wait_for() that no sync has begun for
   int expected_ = 0;  // how many there may be soon
   std::chrono::steady_clock::duration last_took_{};
-  std::uint64_t epoch_ = 0;  // counts begin(); a sync that began before says nothing about now
+  std::uint64_t epoch_ = 0;  // counts begin(); a sync that began before proves nothing now
   std::string reason_;
   TwoNumbers mark_;
   std::atomic<bool> mark_due_{false};

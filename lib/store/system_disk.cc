@@ -1,17 +1,15 @@
 // The disk of the operating system.
 //
 // A file of the log is written through memory: a window of it is mapped for writing, and the file
-// is lengthened ahead, by at most kMostAhead, so that most writes are a copy and no system call.
-// What was copied is in the system's page cache, where it survives the end of the process.
-// fallocate() reserves the room, so that a full disk is an error of the write and no signal. Where
-// a file system has no fallocate(), and for large pieces and files that are not mapped, pwrite()
-// writes.
+// is lengthened ahead, so that most writes are a copy and no system call. fallocate() reserves the
+// room, so that a full disk is an error of the write and no signal. Where a file system has no
+// fallocate(), and for large pieces and files that are not mapped, pwrite() writes.
 //
 // A file that is released (DiskFile::release) has no descriptor of its own but its map, so the
 // limit of descriptors does not bound the number of files. The first files that are mapped, a
 // quarter of the limit in the whole process, keep theirs, for reading ahead; others are opened by
 // their name when it is needed. A name may be gone then, or another file's; the map keeps the
-// file's identity from being given again, so a comparison tells.
+// file's identity from being given again, so a comparison shows it.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -36,9 +34,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLeastAhead = std::uint64_t{64} << 10;
-constexpr std::uint64_t kMostAhead = std::uint64_t{16} << 20;
-constexpr std::uint64_t kWindowBytes = kMostAhead;
+constexpr std::uint64_t kMinAhead = std::uint64_t{64} << 10;
+constexpr std::uint64_t kMaxAhead = std::uint64_t{16} << 20;
+constexpr std::uint64_t kWindowBytes = kMaxAhead;
 constexpr std::uint64_t kLargePiece = std::uint64_t{256} << 10;
 constexpr std::uint64_t kPage = std::uint64_t{64} << 10;     // a multiple of every page size
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;  // the window begins at a multiple
@@ -75,104 +73,65 @@ class OpenFile {
   int number_;
 };
 
-// How many descriptors of this process are there for reading ahead, and how many may be: a share of
-// the limit, so that the program has the rest.
-class ReadAheadShare {
- public:
-  ReadAheadShare() = default;
-  ~ReadAheadShare() {
-    if (taken_) count().fetch_sub(1, std::memory_order_relaxed);
-  }
-  ReadAheadShare(const ReadAheadShare&) = delete;
-  ReadAheadShare& operator=(const ReadAheadShare&) = delete;
-  // Whether there is one more for this object, if at most 1 / `part` of the limit is taken.
-  bool take(std::uint64_t part) {
-    struct rlimit limit {};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-    taken_ = count().fetch_add(1, std::memory_order_relaxed) < limit.rlim_cur / part;
-    if (!taken_) count().fetch_sub(1, std::memory_order_relaxed);
-    return taken_;
-  }
-  [[nodiscard]] bool is_taken() const { return taken_; }
-
- private:
-  static std::atomic<std::uint64_t>& count() {
-    static std::atomic<std::uint64_t> all{0};
-    return all;
-  }
-  bool taken_ = false;
-};
+// One of the descriptors that this process keeps or borrows for reading ahead, if at most 1 /
+// `part` of the limit is taken, so that the program has the rest; else null.
+std::shared_ptr<const void> take_share(std::uint64_t part) {
+  static std::atomic<std::uint64_t> taken{0};
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return nullptr;
+  ++taken;
+  const std::shared_ptr<const void> share(&taken, [](auto* count) { --*count; });
+  return taken <= limit.rlim_cur / part ? share : nullptr;
+}
 constexpr std::uint64_t kKeptPart = 4;
 constexpr std::uint64_t kBorrowedPart = 2;
 
-// Owns a mapping, which begins at a multiple of kHugePage; empty when it could not be made.
-class Mapping {
- public:
-  Mapping() = default;
-  // `offset` must be a multiple of kPage; the file may end before it does.
-  Mapping(int file, std::uint64_t offset, std::uint64_t size, int rights)
-      : reserved_(static_cast<std::size_t>(round_up(size, kPage) + kHugePage)) {
-    void* const room = ::mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED) return;
-    reservation_ = static_cast<std::byte*>(room);
-    const auto begin = reinterpret_cast<std::uintptr_t>(room);
-    data_ = reservation_ + (round_up(begin, kHugePage) - begin);
-    size_ = static_cast<std::size_t>(size);
-    if (::mmap(data_, size_, rights, MAP_SHARED | MAP_FIXED, file, static_cast<::off_t>(offset)) ==
-        MAP_FAILED) {
-      data_ = nullptr;
-      return;
-    }
-    // The rest goes: the system bounds how many mappings a process has.
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    std::byte* const end = data_ + round_up(size_, page);
-    std::byte* const reserved_end = reservation_ + reserved_;
-    if (data_ != reservation_) {
-      ::munmap(reservation_, static_cast<std::size_t>(data_ - reservation_));
-    }
-    ::munmap(end, static_cast<std::size_t>(reserved_end - end));
-    reservation_ = data_;
-    reserved_ = static_cast<std::size_t>(end - data_);
-  }
-  Mapping(Mapping&& other) noexcept { swap(other); }
-  Mapping& operator=(Mapping&& other) noexcept {
-    Mapping(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~Mapping() {
-    if (reservation_ != nullptr) ::munmap(reservation_, reserved_);
-  }
-  [[nodiscard]] std::byte* data() const { return data_; }
-
-  // Only speed depends on it.
-  void advise(int advice) const { (void)::madvise(data_, size_, advice); }
-
-  // Whether most of the first `size` bytes are in memory, as far as a few of them tell.
-  [[nodiscard]] bool is_in_memory(std::uint64_t size) const {
-    constexpr std::uint64_t kSamples = 64;
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    std::uint64_t there = 0;
-    for (std::uint64_t i = 0; i < kSamples; ++i) {
-      unsigned char answer = 0;
-      if (::mincore(data_ + size / kSamples * i / page * page, page, &answer) != 0) return false;
-      there += answer & 1U;
-    }
-    return there >= kSamples / 8 * 7;
-  }
-
- private:
-  void swap(Mapping& other) noexcept {
-    std::swap(reservation_, other.reservation_);
-    std::swap(reserved_, other.reserved_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-  }
-
-  std::byte* reservation_ = nullptr;
-  std::size_t reserved_ = 0;
-  std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
+struct Unmap {
+  void operator()(std::byte* data) const { ::munmap(data, bytes); }
+  std::size_t bytes = 0;
 };
+using Mapping = std::unique_ptr<std::byte, Unmap>;
+
+// A mapping that begins at a multiple of kHugePage; null when it could not be made. `offset` must
+// be a multiple of kPage; the file may end before the mapping does.
+Mapping map_file(int file, std::uint64_t offset, std::uint64_t size, int rights) {
+  const auto bytes = static_cast<std::size_t>(size);
+  const std::size_t reserved = static_cast<std::size_t>(round_up(size, kPage)) + kHugePage;
+  void* const room = ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return {};
+  auto* const begin = static_cast<std::byte*>(room);
+  const auto number = reinterpret_cast<std::uintptr_t>(room);
+  std::byte* const data = begin + (round_up(number, kHugePage) - number);
+  if (::mmap(data, bytes, rights, MAP_SHARED | MAP_FIXED, file, static_cast<::off_t>(offset)) ==
+      MAP_FAILED) {
+    ::munmap(begin, reserved);
+    return {};
+  }
+  // The rest goes: the system bounds how many mappings a process has.
+  std::byte* const end = data + round_up(size, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  if (data != begin) ::munmap(begin, static_cast<std::size_t>(data - begin));
+  ::munmap(end, static_cast<std::size_t>(begin + reserved - end));
+  return {data, Unmap{static_cast<std::size_t>(end - data)}};
+}
+
+// Only speed depends on it.
+void advise(const Mapping& mapping, int advice) {
+  (void)::madvise(mapping.get(), mapping.get_deleter().bytes, advice);
+}
+
+// Whether most of the first `size` bytes are in memory, as far as a few of them show.
+bool is_in_memory(const Mapping& mapping, std::uint64_t size) {
+  constexpr std::uint64_t kSamples = 64;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t there = 0;
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    unsigned char found = 0;
+    std::byte* const at = mapping.get() + size / kSamples * i / page * page;
+    if (::mincore(at, page, &found) != 0) return false;
+    there += found & 1U;
+  }
+  return there >= kSamples / 8 * 7;
+}
 
 // How many bytes of a disk's files are mapped by huge pages.
 using HugeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
@@ -185,8 +144,6 @@ class SystemFile final : public DiskFile {
         writable_((flags & O_ACCMODE) != O_RDONLY),
         huge_(std::move(huge)) {}
   ~SystemFile() override { huge_->fetch_sub(own_huge_); }
-  SystemFile(const SystemFile&) = delete;
-  SystemFile& operator=(const SystemFile&) = delete;
 
   [[nodiscard]] std::uint64_t size() const override {
     const Held held = hold();
@@ -197,9 +154,12 @@ class SystemFile final : public DiskFile {
     Held held = hold();
     if (held.file == nullptr) {
       to = to.first(std::min<std::uint64_t>(to.size(), held.bytes - std::min(held.bytes, offset)));
-      held.file = borrow();
+      bool is_gone = false;
+      held.file = borrow(is_gone);
+      // Another process may cut a file that has its name, and memory behind its end is a signal.
+      if (held.file == nullptr && !is_gone) refuse(path_, EMFILE);
       if (held.file == nullptr) {
-        if (!to.empty()) std::memcpy(to.data(), view_.data() + offset, to.size());
+        if (!to.empty()) std::memcpy(to.data(), view_.get() + offset, to.size());
         return to.size();
       }
     }
@@ -248,41 +208,45 @@ class SystemFile final : public DiskFile {
   }
 
   void release(std::uint64_t bytes) override {
-    window_ = Mapping();
-    if (view_.data() == nullptr || share_.is_taken()) return;
+    window_.reset();
+    if (view_.get() == nullptr || share_ != nullptr) return;
     std::shared_ptr<const OpenFile> last;  // closed when the mutex is free
     const std::lock_guard lock(mutex_);
     released_bytes_ = bytes;
     last.swap(file_);
   }
 
+  void set_name(std::string_view name) override { path_.replace_filename(name); }
+
   const std::byte* map(std::uint64_t bytes) override {
     if (bytes == 0) return nullptr;
-    view_ = Mapping(file_->number(), 0, bytes, PROT_READ);
-    if (view_.data() == nullptr) refuse(path_);
+    view_ = map_file(file_->number(), 0, bytes, PROT_READ);
+    if (view_.get() == nullptr) refuse(path_);
     const struct stat facts = look_at(*file_);
     device_ = facts.st_dev;
     inode_ = facts.st_ino;
-    if (share_.take(kKeptPart)) kept_ = file_->number();
+    share_ = take_share(kKeptPart);
+    if (share_ != nullptr) kept_ = file_->number();
     const std::uint64_t now = size_of(facts);
     if (writable_) {
       room_ = now;
       most_ = bytes;
     }
-    const bool is_warm = now == 0 || view_.is_in_memory(std::min(now, bytes));
+    const bool is_warm = now == 0 || is_in_memory(view_, std::min(now, bytes));
     if (is_warm && huge_->fetch_add(bytes) + bytes <= most_huge()) {
       own_huge_ = bytes;
-      view_.advise(MADV_HUGEPAGE);
+      advise(view_, MADV_HUGEPAGE);
     } else {
       if (is_warm) huge_->fetch_sub(bytes);
-      view_.advise(MADV_RANDOM);
+      advise(view_, MADV_RANDOM);
     }
-    return view_.data();
+    return view_.get();
   }
 
   [[nodiscard]] std::shared_ptr<const int> descriptor() const override {
     if (kept_ >= 0) return {std::shared_ptr<const int>(), &kept_};  // owns nothing, counts nothing
-    std::shared_ptr<const OpenFile> file = borrow();
+    bool is_gone = false;
+    std::shared_ptr<const OpenFile> file = borrow(is_gone);
     if (file == nullptr) return nullptr;
     const int* const number = &file->number();
     return {std::move(file), number};
@@ -299,23 +263,27 @@ class SystemFile final : public DiskFile {
     return {file_, released_bytes_};
   }
 
-  // Another descriptor of the mapped file for a moment; null if there is none for it, or the file
-  // has no name any more.
-  [[nodiscard]] std::shared_ptr<const OpenFile> borrow() const {
+  // Another descriptor of the mapped file for a moment; null if there is none for it, or `is_gone`:
+  // the file has no name any more.
+  [[nodiscard]] std::shared_ptr<const OpenFile> borrow(bool& is_gone) const {
     struct Borrowed {
-      ReadAheadShare share;
+      std::shared_ptr<const void> share;
       std::optional<OpenFile> file;
     };
     try {
       const auto borrowed = std::make_shared<Borrowed>();
-      if (!borrowed->share.take(kBorrowedPart)) return nullptr;
+      borrowed->share = take_share(kBorrowedPart);
+      if (borrowed->share == nullptr) return nullptr;
       const OpenFile& file = borrowed->file.emplace(path_, O_RDONLY);
       const struct stat facts = look_at(file);
-      if (facts.st_dev != device_ || facts.st_ino != inode_) return nullptr;
+      is_gone = facts.st_dev != device_ || facts.st_ino != inode_;
+      if (is_gone) return nullptr;
       return {borrowed, &file};
-    } catch (const std::exception&) {
-      return nullptr;
+    } catch (const std::system_error& error) {
+      is_gone = error.code() == std::errc::no_such_file_or_directory;
+    } catch (const std::bad_alloc&) {  // as without a descriptor
     }
+    return nullptr;
   }
 
   [[nodiscard]] struct stat look_at(const OpenFile& file) const {
@@ -332,20 +300,20 @@ class SystemFile final : public DiskFile {
   std::byte* window(std::uint64_t offset, std::uint64_t size) {
     const std::uint64_t end = offset + size;
     if (end > most_ || size >= kLargePiece) return nullptr;
-    if (offset < window_begin_ || end > window_begin_ + kWindowBytes || window_.data() == nullptr) {
+    if (offset < window_begin_ || end > window_begin_ + kWindowBytes || window_.get() == nullptr) {
       window_begin_ = offset / kHugePage * kHugePage;
-      window_ = Mapping();
-      window_ = Mapping(file_->number(), window_begin_, kWindowBytes, PROT_READ | PROT_WRITE);
-      if (window_.data() == nullptr) return nullptr;
-      window_.advise(MADV_HUGEPAGE);
+      window_.reset();
+      window_ = map_file(file_->number(), window_begin_, kWindowBytes, PROT_READ | PROT_WRITE);
+      if (window_.get() == nullptr) return nullptr;
+      advise(window_, MADV_HUGEPAGE);
     }
     if (end > room_ && !lengthen(end)) return nullptr;
-    return window_.data() + (offset - window_begin_);
+    return window_.get() + (offset - window_begin_);
   }
 
   // Reserves room up to `end`, and more if the disk has it. False if the file system cannot.
   bool lengthen(std::uint64_t end) {
-    const std::uint64_t ahead = std::clamp(room_, kLeastAhead, kMostAhead);
+    const std::uint64_t ahead = std::clamp(room_, kMinAhead, kMaxAhead);
     for (const std::uint64_t to : {std::min(round_up(end + ahead, kPage), most_), end}) {
       const int result = persistently([&] {
         return ::fallocate(file_->number(), 0, static_cast<::off_t>(room_),
@@ -367,11 +335,11 @@ class SystemFile final : public DiskFile {
            static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
   }
 
-  const fs::path path_;
+  fs::path path_;
   mutable std::mutex mutex_;  // of the next two, which release() changes
   std::shared_ptr<const OpenFile> file_;
   std::uint64_t released_bytes_ = 0;
-  ReadAheadShare share_;
+  std::shared_ptr<const void> share_;
   int kept_ = -1;  // the number of file_, if that stays open
   ::dev_t device_ = 0;
   ::ino_t inode_ = 0;
@@ -423,32 +391,24 @@ class SystemDisk final : public Disk {
 
   std::unique_ptr<Lock> lock() override {
     auto lock = std::make_unique<FileLock>(path_of("lock"));
-    return lock->take() ? std::move(lock) : nullptr;
+    const int file = lock->file.number();
+    if (persistently([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno != EWOULDBLOCK) refuse(path_of("lock"));
+      return nullptr;
+    }
+    // For who is refused: the number of this process. The lock does not need it.
+    const std::string process = std::to_string(::getpid()) + '\n';
+    if (::ftruncate(file, 0) == 0) (void)!::pwrite(file, process.data(), process.size(), 0);
+    return lock;
   }
 
   [[nodiscard]] fs::path path_of(std::string_view name) const override { return folder_ / name; }
 
  private:
   // A lock of the open file: two of one process exclude each other too.
-  class FileLock final : public Lock {
-   public:
-    explicit FileLock(fs::path path) : path_(std::move(path)), file_(path_, O_RDWR | O_CREAT) {}
-    bool take() {
-      if (persistently([&] { return ::flock(file_.number(), LOCK_EX | LOCK_NB); }) == 0) {
-        // For who is refused: the number of this process. The lock does not need it.
-        const std::string process = std::to_string(::getpid()) + '\n';
-        if (::ftruncate(file_.number(), 0) == 0) {
-          (void)!::pwrite(file_.number(), process.data(), process.size(), 0);
-        }
-        return true;
-      }
-      if (errno != EWOULDBLOCK) refuse(path_);
-      return false;
-    }
-
-   private:
-    fs::path path_;
-    OpenFile file_;
+  struct FileLock final : Lock {
+    explicit FileLock(const fs::path& path) : file(path, O_RDWR | O_CREAT) {}
+    OpenFile file;
   };
 
   fs::path folder_;

@@ -9,22 +9,18 @@ namespace nestline::store_faults {
 
 #ifdef NESTLINE_TEST_HOOKS
 using Switch = std::atomic<bool>;
-#define NESTLINE_STORE_FAULT inline
 #else
 using Switch = const bool;
-#define NESTLINE_STORE_FAULT inline constexpr
 #endif
 
 // The index is changed before the record is in the log.
-NESTLINE_STORE_FAULT Switch index_before_log{false};
+inline Switch index_before_log{false};
 // Names of files are not synced.
-NESTLINE_STORE_FAULT Switch no_folder_sync{false};
+inline Switch no_folder_sync{false};
 // Compaction forgets tombstones that older segments still need.
-NESTLINE_STORE_FAULT Switch drop_tombstones_early{false};
+inline Switch drop_tombstones_early{false};
 // A checkpoint is believed without its checksum.
-NESTLINE_STORE_FAULT Switch trust_checkpoint{false};
-
-#undef NESTLINE_STORE_FAULT
+inline Switch trust_checkpoint{false};
 
 }  // namespace nestline::store_faults
 

@@ -1,8 +1,6 @@
 // What the store does by itself, in threads of its own: one syncs the log while it grows and after
-// an interval, the other saves the index, compacts, and makes a new index. Without syncs ahead, a
-// file that is full would be synced as a whole, up to 1 GiB with all writers waiting. Nothing here
-// is needed for an answer to be right, so an error ends the round and no more: stats() names it,
-// and the next change that needs the disk meets it itself.
+// an interval, the other saves the index, compacts, and makes a new index. An error ends the round
+// and no more: stats() names it, and the next change that needs the disk meets it itself.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -10,7 +8,6 @@
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"
-#include "lib/store/test_switches.h"
 
 namespace nestline {
 
@@ -18,17 +15,6 @@ void Store::State::checkpoint() {
   require_writable();
   const std::lock_guard upkeep(upkeep_);
   save_index();
-}
-
-void Store::State::sync_names() {
-  if (store_faults::no_folder_sync) return;
-  try {
-    disk_->sync_folder();
-  } catch (const std::exception& error) {
-    // The name of the next file of the log would not be certain either (D3).
-    syncs_.fail(error.what());
-    throw;
-  }
 }
 
 void Store::State::save_index() {
@@ -60,7 +46,7 @@ void Store::State::save_index() {
   }
   syncs_.wait_for(head.position.sequence);
   write_checkpoint(*disk_, head, *std::move(pairs));
-  sync_names();
+  syncs_.sync_folder(*disk_);
   saved_ = head.position;
   saved_bytes_ = bytes;
   saved_newest_ = head.position.segment;
@@ -86,7 +72,7 @@ void Store::State::keep_up() {
       compact_and_free(segment);
       const std::uint64_t index_bytes = index().maplet.memory_bytes();
       if (leftover_bytes_ >= index_bytes) free_leftovers();
-      wake();
+      wake([&] { awake_ = true; });
     }
   }
   if (is_checkpoint_due()) save_index();
@@ -103,21 +89,9 @@ void Store::State::start_threads() {
 }
 
 void Store::State::end_threads() noexcept {
-  {
-    const std::lock_guard lock(waking_);
-    ending_ = true;
-  }
-  woken_.notify_all();
+  wake([&] { ending_ = true; });
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-}
-
-void Store::State::wake() {
-  {
-    const std::lock_guard lock(waking_);
-    awake_ = true;
-  }
-  woken_.notify_all();
 }
 
 void Store::State::note_error(const std::exception& error) noexcept {
@@ -155,7 +129,7 @@ void Store::State::sync_ahead() {
   const auto took = std::chrono::steady_clock::now() - begin;
   const std::uint64_t step = ahead_step_.load(std::memory_order_relaxed);
   if (took < milliseconds(3)) {
-    ahead_step_.store(std::min(2 * step, kMostSyncAhead), std::memory_order_relaxed);
+    ahead_step_.store(std::min(2 * step, kMaxSyncAhead), std::memory_order_relaxed);
   } else if (took > milliseconds(8)) {
     ahead_step_.store(std::max(step / 2, kSyncAhead), std::memory_order_relaxed);
   }
@@ -196,5 +170,7 @@ void Store::State::run_syncs() {
     lock.lock();
   }
 }
+
+void Store::checkpoint() { state_->checkpoint(); }
 
 }  // namespace nestline

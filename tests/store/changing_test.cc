@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "lib/store/open_on.h"
+#include "lib/store/state.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 
@@ -57,7 +57,7 @@ StoreOptions options_of(Sync sync) {
 void expect_to_wait(const std::function<void(Store&)>& change,
                     const std::function<bool(Store&)>& look) {
   const auto machine = SimulatedMachine::make(1);
-  Store store = open_on(machine->disk(), options_of(Sync::each), kOnCall);
+  Store store = Store::State::open(machine->disk(), options_of(Sync::each), kOnCall);
   store.put("there", "value");
   std::atomic<bool> has_returned{false};
   bool was_early = false;
@@ -96,7 +96,7 @@ TEST(Changing, ABatchKeepsNoMemory) {
   constexpr std::size_t kChanges = 20'000;
   StoreOptions options = options_of(Sync::never);
   options.expected_records = 2 * kChanges;
-  Store store = open_on(SimulatedMachine::make(1)->disk(), options, kOnCall);
+  Store store = Store::State::open(SimulatedMachine::make(1)->disk(), options, kOnCall);
   store.put("first", "value");
   Store::Batch batch;
   for (std::size_t i = 0; i < kChanges; ++i) batch.put(std::to_string(i), "");
@@ -110,8 +110,8 @@ TEST(Changing, ABatchKeepsNoMemory) {
 // Makes one kind of call fail until stats() names the error.
 std::string background_error(Sync sync, Call call, int error) {
   const auto machine = SimulatedMachine::make(1);
-  Store store =
-      open_on(machine->disk(), options_of(sync), {.threads = true, .log_bytes_per_checkpoint = 1});
+  Store store = Store::State::open(machine->disk(), options_of(sync),
+                                   {.threads = true, .log_bytes_per_checkpoint = 1});
   EXPECT_EQ(store.stats().background_error, "");
   machine->fail(call, 0, error, true);
   // A new file wakes the upkeep.

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -12,10 +13,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "lib/store/disk.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline {
 namespace {
@@ -183,6 +189,51 @@ TEST_F(ColdReadsTest, ReadsFromSeveralThreads) {
     }
     for (std::thread& thread : threads) thread.join();
   });
+}
+
+// While it lives, no file can be opened, and no descriptor may be kept or lent for reading ahead.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit none = before_;
+    none.rlim_cur = 3;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ReleasedFileTest, IsOpenedByItsNewNameAndNotReadWithoutADescriptor) {
+  const test::TempFolder folder;
+  const std::unique_ptr<Disk> disk = open_system_disk(folder.path(), false);
+  const std::unique_ptr<DiskFile> file = disk->open("old", Disk::Mode::create);
+  const std::vector<std::byte> bytes(1000, std::byte{7});
+  file->write(0, bytes);
+  std::vector<std::byte> read(2000);
+  {
+    const NoDescriptors none;
+    ASSERT_NE(file->map(4096), nullptr);
+    file->release(bytes.size());
+  }
+  disk->rename("old", "new");
+  EXPECT_EQ(file->descriptor(), nullptr);
+  file->set_name("new");
+  EXPECT_NE(file->descriptor(), nullptr);
+  {
+    const NoDescriptors none;
+    // Its end may have been cut.
+    EXPECT_THROW((void)file->read(0, read), std::system_error);
+  }
+  EXPECT_EQ(file->read(0, read), bytes.size());
+  disk->remove("new");
+  EXPECT_EQ(file->read(0, read), bytes.size());
+  read.resize(bytes.size());
+  EXPECT_EQ(read, bytes);
 }
 
 }  // namespace

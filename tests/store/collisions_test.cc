@@ -12,9 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/store/open_on.h"
-#include "lib/store/record.h"
-#include "lib/store/segment_format.h"
+#include "lib/store/log_format.h"
+#include "lib/store/state.h"
 #include "nestline/store.h"
 #include "tests/store/log_script.h"
 #include "tests/store/on_call.h"
@@ -84,7 +83,8 @@ class Collisions : public testing::Test {
   }
 
   Store open() {
-    return open_on(machine_->disk(), options_of(4096, Sync::interval, kCapacity), kOnCall);
+    return Store::State::open(machine_->disk(), options_of(4096, Sync::interval, kCapacity),
+                              kOnCall);
   }
   void open_again() {
     store_.reset();

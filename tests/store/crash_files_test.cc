@@ -32,7 +32,7 @@ StoreOptions small_options(std::uint64_t seed) {
 }
 
 Store open(SimulatedMachine& machine, std::uint64_t seed) {
-  return open_on(machine.disk(), small_options(seed), kOnCall);
+  return Store::State::open(machine.disk(), small_options(seed), kOnCall);
 }
 
 // The names and what they hold. Throws what is wrong.
@@ -108,7 +108,7 @@ class FilesHistory {
       case 2:
         return store.compact();
       case 3:
-        return keep_up_on(store);
+        return Store::State::keep_up_on(store);
       default: {
         const std::string text = draw_text();
         model_.change({{name, text}});

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/store/open_on.h"
+#include "lib/store/state.h"
+#include "lib/store/survey.h"
 #include "nestline/store.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
@@ -122,7 +123,7 @@ class History {
     options.read_only = true;
     StoreModel model_of_reader = model();
     try {
-      const Store reader = open_on(start_.machine->disk(), options, kOnCall);
+      const Store reader = Store::State::open(start_.machine->disk(), options, kOnCall);
       const Content found = content_of(reader);
       expect(model_of_reader.go_back_to(found), [&] { return difference(found, model().now()); });
       check_store(reader, found, keys_);
@@ -141,7 +142,7 @@ class History {
       const StoreReport report = verify_on(*start_.machine->disk());
       expect(report.ok(), [&] { return "verify before opening: " + report.problems.front(); });
     }
-    store_.emplace(open_on(start_.machine->disk(), options_, kOnCall));
+    store_.emplace(Store::State::open(start_.machine->disk(), options_, kOnCall));
     const Content found = content_of(*store_);
     expect(model().go_back_to(found), [&] { return difference(found, model().now()); });
     check_store(*store_, found, keys_);
@@ -234,7 +235,7 @@ class History {
       store_->checkpoint();
     } else if (kind < 94) {
       last_ = "keep up";
-      keep_up_on(*store_);
+      Store::State::keep_up_on(*store_);
     } else if (kind < kReopen) {
       last_ = "compact";
       ++report_.compactions;
@@ -252,7 +253,7 @@ class History {
     if (!reader_) {
       StoreOptions options = draw_options();
       options.read_only = true;
-      reader_.emplace(open_on(start_.machine->disk(), options, kOnCall));
+      reader_.emplace(Store::State::open(start_.machine->disk(), options, kOnCall));
     } else {
       (void)reader_->refresh();
     }

@@ -18,8 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/store/open_on.h"
-#include "lib/store/record.h"
+#include "lib/store/log_format.h"
+#include "lib/store/state.h"
+#include "lib/store/survey.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 #include "tests/store/store_checks.h"
@@ -37,7 +38,7 @@ constexpr std::size_t kKeys = 12;
 Store open(const std::shared_ptr<SimulatedMachine>& machine, bool read_only = false) {
   StoreOptions options = options_of(kSegmentBytes);
   options.read_only = read_only;
-  return open_on(machine->disk(), options, kOnCall);
+  return Store::State::open(machine->disk(), options, kOnCall);
 }
 
 std::shared_ptr<SimulatedMachine> machine_with(const Files& files) {

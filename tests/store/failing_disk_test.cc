@@ -14,7 +14,8 @@
 #include <string>
 #include <system_error>
 
-#include "lib/store/open_on.h"
+#include "lib/store/state.h"
+#include "lib/store/survey.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 #include "tests/store/store_checks.h"
@@ -29,7 +30,7 @@ constexpr std::array kCallNames = {"read", "open",   "create", "write",      "tr
 static_assert(kCallNames.size() == kCalls);
 
 Store open(SimulatedMachine& machine, Sync sync) {
-  return open_on(machine.disk(), options_of(kSegmentBytes, sync), kOnCall);
+  return Store::State::open(machine.disk(), options_of(kSegmentBytes, sync), kOnCall);
 }
 
 struct Trial {
@@ -281,7 +282,7 @@ TEST_F(FailingDisk, CompactionNeedsTheRoomOfOneFile) {
   StoreOptions options = options_of(kSegmentBytes, Sync::never);
   options.segment_bytes = kFile;
   Content content;
-  Store store = open_on(machine->disk(), options, kOnCall);
+  Store store = Store::State::open(machine->disk(), options, kOnCall);
   const std::string value(500, 'v');
   for (unsigned i = 0; i < 600; ++i) {
     const std::string key = "key " + std::to_string(1000 + i);
@@ -322,13 +323,14 @@ TEST(FailingDiskTest, TheLastFilesAreForOpeningAndCompaction) {
   auto machine = SimulatedMachine::make(1);
   std::uint64_t files = 0;
   for (; files < 126; ++files) {
-    Store store = open_on(machine->disk(), options, kOnCall);
+    Store store = Store::State::open(machine->disk(), options, kOnCall);
     store.put(std::to_string(files % 2), "value");
     store.sync();
     machine = machine->after_process_end();
   }
-  Store store = open_on(machine->disk(), options, kOnCall);
+  Store store = Store::State::open(machine->disk(), options, kOnCall);
   ASSERT_EQ(store.stats().segments, 127U);
+  EXPECT_THROW(store.put("2", "value"), StoreError);  // the file that opening has begun
   store.compact();
   EXPECT_LE(store.stats().segments, 3U);
   store.put("2", "value");

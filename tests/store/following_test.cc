@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/store/survey.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 #include "tests/store/stepped_disk.h"
@@ -48,7 +49,7 @@ Start make_start(bool is_closed) {
   const auto machine = SimulatedMachine::make(1);
   Start start;
   {
-    Store store = open_on(machine->disk(), options_of(false), kOnCall);
+    Store store = Store::State::open(machine->disk(), options_of(false), kOnCall);
     start.content = prepare_store(store, kFileBytes);
     // Begins a file, so that the newest has room for a few records.
     start.content[key_of(0)] = std::string(kFileBytes / 4, 's');
@@ -89,8 +90,8 @@ class Scene {
     if (reader_) {
       (void)reader_->refresh();
     } else {
-      reader_.emplace(
-          open_on(stepped_disk(machine_->disk(), before_reader_), options_of(true), kOnCall));
+      reader_.emplace(Store::State::open(stepped_disk(machine_->disk(), before_reader_),
+                                         options_of(true), kOnCall));
     }
     before_reader_ = nullptr;
     const Content found = content_of(*reader_);
@@ -163,8 +164,8 @@ class Scene {
 
  private:
   void open_writer() {
-    writer_.emplace(
-        open_on(stepped_disk(machine_->disk(), before_writer_), options_of(false), kOnCall));
+    writer_.emplace(Store::State::open(stepped_disk(machine_->disk(), before_writer_),
+                                       options_of(false), kOnCall));
   }
 
   std::shared_ptr<SimulatedMachine> machine_;

@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "lib/store/checkpoint.h"
-#include "lib/store/open_on.h"
+#include "lib/store/state.h"
+#include "lib/store/survey.h"
 #include "nestline/maplet.h"
 #include "nestline/store.h"
 #include "tests/store/hostile_files.h"
@@ -93,7 +94,7 @@ void use(SimulatedMachine& machine) {
     try {
       StoreOptions chosen = options();
       chosen.read_only = read_only;
-      Store store = open_on(machine.disk(), chosen, kOnCall);
+      Store store = Store::State::open(machine.disk(), chosen, kOnCall);
       std::size_t bytes = 0;
       store.for_each([&](std::string_view key, std::string_view value) {
         bytes += key.size() + value.size();
@@ -119,7 +120,7 @@ void use(SimulatedMachine& machine) {
 
 void try_changes(std::span<const std::uint8_t> input) {
   const auto machine = machine_with(log_files());
-  { const Store make = open_on(machine->disk(), options(), kOnCall); }
+  { const Store make = Store::State::open(machine->disk(), options(), kOnCall); }
   const auto disk = machine->disk();
   std::optional<Checkpoint> checkpoint = read_checkpoint(*disk);
   if (!checkpoint || !checkpoint->pairs) throw std::runtime_error("there is no checkpoint");

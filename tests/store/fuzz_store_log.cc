@@ -10,7 +10,7 @@
 #include <exception>
 #include <span>
 
-#include "lib/store/segment_format.h"
+#include "lib/store/log_format.h"
 #include "tests/store/hostile_files.h"
 #include "tests/store/log_script.h"
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/store/open_on.h"
+#include "lib/store/state.h"
 #include "nestline/store.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
@@ -97,7 +97,7 @@ void change(SimulatedMachine& machine, Records& records, What what) {
   options.sync = Sync::never;
   options.segment_bytes = 4096;
   options.expected_records = 100;
-  Store store = open_on(machine.disk(), options, kOnCall);
+  Store store = Store::State::open(machine.disk(), options, kOnCall);
   what(Twin{store, records});
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/store/survey.h"
 #include "tests/store/golden_store.h"
 
 namespace nestline::test {
@@ -31,7 +32,7 @@ golden::Records records_of_first() {
 golden::Records content(SimulatedMachine& machine) {
   StoreOptions options;
   options.read_only = true;
-  const Store store = open_on(machine.disk(), options, kOnCall);
+  const Store store = Store::State::open(machine.disk(), options, kOnCall);
   golden::Records found;
   store.for_each([&](std::string_view key, std::string_view value) {
     if (key.size() != 32) {

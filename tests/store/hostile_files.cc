@@ -5,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "lib/store/open_on.h"
+#include "lib/store/state.h"
+#include "lib/store/survey.h"
 #include "tests/store/on_call.h"
 #include "tests/store/store_checks.h"
 
@@ -23,7 +24,7 @@ Store open(SimulatedMachine& machine, bool read_only = false) {
   options.read_only = read_only;
   options.expected_records = 8;
   options.compact_above = 0;
-  return open_on(machine.disk(), options, kOnCall);
+  return Store::State::open(machine.disk(), options, kOnCall);
 }
 
 // The content, or nothing if the store says that something is damaged.

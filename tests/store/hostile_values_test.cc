@@ -15,7 +15,7 @@
 #include <functional>
 #include <string>
 
-#include "lib/store/record.h"
+#include "lib/store/log_format.h"
 #include "nestline/store.h"
 #include "tests/store/store_checks.h"
 #include "tests/store/store_folder.h"

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/store/record.h"
-#include "lib/store/segment_format.h"
+#include "lib/store/log_format.h"
 #include "tests/store/simulated_disk.h"
 
 namespace nestline::test {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "lib/store/checkpoint.h"
-#include "lib/store/open_on.h"
-#include "lib/store/segment_format.h"
+#include "lib/store/log_format.h"
+#include "lib/store/state.h"
 #include "nestline/store.h"
 #include "tests/store/log_script.h"
 #include "tests/store/on_call.h"
@@ -82,7 +82,7 @@ void make_checkpoints(const fs::path& folder) {
   for (const auto& [name, content] : LogScript(input).run()) machine->set_file(name, content);
   StoreOptions options;
   options.expected_records = 8;
-  { const Store make = open_on(machine->disk(), options, kOnCall); }
+  { const Store make = Store::State::open(machine->disk(), options, kOnCall); }
   write(folder / "whole", machine->files().at(std::string(kCheckpointName)));
   std::mt19937_64 random(1);
   for (std::uint8_t what = 0; what < 16; ++what) {

@@ -2,7 +2,7 @@
 #ifndef NESTLINE_TESTS_STORE_ON_CALL_H_
 #define NESTLINE_TESTS_STORE_ON_CALL_H_
 
-#include "lib/store/open_on.h"
+#include "lib/store/state.h"
 
 namespace nestline::test {
 

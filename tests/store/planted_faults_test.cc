@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-#include "lib/store/open_on.h"
+#include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 #include "tests/store/crash_history.h"
 #include "tests/store/on_call.h"
@@ -56,7 +56,9 @@ TEST(PlantedFaults, TombstonesThatAreDroppedTooEarly) {
   EXPECT_NE(find_by_crashes(200), "");
 }
 
-Store open(SimulatedMachine& machine) { return open_on(machine.disk(), options_of(2048), kOnCall); }
+Store open(SimulatedMachine& machine) {
+  return Store::State::open(machine.disk(), options_of(2048), kOnCall);
+}
 
 // Changes that the disk refuses. Returns what is wrong afterwards.
 std::string find_by_refusals() {

@@ -7,7 +7,6 @@
 #include <exception>
 #include <string>
 
-#include "lib/store/open_on.h"
 #include "lib/store/test_switches.h"
 #include "tests/store/recorded_operations.h"
 #include "tests/store/recording.h"

@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -313,6 +315,32 @@ TEST_F(StoreTest, HasManyMoreFilesThanDescriptors) {
   expect_equal(store, model);
 }
 
+// What opening after a crash writes anew is an ordinary file of the log: errors name it so.
+TEST_F(StoreTest, ErrorsNameTheFileThatOpeningHasMade) {
+  const fs::path copy = db().parent_path() / "copy";
+  {
+    StoreOptions options;
+    options.sync = Sync::never;
+    Store store = Store::open(db(), options);
+    store.put("a", "1");
+    fs::copy(db(), copy);
+  }
+  Store store = Store::open(copy);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit few = {100'000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+  std::string what;
+  try {
+    store.put("b", std::string(1'000'000, 'b'));
+  } catch (const std::system_error& error) {
+    what = error.what();
+  }
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_NE(what.find("copy/00000002.log"), std::string::npos) << what;
+}
+
 // As a process leaves them that crashes soon after each start.
 TEST_F(StoreTest, PutsSmallFilesTogether) {
   StoreOptions options;
@@ -386,6 +414,50 @@ TEST_F(StoreTest, GrowsItsIndexAndMakesItAnew) {
   for (int i = 0; i < 60'000; ++i) ASSERT_TRUE(store.get(key(i), value)) << i;
   EXPECT_FALSE(store.contains(key(60'000)));
   EXPECT_EQ(store.stats().records, 60'000U);
+}
+
+// Changes of every kind while the index is made anew in the background: verify_store() compares the
+// saved index with the log.
+TEST_F(StoreTest, ChangesBesideANewIndex) {
+  StoreOptions options;
+  options.expected_records = 100;
+  options.sync = Sync::never;
+  options.segment_bytes = 64 << 10;  // each new file wakes the store's thread
+  options.compact_above = 0;
+  const auto key = [](std::uint64_t i) { return "key " + std::to_string(i); };
+  Model model;
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    std::mt19937_64 random(seed);
+    model.clear();
+    std::filesystem::remove_all(db());
+    {
+      Store store = Store::open(db(), options);
+      for (std::uint64_t i = 0; i < 40'000; ++i) {
+        const std::string old = key(random() % (i + 1));
+        if (i % 4 == 0) {
+          Store::Batch batch;
+          batch.put(key(i), "batch");
+          batch.erase(old);
+          batch.put(old, std::to_string(i));
+          batch.erase(key(i));
+          store.write(batch);
+          model[old] = std::to_string(i);
+          model.erase(key(i));
+        } else if (i % 4 == 1) {
+          EXPECT_EQ(store.erase(old), model.erase(old) == 1);
+        } else {
+          store.put(key(i), std::to_string(i));
+          store.put(old, "new");
+          model[key(i)] = std::to_string(i);
+          model[old] = "new";
+        }
+      }
+      expect_equal(store, model);
+    }
+    const StoreReport report = verify_store(db());
+    EXPECT_TRUE(report.ok()) << report.problems.front();
+    EXPECT_EQ(report.records, model.size());
+  }
 }
 
 TEST_F(StoreTest, RefusesWhatIsNoStore) {

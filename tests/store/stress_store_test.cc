@@ -215,7 +215,7 @@ TEST(StressStore, CompactionSyncsAsItGoes) {
   options.segment_bytes = std::uint64_t{2} << 20;
   options.compact_above = 0;
   const auto machine = SimulatedMachine::make(1);
-  Store store = open_on(machine->disk(), options, kOnCall);
+  Store store = Store::State::open(machine->disk(), options, kOnCall);
   for (unsigned i = 0; i < 1000; ++i) store.put(std::to_string(i), std::string(1000, 'v'));
   for (unsigned i = 0; i < 1000; i += 2) store.put(std::to_string(i), std::string(1000, 'w'));
   store.sync();
@@ -238,7 +238,7 @@ TEST(StressStore, SyncsAheadOfAFullFile) {
   options.sync = Sync::never;
   options.segment_bytes = std::uint64_t{8} << 20;
   const auto machine = SimulatedMachine::make(2);
-  Store store = open_on(machine->disk(), options);
+  Store store = Store::State::open(machine->disk(), options);
   const std::uint64_t syncs = machine->calls(Call::sync);
   for (unsigned i = 0; i < 1000; ++i) store.put(std::to_string(i), std::string(1000, 'v'));
   const auto end = Clock::now() + std::chrono::minutes(2);
@@ -260,7 +260,7 @@ void fail_a_sync(std::uint64_t seed) {
   };
   std::vector<Content> acknowledged(kOwners);
   {
-    Store store = open_on(machine->disk(), options, kOnCall);
+    Store store = Store::State::open(machine->disk(), options, kOnCall);
     machine->fail(Call::sync, 8 + seed % 64, EIO, false);
     std::vector<std::jthread> threads;
     for (std::size_t owner = 0; owner < kOwners; ++owner) {
@@ -288,7 +288,7 @@ void fail_a_sync(std::uint64_t seed) {
   const auto check = [&](const SimulatedMachine& now) {
     for (std::uint64_t loss = 0; loss < 4; ++loss) {
       const Content left =
-          content_of(open_on(now.after_power_loss(loss)->disk(), options, kOnCall));
+          content_of(Store::State::open(now.after_power_loss(loss)->disk(), options, kOnCall));
       for (const auto& each : all) {
         const auto found = left.find(each.first);
         expect(found != left.end() && found->second == each.second,
@@ -299,7 +299,7 @@ void fail_a_sync(std::uint64_t seed) {
   check(*machine);
   const auto next = machine->after_process_end();
   {
-    Store store = open_on(next->disk(), options, kOnCall);
+    Store store = Store::State::open(next->disk(), options, kOnCall);
     all = content_of(store);
     check(*next);
     store.put("more", "more");

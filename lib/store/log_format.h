@@ -1,36 +1,30 @@
-// A record of the log, as bytes. All numbers have their lowest byte first.
+// The files of the log, as bytes: a header, then records without gaps (docs/STORE.md, 6.1 and 6.2).
 //
-//       0   checksum, 64 bits
-//       8   kind, 8 bits; length of the key, 24 bits; length of the value, 32 bits
-//      16   sequence number, 64 bits: one more than that of the record before, in the whole log
-//      24   hash of the key, 64 bits; 0 in records without a key
-//      32   key, value, and zeros up to a multiple of 8 bytes
-//
-// The checksum covers bytes 8 to 31, the digest of the value, and the place: number of the segment
-// and offset. Its seed is the store's id. So a record is valid in its own place only, and old bytes
-// that a disk brings back elsewhere are not taken for records. The key is covered through its hash,
-// which is in bytes 24 to 31. So the long part, hashing key and value, needs no place: writers do
-// it before they have one, and a reader who knows the key need not hash it again.
+// The checksum covers the key through its hash. So the long part, hashing key and value, needs no
+// place: writers do it before they have one, and a reader who knows the key need not hash it again.
 //
 // Reading treats its bytes as hostile: lengths are compared with what is left of the file before
 // they are used, and nothing else is believed before the checksum.
-#ifndef NESTLINE_LIB_STORE_RECORD_H_
-#define NESTLINE_LIB_STORE_RECORD_H_
+#ifndef NESTLINE_LIB_STORE_LOG_FORMAT_H_
+#define NESTLINE_LIB_STORE_LOG_FORMAT_H_
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/place/little_endian.h"
 
 namespace nestline {
 
 inline constexpr std::size_t kRecordHeaderBytes = 32;
 inline constexpr std::size_t kRecordUnit = 8;
-inline constexpr std::uint64_t kMostKeyBytes = 65'536;
-inline constexpr std::uint64_t kMostValueBytes = 0xffffffff;
+inline constexpr std::uint64_t kMaxKeyBytes = 65'536;
+inline constexpr std::uint64_t kMaxValueBytes = 0xffffffff;
 
 enum class RecordKind : std::uint8_t {
   put = 1,
@@ -80,8 +74,7 @@ struct Record {
   std::uint64_t hash = 0;
   std::string_view key;
   std::string_view value;
-  std::uint64_t unread =
-      0;  // bytes of a value that was checked and not kept: `value` is empty then
+  std::uint64_t unread = 0;  // bytes of a value that was checked and not kept: `value` is empty
 };
 
 constexpr std::uint64_t record_bytes(std::uint64_t key_bytes, std::uint64_t value_bytes) {
@@ -114,14 +107,7 @@ struct RecordHeader {
 template <typename Number>
 Number load_number(const std::byte* from) noexcept {
   Number number;
-  std::memcpy(&number, from, sizeof number);
-  if constexpr (std::endian::native == std::endian::big) {
-    Number swapped = 0;
-    for (std::size_t i = 0; i < sizeof number; ++i) {
-      swapped = static_cast<Number>(swapped << 8 | (number >> (8 * i) & 0xff));
-    }
-    return swapped;
-  }
+  get_all({from, sizeof number}, std::span(&number, 1));
   return number;
 }
 
@@ -142,7 +128,7 @@ inline std::optional<Record> frame_record(std::span<const std::byte> rest) noexc
   const RecordHeader header = read_record_header(rest.data());
   const bool is_kind = header.kind >= static_cast<std::uint8_t>(RecordKind::put) &&
                        header.kind <= static_cast<std::uint8_t>(RecordKind::seal);
-  if (!is_kind || header.key_bytes > kMostKeyBytes || header.bytes() > rest.size()) {
+  if (!is_kind || header.key_bytes > kMaxKeyBytes || header.bytes() > rest.size()) {
     return std::nullopt;
   }
   const auto* const key = reinterpret_cast<const char*>(rest.data()) + kRecordHeaderBytes;
@@ -170,6 +156,63 @@ bool has_hash(const RecordHeader& header, std::string_view key, std::uint64_t st
 std::optional<Record> read_record(std::span<const std::byte> rest,
                                   const RecordPlace& place) noexcept;
 
+inline constexpr std::size_t kSegmentHeaderBytes = 64;
+inline constexpr std::uint32_t kStoreFormatVersion = 1;
+inline constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{64} << 30;
+inline constexpr std::size_t kSealBytes = kRecordHeaderBytes;
+
+struct SegmentHeader {
+  std::uint64_t store_id = 0;
+  std::uint64_t number = 0;
+  std::uint64_t limit = 0;
+  std::uint64_t first_sequence = 0;
+};
+
+void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
+                           const SegmentHeader& header) noexcept;
+// Empty if these are not the first bytes of segment `number`. Of a format version that this library
+// does not know, `version` is set to it.
+std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> segment,
+                                                   std::uint64_t number, std::uint32_t& version);
+
+// The end of a log that is being written anew; removed by the next opening if it is left over.
+inline constexpr std::string_view kNewEndName = "end.new";
+
+// "00000001.log", and back; more digits when they are needed.
+std::string segment_name(std::uint64_t number);
+std::optional<std::uint64_t> segment_number(std::string_view name) noexcept;
+
+// The numbers of all segments among the names, in rising order.
+std::vector<std::uint64_t> segment_numbers(std::span<const std::string> names);
+
+bool is_zero(std::span<const std::byte> bytes) noexcept;
+
+// A place in the log: everything before it has been written.
+struct LogPosition {
+  std::uint64_t segment = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t sequence = 0;  // of the record there
+
+  friend bool operator<(const LogPosition& a, const LogPosition& b) {
+    return a.segment != b.segment ? a.segment < b.segment : a.offset < b.offset;
+  }
+};
+
+// The values of the kinds of records that have two numbers.
+using TwoNumbers = std::pair<std::uint64_t, std::uint64_t>;
+std::string encode_two_numbers(const TwoNumbers& numbers);
+std::optional<TwoNumbers> decode_two_numbers(std::string_view value) noexcept;
+
+// The sync mark that names the file before segment `number`: that file counts up to there, and what
+// it holds behind has been written anew before the mark. Empty if the record is none.
+std::optional<TwoNumbers> mark_of_file_before(const Record& record, std::uint64_t number) noexcept;
+
+// The value of a record of kind `segments`: runs of numbers, each as its first and its length, 64
+// bits each, in rising order.
+std::string encode_segment_list(std::span<const std::uint64_t> numbers);
+// Empty if these are not the bytes of a list of less than 2^20 numbers.
+std::optional<std::vector<std::uint64_t>> decode_segment_list(std::string_view value);
+
 }  // namespace nestline
 
-#endif  // NESTLINE_LIB_STORE_RECORD_H_
+#endif  // NESTLINE_LIB_STORE_LOG_FORMAT_H_

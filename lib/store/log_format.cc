@@ -1,27 +1,85 @@
-#include "lib/store/segment_format.h"
+#include "lib/store/log_format.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 
-#include "lib/place/little_endian.h"
 #include "lib/store/digest.h"
 
 namespace nestline {
 namespace {
 
+// Makes the hashes of manifests other than those of keys.
+constexpr std::uint64_t kManifestSeed = 0x6d616e6966657374;
+
+// `header`: bytes 8 to 31.
+std::uint64_t checksum(const std::byte* header, std::uint64_t digest,
+                       const RecordPlace& place) noexcept {
+  std::array<std::byte, kRecordHeaderBytes - 8 + 24> all;
+  std::memcpy(all.data(), header, kRecordHeaderBytes - 8);
+  put<std::uint64_t>(all, 24, digest);
+  put<std::uint64_t>(all, 32, place.segment);
+  put<std::uint64_t>(all, 40, place.offset);
+  return digest_of(all, place.store_id);
+}
+
 constexpr std::array<char, 8> kSegmentMagic = {'n', 'e', 's', 't', 'l', 'o', 'g', '\n'};
 constexpr std::size_t kChecksumAt = kSegmentHeaderBytes - 8;
 constexpr std::string_view kEnding = ".log";
-constexpr std::size_t kLeastDigits = 8;
-constexpr std::uint64_t kMostListed = std::uint64_t{1} << 20;
+constexpr std::size_t kMinDigits = 8;
+constexpr std::uint64_t kMaxListed = std::uint64_t{1} << 20;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
 }  // namespace
+
+std::uint64_t hash_in(Space space, std::string_view key, std::uint64_t store_id) noexcept {
+  return digest_of(key, space == Space::keys ? store_id : store_id ^ kManifestSeed);
+}
+
+std::uint64_t value_digest(std::string_view value, std::uint64_t store_id) noexcept {
+  return digest_of(value, store_id);
+}
+
+void encode_record_header(std::span<std::byte, kRecordHeaderBytes> to, const Record& record,
+                          std::uint64_t value_digest, const RecordPlace& place) noexcept {
+  put<std::uint64_t>(to, 8,
+                     static_cast<std::uint64_t>(record.kind) | record.key.size() << 8 |
+                         static_cast<std::uint64_t>(record.value.size()) << 32);
+  put<std::uint64_t>(to, 16, record.sequence);
+  put<std::uint64_t>(to, 24, record.hash);
+  put<std::uint64_t>(to, 0, checksum(to.data() + 8, value_digest, place));
+}
+
+bool has_checksum(const std::byte* from, std::uint64_t value_digest,
+                  const RecordPlace& place) noexcept {
+  return load_number<std::uint64_t>(from) == checksum(from + 8, value_digest, place);
+}
+
+bool has_hash(const RecordHeader& header, std::string_view key, std::uint64_t store_id) noexcept {
+  const auto kind = static_cast<RecordKind>(header.kind);
+  return has_key(kind) ? header.hash == hash_in(space_of(kind), key, store_id)
+                       : header.hash == 0 && key.empty();
+}
+
+std::optional<Record> read_record(std::span<const std::byte> rest,
+                                  const RecordPlace& place) noexcept {
+  const std::optional<Record> record = frame_record(rest);
+  // What is short comes first: a value may be long, and be made to look like records.
+  if (!record || !has_hash(read_record_header(rest.data()), record->key, place.store_id) ||
+      !has_checksum(rest.data(), *record, place)) {
+    return std::nullopt;
+  }
+  const std::size_t end = bytes_of(*record);
+  for (std::size_t at = kRecordHeaderBytes + record->key.size() + record->value.size(); at < end;
+       ++at) {
+    if (rest[at] != std::byte{0}) return std::nullopt;
+  }
+  return record;
+}
 
 void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
                            const SegmentHeader& header) noexcept {
@@ -50,7 +108,7 @@ std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> se
   }
   version = get<std::uint32_t>(bytes, 8);
   if (version != kStoreFormatVersion || header.number != number ||
-      header.limit > kMostSegmentBytes) {
+      header.limit > kMaxSegmentBytes) {
     return std::nullopt;
   }
   return header;
@@ -58,14 +116,14 @@ std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> se
 
 std::string segment_name(std::uint64_t number) {
   std::string digits = std::to_string(number);
-  if (digits.size() < kLeastDigits) digits.insert(0, kLeastDigits - digits.size(), '0');
+  if (digits.size() < kMinDigits) digits.insert(0, kMinDigits - digits.size(), '0');
   return digits.append(kEnding);
 }
 
 std::optional<std::uint64_t> segment_number(std::string_view name) noexcept {
   if (!name.ends_with(kEnding)) return std::nullopt;
   name.remove_suffix(kEnding.size());
-  if (name.size() < kLeastDigits || (name.size() > kLeastDigits && name.front() == '0')) {
+  if (name.size() < kMinDigits || (name.size() > kMinDigits && name.front() == '0')) {
     return std::nullopt;
   }
   std::uint64_t number = 0;
@@ -123,7 +181,7 @@ std::optional<std::vector<std::uint64_t>> decode_segment_list(std::string_view v
   std::vector<std::uint64_t> numbers;
   for (; !value.empty(); value.remove_prefix(16)) {
     const TwoNumbers run = *decode_two_numbers(value.substr(0, 16));
-    if (run.second == 0 || run.second > kMostListed - numbers.size() || run.first > ~run.second ||
+    if (run.second == 0 || run.second > kMaxListed - numbers.size() || run.first > ~run.second ||
         (!numbers.empty() && run.first <= numbers.back())) {
       return std::nullopt;
     }
