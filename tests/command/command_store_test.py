@@ -396,6 +396,14 @@ class StoreCare(StoreTest):
         self.assertEqual(self.stats()["index_slots"], 2 * slots)
         self.assertEqual(self.advice(), [])
 
+    def test_advice_about_an_index_that_has_doubled_four_times(self):
+        self.load([(b"%d" % i, b"") for i in range(1020000)])
+        os.remove(os.path.join(self.path("db"), "index.nest"))  # a reader makes one that grows from the smallest
+        told, = self.advice()
+        self.assertRegex(told, "^the index is nearly full: after about \\d+ more records it is full; "
+                               "a program that keeps the store open for writing makes a new one, "
+                               "and while it does, 18 MB or more are needed$")
+
     def test_compact(self):
         records = [(b"%d" % i, b"v" * 1000) for i in range(2000)]
         self.load(records)
