@@ -30,8 +30,7 @@ struct ServerUrl {
   std::optional<std::string> password;
 };
 
-/// Throws std::invalid_argument with a sentence that names what is wrong and never shows a
-/// password.
+/// Throws std::invalid_argument with a sentence that names the fault, and no password.
 ServerUrl parse_server(std::string_view text);
 
 /// "HOST:PORT" as MOVED and ASK have it: the port is after the last colon, and IPv6 addresses have

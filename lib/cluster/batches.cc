@@ -62,8 +62,7 @@ std::uint64_t run_split(Session& session, const KeySplit& split, const BatchComm
     const std::vector<Request> requests = make_requests(session, split, command, pieces);
     const std::vector<Answer> answers = session.client().run(requests);
     if (!session.is_current(answers.front())) {
-      // On other content it is repeated. If the content is again what it was, the changes may have
-      // been made in it.
+      // On other content it is repeated. On the same again, the changes may have been made.
       if (!session.read_again() && command.changes) {
         session.fail(session.label(),
                      "the content was exchanged and exchanged back during the call");

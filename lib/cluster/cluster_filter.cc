@@ -1,5 +1,4 @@
-// ClusterFilter: making, opening and removing, and what its members do with the session. See
-// nestline/cluster.h.
+// ClusterFilter: making, opening, removing, figures, and its members. See nestline/cluster.h.
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
@@ -175,8 +174,7 @@ ClusterFilter ClusterFilter::open(const ClusterOptions& cluster, std::string_vie
 }
 
 // First the descriptor stops naming a content, so that no upload can end well any more; then the
-// parts go, and at last the descriptor. Whoever is killed in between leaves what the next one
-// needs.
+// parts go, and at last the descriptor. So a next call can go on if this one is killed.
 bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name) {
   cluster::Session session(cluster, name);
   const cluster::FoundDescriptor found = session.look();

@@ -62,8 +62,7 @@ class Connection {
   [[nodiscard]] bool has_waiting() const noexcept { return !plain_.empty() || !network_.empty(); }
 
   /// Moves what can be moved without waiting; whether any byte moved. Throws ConnectionLost,
-  /// LoginRefused, BadReply, std::bad_alloc. When it throws, receive() still has the replies that
-  /// came before.
+  /// LoginRefused, BadReply, std::bad_alloc; receive() then still has the replies before that.
   bool advance();
   /// Throws LoginRefused, BadReply, std::bad_alloc.
   std::optional<Reply> receive();

@@ -28,8 +28,7 @@ double rate_of(const Options& options, bool grows) {
     throw std::invalid_argument("bits must be 8, 12, 16 or 0");
   }
   if (options.fpr != 0) throw std::invalid_argument("give either fpr or bits");
-  // A filter that grows gives its first generations half of its rate, and all plans keep a margin
-  // of a quarter (generation_plan.cc).
+  // A filter that grows gives its first generations half of its rate; all plans keep a quarter.
   const auto rate = static_cast<double>(redis::rate_when_full(options.bits, 0) + 1) / 1e9;
   return std::max(rate * (grows ? 2 : 1) / 0.75 + 1e-9, redis::lowest_error(grows ? kGrows : 0));
 }

@@ -64,8 +64,7 @@ struct FoundDescriptor {
   std::vector<std::uint64_t> left_since;  ///< Their values.
 };
 
-/// From the options of ClusterFilter::create; draws an id, and a seed if there is none. Throws
-/// std::invalid_argument.
+/// From ClusterFilter::create's options; draws id and seed. Throws std::invalid_argument.
 Descriptor describe(const Options& options, unsigned parts);
 
 /// 64 bits from the system's source of chance.

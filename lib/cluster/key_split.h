@@ -28,8 +28,7 @@ class KeySplit {
   [[nodiscard]] std::span<const std::uint32_t> positions_of(std::uint32_t part) const {
     return {positions_.data() + begins_[part], begins_[part + 1] - begins_[part]};
   }
-  /// Makes the hashes the bytes that are sent: on a machine that is not little-endian they are no
-  /// numbers any more.
+  /// Makes the hashes the bytes that are sent, no numbers where bytes are not little-endian.
   void make_bytes();
 
  private:

@@ -21,8 +21,7 @@ void add_all(redis::CuckooValue& value, std::span<const std::uint64_t> hashes) {
   if (std::any_of(outcomes.begin(), outcomes.end(), is_out)) throw std::bad_alloc();
 }
 
-// Keys that are split at once for parts that are built: few, so that their memory stays in the
-// caches, but some thousand for each part.
+// Keys that are split at once for parts that are built: some thousand a part stay in the caches.
 std::size_t keys_at_once(std::uint32_t parts) {
   return std::clamp(std::size_t{parts} << 12, std::size_t{1} << 18, kKeysAtOnce);
 }

@@ -41,8 +41,7 @@ class PartSet {
 
 /// The file of a ClusterCopy: copy_file.cc. Throws std::system_error, std::bad_alloc.
 void write_copy(const std::filesystem::path& path, const PartSet& parts);
-/// Throws FormatError, std::system_error, std::bad_alloc. Takes no more memory than the file has
-/// bytes, about.
+/// Throws FormatError, std::system_error, std::bad_alloc. Takes as much memory as the file, about.
 PartSet read_copy(const std::filesystem::path& path);
 
 }  // namespace nestline::cluster

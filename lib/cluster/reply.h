@@ -73,8 +73,7 @@ std::optional<Number> parse_number(std::string_view text) {
 /// A command as bytes: the number of arguments, and each with its length.
 std::string encode_command(std::initializer_list<std::string_view> arguments);
 std::string encode_command(const std::vector<std::string>& arguments);
-/// The same with a last argument of `payload` bytes that is not in it: those bytes and "\r\n" must
-/// follow.
+/// The same with a last argument of `payload` bytes, which must follow, and "\r\n".
 std::string encode_command_before(std::initializer_list<std::string_view> arguments,
                                   std::size_t payload);
 

@@ -22,9 +22,8 @@ bool begins_with(const Reply& reply, std::initializer_list<std::string_view> wor
                      [&](std::string_view word) { return reply.is_error(word); });
 }
 
-// What a server answers when it has not carried out a command and may do so later. UNBLOCKED ends
-// the wait of a command that was begun, as when a primary becomes a replica: so only a command that
-// changes nothing may be sent again.
+// What a server replies that has not carried out a command and may do so later. UNBLOCKED may end
+// the wait of one that was begun: so only a command that changes nothing may be sent again.
 bool is_put_off(const Reply& reply, bool changes) {
   return begins_with(reply,
                      {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "BUSY"}) ||
@@ -32,9 +31,8 @@ bool is_put_off(const Reply& reply, bool changes) {
          (!changes && reply.is_error("UNBLOCKED"));
 }
 
-// Whether an error comes before anything of a command, or of a transaction, was carried out. Other
-// errors may end a command that has changed something: our module has no memory in the middle of a
-// batch.
+// Whether an error comes before anything of a command, or of a transaction, was carried out. Not so
+// where our module has no memory in the middle of a batch.
 bool comes_first(const Reply& reply) {
   return begins_with(reply, {"OOM", "WRONGTYPE", "EXECABORT", "NOREPLICAS", "MISCONF", "MOVED",
                              "ASK", kOtherConnection}) ||

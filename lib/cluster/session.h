@@ -73,8 +73,7 @@ class Session {
   /// One about a part or the descriptor that must follow an answer on its connection.
   [[nodiscard]] static Request behind(const Answer& answer, Request request);
   [[nodiscard]] Request epoch_request() const;
-  /// Whether the answer to epoch_request() names the epoch of descriptor(). Throws ClusterError
-  /// when the filter was removed meanwhile.
+  /// Whether it names the epoch of descriptor(). Throws ClusterError if the filter was removed.
   [[nodiscard]] bool is_current(const Answer& epoch);
   [[nodiscard]] bool is_current() { return is_current(run(epoch_request())); }
 
@@ -102,8 +101,7 @@ class Session {
   bool replicates(const Answer& answer, unsigned replicas);
   [[nodiscard]] unsigned wait_replicas() const noexcept { return wait_replicas_; }
 
-  /// Waits until as many replicas as the options name have what the answered requests changed.
-  /// Throws ClusterError.
+  /// Waits until the replicas of the options have what the requests changed. Throws ClusterError.
   void wait_for_replicas(std::span<const Request> requests, std::span<const Answer> answers);
 
  private:

@@ -1,5 +1,4 @@
-// TLS between two strings of bytes: what came from the network goes in, what must go there comes
-// out. Nothing here knows a socket.
+// TLS between two strings of bytes, from and to the network. Nothing here knows a socket.
 #ifndef NESTLINE_LIB_CLUSTER_TLS_H_
 #define NESTLINE_LIB_CLUSTER_TLS_H_
 

@@ -72,8 +72,7 @@ class Uploading {
     const auto answer = session_.change_if(
         {"epoch", left_field(epoch_)},
         [&](const std::vector<Reply>& values) -> Session::Commands {
-          // Done by an attempt whose answer was lost: once more, so that there is an answer whose
-          // replicas can be waited for.
+          // Done by an attempt whose answer was lost: once more, for an answer to wait for.
           if (!values[0].is_bulk() || values[0].text != ours) check_alive(values[0], values[1]);
           return {{"HSET", session_.name(), "epoch", ours, left_field(old), now},
                   {"HDEL", session_.name(), left_field(epoch_)}};

@@ -17,8 +17,7 @@
 
 namespace nestline::cluster {
 
-// The members of ClusterFilter. They throw ClusterError, std::bad_alloc; merge also
-// std::invalid_argument.
+// ClusterFilter's. They throw ClusterError, std::bad_alloc, and merge std::invalid_argument.
 void upload(Session& session, const PartSet& parts, Upload how);
 PartSet download(Session& session);
 void merge(Session& target, Session& source);
@@ -42,15 +41,14 @@ inline constexpr BatchCommand kAddUnique{"CF.MADDNXH", true, false};
 inline constexpr BatchCommand kErase{"CF.MDELH", true, false};
 inline constexpr BatchCommand kCount{"CF.MCOUNTH", false, true};
 
-/// Carries the command out for all keys. out[i] is the answer for keys[i]; it may be empty. Returns
-/// the sum of the answers. Throws ClusterError, std::bad_alloc, std::invalid_argument when `out`
-/// has another length.
+/// Carries the command out for all keys: out[i] is the answer for keys[i], unless it is empty.
+/// Returns the sum. Throws ClusterError, std::bad_alloc, std::invalid_argument for another length
+/// of `out`.
 std::uint64_t run_batch(Session& session, KeySplit& split, const BatchCommand& command,
                         KeySpan keys, std::span<std::uint8_t> out);
 
-/// The bits of a reply, least significant first, as bytes 0 and 1 at out[positions[i]]. Returns how
-/// many are 1. `out` may be empty. Nothing when `bits` has not the length for the positions, or
-/// bits behind the last are set.
+/// The bits of a reply, lowest first, as bytes at out[positions[i]], unless `out` is empty. Returns
+/// how many are 1; nothing when `bits` has another length or bits behind the last are set.
 std::optional<std::uint64_t> spread_bits(std::string_view bits,
                                          std::span<const std::uint32_t> positions,
                                          std::span<std::uint8_t> out);

@@ -238,8 +238,7 @@ bool RedisBloomTables::add(std::uint64_t hash) {
 }
 
 // Puts it into its first bucket, moves what was there to its other bucket, and so on, until a
-// bucket has a free slot. If none is found after as many steps as the header allows, everything is
-// undone.
+// bucket has a free slot. After as many steps as the header allows, everything is undone.
 bool RedisBloomTables::push_in(const Table& table, std::uint64_t hash) const noexcept {
   std::uint8_t carried = fingerprint_of(hash);
   std::size_t victim = 0;

@@ -33,8 +33,7 @@
 
 namespace nestline::redis {
 
-/// MurmurHash64A, Austin Appleby's 64-bit MurmurHash2, from its description. The same on every
-/// machine. O(length).
+/// MurmurHash64A, Austin Appleby's 64-bit MurmurHash2, the same on every machine. O(length).
 std::uint64_t murmur_hash64a(std::string_view bytes, std::uint64_t seed) noexcept;
 
 /// What is known of all tables together.
@@ -53,8 +52,7 @@ struct RedisBloomHeader {
 
 inline constexpr std::size_t kRedisBloomHeaderBytes = 38;
 
-/// Whether every field and the last table's size are in their ranges and there is a slot for each
-/// item. O(tables).
+/// Whether all is in its ranges and there is a slot for each item. O(tables).
 bool is_valid(const RedisBloomHeader& header) noexcept;
 
 /// The header in `bytes`; nothing unless there are 38 bytes and is_valid. An expansion that is not
@@ -67,10 +65,9 @@ class RedisBloomTables {
  public:
   /// No tables.
   RedisBloomTables() = default;
-  /// Empty tables as in the header, for load and load_table, in one block of memory, which is
-  /// touched as slots arrive and freed with the last table. It comes from `memory`, as
-  /// Options::memory says. Throws std::invalid_argument when the header is not valid,
-  /// std::bad_alloc.
+  /// Empty tables as in the header, in one block of memory, which is touched as slots arrive and
+  /// freed with the last table. `memory` as Options::memory. Throws std::invalid_argument when the
+  /// header is not valid, std::bad_alloc.
   explicit RedisBloomTables(const RedisBloomHeader& header,
                             std::pmr::memory_resource* memory = nullptr);
   /// The header alone, for loaders, which may take memory only as slots arrive. Throws
@@ -92,15 +89,13 @@ class RedisBloomTables {
   [[nodiscard]] std::uint64_t taken() const noexcept;
   /// Slots that hold its fingerprint, each counted once: it can be erased this many times.
   [[nodiscard]] std::uint64_t slots_of(std::uint64_t hash) const noexcept;
-  /// RedisBloom's CF.COUNT: as slots_of, but a slot counts twice where both buckets of the item are
-  /// the same.
+  /// RedisBloom's CF.COUNT: as slots_of, but twice where both buckets are the same.
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const noexcept;
   /// Adds one copy: into a free slot, newest table first, else by moving others in the newest
   /// table, else into a further table. False, nothing being changed, when there is no place and
   /// expansion is 0 or there are 65535 tables. Throws std::bad_alloc likewise.
   bool add(std::uint64_t hash);
-  /// Clears one slot, newest table first. Then, with several tables and more deletes than a tenth
-  /// of the items, compacts.
+  /// Clears one slot, newest table first; compacts after deletes of a tenth of the items.
   bool erase(std::uint64_t hash) noexcept;
   /// Moves fingerprints from newer tables to free slots of older ones and drops the newest tables
   /// that are then empty, up to the first that cannot be emptied or in `all`; sets deletes to 0.
@@ -109,17 +104,14 @@ class RedisBloomTables {
 
   /// Table i's slots. i < header().tables.
   [[nodiscard]] std::span<const std::byte> table(std::uint64_t i) const noexcept;
-  /// Overwrites slots of table i from `offset` on. False, nothing being changed, when they do not
-  /// lie inside it or there are none.
+  /// Overwrites slots of table i from `offset` on. False when they lie outside or there are none.
   bool load_table(std::uint64_t i, std::uint64_t offset, std::span<const std::byte> slots) noexcept;
   /// All slots, as one run of bytes from table 0 on.
   [[nodiscard]] std::uint64_t slots() const noexcept;
 
-  /// A piece of CF.SCANDUMP: the bytes from `offset` of that run to the end of their table, at most
-  /// 16 MiB.
+  /// A piece of CF.SCANDUMP: from `offset` of that run to the end of the table, at most 16 MiB.
   [[nodiscard]] std::span<const std::byte> piece(std::uint64_t offset) const noexcept;
-  /// Overwrites slots from `offset` of that run on, as load_table. The header's number of items
-  /// does not change.
+  /// As load_table, from `offset` of that run on. The header's items stay.
   bool load(std::uint64_t offset, std::span<const std::byte> slots) noexcept;
 
   /// Expected share of absent items that are found, from the loads of all tables. O(slots) up to

@@ -126,8 +126,7 @@ class Batch final : public Work {
     }
   }
 
-  // In the server's thread: answers some of what is open. False when that was all; then nothing may
-  // touch the batch after this.
+  // In the server's thread: answers some of what is open. False: that was all; the batch is gone.
   bool take_turn() noexcept {
     if (answer_some()) return true;
     stage_ = Stage::reply;

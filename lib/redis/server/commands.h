@@ -1,12 +1,12 @@
 // The commands, one function each, and what all of them share: the call, its key, its arguments,
 // and the texts of errors.
 //
-//   create.cc   CF.RESERVE, and creation by other commands
-//   add.cc      CF.ADD, ADDNX, INSERT, INSERTNX
-//   query.cc    CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG
-//   change.cc   CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT
-//   hashes.cc   CF.MEXISTSH, MADDH, MADDNXH, MDELH, MCOUNTH
-//   data_type.cc   CF.SCANDUMP, LOADCHUNK
+//   create.cc     CF.RESERVE, and creation by other commands
+//   add.cc        CF.ADD, ADDNX, INSERT, INSERTNX
+//   query.cc      CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG
+//   change.cc     CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT
+//   hashes.cc     CF.MEXISTSH, MADDH, MADDNXH, MDELH, MCOUNTH
+//   data_type.cc  CF.SCANDUMP, LOADCHUNK
 //
 // Each replies exactly once and returns what the reply returned. The server has checked the number
 // of arguments against the arity. They may throw: command_table.cc turns that into an error reply.
@@ -117,8 +117,7 @@ using KeptValue = std::shared_ptr<CuckooValue>;
 // What register_data_type got from the server.
 Type* data_type();
 
-// Only for use while the module is being loaded. False, with a line in the log, when the server
-// refuses.
+// False, with a line in the log, when the server refuses.
 bool register_data_type(Context* context);
 
 // A key of the keyspace while a command works on it.
@@ -152,15 +151,13 @@ class OpenedKey {
   bool is_other_ = false;
 };
 
-// Notifies clients that watch the key or listen to its events that its filter has changed. `event`
-// is the name of the command.
+// For clients that watch the key or listen to its events. `event` is the name of the command.
 void notify_change(const Call& call, const char* event);
 // The same, and replicates the command as it came.
 void replicate(const Call& call, const char* event);
 
-// The counters of the section "nestline" of INFO, so that it needs no pass over the data.
-// Counts since the module was loaded, unless stated otherwise. Those that the server's thread for
-// freeing changes too are atomic.
+// For the section "nestline" of INFO: counts since the module was loaded, unless stated otherwise.
+// Those that the server's thread for freeing changes too are atomic.
 struct Counters {
   std::atomic<std::uint64_t> values{0};  // now, with those that wait to be freed
   std::uint64_t items_added = 0;
@@ -183,14 +180,13 @@ bool register_info_section(Context* context);
 // Whether the command comes from a primary or from an append-only file.
 bool is_replayed(const Call& call);
 
-// Whether pieces of the filter are missing, so that a client's own command must not take it for a
-// whole one.
+// Whether pieces are missing, and a client's own command must not take it for a whole filter.
 inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
   return !filter.is_complete() && !is_replayed(call);
 }
 
-// What additions by clients of this server keep to. Items of a replayed command were acknowledged
-// before: they are added without limits.
+// What additions by clients keep to. Items of a replayed command, once acknowledged, have no
+// limits.
 Limits limits_for_clients();
 
 // Gives the key a filter with the defaults of the configuration, and this capacity if there is one,
@@ -200,17 +196,15 @@ CuckooValue* create_by_default(const Call& call, OpenedKey& key, std::optional<l
 // Replicates that the filter's first generation was opened beside tables of RedisBloom.
 void replicate_opening(const Call& call, const CuckooValue& filter);
 
-// What the reply to a batch of lookups is: whether each item is there, as a string of bits or an
-// array of booleans, or a string of counts.
+// The reply to a batch of lookups: a string of bits, an array of booleans, a string of counts.
 enum class Reply : std::uint8_t { bits, booleans, counts };
 
 // Whether the workers are to answer a command of so many lookups. Not where its reply has to be
 // there at its end: in transactions and scripts, for other modules, for commands that are replayed.
 bool is_for_workers(const Call& call, std::size_t lookups);
 
-// Hands the lookups over to the workers (batch.cc), so that the command needs no reply any more.
-// False where they cannot take them now; nothing has happened then. Throws std::bad_alloc. Without
-// `hashes` they are in argument 2.
+// Hands the lookups over to the workers (batch.cc), which reply. False, nothing being done, where
+// they cannot take them now. Throws std::bad_alloc. Without `hashes` they are in argument 2.
 bool hand_over(const Call& call, const OpenedKey& key, Reply reply,
                std::vector<std::uint64_t> hashes = {});
 

@@ -178,8 +178,7 @@ void* load_value(Io* io, int encoding_version) {
   return kept;
 }
 
-// Only ending the process stops a save when memory runs out. A file without this value would be
-// taken for a complete one.
+// Without memory the process ends: a file without this value would be taken for a whole one.
 void save_value(Io* io, void* value) noexcept { save(io, value_of(value)); }
 
 void rewrite(Io* io, String* key, void* value) noexcept {
@@ -199,8 +198,7 @@ void add_to_digest(Digest* digest, void* value) noexcept {
   api.DigestEndSequence(digest);
 }
 
-// Also called by the server's thread for freeing. Nothing else uses the value then but batches, the
-// last of which frees it.
+// Also by the server's thread for freeing. Batches may still use it; the last frees it.
 void free_value(void* value) {
   delete static_cast<KeptValue*>(value);
   --counters.values;

@@ -16,12 +16,10 @@
 
 namespace nestline::redis {
 
-// Lives as long as the process. Safe in any thread: values are also freed by the server's thread
-// for freeing.
+// Lives as long as the process. Safe in any thread, such as the server's for freeing.
 ZeroedMemory& server_memory() noexcept;
 
-// What is allocated now. A generation is one allocation, and so are RedisBloom's tables of one
-// header.
+// What is allocated now: once for a generation, and for RedisBloom's tables of one header.
 struct ServerMemoryUse {
   std::uint64_t allocations;
   std::uint64_t bytes;

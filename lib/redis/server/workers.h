@@ -43,14 +43,12 @@ class Workers {
 
   Workers();
 
-  // How many threads there shall be. Those beyond end when they have emptied the ring; new ones
-  // begin with the next work.
+  // How many threads there shall be. Others end when the ring is empty; new ones begin with work.
   void want(unsigned threads) noexcept;
   // Makes as many as are wanted. Whether there are any, and the ring has room for so many slices.
   // When the system refuses a thread, those there are do.
   bool are_ready(std::uint32_t slices) noexcept;
-  // Gives them slices 0 to slices - 1 of the work. False, nothing being done, when they are not
-  // ready.
+  // Gives them slices 0 to slices - 1 of the work. False when they are not ready.
   bool offer(Work& work, std::uint32_t slices) noexcept;
   [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
 

@@ -30,15 +30,12 @@
 
 namespace nestline::redis {
 
-/// What a value reports to the threads that look at it (view.h), written by the value's thread
-/// alone. Each number is advanced before what it announces can be seen: by a release, as every
-/// change of a block is one.
+/// What a value reports to threads with a View of it, written by its own thread alone. Each number
+/// is advanced, by a release, before what it announces can be seen.
 struct Notices {
-  /// Advanced when an erase begins that may choose between generations, and when it has ended: odd
-  /// while one is under way.
+  /// Odd while an erase is under way that may choose between generations.
   std::atomic<std::uint64_t> erases{0};
-  /// Advanced when a filter is no longer that of a generation of the value, and when a generation
-  /// comes.
+  /// Advanced when a generation comes or has no longer the same filter.
   std::atomic<std::uint64_t> lists{0};
 
   static void advance(std::atomic<std::uint64_t>& number) noexcept {
@@ -158,8 +155,7 @@ bool is_valid(const GenerationShape& shape, std::uint64_t keys);
 /// See the head of this file.
 class Generation {
  public:
-  /// Empty. `seed` is the value's; the blocks come from `memory` as Options::memory says. Throws
-  /// std::bad_alloc.
+  /// Empty. `seed` is the value's; `memory` as Options::memory. Throws std::bad_alloc.
   Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number,
              std::pmr::memory_resource* memory);
   /// Empty, of this shape. Throws std::invalid_argument when such a filter cannot exist (an image
@@ -233,8 +229,7 @@ class Generation {
   [[nodiscard]] Generation copy() const;
 
   /// So many bytes of the blocks from byte `offset` on, both multiples of 64 and inside. They may
-  /// lie in `copy`, and otherwise stay where they are until the generation grows or moves. Throws
-  /// std::bad_alloc.
+  /// lie in `copy`, or stay until the generation grows or moves. Throws std::bad_alloc.
   [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t offset, std::size_t length,
                                                  std::vector<std::byte>& copy) const;
   /// Overwrites the blocks from byte `offset` on and adjusts the size; it is then not shared.
@@ -242,9 +237,9 @@ class Generation {
   /// bytes lie outside or cannot be blocks of a filter of this shape. Throws std::bad_alloc.
   bool load(std::uint64_t offset, std::span<const std::byte> blocks);
 
-  /// A handle for other threads to look up in it; it is then shared. From the first call on, only
-  /// the calling thread may change it. All calls need the same `notices`. Throws std::bad_alloc,
-  /// nothing being changed. O(1).
+  /// A handle for other threads to look up in it; it is then shared, and only the calling thread
+  /// may change it. All calls need the same `notices`. Throws std::bad_alloc, nothing being
+  /// changed.
   SharedFilter::Reader reader(const std::shared_ptr<Notices>& notices);
   /// Makes it one that is not shared. Others go on looking at what it was. Throws std::bad_alloc,
   /// nothing being changed. O(memory), and copies the blocks only if others still hold them.

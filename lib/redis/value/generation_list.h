@@ -64,8 +64,7 @@ void append_generation(std::vector<Generation>& generations, const Settings& set
 std::vector<Generation> united(std::span<const Generation> ours, std::span<const Generation> others,
                                std::uint64_t most);
 
-/// Drops those that are empty and take no more memory than this, but always keeps one for the next
-/// item.
+/// Drops those that are empty and take no more memory than this, but keeps one at least.
 void drop_empty(std::vector<Generation>& generations,
                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) noexcept;
 
@@ -84,9 +83,8 @@ void find_in(std::span<const Generation> generations, std::span<const std::uint6
 void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out);
 
-/// Moves the content of each family into few members that are nearly full, in two steps, of which
-/// only the first can fail. Between them the content of the generations may change, but not the
-/// list.
+/// Moves the content of each family into few members that are nearly full. Only the constructor can
+/// fail. Until carry_out the content of the generations may change, but not the list.
 class Compaction {
  public:
   /// Makes the new members. Throws std::bad_alloc.

@@ -82,8 +82,7 @@ GenerationPlan plan_generation(const Settings& settings, Billionths used, std::u
   const Billionths part = settings.expansion == 0 ? left : left / 2;
   constexpr std::array kWidths = {8, 12, 16};
   const unsigned doublings = used == 0 ? 0 : kMinDoublings;
-  // The default is never narrower than 12 bits, which cost little and leave more of the promise to
-  // later families.
+  // 12 bits at least in the default: they leave more of the promise to later families.
   const auto* const width =
       std::find_if(kWidths.begin() + (settings.error == 0), kWidths.end() - 1, [&](int bits) {
         return doublings <= most_growth_of(bits) && rate_when_full(bits, doublings) <= part;

@@ -32,8 +32,7 @@
 
 namespace nestline::redis {
 
-/// What a CF.* key is made for: the arguments of CF.RESERVE, kept and reported as given. See
-/// check().
+/// The arguments of CF.RESERVE, kept and reported as given. See check().
 struct Settings {
   /// Items to make room for at the beginning, 1 to 2^40. With expansion 0 it takes no more.
   std::uint64_t capacity = 1024;
@@ -75,9 +74,8 @@ struct GenerationPlan {
   unsigned most_growth;
 };
 
-/// Doublings up to which fewer than one filter in a million gets more look-alike keys than slots
-/// (see lib/filter/sizing.h); no plan has more doublings. Such keys are not lost: the ledger takes
-/// them.
+/// The most doublings of a plan: up to these, fewer than one filter in a million gets more
+/// look-alike keys than slots (lib/filter/sizing.h). The ledger takes such keys.
 unsigned most_growth_of(int bits);
 
 /// Throws std::invalid_argument with a sentence when a setting is out of bounds.
@@ -92,8 +90,7 @@ double promised_fpr(const Settings& settings);
 /// The rate of a full filter of this width after this many doublings.
 Billionths rate_when_full(int bits, unsigned growth);
 
-/// The next generation of a value whose generations' rates sum up to `used`, with room for
-/// `capacity` items.
+/// The next generation, for `capacity` items, after others whose rates sum up to `used`.
 GenerationPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity);
 
 /// How many doublings the next member of a family starts with, if its members have `units`
@@ -105,8 +102,7 @@ std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t unit
 std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys);
 
 /// The first member of a new family, after others with this many keys, whose rates sum up to
-/// `used`. A family that may have only this member gets twice the room, since it takes as much of
-/// the promise as any other.
+/// `used`. One that may have no other gets twice the room: it takes as much of the promise.
 GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys);
 
 /// The doublings of the members of a family that holds this many items in little memory: at most

@@ -28,8 +28,7 @@ constexpr std::size_t kEntryBytes = 24;
 constexpr std::uint64_t kMaxEntriesInPiece = kEntriesInPiece + (1U << kStretchBits);
 
 // The iterator of an area's piece is 2 + (area * 2^30 + piece), where tables are numbered after the
-// highest possible generation. The ledger's is 2^52 + stretch. An area of 2^30 pieces would have
-// 2^50 bytes.
+// highest possible generation. The ledger's is 2^52 + stretch. No area has 2^50 bytes.
 constexpr unsigned kPieceNumberBits = 30;
 constexpr std::uint64_t kMaxGenerationAreas = 65536;
 constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
@@ -91,9 +90,8 @@ bool are_valid(const Settings& settings) {
   }
 }
 
-// Whether there is a filter, and room for the items that the head counts outside RedisBloom's
-// tables. What a head claims decides how large the next filter is, so there must be slots for all
-// of it.
+// Whether there is a filter, and room for the items that the head counts outside tables: what a
+// head claims decides how large the next filter is.
 bool is_sound(const ImageHead& head) {
   std::uint64_t keys = 0;
   for (const ImageGeneration& each : head.generations) {

@@ -32,8 +32,8 @@
 // piece has the entries of whole stretches and ends with the first one that brings them to 32768.
 //
 // A piece contains its place, so one that was made after its generation had grown, or that is put
-// elsewhere, is refused. Its iterator gives the same place; it is at
-// least 2 and below 2^53, so that every client's numbers can hold it.
+// elsewhere, is refused. Its iterator gives the same place, from 2 and below 2^53, which every
+// client's numbers can hold.
 #ifndef NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 #define NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 
@@ -102,8 +102,7 @@ class Areas {
   [[nodiscard]] PiecePlace first() const { return area(AreaKind::blocks, 0); }
   /// The piece after one that is in an area.
   [[nodiscard]] PiecePlace after(const PiecePlace& place) const;
-  /// The piece with this iterator; for a piece of the ledger, only the place where it begins.
-  /// Nothing if there is none.
+  /// The piece with this iterator, if there is one; of the ledger, only the place where it begins.
   [[nodiscard]] std::optional<PiecePlace> at(std::uint64_t iterator) const;
   /// Whether there is such a piece; for the ledger, whether there can be one.
   [[nodiscard]] bool have(const PiecePlace& place) const;

@@ -34,8 +34,7 @@ class Ledger {
   static constexpr std::int64_t kMaxCopies = std::int64_t{1} << 32;
   using Entries = std::pmr::map<std::uint64_t, Entry>;
 
-  /// Entries lie in `memory`; null: memory of the process. Copies take the process's, unless they
-  /// are assigned to.
+  /// Entries lie in `memory`; null: the process's, as those of copies that are not assigned to.
   explicit Ledger(std::pmr::memory_resource* memory = nullptr)
       : entries_(memory != nullptr ? memory : std::pmr::new_delete_resource()) {}
 
@@ -50,8 +49,7 @@ class Ledger {
   /// The sum of all n. O(1).
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
   /// Adds `change` to the hash's n, and the other hash if there is one. Throws std::bad_alloc only
-  /// where there was no entry. Not inlined: callers that mostly find no entry save no registers
-  /// then.
+  /// where there was no entry. Not inlined: most callers need it rarely.
   [[gnu::noinline]] void add(std::uint64_t hash, std::int64_t change,
                              std::optional<std::uint64_t> redisbloom_hash = std::nullopt) {
     const auto [place, is_new] = entries_.try_emplace(hash);

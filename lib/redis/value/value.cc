@@ -1,5 +1,4 @@
-// CuckooValue: making it, lookups, figures, and its bytes, out and in. What changes it is in
-// value_change.cc.
+// CuckooValue: making it, lookups, figures, its bytes. What changes it is in value_change.cc.
 #include "lib/redis/value/value.h"
 
 #include <algorithm>
@@ -183,8 +182,7 @@ std::unique_ptr<View> CuckooValue::view() {
   return std::make_unique<View>(generations_, ledger_, notices_);
 }
 
-// Negative where copies wait to be taken out that stand in the tables, and while a head's pieces
-// are missing.
+// Negative while copies in tables wait to be taken out, or a head's pieces are missing.
 std::int64_t CuckooValue::items_beside_tables() const noexcept {
   return ledger_.total() + static_cast<std::int64_t>(stored_);
 }

@@ -71,8 +71,7 @@ inline constexpr std::uint64_t kMaxGenerations = 65535;
 struct Limits {
   /// How many generations (not RedisBloom tables) a call that needs a further one may leave.
   std::uint64_t generations;
-  /// Whether `capacity` is the most when expansion is 0. If not, further generations are opened as
-  /// with expansion 1.
+  /// Whether `capacity` is the most when expansion is 0; if not, that counts as 1.
   bool capacity;
 
   constexpr Limits(std::uint64_t most_generations = kMaxGenerations, bool keeps_capacity = true)
@@ -150,8 +149,7 @@ class CuckooValue {
   /// Throws std::invalid_argument when the lengths differ, nothing being changed.
   void add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
            std::span<Added> outcomes);
-  /// The same for the hashes of items. Throws std::invalid_argument also when there are tables of
-  /// RedisBloom.
+  /// The same for hashes. Throws std::invalid_argument also when there are tables of RedisBloom.
   void add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
            std::span<Added> outcomes);
   /// Replaces one copy of `old_item` by `new_item`: adds first, then erases. Nothing changes unless
@@ -168,27 +166,23 @@ class CuckooValue {
   /// stay those of that server byte for byte. The ledger counts an item that has no place in them:
   /// its server may have had other settings.
   Added add_as_redisbloom(std::string_view item, bool unique) noexcept;
-  /// Opens the first generation of a value that follows_redisbloom(), as its first add does. Throws
-  /// std::bad_alloc, nothing being changed.
+  /// Opens the first generation beside tables, as the first add does. Throws std::bad_alloc.
   void open_beside_tables();
 
   /// Takes one copy out; false when none is found. Only for items that are in it: a stranger may
   /// look like another item, which is then missed. From RedisBloom's tables it erases as RedisBloom
   /// does. Throws std::bad_alloc, nothing being changed, when the ledger needs memory.
   bool erase(std::string_view item);
-  /// The same for the item of each hash in the order given: erased[i] is 1 or 0. Throws
-  /// std::invalid_argument as add does; std::bad_alloc: then those items are out whose erased[i] is
-  /// 1.
+  /// The same for the item of each hash in the order given: erased[i] is 1 or 0, also when it
+  /// throws std::bad_alloc. Throws std::invalid_argument as add does.
   void erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
 
-  /// Takes everything out, RedisBloom's tables included. Throws std::bad_alloc, nothing being
-  /// changed.
+  /// Takes everything out, tables too. Throws std::bad_alloc, nothing being changed.
   void clear();
 
   /// Settles the ledger as far as possible, compacts RedisBloom's tables, and moves each family
-  /// into few generations that are nearly full (generation_plan.h). Throws std::bad_alloc, nothing
-  /// being changed: old and new generations are there at once. O(memory), and up to 16 times
-  /// O(ledger).
+  /// into few generations that are nearly full. Old and new ones are there at once. Throws
+  /// std::bad_alloc, nothing being changed. O(memory), and up to 16 times O(ledger).
   void compact();
 
   /// Adds everything in `other`, copies included. A generation of `other` is united with one of its
@@ -202,16 +196,13 @@ class CuckooValue {
 
   /// False: certainly not in it.
   [[nodiscard]] bool exists(std::string_view item) const noexcept;
-  /// The same for many: out[i] is 1 or 0 for items[i]. Throws std::invalid_argument when the
-  /// lengths differ. Allocates nothing.
+  /// The same for many: out[i] is 1 or 0. Throws std::invalid_argument when the lengths differ.
   void exists(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
-  /// The same for the hashes of items. Throws std::invalid_argument also when there are tables of
-  /// RedisBloom.
+  /// The same for hashes. Throws std::invalid_argument also when there are tables of RedisBloom.
   void exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
   /// Copies of the item; may count those of others that look the same.
   [[nodiscard]] std::uint64_t count(std::string_view item) const noexcept;
-  /// The same for the hashes of many items, at most kMaxCounted. Throws as exists. Allocates
-  /// nothing.
+  /// The same for the hashes of many items, at most kMaxCounted. Throws as exists.
   void count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
 
   /// Where other threads may look up while this one changes the value, or has destroyed it; all
@@ -229,8 +220,7 @@ class CuckooValue {
   /// All figures. O(generations), with up to 4096 blocks looked at in each. Throws std::bad_alloc.
   [[nodiscard]] Info info() const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  /// For the server's choice between freeing at once and in the background: MiB, filters and
-  /// thousands of ledger entries.
+  /// For the server's choice where to free it: MiB, filters and thousands of ledger entries.
   [[nodiscard]] std::size_t free_effort() const noexcept;
   /// Another value of the same bytes. Throws std::bad_alloc. O(memory).
   [[nodiscard]] std::unique_ptr<CuckooValue> copy() const;
@@ -243,9 +233,8 @@ class CuckooValue {
   [[nodiscard]] const RedisBloomTables& tables() const noexcept { return tables_; }
 
   /// The piece at `iterator`, and the iterator of the next one: 0 gives the head and next 1. At the
-  /// end, and where no piece is, next is 0 and there are no bytes. The pieces are of one moment
-  /// only when nothing changes between the calls. O(bytes of the piece + log entries). Throws
-  /// std::bad_alloc.
+  /// end, and where no piece is, next is 0 and there are no bytes. They are of one moment if
+  /// nothing changes between the calls. O(bytes of the piece + log entries). Throws std::bad_alloc.
   [[nodiscard]] Chunk dump_chunk(std::uint64_t iterator) const;
   /// Calls each(chunk) for all of them from `iterator` on. Throws std::bad_alloc.
   template <typename Each>
@@ -275,8 +264,7 @@ class CuckooValue {
  private:
   friend class ImageReader;
 
-  // An item's hash for the generations, and for RedisBloom's tables: none where it cannot be in
-  // them.
+  // An item's hash for the generations, and for tables: none where it cannot be in them.
   struct Item {
     std::uint64_t hash;
     std::optional<std::uint64_t> redisbloom;

@@ -33,16 +33,14 @@ std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
 constexpr std::uint64_t kTurnEvery = 8;
 constexpr int kTurns = 2;
 
-// Hashes whose memory is prefetched before the first of them has its turn, and the generations,
-// newest first, that this is done for.
+// Hashes whose memory is prefetched before their turn, in how many of the newest generations.
 constexpr std::size_t kHashesAhead = 16;
 constexpr std::size_t kMaxAhead = 4;
 
 // How often a compaction goes over the ledger, as long as that settles something.
 constexpr int kMaxRounds = 16;
 
-// While it lives, other threads know that an erase is under way that may choose between generations
-// (view.h).
+// While it lives, Views know that an erase is under way that may choose between generations.
 class Choosing {
  public:
   Choosing(Notices* notices, std::size_t generations)
@@ -381,8 +379,7 @@ void CuckooValue::compact() {
   awaited_items_ = 0;
 }
 
-// Not memory_bytes: what vectors keep in reserve differs between a value and its copy, and whoever
-// replays a command must decide alike.
+// Not memory_bytes: vectors' reserves differ in a copy, and whoever replays must decide alike.
 std::uint64_t CuckooValue::block_bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (const Generation& generation : generations_) bytes += generation.block_bytes();
