@@ -22,7 +22,7 @@
 
 namespace nestline::cluster {
 
-/// What to say first on a connection. No password: nothing.
+/// What goes first on a connection. No password: nothing.
 struct Login {
   std::string user;
   std::string password;

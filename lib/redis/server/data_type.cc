@@ -79,9 +79,9 @@ void save_tables(Io* io, const RedisBloomTables& tables) {
 }
 
 // Reads the next table, whose memory is allocated when its slots have arrived.
-bool load_table(Io* io, bool tells_buckets, std::uint64_t number, RedisBloomTables& tables) {
+bool load_table(Io* io, bool has_buckets, std::uint64_t number, RedisBloomTables& tables) {
   const auto buckets = tables.header().buckets_of(number);
-  if (tells_buckets && (api.LoadUnsigned(io) != buckets || api.IsIOError(io) != 0)) return false;
+  if (has_buckets && (api.LoadUnsigned(io) != buckets || api.IsIOError(io) != 0)) return false;
   const Buffer slots(io);
   return buckets && slots.is_there() &&
          slots.bytes().size() == *buckets * tables.header().bucket_size && tables.append_clear() &&

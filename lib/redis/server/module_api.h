@@ -157,7 +157,7 @@ struct CommandInfo {
 
 using GetNumber = long long (*)(const char* name, void* data);
 using SetNumber = int (*)(const char* name, long long value, void* data, String** error);
-using TellInfo = void (*)(InfoContext*, int for_crash_report);
+using InfoFunction = void (*)(InfoContext*, int for_crash_report);
 using FreeData = void (*)(Context*, void* data);
 using OneShot = void (*)(void* data);
 using ApplyNumber = int (*)(Context*, void* data, String** error);
@@ -213,7 +213,7 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(int, RegisterNumericConfig,                                                                    \
     (Context*, const char* name, long long value, unsigned flags, long long least, long long most, \
      GetNumber, SetNumber, ApplyNumber, void* data))                                               \
-  X(int, RegisterInfoFunc, (Context*, TellInfo))                                                   \
+  X(int, RegisterInfoFunc, (Context*, InfoFunction))                                               \
   X(int, InfoAddSection, (InfoContext*, const char* name))                                         \
   X(int, InfoAddFieldULongLong, (InfoContext*, const char* name, unsigned long long value))        \
   X(ServerInfo*, GetServerInfo, (Context*, const char* section))                                   \

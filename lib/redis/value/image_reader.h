@@ -22,7 +22,7 @@ namespace nestline::redis {
 /// Not safe for concurrent use.
 class ImageReader {
  public:
-  /// For a value whose blocks and slots come from `memory`, as Options::memory says.
+  /// For a value whose blocks and slots come from `memory`, as for Options::memory.
   explicit ImageReader(std::pmr::memory_resource* memory = nullptr) : memory_(memory) {}
 
   /// Adds the next piece, in order, beginning with the head. False: it is not the piece that must
