@@ -15,7 +15,6 @@ set(cluster_sources
     cluster/client.cc
     cluster/cluster_filter.cc
     cluster/connection.cc
-    cluster/copy_file.cc
     cluster/descriptor.cc
     cluster/key_split.cc
     cluster/merge.cc

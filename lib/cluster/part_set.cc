@@ -1,14 +1,43 @@
 // Parts in memory, and ClusterCopy: see part_set.h and nestline/cluster.h.
+//
+// The file of a ClusterCopy, little-endian. A head of 64 bytes:
+//
+//     0  magic: 8e 'N' 'C' 'L' 0d 0a 1a 0a    24  u64 fpr: the bits of the double
+//     8  u32 version, 1                       32  u64 capacity
+//    12  u32 parts                            40  u64 max capacity
+//    16  u64 seed                             48  u64 0
+//                                             56  u64 checksum of bytes 0 to 55
+//
+// Then the parts one after the other. Each is the pieces of its image (lib/redis/value/image.h),
+// its head first, every piece as a record, and then a record without bytes:
+//
+//     0  u64 length of the bytes
+//     8  the bytes
+//   end  u64 checksum of four numbers of 64 bits: the checksum of the record before (at the
+//        beginning that of the head), the part's number, the length, and the checksum of the bytes
+//
+// So every byte counts, and no record can be left out, doubled or moved. A checksum is XXH3-64.
 #include "lib/cluster/part_set.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lib/cluster/key_split.h"
+#include "lib/file/replacement.h"
+#include "lib/file/sources.h"
 #include "lib/parallel/parallel_tasks.h"
+#include "lib/place/hash.h"
+#include "lib/place/little_endian.h"
+#include "lib/redis/value/generation_plan.h"
+#include "lib/redis/value/image_reader.h"
+#include "nestline/format_error.h"
 
 namespace nestline::cluster {
 namespace {
@@ -25,6 +54,119 @@ void add_all(redis::CuckooValue& value, std::span<const std::uint64_t> hashes) {
 std::size_t keys_at_once(std::uint32_t parts) {
   return std::clamp(std::size_t{parts} << 12, std::size_t{1} << 18, kKeysAtOnce);
 }
+
+constexpr std::array<unsigned char, 8> kMagic = {0x8e, 'N', 'C', 'L', 0x0d, 0x0a, 0x1a, 0x0a};
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeadBytes = 64;
+constexpr std::size_t kChecksumAt = 56;
+
+using Head = std::array<std::byte, kHeadBytes>;
+using Number = std::array<std::byte, 8>;
+
+Number bytes_of(std::uint64_t number) {
+  Number bytes;
+  put(std::span(bytes), 0, number);
+  return bytes;
+}
+
+std::uint64_t record_checksum(std::uint64_t before, std::uint64_t part,
+                              std::span<const std::byte> content) {
+  std::array<std::byte, 32> numbers;
+  put(std::span(numbers), 0, before);
+  put(std::span(numbers), 8, part);
+  put(std::span(numbers), 16, std::uint64_t{content.size()});
+  put(std::span(numbers), 24, checksum_bytes(content.data(), content.size()));
+  return checksum_bytes(numbers.data(), numbers.size());
+}
+
+Head encode_head(const Descriptor& descriptor) {
+  Head head{};
+  std::memcpy(head.data(), kMagic.data(), kMagic.size());
+  put(std::span(head), 8, kVersion);
+  put(std::span(head), 12, descriptor.parts);
+  put(std::span(head), 16, descriptor.seed);
+  put(std::span(head), 24, std::bit_cast<std::uint64_t>(descriptor.fpr));
+  put(std::span(head), 32, descriptor.capacity);
+  put(std::span(head), 40, descriptor.max_capacity);
+  put(std::span(head), kChecksumAt, checksum_bytes(head.data(), kChecksumAt));
+  return head;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : source_(path) {}
+
+  PartSet read() {
+    PartSet parts(read_head());
+    for (std::uint32_t part = 0; part < parts.descriptor().parts; ++part) {
+      redis::ImageReader reader;
+      while (read_record(part)) {
+        if (!reader.add(record_)) refuse("a piece of part " + std::to_string(part) + " is wrong");
+      }
+      parts.values()[part] = reader.finish();
+      if (!parts.values()[part]) refuse("part " + std::to_string(part) + " is not whole");
+      if (parts.value(part).settings().seed != parts.descriptor().seed ||
+          !parts.value(part).tables().empty()) {
+        refuse("part " + std::to_string(part) + " belongs to another filter");
+      }
+    }
+    if (at_ != source_.size()) refuse("there are bytes after its end");
+    return parts;
+  }
+
+ private:
+  Descriptor read_head() {
+    Head head{};
+    if (source_.size() < kHeadBytes) refuse("it is too short");
+    source_.read(0, head);
+    if (std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0) {
+      refuse("it does not begin as one");
+    }
+    before_ = get<std::uint64_t>(head, kChecksumAt);
+    if (before_ != checksum_bytes(head.data(), kChecksumAt)) refuse("its head is damaged");
+    if (get<std::uint32_t>(head, 8) != kVersion) refuse("its version is not known here");
+    Descriptor found;
+    found.parts = get<std::uint32_t>(head, 12);
+    found.seed = get<std::uint64_t>(head, 16);
+    found.fpr = std::bit_cast<double>(get<std::uint64_t>(head, 24));
+    found.capacity = get<std::uint64_t>(head, 32);
+    found.max_capacity = get<std::uint64_t>(head, 40);
+    const bool is_valid = found.parts != 0 && found.parts <= kMaxParts && found.capacity != 0 &&
+                          found.fpr >= redis::lowest_error(0) && found.fpr < 1 &&
+                          get<std::uint64_t>(head, 48) == 0;
+    if (!is_valid) refuse("its head has a value that is out of bounds");
+    at_ = kHeadBytes;
+    return found;
+  }
+
+  // Into record_. False: it has no bytes.
+  bool read_record(std::uint32_t part) {
+    const std::uint64_t left = source_.size() - at_;
+    Number number{};
+    if (left < 2 * number.size()) refuse("it ends too early");
+    source_.read(at_, number);
+    const auto length = get<std::uint64_t>(number, 0);
+    if (length > left - 2 * number.size()) refuse("it ends too early, or a length is damaged");
+    record_.resize(static_cast<std::size_t>(length));
+    source_.read(at_ + number.size(), record_);
+    source_.read(at_ + number.size() + length, number);
+    before_ = record_checksum(before_, part, record_);
+    if (before_ != get<std::uint64_t>(number, 0)) {
+      refuse("part " + std::to_string(part) + " is damaged");
+    }
+    at_ += 2 * number.size() + length;
+    return length != 0;
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw FormatError(source_.name(), at_, "this is not the copy of a logical filter: " + why);
+  }
+
+  FileSource source_;
+  std::uint64_t at_ = 0;
+  std::uint64_t before_ = 0;
+  std::vector<std::byte> record_;
+};
 
 }  // namespace
 
@@ -82,6 +224,30 @@ std::size_t PartSet::memory_bytes() const noexcept {
   for (const auto& value : values_) sum += value->memory_bytes();
   return sum;
 }
+
+void write_copy(const std::filesystem::path& path, const PartSet& parts) {
+  replace_file(path, [&](const ByteSink& sink) {
+    const Head head = encode_head(parts.descriptor());
+    sink(head);
+    auto before = get<std::uint64_t>(head, kChecksumAt);
+    const auto write = [&](std::uint32_t part, std::span<const std::byte> content) {
+      before = record_checksum(before, part, content);
+      sink(bytes_of(content.size()));
+      sink(content);
+      sink(bytes_of(before));
+    };
+    for (std::uint32_t part = 0; part < parts.descriptor().parts; ++part) {
+      const redis::CuckooValue& value = parts.value(part);
+      for (redis::Chunk chunk = value.dump_chunk(0); chunk.next != 0;
+           chunk = value.dump_chunk(chunk.next)) {
+        write(part, chunk.bytes);
+      }
+      write(part, {});
+    }
+  });
+}
+
+PartSet read_copy(const std::filesystem::path& path) { return Reader(path).read(); }
 
 }  // namespace nestline::cluster
 

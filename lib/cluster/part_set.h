@@ -39,7 +39,7 @@ class PartSet {
   std::vector<std::unique_ptr<redis::CuckooValue>> values_;
 };
 
-/// The file of a ClusterCopy: copy_file.cc. Throws std::system_error, std::bad_alloc.
+/// The file of a ClusterCopy. Throws std::system_error, std::bad_alloc.
 void write_copy(const std::filesystem::path& path, const PartSet& parts);
 /// Throws FormatError, std::system_error, std::bad_alloc. Takes as much memory as the file, about.
 PartSet read_copy(const std::filesystem::path& path);
