@@ -125,13 +125,13 @@ void upload(PyCluster& held, py::handle content, bool merge) {
   filter->upload(batch.whole(), how);
 }
 
-void merge(PyCluster& held, PyCluster& other) {
+void merge_on_servers(PyCluster& held, PyCluster& other) {
   const auto filter = held.alone(), source = other.alone();
   const py::gil_scoped_release released;
   filter->merge(*source);
 }
 
-py::dict stats_of(PyCluster& held) {
+py::dict cluster_stats(PyCluster& held) {
   const auto filter = held.alone();
   const ClusterStats stats = [&] {
     const py::gil_scoped_release released;
@@ -184,10 +184,11 @@ void bind_calls(py::class_<PyCluster>& type) {
       "in place of the content\nor, with merge, added to it. A ClusterCopy is sent as it is.");
   method(type, "download", &unlocked<&ClusterFilter::download, true, PyCluster>,
          "download()\n\nThe content, as a ClusterCopy.");
-  bind_merge<&merge, PyCluster>(
+  bind_merge<&merge_on_servers, PyCluster>(
       type, "source",
       "merge(source)\n\nAdds another ClusterFilter of equal seed and parts, on the servers.");
-  type.def("stats", &stats_of, "stats()\n\nFigures of the filter and of each part, as a dict.");
+  type.def("stats", &cluster_stats,
+           "stats()\n\nFigures of the filter and of each part, as a dict.");
   type.def(
       "part_of",
       [](PyCluster& held, py::handle key) {

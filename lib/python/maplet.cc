@@ -48,7 +48,7 @@ Values values_of(py::handle object, std::size_t keys) {
   return values;
 }
 
-py::object insert(PyMaplet& held, py::handle keys, py::handle values, const py::object& out) {
+py::object insert_pairs(PyMaplet& held, py::handle keys, py::handle values, const py::object& out) {
   const auto maplet = held.shared();
   if (is_one_key(keys)) {
     if (!out.is_none()) throw py::type_error("out is for many keys");
@@ -105,7 +105,7 @@ py::object candidates(PyMaplet& held, py::handle keys) {
   return py::make_tuple(array(first_of), array(values));
 }
 
-py::bytes bytes_in(PyMaplet& held) {
+py::bytes maplet_bytes(PyMaplet& held) {
   const auto maplet = held.shared();
   return bytes_of([&] {
     std::vector<std::byte> bytes;
@@ -118,10 +118,10 @@ py::bytes bytes_in(PyMaplet& held) {
 
 Maplet maplet_in(std::span<const std::byte> bytes) { return load_maplet(bytes); }
 Maplet maplet_at(const std::filesystem::path& path) { return load_maplet(path); }
-Maplet copy_of(const Maplet& maplet) { return maplet.snapshot(); }
+Maplet maplet_copy(const Maplet& maplet) { return maplet.snapshot(); }
 
 void bind_changes_of_maplet(py::class_<PyMaplet>& type) {
-  type.def("insert", &insert, py::arg("keys"), py::arg("values"), py::arg("out") = py::none(),
+  type.def("insert", &insert_pairs, py::arg("keys"), py::arg("values"), py::arg("out") = py::none(),
            R"(insert(keys, values, out=None)
 
 Adds the pair of a key and a value, or each pair of an array of keys and an array
@@ -206,7 +206,7 @@ True
       py::arg("key"), "Whether a key may have a value.");
   method(
       type, "__len__", +[](PyMaplet& held) { return held.shared()->size(); }, "");
-  bind_copies<&unlocked<&copy_of, false, PyMaplet>, &bytes_in, &made_of<&maplet_in>>(
+  bind_copies<&unlocked<&maplet_copy, false, PyMaplet>, &maplet_bytes, &made_of<&maplet_in>>(
       type, "copy()\n\nA copy of one instant; copy.copy() makes one too.",
       "to_bytes()\n\nThe bytes that save would write.");
   type.def_static("from_bytes", &made_of<&maplet_in>, py::arg("data"),

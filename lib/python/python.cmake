@@ -42,12 +42,11 @@ if(TARGET nestline_cluster)
   target_link_libraries(nestline_python PRIVATE ${cluster_libraries})
 endif()
 nestline_warnings(nestline_python)
-# Most of it is what pybind11 makes of each member, which is not worth the compiler's time. What touches
-# each key is in these files.
-target_compile_options(nestline_python PRIVATE -O1)
-set_source_files_properties(python/key_batch.cc python/keys.cc
-                            PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # parsing pybind11 takes half of the time of a file
+# Most of it is what pybind11 makes of each member, where -O3 would only cost time. Parsing pybind11 takes
+# most of the time of a file.
+target_compile_options(nestline_python PRIVATE -O2)
+nestline_unity(nestline_python)
+if(NOT NESTLINE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_precompile_headers(nestline_python PRIVATE <pybind11/pybind11.h> <pybind11/numpy.h>
                             <pybind11/stl.h>)
 endif()
