@@ -46,7 +46,7 @@ struct Settings {
   /// 0 to 32768, rounded up to a power of two. A further generation has room for n / 2 times as
   /// many items as all so far; 0: none is opened and nothing grows.
   std::uint16_t expansion = 1;
-  /// Keys the hash. Random for each key that is created, and the same on its replicas.
+  /// Seeds the hash. Random for each key that is created, and the same on its replicas.
   std::uint64_t seed = 0;
 
   friend bool operator==(const Settings&, const Settings&) = default;
