@@ -75,13 +75,7 @@ void Store::State::prepare(Change& change) const {
   if (change.value.size() > kMaxValueBytes) {
     throw std::invalid_argument("a value has 4 GiB or more");
   }
-  const std::uint64_t store_id = content().store_id;
-  change.hash = hash_in(space_of(change.kind), change.key, store_id);
-  {
-    const ReadSection section;
-    (void)index().maplet.prepare(Hash{change.hash});
-  }
-  change.digest = value_digest(change.value, store_id);
+  change.hash = hash_in(space_of(change.kind), change.key, content().store_id);
 }
 
 std::optional<Located> Store::State::locate(const HashedKey& wanted, Purpose purpose) const {
@@ -124,6 +118,11 @@ bool Store::State::change(Space space, Purpose purpose, std::string_view key,
   require_writable();
   Change change = {purpose == Purpose::erase ? erase_in(space) : put_in(space), 0, key, value};
   prepare(change);
+  {  // Its place in the index is on its way from memory meanwhile.
+    const ReadSection section;
+    (void)index().maplet.prepare(Hash{change.hash});
+  }
+  change.digest = value_digest(value, content().store_id);
   std::uint64_t sequence = 0;
   bool changes = false;
   {
@@ -163,6 +162,7 @@ void Store::State::write(std::vector<Change> changes) {
   std::uint64_t bytes = 0;
   for (Change& change : changes) {
     prepare(change);
+    change.digest = value_digest(change.value, content().store_id);
     bytes += change.bytes();
   }
   // What each change replaces: a record that is there, or an earlier one of the batch.

@@ -108,8 +108,7 @@ struct Store::State {
   [[nodiscard]] Content& content() const { return *content_.load(std::memory_order_acquire); }
   [[nodiscard]] Index& index() const { return *content().index.load(std::memory_order_acquire); }
 
-  // Checks the lengths, and adds hash and digest; the key's place in the index is on its way from
-  // memory then.
+  // Checks the lengths, and adds the hash.
   void prepare(Change& change) const;
   // The key's record, for a thread that holds writer_.
   [[nodiscard]] std::optional<Located> locate(const HashedKey& wanted, Purpose purpose) const;
