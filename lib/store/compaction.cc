@@ -134,8 +134,7 @@ void Store::State::compact_and_free(const std::shared_ptr<Segment>& segment) {
   try {
     compact_segment(segment);
   } catch (const std::system_error&) {
-    // No room, perhaps, and files that are empty already have it. What has been copied stays
-    // copied.
+    // No room, perhaps, and files that are empty already have it. What was copied stays copied.
     if (leftover_.empty()) throw;
     free_leftovers();
     compact_segment(segment);

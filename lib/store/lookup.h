@@ -20,7 +20,6 @@
 
 namespace nestline {
 
-// Where a record is.
 struct Located {
   std::uint64_t address = 0;
   std::string_view value;

@@ -52,7 +52,6 @@ class SegmentReader {
   // The record, until the next call of next(). Of one longer than 32 MiB the value was checked and
   // is not here: memory is bounded, whatever lengths a file claims.
   [[nodiscard]] const Record& record() const { return record_; }
-  // Where it lies.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
   // Behind the last record, and the number that the next one would have.
