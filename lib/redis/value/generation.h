@@ -2,9 +2,9 @@
 //
 // Its keys are the 64-bit hashes of the value's items, mixed once more under a seed: the value's
 // seed plus a number. Generations with the same number, width and blocks at the start are a family:
-// filters of one lineage (lib/file/filter_blocks.h), which can be united without the items and answer
-// together as one filter would. Items that look the same in one family do not in another, which
-// lets an erase find out where an item is (ledger.h).
+// filters of one lineage (lib/file/filter_blocks.h), which can be united without the items and
+// answer together as one filter would. Items that look the same in one family do not in another,
+// which lets an erase find out where an item is (ledger.h).
 //
 // It has one of two modes. As a rule its filter is a Filter. When other threads are to look up in
 // it, it becomes a SharedFilter, and its thread goes on without ever waiting for the others. What
