@@ -110,14 +110,14 @@ std::uint64_t nanoseconds_now() {
 void lookups_during_growth(benchmark::State& state, int bits, std::size_t bytes) {
   enum Phase { before, during, after };
   constexpr std::chrono::milliseconds kQuiet(100);
-  constexpr std::size_t kMost = std::size_t{1} << 25;
+  constexpr std::size_t kMax = std::size_t{1} << 25;
   const ConcurrentFilter& full = kept_filter(kLoad, bits, bytes);
   std::vector<std::uint64_t> keys = lookup_keys(bytes, full.size(), 100);
   const std::vector<std::uint64_t> absent = lookup_keys(bytes, full.size(), 0);
   // Every other key is absent.
   for (std::size_t i = 0; i < keys.size(); i += 2) keys[i] = absent[i];
-  Latencies during_growth(kMost);
-  Latencies quiet(kMost);
+  Latencies during_growth(kMax);
+  Latencies quiet(kMax);
   double growth_seconds = 0;
   std::size_t missed = 0;
   bool grown = true;

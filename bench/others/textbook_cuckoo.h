@@ -3,7 +3,7 @@
 //
 // The two buckets of a fingerprint differ by the xor of its hash, so their number is a power of
 // two. A bucket is one 32-bit word, compared as a whole. A new fingerprint that finds both buckets
-// full throws out a random resident, which goes to its other bucket, and so on, at most kMostKicks
+// full throws out a random resident, which goes to its other bucket, and so on, at most kMaxKicks
 // times. The fingerprint left over is kept outside the table, and the filter is full.
 //
 // Batches prefetch as nestline's do: they hash groups of keys and prefetch both buckets of each key
@@ -49,7 +49,7 @@ class TextbookCuckoo {
   [[nodiscard]] std::size_t memory_bytes() const { return buckets_.size() * sizeof(buckets_[0]); }
 
  private:
-  static constexpr std::uint32_t kMostKicks = 500;
+  static constexpr std::uint32_t kMaxKicks = 500;
   static constexpr std::uint32_t kBytes = 0x01010101;
 
   struct Place {
@@ -98,7 +98,7 @@ class TextbookCuckoo {
     if (replace(place.other, 0, place.fingerprint)) return true;
     if (victim_.fingerprint != 0) return false;
     Place moving = place;
-    for (std::uint32_t kicks = 0; kicks < kMostKicks; ++kicks) {
+    for (std::uint32_t kicks = 0; kicks < kMaxKicks; ++kicks) {
       random_ = random_ * 6364136223846793005u + 1442695040888963407u;
       const auto shift = static_cast<std::uint32_t>(random_ >> 62) * 8;
       std::uint32_t& bucket = buckets_[moving.bucket];

@@ -42,8 +42,7 @@ Options options_of(const nestline_options* given) {
   const std::size_t size = given->struct_size;
   require(size == kFirstOptions || size >= sizeof(nestline_options),
           "options.struct_size is too small: begin with NESTLINE_OPTIONS_INIT");
-  require(size <= kMostStruct,
-          "options.struct_size is too large: begin with NESTLINE_OPTIONS_INIT");
+  require(size <= kMaxStruct, "options.struct_size is too large: begin with NESTLINE_OPTIONS_INIT");
   require_zeros(*given, std::min(size, sizeof(nestline_options)));
   Options options = {.capacity = given->capacity,
                      .fpr = given->fpr,
@@ -124,7 +123,7 @@ nestline_filter* nestline_load_from(nestline_read read, void* context, const cha
 nestline_filter* nestline_from_bytes(const void* bytes, size_t size, const char** error) {
   return make_handle<nestline_filter>(error, [&] {
     require(bytes != nullptr || size == 0, "the bytes are NULL");
-    require(size <= kMostMemory, "the size of the bytes is more than memory can hold");
+    require(size <= kMaxMemory, "the size of the bytes is more than memory can hold");
     const std::span given(static_cast<const std::byte*>(bytes), size);
     return ConcurrentFilter(nestline::from_bytes(given));
   });

@@ -37,7 +37,7 @@ inline constexpr char kMapletFull[] = "the maplet is full: no room can be made f
 inline constexpr char kMapletCopies[] =
     "the maplet has as many pairs of keys that look like this one as it can hold";
 
-// Whether it was stored; if not, *error says why.
+// Whether it was stored; if not, *error has the reason.
 inline bool is_stored(Outcome outcome, const char* full, const char* copies, const char** error) {
   if (outcome == Outcome::full) set_error(error, full);
   if (outcome == Outcome::copies) set_error(error, copies);
@@ -112,11 +112,11 @@ inline std::filesystem::path path_of(const char* path) {
 }
 
 // Nothing in memory is larger: such a size is a negative number that was converted.
-inline constexpr std::size_t kMostMemory = PTRDIFF_MAX;
+inline constexpr std::size_t kMaxMemory = PTRDIFF_MAX;
 
 inline std::string_view bytes_key(const void* key, std::size_t size) {
   require(key != nullptr || size == 0, "a key is NULL, but its size is not 0");
-  require(size <= kMostMemory, "the size of a key is more than memory can hold");
+  require(size <= kMaxMemory, "the size of a key is more than memory can hold");
   return {static_cast<const char*>(key), size};
 }
 
@@ -151,7 +151,7 @@ inline char* require_memory(char* copy) {
 
 // Structs begin with their own size, so that later versions can add members. No struct will ever be
 // larger than this: such a size was not set.
-inline constexpr std::size_t kMostStruct = 4096;
+inline constexpr std::size_t kMaxStruct = 4096;
 
 // Checks what is behind the members that are known, which begin a struct from the caller. Members
 // of a later version must be 0: this one cannot do what they ask.
@@ -166,7 +166,7 @@ void require_zeros(const Struct& given, std::size_t known) {
 
 template <typename Struct>
 void require_known(const Struct& given, const char* wrong_size) {
-  require(given.struct_size >= sizeof(Struct) && given.struct_size <= kMostStruct, wrong_size);
+  require(given.struct_size >= sizeof(Struct) && given.struct_size <= kMaxStruct, wrong_size);
   require_zeros(given, sizeof(Struct));
 }
 
@@ -174,7 +174,7 @@ void require_known(const Struct& given, const char* wrong_size) {
 template <typename Struct>
 void hand_out(Struct made, Struct* to, const char* wrong_size) {
   const std::size_t size = to->struct_size;
-  require(size >= sizeof(Struct) && size <= kMostStruct, wrong_size);
+  require(size >= sizeof(Struct) && size <= kMaxStruct, wrong_size);
   made.struct_size = size;
   std::memset(static_cast<void*>(to), 0, size);
   std::memcpy(to, &made, sizeof(Struct));

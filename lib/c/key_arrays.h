@@ -34,8 +34,7 @@ inline constexpr std::size_t kPart = 1024;
 template <typename Element>
 void require_array(const Element* array, std::size_t count, const char* sentence) {
   require(array != nullptr || count == 0, sentence);
-  require(count <= kMostMemory / sizeof(Element),
-          "the number of keys is more than memory can hold");
+  require(count <= kMaxMemory / sizeof(Element), "the number of keys is more than memory can hold");
 }
 
 // Where what became of `count` keys from `first` on is to be written. Empty if the caller, who gave
@@ -105,8 +104,8 @@ class BytesKeys {
   }
   template <typename Visit>
   auto with_all(Visit&& visit) const {
-    // Fewer bytes than this may fail too; sanitizers end the process where more are asked for.
-    if (count_ > kMostMemory / sizeof(std::string_view)) throw std::bad_alloc();
+    // Fewer bytes than this may fail too; sanitizers end the process where more are requested.
+    if (count_ > kMaxMemory / sizeof(std::string_view)) throw std::bad_alloc();
     const auto keys = std::make_unique<std::string_view[]>(count_);
     for (std::size_t i = 0; i < count_; ++i) keys[i] = bytes_key(keys_[i], sizes_[i]);
     return visit(KeySpan(std::span<const std::string_view>(keys.get(), count_)));

@@ -49,7 +49,7 @@ Store::Batch& batch_of(nestline_store_batch* batch) {
 
 std::string_view value_bytes(const void* value, std::size_t size) {
   require(value != nullptr || size == 0, "the value is NULL, but its size is not 0");
-  require(size <= kMostMemory, "the size of the value is more than memory can hold");
+  require(size <= kMaxMemory, "the size of the value is more than memory can hold");
   return {static_cast<const char*>(value), size};
 }
 

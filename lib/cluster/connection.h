@@ -1,4 +1,4 @@
-// One connection to one server: a socket that never blocks, TLS if asked for, and the login.
+// One connection to one server: a socket that never blocks, TLS if requested, and the login.
 //
 // Commands are queued as bytes; advance() moves what the socket takes and gives, and replies come
 // out in order. The login is sent first and its reply is not among them.

@@ -106,6 +106,7 @@ void merge_parts(Session& target, std::span<const std::uint32_t> parts,
 
 void merge(Session& target, Session& source) {
   target.client().forget();
+  source.client().forget();
   source.read_again();
   target.read_again();
   const Descriptor &ours = target.descriptor(), &theirs = source.descriptor();
@@ -123,6 +124,7 @@ void merge(Session& target, Session& source) {
   std::vector<std::uint32_t> parts(ours.parts);
   std::iota(parts.begin(), parts.end(), 0U);
   merge_parts(target, parts, [&](std::uint32_t part) { return source.key_of(part); });
+  source.client().may_change();  // what it reports now comes after changes of the target
   if (!source.is_current()) replaced(source);
 }
 

@@ -11,10 +11,10 @@ namespace {
 
 // What is on the way to one node: enough to keep it busy.
 constexpr std::size_t kWindow = std::size_t{4} << 20;
-constexpr std::chrono::milliseconds kLongestPause{200};
+constexpr std::chrono::milliseconds kMaxPause{200};
 
 std::chrono::milliseconds pause_after(unsigned attempts) {
-  return std::min(kLongestPause, std::chrono::milliseconds(5) * (1 << std::min(attempts, 10U)));
+  return std::min(kMaxPause, std::chrono::milliseconds(5) * (1 << std::min(attempts, 10U)));
 }
 
 bool begins_with(const Reply& reply, std::initializer_list<std::string_view> words) {
@@ -80,7 +80,7 @@ void Client::request_map() {
   Node* node = &next();
   for (std::size_t i = 1; i < choices && is_silent(*node); ++i) node = &next();
   if (is_silent(*node)) {
-    task.not_before = now_ + kLongestPause;
+    task.not_before = now_ + kMaxPause;
     return;
   }
   map_is_requested_ = true;

@@ -15,11 +15,12 @@ namespace {
 
 using State = ConcurrentFilter::State;
 
-// The first try of an insert, if it may be made, for a thread that writes alone.
+// The first try of an insert, if it may be made, for a thread that writes alone: in the table
+// `tried`.
 NESTLINE_INLINE bool store_alone(State& state, const Filter::State& table, std::uint64_t hash,
-                                 bool& tried) {
-  tried = !table.grows_by_itself() || state.keys.allowed() > 0;
-  const bool stored = tried && insert_first<OneWriter>(table, hash);
+                                 const Filter::State*& tried) {
+  tried = !table.grows_by_itself() || state.keys.allowed() > 0 ? &table : nullptr;
+  const bool stored = tried != nullptr && insert_first<OneWriter>(table, hash);
   if (stored) state.keys.add<OneWriter>(1);
   return stored;
 }
@@ -79,13 +80,15 @@ void make_way(State& state, const Tried& tried) noexcept {
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
-  bool tried = false;
+  const Filter::State* tried = nullptr;
   const bool stored = state.try_alone(
       [&](const Filter::State& table) { return store_alone(state, table, hash, tried); });
   if (stored) return {Outcome::stored};
   return {insert_or_grow(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
-    // What was tried was this table, not a grown one.
-    if (std::exchange(tried, false)) return insert_by_spill<Locks>(table, hash);
+    // Not in a table that has taken its place since, nor where others may have made room.
+    if (Locks::kAlone && std::exchange(tried, nullptr) == &table) {
+      return insert_by_spill<Locks>(table, hash);
+    }
     return insert_in<Locks>(table, hash);
   })};
 }
@@ -118,7 +121,7 @@ Inserted ConcurrentFilter::insert_one(Hash key) noexcept { return insert_hash(*s
 // what it looks at.
 Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   bool present = false;
-  bool tried = false;
+  const Filter::State* tried = nullptr;
   const bool stored = state_->try_alone([&](const Filter::State& table) {
     present = table.kernels->contains(table.view, key.value);
     return !present && store_alone(*state_, table, key.value, tried);

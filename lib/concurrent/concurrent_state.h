@@ -234,7 +234,7 @@ struct ConcurrentFilter::State : SecondLook {
     return work(OneWriter(readers_ == Readers::may_lock ? &writers_ : nullptr));
   }
 
-  // Replaces the table with make(table), unless that is null or wanted(table) says no; returns
+  // Replaces the table with make(table), unless that is null or wanted(table) is false; returns
   // whether it did. When make throws, nothing has changed.
   template <typename Make, typename Wanted>
   bool exchange(Make&& make, Wanted&& wanted) {

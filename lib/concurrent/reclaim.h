@@ -9,7 +9,7 @@
 // that by mmap and mremap, 256 bytes a thread in chunks that double from 2 KiB on, and calls
 // abort() if the system refuses. It cannot report that, so register_reader() checks ahead.
 //
-// liburcu is not compiled for ThreadSanitizer, so the code here tells it what liburcu orders.
+// liburcu is not compiled for ThreadSanitizer, so the code here declares to it what liburcu orders.
 #ifndef NESTLINE_LIB_CONCURRENT_RECLAIM_H_
 #define NESTLINE_LIB_CONCURRENT_RECLAIM_H_
 
@@ -28,7 +28,7 @@
 #define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
 #endif
 // Before each use of a thread_local variable of another file, C++ code checks whether its
-// constructor has to run. liburcu's variables are C and have no constructor: __thread says so.
+// constructor has to run. liburcu's variables are C and have no constructor: hence __thread.
 #include <urcu/tls-compat.h>
 #ifdef CONFIG_RCU_TLS
 #undef DECLARE_URCU_TLS

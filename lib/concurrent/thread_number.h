@@ -1,4 +1,4 @@
-// A number for each thread that ever asks for one: 1, 2, and so on. No two threads of a process
+// A number for each thread that ever needs one: 1, 2, and so on. No two threads of a process
 // have the same one, also when one has ended before the other began.
 #ifndef NESTLINE_LIB_CONCURRENT_THREAD_NUMBER_H_
 #define NESTLINE_LIB_CONCURRENT_THREAD_NUMBER_H_

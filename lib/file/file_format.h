@@ -1,4 +1,4 @@
-// The file format as pure functions on bytes. docs/FORMAT.md says what every byte means.
+// The file format as pure functions on bytes. docs/FORMAT.md documents every byte.
 //
 //       0   header, 4096 bytes: magic, fields, zeros, and the checksum of all that
 //    4096   blocks
@@ -30,7 +30,7 @@ inline constexpr std::size_t kHeaderBytes = 4096;
 inline constexpr std::size_t kSectionBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kChecksumBytes = 8;
 
-// What the header says about the filter and the rest of the file.
+// What the header states about the filter and the rest of the file.
 struct FileHeader {
   int bits = 0;
   Geometry geometry;
@@ -76,8 +76,8 @@ HeaderBytes encode_header(const FileHeader& header);
 
 // Reads and checks the header of a file that is `file_bytes` long; `start` is its first 4096 bytes,
 // or all of it if it has fewer. Use `header` only when there is no flaw: then header.file_bytes()
-// == file_bytes. The length may be unknown, as for a stream; then only the header says how long the
-// file is.
+// == file_bytes. The length may be unknown, as for a stream; then only the header states how long
+// the file is.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
                                   FileContent content = FileContent::filter);

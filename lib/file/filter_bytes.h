@@ -67,8 +67,9 @@ inline std::span<const std::byte> checksums_of(const FileHeader& header,
 
 // Which sections of a mapped file are intact, checked when a lookup first needs them.
 //
-// A byte for each section says whether it has been checked, and the result. Any number of threads
-// may call; two that reach a section first at the same time both check it, with the same result.
+// A byte for each section records whether it has been checked, and the result. Any number of
+// threads may call; two that reach a section first at the same time both check it, with the same
+// result.
 class SectionChecks {
  public:
   // `file`: all bytes of a file with this name and header; they must outlive this object. Throws
@@ -131,7 +132,7 @@ class SectionChecks {
 Filter map_filter(const std::filesystem::path& path, FileHeader& header,
                   FileContent content = FileContent::filter);
 
-// Reads a filter into `memory`, as Options::memory says, and checks everything. Of a maplet the
+// Reads a filter into `memory`, as Options::memory requires, and checks everything. Of a maplet the
 // Filter is only the wrapping of its state. Throws FormatError, std::bad_alloc, and what the source
 // throws.
 template <class Source>

@@ -1,5 +1,5 @@
 // Filters to and from files, byte arrays, streams and callbacks, and the reading of files.
-// file_format.h says what the bytes mean, replacement.h how a file is replaced.
+// file_format.h documents what the bytes mean, replacement.h how a file is replaced.
 #include "nestline/io.h"
 
 #include <sys/stat.h>

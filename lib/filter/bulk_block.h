@@ -136,7 +136,7 @@ class BulkBlock {
   void let_newcomers_leave(std::size_t excess) {
     const std::size_t count = settling_.count;
     const Which all = {first_bits(count), count < 64 ? 0 : first_bits(count - 64)};
-    const Which departed = let_leave(settling_.newcomer, all, count, excess, kHighest);
+    const Which departed = let_leave(settling_.newcomer, all, count, excess, kMaxClass);
     for (std::size_t half = departed.size(); half-- > 0;) {
       for (std::uint64_t bits = departed[half]; bits != 0;) {
         const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
@@ -162,7 +162,7 @@ class BulkBlock {
     const std::size_t keys = wanted > 3 ? wanted : 2 * wanted + 2;
     return static_cast<std::uint32_t>(keys * kSpillClasses / count + 1);
   }
-  static constexpr std::uint32_t kHighest = kSpillClasses - 1;
+  static constexpr std::uint32_t kMaxClass = kSpillClasses - 1;
   // The highest class that may leave for an arrival.
   [[nodiscard]] std::uint32_t last_class() const {
     return std::min(mark_ + price_, kSpillClasses) - 1;
@@ -215,7 +215,7 @@ class BulkBlock {
   void make_room_for_own(Resident key, std::uint64_t bucket) {
     bool done = false;
     slots_.resident[L::kSlots] = key;
-    by_class(slots_.resident, L::kSlots + 1, kWindow, kHighest, [&](std::size_t i) {
+    by_class(slots_.resident, L::kSlots + 1, kWindow, kMaxClass, [&](std::size_t i) {
       std::uint64_t alternate = 0;
       if (i != L::kSlots) return done = replace(i, key, bucket);
       if (!has_roomy_alternate(key, alternate)) return false;

@@ -21,12 +21,13 @@
 
 namespace nestline {
 
-// How long a filter that could not grow waits before it asks for memory again.
+// How long a filter that could not grow waits before it requests memory again.
 //
 // That is a system call, for which all writers of a ConcurrentFilter wait. After a failure the
 // filter takes kKeys more keys that need growth, storing those that still find room, and only then
 // tries again, unless grow() is called. Keys need growth that have no room, or for which the filter
-// is due to grow; each counts once, whether it is stored or refused, alone or in a batch.
+// is due to grow; each counts once, whether it is stored or refused, alone or in a batch. In a
+// batch those with too many copies count with them.
 class GrowthPatience {
  public:
   static constexpr std::uint64_t kKeys = std::uint64_t{1} << 16;

@@ -31,7 +31,7 @@ struct Registers {
 
 constexpr bool all(std::uint32_t word, std::uint32_t bits) { return (word & bits) == bits; }
 
-// Registers that the system saves: XCR0. Only where the processor says that xgetbv is allowed.
+// Registers that the system saves: XCR0. Only where the processor reports that xgetbv is allowed.
 std::uint32_t saved_registers() {
   std::uint32_t low = 0, high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

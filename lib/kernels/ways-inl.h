@@ -269,7 +269,7 @@ void rank(const Block& shared, Ranks& ranks) noexcept {
   ranks.next = low_bytes_up_to<L>(block, std::min(ranks.below, 255u)) & ~up_to_mark;
 }
 
-// Which residents of a block could move where. Each slot's answer is computed when it is asked for:
+// Which residents of a block could move where. Each slot's answer is computed when it is needed:
 // most searches need two or three.
 template <class L>
 class Movers {

@@ -104,9 +104,9 @@ void find_chunk(const MapletKernels& kernels, const BlocksView& view, const Inpu
     const Inputs group = inputs.from(at).first(kMaxLocated);
     kernels.locate(view, group.keys, group.count, group.kind, groups[at / kMaxLocated % 2]);
   };
-  constexpr std::size_t kMost = Maplet::kMostCandidates;
+  constexpr std::size_t kMax = Maplet::kMostCandidates;
   std::array<std::uint8_t, kMaxLocated> counts;
-  std::array<std::uint64_t, kMaxLocated * kMost> values;
+  std::array<std::uint64_t, kMaxLocated * kMax> values;
   locate(0);
   for (std::size_t at = 0; at < inputs.count; at += kMaxLocated) {
     locate(at + kMaxLocated);
@@ -115,7 +115,7 @@ void find_chunk(const MapletKernels& kernels, const BlocksView& view, const Inpu
     if (total == MapletKernels::kBusy) {
       total = 0;
       for (std::size_t i = 0; i < group.count; ++i) {
-        const std::span<std::uint64_t, kMost> room(values.data() + total, kMost);
+        const std::span<std::uint64_t, kMax> room(values.data() + total, kMax);
         const std::size_t count = find_busy(inputs, at + i, room);
         counts[i] = static_cast<std::uint8_t>(count);
         total += count;

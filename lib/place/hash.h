@@ -13,7 +13,7 @@
 //   rest:                        | fingerprint: the high 8, 12 or 16 bits, low byte never 0 |
 //                                | phase: the 16 bits below, scaled onto [0, R)             |
 //
-// The rest says where in its base's share of all hashes h is, so it is independent of the base, and
+// The rest is where in its base's share of all hashes h is, so it is independent of the base, and
 // the highest bits of h decide both: the lowest ones need not be mixed. Up to 2^32 bases 32 bits of
 // h are left for the rest, and at the limit of 2^40 24, which the fingerprint uses first. A low
 // byte of 0 becomes 1, so 1 is twice as frequent: that raises the false-positive rate by 0.4 % of

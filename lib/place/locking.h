@@ -71,7 +71,7 @@
 //
 // A yes at once is right too: the fingerprint was there when it was read, so by W4 a key of that
 // class was in the filter at that instant or was being placed, and its reader linearizes the
-// insert; another reader can say no only after the locks are released.
+// insert; another reader can answer no only after the locks are released.
 //
 // Why no two writers wait for each other. A thread that waits for a lock holds none, or one of a
 // lower block: along any chain of waiting threads the block numbers rise. Lock holders wait for
@@ -180,7 +180,8 @@ class Writers {
   static constexpr std::uint64_t kNobody = 0;
   static constexpr std::uint64_t kRequested = 1;
   static constexpr std::uint64_t kMany = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> word_{kNobody};  // or the one writer, and whether it has been asked
+  std::atomic<std::uint64_t> word_{
+      kNobody};  // or the one writer, and whether sharing was requested
 };
 
 // Waits a little longer each time: first busily, then by letting other threads run.

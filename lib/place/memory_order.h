@@ -1,5 +1,5 @@
 // The memory orders: every access to a block that other threads may use at the same time has a name
-// here, and locking.h says what each is for.
+// here, and locking.h explains what each is for.
 //
 // Blocks are plain bytes, so these work on the bytes in place, through types that may alias them.
 // On x86 the loads and stores are plain moves, the exchange is a locked instruction, and full_fence

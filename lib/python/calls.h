@@ -1,4 +1,4 @@
-// What the classes of the module have in common: one function for each question and change, for one
+// What the classes of the module have in common: one function for each lookup and change, for one
 // key or many, on whatever has the members of a Filter.
 //
 //   one key   a bool or an int; the interpreter's lock is kept
@@ -35,24 +35,24 @@ class Released {
   std::optional<py::gil_scoped_release> release_;
 };
 
-// Python's answers to one key or many, of whatever is in a box. Calls ask(filter, key) with the
-// lock held, or ask(filter, keys, answers) for the pieces of a batch. `alone`: whether the call may
-// run beside no other.
-template <bool alone, typename Held, typename Ask>
+// Python's answers to one key or many, of whatever is in a box. Calls operation(filter, key) with
+// the lock held, or operation(filter, keys, answers) for the pieces of a batch. `alone`: whether
+// the call may run beside no other.
+template <bool alone, typename Held, typename Operation>
 py::object answer(Held& held, py::handle keys, const py::object& out, Answers::Kind kind,
-                  Ask&& ask) {
+                  Operation&& operation) {
   const auto filter = typename Held::Use(held, alone);
   if (is_one_key(keys)) {
     if (!out.is_none()) throw py::type_error("out is for many keys");
     const OneKey key(keys);
-    return py::cast(ask(*filter, Key(key)));
+    return py::cast(operation(*filter, Key(key)));
   }
   const KeyBatch batch(keys, filter->seed());
   const Answers answers(batch, out, kind);
   {
     const Released released(batch.size());
     batch.each_piece([&](KeySpan piece, std::size_t first) {
-      ask(*filter, piece, answers.bytes().subspan(first, piece.size()));
+      operation(*filter, piece, answers.bytes().subspan(first, piece.size()));
     });
   }
   return answers.array();
@@ -61,7 +61,7 @@ py::object answer(Held& held, py::handle keys, const py::object& out, Answers::K
 template <typename Held>
 py::object may_contain(Held& held, py::handle keys, const py::object& out) {
   return answer<false>(held, keys, out, Answers::Kind::yes_or_no,
-                       [](auto& filter, auto... asked) { return filter.may_contain(asked...); });
+                       [](auto& filter, auto... key) { return filter.may_contain(key...); });
 }
 
 template <typename Held>
@@ -72,20 +72,20 @@ bool contains(Held& held, py::handle key) {
 template <typename Held>
 py::object count(Held& held, py::handle keys, const py::object& out) {
   return answer<false>(held, keys, out, Answers::Kind::numbers,
-                       [](auto& filter, auto... asked) { return filter.count(asked...); });
+                       [](auto& filter, auto... key) { return filter.count(key...); });
 }
 
 template <bool alone, typename Held>
 py::object insert(Held& held, py::handle keys, const py::object& out) {
-  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto... asked) {
-    return static_cast<bool>(filter.insert(asked...));
+  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto... key) {
+    return static_cast<bool>(filter.insert(key...));
   });
 }
 
 template <bool alone, typename Held>
 py::object erase(Held& held, py::handle keys, const py::object& out) {
   return answer<alone>(held, keys, out, Answers::Kind::yes_or_no,
-                       [](auto& filter, auto... asked) { return filter.erase(asked...); });
+                       [](auto& filter, auto... key) { return filter.erase(key...); });
 }
 
 // The library has no such batch: a key may be there because of one just before it. So this goes key
@@ -107,11 +107,11 @@ void insert_unique_keys(Filter& filter, KeySpan keys, std::span<std::uint8_t> st
 template <bool alone, typename Held>
 py::object insert_unique(Held& held, py::handle keys, const py::object& out) {
   return answer<alone>(held, keys, out, Answers::Kind::yes_or_no,
-                       [](auto& filter, auto asked, auto... stored) {
+                       [](auto& filter, auto key, auto... stored) {
                          if constexpr (sizeof...(stored) == 0) {
-                           return static_cast<bool>(filter.insert_unique(asked));
+                           return static_cast<bool>(filter.insert_unique(key));
                          } else {
-                           insert_unique_keys(filter, asked, stored...);
+                           insert_unique_keys(filter, key, stored...);
                          }
                        });
 }

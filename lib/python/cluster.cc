@@ -18,7 +18,7 @@ namespace {
 using PyCluster = Box<ClusterFilter>;
 using PyCopy = Box<ClusterCopy>;
 
-// The keyword arguments of create, open and remove that say how to reach the servers.
+// The keyword arguments of create, open and remove for reaching the servers.
 ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   ClusterOptions options;
   if (py::isinstance<py::str>(servers)) {
@@ -59,17 +59,18 @@ ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   return options;
 }
 
-// Answers to one key, which is a batch of one here, or many. ask(filter, keys, answers) is the
-// member.
-template <bool alone, typename Held, typename Ask>
-py::object ask(Held& held, py::handle keys, const py::object& out, Answers::Kind kind, Ask&& ask) {
+// Answers to one key, which is a batch of one here, or many. operation(filter, keys, answers) is
+// the member.
+template <bool alone, typename Held, typename Operation>
+py::object answers_of(Held& held, py::handle keys, const py::object& out, Answers::Kind kind,
+                      Operation&& operation) {
   const auto filter = typename Held::Use(held, alone);
   if (!is_one_key(keys)) {
     KeyBatch batch(keys, filter->seed());
     const Answers answers(batch, out, kind);
     {
       const py::gil_scoped_release released;
-      ask(*filter, batch.whole(), answers.bytes());
+      operation(*filter, batch.whole(), answers.bytes());
     }
     return answers.array();
   }
@@ -79,20 +80,20 @@ py::object ask(Held& held, py::handle keys, const py::object& out, Answers::Kind
   std::array<std::uint8_t, 1> answer{};
   {
     const py::gil_scoped_release released;
-    ask(*filter, KeySpan(hash), std::span<std::uint8_t>(answer));
+    operation(*filter, KeySpan(hash), std::span<std::uint8_t>(answer));
   }
   if (kind == Answers::Kind::yes_or_no) return py::bool_(answer[0] != 0);
   return py::int_(answer[0]);
 }
 
 // A method for one key or many.
-template <bool alone, typename Held, typename Ask>
-void bind_ask(py::class_<Held>& type, const char* name, const char* doc, Answers::Kind kind,
-              Ask call) {
+template <bool alone, typename Held, typename Operation>
+void bind_answers(py::class_<Held>& type, const char* name, const char* doc, Answers::Kind kind,
+                  Operation call) {
   type.def(
       name,
       [kind, call](Held& held, py::handle keys, const py::object& out) {
-        return ask<alone>(held, keys, out, kind, call);
+        return answers_of<alone>(held, keys, out, kind, call);
       },
       py::arg("keys"), py::arg("out") = py::none(), doc);
 }
@@ -101,12 +102,12 @@ void bind_ask(py::class_<Held>& type, const char* name, const char* doc, Answers
 template <bool alone, typename Held>
 void bind_may_contain(py::class_<Held>& type, const char* doc) {
   const auto call = [](auto& filter, KeySpan keys, auto out) { filter.may_contain(keys, out); };
-  bind_ask<alone>(type, "may_contain", doc, Answers::Kind::yes_or_no, call);
+  bind_answers<alone>(type, "may_contain", doc, Answers::Kind::yes_or_no, call);
   type.def(
       "__contains__",
       [call](Held& held, py::handle key) {
         (void)OneKey(key);
-        return ask<alone>(held, key, py::none(), Answers::Kind::yes_or_no, call);
+        return answers_of<alone>(held, key, py::none(), Answers::Kind::yes_or_no, call);
       },
       py::arg("key"), "Whether a key may be in it.");
 }
@@ -160,24 +161,24 @@ py::dict cluster_stats(PyCluster& held) {
 
 void bind_calls(py::class_<PyCluster>& type) {
   constexpr auto kYesOrNo = Answers::Kind::yes_or_no;
-  bind_ask<true>(
+  bind_answers<true>(
       type, "insert",
       "insert(keys, out=None)\n\nAdds one copy of the key, or of each key. False: its part is "
       "full.",
       kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.insert(keys, out); });
-  bind_ask<true>(
+  bind_answers<true>(
       type, "insert_unique",
       "insert_unique(keys, out=None)\n\nAdds each key unless it seems to be there; True if it "
       "was added now.\nSafe to repeat after a ClusterError.",
       kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.insert_unique(keys, out); });
   bind_may_contain<true>(type,
                          "may_contain(keys, out=None)\n\nFalse: the key is certainly not in it.");
-  bind_ask<true>(type, "erase",
-                 "erase(keys, out=None)\n\nRemoves one copy; only of keys that were inserted.",
-                 kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.erase(keys, out); });
-  bind_ask<true>(type, "count", "count(keys, out=None)\n\nHow many copies there are.",
-                 Answers::Kind::numbers,
-                 [](auto& filter, KeySpan keys, auto out) { filter.count(keys, out); });
+  bind_answers<true>(
+      type, "erase", "erase(keys, out=None)\n\nRemoves one copy; only of keys that were inserted.",
+      kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.erase(keys, out); });
+  bind_answers<true>(type, "count", "count(keys, out=None)\n\nHow many copies there are.",
+                     Answers::Kind::numbers,
+                     [](auto& filter, KeySpan keys, auto out) { filter.count(keys, out); });
   type.def(
       "upload", &upload, py::arg("content"), py::arg("merge") = false,
       "upload(content, merge=False)\n\nBuilds the parts of these keys here and sends them whole, "

@@ -162,7 +162,7 @@ when a key finds no room.
 >>> len(filter)
 3
 )");
-  bind_questions(type);
+  bind_lookups(type);
   bind_changes<true>(type);
   method(
       type, "clear", +[](PyFilter& held) { held.alone()->clear(); },
@@ -229,7 +229,7 @@ on as many cores as there are threads, since they release the interpreter's lock
   type.def_static("from_filter", &unlocked<&concurrent_clone_of, false, PyFilter>,
                   py::arg("filter"),
                   "from_filter(filter)\n\nOne with the content of a Filter, which stays.");
-  bind_questions(type);
+  bind_lookups(type);
   bind_changes<false>(type);
   method(type, "clear", &unlocked<&ConcurrentFilter::clear, false, PyConcurrentFilter>,
          "clear()\n\nRemoves everything, at one instant.");
@@ -276,7 +276,7 @@ array([ True, False])
   type.def(py::init(&mapped), py::arg("path"), py::arg("verify") = "lazily");
   type.def_static("open", &mapped, py::arg("path"), py::arg("verify") = "lazily",
                   "open(path, verify=\"lazily\")\n\nThe same as MappedFilter(path, verify).");
-  bind_questions(type);
+  bind_lookups(type);
   method(type, "verify", &unlocked<&MappedFilter::verify, false, PyMappedFilter>,
          "verify()\n\nReads and checks the whole file. FormatError for the first flaw.");
   type.def(

@@ -101,7 +101,7 @@ class FixedText final : public StringSource<FixedText> {
         items_(items),
         width_(bytes / sizeof(std::uint32_t)),
         swapped_(swapped),
-        utf8_(width_ * kMostUtf8, '\0') {}
+        utf8_(width_ * kMaxUtf8, '\0') {}
 
   // The string is good until the next call. One thread uses a source.
   [[nodiscard]] std::string_view string(std::size_t i) const {
@@ -243,7 +243,7 @@ class ListReader {
     const void* const data = PyUnicode_DATA(item);
     if (PyUnicode_IS_ASCII(item)) return {static_cast<const char*>(data), length};
     const auto kind = PyUnicode_KIND(item);
-    if (utf8_.size() < length * kMostUtf8) utf8_.resize(length * kMostUtf8);
+    if (utf8_.size() < length * kMaxUtf8) utf8_.resize(length * kMaxUtf8);
     char* end = utf8_.data();
     for (std::size_t i = 0; i < length; ++i) {
       const std::uint32_t point = PyUnicode_READ(kind, data, i);

@@ -86,10 +86,10 @@ py::object candidates(PyMaplet& held, py::handle keys) {
     std::vector<std::uint64_t> piece_values;
     first_of.reserve(batch.size() + 1);
     // Cut further, since a maplet counts candidates in 32 bits.
-    constexpr std::size_t kMost = std::size_t{1} << 20;
+    constexpr std::size_t kMax = std::size_t{1} << 20;
     batch.each_piece([&](KeySpan piece, std::size_t) {
-      for (std::size_t at = 0; at < piece.size(); at += kMost) {
-        maplet->find(piece.subspan(at, std::min(kMost, piece.size() - at)), piece_first,
+      for (std::size_t at = 0; at < piece.size(); at += kMax) {
+        maplet->find(piece.subspan(at, std::min(kMax, piece.size() - at)), piece_first,
                      piece_values);
         const std::uint64_t before = values.size();
         for (std::size_t i = 1; i < piece_first.size(); ++i) {

@@ -132,7 +132,7 @@ void close(Held& held) {
 
 // may_contain, count, select, `in`, len and the figures.
 template <typename Held>
-void bind_questions(py::class_<Held>& type) {
+void bind_lookups(py::class_<Held>& type) {
   method(type, "may_contain", &may_contain<Held>, R"(may_contain(keys, out=None)
 
 False: the key is certainly not in the filter. True: it is, or it is one of the

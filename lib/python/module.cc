@@ -42,7 +42,7 @@ void raise(PyObject* type, const char* what, Attributes&&... attributes) {
   PyErr_SetObject(type, error.ptr());
 }
 
-// what() is "FILE: what the system says".
+// what() is "FILE: the system's message".
 void raise_system_error(const std::system_error& error) {
   const bool has_errno = error.code().category() == std::generic_category() ||
                          error.code().category() == std::system_category();

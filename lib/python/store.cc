@@ -1,5 +1,5 @@
 // The class Store: a dict of bytes on disk. All work on the disk is done with the interpreter's
-// lock released, and nothing of Python is called from inside a question of the library.
+// lock released, and nothing of Python is called from inside a lookup of the library.
 #include "nestline/store.h"
 
 #include <pybind11/stl.h>

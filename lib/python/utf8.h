@@ -8,7 +8,7 @@
 namespace nestline::python {
 
 // The most bytes of one code point.
-inline constexpr std::size_t kMostUtf8 = 4;
+inline constexpr std::size_t kMaxUtf8 = 4;
 
 // Whether UTF-8 has it: no surrogate, and not above the last code point.
 constexpr bool is_scalar(std::uint32_t point) {

@@ -20,7 +20,7 @@ namespace nestline::sqlite {
 namespace {
 
 // The object behind an aggregate, made by the first row.
-// SQLite zeroes the memory that it keeps for a group, and always asks for the result at the end, so
+// SQLite zeroes the memory that it keeps for a group, and always requests the result at the end, so
 // that the object goes even when the statement is stopped. Throws std::bad_alloc.
 template <typename T>
 T& aggregate(sqlite3_context* context) {
@@ -220,7 +220,7 @@ void unite(Filter& all, Filter next) {
     throw Refusal("filters with different shapes cannot be merged: " + difference(all, next) +
                   ". Build them with the same rate and the same capacity");
   }
-  // First for the sum of the keys: a full filter takes long to say that it has no room.
+  // First for the sum of the keys: a full filter takes long to find that it has no room.
   while (all.capacity() < all.size() + next.size() && all.grow()) continue;
   while (next.size() != 0) {
     Share share(1, 1);

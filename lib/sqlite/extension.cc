@@ -60,7 +60,7 @@ int define_functions(sqlite3* database) {
 }  // namespace
 
 void set_caught_error(sqlite3_context* context) noexcept {
-  const auto say = [context](const char* sentence) {
+  const auto report = [context](const char* sentence) {
     const auto* const name = static_cast<const char*>(sqlite3_user_data(context));
     if (char* const text = sqlite3_mprintf("%s: %s", name, sentence)) {
       sqlite3_result_error(context, text, -1);
@@ -76,9 +76,9 @@ void set_caught_error(sqlite3_context* context) noexcept {
   } catch (const std::bad_alloc&) {
     sqlite3_result_error_nomem(context);
   } catch (const std::exception& error) {
-    say(error.what());
+    report(error.what());
   } catch (...) {
-    say("something went wrong that has no description");
+    report("something went wrong that has no description");
   }
 }
 

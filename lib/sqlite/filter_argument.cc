@@ -70,7 +70,7 @@ const Opened* opened_of(sqlite3_context* context, sqlite3_value* value) {
       filters != nullptr ? filters->find(&Opened::number, number) : nullptr;
   if (opened == nullptr) {
     throw Refusal("the handle of a filter is good in the statement that made it, among the last " +
-                  std::to_string(StatementFilters::kMostOpened) + " of them");
+                  std::to_string(StatementFilters::kMaxOpened) + " of them");
   }
   return opened;
 }

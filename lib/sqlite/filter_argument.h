@@ -17,7 +17,7 @@
 //                    nestline_open keeps its handle there.
 //
 // A subquery that depends on the row may give another blob at the same address. BlobFilter::is_same
-// tells most of them apart, and blob_filter.h says why the others are answered rightly too.
+// tells most of them apart, and blob_filter.h explains why the others are answered rightly too.
 #ifndef NESTLINE_LIB_SQLITE_FILTER_ARGUMENT_H_
 #define NESTLINE_LIB_SQLITE_FILTER_ARGUMENT_H_
 
@@ -56,13 +56,13 @@ Handle handle_of(const Opened& opened);
 // What a statement has checked and opened: the last few of each.
 class StatementFilters {
  public:
-  static constexpr std::size_t kMostOpened = 64;
+  static constexpr std::size_t kMaxOpened = 64;
 
   // The filter in these bytes, checked in this call or before. It is good until the next call.
   // Throws FormatError, std::bad_alloc.
   const BlobFilter& checked(std::span<const std::byte> bytes);
 
-  // Keeps a filter; one of kMostOpened goes for it. Good until then. Throws std::bad_alloc.
+  // Keeps a filter; one of kMaxOpened goes for it. Good until then. Throws std::bad_alloc.
   const Opened& open(std::variant<Filter, MappedFilter> filter, std::uint64_t bytes,
                      std::filesystem::path path = {});
 
@@ -77,7 +77,7 @@ class StatementFilters {
 
  private:
   std::array<std::optional<BlobFilter>, 8> checked_;
-  std::array<std::unique_ptr<const Opened>, kMostOpened> opened_;
+  std::array<std::unique_ptr<const Opened>, kMaxOpened> opened_;
   std::size_t next_checked_ = 0;  // is replaced next
   std::size_t next_opened_ = 0;
 };

@@ -6,7 +6,7 @@ add_library(
   sqlite/aggregates.cc
   sqlite/extension.cc
   sqlite/filter_argument.cc
-  sqlite/questions.cc)
+  sqlite/lookups.cc)
 target_compile_features(nestline_sqlite PRIVATE cxx_std_20)
 target_include_directories(nestline_sqlite PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(nestline_sqlite SYSTEM PRIVATE ${SQLite3_INCLUDE_DIRS})

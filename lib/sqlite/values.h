@@ -4,8 +4,8 @@
 // number are both that integer. A REAL that is no integer of 64 bits is the byte string of its IEEE
 // form, low byte first; no INTEGER equals it. TEXT is its bytes in UTF-8, also where the database
 // has UTF-16, and a BLOB is its bytes. So TEXT and BLOB of the same bytes are one key, although SQL
-// tells them apart: a filter may say "maybe" once more. What a column's affinity or collation makes
-// equal is not equal here; docs/SQLITE.md says what to do.
+// tells them apart: a filter may answer "maybe" once more. What a column's affinity or collation
+// makes equal is not equal here; docs/SQLITE.md explains what to do.
 #ifndef NESTLINE_LIB_SQLITE_VALUES_H_
 #define NESTLINE_LIB_SQLITE_VALUES_H_
 
@@ -28,7 +28,7 @@ inline bool is_null(sqlite3_value* value) { return sqlite3_value_type(value) == 
 // std::bad_alloc.
 inline std::span<const std::byte> bytes_of(sqlite3_value* value) {
   const bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
-  // The length is that of the form which was asked for last, so it is asked for second.
+  // The length is that of the form which was requested last, so it is requested second.
   const void* const data =
       is_text ? static_cast<const void*>(sqlite3_value_text(value)) : sqlite3_value_blob(value);
   const int size = sqlite3_value_bytes(value);

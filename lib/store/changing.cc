@@ -171,7 +171,9 @@ void Store::State::write(std::vector<Change> changes) {
   std::vector<std::uint64_t> addresses(changes.size());
   std::unordered_map<std::string_view, std::size_t> last;
   std::uint64_t sequence = 0;
-  Overflow::Pairs spare;  // freed when other writers have their turn
+  // Nodes that the batch does not need, however it ends; freed when other writers have their turn.
+  Overflow::Pairs spare;
+  Overflow::Pairs next_spare;
   {
     const std::lock_guard lock(writer_);
     for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -183,6 +185,16 @@ void Store::State::write(std::vector<Change> changes) {
         earlier[i] = std::exchange(place->second, i);
       }
     }
+    const struct TakeSpare {
+      ~TakeSpare() {
+        spare.swap(index.overflow.spare());
+        if (next != nullptr) next_spare.swap(next->overflow.spare());
+      }
+      Index& index;
+      Index* next;
+      Overflow::Pairs& spare;
+      Overflow::Pairs& next_spare;
+    } take{index(), next_index_.get(), spare, next_spare};
     reserve(changes.size());
     Log::Batch batch(*log_, changes.size(), bytes);
     for (std::size_t i = 0; i < changes.size(); ++i) addresses[i] = log_->append(changes[i]);
@@ -194,7 +206,6 @@ void Store::State::write(std::vector<Change> changes) {
       }
       settle(changes[i], addresses[i], old[i]);
     }
-    spare.swap(index().overflow.spare());
     sequence = note_appended();
   }
   if (options_.sync == Sync::each) syncs_.wait_for(sequence);

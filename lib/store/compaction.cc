@@ -180,15 +180,15 @@ std::shared_ptr<Segment> Store::State::worst_segment() const {
 // old one serves, with the pairs of the old one up to here; later changes go to both.
 void Store::State::renew_index() {
   const Index& old = index();
-  auto next = std::make_unique<Index>(old.maplet.capacity());
+  auto next = std::make_shared<Index>(old.maplet.capacity());
   std::shared_ptr<Index> worn;  // freed when no reader has it
   LogPosition position;
   SegmentTable::List segments;
   {
     const std::lock_guard lock(writer_);
-    next_index_ = std::move(next);
     position = log_->position();
     segments = content().table.list();
+    next_index_ = std::move(next);
   }
   const auto fill = [&](const Segment& segment, std::span<const SegmentWalk> some) {
     const std::lock_guard lock(writer_);
@@ -218,8 +218,7 @@ void Store::State::renew_index() {
   {
     const std::lock_guard lock(writer_);
     content().index.store(next_index_.get());
-    worn.swap(content().owned_index);
-    content().owned_index = std::move(next_index_);
+    worn = std::exchange(content().owned_index, std::move(next_index_));
   }
   wait_for_readers();
 }

@@ -89,7 +89,7 @@ class Repair {
     Content& content = *survey_.content;
     Index& index = *content.index.load();
     Survey::for_each_record(segment, [&](std::uint64_t offset, const Record& checked) {
-      if (!has_key(checked.kind)) return;
+      if (!has_key(checked.kind) || offset >= segment.end()) return;
       const Record record =
           checked.unread == 0 ? checked : frame_record(segment.from(offset)).value();
       const std::uint64_t address = content.table.address(segment, offset);

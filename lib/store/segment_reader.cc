@@ -334,21 +334,26 @@ bool SegmentWalk::next() {
   return true;
 }
 
+// Its lengths may be what is damaged, and then point behind healthy records. So they are believed
+// only if the record with the next but one number is there, or if nothing comes before the end.
 void SegmentWalk::pass_damage() {
   const auto framed = frame_record(segment_.from(offset_));
-  if (framed) {
-    following_ = offset_ + bytes_of(*framed);
-    const bool is_whole =
-        following_ == end_ || read_record(segment_.from(following_), segment_.place(following_));
-    if (following_ <= end_ && is_whole) {
-      const RecordHeader header = read_record_header(segment_.at(offset_));
-      if (has_hash(header, framed->key, segment_.header.store_id)) record_ = framed;
-      return;
-    }
+  const std::uint64_t framed_end = framed ? offset_ + bytes_of(*framed) : end_ + 1;
+  const auto next = framed_end < end_
+                        ? read_record(segment_.from(framed_end), segment_.place(framed_end))
+                        : std::nullopt;
+  if (next && next->sequence == sequence_ + 2) {
+    following_ = framed_end;
+  } else {
+    SegmentReader reader(segment_);
+    const bool found = reader.find(offset_ + kRecordUnit, sequence_ + 1);
+    following_ = found ? std::min(reader.end(), end_) : end_;
   }
-  SegmentReader reader(segment_);
-  const bool found = reader.find(offset_ + kRecordUnit, sequence_ + 1);
-  following_ = found ? std::min(reader.end(), end_) : end_;
+  if (following_ == framed_end) {
+    const RecordHeader header = read_record_header(segment_.at(offset_));
+    if (has_hash(header, framed->key, segment_.header.store_id)) record_ = framed;
+  }
+  ++sequence_;
 }
 
 void Hurt::note(const Segment& segment, const SegmentWalk& walk) {

@@ -139,7 +139,8 @@ class LastList {
 class SegmentWalk {
  public:
   // From the first record on, up to where one ends.
-  SegmentWalk(const Segment& segment, std::uint64_t end) : segment_(segment), end_(end) {}
+  SegmentWalk(const Segment& segment, std::uint64_t end)
+      : segment_(segment), end_(end), sequence_(segment.header.first_sequence - 1) {}
 
   // Goes to the first or the next record; false at the end. Throws std::system_error when it has to
   // search the file.
@@ -158,7 +159,7 @@ class SegmentWalk {
   std::uint64_t offset_ = 0;
   std::uint64_t following_ = kSegmentHeaderBytes;
   std::uint64_t end_;
-  std::uint64_t sequence_ = 0;  // of the last valid record
+  std::uint64_t sequence_;  // of the last record, as far as that is known
   bool is_damaged_ = false;
   std::optional<Record> record_;
 };

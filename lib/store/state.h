@@ -172,7 +172,7 @@ struct Store::State {
   std::atomic<Content*> content_{nullptr};
   SyncQueue syncs_;
   std::optional<Log> log_;
-  std::unique_ptr<Index> next_index_;  // that is being made; changes go to it too
+  std::shared_ptr<Index> next_index_;  // that is being made; changes go to it too
   mutable Counters counters_;
   std::atomic<std::uint64_t> replayed_records_{0};
   std::uint64_t cut_bytes_ = 0;

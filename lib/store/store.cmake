@@ -36,10 +36,7 @@ target_link_libraries(
   PRIVATE ${store_libraries})
 nestline_warnings(nestline_store)
 nestline_precompile(nestline_store)
-# Those that tests can break on purpose are compiled once more below.
-set(with_faults changing checkpoint compaction sync_queue)
-list(TRANSFORM with_faults REPLACE "(.+)" "store/\\1.cc" OUTPUT_VARIABLE alone)
-nestline_unity(nestline_store ${alone})
+nestline_unity(nestline_store)
 if(NESTLINE_SANITIZE OR NESTLINE_FUZZ)
   target_compile_definitions(nestline_store PRIVATE NESTLINE_SANITIZED) # see reclaim.h
 endif()
@@ -59,9 +56,7 @@ endif()
 # The same for tests of what is behind the public header, with the faults that tests can plant
 # (store/test_switches.h).
 if(NESTLINE_BUILD_TESTS)
-  list(JOIN with_faults "|" names)
-  add_library(nestline_store_hooked STATIC
-              ${alone} "$<FILTER:$<TARGET_OBJECTS:nestline_store>,EXCLUDE,/(${names})[.]cc>")
+  add_library(nestline_store_hooked STATIC ${store_sources})
   target_compile_definitions(nestline_store_hooked PUBLIC NESTLINE_TEST_HOOKS)
   target_include_directories(nestline_store_hooked SYSTEM PRIVATE ${NESTLINE_XXHASH_INCLUDE_DIR})
   target_link_libraries(nestline_store_hooked PUBLIC nestline_inside ${store_libraries})
@@ -69,4 +64,5 @@ if(NESTLINE_BUILD_TESTS)
     target_compile_definitions(nestline_store_hooked PRIVATE NESTLINE_SANITIZED) # see reclaim.h
   endif()
   nestline_warnings(nestline_store_hooked)
+  nestline_unity(nestline_store_hooked)
 endif()

@@ -39,12 +39,12 @@
 
 namespace nestline::test {
 
-inline constexpr std::size_t kMostClasses = 8;
-inline constexpr std::size_t kMostOperations = 64;  // of one history: they fit a word of bits
+inline constexpr std::size_t kMaxClasses = 8;
+inline constexpr std::size_t kMaxOperations = 64;  // of one history: they fit a word of bits
 inline constexpr int kNoPartner = -1;
 
 // Copies of each class.
-using Copies = std::array<std::uint8_t, kMostClasses>;
+using Copies = std::array<std::uint8_t, kMaxClasses>;
 
 struct KeyClass {
   int partner = kNoPartner;

@@ -83,7 +83,7 @@ std::vector<Script> make_scripts(const Scene& scene, int threads, Random& random
     for (std::uint64_t steps = 2 + random() % 5; steps > 0; --steps) script.push_back(any_step());
   }
   // No more operations than a history may have, the last look included.
-  std::size_t room = kMostOperations - 1;
+  std::size_t room = kMaxOperations - 1;
   for (const Script& script : scripts) room -= script.size();
   for (Script& script : scripts) {
     for (Step& step : script) {

@@ -60,7 +60,7 @@ class Player {
  public:
   Player(F& filter, const Scene& scene, Tickets& tickets, int thread, int threads)
       : filter_(filter), scene_(scene), tickets_(tickets), thread_(thread) {
-    operations_.reserve(kMostOperations);
+    operations_.reserve(kMaxOperations);
     // Distributes the copies of the beginning among the threads.
     for (std::size_t key = 1; key < scene.classes.size(); ++key) {
       const int copies = scene.copies[key];
@@ -236,7 +236,7 @@ class Player {
   const Scene& scene_;
   Tickets& tickets_;
   int thread_;
-  std::array<int, kMostClasses> own_{};  // copies that this thread may erase
+  std::array<int, kMaxClasses> own_{};  // copies that this thread may erase
   std::vector<Operation> operations_;
 };
 

@@ -22,7 +22,7 @@ void SpinBarrier::wait() {
 }
 
 Crew::Crew() {
-  for (int thread = 0; thread < kMostThreads; ++thread) {
+  for (int thread = 0; thread < kMaxThreads; ++thread) {
     threads_.emplace_back([this, thread] {
       auto& rounds = rounds_[static_cast<std::size_t>(thread)];
       for (unsigned round = 0;; ++round) {
@@ -38,7 +38,7 @@ Crew::Crew() {
 
 Crew::~Crew() {
   leaving_ = true;
-  wake(kMostThreads);
+  wake(kMaxThreads);
   for (std::thread& thread : threads_) thread.join();
 }
 

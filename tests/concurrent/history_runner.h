@@ -26,7 +26,7 @@
 
 namespace nestline::test {
 
-inline constexpr int kMostThreads = 4;
+inline constexpr int kMaxThreads = 4;
 
 // Meeting point of `count` threads, spinning at first and then yielding.
 class SpinBarrier {
@@ -56,7 +56,7 @@ class Crew {
 
   const std::function<void(int)>* work_ = nullptr;
   bool leaving_ = false;  // like work_, read after rounds_ has been raised
-  std::array<std::atomic<unsigned>, kMostThreads> rounds_{};  // of each thread
+  std::array<std::atomic<unsigned>, kMaxThreads> rounds_{};  // of each thread
   std::atomic<int> done_{0};
   std::vector<std::thread> threads_;
 };
@@ -97,7 +97,7 @@ class Stage {
     }
     Operation look;
     look.kind = Kind::snapshot;
-    look.thread = kMostThreads;  // the checking thread
+    look.thread = kMaxThreads;  // the checking thread
     look.start = tickets_.draw();
     players_[0].describe(*filter_, look.copies);
     look.others = filter_->size();
@@ -130,7 +130,7 @@ Verdict play_histories(Crew& crew, Family family, int bits, std::uint64_t first_
   constexpr std::uint64_t kRound = 64;
   Verdict verdict;
   for (std::uint64_t at = 0; at < count; at += kRound) {
-    const int threads = 2 + static_cast<int>(at / kRound % (kMostThreads - 1));
+    const int threads = 2 + static_cast<int>(at / kRound % (kMaxThreads - 1));
     std::vector<std::unique_ptr<Stage<F>>> stages;
     for (std::uint64_t i = at; i < at + kRound && i < count; ++i) {
       stages.push_back(std::make_unique<Stage<F>>(family, bits, first_seed + i, threads));

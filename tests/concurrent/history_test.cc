@@ -106,9 +106,9 @@ class BrokenProtocol : public testing::TestWithParam<int> {
     const Hooks hooks(
         [](int point) { point == NESTLINE_POINT_HOME_READ ? linger() : perturb(point); }, fault);
     Crew crew;
-    constexpr std::uint64_t kMost = 20'000;
+    constexpr std::uint64_t kMax = 20'000;
     const Verdict verdict =
-        play_histories<ConcurrentFilter>(crew, Family::crossed, GetParam(), 1, kMost, true);
+        play_histories<ConcurrentFilter>(crew, Family::crossed, GetParam(), 1, kMax, true);
     EXPECT_GT(verdict.failed, 0u) << "not caught in " << verdict.played << " histories";
     RecordProperty("histories", static_cast<int>(verdict.played));
   }

@@ -31,7 +31,7 @@ inline std::uint64_t word_of(const std::array<std::uint8_t, 8>& bytes) {
 template <class Operation, class State, class StateHash>
 class OrderSearch {
  public:
-  static constexpr std::size_t kMostOperations = 64;  // they fit a word of bits
+  static constexpr std::size_t kMaxOperations = 64;  // they fit a word of bits
 
   explicit OrderSearch(const std::vector<Operation>& operations) : operations_(operations) {}
 
@@ -39,7 +39,7 @@ class OrderSearch {
   // the operation cannot have given its answer.
   template <class Apply>
   bool run(const Apply& apply, const State& start) {
-    return operations_.size() <= kMostOperations && extend(apply, 0, start);
+    return operations_.size() <= kMaxOperations && extend(apply, 0, start);
   }
   // The longest order that was found, as indices of operations.
   [[nodiscard]] const std::vector<std::size_t>& longest() const { return longest_; }

@@ -39,7 +39,7 @@ inline std::chrono::duration<double> stress_time(double share) {
 template <typename Key>
 class Owner {
  public:
-  static constexpr unsigned kMostCopies = 3;
+  static constexpr unsigned kMaxCopies = 3;
 
   Owner(ConcurrentFilter& filter, std::uint64_t number, std::size_t keys)
       : filter_(&filter),
@@ -144,7 +144,7 @@ class Owner {
 
   void put_in() {
     const std::size_t i = any();
-    if (copies_[i] == kMostCopies) return;
+    if (copies_[i] == kMaxCopies) return;
     const bool unique = random_() % 3 == 0;
     const Outcome outcome =
         unique ? filter_->insert_unique(keys()[i]).outcome : filter_->insert(keys()[i]).outcome;
@@ -166,7 +166,7 @@ class Owner {
   void replace() {
     const std::size_t from = any();
     const std::size_t to = any();
-    if (copies_[from] == 0 || copies_[to] == kMostCopies) return;
+    if (copies_[from] == 0 || copies_[to] == kMaxCopies) return;
     close(from);
     const Outcome outcome = filter_->update(keys()[from], keys()[to]).outcome;
     if (outcome == Outcome::stored) {
@@ -196,7 +196,7 @@ class Owner {
     return batch;
   }
   void put_in_batch() {
-    const auto chosen = choose([&](std::size_t i) { return copies_[i] < kMostCopies; });
+    const auto chosen = choose([&](std::size_t i) { return copies_[i] < kMaxCopies; });
     const auto batch = batch_of(chosen);
     std::vector<std::uint8_t> done(batch.size(), 9);
     const std::size_t total = filter_->insert(batch, done);

@@ -149,17 +149,17 @@ TEST_P(GrowthTest, EveryDoublingOfTheWidth) {
   const auto [bits, bases] = GetParam();
   // Up to here keys that look the same do not fill their slots (safe_keys).
   const std::uint32_t promised = bits == 8 ? 1 : bits == 12 ? 4 : 8;
-  constexpr std::uint64_t kMostKeys = 600'000;  // the last doublings of 64 blocks stay half empty
+  constexpr std::uint64_t kMaxKeys = 600'000;  // the last doublings of 64 blocks stay half empty
   std::mt19937_64 random(bases);
   Exact exact(filter_of_blocks(bits, bases));
   Filter& filter = exact.filter();
   for (std::uint32_t growth = 0; growth <= max_growth(bits); ++growth) {
     SCOPED_TRACE("doubled " + std::to_string(growth) + " times");
-    std::uint64_t failed = exact.fill(std::min(kMostKeys, filter.capacity() * 9 / 10));
+    std::uint64_t failed = exact.fill(std::min(kMaxKeys, filter.capacity() * 9 / 10));
     exact.random_operations(3000, random);
     exact.check();
     exact.erase_copies();
-    failed += exact.fill(std::min(kMostKeys, filter.capacity()));
+    failed += exact.fill(std::min(kMaxKeys, filter.capacity()));
     exact.check();
     // Further on, a key in a million finds its slots taken by others that look the same.
     ASSERT_LE(failed, growth <= promised ? 0 : 1 + filter.size() / 100'000);

@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kPiece = 16384;  // lib/parallel/parallel.cc
 constexpr std::size_t kLengths[] = {
     0, 1, 63, 64, 65, kPiece - 1, kPiece, kPiece + 1, 5 * kPiece + 17};
-constexpr std::size_t kMost = 5 * kPiece + 17;
+constexpr std::size_t kMax = 5 * kPiece + 17;
 
 // A filter with every third of the keys.
 template <typename Key>
@@ -65,7 +65,7 @@ void expect_answers(const AnyFilter& filter, KeySpan keys, const Expected& expec
 }
 
 TYPED_TEST(ParallelTest, LookupsInEachFilter) {
-  const Keys<TypeParam> keys(kMost);
+  const Keys<TypeParam> keys(kMax);
   for (const int bits : {8, 12, 16}) {
     Filter filter = sample_filter(keys.all(), bits);
     save(filter, this->path("filter"));
@@ -89,7 +89,7 @@ TYPED_TEST(ParallelTest, LookupsInEachFilter) {
 }
 
 TYPED_TEST(ParallelTest, InsertAndErase) {
-  const Keys<TypeParam> keys(kMost);
+  const Keys<TypeParam> keys(kMax);
   for (const std::size_t length : kLengths) {
     for (const int threads : kThreads) {
       SCOPED_TRACE(std::to_string(length) + " keys, " + std::to_string(threads) + " threads");
@@ -128,13 +128,13 @@ void expect_true(const ConcurrentFilter& filter, std::span<const Key> keys,
 }
 
 TYPED_TEST(ParallelTest, InsertIntoAFullFilter) {
-  const Keys<TypeParam> keys(kMost);
+  const Keys<TypeParam> keys(kMax);
   with_threads(3, [&] {
-    ConcurrentFilter filter({.capacity = kMost / 2, .bits = 8});
-    std::vector<std::uint8_t> stored(kMost, 9);
+    ConcurrentFilter filter({.capacity = kMax / 2, .bits = 8});
+    std::vector<std::uint8_t> stored(kMax, 9);
     const std::size_t total = parallel::insert(filter, keys.all(), stored);
-    EXPECT_LT(total, kMost);
-    EXPECT_GE(total, kMost / 2);
+    EXPECT_LT(total, kMax);
+    EXPECT_GE(total, kMax / 2);
     EXPECT_EQ(total, filter.size());
     expect_true(filter, keys.all(), stored);
   });
@@ -175,18 +175,18 @@ class Entries : public tbb::task_scheduler_observer {
 };
 
 TEST(Parallel, StaysInAnArenaOfOneThread) {
-  const Keys<std::uint64_t> keys(kMost);
+  const Keys<std::uint64_t> keys(kMax);
   tbb::task_arena arena(1);
   Entries entries(arena);
   // From inside a task of a larger arena, as a library called by a parallel program would be.
   tbb::parallel_for(0, 2, [&](int) {
     arena.execute([&] {
-      Filter filter = parallel::build({.capacity = kMost}, keys.all());
+      Filter filter = parallel::build({.capacity = kMax}, keys.all());
       ConcurrentFilter shared(std::move(filter));
-      std::vector<std::uint32_t> positions(kMost);
-      EXPECT_EQ(parallel::select(shared, keys.all(), positions), kMost);
-      EXPECT_EQ(parallel::erase(shared, keys.all()), kMost);
-      EXPECT_EQ(parallel::insert(shared, keys.all()), kMost);
+      std::vector<std::uint32_t> positions(kMax);
+      EXPECT_EQ(parallel::select(shared, keys.all(), positions), kMax);
+      EXPECT_EQ(parallel::erase(shared, keys.all()), kMax);
+      EXPECT_EQ(parallel::insert(shared, keys.all()), kMax);
     });
   });
   // A thread comes in for each of the two calls at most; a third one would be a helper.
@@ -210,21 +210,21 @@ void inside_cancelled(const Work& work) {
 }
 
 TEST(Parallel, CancelledBeforeItBegins) {
-  const Keys<std::uint64_t> keys(kMost);
+  const Keys<std::uint64_t> keys(kMax);
   for (const int threads : kThreads) {
     with_threads(threads, [&] {
-      Filter filter({.capacity = kMost});
-      EXPECT_EQ(filter.insert(keys.all()), kMost);
-      ConcurrentFilter shared({.capacity = kMost});
+      Filter filter({.capacity = kMax});
+      EXPECT_EQ(filter.insert(keys.all()), kMax);
+      ConcurrentFilter shared({.capacity = kMax});
       EXPECT_EQ(shared.insert(keys.first(1000)), 1000u);
-      std::vector<std::uint8_t> bytes(kMost, 9);
-      std::vector<std::uint32_t> positions(kMost);
+      std::vector<std::uint8_t> bytes(kMax, 9);
+      std::vector<std::uint32_t> positions(kMax);
       inside_cancelled([&] {
-        EXPECT_THROW((void)parallel::build({.capacity = 10 * kMost}, keys.all()),
+        EXPECT_THROW((void)parallel::build({.capacity = 10 * kMax}, keys.all()),
                      parallel::Cancelled);
         EXPECT_THROW(parallel::may_contain(filter, keys.all(), bytes), parallel::Cancelled);
         EXPECT_THROW(parallel::select(shared, keys.all(), positions), parallel::Cancelled);
-        bytes.assign(kMost, 9);
+        bytes.assign(kMax, 9);
         EXPECT_THROW(parallel::erase(shared, keys.all(), bytes), parallel::Cancelled);
       });
       EXPECT_EQ(shared.size(), 1000 - std::accumulate(bytes.begin(), bytes.end(), 0u));
@@ -233,7 +233,7 @@ TEST(Parallel, CancelledBeforeItBegins) {
         EXPECT_THROW((void)parallel::insert(shared, keys.all(), bytes), parallel::Cancelled);
       });
       expect_true(shared, keys.all(), bytes);
-      EXPECT_LT(shared.size(), kMost);
+      EXPECT_LT(shared.size(), kMax);
     });
   }
 }

@@ -399,5 +399,62 @@ TEST_F(DamagedRecord, WithoutAKeyHurtsNobodyElse) {
   expect_others(store);
 }
 
+// Records of 128 bytes, so that a length with one wrong bit points to the beginning of another one.
+// Each bit of one record's header is damaged in turn.
+TEST(DamagedHeader, HurtsNoOtherKey) {
+  constexpr std::size_t kValueBytes = 128 - record_bytes(4, 0);
+  static_assert(record_bytes(4, kValueBytes) == 128);
+  const auto key_of = [](std::size_t i) { return "k" + std::to_string(100 + i); };
+  const auto value_of = [](std::size_t i) {
+    return std::string(kValueBytes, static_cast<char>('a' + i));
+  };
+  constexpr std::size_t kHurt = 1;
+  constexpr std::size_t kAll = 20;
+  const auto machine = SimulatedMachine::make(9);
+  {
+    Store store = open(machine);
+    for (std::size_t i = 0; i < kAll; ++i) store.put(key_of(i), value_of(i));
+  }
+  const Files files = machine->files();
+  const auto of_hurt = [](const Bytes& content) {
+    const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
+    return bytes.find("k101");
+  };
+  const auto file = std::find_if(files.begin(), files.end(), [&](const auto& each) {
+    return of_hurt(each.second) != std::string_view::npos;
+  });
+  ASSERT_NE(file, files.end());
+  const std::size_t record = of_hurt(file->second) - kRecordHeaderBytes;
+  for (std::size_t bit = 0; bit < 8 * kRecordHeaderBytes; ++bit) {
+    SCOPED_TRACE("bit " + std::to_string(bit));
+    Files damaged = files;
+    damaged[file->first][record + bit / 8] ^= std::byte{1} << (bit % 8);
+    Store store = open(machine_with(damaged));
+    const auto expect_others = [&] {
+      Content found;
+      try {
+        store.for_each(
+            [&](std::string_view key, std::string_view value) { found[std::string(key)] = value; });
+      } catch (const StoreError&) {
+      }
+      for (std::size_t i = 0; i < kAll; ++i) {
+        if (i == kHurt) continue;
+        EXPECT_EQ(found[key_of(i)], value_of(i)) << key_of(i);
+        std::string value;
+        EXPECT_TRUE(store.get(key_of(i), [&](std::string_view bytes) { value = bytes; }));
+        EXPECT_EQ(value, value_of(i)) << key_of(i);
+      }
+    };
+    expect_others();
+    try {
+      store.put(key_of(kHurt), "again");
+      store.compact();
+    } catch (const StoreError&) {
+    }
+    expect_others();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace nestline::test

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-constexpr double kMostSeconds = 30;  // under sanitizers, on a busy machine
+constexpr double kMaxSeconds = 30;  // under sanitizers, on a busy machine
 
 // Bytes that look like the header of a record of `kind` at every multiple of 8, each with a value
 // of half of all.
@@ -58,7 +58,7 @@ void expect_quick(const std::string& what, const std::function<void()>& work) {
   const std::clock_t begin = std::clock();
   work();
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, kMostSeconds) << what;
+  EXPECT_LT(seconds, kMaxSeconds) << what;
 }
 
 void append(const fs::path& file, const std::string& bytes) {
@@ -178,7 +178,7 @@ TEST(HostileValues, LongValuesAreCheckedInPieces) {
 
 TEST(HostileValues, ASparseFileTakesNoMemory) {
   constexpr std::uint64_t kFileBytes = 416 * kMebibyte;
-  constexpr long kMostKib = 320 * 1024;  // with the memory that sanitizers keep
+  constexpr long kMaxKib = 320 * 1024;  // with the memory that sanitizers keep
   for (const std::uint64_t begin : {std::uint64_t{64}, std::uint64_t{136}}) {
     const StoreFolder folder;
     { Store::open(folder.path()).put("key", "value"); }
@@ -209,7 +209,7 @@ TEST(HostileValues, ASparseFileTakesNoMemory) {
       } catch (const StoreError&) {
       }
       (void)verify_store(folder.path());
-      return peak() - before < kMostKib ? 0 : 1;
+      return peak() - before < kMaxKib ? 0 : 1;
     }));
     EXPECT_EQ(status, 0) << begin;
   }

@@ -25,13 +25,13 @@ constexpr const char* kPasswordFooter =
     "NESTLINE_CLUSTER_PASSWORD; other users can read what is on a command line, if only for a\n"
     "moment in redis://USER:PASSWORD@HOST.\n";
 
-constexpr std::uint64_t kLongestTimeout = 3'600'000;
-constexpr std::uint64_t kMostReplicas = 1000;
-constexpr std::size_t kLongestPassword = std::size_t{1} << 16;
+constexpr std::uint64_t kMaxTimeout = 3'600'000;
+constexpr std::uint64_t kMaxReplicas = 1000;
+constexpr std::size_t kMaxPassword = std::size_t{1} << 16;
 
 std::string password_of(const InCluster& place) {
   if (!place.password_file.empty()) {
-    const std::string text = read_all(place.password_file, kLongestPassword);
+    const std::string text = read_all(place.password_file, kMaxPassword);
     const std::string line = text.substr(0, text.find_first_of("\r\n"));
     if (line.empty()) throw CommandError(place.password_file, "its first line is empty");
     return line;
@@ -68,7 +68,7 @@ Option filter_name(InCluster& place) {
 Option wait_option(InCluster& place) {
   return {"--wait", "REPLICAS",
           "Ends well only if so many replicas of each part have it; default: 0",
-          count(place.servers.wait_replicas, 0, kMostReplicas)};
+          count(place.servers.wait_replicas, 0, kMaxReplicas)};
 }
 
 Command in_cluster(InCluster& place, Command command, const char* server_absent) {
@@ -87,7 +87,7 @@ Command in_cluster(InCluster& place, Command command, const char* server_absent)
       {"--cert", "FILE", "TLS: the certificate of this client", &servers.cert_file},
       {"--key", "FILE", "TLS: the key of this client", &servers.key_file},
       {"--timeout", "MS", "Longest wait for one server, in milliseconds; default: 2000",
-       count(servers.timeout, 1, kLongestTimeout)}};
+       count(servers.timeout, 1, kMaxTimeout)}};
   command.options.insert(command.options.begin(), connection.begin(), connection.end());
   command.help.common = kPasswordFooter;
   command.run = [&place, work = std::move(command.run)] { return run_at(place, work); };

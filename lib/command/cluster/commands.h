@@ -1,7 +1,7 @@
 // The commands of nestline cluster. Each is a table, beside what it does, in the file named below.
 //
-// None of them repeats a change whose fate is not known: the library says so, and the message says
-// how many lines were done before.
+// None of them repeats a change whose fate is not known: the library reports it, and the message
+// states how many lines were done before.
 #ifndef NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
 
@@ -30,7 +30,7 @@ struct InCluster {
   std::string name;
   ClusterOptions servers;
   std::string password_file;
-  bool copy_instead = false;  // `name` is a file that pull wrote, and is asked in place of servers
+  bool copy_instead = false;  // `name` is a file that pull wrote, and is read in place of servers
 
   [[nodiscard]] ClusterFilter open() const { return ClusterFilter::open(servers, name); }
 };
@@ -38,8 +38,8 @@ struct InCluster {
 Option filter_name(InCluster& place);
 Option wait_option(InCluster& place);
 
-/// Completes the table of a command whose file is place.name: adds the options that say where the
-/// servers are, and turns errors of the library into messages that say what to do.
+/// Completes the table of a command whose file is place.name: adds the options for where the
+/// servers are, and turns errors of the library into messages that advise what to do.
 Command in_cluster(InCluster& place, Command command, const char* server_absent = "");
 
 }  // namespace nestline::command

@@ -56,7 +56,7 @@ std::span<std::uint8_t> fitting(std::vector<std::uint8_t>& flags, std::size_t co
   return std::span(flags).first(count);
 }
 
-// A change of one batch; when it fails, the message also says how many lines before were done.
+// A change of one batch; when it fails, the message also states how many lines before were done.
 template <typename Change>
 std::size_t change(const InCluster& place, const LineReader& reader, Keys batch, const char* done,
                    Change&& make) {

@@ -15,8 +15,8 @@
 namespace nestline::command {
 namespace {
 
-constexpr std::uint64_t kMostKeys = std::uint64_t{1} << 53;
-constexpr std::uint64_t kMostParts = 16384;
+constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;
+constexpr std::uint64_t kMaxParts = 16384;
 
 constexpr const char* kCreateFooter =
     "The parts keep the wanted rate while they grow, until a server has no memory.\n"
@@ -132,20 +132,20 @@ Command create_command() {
        &create->name,
        {filter_name(*create),
         {"--capacity", "N", "Number of keys it must hold",
-         count(create->options.capacity, 1, kMostKeys), kRequired},
+         count(create->options.capacity, 1, kMaxKeys), kRequired},
         {"--fpr", "P", "Wanted false-positive rate; default: 0.01", rate(create->options.fpr)},
         {"--bits", "B", "Fingerprint width: 8, 12 or 16", bits(create->options.bits), false,
          "--fpr"},
         {"--max-capacity", "N",
          "No more than --capacity: the parts do not grow, and keys find no room\n"
          "instead; default: they grow",
-         count(create->options.max_capacity, 1, kMostKeys)},
+         count(create->options.max_capacity, 1, kMaxKeys)},
         {"--seed", "S", "Seed of the hash",
          count(create->options.seed, 1, std::numeric_limits<std::uint64_t>::max())},
         {"--parts", "P",
          "How many keys on the servers; at least four for each server that has slots;\n"
          "default: 64",
-         count(create->parts, 1, kMostParts)}},
+         count(create->parts, 1, kMaxParts)}},
        [create] { return run(*create); }});
 }
 

@@ -31,7 +31,7 @@ bool Inserter::insert_batch(KeySpan keys) {
   stored_ += stored;
   if (stored == keys.size()) return true;
 
-  // The flags say which keys were not stored. Another try with each of them finds out why.
+  // The flags show which keys were not stored. Another try with each of them finds out why.
   return keys.visit([&](const auto& span) {
     for (std::size_t i = 0; i < span.size(); ++i) {
       if (flags[i] != 0) continue;

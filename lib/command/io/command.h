@@ -52,7 +52,7 @@ struct Command {
   const char* unknown_option = "";     ///< What a message about an unknown option of theirs adds.
 };
 
-/// What a command line asks for.
+/// What a command line requests.
 struct Request {
   const Command* command = nullptr;  ///< The command to run; its variables have the values given.
   std::string text;                  ///< Without a command: what --help or --version prints.

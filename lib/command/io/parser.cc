@@ -147,7 +147,7 @@ class Parser {
     return chosen;
   }
 
-  // Throws when the first word that CLI11 did not understand says more than its message.
+  // Throws when the first word that CLI11 did not understand explains more than its message.
   void check_remaining() const {
     const auto unknown = app_.remaining(true);
     if (unknown.empty()) return;

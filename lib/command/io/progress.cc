@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 constexpr auto kFirstDraw = milliseconds(500);
 constexpr auto kRedraw = milliseconds(100);
 constexpr std::size_t kDefaultColumns = 80;
-constexpr std::size_t kLongestBar = 40;
+constexpr std::size_t kMaxBar = 40;
 constexpr std::size_t kShortestBar = 8;
 
 std::size_t terminal_columns() {
@@ -92,7 +92,7 @@ void Progress::draw(double seconds, std::uint64_t done, std::optional<std::uint6
     const std::size_t taken = text.size() + tail.size() + 4;  // brackets, space, last column
     const std::size_t columns = terminal_columns();
     const std::size_t room = columns > taken ? columns - taken : 0;
-    if (room >= kShortestBar) text += bar(share, std::min(room, kLongestBar));
+    if (room >= kShortestBar) text += bar(share, std::min(room, kMaxBar));
     text += tail;
   }
   // Leave the last column free: writing there makes some terminals start a new line.

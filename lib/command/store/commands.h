@@ -32,7 +32,7 @@ Command verify_store_command();
 Command repair_command();
 
 /// Completes the table of a command whose file is the folder: DB is its first word, and errors of
-/// the library become messages that say what to do.
+/// the library become messages that advise what to do.
 Command in_store(Command command);
 Option sync_option(Sync& sync);
 

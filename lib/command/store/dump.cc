@@ -43,11 +43,11 @@ struct StoreList {
 struct StoreMget {
   std::string folder;
   std::vector<std::string> inputs;
-  bool stats = false;  // prints what the questions cost
+  bool stats = false;  // prints what the lookups cost
 };
 
-// Keys that are asked for together, and how many bytes of their values are kept until they are
-// printed in the order of the keys; values beyond that are asked for again.
+// Keys that are looked up together, and how many bytes of their values are kept until they are
+// printed in the order of the keys; values beyond that are read again.
 constexpr std::size_t kKeysAtOnce = 1024;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 26;
 

@@ -40,7 +40,7 @@ struct StoreExport {
   std::string output;  // empty: standard output
 };
 
-constexpr std::uint64_t kMostPiece = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMaxPiece = std::numeric_limits<std::uint32_t>::max();
 
 // Thrown while the output is written, so that a file which is there is not replaced.
 struct NotThere {};
@@ -110,7 +110,7 @@ Command import_command() {
        {{"FILE", "", "The file; - is standard input", &import->input, kRequired},
         {"--as", "NAME", "Its name in the store; default: FILE as it is given", &import->name},
         {"--piece", "BYTES", "The size of a piece; default: 4096",
-         count(import->pieces.bytes, 1, kMostPiece)},
+         count(import->pieces.bytes, 1, kMaxPiece)},
         {"--lines", "", "Makes a piece of each line; one above 4096 bytes is several",
          &import->pieces.lines, false, "--piece"},
         sync_option(import->sync)},

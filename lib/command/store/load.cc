@@ -1,7 +1,7 @@
 // nestline store load: puts the records of text into a store; see record_text.h for the two forms.
 //
 // Records go in as they are read, so a pipe of any length can be loaded. When something is wrong,
-// those before it are in the store, and the message says how many; loading the rest, or all of it
+// those before it are in the store, and the message states how many; loading the rest, or all of it
 // again, completes the work.
 #include <cstdint>
 #include <functional>
@@ -39,8 +39,8 @@ struct StoreLoad {
   Sync sync = Sync::interval;
 };
 
-constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 40;
-constexpr std::size_t kMostKey = 65536;
+constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 40;
+constexpr std::size_t kMaxKey = 65536;
 
 // With Sync::each, so many records or bytes share a sync.
 constexpr std::size_t kBatchRecords = 1024;
@@ -52,9 +52,9 @@ class Loader {
 
   // The reason why a record cannot be put, or nothing.
   static std::optional<std::string> flaw_of(std::string_view key) {
-    if (key.size() <= kMostKey) return std::nullopt;
+    if (key.size() <= kMaxKey) return std::nullopt;
     return "the key has " + std::to_string(key.size()) + " bytes; the most are " +
-           std::to_string(kMostKey);
+           std::to_string(kMaxKey);
   }
 
   void put(std::string_view key, std::string_view value) {
@@ -178,7 +178,7 @@ Command load_command() {
        {{"INPUT", "", "Files with records; - is standard input, and the default", &load->inputs},
         {"--cdb", "", "The records are as cdb has them", &load->cdb},
         {"--expected-records", "N", "Makes the first index for so many records",
-         count(load->expected_records, 0, kMostRecords)},
+         count(load->expected_records, 0, kMaxRecords)},
         sync_option(load->sync)},
        [load] { return run(*load); }});
 }

@@ -16,7 +16,7 @@ constexpr std::string_view kMeanings("\t\n\\\r\0", 5);
 
 // A length is not trusted: memory is taken as the bytes come in.
 constexpr std::size_t kStep = std::size_t{1} << 20;
-constexpr std::uint64_t kMostLength = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 32;
 
 }  // namespace
 
@@ -88,7 +88,7 @@ std::size_t CdbReader::read_length(char end) {
     if (byte == end && digits > 0) return static_cast<std::size_t>(length);
     if (byte < '0' || byte > '9') fail(std::string("needs a length before ") + end);
     length = 10 * length + static_cast<std::uint64_t>(byte - '0');
-    if (length >= kMostLength) fail("has a length of more than 4294967295 bytes");
+    if (length >= kMaxLength) fail("has a length of more than 4294967295 bytes");
   }
 }
 

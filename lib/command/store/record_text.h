@@ -36,7 +36,7 @@ class CdbReader {
  public:
   explicit CdbReader(InputFile& input) : input_(input) {}
 
-  /// The next record; false at the empty line that ends the records. Throws CommandError that says
+  /// The next record; false at the empty line that ends the records. Throws CommandError that names
   /// where the input is not as it should be.
   bool next(std::string& key, std::string& value);
 

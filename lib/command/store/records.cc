@@ -57,13 +57,13 @@ struct StoreDel {
   Sync sync = Sync::interval;
 };
 
-constexpr std::size_t kMostValue = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kMaxValue = std::numeric_limits<std::uint32_t>::max();
 
 // These commands end before compaction in the background would.
 constexpr double kOnlyWhenCalled = 0;
 
 int run(const StorePut& put) {
-  const std::string value = put.value ? *put.value : read_all("-", kMostValue);
+  const std::string value = put.value ? *put.value : read_all("-", kMaxValue);
   Store store = Store::open(put.folder, {.sync = put.sync, .compact_above = kOnlyWhenCalled});
   bool done = true;
   if (put.only_new) {

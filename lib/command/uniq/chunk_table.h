@@ -3,9 +3,9 @@
 //
 // Linear probing in at least eight times as many places as there can be hashes, so that a processor
 // foresees that the place of a new hash is free. A place has four bytes: the number of a hash, and
-// the number of the chunk that put it there. Whoever uses the table keeps the hashes and says which
-// hash a number stands for; all 64 bits are compared. A place counts only if it is of the present
-// chunk, so clearing the table is counting up. The table for one chunk takes 16 KB.
+// the number of the chunk that put it there. Whoever uses the table keeps the hashes and decides
+// which hash a number stands for; all 64 bits are compared. A place counts only if it is of the
+// present chunk, so clearing the table is counting up. The table for one chunk takes 16 KB.
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_CHUNK_TABLE_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_CHUNK_TABLE_H_
 

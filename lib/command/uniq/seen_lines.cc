@@ -153,7 +153,7 @@ std::span<const std::uint64_t> SeenLines::second_hashes(std::span<const Hash> ha
 }
 
 void SeenLines::add_generation() {
-  if (generations_.size() == kMostGenerations) {
+  if (generations_.size() == kMaxGenerations) {
     throw std::length_error("there are more lines than a growing set can hold");
   }
   const auto plan = plan_generation(options_, static_cast<unsigned>(generations_.size()));

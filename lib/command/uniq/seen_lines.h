@@ -1,7 +1,7 @@
 // The set of lines that nestline uniq has seen, as hashes: tells new lines from seen ones, in
 // order.
 //
-// Lines come in chunks. One batch of lookups says which lines of a chunk the filters have. The
+// Lines come in chunks. One batch of lookups finds which lines of a chunk the filters have. The
 // others are new, unless they occur in the chunk before, which an exact table has found beforehand:
 // see chunk_table.h. Then one batch puts the new ones into the filters, which are still in the
 // cache. So a line is compared with every line before it, as if they came one by one. Two lines of

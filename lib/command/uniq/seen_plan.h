@@ -42,10 +42,10 @@ struct GenerationPlan {
 };
 
 /// Most lines of a capacity or a window.
-inline constexpr std::uint64_t kMostLines = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t kMaxLines = std::uint64_t{1} << 40;
 
 /// Generations that a set may have: the last has room for 2^40 lines.
-inline constexpr unsigned kMostGenerations = 19;
+inline constexpr unsigned kMaxGenerations = 19;
 
 /// The lowest rate that can be promised.
 double least_fpr(const SeenOptions& options);

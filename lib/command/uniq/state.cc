@@ -117,7 +117,7 @@ class Reader {
   SeenLines set(const SeenOptions& options) {
     const bool grows = options.capacity == 0 && options.window == 0;
     const std::uint64_t count =
-        number(1, grows ? kMostGenerations : 1, "the number of generations is wrong");
+        number(1, grows ? kMaxGenerations : 1, "the number of generations is wrong");
     std::vector<Generation> generations;
     for (unsigned i = 0; i < count; ++i) generations.push_back(generation(options, i));
     const std::uint64_t at = input_.bytes();
@@ -231,8 +231,8 @@ std::optional<UniqState> load_state(const std::string& file) {
   reader.number(kVersion, kVersion, "this version of nestline does not know this kind of state");
   const bool repeated = reader.number(0, 1, "the number of sets is wrong") != 0;
   SeenOptions options;
-  options.capacity = reader.number(0, kMostLines, "the capacity is too large");
-  options.window = reader.number(0, kMostLines, "the window is too large");
+  options.capacity = reader.number(0, kMaxLines, "the capacity is too large");
+  options.window = reader.number(0, kMaxLines, "the window is too large");
   options.fpr = std::bit_cast<double>(reader.number());
   options.seed = reader.number();
   reader.check();

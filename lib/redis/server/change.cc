@@ -35,8 +35,8 @@ int erase_many(const Call& call) {
   if (key.refuse(kNothingToDelete)) return kOk;
   std::vector<String*> erased;
   erased.reserve(static_cast<std::size_t>(call.count - 2));
-  api.ReplyWithArray(call.context, call.count - 2);
   const std::vector<std::string_view> items = items_of(call);
+  api.ReplyWithArray(call.context, call.count - 2);  // from here on one reply for each item
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i % kAhead == 0) {
       key->prefetch(std::span(items).subspan(i, std::min(kAhead, items.size() - i)));

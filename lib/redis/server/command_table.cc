@@ -169,9 +169,12 @@ bool describe(Context* context, const Entry& entry) {
       entry.arity,          entry.keys.data(), entry.arguments};
   if (command == nullptr || api.SetCommandInfo(command, &info) != kOk) return false;
   if (api.SetCommandACLCategories == nullptr) return true;
-  // Besides those that follow from the flags. RedisBloom's CF.RESERVE is among the fast ones.
-  std::string categories = entry.flags[0] == 'r' ? "read cuckoo" : "write cuckoo";
-  if (entry.arguments == reserve_arguments) categories += " fast";
+  // Nothing follows from the flags. RedisBloom's CF.RESERVE and CF.INFO are the fast ones.
+  std::string categories = entry.flags[0] == 'r' ? "read" : "write";
+  if (api.AddACLCategory != nullptr) categories += " cuckoo";
+  if (entry.arguments == reserve_arguments || entry.arguments == info_arguments) {
+    categories += " fast";
+  }
   return api.SetCommandACLCategories(command, categories.c_str()) == kOk;
 }
 
@@ -179,10 +182,10 @@ bool describe(Context* context, const Entry& entry) {
 
 bool register_commands(Context* context) {
   // Refused where another module has it. Then that module most likely has the commands as well, so
-  // that is looked at first.
+  // that is looked at first. Servers of version 7.2 have the categories of commands and cannot add
+  // one.
   const bool has_category =
-      api.SetCommandACLCategories == nullptr ||
-      (api.AddACLCategory != nullptr && api.AddACLCategory(context, "cuckoo") == kOk);
+      api.AddACLCategory == nullptr || api.AddACLCategory(context, "cuckoo") == kOk;
   for (const Entry& entry : kEntries) {
     const int last_key = &entry.keys == &merged ? -1 : 1;
     if (api.CreateCommand(context, entry.name, entry.function, entry.flags, 1, last_key, 1) !=

@@ -102,10 +102,10 @@ bool configure(Context* context, String** arguments, int count) {
   }
   for (const Setting& setting : kSettings) {
     // The widest range. set() knows the present one and has its own message for it.
-    constexpr long long kMost = std::numeric_limits<long long>::max();
+    constexpr long long kMax = std::numeric_limits<long long>::max();
     void* const data = const_cast<Setting*>(&setting);
     if (api.RegisterNumericConfig(context, setting.name, current.*setting.member, kConfigDefault,
-                                  -kMost, kMost, get_number, set_number, nullptr, data) != kOk) {
+                                  -kMax, kMax, get_number, set_number, nullptr, data) != kOk) {
       api.Log(context, "warning", "cannot register the configuration name %s", setting.name);
       return false;
     }

@@ -123,7 +123,7 @@ class CuckooValue {
  public:
   /// An empty value. Throws std::invalid_argument with a sentence that names the setting and its
   /// bounds, and std::bad_alloc. Blocks and slots of it and its copies come from `memory`, as
-  /// Options::memory says. A ZeroedMemory is not touched: about O(1) in capacity.
+  /// Options::memory requires. A ZeroedMemory is not touched: about O(1) in capacity.
   static std::unique_ptr<CuckooValue> create(const Settings& settings,
                                              std::pmr::memory_resource* memory = nullptr);
 

@@ -44,13 +44,13 @@ std::string json_text(const AnyFilter& filter, std::uint64_t bytes) {
   return text + "}";
 }
 
-// The answer is ask(filter, key); NULL if one of them is.
-template <typename Ask>
-void look_up(sqlite3_context* context, sqlite3_value** arguments, Ask&& ask) noexcept {
+// The answer is lookup(filter, key); NULL if one of them is.
+template <typename Lookup>
+void look_up(sqlite3_context* context, sqlite3_value** arguments, Lookup&& lookup) noexcept {
   guarded(context, [&] {
     if (is_null(arguments[0]) || is_null(arguments[1])) return;
     const auto answer = with_filter(context, arguments[0], [&](const auto& filter) {
-      return with_key(arguments[1], [&](Key key) { return ask(filter, key); });
+      return with_key(arguments[1], [&](Key key) { return lookup(filter, key); });
     });
     sqlite3_result_int(context, static_cast<int>(answer));
   });
@@ -122,7 +122,7 @@ void file(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
     const Opened* opened = filters.find(&Opened::path, std::filesystem::path(path));
     if (opened == nullptr) {
       // The size first: it is that of the mapped file unless the file is replaced meanwhile.
-      std::error_code unknown;  // then opening says what is wrong
+      std::error_code unknown;  // then opening reports what is wrong
       const std::uintmax_t size = std::filesystem::file_size(path, unknown);
       opened = &filters.open(MappedFilter::open(path), size, path);
     }
