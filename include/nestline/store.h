@@ -80,10 +80,10 @@ struct StoreStats {
   std::uint64_t questions = 0;      ///< Keys that were looked up.
   std::uint64_t found = 0;          ///< Those of them that were there.
   std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
-  std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
-  std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
-  std::uint64_t index_doublings = 0;   ///< Of the index. After four a writer makes a new one.
-  std::string back_end;                ///< How cold records are read: "preadv".
+  std::uint64_t replayed_records = 0;      ///< Read from the log by opening, after the checkpoint.
+  std::uint64_t cut_bytes = 0;             ///< Of a torn end of the log, cut by opening.
+  std::uint64_t index_doublings_left = 0;  ///< After them a writer makes a new index.
+  std::string back_end;                    ///< How cold records are read: "preadv".
   /// The last error since opening of what the store does by itself: checkpoints, compaction, a new
   /// index, syncs after an interval. Empty: there was none. It is tried again later, but for a
   /// sync. A checkpoint that a closing store cannot write is not reported: see ~Store.

@@ -89,7 +89,11 @@ class Index {
   }
 
   // Whether a new index would have sharper tags.
-  [[nodiscard]] bool is_worn() const { return maplet.growth() >= kMaxDoublings; }
+  // Until a new index is made in place of a further doubling.
+  [[nodiscard]] unsigned doublings_left() const {
+    return kMaxDoublings - std::min(kMaxDoublings, maplet.growth());
+  }
+  [[nodiscard]] bool is_worn() const { return doublings_left() == 0; }
 
   // Tags have 20 bits. Each doubling of the maplet costs one.
   static constexpr unsigned kMaxDoublings = 4;

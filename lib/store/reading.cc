@@ -198,7 +198,7 @@ StoreStats Store::State::stats() const {
     stats.records = here.keys.load(std::memory_order_relaxed);
     stats.index_bytes = index.maplet.memory_bytes();
     stats.index_slots = index.maplet.slots();
-    stats.index_doublings = index.maplet.growth();
+    stats.index_doublings_left = index.doublings_left();
     stats.overflow_keys = index.overflow.size();
     for (const std::shared_ptr<Segment>& segment : here.table.list()) {
       const std::uint64_t live = segment->counts.live.load(std::memory_order_relaxed);

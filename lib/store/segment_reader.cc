@@ -334,8 +334,7 @@ bool SegmentWalk::next() {
   return true;
 }
 
-// Its lengths may be what is damaged, and then point behind healthy records. So they are believed
-// only if the record with the next but one number is there, or if nothing comes before the end.
+// The lengths may be what is damaged, and then point behind healthy records: hence the number.
 void SegmentWalk::pass_damage() {
   const auto framed = frame_record(segment_.from(offset_));
   const std::uint64_t framed_end = framed ? offset_ + bytes_of(*framed) : end_ + 1;

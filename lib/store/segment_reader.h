@@ -133,9 +133,9 @@ class LastList {
 // Goes through the records of a file of the log that is open, and past damaged ones: what one
 // damaged record hurts is its own key.
 //
-// Where a record is damaged, the next one is where its lengths point, if a valid record or the end
-// is there; else the next valid one is searched for. The record is known all the same if its header
-// and key agree in a hash of 64 bits: then only its value is hurt.
+// Where a record is damaged, its lengths are believed if the record with the next but one number is
+// where they point; else the next valid one is searched for. The record is known all the same if
+// its header and key agree in a hash of 64 bits: then only its value is hurt.
 class SegmentWalk {
  public:
   // From the first record on, up to where one ends.

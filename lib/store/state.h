@@ -5,9 +5,8 @@
 //   upkeep_       held by whoever compacts, makes a checkpoint or a new index: one at a time. Taken
 //                 before writer_.
 //   readers       take no lock. Inside a ReadSection they load content, then index, and read the
-//   log
-//                 through memory. Who takes an old index or a segment away makes it unreachable
-//                 and then waits for their sections.
+//                 log through memory. Who takes an old index or a segment away makes it
+//                 unreachable and then waits for their sections.
 //
 // A record is in the log before the index points to it, and the index points to its copy before a
 // segment goes.
@@ -61,9 +60,8 @@ class InsideGet {
   static void refuse() {
     if (depth == 0) return;
     throw std::logic_error(
-        "the function that get() calls can only ask stores: call for_each, files, refresh, sync "
-        "and "
-        "what changes a store when get() has returned");
+        "the function that get() calls can only ask stores: call for_each, files, refresh, "
+        "sync and what changes a store when get() has returned");
   }
 
  private:

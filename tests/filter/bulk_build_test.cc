@@ -80,11 +80,9 @@ void expect_exact(Filter filter, const std::vector<Hash>& hashes) {
 }
 
 double second_probes(const Filter& filter) {
-  const auto& state = FilterAccess::state(filter);
-  const std::uint64_t blocks = state.view.geometry.blocks();
-  double marks = 0;
-  for (std::uint64_t i = 0; i < blocks; ++i) marks += state.view.blocks[i].mark();
-  return marks / static_cast<double>(blocks) / kSpillClasses;
+  const auto marks = marks_of(filter);
+  const double sum = std::accumulate(marks.begin(), marks.end(), 0.0);
+  return sum / static_cast<double>(marks.size()) / kSpillClasses;
 }
 
 class BulkBuild : public testing::TestWithParam<int> {};

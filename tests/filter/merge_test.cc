@@ -38,18 +38,9 @@ void insert_all(Filter& filter, const std::vector<std::uint64_t>& all) {
   for (const std::uint64_t hash : all) ASSERT_TRUE(filter.insert(Hash{hash}));
 }
 
-std::uint64_t slots_in(const Filter& filter) {
-  return FilterAccess::state(filter).view.geometry.blocks() *
-         visit_layout(filter.bits(), [](auto layout) { return layout.kSlots; });
-}
-
 std::uint64_t sum_of_marks(const Filter& filter) {
-  std::uint64_t sum = 0;
-  const Filter::State& state = FilterAccess::state(filter);
-  for (std::uint64_t b = 0; b < state.view.geometry.blocks(); ++b) {
-    sum += state.view.blocks[b].mark();
-  }
-  return sum;
+  const auto marks = marks_of(filter);
+  return std::accumulate(marks.begin(), marks.end(), std::uint64_t{0});
 }
 
 // Every key of both is found, and counted as the model of the union says.
@@ -89,7 +80,7 @@ TEST_P(MergeTest, UnionsAtManyLoads) {
                      ", share " + std::to_string(share));
         Filter into = empty_filter(bits, geometry);
         Filter other = empty_filter(bits, geometry);
-        const double keys = load * static_cast<double>(slots_in(into));
+        const double keys = load * static_cast<double>(into.slots());
         const auto in_other = static_cast<std::uint64_t>(keys * share);
         const auto one = hashes(0, static_cast<std::uint64_t>(keys) - in_other);
         const auto two = hashes(1 << 20, in_other);
@@ -121,7 +112,7 @@ TEST_P(MergeTest, UnionsAtManyLoads) {
 TEST_P(MergeTest, SpillsAsInsertsDo) {
   Filter into = empty_filter(GetParam(), {300, 0});
   Filter other = empty_filter(GetParam(), {300, 0});
-  const std::uint64_t half = slots_in(into) * 48 / 100;
+  const std::uint64_t half = into.slots() * 48 / 100;
   const auto one = hashes(0, half);
   const auto two = hashes(half, half);
   insert_all(into, one);
@@ -144,7 +135,7 @@ TEST_P(MergeTest, NearlyFullUnionsFit) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     Filter into = empty_filter(GetParam(), {1000, 0});
     Filter other = empty_filter(GetParam(), {1000, 0});
-    const auto keys = static_cast<std::uint64_t>(load * static_cast<double>(slots_in(into)));
+    const auto keys = static_cast<std::uint64_t>(load * static_cast<double>(into.slots()));
     const auto one = hashes(seed << 40, keys / 2);
     const auto two = hashes((seed << 40) + keys / 2, keys / 2);
     insert_all(into, one);
@@ -193,7 +184,7 @@ TEST_P(MergeTest, TooManyKeysChangeNothing) {
       Filter into = empty_filter(GetParam(), geometry);
       Filter other = empty_filter(GetParam(), geometry);
       const auto each =
-          static_cast<std::uint64_t>(load / 2 * static_cast<double>(slots_in(into))) + 1;
+          static_cast<std::uint64_t>(load / 2 * static_cast<double>(into.slots())) + 1;
       for (const std::uint64_t hash : hashes(0, each)) (void)into.insert(Hash{hash});
       for (const std::uint64_t hash : hashes(each, each)) (void)other.insert(Hash{hash});
       expect_refused<std::length_error>(into, other, "more keys than find room");
@@ -220,7 +211,7 @@ TEST_P(MergeTest, TooManyCopiesChangeNothing) {
 
 TEST_P(MergeTest, WithItself) {
   Filter filter = empty_filter(GetParam(), {100, 0});
-  const auto all = hashes(0, slots_in(filter) * 2 / 5);
+  const auto all = hashes(0, filter.slots() * 2 / 5);
   insert_all(filter, all);
   filter.merge(filter);
   expect_union(filter, all, all);

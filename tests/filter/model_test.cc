@@ -21,13 +21,6 @@ class ModelTest : public testing::TestWithParam<std::tuple<int, std::uint64_t>> 
   }
 };
 
-std::vector<std::uint32_t> all_marks(const Filter& filter) {
-  const auto& view = FilterAccess::state(filter).view;
-  std::vector<std::uint32_t> marks(view.geometry.blocks());
-  for (std::size_t b = 0; b < marks.size(); ++b) marks[b] = view.blocks[b].mark();
-  return marks;
-}
-
 TEST_P(ModelTest, RandomOperations) {
   const std::uint64_t seed =
       std::get<1>(GetParam()) * 100 + static_cast<std::uint64_t>(std::get<0>(GetParam()));
@@ -47,7 +40,7 @@ TEST_P(ModelTest, RandomOperations) {
     return hash;
   };
   std::uint64_t failures = 0;
-  auto marks = all_marks(checked.filter());
+  auto marks = marks_of(checked.filter());
   const int steps = static_cast<int>(4000 + 12 * std::get<1>(GetParam()));
   for (int step = 0; step < steps && !HasFailure(); ++step) {
     const std::uint64_t what = random() % 100;
@@ -67,7 +60,7 @@ TEST_P(ModelTest, RandomOperations) {
     } else {
       checked.check(random());
     }
-    const auto now = all_marks(checked.filter());
+    const auto now = marks_of(checked.filter());
     for (std::size_t b = 0; b < now.size(); ++b) EXPECT_GE(now[b], marks[b]);
     marks = now;
     if (step % 64 == 0) {

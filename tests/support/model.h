@@ -28,6 +28,14 @@
 
 namespace nestline::test {
 
+// Each block's spill mark.
+inline std::vector<std::uint32_t> marks_of(const Filter& filter) {
+  const auto& view = FilterAccess::state(filter).view;
+  std::vector<std::uint32_t> marks(view.geometry.blocks());
+  for (std::size_t b = 0; b < marks.size(); ++b) marks[b] = view.blocks[b].mark();
+  return marks;
+}
+
 inline std::vector<std::uint8_t> block_bytes(const Filter& filter) {
   const auto& state = FilterAccess::state(filter);
   std::vector<std::uint8_t> bytes(state.view.geometry.blocks() * kBlockBytes);

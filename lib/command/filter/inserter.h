@@ -33,9 +33,8 @@ class Inserter {
   /// Inserts the keys that are not found yet, and appends the others to `found`. False when full.
   [[nodiscard]] bool insert_new(std::span<const Hash> keys, std::vector<Hash>& found);
 
-  /// Keys stored, and copies left out.
+  /// Keys stored.
   [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
-  [[nodiscard]] std::uint64_t refused_copies() const noexcept { return refused_copies_; }
 
   /// Counts copies that were left out by others.
   void add_refused_copies(std::uint64_t copies) noexcept { refused_copies_ += copies; }

@@ -49,14 +49,13 @@ std::vector<std::string> advice_on(const StoreStats& stats) {
                      "; a program that keeps the store open for writing frees by itself what is "
                      "dead in full files of the log");
   }
-  // The index doubles when 95 % of its slots are taken, up to four times.
-  constexpr std::uint64_t kMaxDoublings = 4;
+  // The index doubles when 95 % of its slots are taken.
   const std::uint64_t room = stats.index_slots - stats.index_slots / 20;
   if (stats.records >= room - room / 20) {
     const std::string nearly_full = "the index is nearly full: after about " +
                                     std::to_string(room - std::min(stats.records, room)) +
                                     " more records ";
-    if (stats.index_doublings < kMaxDoublings) {
+    if (stats.index_doublings_left > 0) {
       advice.push_back(nearly_full + "it doubles to " + short_bytes(2 * stats.index_bytes) +
                        " of memory, and while it does, " + short_bytes(3 * stats.index_bytes) +
                        " are needed");

@@ -17,6 +17,7 @@
 #include "lib/redis/value/value.h"
 #include "nestline/keys.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
+#include "tests/redis/value/items.h"
 
 namespace {
 
@@ -130,7 +131,7 @@ class Twins {
  private:
   std::vector<std::string> draw() {
     std::vector<std::string> names(random_() % (random_() % 4 == 0 ? 1300 : 40));
-    for (std::string& name : names) name = "item:" + std::to_string(random_() % range_);
+    for (std::string& each : names) each = name(random_() % range_);
     return names;
   }
 
@@ -184,7 +185,7 @@ TEST(CuckooValueHashes, EraseSaysWhatWasThere) {
 TEST(CuckooValueHashes, EraseSaysWhatIsOutWhenMemoryIsRefused) {
   const auto value = CuckooValue::create({64, 0.05, 2, 20, 1, 42});
   std::vector<std::string> names;
-  for (int i = 0; i < 6000; ++i) names.push_back("item:" + std::to_string(i));
+  for (std::uint64_t i = 0; i < 6000; ++i) names.push_back(name(i));
   for (const std::string& name : names) ASSERT_EQ(value->add(name, kUnlimited), Added::added);
   const auto hashes = hashes_of(*value, names);
   const auto all = std::span<const std::uint64_t>(hashes).first(5000);
