@@ -25,10 +25,12 @@ SIZES = ("256KiB", "1MiB", "4MiB", "16MiB", "64MiB", "256MiB")
 FILTER = (
     r"^(reference/(blocked_bloom|textbook_cuckoo|nestline_12_bits)/may_contain/batch/hits:0/"
     r"|(insert/batch|may_contain/of_full_load)/load:[0-9]+/bits:8/bytes:256KiB"
+    r"|read/threads:[0-9]+/hits:0/bits:8/bytes:(256KiB|256MiB)"
+    r"|insert/threads:[0-9]+/bits:8/bytes:16MiB"
     r"|space/)"
 )
 KEPT = ("run_type", "of_ceiling", "rate", "other_rate", "nestline_of_ceiling",
-        "of_full_load", "fpr", "bits_per_key")
+        "of_full_load", "of_one_thread", "ceiling_of_one_thread", "fpr", "bits_per_key")
 
 GREY = "#7a7a7a"  # as far from white as from black
 NESTLINE, BLOCKED, TEXTBOOK, BLOOM = "#d55e00", "#3d86c6", "#009e73", "#c46a9b"
@@ -150,6 +152,29 @@ def by_load(results, axes):
     axes.set_title("Million keys a second: batches, 8 bits, 256 KiB, one thread")
 
 
+def by_threads(results, axes):
+    reads = "read/threads:{}/hits:0/bits:8/bytes:{}".format
+    inserts = "insert/threads:{}/bits:8/bytes:{}".format
+    most = max(int(found[1]) for name in results.rows
+               if (found := re.match("read/threads:([0-9]+)/", name)))
+    places = range(1, most + 1)
+
+    def multiples(name, size, field="of_one_thread"):
+        return [1.0] + [results.median(name(threads, size), field) for threads in places[1:]]
+
+    curves = [
+        ("ceiling, 256 MiB", multiples(reads, "256MiB", "ceiling_of_one_thread"), GREY, "--"),
+        ("lookups, 256 MiB", multiples(reads, "256MiB"), NESTLINE, "-"),
+        ("lookups, 256 KiB", multiples(reads, "256KiB"), BLOCKED, "-"),
+        ("inserts, 16 MiB", multiples(inserts, "16MiB"), TEXTBOOK, "-"),
+    ]
+    axes.set_ylim(0, 1.1 * max(max(values) for _, values, *_ in curves))
+    draw_lines(axes, [(name, places, *rest) for name, *rest in curves])
+    axes.set_xticks(places)
+    axes.set_xlabel("threads, each on its own core")
+    axes.set_title("Rate as a multiple of one thread's: ConcurrentFilter, 8 bits")
+
+
 def by_space(results, axes):
     def points(names):
         return [[scale * results.median(f"space/{name}", field) for name in names]
@@ -177,7 +202,7 @@ def by_space(results, axes):
     axes.set_title("False positives by memory")
 
 
-DRAWN = {"by-size": by_size, "by-load": by_load, "by-memory": by_space}
+DRAWN = {"by-size": by_size, "by-load": by_load, "by-threads": by_threads, "by-memory": by_space}
 
 
 def measure():
