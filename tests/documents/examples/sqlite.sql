@@ -1,5 +1,11 @@
 .load ./nestline_sqlite
 
+-- Customers 0 to 999 are known. There are 300 orders a day, of customers `day` to `day` + 2990.
+CREATE TABLE known (id INTEGER PRIMARY KEY);
+INSERT INTO known SELECT value FROM generate_series(0, 999);  -- a function of SQLite's shell
+CREATE TABLE orders AS
+SELECT value / 300 AS day, value % 300 * 10 + value / 300 AS customer FROM generate_series(0, 2999);
+
 -- Orders of customers who are not in `known`. Most are not, so most need no look into `known`.
 SELECT count(*) FROM orders
 WHERE NOT (nestline_contains((SELECT nestline_open(nestline_build(id)) FROM known), customer)
