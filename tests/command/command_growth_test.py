@@ -8,10 +8,9 @@ import pathlib
 import re
 import shutil
 import struct
-import subprocess
 import sys
 
-from command_harness import NESTLINE, PATIENCE, CommandTest, lines
+from command_harness import PATIENCE, CommandTest, lines
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "file"))
 
@@ -105,11 +104,8 @@ class Growth(CommandTest):
         self.assertRegex(self.run_command("info", "f")[1], rb"(?m)^doublings so far +0$")
 
     def test_impossible_growth_is_refused_before_the_keys_are_read(self):
-        with subprocess.Popen(
-            [NESTLINE, "build", "-o", self.path("f"), "--bits", "8", "--capacity", "10",
-             "--max-capacity", "10000"],
-            stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:
+        with self.start("build", "-o", "f", "--bits", "8", "--capacity", "10", "--max-capacity",
+                        "10000") as process:
             self.assertEqual(process.wait(PATIENCE), 2)  # standard input is still open
             self.assertRegex(process.stderr.read(), rb"\Anestline: [^\n]*max_capacity[^\n]*\n\Z")
         self.expect_error(["build", "-o", "f", "--bits", "8", "--max-capacity", "10000"],
@@ -188,12 +184,10 @@ class Merge(CommandTest):
         shutil.copy(self.path("f"), self.path("g"))
         self.expect(["add", "g"], stdin=lines(b"g", 300))
         keys = lines(b"added", 300)
-        with subprocess.Popen([NESTLINE, "add", "f"], cwd=self.folder,
-                              stdin=subprocess.PIPE) as adder:
+        with self.start("add", "f") as adder:
             adder.stdin.write(keys)
             adder.stdin.flush()
-            with subprocess.Popen([NESTLINE, "merge", "-o", "f", "f", "g"],
-                                  cwd=self.folder) as merger:
+            with self.start("merge", "-o", "f", "f", "g") as merger:
                 adder.stdin.close()
                 self.assertEqual(adder.wait(PATIENCE), 0)
                 self.assertEqual(merger.wait(PATIENCE), 0)

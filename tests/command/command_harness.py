@@ -35,6 +35,37 @@ class CommandTest(FolderCase):
         )
         return done.returncode, done.stdout, done.stderr
 
+    def start(self, *arguments, **options):
+        """Starts nestline in the folder, with pipes for all that `options` do not name."""
+        for name in ("stdin", "stdout", "stderr"):
+            options.setdefault(name, subprocess.PIPE)
+        return subprocess.Popen([NESTLINE, *arguments], cwd=self.folder, **options)
+
+    def ask(self, process, sent, *printed):
+        """Sends lines, and expects these lines at once: the input stays open."""
+        process.stdin.write(sent)
+        process.stdin.flush()
+        for line in printed:
+            self.assertEqual(process.stdout.readline(), line)
+
+    def output(self, *arguments, **options):
+        """What a command prints, which must succeed without a message."""
+        status, out, err = self.run_command(*arguments, **options)
+        self.assertEqual((status, err), (0, b""))
+        return out
+
+    def as_nobody(self):
+        """Options of processes that may not do everything: root becomes another user, if that user
+        may run the program."""
+        options = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        try:
+            runs = self.run_command("--version", **options)[0] == 0
+        except PermissionError:
+            runs = False
+        if not runs:
+            self.skipTest("the program lies where only root may run it")
+        return options
+
     def expect(self, arguments, status=0, out=b"", err=b"", **options):
         """Checks the exact outcome and returns nothing, so a test reads as a table."""
         self.assertEqual(self.run_command(*arguments, **options), (status, out, err))
@@ -48,9 +79,7 @@ class CommandTest(FolderCase):
             self.assertIn(part, err)
 
     def info(self, name):
-        status, out, err = self.run_command("info", "--json", name)
-        self.assertEqual((status, err), (0, b""))
-        return json.loads(out)
+        return json.loads(self.output("info", "--json", name))
 
     def build(self, name, keys, *options):
         self.expect(["build", "-o", name, *options], stdin=keys)

@@ -10,9 +10,8 @@ import re
 import resource
 import shutil
 import subprocess
-import time
 
-from command_harness import NESTLINE, PATIENCE, CommandTest
+from command_harness import PATIENCE, CommandTest
 from command_use_test import Terminal
 
 
@@ -61,19 +60,14 @@ class StoreTest(CommandTest):
         self.expect_store(["load", name, *options], stdin=text_of(records))
 
     def dump(self, *options, name="db"):
-        status, out, err = self.store("dump", name, *options)
-        self.assertEqual((status, err), (0, b""))
-        return out
+        return self.output("store", "dump", name, *options)
 
     def stats(self, name="db"):
-        status, out, err = self.store("stats", "--json", name)
-        self.assertEqual((status, err), (0, b""))
-        return json.loads(out)
+        return json.loads(self.output("store", "stats", "--json", name))
 
     def hold(self, name="db"):
         """A command that has the store open for writing until its input is closed."""
-        process = subprocess.Popen([NESTLINE, "store", "load", name], cwd=self.folder,
-                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = self.start("store", "load", name, stdout=None)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait, PATIENCE)
         self.addCleanup(process.stdin.close)
@@ -85,12 +79,10 @@ class StoreCommandLine(StoreTest):
                 "mget", "compact", "verify", "repair")
 
     def test_help(self):
-        status, out, err = self.store("--help")
-        self.assertEqual((status, err), (0, b""))
+        out = self.output("store", "--help")
         for command in self.COMMANDS:
             self.assertIn(f"\n  {command} ".encode(), out)
-            status, told, err = self.store(command, "--help")
-            self.assertEqual((status, err), (0, b""))
+            told = self.output("store", command, "--help")
             self.assertIn(f"nestline store {command}".encode(), told)
             self.assertIn(b"Exit status: 0 ", told)
             self.assertIn(b"DB REQUIRED", told)
@@ -219,9 +211,10 @@ class StoreText(StoreTest):
         self.assertEqual(self.dump(name="db2"), text)
         for key, value in ODD:
             if b"\0" not in key:
-                self.expect_store(["get", "db", "--", key[:60000]] if len(key) > 60000 else
-                                  ["get", "db", "--", key], 1 if len(key) > 60000 else 0,
-                                  b"" if len(key) > 60000 else value)
+                # A word of a command line is shorter than the longest key.
+                whole = len(key) < 60000
+                self.expect_store(["get", "db", "--", key[:60000]], 0 if whole else 1,
+                                  value if whole else b"")
         # Hand-written escapes, no line end at the end, several tabs.
         self.expect_store(["load", "db3", "-"], stdin=b"a\\rb\\0\tc\td\\r\ne\tf")
         self.assertEqual(self.dump(name="db3"), b"a\rb\0\tc\\td\r\ne\tf\n")
@@ -328,13 +321,9 @@ class StoreText(StoreTest):
 
     def test_mget_answers_at_once_and_tells_what_it_cost(self):
         self.load([(b"k", b"v")])
-        with subprocess.Popen([NESTLINE, "store", "mget", "--stats", "db"], cwd=self.folder,
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as process:
+        with self.start("store", "mget", "--stats", "db") as process:
             for _ in range(3):
-                process.stdin.write(b"none\nk\n")
-                process.stdin.flush()
-                self.assertEqual(process.stdout.readline(), b"k\tv\n")
+                self.ask(process, b"none\nk\n", b"k\tv\n")
             process.stdin.close()
             self.assertEqual(process.wait(PATIENCE), 0)
             self.assertRegex(process.stderr.read(),
@@ -351,8 +340,7 @@ class StoreCare(StoreTest):
         self.assertGreater(told["live_bytes"], 100 * 1000)
         self.assertAlmostEqual(told["index_bytes_per_record"], told["index_bytes"] / 1000)
         self.assertEqual(told["back_end"], "preadv")
-        status, out, err = self.store("stats", "db")
-        self.assertEqual((status, err), (0, b""))
+        out = self.output("store", "stats", "db")
         self.assertRegex(out, rb"(?m)^records +1000$")
         self.assertRegex(out, rb"(?m)^index bytes per record +[\d.]+$")
         self.expect_store(["put", "empty", "k", "v"])
@@ -542,14 +530,7 @@ class StoreCare(StoreTest):
         self.assertEqual(self.stats("small")["records"], 4000)
 
     def test_forbidden(self):
-        # Root may do everything, so it becomes another user, if that user may run the program.
-        options = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
-        try:
-            runs = self.run_command("--version", **options)[0] == 0
-        except PermissionError:
-            runs = False
-        if not runs:
-            self.skipTest("the program lies where only root may run it")
+        options = self.as_nobody()
         self.load([(b"k", b"v")])
         os.chmod(self.folder, 0o755)
         self.expect_store(["get", "db", "k"], out=b"v", **options)
@@ -579,8 +560,7 @@ class StoreCare(StoreTest):
     def test_closed_pipe(self):
         self.load([(b"%d" % i, b"v" * 1000) for i in range(3000)])
         for arguments in (["dump", "db"], ["list", "--keys", "db"]):
-            with subprocess.Popen([NESTLINE, "store", *arguments], cwd=self.folder,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            with self.start("store", *arguments) as process:
                 process.stdout.read(10)
                 process.stdout.close()
                 self.assertIn(process.wait(PATIENCE), (0, -13))
@@ -591,29 +571,21 @@ class StoreTerminal(StoreTest):
     run_on_terminal = Terminal.run_on_terminal
     is_written_to = Terminal.is_written_to
     screens = Terminal.screens
-
-    def feed(self, line):
-        """Gives the command lines until it has drawn its bar."""
-        def work(process):
-            for i in range(1000):
-                if self.is_written_to():
-                    break
-                process.stdin.write(line(i))
-                process.stdin.flush()
-                time.sleep(0.05)
-        return work
+    feed = Terminal.feed
 
     def test_load(self):
+        records = [b"%d\tvalue\n" % i for i in range(1000)]
         status, seen = self.run_on_terminal(["store", "load", "db"],
-                                            self.feed(lambda i: b"%d\tvalue\n" % i), 200)
+                                            lambda process: self.feed(process, records), 200)
         self.assertEqual(status, 0)
         states = self.screens(seen, 200)
         self.assertRegex(states[0], r"^load +[\d.]+ k?B, [\d.]+ k? ?lines/s$")
         self.assertRegex(states[-1], r"^nestline: db: \d+ records loaded$")
 
     def test_import(self):
+        pieces = [b"%d\n" % i * 2000 for i in range(1000)]
         status, seen = self.run_on_terminal(["store", "import", "db", "-", "--as", "f"],
-                                            self.feed(lambda i: b"%d\n" % i * 2000), 200)
+                                            lambda process: self.feed(process, pieces), 200)
         self.assertEqual(status, 0)
         states = self.screens(seen, 200)
         self.assertRegex(states[0], r"^import +[\d.]+ k?B, [\d.]+ k?B/s$")

@@ -11,7 +11,7 @@ import random
 import signal
 import subprocess
 
-from command_harness import NESTLINE, PATIENCE, CommandTest, lines
+from command_harness import PATIENCE, CommandTest, lines
 
 EXACT = ("--fpr", "0.000001")
 
@@ -74,9 +74,8 @@ class Uniq(UniqTest):
         self.write("text", text)
         for rate in ("0.05", "0.01", "0.001", "0.00005"):
             for options in (("--capacity", "60000"), ("--window", "60000"), ()):
-                status, out, err = self.run_command("uniq", "--fpr", rate, *options, "text")
-                self.assertEqual((status, err), (0, b""))
-                printed = out.splitlines(keepends=True)
+                printed = self.output("uniq", "--fpr", rate, *options, "text")
+                printed = printed.splitlines(keepends=True)
                 self.assertEqual(len(set(printed)), len(printed))
                 rest = iter(new.splitlines(keepends=True))
                 self.assertTrue(all(line in rest for line in printed))  # in order
@@ -196,9 +195,7 @@ class Uniq(UniqTest):
                 self.assertIn(message[:-1], err)
         self.assertEqual(self.read("s"), b"")  # nothing counts as seen
         # The command ends although its input does not.
-        with open("/dev/full", "wb") as full, subprocess.Popen(
-                [NESTLINE, "uniq"], stdin=subprocess.PIPE, stdout=full,
-                stderr=subprocess.PIPE) as process:
+        with open("/dev/full", "wb") as full, self.start("uniq", stdout=full) as process:
             process.stdin.write(b"a\n")
             process.stdin.flush()
             self.assertEqual(process.stderr.read(), message)
@@ -208,20 +205,16 @@ class Uniq(UniqTest):
         # Each line is printed before the next one comes, on one processor too.
         one = {min(os.sched_getaffinity(0))}
         for limit in (lambda: None, lambda: os.sched_setaffinity(0, one)):
-            with subprocess.Popen([NESTLINE, "uniq"], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, preexec_fn=limit) as process:
+            with self.start("uniq", preexec_fn=limit) as process:
                 for sent, printed in ((b"a\n", b"a\n"), (b"b\na\n", b"b\n"),
                                       (b"a\nb\nc\n", b"c\n")):
-                    process.stdin.write(sent)
-                    process.stdin.flush()
-                    self.assertEqual(process.stdout.readline(), printed)
+                    self.ask(process, sent, printed)
                 process.stdin.close()
                 self.assertEqual((process.stdout.read(), process.wait(PATIENCE)), (b"", 0))
 
     def test_ends_before_its_input(self):
         # It waits for more lines in one thread while another sees that no more can be taken.
-        with subprocess.Popen([NESTLINE, "uniq", "--capacity", "2"], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        with self.start("uniq", "--capacity", "2") as process:
             process.stdin.write(b"a\nb\na\nc\n")
             process.stdin.flush()
             self.assertEqual((process.stdout.read(), process.wait(PATIENCE)), (b"a\nb\n", 2))
@@ -281,8 +274,7 @@ class UniqState(UniqTest):
         self.expect_lines(["--state", "s"], out=lines(b"old", 10), stdin=lines(b"old", 10))
         before = self.read("s")
         self.write("text", lines(b"key", 200000))
-        with subprocess.Popen([NESTLINE, "uniq", "--state", "s", "text"], cwd=self.folder,
-                              stdout=subprocess.PIPE) as process:
+        with self.start("uniq", "--state", "s", "text") as process:
             self.assertEqual(process.stdout.readline(), b"key-0\n")
             process.stdout.close()
             self.assertEqual(process.wait(PATIENCE), -signal.SIGPIPE)
@@ -292,12 +284,8 @@ class UniqState(UniqTest):
         # The first signal ends the input: what was printed is in the state.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
             name = number.name
-            with subprocess.Popen([NESTLINE, "uniq", "--state", name], cwd=self.folder,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-                process.stdin.write(b"a\nb\na\nunfinished")
-                process.stdin.flush()
-                self.assertEqual(process.stdout.readline(), b"a\n")
-                self.assertEqual(process.stdout.readline(), b"b\n")
+            with self.start("uniq", "--state", name) as process:
+                self.ask(process, b"a\nb\na\nunfinished", b"a\n", b"b\n")
                 process.send_signal(number)
                 self.assertEqual(process.stdout.read(), b"")
                 self.assertEqual(process.wait(PATIENCE), -number)
@@ -305,20 +293,13 @@ class UniqState(UniqTest):
             self.expect_lines(["--state", name], stdin=b"a\nunfinished\n",
                         out=b"unfinished\n" if kept else b"a\nunfinished\n")
         # Without a state it ends at once; a signal that the caller ignores does nothing.
-        with subprocess.Popen([NESTLINE, "uniq"], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE) as process:
-            process.stdin.write(b"a\n")
-            process.stdin.flush()
-            self.assertEqual(process.stdout.readline(), b"a\n")
+        with self.start("uniq") as process:
+            self.ask(process, b"a\n", b"a\n")
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(PATIENCE), -signal.SIGINT)
-        with subprocess.Popen(
-                [NESTLINE, "uniq", "--state", "ignoring"], cwd=self.folder, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
-            process.stdin.write(b"a\n")
-            process.stdin.flush()
-            self.assertEqual(process.stdout.readline(), b"a\n")
+        with self.start("uniq", "--state", "ignoring", preexec_fn=lambda: signal.signal(
+                signal.SIGHUP, signal.SIG_IGN)) as process:
+            self.ask(process, b"a\n", b"a\n")
             process.send_signal(signal.SIGHUP)
             process.stdin.write(b"b\n")
             process.stdin.close()
@@ -326,8 +307,7 @@ class UniqState(UniqTest):
             self.assertEqual(process.wait(PATIENCE), 0)
 
     def test_runs_at_the_same_time_wait(self):
-        runs = [subprocess.Popen([NESTLINE, "uniq", "--state", "s"], cwd=self.folder,
-                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(6)]
+        runs = [self.start("uniq", "--state", "s", stderr=None) for _ in range(6)]
         for run in runs:
             run.stdin.write(lines(b"key", 300))
             run.stdin.close()
@@ -366,8 +346,7 @@ class UniqState(UniqTest):
         self.assertEqual(list(info.values())[:6], [2, 1, 0, 5, 0.001, 9])
         self.assertEqual(info["file_bytes"], os.path.getsize(self.path("s")))
         self.assertTrue(24 < info["memory_bytes"] < info["file_bytes"])
-        status, out, err = self.run_command("info", "s")
-        self.assertEqual((status, err), (0, b""))
+        out = self.output("info", "s")
         self.assertIn(b"\nlines seen again              1\n", out)
         self.assertIn(b"\ncapacity                      -\n", out)
         self.expect(["verify", "s"])

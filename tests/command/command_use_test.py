@@ -14,7 +14,7 @@ import subprocess
 import termios
 import time
 
-from command_harness import NESTLINE, PATIENCE, CommandTest, lines
+from command_harness import PATIENCE, CommandTest, lines
 
 
 class Query(CommandTest):
@@ -32,16 +32,12 @@ class Query(CommandTest):
             return done.stdout.splitlines()
 
         found, not_found = grep(), set(grep("-v"))
-        status, out, err = self.run_command("query", "f", "text")
-        printed = out.splitlines()
-        self.assertEqual((status, err), (0, b""))
+        printed = self.output("query", "f", "text").splitlines()
         # In order, every line that grep finds, and few others: 20 are expected, 60 do not happen.
         self.assertEqual([line for line in printed if line not in not_found], found)
         self.assertLessEqual(len(printed) - len(found), 60)
 
-        status, out, err = self.run_command("query", "-v", "f", "text")
-        others = out.splitlines()
-        self.assertEqual((status, err), (0, b""))
+        others = self.output("query", "-v", "f", "text").splitlines()
         self.assertEqual(set(others) - not_found, set())  # no false negative
         self.assertEqual(len(others) + len(printed), 30000)
         self.assertEqual(others, sorted(others, key=lambda line: int(line[5:])))
@@ -75,9 +71,8 @@ class Query(CommandTest):
         self.write("keys", lines(b"key", 200000))
         self.expect(["build", "-o", "f", "keys"])
         for ignore in (False, True):  # a caller that ignores SIGPIPE changes nothing
-            with subprocess.Popen(
-                [NESTLINE, "query", "f", "keys"], cwd=self.folder, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, restore_signals=False,
+            with self.start(
+                "query", "f", "keys", restore_signals=False,
                 preexec_fn=lambda: signal.signal(
                     signal.SIGPIPE, signal.SIG_IGN if ignore else signal.SIG_DFL),
             ) as process:
@@ -134,10 +129,7 @@ class Edit(CommandTest):
         self.build("f", b"", "--capacity", "1000")
         keys = [lines(b"editor%d" % i, 50) for i in range(8)]
         for command, count in (("add", 400), ("remove", 0)):
-            editors = [
-                subprocess.Popen([NESTLINE, command, self.path("f")], stdin=subprocess.PIPE)
-                for _ in keys
-            ]
+            editors = [self.start(command, "f", stdout=None, stderr=None) for _ in keys]
             for editor, own in zip(editors, keys):
                 editor.stdin.write(own)
                 editor.stdin.close()
@@ -159,8 +151,7 @@ class Info(CommandTest):
         info = self.info("f")
         self.assertEqual(list(info), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
                                       "bits_per_key", "expected_fpr", "seed", "file_bytes",
-                                      "doublings",
-                                      "max_capacity", "advice"])
+                                      "doublings", "max_capacity", "advice"])
         self.assertEqual((info["keys"], info["bits"], info["seed"]), (5000, 12, 7))
         self.assertEqual(info["file_bytes"], os.path.getsize(self.path("f")))
         self.assertTrue(6000 <= info["capacity"] < 7000)
@@ -168,13 +159,10 @@ class Info(CommandTest):
         self.assertTrue(info["file_bytes"] - 8192 <= info["memory_bytes"] <= info["file_bytes"])
         self.assertAlmostEqual(info["bits_per_key"], 8 * info["memory_bytes"] / 5000)
         self.assertTrue(0.0005 < info["expected_fpr"] < 0.002)
-        status, out, err = self.run_command("info", "f")
-        self.assertEqual((status, err), (0, b""))
-        table = dict(line.split(b"  ", 1) for line in out.splitlines())
-        self.assertEqual(table[b"keys"].strip(), b"5000")
-        self.assertEqual(table[b"seed"].strip(), b"7")
-        self.assertEqual(table[b"grows by itself up to"].strip(), b"-")
-        self.assertEqual(table[b"load"].strip(), b"%.1f %%" % (100 * info["load_factor"]))
+        table = dict(line.split(b"  ", 1) for line in self.output("info", "f").splitlines())
+        for name, value in ((b"keys", b"5000"), (b"seed", b"7"), (b"grows by itself up to", b"-"),
+                            (b"load", b"%.1f %%" % (100 * info["load_factor"]))):
+            self.assertEqual(table[name].strip(), value, name)
         self.expect_error(["info", "missing"], b"nestline: missing: No such file")
 
 
@@ -256,9 +244,8 @@ class Terminal(CommandTest):
         self.master = master
         self.addCleanup(os.close, master)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        with subprocess.Popen([NESTLINE, *arguments], cwd=self.folder, stdin=subprocess.PIPE,
-                              stdout=slave if output_too else subprocess.PIPE,
-                              stderr=slave) as process:
+        with self.start(*arguments, stdout=slave if output_too else subprocess.PIPE,
+                        stderr=slave) as process:
             work(process)
             process.stdin.close()
             if not output_too:
@@ -282,6 +269,18 @@ class Terminal(CommandTest):
         states = [state.rstrip() for state in seen.split(b"\r")]
         self.assertLess(max(len(state) for state in states), columns)
         return [state.decode() for state in states if state]
+
+    def feed(self, process, lines):
+        """Sends line by line, until the terminal is written to or none is left; returns how many."""
+        count = 0
+        for line in lines:
+            if self.is_written_to():
+                break
+            time.sleep(0.05)
+            process.stdin.write(line)
+            process.stdin.flush()
+            count += 1
+        return count
 
     def slowly(self, process):
         """Reads the output bit by bit until the bar appears. The command has to wait meanwhile, since
@@ -312,12 +311,7 @@ class Terminal(CommandTest):
         def work(process):
             keys = lines(b"key", 1001).splitlines(keepends=True)
             process.stdin.write(b"".join(keys[:500]))
-            at = 500
-            while at < 1000 and not self.is_written_to():
-                process.stdin.write(keys[at])
-                process.stdin.flush()
-                at += 1
-                time.sleep(0.05)
+            at = 500 + self.feed(process, keys[500:1000])
             process.stdin.write(b"".join(keys[at:]))
 
         status, seen = self.run_on_terminal(["build", "-o", "f"], work, 300)
@@ -342,11 +336,7 @@ class Terminal(CommandTest):
 
         def work_until_drawn(process):
             nonlocal count
-            while count < 1000 and not self.is_written_to():
-                time.sleep(0.05)
-                process.stdin.write(b"a\n")
-                process.stdin.flush()
-                count += 1
+            count = self.feed(process, [b"a\n"] * 1000)
 
         status, seen = self.run_on_terminal(["query", "f", "-c"], work_until_drawn, output_too=True)
         self.assertEqual(status, 0)

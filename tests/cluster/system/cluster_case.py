@@ -251,6 +251,12 @@ class ClusterCase(FolderCase):
         out, err = process.communicate(stdin, timeout=4 * PATIENCE)
         return process.returncode, out, err
 
+    def output(self, command, *arguments, **options):
+        """What a command prints, which must succeed without a message."""
+        status, out, err = self.run_command(command, *arguments, **options)
+        self.assertEqual((status, err), (0, b""))
+        return out
+
     def expect(self, command, *arguments, status=0, out=b"", err=b"", **options):
         done = self.run_command(command, *arguments, **options)
         self.assertEqual(done, (status, out, err), (command, *arguments))
@@ -270,9 +276,7 @@ class ClusterCase(FolderCase):
         self.expect("create", name, "--capacity", capacity, *seed, *options)
 
     def info(self, name):
-        status, out, err = self.run_command("info", name, "--json")
-        self.assertEqual((status, err), (0, b""))
-        return json.loads(out)
+        return json.loads(self.output("info", name, "--json"))
 
     def assert_found(self, name, keys):
         """All the lines are found."""

@@ -5,6 +5,7 @@ import os
 import unittest
 
 from cluster_case import CommandCase, lines
+from resp import Connection
 from servers import PATIENCE
 
 
@@ -149,14 +150,12 @@ class WorkTest(CommandCase):
             self.assertEqual(self.server.call("TYPE", part["key"]), "MBbloomCF")
             self.assertGreaterEqual(part["capacity"], 750)
             self.assertTrue(0 < part["load"] < 1, part)
-        status, out, err = self.run_command("info", "shown")
-        self.assertEqual((status, err), (0, b""))
-        self.assertRegex(out.decode(), r"keys +3000\n")
-        self.assertRegex(out.decode(), rf"{node} +4 +3000 ")
-        short = out
-        status, out, err = self.run_command("info", "shown", "--each")
-        self.assertTrue(out.startswith(short))
-        self.assertEqual(out.count(b"shown:{"), 4)
+        short = self.output("info", "shown")
+        self.assertRegex(short.decode(), r"keys +3000\n")
+        self.assertRegex(short.decode(), rf"{node} +4 +3000 ")
+        whole = self.output("info", "shown", "--each")
+        self.assertTrue(whole.startswith(short))
+        self.assertEqual(whole.count(b"shown:{"), 4)
 
     def test_drop(self):
         self.create("gone", 1000)
@@ -218,12 +217,9 @@ class PartsTest(CommandCase):
         self.parts = [part["key"] for part in self.info("whole")["parts"]]
 
     def expect_all_fail(self, *words):
-        self.expect_error(["whole", *words], "query", "whole", stdin=lines("in", 100))
-        self.expect_error(["whole", *words], "query", "-c", "whole", stdin=lines("out", 100))
-        self.expect_error(["whole", *words], "add", "whole", stdin=lines("more", 100))
-        self.expect_error(["whole", *words], "remove", "whole", stdin=lines("in", 100))
-        self.expect_error(["whole", *words], "info", "whole")
-        self.expect_error(["whole", *words], "pull", "whole", "-o", "copy")
+        for command in (("query",), ("query", "-c"), ("add",), ("remove",), ("info",),
+                        ("pull", "-o", "copy")):
+            self.expect_error(["whole", *words], *command, "whole", stdin=lines("in", 100))
         self.assertFalse(os.path.exists(self.path("copy")))
 
     def test_a_lost_part_is_an_error(self):
@@ -235,13 +231,8 @@ class PartsTest(CommandCase):
     def test_an_incomplete_part_is_an_error(self):
         """As on a replica that became the primary before the last piece of a push had come."""
         key = self.parts[3]
-        pieces = []
-        iterator = 0
-        while True:
-            iterator, piece = self.server.call("CF.SCANDUMP", key, iterator)
-            if iterator == 0:
-                break
-            pieces.append((iterator, piece))
+        with Connection(self.server.port) as connection:
+            pieces = connection.pieces(key)
         self.server.call("DEL", key)
         for number, piece in enumerate(pieces):
             self.server.call("CF.LOADCHUNK", key, *piece)

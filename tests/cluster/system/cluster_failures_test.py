@@ -28,6 +28,15 @@ def in_calls(client, verb, prefix, count, first=0):
     return total
 
 
+def has_ended(process, seconds):
+    """Whether it ends within so many seconds."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
 class JoiningTest(LogicalCase):
     """Has a cluster of its own: the primary that joins has no replica."""
 
@@ -137,14 +146,12 @@ class FailuresTest(LogicalCase):
         asker = Asker(self.client("dying", timeout_ms=3000), writer, forgive=True)
         with writer, asker:
             writer.wait_for_more(5)
-            for server in self.cluster.servers:
-                server.call("CONFIG", "SET", "cluster-node-timeout", 3000)
+            self.cluster.set_node_timeout(3000)
             victim.kill()
             self.cluster.wait_until_ok()
             writer.wait_for_more(2)
             victim.start()
-            for server in self.cluster.alive():
-                server.call("CONFIG", "SET", "cluster-node-timeout", 60000)
+            self.cluster.set_node_timeout(60000)
             self.cluster.wait_until_ok()
             # The same clients go on.
             acknowledged = len(writer.batches)
@@ -165,8 +172,7 @@ class FailuresTest(LogicalCase):
         heir.wait_for_offset(victim)
         with self.client("paused", timeout_ms=20_000) as client:
             self.assertEqual(client.call("ask", "in", 0, 5000), [5000])
-            for server in self.cluster.servers:
-                server.call("CONFIG", "SET", "cluster-node-timeout", 2000)
+            self.cluster.set_node_timeout(2000)
             os.kill(victim.process.pid, signal.SIGSTOP)
             try:
                 self.assertEqual(client.ask_until_answered("ask", "in", 0, 5000), [5000])
@@ -174,39 +180,38 @@ class FailuresTest(LogicalCase):
                 self.assertEqual(client.call("unique", "in", 0, 5000), [0])
             finally:
                 os.kill(victim.process.pid, signal.SIGCONT)
-                for server in self.cluster.servers:
-                    server.call("CONFIG", "SET", "cluster-node-timeout", 60000)
+                self.cluster.set_node_timeout(60000)
             self.cluster.wait_until_ok()
             self.assertEqual(client.call("ask", "in", 0, 5000), [5000])
 
-    def test_a_primary_dies_during_a_push(self):
-        """With --wait 1: the old content or the new one, and the new one if the push ended well."""
-        count = 100_000
+    def push_first_of_two(self, count, *options):
+        """Makes the filter "pushed" of the keys "one", beside a file of the keys "two". Returns the
+        keys by name, and how many seconds the push took."""
         self.create("pushed", count)
         contents = {word: lines(word, count) for word in ("one", "two")}
         for word, keys in contents.items():
             self.write(word, keys)
         begin = time.monotonic()
-        self.expect("push", "pushed", "--wait", 1, "one")
-        whole = time.monotonic() - begin
+        self.expect("push", "pushed", *options, "one")
+        return contents, time.monotonic() - begin
+
+    def test_a_primary_dies_during_a_push(self):
+        """With --wait 1: the old content or the new one, and the new one if the push ended well."""
+        count = 100_000
+        contents, whole = self.push_first_of_two(count, "--wait", 1)
         chance = random.Random(9)
         current = "one"
         for _ in range(3):
             new = "two" if current == "one" else "one"
             victim = chance.choice(self.cluster.primaries())
-            for server in self.cluster.servers:
-                server.call("CONFIG", "SET", "cluster-node-timeout", 3000)
+            self.cluster.set_node_timeout(3000)
             process = self.start("push", "pushed", "--wait", 1, "--timeout", 30_000, new)
-            try:
-                process.wait(whole * chance.uniform(0.2, 1))
-            except subprocess.TimeoutExpired:
-                pass
+            has_ended(process, whole * chance.uniform(0.2, 1))
             victim.kill()
             process.communicate()
             self.cluster.wait_until_ok()
             victim.start()
-            for server in self.cluster.alive():
-                server.call("CONFIG", "SET", "cluster-node-timeout", 60000)
+            self.cluster.set_node_timeout(60000)
             self.cluster.wait_until_ok()
             there = {word: self.found("pushed", keys) for word, keys in contents.items()}
             current = max(there, key=there.get)
@@ -304,23 +309,15 @@ class FailuresTest(LogicalCase):
 
     def test_a_client_is_killed_in_the_middle_of_a_push(self):
         count = 100_000
-        self.create("pushed", count)
-        contents = {word: lines(word, count) for word in ("one", "two")}
-        for word, keys in contents.items():
-            self.write(word, keys)
-        begin = time.monotonic()
-        self.expect("push", "pushed", "one")
-        whole = time.monotonic() - begin
+        contents, whole = self.push_first_of_two(count)
         chance = random.Random(7)
         seen = {"one": 0, "two": 0}
         current = "one"
         for _ in range(KILLS):
             new = "two" if current == "one" else "one"
             process = self.start("push", "pushed", new)
-            try:
-                process.wait(whole * chance.uniform(0.05, 1.1))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
+            if not has_ended(process, whole * chance.uniform(0.05, 1.1)):
+                process.kill()
             process.communicate()
             there = {word: self.found("pushed", keys) for word, keys in contents.items()}
             current = max(there, key=there.get)
@@ -339,10 +336,8 @@ class FailuresTest(LogicalCase):
         chance = random.Random(8)
         for number in range(KILLS):
             process = self.start("create", "new", "--capacity", 10_000, "--parts", 2000)
-            try:
-                process.wait(chance.uniform(0.005, 0.3))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
+            if not has_ended(process, chance.uniform(0.005, 0.3)):
+                process.kill()
             process.communicate()
             status, _, err = self.run_command("query", "new", stdin=b"key\n")
             self.assertIn(status, (1, 2))

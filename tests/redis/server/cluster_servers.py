@@ -118,6 +118,11 @@ class Cluster:
         ports = {server.port for server in self.alive()}
         return len(views) == 1 and all(port in ports for _, _, port in next(iter(views)))
 
+    def set_node_timeout(self, milliseconds):
+        for server in self.alive():
+            reply = server.call("CONFIG", "SET", "cluster-node-timeout", milliseconds)
+            assert reply == "OK", reply
+
     def by_port(self, port):
         return next(server for server in self.servers if server.port == port)
 

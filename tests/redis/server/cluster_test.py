@@ -208,8 +208,7 @@ class ClusterTest(unittest.TestCase):
         writers = Writers(self.cluster, keys, wait=(1, 500))
         try:
             writers.wait_for_more(10)
-            for server in self.cluster.servers:
-                self.assertEqual(server.call("CONFIG", "SET", "cluster-node-timeout", 3000), "OK")
+            self.cluster.set_node_timeout(3000)
             victim.kill()
             self.cluster.wait_until_ok()
             # The new primary has no replica, so no replica acknowledges its commands any more.
@@ -217,8 +216,7 @@ class ClusterTest(unittest.TestCase):
         finally:
             writers.stop()
         self.assertEqual(writers.errors, [])
-        for server in self.cluster.alive():
-            server.call("CONFIG", "SET", "cluster-node-timeout", 60000)
+        self.cluster.set_node_timeout(60000)
         self.assertIs(self.cluster.owner("victim"), heir)
         self.assertGreater(min(map(len, writers.kept.values())), 0)
         self.assert_all_found(writers.kept)

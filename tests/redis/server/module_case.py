@@ -83,14 +83,7 @@ class ModuleCase(unittest.TestCase):
 
     def dump(self, key):
         """All (iterator, piece) of CF.SCANDUMP."""
-        pieces = []
-        iterator = 0
-        while True:
-            iterator, piece = self.call("CF.SCANDUMP", key, iterator)
-            if iterator == 0:
-                self.assertIsNone(piece)
-                return pieces
-            pieces.append((iterator, piece))
+        return self.two.pieces(key)
 
 
 def with_type(value):

@@ -135,11 +135,7 @@ class ReplayCase(unittest.TestCase):
             for key in keys or self.expected.keys() - {"q"}:
                 self.assertEqual(client.call("CF.DEBUG", key).decode(), self.expected[key]["debug"])
                 content = hashlib.sha256()
-                iterator = 0
-                while True:
-                    iterator, piece = client.call("CF.SCANDUMP", key, iterator)
-                    if iterator == 0:
-                        break
+                for iterator, piece in client.pieces(key):
                     content.update(str(iterator).encode() + b" " + piece)
                 self.assertEqual(content.hexdigest(), self.expected[key]["sha256"], key)
 

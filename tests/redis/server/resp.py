@@ -61,6 +61,20 @@ class Connection:
         self.socket.sendall(b"".join(encode(*command) for command in commands))
         return [self.read() for _ in commands]
 
+    def pieces(self, key):
+        """All (iterator, piece) of CF.SCANDUMP; none where the reply is an error."""
+        pieces = []
+        iterator = 0
+        while True:
+            reply = self.call("CF.SCANDUMP", key, iterator)
+            if isinstance(reply, Error):
+                return pieces
+            iterator, piece = reply
+            if iterator == 0:
+                assert piece is None, piece
+                return pieces
+            pieces.append((iterator, piece))
+
     def read(self):
         line = self.reader.readline()
         if not line.endswith(b"\r\n"):

@@ -174,13 +174,7 @@ class Stream:
         return self.works("CF.COMPACT", self.any_key())
 
     def pieces(self):
-        pieces, iterator, key = [], 0, self.any_key()
-        while True:
-            reply = self.call("CF.SCANDUMP", key, iterator)
-            if isinstance(reply, Error) or reply[0] == 0:
-                return pieces
-            pieces.append((reply[0], reply[1]))
-            iterator = reply[0]
+        return self.connection.pieces(self.any_key())
 
     def load_pieces(self, pieces):
         key = self.key()
