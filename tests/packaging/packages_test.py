@@ -35,11 +35,8 @@ def field(package, name):
 def files_in(folder):
     """The files and links below a folder."""
     folder = pathlib.Path(folder)
-    return {
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.is_symlink() or path.is_file()
-    }
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")
+            if path.is_symlink() or path.is_file()}
 
 
 class PackagesTest(unittest.TestCase):
@@ -48,9 +45,7 @@ class PackagesTest(unittest.TestCase):
         cls.build = PACKAGES / "build"
         cls.packages = {field(path, "Package"): path for path in sorted(PACKAGES.glob("*.deb"))}
         config = (cls.build / "CPackConfig.cmake").read_text()
-        cls.components = (
-            re.search(r'set\(CPACK_COMPONENTS_ALL "([^"]*)"', config).group(1).split(";")
-        )
+        cls.components = re.search(r'set\(CPACK_COMPONENTS_ALL "([^"]*)"', config)[1].split(";")
         # Before version 1.0 the first two numbers.
         cls.abi = ".".join(field(cls.packages["nestline"], "Version").split(".")[:2])
         cls.library = f"libnestline{cls.abi}"
@@ -58,28 +53,17 @@ class PackagesTest(unittest.TestCase):
         cls.cache = dict(re.findall(r"^(\w+):\w+=(.*)$", cache, re.MULTILINE))
 
     def test_lintian_finds_nothing(self):
-        found = run(
-            "lintian",
-            "--allow-root",
-            "-EvIL",
-            "+pedantic",
-            # It reads machine code as words too: what it finds changes with each build.
-            "--suppress-tags",
-            "spelling-error-in-binary",
-            "--fail-on",
-            "error,warning,info,pedantic",
-            *self.packages.values(),
-        )
+        # It reads machine code as words too: what it finds there changes with each build.
+        found = run("lintian", "--allow-root", "-EvIL", "+pedantic", "--suppress-tags",
+                    "spelling-error-in-binary", "--fail-on", "error,warning,info,pedantic",
+                    *self.packages.values())
         self.assertEqual([line for line in found.splitlines() if not line.startswith("N:")], [])
 
     def test_messages_are_spelled_right(self):
         """In place of lintian's look at the programs, the sources of their messages."""
-        sources = [
-            path
-            for folder in ("lib", "include")
-            for path in sorted((SOURCE / folder).rglob("*"))
-            if path.suffix in {".cc", ".h", ".py", ".md"}
-        ]
+        sources = [path for folder in ("lib", "include")
+                   for path in sorted((SOURCE / folder).rglob("*"))
+                   if path.suffix in {".cc", ".h", ".py", ".md"}]
         self.assertGreater(len(sources), 250)
         found = run("spellintian", *sources).splitlines()
         self.assertEqual([line for line in found if "(duplicate word)" not in line], [])
@@ -93,10 +77,8 @@ class PackagesTest(unittest.TestCase):
 
     def test_the_packages_are_split_as_debian_does(self):
         expected = {self.library, "libnestline-dev", "nestline", "nestline-redis", "nestline-doc"}
-        for option, package in [
-            ("PYTHON", "python3-nestline"),
-            ("SQLITE", "libsqlite3-mod-nestline"),
-        ]:
+        for option, package in [("PYTHON", "python3-nestline"),
+                                ("SQLITE", "libsqlite3-mod-nestline")]:
             if f"NESTLINE_BUILD_{option}" in self.cache:
                 expected.add(package)
         self.assertEqual(set(self.packages), expected)
@@ -114,18 +96,9 @@ class PackagesTest(unittest.TestCase):
             self.assertIn(name + " ", library)
         self.assertNotIn("nestline", library)
         shlibs = run("dpkg-deb", "--info", self.packages[self.library], "shlibs").splitlines()
-        self.assertEqual(
-            [line.split()[:3] for line in shlibs],
-            [
-                [name, self.abi, self.library]
-                for name in (
-                    "libnestline-c",
-                    "libnestline-cluster",
-                    "libnestline-store",
-                    "libnestline",
-                )
-            ],
-        )
+        names = ("libnestline-c", "libnestline-cluster", "libnestline-store", "libnestline")
+        self.assertEqual([line.split()[:3] for line in shlibs],
+                         [[name, self.abi, self.library] for name in names])
 
     def test_scripts_run_where_they_must(self):
         for name, package in self.packages.items():
@@ -139,13 +112,8 @@ class PackagesTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
 
             def install(name, *more):
-                run(
-                    "cmake",
-                    "--install",
-                    self.build,
-                    *more,
-                    env={**os.environ, "DESTDIR": f"{folder}/{name}"},
-                )
+                run("cmake", "--install", self.build, *more,
+                    env={**os.environ, "DESTDIR": f"{folder}/{name}"})
                 return files_in(f"{folder}/{name}")
 
             whole = install("whole")
@@ -168,14 +136,8 @@ class PackagesTest(unittest.TestCase):
                     if path.is_symlink() or path.read_bytes()[:4] != b"\x7fELF":
                         continue
                     with self.subTest(package=name, file=file):
-                        read = run(
-                            "readelf",
-                            "--wide",
-                            "--dynamic",
-                            "--program-headers",
-                            "--sections",
-                            path,
-                        )
+                        read = run("readelf", "--wide", "--dynamic", "--program-headers",
+                                   "--sections", path)
                         self.assertRegex(read, r"BIND_NOW|FLAGS_1.*NOW")
                         self.assertIn("GNU_RELRO", read)
                         self.assertNotIn(".debug_info", read)

@@ -106,10 +106,8 @@ def test_build():
         filter = nestline.Filter.build(keys, fpr=0.001, seed=5, parallel=parallel)
         assert len(filter) == 100_000 and filter.may_contain(keys).all() and filter.seed == 5
         assert filter.may_contain(keys + 100_000).sum() < 300
-        assert (
-            filter.to_bytes()
-            == nestline.Filter.build(keys.astype(">u4"), fpr=0.001, seed=5).to_bytes()
-        )
+        again = nestline.Filter.build(keys.astype(">u4"), fpr=0.001, seed=5)
+        assert filter.to_bytes() == again.to_bytes()
     assert len(nestline.Filter.build([])) == 0
     assert nestline.Filter.build(["a"], capacity=1000).capacity >= 1000
     with pytest.raises(ValueError):
@@ -119,12 +117,8 @@ def test_build():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "how",
-    [
-        copy.copy,
-        copy.deepcopy,
-        lambda filter: filter.copy(),
-        *(lambda filter, p=p: pickle.loads(pickle.dumps(filter, p)) for p in (2, 4, 5)),
-    ],
+    [copy.copy, copy.deepcopy, lambda filter: filter.copy(),
+     *(lambda filter, p=p: pickle.loads(pickle.dumps(filter, p)) for p in (2, 4, 5))],
 )
 def test_copies_are_alike_and_apart(kind, how):
     filter = kind(5000, seed=9, max_capacity=20_000)
@@ -189,22 +183,16 @@ def test_growing(kind):
     filter = kind(1000, bits=8)
     filter.insert(np.arange(900))
     assert all(filter.grow() for _ in range(4)) and not filter.grow()
-    assert (
-        filter.may_contain(np.arange(900)).all()
-        and filter.growth == 4
-        and filter.capacity >= 14_000
-    )
+    assert filter.may_contain(np.arange(900)).all()
+    assert filter.growth == 4 and filter.capacity >= 14_000
 
 
 def test_repr_says_what_matters():
     filter = nestline.Filter(1000)
     filter.insert([1, 2, 3])
     text = repr(filter)
-    assert (
-        text.startswith("<nestline.Filter: 3 keys, load 0.0")
-        and "rate" in text
-        and "12 bits" in text
-    )
+    assert text.startswith("<nestline.Filter: 3 keys, load 0.0")
+    assert "rate" in text and "12 bits" in text
     assert repr(nestline.ConcurrentFilter(5)).startswith("<nestline.ConcurrentFilter: 0 keys")
     assert repr(nestline.Hash(5)) == "nestline.Hash(5)"
 

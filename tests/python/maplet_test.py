@@ -56,13 +56,9 @@ def test_values_are_checked():
     maplet = nestline.Maplet(1000)
     assert maplet.insert("a", 2**40 - 1) and maplet.candidates("a") == [2**40 - 1]
     for bad in (2**40, -1):
-        for call in (
-            lambda: maplet.insert("a", bad),
-            lambda: maplet.insert(["a"], [bad]),
-            lambda: maplet.insert(["a"], np.array([bad])),
-            lambda: maplet.erase("a", bad),
-            lambda: maplet.replace("a", 1, bad),
-        ):
+        for call in (lambda: maplet.insert("a", bad), lambda: maplet.insert(["a"], [bad]),
+                     lambda: maplet.insert(["a"], np.array([bad])),
+                     lambda: maplet.erase("a", bad), lambda: maplet.replace("a", 1, bad)):
             with pytest.raises(OverflowError):
                 call()
     for bad in ([1.5], np.array([1.5]), ["x"]):
@@ -90,13 +86,9 @@ def test_full_growing_and_options():
 
 @pytest.mark.parametrize(
     "how",
-    [
-        copy.copy,
-        copy.deepcopy,
-        lambda maplet: maplet.copy(),
-        lambda maplet: pickle.loads(pickle.dumps(maplet)),
-        lambda maplet: nestline.Maplet.from_bytes(maplet.to_bytes()),
-    ],
+    [copy.copy, copy.deepcopy, lambda maplet: maplet.copy(),
+     lambda maplet: pickle.loads(pickle.dumps(maplet)),
+     lambda maplet: nestline.Maplet.from_bytes(maplet.to_bytes())],
 )
 def test_copies_and_files(how, tmp_path):
     maplet = nestline.Maplet(1000)

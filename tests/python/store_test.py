@@ -62,12 +62,8 @@ def test_text_stands_for_its_utf8(tmp_path):
         store.put(b"", b"")
         assert store[""] == b""
         for bad in (5, None, ["a"], 1.5):
-            for call in (
-                lambda: store.get(bad),
-                lambda: store.put("a", bad),
-                lambda: bad in store,
-                lambda: store.get_many([bad]),
-            ):
+            for call in (lambda: store.get(bad), lambda: store.put("a", bad), lambda: bad in store,
+                         lambda: store.get_many([bad])):
                 with pytest.raises(TypeError):
                     call()
         for bad in ([("a", "b", "c")], ["ab"], [5], 5):
@@ -129,24 +125,15 @@ def test_closing_and_reading_only(tmp_path):
                 reader["c"] = "3"
         assert "1 records" not in repr(store) and "2 records" in repr(store)
     assert repr(store) == "<nestline.Store: closed>"
-    for call in (
-        lambda: store["a"],
-        lambda: len(store),
-        lambda: store.put("a", "b"),
-        store.sync,
-        store.items,
-    ):
+    for call in (lambda: store["a"], lambda: len(store), lambda: store.put("a", "b"), store.sync,
+                 store.items):
         with pytest.raises(ValueError, match="closed"):
             call()
     store.close()
     with pytest.raises(TypeError):
         pickle.dumps(store)
-    for bad in (
-        dict(sync="often"),
-        dict(segment_bytes=5),
-        dict(sync_interval=0),
-        dict(sync_interval=float("nan")),
-    ):
+    for bad in (dict(sync="often"), dict(segment_bytes=5), dict(sync_interval=0),
+                dict(sync_interval=float("nan"))):
         with pytest.raises(ValueError):
             nestline.Store(path, **bad)
 

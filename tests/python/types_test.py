@@ -53,14 +53,8 @@ WRONG = [
 def mypy(folder, *arguments):
     pytest.importorskip("mypy")
     environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return subprocess.run([sys.executable, "-m", *arguments], cwd=folder, env=environment,
+                          capture_output=True, text=True, check=False)
 
 
 def test_mypy_accepts_the_package_and_a_right_program_and_refuses_each_wrong_line(tmp_path):

@@ -82,13 +82,5 @@ def test_a_folder_of_sources_has_what_a_build_needs(tmp_path, monkeypatch):
     top = tmp_path / name.removesuffix(".tar.gz")
     assert (top / "PKG-INFO").read_text().startswith("Metadata-Version: 2.1\nName: nestline\n")
     options = [f"-DNESTLINE_BUILD_{part}=OFF" for part in build_wheel.LEFT_OUT]
-    run(
-        "cmake",
-        "-S",
-        top,
-        "-B",
-        tmp_path / "build",
-        "-DNESTLINE_BUILD_PYTHON=ON",
-        f"-DPython_EXECUTABLE={sys.executable}",
-        *options,
-    )
+    run("cmake", "-S", top, "-B", tmp_path / "build", "-DNESTLINE_BUILD_PYTHON=ON",
+        f"-DPython_EXECUTABLE={sys.executable}", *options)
