@@ -34,6 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kStep = std::uint64_t{4} << 10;  // what a file is lengthened by at least
 constexpr std::uint64_t kMinAhead = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMaxAhead = std::uint64_t{16} << 20;
 constexpr std::uint64_t kWindowBytes = kMaxAhead;
@@ -312,18 +313,27 @@ class SystemFile final : public DiskFile {
   }
 
   // Reserves room up to `end`, and more if the disk has it. False if the file system cannot.
+  //
+  // A call that finds no room may take long, since some file systems allocate what there is first.
+  // So each asks for half as much as the one before, down to the end of a step, and the next
+  // lengthening begins where this one ends: a disk is filled to its end with few such calls.
   bool lengthen(std::uint64_t end) {
-    const std::uint64_t ahead = std::clamp(room_, kMinAhead, kMaxAhead);
-    for (const std::uint64_t to : {std::min(round_up(end + ahead, kPage), most_), end}) {
+    const std::uint64_t step_end = round_up(end, kStep);
+    std::uint64_t ahead = std::min(std::clamp(room_, kMinAhead, kMaxAhead), 2 * ahead_);
+    while (true) {
+      const std::uint64_t to = ahead < kStep ? end : std::min(step_end + ahead - kStep, most_);
       const int result = persistently([&] {
         return ::fallocate(file_->number(), 0, static_cast<::off_t>(room_),
                            static_cast<::off_t>(to - room_));
       });
       if (result == 0) {
         room_ = to;
+        ahead_ = std::max(ahead, kStep / 2);
         return true;
       }
       if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) break;
+      if (ahead < kStep) break;
+      ahead /= 2;
     }
     if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) refuse(path_);
     most_ = 0;
@@ -346,8 +356,9 @@ class SystemFile final : public DiskFile {
   const bool writable_;
   const HugeBytes huge_;
   std::uint64_t own_huge_ = 0;
-  std::uint64_t room_ = 0;  // up to where the file has its room on the disk
-  std::uint64_t most_ = 0;  // up to where it is written through the window
+  std::uint64_t room_ = 0;           // up to where the file has its room on the disk
+  std::uint64_t most_ = 0;           // up to where it is written through the window
+  std::uint64_t ahead_ = kMaxAhead;  // what the last lengthening took ahead
   Mapping view_;
   Mapping window_;
   std::uint64_t window_begin_ = 0;

@@ -23,6 +23,9 @@ std::atomic<std::uint64_t> calls{0};
 std::atomic<std::uint64_t> first_failure{0};
 std::atomic<std::uint64_t> last_failure{0};
 std::atomic<int> failure{0};
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+std::atomic<std::uint64_t> file_limit{kNoLimit};
+std::atomic<std::uint64_t> beyond_limit{0};
 
 // 0, or how this call fails.
 int fate_of(SystemCall call) noexcept {
@@ -51,6 +54,15 @@ FailingCall::FailingCall(SystemCall call, std::uint64_t number, int error, bool 
 FailingCall::~FailingCall() { failing_call.store(kNone); }
 
 bool FailingCall::has_failed() const { return calls.load() > first_failure.load(); }
+
+FullDisk::FullDisk(std::uint64_t bytes_of_a_file) {
+  beyond_limit.store(0);
+  file_limit.store(bytes_of_a_file);
+}
+
+FullDisk::~FullDisk() { file_limit.store(kNoLimit); }
+
+std::uint64_t FullDisk::refused() const { return beyond_limit.load(); }
 
 }  // namespace nestline::test
 
@@ -94,6 +106,12 @@ int ftruncate(int file, off_t size) noexcept {
 
 int fallocate(int file, int mode, off_t offset, off_t size) {
   if (nestline::test::fails(SystemCall::fallocate)) return -1;
+  if (static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(size) >
+      nestline::test::file_limit.load()) {
+    nestline::test::beyond_limit.fetch_add(1);
+    errno = ENOSPC;
+    return -1;
+  }
   return static_cast<int>(::syscall(SYS_fallocate, file, mode, offset, size));
 }
 

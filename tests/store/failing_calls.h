@@ -42,6 +42,18 @@ class FailingCall {
   [[nodiscard]] bool has_failed() const;
 };
 
+// While it lives, fallocate has room for no byte of a file behind this one.
+class FullDisk {
+ public:
+  explicit FullDisk(std::uint64_t bytes_of_a_file);
+  ~FullDisk();
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+  // How many calls found no room.
+  [[nodiscard]] std::uint64_t refused() const;
+};
+
 }  // namespace nestline::test
 
 #endif  // NESTLINE_TESTS_STORE_FAILING_CALLS_H_

@@ -166,6 +166,26 @@ TEST_F(FailingCalls, Opening) {
   EXPECT_GT(failures, 10u);
 }
 
+// A call that finds no room can take milliseconds, so not every put may make one.
+TEST(FullDiskTest, IsFilledWithFewCalls) {
+  constexpr std::uint64_t kRoom = 3'000'000;
+  constexpr std::uint64_t kRecord = 56;  // 32 bytes, a key of 8 and a value of 16
+  const StoreFolder folder;
+  Store store = Store::open(folder.path(), {.sync = Sync::never});
+  const FullDisk full(kRoom);
+  std::uint64_t puts = 0;
+  const std::string value(16, 'v');
+  EXPECT_THROW(
+      while (puts < kRoom) {
+        store.put(std::to_string(10'000'000 + puts), value);
+        ++puts;
+      },
+      std::system_error);
+  EXPECT_GT(puts, (kRoom - 8192) / kRecord);
+  EXPECT_LT(full.refused(), 100u);
+  EXPECT_TRUE(store.contains(std::to_string(10'000'000 + puts - 1)));
+}
+
 // What is interrupted or short is done again.
 TEST_F(FailingCalls, InterruptedAndShortCallsAreNoErrors) {
   std::uint64_t failures = 0;
