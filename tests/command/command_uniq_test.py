@@ -8,6 +8,7 @@ import collections
 import itertools
 import os
 import random
+import select
 import signal
 import subprocess
 
@@ -211,6 +212,18 @@ class Uniq(UniqTest):
                     self.ask(process, sent, printed)
                 process.stdin.close()
                 self.assertEqual((process.stdout.read(), process.wait(PATIENCE)), (b"", 0))
+
+    def test_input_without_a_pause(self):
+        # A line is printed although its input never waits, and no further line is new.
+        with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless, subprocess.Popen(
+                [NESTLINE, "uniq"], stdin=endless.stdout, stdout=subprocess.PIPE) as process:
+            try:
+                ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
+                self.assertTrue(ready, "nothing was printed")
+                self.assertEqual(process.stdout.readline(), b"y\n")
+            finally:
+                process.kill()
+                endless.kill()
 
     def test_ends_before_its_input(self):
         # It waits for more lines in one thread while another sees that no more can be taken.

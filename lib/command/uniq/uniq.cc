@@ -3,7 +3,7 @@
 // A pipeline of three stages, each in order, on at most three threads: the first reads and
 // hashes a batch of lines, seen_lines.h tells new lines from seen ones, and the new ones are
 // printed. The output is flushed when no batch is on its way, so before the command waits for more
-// input.
+// input, and after all lines of a read, so that a source that never pauses does not hold it back.
 //
 // With -d the lines that the first set has seen go through a second set, which lets each of them
 // pass once. Its hashes are hashes of the first one's, so that lines which look alike in one set do
@@ -271,7 +271,7 @@ class Pipeline {
     ++done_;
     or_end([&] {
       if (!count_only_) printer_.print(batch.batch, std::span(batch.positions).first(batch.chosen));
-      if (done_ == read_) printer_.flush();
+      if (batch.batch.drained || done_ == read_) printer_.flush();
     });
     progress_.update(batch.bytes_read, batch.lines_read);
   }
