@@ -80,6 +80,8 @@ void hide_passwords(int argc, char** argv) {
 int main(int argc, char** argv) {
   // `nestline query FILE | head` ends quietly, even if the caller ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);
+  // A limit on the size of files is an error of the write, so that nothing is left half written.
+  std::signal(SIGXFSZ, SIG_IGN);
   occupy_standard_descriptors();
   try {
     const Command commands = program();
