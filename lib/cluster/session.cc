@@ -122,7 +122,7 @@ FoundDescriptor Session::look() { return decode_fields(run({"HGETALL", name_}).r
 
 void Session::read() {
   const FoundDescriptor found = look();
-  if (!found.exists) fail(label_, "there is none; make it with create()");
+  if (!found.exists) fail(label_, "there is none; create it first");
   if (!found.has_format) {
     fail(label_, found.format.empty()
                      ? "the key of this name is something else; choose another name"

@@ -84,7 +84,7 @@ class Growth(CommandTest):
         before = self.read("f")
         self.write("more", lines(b"more", 9000))
         self.expect_error(["add", "f", "more"], b"full after ", b"the file is unchanged",
-                          b"--capacity of at least 25000\n")
+                          b"--capacity or --max-capacity of at least 25000\n")
         self.assertEqual(self.read("f"), before)
         # While the filter is built, by one thread or by several.
         for threads in ("1", "2"):

@@ -124,7 +124,8 @@ class StoreCommandLine(StoreTest):
                                         b"nestline: none: No such file",
                                         b"nestline store put, load or import makes a store")
                 self.expect_store_error([command, "file", *arguments], b"nestline: file: ")
-        self.expect_store_error(["put", "no/db", "k", "v"], b"no/db: No such file")
+        self.expect_store_error(["put", "no/db", "k", "v"], b"no/db: No such file",
+                                b"; make the folder no first\n")
         self.assertEqual(os.listdir(self.folder), ["file"])
 
 

@@ -46,10 +46,11 @@ class CommandLine(CommandTest):
             ([], b"nestline --help"),
             (["frobnicate"], b"frobnicate"),
             (["build"], b"-o is required; see nestline build --help"),
-            (["build", "-o"], b"-o"),
+            (["build", "-o"], b"-o needs a value, FILE; see nestline build --help"),
+            (["build", "-o", "f", "--fpr"], b"--fpr needs a value, P; see nestline build --help"),
             (["query"], b"FILE is required; see nestline query --help"),
             (["info", "f", "extra"], b"extra"),
-            (["query", "f", "--wrong"], b"--wrong"),
+            (["query", "f", "--wrong"], b"there is no option '--wrong'; see nestline query --help"),
             (["build", "-o", "f", "--capacity", "many"], b"--capacity takes " + whole),
             (["build", "-o", "f", "--capacity", "0"], b"--capacity takes " + whole),
             (["build", "-o", "f", "--capacity", "-5"], b"not '-5'"),
@@ -279,6 +280,12 @@ class Build(CommandTest):
         self.assertTrue(os.path.islink(self.path("link")))
         self.expect(["query", "f"], stdin=b"through\n", out=b"through\n")
         self.expect_error(["build", "-o", "none/f"], b"nestline: none/f: ", b"No such file")
+
+    def test_limited_size_of_files(self):
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))}
+        self.expect_error(["build", "-o", "f", "--capacity", "100000"],
+                          b"nestline: f: File too large", stdin=b"a\n", **limit)
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_not_enough_memory(self):
         # 54 TiB, with a limit below that: without one the system might grant it on paper. A sanitizer

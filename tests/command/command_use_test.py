@@ -120,8 +120,8 @@ class Edit(CommandTest):
         self.write("more", lines(b"more", 2000))
         before = self.read("f")
         self.expect_error(["add", "f", "more"], b"nestline: f: full after ", b" of the new keys; "
-                          b"the file is unchanged", b"--capacity of at least 2040\n")
-        self.expect_error(["add", "f"], b"larger --capacity", stdin=lines(b"more", 2000))
+                          b"the file is unchanged", b"--capacity or --max-capacity of at least 2040\n")
+        self.expect_error(["add", "f"], b"larger --capacity or --max-capacity", stdin=lines(b"more", 2000))
         self.assertEqual(self.read("f"), before)
         self.assertEqual(sorted(os.listdir(self.folder)), ["f", "more"])
 

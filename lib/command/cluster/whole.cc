@@ -137,14 +137,14 @@ Command create_command() {
         {"--bits", "B", "Fingerprint width: 8, 12 or 16", bits(create->options.bits), false,
          "--fpr"},
         {"--max-capacity", "N",
-         "No more than --capacity: the parts do not grow, and keys find no room\n"
-         "instead; default: they grow",
+         "As large as --capacity: the parts do not grow, and further keys find no room;\n"
+         "default: they grow until a server has no memory",
          count(create->options.max_capacity, 1, kMaxKeys)},
         {"--seed", "S", "Seed of the hash",
          count(create->options.seed, 1, std::numeric_limits<std::uint64_t>::max())},
         {"--parts", "P",
-         "How many keys on the servers; at least four for each server that has slots;\n"
-         "default: 64",
+         "Number of parts, each a key on a server; at least four for each server that has\n"
+         "slots; default: 64",
          count(create->parts, 1, kMaxParts)}},
        [create] { return run(*create); }});
 }

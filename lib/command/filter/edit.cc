@@ -35,10 +35,11 @@ constexpr const char* kRemoveFooter =
     while (reader.next(batch)) continue;
   }
   if (!reader.total_bytes()) {
-    sentence += "build a new filter from all keys with a larger --capacity";
+    sentence += "build a new filter from all keys with a larger --capacity or --max-capacity";
   } else if (before + reader.lines() > inserter.filter().capacity()) {
-    sentence += "build a new filter from all keys with a --capacity of at least " +
-                std::to_string(before + reader.lines());
+    sentence +=
+        "build a new filter from all keys with a --capacity or --max-capacity of at least " +
+        std::to_string(before + reader.lines());
   } else {
     sentence += "some lines occur too often; add each line once, from the output of sort -u";
   }

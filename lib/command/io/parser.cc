@@ -73,6 +73,7 @@ class Parser {
       if (code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::ExtrasError) {
         check_remaining();
       }
+      if (code == CLI::ExitCodes::ArgumentMismatch) check_value(error.what());
       throw UsageError(error.what() + hint());
     } catch (const UsageError& error) {
       throw UsageError(error.what() + hint());
@@ -157,9 +158,22 @@ class Parser {
     if (!option && !within.command->commands.empty()) {
       throw UsageError("there is no command '" + first + "'" + hint());
     }
-    if (option && !within.unknown_option.empty()) {
+    if (option) {
       throw UsageError("there is no option '" + first + "'" + within.unknown_option + hint());
     }
+  }
+
+  // Throws when CLI11's message is that an option has no value, as in "-o: 1 required FILE
+  // missing".
+  void check_value(std::string_view message) const {
+    constexpr std::string_view kMiddle = ": 1 required ";
+    constexpr std::string_view kEnd = " missing";
+    const std::size_t at = message.find(kMiddle);
+    if (at == std::string_view::npos || !message.ends_with(kEnd)) return;
+    const std::size_t value = at + kMiddle.size();
+    throw UsageError(std::string(message.substr(0, at)) + " needs a value, " +
+                     std::string(message.substr(value, message.size() - value - kEnd.size())) +
+                     hint());
   }
 
   [[nodiscard]] std::string hint() const { return "; see nestline " + chosen().words + "--help"; }

@@ -223,7 +223,7 @@ Command mget_command() {
        &mget->folder,
        {{"INPUT", "", "Files with a key a line; - is standard input, and the default",
          &mget->inputs},
-        {"--stats", "", "Also tell, on standard error, how many records of the log were read",
+        {"--stats", "", "Also print, on standard error, how many records of the log were read",
          &mget->stats}},
        [mget] { return run(*mget); }});
 }

@@ -153,7 +153,8 @@ Command get_command() {
 }
 
 Command has_command() {
-  return key_command("has", "Tell whether a key is there, by the exit status", kHasFooter, has_key);
+  return key_command("has", "Check whether a key is there: the exit status is the answer",
+                     kHasFooter, has_key);
 }
 
 Command del_command() {

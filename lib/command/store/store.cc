@@ -25,6 +25,11 @@ int run_in(const std::string& folder, const std::function<int()>& work) {
     throw CommandError({}, error.what());
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::no_such_file_or_directory && !std::filesystem::exists(folder)) {
+      const std::filesystem::path above = std::filesystem::path(folder).parent_path();
+      if (!above.empty() && !std::filesystem::exists(above)) {
+        throw CommandError(
+            folder, error.code().message() + "; make the folder " + above.string() + " first");
+      }
       throw CommandError(
           folder, error.code().message() + "; nestline store put, load or import makes a store");
     }
