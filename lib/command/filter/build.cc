@@ -35,9 +35,9 @@ constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
 constexpr std::uint64_t kMaxThreads = 1024;
 
 constexpr const char* kBuildFooter =
-    "Without --capacity, nestline counts the lines first. This takes 8 bytes of memory per line.\n"
-    "--threads above 1 needs this memory too. FILE then gives the same answers for these keys,\n"
-    "but its bytes may differ from one build to the next.\n"
+    "Without --capacity, nestline counts the lines first, and makes room for no more. This\n"
+    "takes 8 bytes of memory per line. --threads above 1 needs this memory too. FILE then gives\n"
+    "the same answers for these keys, but its bytes may differ from one build to the next.\n"
     "With --max-capacity, nestline add and merge can go beyond --capacity: the filter doubles by\n"
     "itself and keeps the wanted false-positive rate up to that number of keys.\n"
     "A key is a line without its line end, a line feed or a carriage return and a line feed.\n"

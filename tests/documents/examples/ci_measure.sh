@@ -1,4 +1,5 @@
 # RESULTS: a folder that is kept from one run of the pipeline to the next.
+mkdir -p "$RESULTS"
 cmake -S . -B build/head -DCMAKE_BUILD_TYPE=Release
 cmake --build build/head --target hash_bench
 commit=$(git rev-parse HEAD)

@@ -1,5 +1,5 @@
 # Needs nestline on the PATH, and the files words, words2 and list, one key a line.
-nestline build -o words.nest --fpr 0.001 words
+nestline build -o words.nest --fpr 0.001 --capacity 1000000 words   # with room for more
 nestline query words.nest list      # prints the lines of list that may be in words
 nestline query -v words.nest list   # prints the lines that certainly are not
 nestline add words.nest words2
