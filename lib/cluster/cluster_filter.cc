@@ -83,7 +83,7 @@ constexpr std::size_t kPartsOfPrimary = 4;  // at least
 
 // The name belongs to whoever sets its first field.
 void take_name(Session& session, std::uint32_t parts) {
-  const std::string taken = "the name is taken; open() the filter, or remove() it first";
+  const std::string taken = "the name is taken; choose another, or remove that filter first";
   if (session.look().exists) session.fail(session.label(), taken);
   const std::size_t primaries = session.client().primaries().size();
   if (primaries > 1 && parts < kPartsOfPrimary * primaries) {

@@ -196,7 +196,9 @@ void Client::take_replies(Node& node) {
 }
 
 void Client::finish(std::size_t number, const Node& node, Reply reply) {
-  if (reply.is_error("NOAUTH")) fail_at(node, number, "wants a password; give one");
+  if (reply.is_error("NOAUTH"))
+    fail_at(node, number,
+            "wants a password; nestline cluster takes it from NESTLINE_CLUSTER_PASSWORD");
   if (reply.is_error("NOPERM")) {
     fail_at(node, number, "does not allow this user what is needed here: " + reply.text);
   }

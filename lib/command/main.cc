@@ -15,6 +15,7 @@
 #include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
+#include "lib/command/uniq/state.h"
 #include "nestline/io.h"
 
 namespace nestline::command {
@@ -42,8 +43,12 @@ int run(const std::string& file, const std::function<int()>& work) {
   } catch (const CommandError& error) {
     complain(error.file, error.what());
   } catch (const FormatError& error) {
-    complain(error.file,
-             "at byte " + std::to_string(error.offset) + ": " + std::string(error.cause));
+    if (error.offset == 0 && is_state(std::string(error.file))) {
+      complain(error.file, "this is a state of nestline uniq, and no filter");
+    } else {
+      complain(error.file,
+               "at byte " + std::to_string(error.offset) + ": " + std::string(error.cause));
+    }
   } catch (const std::system_error& error) {
     complain(file, error.code().message());
   } catch (const std::bad_alloc&) {

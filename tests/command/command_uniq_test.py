@@ -364,6 +364,8 @@ class UniqState(UniqTest):
         self.assertIn(b"\ncapacity                      -\n", out)
         self.expect(["verify", "s"])
         self.expect_error(["verify", "s", "s"], b"nestline: s: this is a state of nestline uniq")
+        self.expect_error(["query", "s"], b"nestline: s: this is a state of nestline uniq, and no "
+                                          b"filter\n")
         good = self.read("s")
         self.write("s", good[:-1] + bytes([good[-1] ^ 1]))
         for command in ("info", "verify"):
