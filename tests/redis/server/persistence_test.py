@@ -5,7 +5,7 @@ import unittest
 
 from module_case import ModuleCase, items
 from resp import Connection, Error, Simple, encode
-from servers import Server, ServerTrouble, wait_until
+from servers import ServerTrouble, wait_until
 
 OK = Simple("OK")
 
@@ -228,23 +228,6 @@ class AppendOnlyTest(ModuleCase):
             self.connect()
             self.assert_all_found("a", acknowledged)
             self.assertGreaterEqual(self.debug("a")["items"], len(acknowledged))
-
-
-class ReplicaTest(unittest.TestCase):
-    def test_same_bytes_with_other_configuration(self):
-        with Server(arguments=("cf-bucket-size", 4)) as primary:
-            other = ("cf-bucket-size", 8, "cf-initial-size", 99999, "cf-max-expansions", 1)
-            with Server.replica_of(primary, arguments=other) as replica:
-                with Connection(primary.port) as client, Connection(replica.port) as follower:
-                    for i in range(3000):
-                        client.call("CF.ADD", f"key-{i % 3}", f"item-{i}")
-                    client.call("CF.INSERT", "big", "ITEMS", *items("in", 50000))
-                    replica.wait_for_offset(primary)
-                    self.assertEqual(follower.call("DEBUG", "DIGEST"),
-                                     client.call("DEBUG", "DIGEST"))
-                    line = follower.call("CF.DEBUG", "key-0")
-                    self.assertEqual(line, client.call("CF.DEBUG", "key-0"))
-                    self.assertIn(b"bktsize:4 ", line)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,6 @@ class ReplicaTest(unittest.TestCase):
             self.assertEqual(follower.call("CF.MEXISTS", "a", *items("more", 1000)), [1] * 1000)
             self.assertEqual(follower.call("DEBUG", "DIGEST"), client.call("DEBUG", "DIGEST"))
 
-
     def server(self, options=None, **more):
         server = Server(options, **more)
         self.addCleanup(server.remove)
@@ -74,12 +73,8 @@ class ReplicaTest(unittest.TestCase):
                 replica.wait_for_offset(primary)
                 with Connection(replica.port) as follower:
                     for key in KEYS + MERGED:
-                        command = "DEBUG", "DIGEST-VALUE", key
-                        self.assertEqual(
-                            follower.call(*command),
-                            client.call(*command),
-                            (key, client.call("CF.DEBUG", key), follower.call("CF.DEBUG", key)),
-                        )
+                        for command in (("CF.DEBUG", key), ("DEBUG", "DIGEST-VALUE", key)):
+                            self.assertEqual(follower.call(*command), client.call(*command), key)
                     digest = client.call("DEBUG", "DIGEST")
                     self.assertNotEqual(digest, Simple("0" * 40))
                     self.assertEqual(follower.call("DEBUG", "DIGEST"), digest)
