@@ -51,7 +51,7 @@ static nestline_maplet* create(uint64_t capacity) {
 
 static bool has(const uint64_t* list, uint64_t count, uint64_t value) {
   uint64_t i;
-  if (count == NESTLINE_NO_COUNT) return false;
+  if (count == NO) return false;
   for (i = 0; i < count; ++i) {
     if (list[i] == value) return true;
   }
@@ -104,12 +104,12 @@ static void test_options(void) {
     FAILS(!nestline_maplet_insert_##kind(one, __VA_ARGS__, kTooLarge, error), "is above");        \
     FAILS(!nestline_maplet_replace_##kind(one, __VA_ARGS__, 8, kTooLarge, error), "is above");    \
     FAILS(!nestline_maplet_erase_##kind(one, __VA_ARGS__, kTooLarge, error), "is above");         \
-    FAILS(nestline_maplet_find_##kind(one, __VA_ARGS__, NULL, error) == NESTLINE_NO_COUNT,        \
+    FAILS(nestline_maplet_find_##kind(one, __VA_ARGS__, NULL, error) == NO,                       \
           "the array of values is NULL");                                                         \
     FAILS(!nestline_maplet_insert_##kind(NULL, __VA_ARGS__, 1, error), "the maplet is NULL");     \
     FAILS(!nestline_maplet_replace_##kind(NULL, __VA_ARGS__, 1, 2, error), "the maplet is NULL"); \
     FAILS(!nestline_maplet_erase_##kind(NULL, __VA_ARGS__, 1, error), "the maplet is NULL");      \
-    FAILS(nestline_maplet_find_##kind(NULL, __VA_ARGS__, found, error) == NESTLINE_NO_COUNT,      \
+    FAILS(nestline_maplet_find_##kind(NULL, __VA_ARGS__, found, error) == NO,                     \
           "the maplet is NULL");                                                                  \
     nestline_maplet_free(one);                                                                    \
   } while (0)
@@ -155,7 +155,7 @@ static void test_no_room(void) {
 
 static bool all_found(uint64_t count) {
   size_t i;
-  if (count == NESTLINE_NO_COUNT || first[0] != 0 || first[kKeys] != count) return false;
+  if (count == NO || first[0] != 0 || first[kKeys] != count) return false;
   for (i = 0; i < kKeys; ++i) {
     if (first[i] > first[i + 1] || first[i + 1] > kRoom) return false;
     if (!has(found + first[i], first[i + 1] - first[i], values[i])) return false;
@@ -182,23 +182,20 @@ static bool all_found(uint64_t count) {
     WORKS(nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, first, NULL, 0, error) ==     \
           all);                                                                                    \
     FAILS(nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, NULL, found, kRoom, error) == \
-              NESTLINE_NO_COUNT,                                                                   \
+              NO,                                                                                  \
           "first positions is NULL");                                                              \
-    FAILS(nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, first, NULL, 1, error) ==     \
-              NESTLINE_NO_COUNT,                                                                   \
+    FAILS(nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, first, NULL, 1, error) == NO, \
           "its room is not 0");                                                                    \
     FAILS(nestline_maplet_find_batch_##kind(NULL, __VA_ARGS__, kKeys, first, found, kRoom,         \
-                                            error) == NESTLINE_NO_COUNT,                           \
+                                            error) == NO,                                          \
           "the maplet is NULL");                                                                   \
-    FAILS(nestline_maplet_insert_batch_##kind(one, __VA_ARGS__, kKeys, NULL, NULL, error) ==       \
-              NESTLINE_NO_COUNT,                                                                   \
+    FAILS(nestline_maplet_insert_batch_##kind(one, __VA_ARGS__, kKeys, NULL, NULL, error) == NO,   \
           "the array of values is NULL");                                                          \
-    FAILS(nestline_maplet_insert_batch_##kind(NULL, __VA_ARGS__, kKeys, values, NULL, error) ==    \
-              NESTLINE_NO_COUNT,                                                                   \
-          "the maplet is NULL");                                                                   \
+    FAILS(                                                                                         \
+        nestline_maplet_insert_batch_##kind(NULL, __VA_ARGS__, kKeys, values, NULL, error) == NO,  \
+        "the maplet is NULL");                                                                     \
     values[kKeys - 1] = kTooLarge;                                                                 \
-    FAILS(nestline_maplet_insert_batch_##kind(one, __VA_ARGS__, kKeys, values, NULL, error) ==     \
-              NESTLINE_NO_COUNT,                                                                   \
+    FAILS(nestline_maplet_insert_batch_##kind(one, __VA_ARGS__, kKeys, values, NULL, error) == NO, \
           "is above");                                                                             \
     values[kKeys - 1] = 3;                                                                         \
     CHECK(nestline_maplet_size(one) == kKeys);                                                     \
@@ -210,8 +207,7 @@ static void test_batches(void) {
   TEST_BATCHES(bytes, keys, sizes);
   TEST_BATCHES(u64, numbers);
   TEST_BATCHES(hash, numbers);
-  FAILS(nestline_maplet_find_batch_u64(maplet, NULL, 1, first, found, kRoom, error) ==
-            NESTLINE_NO_COUNT,
+  FAILS(nestline_maplet_find_batch_u64(maplet, NULL, 1, first, found, kRoom, error) == NO,
         "the array of keys is NULL");
   WORKS(nestline_maplet_find_batch_u64(maplet, NULL, 0, first, NULL, 0, error) == 0);
   CHECK(first[0] == 0);
@@ -250,9 +246,7 @@ static void test_mapped(nestline_maplet* mapped) {
   FAILS(!nestline_maplet_for_each(mapped, see, &seen, error), kRefusal);
   FAILS(nestline_maplet_copy(mapped, error) == NULL, kRefusal);
   FAILS(!nestline_maplet_save_to(mapped, write_tape, NULL, error), kRefusal);
-  FAILS(nestline_maplet_insert_batch_u64(mapped, numbers, 1, values, NULL, error) ==
-            NESTLINE_NO_COUNT,
-        kRefusal);
+  FAILS(nestline_maplet_insert_batch_u64(mapped, numbers, 1, values, NULL, error) == NO, kRefusal);
 }
 
 static void test_whole(const char* folder) {

@@ -48,7 +48,7 @@ static bool is(const nestline_store* store, const char* key, const char* expecte
 static uint64_t records(const nestline_store* store) {
   nestline_store_counts counts;
   counts.struct_size = sizeof counts;
-  return nestline_store_stats(store, &counts, NULL) ? counts.records : NESTLINE_NO_COUNT;
+  return nestline_store_stats(store, &counts, NULL) ? counts.records : NO;
 }
 
 static void test_options(void) {
@@ -199,11 +199,11 @@ static void test_many(nestline_store* store) {
   for (i = 0; i < kKeys; ++i) good = good && answers.answers[i] == (i % 2 == 0);
   CHECK(good && answers.good);
   WORKS(nestline_store_get_batch(store, NULL, NULL, 0, take, NULL, error) == 0);
-  FAILS(nestline_store_get_batch(store, NULL, sizes, 1, take, NULL, error) == NESTLINE_NO_COUNT,
+  FAILS(nestline_store_get_batch(store, NULL, sizes, 1, take, NULL, error) == NO,
         "the array of keys is NULL");
-  FAILS(nestline_store_get_batch(store, keys, sizes, 1, NULL, NULL, error) == NESTLINE_NO_COUNT,
+  FAILS(nestline_store_get_batch(store, keys, sizes, 1, NULL, NULL, error) == NO,
         "takes values is NULL");
-  FAILS(nestline_store_get_batch(NULL, keys, sizes, 1, take, NULL, error) == NESTLINE_NO_COUNT,
+  FAILS(nestline_store_get_batch(NULL, keys, sizes, 1, take, NULL, error) == NO,
         "the store is NULL");
 
   WORKS(nestline_store_for_each(store, count_record, &left, error));
@@ -250,18 +250,17 @@ static void test_files(nestline_store* store) {
   out.size = sizeof out.bytes - 1;
   FAILS(!nestline_store_get_file(store, "name", 4, write_tape, &out, error),
         "the function that writes has failed");
-  FAILS(nestline_store_put_file(store, "name", 4, read_nothing, NULL, 0, false, error) ==
-            NESTLINE_NO_COUNT,
+  FAILS(nestline_store_put_file(store, "name", 4, read_nothing, NULL, 0, false, error) == NO,
         "the function that reads has failed");
-  FAILS(nestline_store_put_file(store, "n", 1, read_tape, &in, UINT64_C(1) << 32, false, error) ==
-            NESTLINE_NO_COUNT,
-        "a piece has 1 to 4294967295 bytes");
-  FAILS(nestline_store_put_file(store, "n", 1, NULL, NULL, 0, false, error) == NESTLINE_NO_COUNT,
+  FAILS(
+      nestline_store_put_file(store, "n", 1, read_tape, &in, UINT64_C(1) << 32, false, error) == NO,
+      "a piece has 1 to 4294967295 bytes");
+  FAILS(nestline_store_put_file(store, "n", 1, NULL, NULL, 0, false, error) == NO,
         "the function that reads is NULL");
   FAILS(!nestline_store_get_file(store, "name", 4, NULL, NULL, error),
         "the function that writes is NULL");
   FAILS(!nestline_store_files(store, NULL, NULL, error), "takes files is NULL");
-  FAILS(nestline_store_put_file(NULL, "n", 1, read_tape, &in, 0, false, error) == NESTLINE_NO_COUNT,
+  FAILS(nestline_store_put_file(NULL, "n", 1, read_tape, &in, 0, false, error) == NO,
         "the store is NULL");
   FAILS(!nestline_store_get_file(NULL, "n", 1, write_tape, &out, error), "the store is NULL");
   FAILS(!nestline_store_erase_file(NULL, "n", 1, error), "the store is NULL");

@@ -2,7 +2,6 @@
 // no thread's error disturbs another thread's.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -41,6 +41,9 @@ static void check(bool good, const char* what, int line) {
           #condition " fails with " #part, __LINE__);                          \
   } while (0)
 
+// What a call returns that counts and has failed.
+#define NO NESTLINE_NO_COUNT
+
 static int summary(void) {
   printf("%d checks, %d failed\n", checks, failures);
   return failures == 0 ? 0 : 1;

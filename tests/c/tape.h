@@ -11,6 +11,7 @@ typedef struct {
   char bytes[1 << 20];
   size_t size;  // written
   size_t done;  // read
+  size_t most;  // is read at a time; 0: as much as is asked for
 } tape_t;
 
 // Refuses what has no room.
@@ -24,6 +25,7 @@ static bool write_tape(void* context, const void* bytes, size_t size) {
 
 static size_t read_tape(void* context, void* bytes, size_t size) {
   tape_t* from = context;
+  if (from->most != 0 && size > from->most) size = from->most;
   if (size > from->size - from->done) size = from->size - from->done;
   memcpy(bytes, from->bytes + from->done, size);
   from->done += size;
