@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "tests/cluster/fake_server.h"
+#include "tests/support/errors.h"
 
 namespace nestline::cluster {
 namespace {
@@ -54,13 +54,7 @@ FakeServer::Answer alone(FakeServer::Answer answer) {
 }
 
 ClusterError error_of(Client& client, const Request& request) {
-  try {
-    ask(client, request);
-  } catch (const ClusterError& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return ClusterError("");
+  return test::error_of<ClusterError>([&] { ask(client, request); }).value();
 }
 
 TEST(Client, AnswersComeInTheOrderOfTheRequests) {
@@ -192,12 +186,8 @@ TEST(Client, AnErrorAfterAChangeOfTheSameCallHasAnUnknownEffect) {
       [](const Command& command) { return command[0] == "SET" ? kOk : "-TRYAGAIN later\r\n"; }));
   Client client(options_for(server, kShort));
   const std::vector<Request> requests{change_of("SET"), change_of("OTHER")};
-  try {
-    client.run(requests);
-    FAIL();
-  } catch (const ClusterError& error) {
-    EXPECT_EQ(error.effect(), ClusterError::Effect::unknown);
-  }
+  const auto error = test::error_of<ClusterError>([&] { client.run(requests); });
+  EXPECT_EQ(error.value().effect(), ClusterError::Effect::unknown);
 }
 
 TEST(Client, AQuestionIsRepeatedAfterALostConnection) {

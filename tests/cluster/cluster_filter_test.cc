@@ -17,6 +17,7 @@
 #include "lib/cluster/descriptor.h"
 #include "nestline/cluster.h"
 #include "tests/cluster/fake_server.h"
+#include "tests/support/errors.h"
 
 namespace nestline::cluster {
 namespace {
@@ -68,14 +69,14 @@ class OneFilter {
 
 const std::vector<std::uint64_t> kKeys{1, 2, 3};
 
-std::string text_of_error(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const ClusterError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
+template <typename Call>
+ClusterError cluster_error_of(Call&& call) {
+  return test::error_of<ClusterError>(call).value();
+}
+
+template <typename Call>
+std::string text_of_error(Call&& call) {
+  return test::message_of<ClusterError>(call);
 }
 
 TEST(ClusterFilter, SendsHashesAndReadsBits) {
@@ -141,12 +142,8 @@ TEST(ClusterFilter, DoesNotRepeatAChangeWhenTheContentIsPutBack) {
   std::vector<std::uint8_t> out(3);
   EXPECT_EQ(seen.may_contain(kKeys, out), 3U);
   filter.epoch = 9;
-  try {
-    seen.erase(kKeys);
-    FAIL();
-  } catch (const ClusterError& error) {
-    EXPECT_EQ(error.effect(), ClusterError::Effect::unknown) << error.what();
-  }
+  const ClusterError error = cluster_error_of([&] { seen.erase(kKeys); });
+  EXPECT_EQ(error.effect(), ClusterError::Effect::unknown) << error.what();
   EXPECT_EQ(changes, 1);
 }
 
@@ -198,25 +195,17 @@ TEST(ClusterFilter, MemoryThatIsFullIsNamed) {
     return "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
   });
   ClusterFilter seen = filter.open();
-  try {
-    seen.insert(kKeys);
-    FAIL();
-  } catch (const ClusterError& error) {
-    EXPECT_EQ(error.effect(), ClusterError::Effect::none);
-    EXPECT_NE(std::string(error.what()).find("maxmemory"), std::string::npos) << error.what();
-  }
+  const ClusterError error = cluster_error_of([&] { seen.insert(kKeys); });
+  EXPECT_EQ(error.effect(), ClusterError::Effect::none);
+  EXPECT_NE(std::string(error.what()).find("maxmemory"), std::string::npos) << error.what();
 }
 
 // Repeated, it would remove copies that other keys need.
 TEST(ClusterFilter, ARemovalThatRanOutOfMemoryHasAnUnknownEffect) {
   OneFilter filter([](const Command&) { return "-ERR Insufficient memory\r\n"; });
   ClusterFilter seen = filter.open();
-  try {
-    seen.erase(kKeys);
-    FAIL();
-  } catch (const ClusterError& error) {
-    EXPECT_EQ(error.effect(), ClusterError::Effect::unknown) << error.what();
-  }
+  const ClusterError error = cluster_error_of([&] { seen.erase(kKeys); });
+  EXPECT_EQ(error.effect(), ClusterError::Effect::unknown) << error.what();
 }
 
 TEST(ClusterFilter, WaitsForReplicasAfterChangesOnly) {
@@ -232,13 +221,9 @@ TEST(ClusterFilter, WaitsForReplicasAfterChangesOnly) {
   EXPECT_EQ(seen.insert(kKeys), 3U);
   EXPECT_EQ(filter.server().seen("WAIT"), 1U);
   replicas = 1;
-  try {
-    seen.insert(kKeys);
-    FAIL();
-  } catch (const ClusterError& error) {
-    EXPECT_EQ(error.effect(), ClusterError::Effect::unknown);
-    EXPECT_NE(std::string(error.what()).find("only 1 of 2"), std::string::npos) << error.what();
-  }
+  const ClusterError error = cluster_error_of([&] { seen.insert(kKeys); });
+  EXPECT_EQ(error.effect(), ClusterError::Effect::unknown);
+  EXPECT_NE(std::string(error.what()).find("only 1 of 2"), std::string::npos) << error.what();
 }
 
 TEST(ClusterFilter, AMergeDoesNotMakeAPartThatIsMissing) {
@@ -351,13 +336,11 @@ TEST(ClusterFilter, AnUploadEndsWellThoughTheAnswerToAnyExecIsLost) {
 TEST(ClusterFilter, AnUploadThatMayBeTheContentHasAnUnknownEffect) {
   for (unsigned lost = 1; lost <= 2; ++lost) {
     LosesAnswers server(lost, true);
-    try {
-      server.upload(std::chrono::milliseconds(200));
-      FAIL() << lost;
-    } catch (const ClusterError& error) {
-      EXPECT_EQ(error.effect() == ClusterError::Effect::unknown, server.has_new_content())
-          << error.what();
-    }
+    SCOPED_TRACE(lost);
+    const ClusterError error =
+        cluster_error_of([&] { server.upload(std::chrono::milliseconds(200)); });
+    EXPECT_EQ(error.effect() == ClusterError::Effect::unknown, server.has_new_content())
+        << error.what();
   }
 }
 

@@ -2,10 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <numeric>
 #include <span>
 #include <string>
 #include <system_error>
@@ -14,38 +10,31 @@
 #include "lib/cluster/part_set.h"
 #include "nestline/cluster.h"
 #include "nestline/format_error.h"
+#include "tests/support/files.h"
+#include "tests/support/keys_of_kinds.h"
 #include "tests/support/temp_folder.h"
 
 namespace nestline::cluster {
 namespace {
 
-std::vector<std::uint64_t> integers(std::uint64_t first, std::size_t count) {
-  std::vector<std::uint64_t> keys(count);
-  std::iota(keys.begin(), keys.end(), first);
-  return keys;
-}
+using test::sequence;
 
 class Copy : public testing::Test {
  protected:
   std::string path() const { return folder_ / "copy"; }
-  std::string bytes() const {
-    std::ifstream file(path(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  void set_bytes(const std::string& bytes) const {
-    std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
-  }
+  std::string bytes() const { return test::read_file(path()); }
+  void set_bytes(const std::string& bytes) const { test::write_file(path(), bytes); }
 
   const test::TempFolder folder_;
 };
 
 PartSet small_set() {
-  return PartSet::build(describe({.capacity = 100, .seed = 3}, 3), 100, integers(0, 60));
+  return PartSet::build(describe({.capacity = 100, .seed = 3}, 3), 100, sequence(0, 60));
 }
 
 TEST_F(Copy, AnswersAsTheFilesOfItDo) {
   const Descriptor descriptor = describe({.capacity = 200'000, .fpr = 0.003}, 64);
-  const auto keys = integers(0, 200'000), strangers = integers(1'000'000, 200'000);
+  const auto keys = sequence(0, 200'000), strangers = sequence(1'000'000, 200'000);
   const PartSet built = PartSet::build(descriptor, descriptor.capacity, keys);
   EXPECT_EQ(built.items(), keys.size());
   write_copy(path(), built);
@@ -78,7 +67,7 @@ TEST_F(Copy, HoldsEveryKeyHoweverTheyAreDealt) {
 }
 
 TEST_F(Copy, OfNothingIsAFile) {
-  write_copy(path(), PartSet::build(describe({.capacity = 10}, 5), 10, integers(0, 0)));
+  write_copy(path(), PartSet::build(describe({.capacity = 10}, 5), 10, sequence(0, 0)));
   EXPECT_EQ(ClusterCopy::load(path()).items(), 0U);
 }
 

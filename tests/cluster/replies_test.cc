@@ -2,9 +2,7 @@
 // server is hostile.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>

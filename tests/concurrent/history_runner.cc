@@ -1,6 +1,5 @@
 #include "tests/concurrent/history_runner.h"
 
-#include <cstdint>
 #include <functional>
 
 namespace nestline::test {

@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/filter/filter_state.h"
 #include "lib/filter/sizing.h"

@@ -8,7 +8,6 @@
 #define NESTLINE_TESTS_CONCURRENT_HISTORY_SCENE_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <random>

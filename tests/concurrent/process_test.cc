@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -24,6 +22,7 @@
 #include "lib/concurrent/reclaim.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
+#include "tests/support/child_process.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define NESTLINE_SANITIZER 1
@@ -53,18 +52,6 @@ bool holds_all(const AnyFilter& filter) {
     if (!filter.may_contain(key)) return false;
   }
   return true;
-}
-
-// Calls work() in a child process. Returns its result, or -1 when the child did not finish.
-int in_child(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(120);  // in case it hangs
-    ::_exit(work());
-  }
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
 }
 
 // `filled_elsewhere`: another thread is the filter's only writer so far (locking.h, W8).
@@ -236,15 +223,6 @@ TEST(ProcessTest, ACancelledThreadEndsAfterTheCall) {
   EXPECT_TRUE(holds_all(shared.filter));
 }
 
-// Prevents this process from getting more memory.
-bool forbid_memory() {
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
-  const rlimit limits{limit, limit};
-  return ::setrlimit(RLIMIT_AS, &limits) == 0;
-}
-
 // This many threads at a time need more than liburcu's first piece of memory.
 constexpr int kThreads = 40;
 
@@ -264,7 +242,7 @@ bool without_memory(bool ahead, const std::function<bool(int)>& work) {
     });
   }
   line.arrive_and_wait();
-  const bool forbidden = forbid_memory();
+  const bool forbidden = limit_memory(0);
   line.arrive_and_wait();
   line.arrive_and_wait();
   for (std::thread& thread : threads) thread.join();
@@ -275,15 +253,12 @@ TEST(ProcessTest, AThreadThatHasRegisteredNeedsNoMemory) {
   if (NESTLINE_SANITIZER) GTEST_SKIP() << "the sanitizer itself needs memory";
   ConcurrentFilter filter = filled_filter();
   EXPECT_EQ(in_child([&] {
-              return without_memory(true,
-                                    [&](int t) {
-                                      const std::uint64_t key = kKeys + static_cast<unsigned>(t);
-                                      return filter.may_contain(std::uint64_t{1}) &&
-                                             filter.insert(key) && filter.count(key) != 0 &&
-                                             filter.erase(key);
-                                    })
-                         ? 0
-                         : 2;
+              const bool works = without_memory(true, [&](int t) {
+                const std::uint64_t key = kKeys + static_cast<unsigned>(t);
+                return filter.may_contain(std::uint64_t{1}) && filter.insert(key) &&
+                       filter.count(key) != 0 && filter.erase(key);
+              });
+              return works ? 0 : 2;
             }),
             0);
 }
@@ -291,17 +266,15 @@ TEST(ProcessTest, AThreadThatHasRegisteredNeedsNoMemory) {
 TEST(ProcessTest, RegisteringReportsThatThereIsNoMemory) {
   if (NESTLINE_SANITIZER) GTEST_SKIP() << "the sanitizer itself needs memory";
   EXPECT_EQ(in_child([&] {
-              return without_memory(false,
-                                    [](int) {
-                                      try {
-                                        ConcurrentFilter::register_thread();
-                                      } catch (const std::bad_alloc&) {
-                                        return true;
-                                      }
-                                      return false;
-                                    })
-                         ? 0
-                         : 2;
+              const bool refused = without_memory(false, [](int) {
+                try {
+                  ConcurrentFilter::register_thread();
+                } catch (const std::bad_alloc&) {
+                  return true;
+                }
+                return false;
+              });
+              return refused ? 0 : 2;
             }),
             0);
 }

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -12,38 +10,30 @@
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
 #include "tests/file/golden.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
 
 namespace nestline {
 namespace {
 
 using namespace format_tools;
 
-std::string read_text(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  EXPECT_TRUE(stream) << path;
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 Bytes read_golden(const char* name) {
-  const std::string text = read_text(NESTLINE_TEST_DATA "/golden/" + std::string(name) + ".nest");
+  const std::string text =
+      test::read_file(NESTLINE_TEST_DATA "/golden/" + std::string(name) + ".nest");
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
 // The error that the bytes cause.
 FormatError refusal(const Bytes& bytes) {
-  try {
-    const Filter filter = from_bytes(bytes);
-  } catch (const FormatError& error) {
-    EXPECT_EQ(error.file, "bytes");
-    EXPECT_FALSE(error.cause.empty());
-    EXPECT_EQ(std::string(error.what()), std::string(error.file) + ": at byte " +
-                                             std::to_string(error.offset) + ": " +
-                                             std::string(error.cause));
-    return error;
-  }
-  ADD_FAILURE() << "accepted";
-  return {"accepted", 0, ""};
+  const auto error = test::error_of<FormatError>([&] { const Filter filter = from_bytes(bytes); });
+  if (!error) return {"accepted", 0, ""};
+  EXPECT_EQ(error->file, "bytes");
+  EXPECT_FALSE(error->cause.empty());
+  EXPECT_EQ(error->what(), std::string(error->file) + ": at byte " + std::to_string(error->offset) +
+                               ": " + std::string(error->cause));
+  return *error;
 }
 
 void expect_refusal(const Bytes& bytes, std::uint64_t offset, const std::string& part) {
@@ -94,8 +84,8 @@ TEST_P(GoldenTest, IsReadAndGivesTheSameAnswers) {
   EXPECT_EQ(filter.seed(), fields.seed);
   EXPECT_EQ(filter.capacity(), fields.capacity);
   EXPECT_EQ(filter.size(), GetParam().integers + GetParam().strings + GetParam().hashes);
-  EXPECT_EQ(golden::answers(filter),
-            read_text(NESTLINE_TEST_DATA "/golden/" + std::string(GetParam().name) + ".answers"));
+  EXPECT_EQ(golden::answers(filter), test::read_file(NESTLINE_TEST_DATA "/golden/" +
+                                                     std::string(GetParam().name) + ".answers"));
   for (std::uint64_t i = 0; i < GetParam().integers; ++i) ASSERT_TRUE(filter.may_contain(i)) << i;
   EXPECT_EQ(to_bytes(filter), file);
 }

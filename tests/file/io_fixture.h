@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +15,8 @@
 #include "nestline/filter.h"
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
+#include "tests/support/files.h"
+#include "tests/support/keys_of_kinds.h"
 #include "tests/support/temp_folder.h"
 
 namespace nestline {
@@ -37,28 +37,19 @@ class IoTest : public testing::Test {
     return all;
   }
   static Bytes read(const fs::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    EXPECT_TRUE(stream) << path;
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const std::string text = test::read_file(path);
     const auto bytes = std::as_bytes(std::span(text));
     return {bytes.begin(), bytes.end()};
   }
   static void write(const fs::path& path, std::span<const std::byte> bytes) {
-    std::ofstream stream(path, std::ios::binary);
-    stream.write(reinterpret_cast<const char*>(bytes.data()),
-                 static_cast<std::streamsize>(bytes.size()));
-    EXPECT_TRUE(stream.flush()) << path;
+    test::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 
  private:
   const test::TempFolder folder_;
 };
 
-inline std::vector<std::uint64_t> sequence(std::uint64_t from, std::size_t count) {
-  std::vector<std::uint64_t> keys(count);
-  for (auto& key : keys) key = from++;
-  return keys;
-}
+using test::sequence;
 
 inline Filter filled(int bits, std::uint64_t capacity, std::size_t keys) {
   Filter filter({.capacity = capacity, .bits = bits, .seed = 2024});

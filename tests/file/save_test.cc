@@ -14,6 +14,7 @@
 
 #include "nestline/io.h"
 #include "tests/file/io_fixture.h"
+#include "tests/support/errors.h"
 
 namespace nestline {
 namespace {
@@ -188,12 +189,8 @@ TEST_F(SaveTest, RemovesWhatWasSaved) {
   EXPECT_TRUE(remove_saved(path("link")));
   EXPECT_EQ(names(), std::vector<std::string>{"link"});
   fs::create_directory(path("folder"));
-  try {
-    remove_saved(path("folder"));
-    FAIL() << "a folder was removed";
-  } catch (const std::system_error& error) {
-    EXPECT_NE(std::string(error.what()).find(path("folder").string()), std::string::npos);
-  }
+  test::expect_error<std::system_error>([&] { remove_saved(path("folder")); },
+                                        path("folder").string());
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "lib/file/filter_blocks.h"
+#include "tests/support/keys_of_kinds.h"
 
 namespace nestline {
 namespace {
@@ -70,8 +70,7 @@ TEST_P(SharedBlocks, AreThoseOfAFilter) {
 
 TEST_P(SharedBlocks, AreZeroWhenEmptied) {
   ConcurrentFilter shared = share(empty_filter());
-  std::vector<std::uint64_t> keys(shared.capacity());
-  std::iota(keys.begin(), keys.end(), 1);
+  const auto keys = test::sequence(1, shared.capacity());
   EXPECT_EQ(shared.insert(keys), keys.size());
   empty(shared);
   EXPECT_EQ(shared.size(), 0u);

@@ -18,6 +18,7 @@
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
 #include "tests/file/io_fixture.h"
+#include "tests/support/errors.h"
 
 namespace nestline {
 namespace {
@@ -127,13 +128,10 @@ TEST_F(StreamTest, EveryTruncationIsRefused) {
   const Bytes bytes = to_bytes(filled(8, 100, 90));
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     std::istringstream stream(text_of(bytes).substr(0, length), std::ios::binary);
-    try {
-      const Filter filter = load(stream);
-      FAIL() << "accepted " << length;
-    } catch (const FormatError& error) {
-      EXPECT_EQ(error.file, "stream");
-      ASSERT_EQ(error.offset, length) << error.what();
-    }
+    const auto error = test::error_of<FormatError>([&] { const Filter filter = load(stream); });
+    ASSERT_TRUE(error) << length;
+    EXPECT_EQ(error->file, "stream");
+    ASSERT_EQ(error->offset, length) << error->what();
   }
 }
 

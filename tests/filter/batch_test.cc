@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <random>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "nestline/filter.h"

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"

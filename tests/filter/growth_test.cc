@@ -3,17 +3,12 @@
 #include "lib/filter/growth.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <new>
-#include <numeric>
 #include <random>
 #include <string>
 #include <tuple>
@@ -24,6 +19,8 @@
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 #include "nestline/io.h"
+#include "tests/filter/strangers.h"
+#include "tests/support/child_process.h"
 #include "tests/support/model.h"
 
 namespace nestline::test {
@@ -36,18 +33,6 @@ Filter filter_of_blocks(int bits, std::uint64_t blocks, std::uint64_t seed = 1) 
 }
 
 const Geometry& geometry(const Filter& filter) { return FilterAccess::state(filter).view.geometry; }
-
-double measured_fpr(const Filter& filter, std::uint64_t probes) {
-  std::vector<std::uint64_t> keys(1 << 16);
-  std::vector<std::uint64_t> bitmap(keys.size() / 64);
-  std::uint64_t hits = 0;
-  std::uint64_t asked = 0;
-  for (; asked < probes; asked += keys.size()) {
-    std::iota(keys.begin(), keys.end(), (std::uint64_t{1} << 60) + asked);
-    hits += filter.may_contain_bits(keys, bitmap);
-  }
-  return static_cast<double>(hits) / static_cast<double>(asked);
-}
 
 void expect_fpr(const Filter& filter) {
   const double expected = filter.expected_fpr();
@@ -68,8 +53,7 @@ class Exact {
   }
   // Inserts new keys up to this size, in a batch; returns how many of them were not stored.
   std::uint64_t fill(std::uint64_t size) {
-    std::vector<std::uint64_t> keys(size - std::min(size, size_));
-    std::iota(keys.begin(), keys.end(), copies_.size());
+    const auto keys = sequence(copies_.size(), size - std::min(size, size_));
     std::vector<std::uint8_t> stored(keys.size());
     copies_.resize(copies_.size() + keys.size());
     const std::uint64_t count = filter_.insert(keys, stored);
@@ -119,8 +103,7 @@ class Exact {
   }
   void check() const {
     ASSERT_EQ(filter_.size(), size_);
-    std::vector<std::uint64_t> keys(copies_.size());
-    std::iota(keys.begin(), keys.end(), 0);
+    const auto keys = sequence(0, copies_.size());
     std::vector<std::uint8_t> counts(keys.size());
     std::vector<std::uint8_t> found(keys.size());
     filter_.count(keys, counts);
@@ -304,36 +287,26 @@ TEST(Growth, ACopyTooManyMayDoubleTheFilterAndNoMore) {
 TEST(Growth, RefusedMemoryChangesNothing) {
   Filter filter({.capacity = 50'000'000, .bits = 8});
   for (std::uint64_t key = 0; key < 1000; ++key) EXPECT_TRUE(filter.insert(key));
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    const auto before = block_bytes(filter);
-    std::uint64_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t{16} << 20);
-    const rlimit limits{limit, limit};
-    if (::setrlimit(RLIMIT_AS, &limits) != 0) ::_exit(2);
-    int refused = 0;
-    try {
-      filter.grow();
-    } catch (const std::bad_alloc&) {
-      ++refused;
-    }
-    try {
-      filter.merge(filter);
-    } catch (const std::bad_alloc&) {
-      ++refused;
-    }
-    const Filter::State& state = FilterAccess::state(filter);
-    const bool same = state.view.geometry.blocks() * kBlockBytes == before.size() &&
-                      std::memcmp(state.view.blocks, before.data(), before.size()) == 0 &&
-                      filter.size() == 1000 && filter.may_contain(std::uint64_t{999});
-    ::_exit(refused == 2 && same ? 0 : 3);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(in_child([&] {
+              const auto before = block_bytes(filter);
+              if (!limit_memory(std::size_t{16} << 20)) return 2;
+              int refused = 0;
+              const auto try_to = [&](auto&& work) {
+                try {
+                  work();
+                } catch (const std::bad_alloc&) {
+                  ++refused;
+                }
+              };
+              try_to([&] { filter.grow(); });
+              try_to([&] { filter.merge(filter); });
+              const Filter::State& state = FilterAccess::state(filter);
+              const bool same = state.view.geometry.blocks() * kBlockBytes == before.size() &&
+                                std::memcmp(state.view.blocks, before.data(), before.size()) == 0 &&
+                                filter.size() == 1000 && filter.may_contain(std::uint64_t{999});
+              return refused == 2 && same ? 0 : 3;
+            }),
+            0);
 }
 
 }  // namespace

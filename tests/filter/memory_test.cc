@@ -7,10 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <memory_resource>
 #include <new>
-#include <numeric>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -21,6 +19,7 @@
 #include "nestline/io.h"
 #include "nestline/mapped_filter.h"
 #include "tests/filter/accounted_memory.h"
+#include "tests/support/keys_of_kinds.h"
 #include "tests/support/temp_folder.h"
 
 namespace nestline::test {
@@ -31,11 +30,7 @@ class MemoryTest : public testing::Test {};
 using Memories = testing::Types<Dirty, Zeroed>;
 TYPED_TEST_SUITE(MemoryTest, Memories);
 
-std::vector<std::uint64_t> keys(std::size_t count) {
-  std::vector<std::uint64_t> all(count);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
+std::vector<std::uint64_t> keys(std::size_t count) { return sequence(0, count); }
 
 TYPED_TEST(MemoryTest, SameBytesAsWithout) {
   TypeParam memory;

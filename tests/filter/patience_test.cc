@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <numeric>
-#include <vector>
 
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 #include "tests/filter/accounted_memory.h"
+#include "tests/support/keys_of_kinds.h"
 
 namespace nestline::test {
 namespace {
@@ -76,9 +75,7 @@ constexpr auto kOneByOne = [](auto& filter, std::uint64_t first, std::uint64_t c
   for (std::uint64_t key = first; key < first + count; ++key) (void)filter.insert(key);
 };
 constexpr auto kAsBatch = [](auto& filter, std::uint64_t first, std::uint64_t count) {
-  std::vector<std::uint64_t> all(count);
-  std::iota(all.begin(), all.end(), first);
-  (void)filter.insert(all);
+  (void)filter.insert(sequence(first, count));
 };
 
 TEST(Memory, AskedForRarelyAfterARefusal) { expect_patience<Filter>(kOneByOne); }

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"

@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
-#include <numeric>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +17,8 @@
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 #include "nestline/maplet.h"
+#include "tests/filter/strangers.h"
+#include "tests/support/errors.h"
 
 namespace nestline::test {
 namespace {
@@ -36,11 +36,9 @@ TEST(Sizing, CapacityIsReachedAtEveryWidth) {
         Filter filter({.capacity = capacity, .bits = bits, .seed = seed});
         ASSERT_EQ(filter.bits(), bits);
         ASSERT_GE(filter.capacity(), capacity);
-        std::vector<std::uint64_t> keys(filter.capacity());
-        std::iota(keys.begin(), keys.end(), seed << 32);
-        ASSERT_EQ(filter.insert(keys), keys.size())
+        ASSERT_EQ(filter.insert(sequence(seed << 32, filter.capacity())), filter.capacity())
             << "capacity " << capacity << ", " << bits << " bits, seed " << seed;
-        ASSERT_EQ(filter.size(), keys.size());
+        ASSERT_EQ(filter.size(), filter.capacity());
       }
     }
   }
@@ -108,9 +106,7 @@ TEST(Sizing, LoadIsThatOfTheFullFilter) {
           // At most one block more than needed; the smallest filters promise less than 95 %.
           const double needed = static_cast<double>(capacity) / (slots < 500 ? 0.5 : load);
           EXPECT_LE(slots, needed + slots_of(bits));
-          std::vector<std::uint64_t> keys(filter.capacity());
-          std::iota(keys.begin(), keys.end(), seed << 32);
-          ASSERT_EQ(filter.insert(keys), keys.size());
+          ASSERT_EQ(filter.insert(sequence(seed << 32, filter.capacity())), filter.capacity());
           if (capacity < 1000000) continue;
           EXPECT_NEAR(filter.load_factor(), load, 1e-4);
           const double planned =
@@ -174,12 +170,7 @@ TEST(Sizing, LowerRatesOfOneWidthTakeMoreBlocks) {
 }
 
 void expect_refused(const Options& options, const std::string& part) {
-  try {
-    const Filter filter(options);
-    ADD_FAILURE() << "not refused, expected: " << part;
-  } catch (const std::invalid_argument& error) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
+  expect_error<std::invalid_argument>([&] { const Filter filter(options); }, part);
 }
 
 TEST(Sizing, BadOptionsAreRefused) {
@@ -290,9 +281,7 @@ TEST(Sizing, SafeKeysAfterGrowth) {
         for (std::uint64_t i = 0; i < fillings; ++i) {
           auto filter = FilterAccess::make(std::make_unique<Filter::State>(
               bits, geometry, i, keys, Storage::allocate(geometry.blocks()), 0));
-          std::vector<std::uint64_t> all(keys);
-          std::iota(all.begin(), all.end(), i << 32);
-          ASSERT_EQ(filter.insert(all), keys)
+          ASSERT_EQ(filter.insert(sequence(i << 32, keys)), keys)
               << bits << " bits, " << bases << " base blocks, growth " << growth << ", seed " << i;
         }
       }
@@ -325,17 +314,9 @@ TEST(Sizing, RateHoldsAtMaxCapacity) {
       ASSERT_TRUE(filter.insert(key)) << key;
     }
     EXPECT_GE(filter.capacity(), max_capacity);
-    std::vector<std::uint64_t> keys(max_capacity);
     std::vector<std::uint64_t> bitmap((max_capacity + 63) / 64);
-    std::iota(keys.begin(), keys.end(), 0);
-    EXPECT_EQ(filter.may_contain_bits(keys, bitmap), max_capacity);
-    std::uint64_t hits = 0;
-    std::uint64_t probes = 0;
-    for (; static_cast<double>(probes) < 5000 / c.fpr; probes += max_capacity) {
-      std::iota(keys.begin(), keys.end(), (std::uint64_t{1} << 60) + probes);
-      hits += filter.may_contain_bits(keys, bitmap);
-    }
-    const double measured = static_cast<double>(hits) / static_cast<double>(probes);
+    EXPECT_EQ(filter.may_contain_bits(sequence(0, max_capacity), bitmap), max_capacity);
+    const double measured = measured_fpr(filter, static_cast<std::uint64_t>(5000 / c.fpr));
     EXPECT_LE(measured, c.fpr);
     EXPECT_NEAR(filter.expected_fpr(), measured, 0.1 * measured);
   }

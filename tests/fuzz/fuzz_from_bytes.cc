@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "nestline/filter.h"

@@ -15,7 +15,6 @@
 #include <iterator>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <string>
 
 #include "nestline/guard.h"
 #include "tests/guard/toy_engine.h"

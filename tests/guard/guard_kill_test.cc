@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <random>
 #include <string>
 #include <thread>

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <span>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

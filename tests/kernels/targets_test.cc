@@ -8,13 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <numeric>
 #include <random>
 #include <span>
 #include <vector>
 
 #include "nestline/filter.h"
 #include "tests/kernels/each_target.h"
+#include "tests/support/keys_of_kinds.h"
 
 namespace nestline::test {
 namespace {
@@ -52,8 +52,7 @@ TYPED_TEST_SUITE(TargetsTest, Widths);
 TYPED_TEST(TargetsTest, AnswerBatchesAsSingleKeys) {
   const std::size_t keys = keys_of_a_kind();
   const std::size_t stored = keys / 2;
-  std::vector<std::uint64_t> integers(keys);
-  std::iota(integers.begin(), integers.end(), std::uint64_t{1} << 40);
+  const auto integers = sequence(std::uint64_t{1} << 40, keys);
   std::vector<Hash> hashes(keys);
   std::mt19937_64 random(TypeParam::value);
   std::generate(hashes.begin(), hashes.end(), [&] { return Hash{random()}; });

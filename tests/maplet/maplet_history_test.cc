@@ -9,7 +9,6 @@
 // and writers that give changed blocks their old headers back.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>

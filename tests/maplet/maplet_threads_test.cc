@@ -11,6 +11,7 @@
 
 #include "nestline/maplet.h"
 #include "tests/maplet/pairs.h"
+#include "tests/support/keys_of_kinds.h"
 
 namespace nestline::test {
 namespace {
@@ -82,8 +83,7 @@ TEST(MapletThreadsTest, ReadersBesideALoneWriter) {
   std::atomic<std::uint64_t> questions = 0;
   for (std::size_t t = 0; t < kThreads - 1; ++t) {
     readers.emplace_back([&] {
-      std::vector<std::uint64_t> keys(kStanding);
-      for (std::uint64_t key = 0; key < kStanding; ++key) keys[key] = key;
+      const auto keys = sequence(0, kStanding);
       std::vector<std::uint32_t> first;
       std::vector<std::uint64_t> values;
       while (!done) {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "nestline/parallel.h"
 #include "tests/file/io_fixture.h"
 #include "tests/parallel/parallel_fixture.h"
+#include "tests/support/errors.h"
 #include "tests/support/model.h"
 
 namespace nestline::test {
@@ -123,13 +123,7 @@ TEST(Build, CountsCopies) {
 
 template <typename Error>
 std::string refusal(const Options& options, KeySpan keys) {
-  try {
-    (void)parallel::build(options, keys);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no refusal";
-  return {};
+  return message_of<Error>([&] { (void)parallel::build(options, keys); });
 }
 
 TEST(Build, LeavesOutFurtherCopies) {

@@ -16,11 +16,7 @@ namespace nestline::test {
 namespace {
 
 StoreOptions small_options() {
-  StoreOptions options;
-  options.sync = Sync::never;
-  options.segment_bytes = 65536;
-  options.expected_records = 1;
-  return options;
+  return {.sync = Sync::never, .segment_bytes = 65536, .expected_records = 1};
 }
 
 std::string value_of(const Store& store, const std::string& key) {

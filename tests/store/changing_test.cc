@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
-#include <memory>
 #include <new>
 #include <string>
 #include <thread>
@@ -45,12 +44,10 @@ namespace nestline::test {
 namespace {
 
 StoreOptions options_of(Sync sync) {
-  StoreOptions options;
-  options.sync = sync;
-  options.sync_interval = std::chrono::milliseconds(1);
-  options.expected_records = 8;
-  options.compact_above = 0;
-  return options;
+  return {.sync = sync,
+          .sync_interval = std::chrono::milliseconds(1),
+          .expected_records = 8,
+          .compact_above = 0};
 }
 
 // While one thread's change waits for the disk, another sees it. Then the other waits as well.

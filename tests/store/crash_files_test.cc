@@ -23,12 +23,10 @@ namespace nestline::test {
 namespace {
 
 StoreOptions small_options(std::uint64_t seed) {
-  StoreOptions options;
-  options.sync = seed % 2 == 0 ? Sync::never : Sync::each;
-  options.segment_bytes = 4096;
-  options.expected_records = 8;
-  options.compact_above = 0.1;
-  return options;
+  return {.sync = seed % 2 == 0 ? Sync::never : Sync::each,
+          .segment_bytes = 4096,
+          .expected_records = 8,
+          .compact_above = 0.1};
 }
 
 Store open(SimulatedMachine& machine, std::uint64_t seed) {

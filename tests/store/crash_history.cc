@@ -86,13 +86,11 @@ class History {
   }
 
   StoreOptions draw_options() {
-    StoreOptions options;
-    options.sync = std::array{Sync::never, Sync::interval, Sync::each}[below(3)];
-    options.segment_bytes = std::array<std::uint64_t, 5>{1024, 2048, 5000, 5000, 65536}[below(5)];
-    options.expected_records = std::array<std::uint64_t, 3>{1, 40, 1000}[below(3)];
-    options.compact_above = std::array{0.0, 0.1, 0.5}[below(3)];
-    options.verify_reads = one_in(2);
-    return options;
+    return {.sync = std::array{Sync::never, Sync::interval, Sync::each}[below(3)],
+            .segment_bytes = std::array<std::uint64_t, 5>{1024, 2048, 5000, 5000, 65536}[below(5)],
+            .expected_records = std::array<std::uint64_t, 3>{1, 40, 1000}[below(3)],
+            .compact_above = std::array{0.0, 0.1, 0.5}[below(3)],
+            .verify_reads = one_in(2)};
   }
 
   void take_picture(const SimulatedMachine& now) {

@@ -41,11 +41,7 @@ Store open(const std::shared_ptr<SimulatedMachine>& machine, bool read_only = fa
   return Store::State::open(machine->disk(), options, kOnCall);
 }
 
-std::shared_ptr<SimulatedMachine> machine_with(const Files& files) {
-  auto machine = SimulatedMachine::make(1);
-  for (const auto& [name, content] : files) machine->set_file(name, content);
-  return machine;
-}
+constexpr auto machine_with = SimulatedMachine::with_files;
 
 class Damage : public testing::Test {
  protected:
@@ -271,6 +267,17 @@ TEST_F(Damage, FilesThatAreNotOurs) {
   EXPECT_FALSE(try_files(files, "foreign names"));
 }
 
+// The file that has the key, and where; the end of the files if none has.
+std::pair<Files::const_iterator, std::size_t> place_of(const Files& files, std::string_view key) {
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    const Bytes& content = file->second;
+    const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
+    const std::size_t at = bytes.find(key);
+    if (at != std::string_view::npos) return {file, at};
+  }
+  return {files.end(), 0};
+}
+
 // One record of a sealed file is damaged: its key is hurt, and no other.
 class DamagedRecord : public testing::Test {
  protected:
@@ -299,16 +306,12 @@ class DamagedRecord : public testing::Test {
 
   // `at`: from the beginning of the record.
   void damage(std::size_t at) {
-    Files files = machine_->files();
-    for (auto& [name, content] : files) {
-      const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
-      const std::size_t key = bytes.find(kHurt);
-      if (key == std::string_view::npos) continue;
-      content[key - kRecordHeaderBytes + at] ^= std::byte{4};
-      machine_->set_file(name, content);
-      return;
-    }
-    FAIL() << "the record is not there";
+    const Files files = machine_->files();
+    const auto [file, key] = place_of(files, kHurt);
+    ASSERT_NE(file, files.end()) << "the record is not there";
+    Bytes content = file->second;
+    content[key - kRecordHeaderBytes + at] ^= std::byte{4};
+    machine_->set_file(file->first, content);
   }
 
   void expect_others(const Store& store) const {
@@ -416,19 +419,13 @@ TEST(DamagedHeader, HurtsNoOtherKey) {
     for (std::size_t i = 0; i < kAll; ++i) store.put(key_of(i), value_of(i));
   }
   const Files files = machine->files();
-  const auto of_hurt = [](const Bytes& content) {
-    const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
-    return bytes.find("k101");
-  };
-  const auto file = std::find_if(files.begin(), files.end(), [&](const auto& each) {
-    return of_hurt(each.second) != std::string_view::npos;
-  });
-  ASSERT_NE(file, files.end());
-  const std::size_t record = of_hurt(file->second) - kRecordHeaderBytes;
+  const auto place = place_of(files, "k101");
+  ASSERT_NE(place.first, files.end());
+  const std::size_t record = place.second - kRecordHeaderBytes;
   for (std::size_t bit = 0; bit < 8 * kRecordHeaderBytes; ++bit) {
     SCOPED_TRACE("bit " + std::to_string(bit));
     Files damaged = files;
-    damaged[file->first][record + bit / 8] ^= std::byte{1} << (bit % 8);
+    damaged[place.first->first][record + bit / 8] ^= std::byte{1} << (bit % 8);
     Store store = open(machine_with(damaged));
     const auto expect_others = [&] {
       Content found;

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
-#include <cstdio>
 
 namespace nestline::test {
 namespace {

@@ -4,7 +4,6 @@
 #define NESTLINE_TESTS_STORE_FAILING_CALLS_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 
 namespace nestline::test {

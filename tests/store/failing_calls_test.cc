@@ -14,7 +14,6 @@
 #include <functional>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include "nestline/store.h"
 #include "tests/store/store_checks.h"

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
 #include <system_error>
 
@@ -317,9 +316,7 @@ TEST_F(FailingDisk, CompactionNeedsTheRoomOfOneFile) {
 // Files of 64 GiB, of which a store has 128, each left by a crash. The last slots are not for
 // changes: opening and compaction find one.
 TEST(FailingDiskTest, TheLastFilesAreForOpeningAndCompaction) {
-  StoreOptions options;
-  options.segment_bytes = std::uint64_t{64} << 30;
-  options.compact_above = 0;
+  const StoreOptions options = {.segment_bytes = std::uint64_t{64} << 30, .compact_above = 0};
   auto machine = SimulatedMachine::make(1);
   std::uint64_t files = 0;
   for (; files < 126; ++files) {

@@ -18,7 +18,6 @@
 #include <random>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "lib/store/survey.h"

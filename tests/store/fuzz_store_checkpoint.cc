@@ -3,7 +3,6 @@
 // The input is used in two ways. As it is: then the checkpoint is believed or not, and all answers
 // are those of the log (hostile_files.h). And as changes of a right checkpoint, whose checksums are
 // made right again: no store writes that, and it may give wrong answers, but nothing worse.
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -46,12 +45,7 @@ HostileFiles log_files() {
   return LogScript(steps).run();
 }
 
-StoreOptions options() {
-  StoreOptions chosen;
-  chosen.expected_records = 8;
-  chosen.compact_above = 0;
-  return chosen;
-}
+StoreOptions options() { return {.expected_records = 8, .compact_above = 0}; }
 
 std::shared_ptr<SimulatedMachine> machine_with(const HostileFiles& files) {
   auto machine = SimulatedMachine::make(1);

@@ -5,7 +5,6 @@
 #define NESTLINE_TESTS_STORE_GOLDEN_STORE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,7 +12,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "lib/store/state.h"
 #include "nestline/store.h"
@@ -93,10 +91,8 @@ inline void go_on(Twin twin) {
 // Opens the store of `machine`, small files and all, lets `what` change it, and closes it.
 template <typename What>
 void change(SimulatedMachine& machine, Records& records, What what) {
-  StoreOptions options;
-  options.sync = Sync::never;
-  options.segment_bytes = 4096;
-  options.expected_records = 100;
+  const StoreOptions options = {
+      .sync = Sync::never, .segment_bytes = 4096, .expected_records = 100};
   Store store = Store::State::open(machine.disk(), options, kOnCall);
   what(Twin{store, records});
 }
@@ -106,10 +102,10 @@ inline Files read(const std::filesystem::path& folder, std::string_view name) {
   Files files;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "golden" / name)) {
     std::ifstream stream(entry.path(), std::ios::binary);
-    SimulatedMachine::Bytes bytes(std::filesystem::file_size(entry.path()));
+    SimulatedMachine::Bytes& bytes = files[entry.path().filename()];
+    bytes.resize(std::filesystem::file_size(entry.path()));
     stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     if (!stream) throw std::runtime_error(entry.path().string() + ": cannot be read");
-    files[entry.path().filename()] = std::move(bytes);
   }
   return files;
 }

@@ -1,7 +1,6 @@
 // The files of a store are the same on every processor: golden_store.h.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,11 +13,7 @@ namespace {
 
 // A machine with the files of a golden folder.
 std::shared_ptr<SimulatedMachine> machine_with(std::string_view name) {
-  const auto machine = SimulatedMachine::make(1);
-  for (const auto& [file, bytes] : golden::read(NESTLINE_TEST_DATA, name)) {
-    machine->set_file(file, bytes);
-  }
-  return machine;
+  return SimulatedMachine::with_files(golden::read(NESTLINE_TEST_DATA, name));
 }
 
 // What make_store_golden did, without its files.
@@ -30,9 +25,7 @@ golden::Records records_of_first() {
 
 // Without the pieces of imported files, whose keys are digests of 32 bytes.
 golden::Records content(SimulatedMachine& machine) {
-  StoreOptions options;
-  options.read_only = true;
-  const Store store = Store::State::open(machine.disk(), options, kOnCall);
+  const Store store = Store::State::open(machine.disk(), {.read_only = true}, kOnCall);
   golden::Records found;
   store.for_each([&](std::string_view key, std::string_view value) {
     if (key.size() != 32) {

@@ -13,17 +13,10 @@
 namespace nestline::test {
 namespace {
 
-std::shared_ptr<SimulatedMachine> machine_with(const HostileFiles& files) {
-  auto machine = SimulatedMachine::make(1);
-  for (const auto& [name, content] : files) machine->set_file(name, content);
-  return machine;
-}
+constexpr auto machine_with = SimulatedMachine::with_files;
 
 Store open(SimulatedMachine& machine, bool read_only = false) {
-  StoreOptions options;
-  options.read_only = read_only;
-  options.expected_records = 8;
-  options.compact_above = 0;
+  const StoreOptions options = {.read_only = read_only, .expected_records = 8, .compact_above = 0};
   return Store::State::open(machine.disk(), options, kOnCall);
 }
 

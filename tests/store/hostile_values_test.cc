@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +19,7 @@
 #include "tests/store/store_checks.h"
 #include "tests/store/store_folder.h"
 #include "tests/support/child_process.h"
+#include "tests/support/files.h"
 
 namespace nestline::test {
 namespace {
@@ -65,6 +65,21 @@ void append(const fs::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary | std::ios::app) << bytes;
 }
 
+// A file of a store whose checkpoint is gone, cut off at byte 64, the end of its header.
+fs::path make_header_only(const StoreFolder& folder) {
+  { Store::open(folder.path()).put("key", "value"); }
+  fs::remove(folder.path() / "index.nest");
+  const fs::path file = folder.path() / "00000001.log";
+  fs::resize_file(file, 64);
+  return file;
+}
+
+// It is damaged, which takes no long time to find out.
+void expect_quick_refusal(const StoreFolder& folder) {
+  expect_quick("open", [&] { EXPECT_THROW((void)Store::open(folder.path()), StoreError); });
+  expect_quick("verify", [&] { EXPECT_FALSE(verify_store(folder.path()).ok()); });
+}
+
 TEST(HostileValues, ATornRecordIsCutInLinearTime) {
   for (const std::uint8_t kind : std::array<std::uint8_t, 4>{1, 2, 7, 8}) {
     const StoreFolder folder;
@@ -89,33 +104,23 @@ TEST(HostileValues, ATornRecordIsCutInLinearTime) {
 // The file has its header and nothing else that is right: is it half made, or damaged?
 TEST(HostileValues, AFileWithoutRecordsIsJudgedInLinearTime) {
   const StoreFolder folder;
-  { Store::open(folder.path()).put("key", "value"); }
-  fs::remove(folder.path() / "index.nest");
-  const fs::path file = folder.path() / "00000001.log";
-  fs::resize_file(file, 64);
-  append(file, look_alikes(1, 8 * kMebibyte));
-  expect_quick("open", [&] { EXPECT_THROW((void)Store::open(folder.path()), StoreError); });
-  expect_quick("verify", [&] { EXPECT_FALSE(verify_store(folder.path()).ok()); });
+  append(make_header_only(folder), look_alikes(1, 8 * kMebibyte));
+  expect_quick_refusal(folder);
 }
 
 // Made by somebody who knows the store's id: the hashes of the keys are right.
 TEST(HostileValues, AFileMadeWithTheIdIsJudgedInLinearTime) {
   const StoreFolder folder;
-  { Store::open(folder.path()).put("key", "value"); }
-  fs::remove(folder.path() / "index.nest");
-  const fs::path file = folder.path() / "00000001.log";
-  fs::resize_file(file, 64);
-  std::array<std::byte, 64> header;
-  std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(header.data()), 64);
-  const std::uint64_t hash =
-      hash_in(Space::keys, "", load_number<std::uint64_t>(header.data() + 16));
+  const fs::path file = make_header_only(folder);
+  const std::string header = read_file(file);
+  const auto* const id = reinterpret_cast<const std::byte*>(header.data() + 16);
+  const std::uint64_t hash = hash_in(Space::keys, "", load_number<std::uint64_t>(id));
   std::string records = look_alikes(1, 8 * kMebibyte);
   for (std::size_t at = 0; at + 32 <= records.size(); at += 32) {
     for (unsigned i = 0; i < 8; ++i) records[at + 24 + i] = static_cast<char>(hash >> 8 * i);
   }
   append(file, records);
-  expect_quick("open", [&] { EXPECT_THROW((void)Store::open(folder.path()), StoreError); });
-  expect_quick("verify", [&] { EXPECT_FALSE(verify_store(folder.path()).ok()); });
+  expect_quick_refusal(folder);
 }
 
 TEST(HostileValues, RepairFindsTheNextRecordInLinearTime) {
@@ -127,11 +132,8 @@ TEST(HostileValues, RepairFindsTheNextRecordInLinearTime) {
                 look_alikes(kind, 8 * kMebibyte) + look_alikes_without_key(kind, kMebibyte));
       store.put("b", std::string(kMebibyte * 3, 'b'));
     }
-    std::fstream file(folder.path() / "00000001.log",
-                      std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(64 + 32);  // the checksum of the first record behind the list
-    file.put('\x55').put('\x55');
-    file.close();
+    // The checksum of the first record behind the list.
+    write_over(folder.path() / "00000001.log", 64 + 32, "\x55\x55");
     expect_quick("verify", [&] { EXPECT_FALSE(verify_store(folder.path()).ok()); });
     expect_quick("repair", [&] { EXPECT_FALSE(repair_store(folder.path()).ok()); });
     check_store(Store::open(folder.path()), {{"b", std::string(kMebibyte * 3, 'b')}},
@@ -154,10 +156,7 @@ TEST(HostileValues, LongValuesAreCheckedInPieces) {
     }
     const fs::path log = folder.path() / "00000001.log";
     if (damaged) {
-      std::fstream file(log, std::ios::binary | std::ios::in | std::ios::out);
-      file.seekp(64 + 32);
-      file.put('\x55').put('\x55');
-      file.close();
+      write_over(log, 64 + 32, "\x55\x55");
       EXPECT_FALSE(repair_store(folder.path()).ok());
     }
     fs::remove(folder.path() / "index.nest");
@@ -166,11 +165,7 @@ TEST(HostileValues, LongValuesAreCheckedInPieces) {
     if (damaged) continue;
     // One byte of it, far behind. Opening without a checkpoint has written the value anew.
     fs::remove(folder.path() / "index.nest");
-    std::fstream file(folder.path() / "00000002.log",
-                      std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(30 * kMebibyte);
-    file.put('w');
-    file.close();
+    write_over(folder.path() / "00000002.log", 30 * kMebibyte, "w");
     const StoreReport report = verify_store(folder.path());
     EXPECT_TRUE(!report.ok() || report.cut_bytes > value.size());
   }
@@ -184,10 +179,7 @@ TEST(HostileValues, ASparseFileTakesNoMemory) {
     { Store::open(folder.path()).put("key", "value"); }
     fs::remove(folder.path() / "index.nest");
     const fs::path file = folder.path() / "00000001.log";
-    const std::string whole = [&] {
-      std::ifstream in(file, std::ios::binary);
-      return std::string(std::istreambuf_iterator<char>(in), {});
-    }();
+    const std::string whole = read_file(file);
     ASSERT_GE(whole.size(), begin);
     fs::resize_file(file, begin);
     // The header of a record whose value is the rest of the file, and its sequence number is right.

@@ -105,9 +105,7 @@ std::uint64_t look(const char* who, const Store& store, std::size_t key, std::ui
 }
 
 int follow(const StoreFolder& folder, Shared& shared) {
-  StoreOptions options;
-  options.read_only = true;
-  Store store = Store::open(folder.path(), options);
+  Store store = Store::open(folder.path(), {.read_only = true});
   std::array<std::uint64_t, kKeys> seen{};
   while (!shared.done.load() && shared.complaint.load() == 0) {
     // What had returned before refresh() must be there after it.
@@ -166,24 +164,13 @@ void kill_again_and_again(StoreOptions options, unsigned times) {
   EXPECT_GT(shared->followed.load(), 0u);
 }
 
-TEST(KilledWriter, LosesNothingThatReturned) {
-  StoreOptions options;
-  options.sync = Sync::never;
-  kill_again_and_again(options, 15);
-}
+TEST(KilledWriter, LosesNothingThatReturned) { kill_again_and_again({.sync = Sync::never}, 15); }
 
 TEST(KilledWriter, LosesNothingWithThreadsThatSync) {
-  StoreOptions options;
-  options.sync = Sync::interval;
-  options.sync_interval = std::chrono::milliseconds(1);
-  kill_again_and_again(options, 10);
+  kill_again_and_again({.sync = Sync::interval, .sync_interval = std::chrono::milliseconds(1)}, 10);
 }
 
-TEST(KilledWriter, LosesNothingWithSyncEach) {
-  StoreOptions options;
-  options.sync = Sync::each;
-  kill_again_and_again(options, 5);
-}
+TEST(KilledWriter, LosesNothingWithSyncEach) { kill_again_and_again({.sync = Sync::each}, 5); }
 
 }  // namespace
 }  // namespace nestline::test

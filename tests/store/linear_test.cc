@@ -179,11 +179,8 @@ bool is_linearizable(const std::vector<StoreOperation>& operations) {
 
 TEST(StoreLinear, HistoriesOfThreadsHaveAnOrder) {
   StoreFolder folder;
-  StoreOptions options;
-  options.sync = Sync::never;
-  options.segment_bytes = 65536;
-  options.expected_records = 8;
-  options.compact_above = 0;
+  const StoreOptions options = {
+      .sync = Sync::never, .segment_bytes = 65536, .expected_records = 8, .compact_above = 0};
   Store store = Store::open(folder.path(), options);
   std::atomic<bool> done{false};
   // Moves records, and removes files that readers may be in.

@@ -80,8 +80,7 @@ void make_checkpoints(const fs::path& folder) {
   const std::vector<std::uint8_t> input = steps(0);
   const auto machine = SimulatedMachine::make(1);
   for (const auto& [name, content] : LogScript(input).run()) machine->set_file(name, content);
-  StoreOptions options;
-  options.expected_records = 8;
+  const StoreOptions options = {.expected_records = 8};
   { const Store make = Store::State::open(machine->disk(), options, kOnCall); }
   write(folder / "whole", machine->files().at(std::string(kCheckpointName)));
   std::mt19937_64 random(1);

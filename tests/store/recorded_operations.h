@@ -48,12 +48,7 @@ inline std::vector<RecordedOperation> recorded_operations(std::uint64_t seed, st
 }
 
 inline StoreOptions recorded_options() {
-  StoreOptions options;
-  options.sync = Sync::each;
-  options.segment_bytes = 65536;
-  options.expected_records = 8;
-  options.compact_above = 0;
-  return options;
+  return {.sync = Sync::each, .segment_bytes = 65536, .expected_records = 8, .compact_above = 0};
 }
 
 }  // namespace nestline::test

@@ -26,7 +26,6 @@
 #include <random>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lib/store/disk.h"
@@ -54,6 +53,12 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   // With an empty folder. The seed decides how far writes lengthen files ahead, and how much a
   // write that fails has written.
   static std::shared_ptr<SimulatedMachine> make(std::uint64_t seed);
+  // With these files, synced, as if they had always been there.
+  static std::shared_ptr<SimulatedMachine> with_files(const std::map<std::string, Bytes>& files) {
+    auto machine = make(1);
+    for (const auto& [name, content] : files) machine->set_file(name, content);
+    return machine;
+  }
   ~SimulatedMachine();
 
   // The folder, for a store. It keeps the machine alive.
@@ -90,7 +95,7 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
 
   // As a process sees it.
   [[nodiscard]] std::map<std::string, Bytes> files() const;
-  // Puts a file into the folder, synced, as if it had always been there.
+  // Puts a file into the folder as with_files() does.
   void set_file(const std::string& name, Bytes content);
   void remove_file(const std::string& name);
 

@@ -49,10 +49,18 @@ std::set<std::string> fates_of(const SimulatedMachine& machine, const std::strin
   return all;
 }
 
-TEST(SimulatedDisk, ReadsWhatWasWrittenAndZerosBehindIt) {
-  const auto machine = SimulatedMachine::make(1);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
+class SimulatedDiskTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::unique_ptr<DiskFile> make_file() const {
+    return disk_->open("a", Mode::create);
+  }
+
+  const std::shared_ptr<SimulatedMachine> machine_ = SimulatedMachine::make(1);
+  const std::unique_ptr<Disk> disk_ = machine_->disk();
+};
+
+TEST_F(SimulatedDiskTest, ReadsWhatWasWrittenAndZerosBehindIt) {
+  const auto file = make_file();
   EXPECT_EQ(file->size(), 0u);
   file->write(3, bytes_of("text"));
   ASSERT_GE(file->size(), 7u);
@@ -69,15 +77,13 @@ TEST(SimulatedDisk, ReadsWhatWasWrittenAndZerosBehindIt) {
   EXPECT_EQ(file->read(90, buffer), 0u);
 }
 
-TEST(SimulatedDisk, AMapShowsLaterWritesAtTheSameAddress) {
-  const auto machine = SimulatedMachine::make(2);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
+TEST_F(SimulatedDiskTest, AMapShowsLaterWritesAtTheSameAddress) {
+  const auto file = make_file();
   file->write(0, bytes_of("before"));
   const std::byte* const map = file->map(1 << 20);
   EXPECT_EQ(std::memcmp(map, "before", 6), 0);
   const std::string large(300'000, 'x');
-  const auto other = disk->open("a", Mode::write);
+  const auto other = disk_->open("a", Mode::write);
   other->write(6, bytes_of(large));
   EXPECT_EQ(std::memcmp(map + 6, large.data(), large.size()), 0);
   other->truncate(2);
@@ -86,76 +92,67 @@ TEST(SimulatedDisk, AMapShowsLaterWritesAtTheSameAddress) {
   EXPECT_THROW(file->map(1), std::logic_error);
 }
 
-TEST(SimulatedDisk, NamesBehaveAsInAFolder) {
-  const auto machine = SimulatedMachine::make(3);
-  const auto disk = machine->disk();
-  EXPECT_THROW(disk->open("a", Mode::read), std::system_error);
-  disk->open("a", Mode::create)->write(0, bytes_of("one"));
-  EXPECT_THROW(disk->open("a", Mode::create), std::system_error);
-  EXPECT_THROW(disk->open("a", Mode::read)->write(0, bytes_of("x")), std::system_error);
-  disk->open("b", Mode::create)->write(0, bytes_of("two"));
-  const auto old = disk->open("b", Mode::read);
-  disk->rename("a", "b");
-  EXPECT_EQ(disk->names(), std::vector<std::string>{"b"});
-  EXPECT_EQ(front_of(*machine, "b"), "one");
+TEST_F(SimulatedDiskTest, NamesBehaveAsInAFolder) {
+  EXPECT_THROW(disk_->open("a", Mode::read), std::system_error);
+  disk_->open("a", Mode::create)->write(0, bytes_of("one"));
+  EXPECT_THROW(disk_->open("a", Mode::create), std::system_error);
+  EXPECT_THROW(disk_->open("a", Mode::read)->write(0, bytes_of("x")), std::system_error);
+  disk_->open("b", Mode::create)->write(0, bytes_of("two"));
+  const auto old = disk_->open("b", Mode::read);
+  disk_->rename("a", "b");
+  EXPECT_EQ(disk_->names(), std::vector<std::string>{"b"});
+  EXPECT_EQ(front_of(*machine_, "b"), "one");
   EXPECT_EQ(text_of(*old).substr(0, 3), "two");
-  disk->remove("b");
-  EXPECT_TRUE(disk->names().empty());
-  EXPECT_THROW(disk->remove("b"), std::system_error);
-  EXPECT_THROW(disk->rename("b", "c"), std::system_error);
+  disk_->remove("b");
+  EXPECT_TRUE(disk_->names().empty());
+  EXPECT_THROW(disk_->remove("b"), std::system_error);
+  EXPECT_THROW(disk_->rename("b", "c"), std::system_error);
 }
 
-TEST(SimulatedDisk, OnlyOneHasTheLock) {
-  const auto machine = SimulatedMachine::make(4);
-  auto lock = machine->disk()->lock();
+TEST_F(SimulatedDiskTest, OnlyOneHasTheLock) {
+  auto lock = machine_->disk()->lock();
   EXPECT_NE(lock, nullptr);
-  EXPECT_EQ(machine->disk()->lock(), nullptr);
-  EXPECT_NE(machine->after_power_loss(0)->disk()->lock(), nullptr);
-  EXPECT_NE(machine->after_process_end()->disk()->lock(), nullptr);
+  EXPECT_EQ(machine_->disk()->lock(), nullptr);
+  EXPECT_NE(machine_->after_power_loss(0)->disk()->lock(), nullptr);
+  EXPECT_NE(machine_->after_process_end()->disk()->lock(), nullptr);
   lock.reset();
-  EXPECT_NE(machine->disk()->lock(), nullptr);
+  EXPECT_NE(machine_->disk()->lock(), nullptr);
 }
 
-TEST(SimulatedDisk, WhatWasSyncedIsThere) {
-  const auto machine = SimulatedMachine::make(5);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
+TEST_F(SimulatedDiskTest, WhatWasSyncedIsThere) {
+  const auto file = make_file();
   file->write(0, bytes_of("first second"));
   file->truncate(6);
   file->sync();
-  disk->sync_folder();
-  EXPECT_EQ(fates_of(*machine, "a"), std::set<std::string>{"first "});
+  disk_->sync_folder();
+  EXPECT_EQ(fates_of(*machine_, "a"), std::set<std::string>{"first "});
   file->write(6, bytes_of("third"));
-  for (const std::string& fate : fates_of(*machine, "a")) EXPECT_EQ(fate.substr(0, 6), "first ");
+  for (const std::string& fate : fates_of(*machine_, "a")) EXPECT_EQ(fate.substr(0, 6), "first ");
 }
 
-TEST(SimulatedDisk, UnsyncedWritesAreLostInAnyCombination) {
-  const auto machine = SimulatedMachine::make(6);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
-  disk->sync_folder();
+TEST_F(SimulatedDiskTest, UnsyncedWritesAreLostInAnyCombination) {
+  const auto file = make_file();
+  disk_->sync_folder();
   file->write(0, bytes_of("A"));
   file->write(1, bytes_of("B"));
   file->write(2, bytes_of("C"));
   const std::string zero(1, '\0');
-  EXPECT_EQ(fates_of(*machine, "a"),
+  EXPECT_EQ(fates_of(*machine_, "a"),
             (std::set<std::string>{"", "A", zero + "B", "AB", zero + zero + "C", "A" + zero + "C",
                                    zero + "BC", "ABC"}));
 }
 
-TEST(SimulatedDisk, AWriteTearsIntoFrontsSectorsAndPages) {
-  const auto machine = SimulatedMachine::make(7);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
+TEST_F(SimulatedDiskTest, AWriteTearsIntoFrontsSectorsAndPages) {
+  const auto file = make_file();
   file->truncate(5 * 4096);
   file->sync();
-  disk->sync_folder();
+  disk_->sync_folder();
   file->write(100, bytes_of(std::string(4 * 4096, 'x')));
   bool front = false;
   bool sectors = false;
   bool page = false;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    std::string text = text_of(machine->after_power_loss(seed)->files().at("a"));
+    std::string text = text_of(machine_->after_power_loss(seed)->files().at("a"));
     ASSERT_EQ(text.size(), 5u * 4096);
     text = text.substr(100, std::size_t{4} * 4096);
     const auto lost = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\0'));
@@ -175,52 +172,46 @@ TEST(SimulatedDisk, AWriteTearsIntoFrontsSectorsAndPages) {
   EXPECT_TRUE(page);
 }
 
-TEST(SimulatedDisk, LengthAndTruncationMayBeLost) {
-  const auto machine = SimulatedMachine::make(8);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
-  disk->sync_folder();
+TEST_F(SimulatedDiskTest, LengthAndTruncationMayBeLost) {
+  const auto file = make_file();
+  disk_->sync_folder();
   file->write(0, bytes_of("old content"));
   file->sync();
   file->truncate(3);
-  EXPECT_EQ(fates_of(*machine, "a"), (std::set<std::string>{"old", "old content"}));
+  EXPECT_EQ(fates_of(*machine_, "a"), (std::set<std::string>{"old", "old content"}));
   file->sync();
   file->write(10'000, bytes_of("far"));
   std::set<std::uint64_t> lengths;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    lengths.insert(machine->after_power_loss(seed)->files().at("a").size());
+    lengths.insert(machine_->after_power_loss(seed)->files().at("a").size());
   }
   EXPECT_TRUE(lengths.contains(3));
   EXPECT_TRUE(lengths.contains(file->size()));
   EXPECT_GT(lengths.size(), 5u);
 }
 
-TEST(SimulatedDisk, UnsyncedNamesAreLostInAnyCombination) {
-  const auto machine = SimulatedMachine::make(9);
-  const auto disk = machine->disk();
-  disk->open("kept", Mode::create)->write(0, bytes_of("x"));
-  disk->open("old", Mode::create);
-  disk->sync_folder();
-  disk->open("new", Mode::create);
-  disk->rename("kept", "renamed");
-  disk->remove("old");
+TEST_F(SimulatedDiskTest, UnsyncedNamesAreLostInAnyCombination) {
+  disk_->open("kept", Mode::create)->write(0, bytes_of("x"));
+  disk_->open("old", Mode::create);
+  disk_->sync_folder();
+  disk_->open("new", Mode::create);
+  disk_->rename("kept", "renamed");
+  disk_->remove("old");
   std::set<std::string> all;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     std::string names;
-    for (const auto& [name, content] : machine->after_power_loss(seed)->files()) names += name[0];
+    for (const auto& [name, content] : machine_->after_power_loss(seed)->files()) names += name[0];
     all.insert(names);
   }
   EXPECT_EQ(all, (std::set<std::string>{"k", "r", "ko", "or", "kn", "nr", "kno", "nor"}));
-  disk->sync_folder();
-  EXPECT_EQ(machine->after_power_loss(1)->files().size(), 2u);
+  disk_->sync_folder();
+  EXPECT_EQ(machine_->after_power_loss(1)->files().size(), 2u);
 }
 
-TEST(SimulatedDisk, TheEndOfAProcessLosesNothingAndSyncsNothing) {
-  const auto machine = SimulatedMachine::make(10);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
+TEST_F(SimulatedDiskTest, TheEndOfAProcessLosesNothingAndSyncsNothing) {
+  const auto file = make_file();
   file->write(0, bytes_of("text"));
-  const auto next = machine->after_process_end();
+  const auto next = machine_->after_process_end();
   EXPECT_EQ(front_of(*next, "a"), "text");
   EXPECT_TRUE(fates_of(*next, "a").contains("(missing)"));
   const auto next_disk = next->disk();
@@ -228,31 +219,27 @@ TEST(SimulatedDisk, TheEndOfAProcessLosesNothingAndSyncsNothing) {
   EXPECT_TRUE(fates_of(*next, "a").contains(""));
   next_disk->open("a", Mode::write)->sync();
   EXPECT_EQ(fates_of(*next, "a"), std::set<std::string>{"text"});
-  EXPECT_TRUE(fates_of(*machine, "a").contains("(missing)")) << "the copy is separate";
+  EXPECT_TRUE(fates_of(*machine_, "a").contains("(missing)")) << "the copy is separate";
 }
 
-TEST(SimulatedDisk, IsCutOffAtAChange) {
-  const auto machine = SimulatedMachine::make(11);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
-  disk->sync_folder();
-  machine->cut_off_at(machine->changes() + 1);
+TEST_F(SimulatedDiskTest, IsCutOffAtAChange) {
+  const auto file = make_file();
+  disk_->sync_folder();
+  machine_->cut_off_at(machine_->changes() + 1);
   file->write(0, bytes_of("A"));
   EXPECT_THROW(file->write(1, bytes_of("B")), std::system_error);
   EXPECT_THROW(file->write(2, bytes_of("C")), std::system_error);
   EXPECT_THROW(file->sync(), std::system_error);
-  EXPECT_THROW(disk->open("b", Mode::create), std::system_error);
+  EXPECT_THROW(disk_->open("b", Mode::create), std::system_error);
   std::array<std::byte, 1> buffer{};
   EXPECT_THROW(file->read(0, buffer), std::system_error);
-  EXPECT_EQ(front_of(*machine, "a"), "AB") << "the change at which the power goes is begun";
-  EXPECT_EQ(front_of(*machine->after_process_end(), "a"), "AB");
+  EXPECT_EQ(front_of(*machine_, "a"), "AB") << "the change at which the power goes is begun";
+  EXPECT_EQ(front_of(*machine_->after_process_end(), "a"), "AB");
 }
 
-TEST(SimulatedDisk, CallsFailOnceOrForEver) {
-  const auto machine = SimulatedMachine::make(12);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
-  machine->fail(Call::write, 1, ENOSPC, false);
+TEST_F(SimulatedDiskTest, CallsFailOnceOrForEver) {
+  const auto file = make_file();
+  machine_->fail(Call::write, 1, ENOSPC, false);
   file->write(0, bytes_of("A"));
   try {
     file->write(1, bytes_of("BC"));
@@ -260,24 +247,22 @@ TEST(SimulatedDisk, CallsFailOnceOrForEver) {
   } catch (const std::system_error& error) {
     EXPECT_EQ(error.code().value(), ENOSPC);
   }
-  const std::string front = front_of(*machine, "a");
+  const std::string front = front_of(*machine_, "a");
   EXPECT_TRUE(front == "A" || front == "AB") << front;
   file->write(1, bytes_of("BC"));
-  machine->fail(Call::remove, 0, EIO, true);
-  for (int i = 0; i < 3; ++i) EXPECT_THROW(disk->remove("a"), std::system_error);
+  machine_->fail(Call::remove, 0, EIO, true);
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(disk_->remove("a"), std::system_error);
 }
 
-TEST(SimulatedDisk, AFailedSyncDropsWhatWasWrittenAndReadsStillFindIt) {
-  const auto machine = SimulatedMachine::make(13);
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
-  disk->sync_folder();
+TEST_F(SimulatedDiskTest, AFailedSyncDropsWhatWasWrittenAndReadsStillFindIt) {
+  const auto file = make_file();
+  disk_->sync_folder();
   file->write(0, bytes_of("A"));
-  machine->fail(Call::sync, 0, EIO, false);
+  machine_->fail(Call::sync, 0, EIO, false);
   EXPECT_THROW(file->sync(), std::system_error);
   file->sync();
-  EXPECT_EQ(fates_of(*machine, "a"), (std::set<std::string>{"", "A"}));
-  const auto next = machine->after_process_end();
+  EXPECT_EQ(fates_of(*machine_, "a"), (std::set<std::string>{"", "A"}));
+  const auto next = machine_->after_process_end();
   EXPECT_EQ(front_of(*next, "a"), "A");
   const auto next_disk = next->disk();
   const auto again = next_disk->open("a", Mode::write);
@@ -289,20 +274,18 @@ TEST(SimulatedDisk, AFailedSyncDropsWhatWasWrittenAndReadsStillFindIt) {
   EXPECT_EQ(fates_of(*next, "a"), std::set<std::string>{"AB"});
 }
 
-TEST(SimulatedDisk, EveryChangeIsAnnounced) {
-  const auto machine = SimulatedMachine::make(14);
+TEST_F(SimulatedDiskTest, EveryChangeIsAnnounced) {
   std::vector<std::size_t> files;
-  machine->before_change = [&](const SimulatedMachine& now) {
+  machine_->before_change = [&](const SimulatedMachine& now) {
     files.push_back(now.after_power_loss(0)->files().size() + now.files().size());
   };
-  const auto disk = machine->disk();
-  const auto file = disk->open("a", Mode::create);
+  const auto file = disk_->open("a", Mode::create);
   file->write(0, bytes_of("A"));
   file->sync();
-  disk->sync_folder();
-  disk->remove("a");
+  disk_->sync_folder();
+  disk_->remove("a");
   EXPECT_EQ(files.size(), 5u);
-  EXPECT_EQ(files.size(), machine->changes());
+  EXPECT_EQ(files.size(), machine_->changes());
   EXPECT_EQ(files.front(), 0u);
   EXPECT_EQ(files.back(), 2u);
 }

@@ -22,12 +22,10 @@ void expect(bool good, What&& what) {
 // Options of a store of small files, which compacts only when it has to.
 inline StoreOptions options_of(std::uint64_t segment_bytes, Sync sync = Sync::interval,
                                std::uint64_t expected_records = 8) {
-  StoreOptions options;
-  options.sync = sync;
-  options.segment_bytes = segment_bytes;
-  options.expected_records = expected_records;
-  options.compact_above = 0;
-  return options;
+  return {.sync = sync,
+          .segment_bytes = segment_bytes,
+          .expected_records = expected_records,
+          .compact_above = 0};
 }
 
 // A key of 0 to about 300 bytes, another for each number.

@@ -12,7 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 #include <string>
@@ -20,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace nestline {
@@ -103,10 +104,9 @@ TEST_F(StoreTest, IsAMapThatLasts) {
   Model model;
   std::mt19937 random(1);
   for (int round = 0; round < 12; ++round) {
-    StoreOptions options;
-    options.segment_bytes = 65'536;
-    options.sync = static_cast<Sync>(round % 3);
-    options.compact_above = round % 2 == 0 ? 0.5 : 0;
+    const StoreOptions options = {.sync = static_cast<Sync>(round % 3),
+                                  .segment_bytes = 65'536,
+                                  .compact_above = round % 2 == 0 ? 0.5 : 0};
     Store store = Store::open(db(), options);
     expect_equal(store, model);
     change(store, model, random, 3'000);
@@ -114,9 +114,7 @@ TEST_F(StoreTest, IsAMapThatLasts) {
     if (round % 4 == 3) store.compact();
     expect_equal(store, model);
   }
-  StoreOptions options;
-  options.read_only = true;
-  const Store store = Store::open(db(), options);
+  const Store store = Store::open(db(), {.read_only = true});
   expect_equal(store, model);
   EXPECT_EQ(store.stats().replayed_records, 0U);
 }
@@ -125,10 +123,8 @@ TEST_F(StoreTest, OpensWithoutItsCheckpoint) {
   Model model;
   std::mt19937 random(2);
   for (int round = 0; round < 4; ++round) {
-    StoreOptions options;
-    options.segment_bytes = 65'536;
     {
-      Store store = Store::open(db(), options);
+      Store store = Store::open(db(), {.segment_bytes = 65'536});
       expect_equal(store, model);
       change(store, model, random, 3'000);
       if (round == 2) store.compact();
@@ -141,10 +137,7 @@ TEST_F(StoreTest, OpensWithoutItsCheckpoint) {
 }
 
 TEST_F(StoreTest, CompactionLeavesWhatIsLive) {
-  StoreOptions options;
-  options.segment_bytes = 65'536;
-  options.compact_above = 0;
-  Store store = Store::open(db(), options);
+  Store store = Store::open(db(), {.segment_bytes = 65'536, .compact_above = 0});
   Model model;
   for (int i = 0; i < 20'000; ++i) store.put(std::to_string(i), std::string(100, 'x'));
   for (int i = 0; i < 20'000; ++i) {
@@ -171,12 +164,10 @@ TEST_F(StoreTest, CompactionLeavesWhatIsLive) {
 TEST_F(StoreTest, ReadersFollowTheWriter) {
   Model model;
   std::mt19937 random(3);
-  StoreOptions options;
-  options.segment_bytes = 65'536;
-  options.compact_above = 0;  // or there would be news at any time
+  // Compaction in the background would be news at any time.
+  const StoreOptions options = {.segment_bytes = 65'536, .compact_above = 0};
   Store store = Store::open(db(), options);
-  StoreOptions reading;
-  reading.read_only = true;
+  const StoreOptions reading = {.read_only = true};
   Store reader = Store::open(db(), reading);
   EXPECT_FALSE(reader.refresh());
   for (int round = 0; round < 20; ++round) {
@@ -192,10 +183,7 @@ TEST_F(StoreTest, ReadersFollowTheWriter) {
 }
 
 TEST_F(StoreTest, ReadersGetAWholeValueWhileItChanges) {
-  StoreOptions options;
-  options.segment_bytes = 65'536;
-  options.sync = Sync::never;
-  Store store = Store::open(db(), options);
+  Store store = Store::open(db(), {.sync = Sync::never, .segment_bytes = 65'536});
   for (int i = 0; i < 100; ++i) store.put(std::to_string(i), std::string(50, 'a'));
   std::atomic<bool> done{false};
   std::vector<std::thread> readers;
@@ -240,10 +228,7 @@ class FewDescriptors {
 // Opening from a checkpoint and from the log alone, changes, batches that end and that do not fit,
 // batches of questions, compaction, iteration, a reader that follows, verification.
 TEST_F(StoreTest, HasManyMoreFilesThanDescriptors) {
-  StoreOptions options;
-  options.segment_bytes = 64 << 10;
-  options.compact_above = 0;
-  options.sync = Sync::never;
+  const StoreOptions options = {.sync = Sync::never, .segment_bytes = 64 << 10, .compact_above = 0};
   StoreOptions reading = options;
   reading.read_only = true;
   Model model;
@@ -319,9 +304,7 @@ TEST_F(StoreTest, HasManyMoreFilesThanDescriptors) {
 TEST_F(StoreTest, ErrorsNameTheFileThatOpeningHasMade) {
   const fs::path copy = db().parent_path() / "copy";
   {
-    StoreOptions options;
-    options.sync = Sync::never;
-    Store store = Store::open(db(), options);
+    Store store = Store::open(db(), {.sync = Sync::never});
     store.put("a", "1");
     fs::copy(db(), copy);
   }
@@ -331,24 +314,18 @@ TEST_F(StoreTest, ErrorsNameTheFileThatOpeningHasMade) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit few = {100'000, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
-  std::string what;
-  try {
-    store.put("b", std::string(1'000'000, 'b'));
-  } catch (const std::system_error& error) {
-    what = error.what();
-  }
+  test::expect_error<std::system_error>([&] { store.put("b", std::string(1'000'000, 'b')); },
+                                        "copy/00000002.log");
   EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_NE(what.find("copy/00000002.log"), std::string::npos) << what;
 }
 
 // As a process leaves them that crashes soon after each start.
 TEST_F(StoreTest, PutsSmallFilesTogether) {
-  StoreOptions options;
   Model model;
   for (int i = 0; i < 60; ++i) {
     const fs::path copy = folder_ / ("copy" + std::to_string(i % 2));
     {
-      Store store = Store::open(db(), options);
+      Store store = Store::open(db());
       store.put(std::to_string(i), "value");
       model[std::to_string(i)] = "value";
       store.sync();
@@ -359,7 +336,7 @@ TEST_F(StoreTest, PutsSmallFilesTogether) {
     fs::rename(copy, db());
     fs::remove(db() / "index");
   }
-  Store store = Store::open(db(), options);
+  Store store = Store::open(db());
   const auto files = [&] {
     return std::count_if(fs::directory_iterator(db()), {}, [](const fs::directory_entry& entry) {
       return entry.path().extension() == ".log";
@@ -376,15 +353,13 @@ TEST_F(StoreTest, PutsSmallFilesTogether) {
 
 TEST_F(StoreTest, EverySizeOfKeyAndValue) {
   Model model;
-  StoreOptions options;
-  options.segment_bytes = 65'536;
+  const StoreOptions options = {.segment_bytes = 65'536};
   {
     Store store = Store::open(db(), options);
     for (const std::size_t key : {0u, 1u, 7u, 8u, 9u, 255u, 4'096u, 65'536u}) {
       for (const std::size_t value : {0u, 1u, 11u, 4'096u, 65'535u, 65'536u, 300'000u}) {
-        const std::string name = std::string(key, 'k').replace(0, 0, std::string());
-        store.put(name, std::string(value, 'v'));
-        model[name] = std::string(value, 'v');
+        const std::string name(key, 'k');
+        store.put(name, model[name] = std::string(value, 'v'));
         std::string found;
         ASSERT_TRUE(store.get(name, found));
         EXPECT_EQ(found, model[name]);
@@ -399,10 +374,7 @@ TEST_F(StoreTest, EverySizeOfKeyAndValue) {
 }
 
 TEST_F(StoreTest, GrowsItsIndexAndMakesItAnew) {
-  StoreOptions options;
-  options.expected_records = 100;
-  options.sync = Sync::never;
-  Store store = Store::open(db(), options);
+  Store store = Store::open(db(), {.sync = Sync::never, .expected_records = 100});
   const auto key = [](int i) { return "key " + std::to_string(i); };
   for (int i = 0; i < 60'000; ++i) store.put(key(i), std::to_string(i));
   std::string value;
@@ -419,11 +391,9 @@ TEST_F(StoreTest, GrowsItsIndexAndMakesItAnew) {
 // Changes of every kind while the index is made anew in the background: verify_store() compares the
 // saved index with the log.
 TEST_F(StoreTest, ChangesBesideANewIndex) {
-  StoreOptions options;
-  options.expected_records = 100;
-  options.sync = Sync::never;
-  options.segment_bytes = 64 << 10;  // each new file wakes the store's thread
-  options.compact_above = 0;
+  // Each new file wakes the store's thread.
+  const StoreOptions options = {
+      .sync = Sync::never, .segment_bytes = 64 << 10, .expected_records = 100, .compact_above = 0};
   const auto key = [](std::uint64_t i) { return "key " + std::to_string(i); };
   Model model;
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -461,17 +431,13 @@ TEST_F(StoreTest, ChangesBesideANewIndex) {
 }
 
 TEST_F(StoreTest, RefusesWhatIsNoStore) {
-  StoreOptions options;
-  options.create = false;
-  EXPECT_THROW((void)Store::open(db(), options), std::system_error);
+  EXPECT_THROW((void)Store::open(db(), {.create = false}), std::system_error);
   fs::create_directory(db());
-  std::ofstream(db() / "letter.txt") << "Dear";
+  test::write_file(db() / "letter.txt", "Dear");
   EXPECT_THROW((void)Store::open(db()), StoreError);
-  options.read_only = true;
-  EXPECT_THROW((void)Store::open(db(), options), StoreError);
-  options = {};
-  options.segment_bytes = 1'000;
-  EXPECT_THROW((void)Store::open(folder_ / "other", options), std::invalid_argument);
+  EXPECT_THROW((void)Store::open(db(), {.create = false, .read_only = true}), StoreError);
+  EXPECT_THROW((void)Store::open(folder_ / "other", {.segment_bytes = 1'000}),
+               std::invalid_argument);
 }
 
 TEST_F(StoreTest, DamageIsFoundWhereItIs) {
@@ -479,19 +445,11 @@ TEST_F(StoreTest, DamageIsFoundWhereItIs) {
     Store store = Store::open(db());
     for (int i = 0; i < 100; ++i) store.put(std::to_string(i), std::string(100, 'x'));
   }
-  std::fstream file(db() / "00000001.log", std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(64 + 32 + 32 + 20);
-  file.put('?');
-  file.close();
+  test::write_over(db() / "00000001.log", 64 + 32 + 32 + 20, "?");
   const Store store = Store::open(db());
   std::string value;
-  try {
-    (void)store.get("0", value);
-    FAIL() << "the damage was not seen";
-  } catch (const StoreError& error) {
-    EXPECT_NE(std::string(error.what()).find("00000001.log: damaged at byte 96"), std::string::npos)
-        << error.what();
-  }
+  test::expect_error<StoreError>([&] { (void)store.get("0", value); },
+                                 "00000001.log: damaged at byte 96");
   EXPECT_TRUE(store.get("1", value));
 }
 
@@ -530,9 +488,7 @@ TEST_F(StoreTest, CallsFromInsideGet) {
 
 // Iteration beside refresh(), which replaces the content: sanitizers look for uses of the old one.
 TEST_F(StoreTest, IterationBesideRefresh) {
-  StoreOptions options;
-  options.segment_bytes = 64 << 10;
-  options.compact_above = 0;
+  StoreOptions options = {.segment_bytes = 64 << 10, .compact_above = 0};
   Store store = Store::open(db(), options);
   const std::string value(1000, 'v');
   const auto fill = [&] {

@@ -210,10 +210,8 @@ void stress(StoreOptions options, std::size_t keys) {
 
 // Writers wait while a full file is synced, so compaction leaves little to sync.
 TEST(StressStore, CompactionSyncsAsItGoes) {
-  StoreOptions options;
-  options.sync = Sync::never;
-  options.segment_bytes = std::uint64_t{2} << 20;
-  options.compact_above = 0;
+  const StoreOptions options = {
+      .sync = Sync::never, .segment_bytes = std::uint64_t{2} << 20, .compact_above = 0};
   const auto machine = SimulatedMachine::make(1);
   Store store = Store::State::open(machine->disk(), options, kOnCall);
   for (unsigned i = 0; i < 1000; ++i) store.put(std::to_string(i), std::string(1000, 'v'));
@@ -234,9 +232,7 @@ TEST(StressStore, CompactionSyncsAsItGoes) {
 }
 
 TEST(StressStore, SyncsAheadOfAFullFile) {
-  StoreOptions options;
-  options.sync = Sync::never;
-  options.segment_bytes = std::uint64_t{8} << 20;
+  const StoreOptions options = {.sync = Sync::never, .segment_bytes = std::uint64_t{8} << 20};
   const auto machine = SimulatedMachine::make(2);
   Store store = Store::State::open(machine->disk(), options);
   const std::uint64_t syncs = machine->calls(Call::sync);
@@ -249,9 +245,7 @@ TEST(StressStore, SyncsAheadOfAFullFile) {
 // One sync fails, and all others succeed: the system reports a failure to one caller only. So that
 // others sync between the failure and its report, the report waits a moment for one that does.
 void fail_a_sync(std::uint64_t seed) {
-  StoreOptions options;
-  options.sync = Sync::each;
-  options.segment_bytes = 2048;
+  const StoreOptions options = {.sync = Sync::each, .segment_bytes = 2048};
   const auto machine = SimulatedMachine::make(seed);
   machine->after_failed_sync = [&] {
     const std::uint64_t calls = machine->calls(Call::sync);
@@ -317,26 +311,17 @@ TEST(StressStore, AFailedSyncReachesEverybodyWhoWaits) {
 }
 
 TEST(StressStore, FewKeysThatChangeOften) {
-  StoreOptions options;
-  options.sync = Sync::never;
-  options.expected_records = 8;
-  stress(options, 20);
+  stress({.sync = Sync::never, .expected_records = 8}, 20);
 }
 
 TEST(StressStore, ManyKeysAndAGrowingIndex) {
-  StoreOptions options;
-  options.sync = Sync::interval;
-  options.sync_interval = std::chrono::milliseconds(1);
-  options.expected_records = 1;
-  stress(options, 4000);
+  stress({.sync = Sync::interval,
+          .sync_interval = std::chrono::milliseconds(1),
+          .expected_records = 1},
+         4000);
 }
 
-TEST(StressStore, EachChangeOnDisk) {
-  StoreOptions options;
-  options.sync = Sync::each;
-  options.verify_reads = false;
-  stress(options, 200);
-}
+TEST(StressStore, EachChangeOnDisk) { stress({.sync = Sync::each, .verify_reads = false}, 200); }
 
 }  // namespace
 }  // namespace nestline::test

@@ -3,12 +3,15 @@
 #define NESTLINE_TESTS_SUPPORT_CHILD_PROCESS_H_
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <new>
 
@@ -54,6 +57,25 @@ inline int wait_for(pid_t child) {
   while (::waitpid(child, &status, 0) < 0) {
   }
   return status;
+}
+
+// Does the work in a process of its own. Returns its status, or -1 when it was killed: also when it
+// hangs for two minutes.
+inline int in_child(const std::function<int()>& work) {
+  const int status = wait_for(start([&] {
+    ::alarm(120);
+    return work();
+  }));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// Lets this process have so many bytes of address space beyond those that it has.
+inline bool limit_memory(rlim_t more) {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + more;
+  const rlimit limits{limit, limit};
+  return ::setrlimit(RLIMIT_AS, &limits) == 0;
 }
 
 }  // namespace nestline::test

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,14 @@
 #include "nestline/keys.h"
 
 namespace nestline::test {
+
+// The numbers from `first` on.
+template <typename Number = std::uint64_t>
+std::vector<Number> sequence(std::type_identity_t<Number> first, std::size_t count) {
+  std::vector<Number> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
 
 // Distinct keys of a kind, made of the numbers from `first` on.
 template <typename Key>
