@@ -16,11 +16,10 @@
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/workers.h"
 #include "tests/redis/server/fake_server.h"
+#include "tests/redis/value/hashes.h"
 
 namespace nestline::redis {
 namespace {
-
-using Hashes = std::vector<std::uint64_t>;
 
 std::string string_of(const Hashes& hashes) {
   std::string bytes;
@@ -34,12 +33,6 @@ std::size_t ones(const std::string& bits, std::size_t count) {
   std::size_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += bits.at(i / 8) >> i % 8 & 1;
   return sum;
-}
-
-Hashes random_hashes(std::mt19937_64& random, std::size_t count) {
-  Hashes hashes(count);
-  for (std::uint64_t& hash : hashes) hash = random();
-  return hashes;
 }
 
 FakeServer& server() {

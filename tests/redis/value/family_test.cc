@@ -3,7 +3,6 @@
 // each other's home as alternate.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>

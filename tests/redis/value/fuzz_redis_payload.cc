@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <new>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>

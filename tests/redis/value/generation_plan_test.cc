@@ -9,14 +9,13 @@
 #include <string>
 #include <utility>
 
+#include "tests/support/errors.h"
+
 namespace nestline::redis {
 namespace {
 
 Settings with_error(double error, std::uint16_t expansion = 1) {
-  Settings settings;
-  settings.error = error;
-  settings.expansion = expansion;
-  return settings;
+  return {.error = error, .expansion = expansion};
 }
 
 TEST(GenerationPlan, RefusesSettingsOutOfBounds) {
@@ -25,12 +24,7 @@ TEST(GenerationPlan, RefusesSettingsOutOfBounds) {
   const auto refused = [](const std::function<void(Settings&)>& spoil, const char* name) {
     Settings settings;
     spoil(settings);
-    try {
-      check(settings);
-      ADD_FAILURE() << name;
-    } catch (const std::invalid_argument& error) {
-      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
-    }
+    test::expect_error<std::invalid_argument>([&] { check(settings); }, name);
   };
   refused([](auto& s) { s.capacity = 0; }, "capacity");
   refused([](auto& s) { s.capacity = (std::uint64_t{1} << 40) + 1; }, "capacity");
@@ -47,8 +41,7 @@ TEST(GenerationPlan, RefusesSettingsOutOfBounds) {
 
 TEST(GenerationPlan, RoundsExpansionUp) {
   for (const auto& [given, kept] : {std::pair{0, 0}, {1, 1}, {3, 4}, {32767, 32768}}) {
-    Settings settings;
-    settings.expansion = static_cast<std::uint16_t>(given);
+    const Settings settings = {.expansion = static_cast<std::uint16_t>(given)};
     EXPECT_EQ(normalized(settings).expansion, kept);
   }
 }

@@ -1,13 +1,68 @@
-// Items of the tests.
+// Items of the tests, and what must hold of a value that has them.
 #ifndef NESTLINE_TESTS_REDIS_VALUE_ITEMS_H_
 #define NESTLINE_TESTS_REDIS_VALUE_ITEMS_H_
 
+#include <gtest/gtest.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/redis/value/image_reader.h"
+#include "lib/redis/value/value.h"
 
 namespace nestline::redis {
 
 inline std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
+
+// The items with their copies.
+using Multiset = std::map<std::string, std::uint64_t>;
+
+inline std::uint64_t total(const Multiset& model) {
+  std::uint64_t copies = 0;
+  for (const auto& [item, count] : model) copies += count;
+  return copies;
+}
+
+// Every item of the model is found, by each of the three kinds of lookup.
+inline void expect_all(const CuckooValue& value, const Multiset& model) {
+  std::vector<std::string_view> items;
+  for (const auto& [item, count] : model) {
+    if (count != 0) items.push_back(item);
+  }
+  std::vector<std::uint8_t> found(items.size());
+  value.exists(items, found);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    ASSERT_TRUE(found[i]) << items[i];
+    ASSERT_TRUE(value.exists(items[i])) << items[i];
+    ASSERT_GE(value.count(items[i]), model.at(std::string(items[i]))) << items[i];
+  }
+  ASSERT_EQ(value.items(), total(model));
+}
+
+// The pieces of a value's image, the head first.
+inline std::vector<std::vector<std::byte>> pieces_of(const CuckooValue& value) {
+  std::vector<std::vector<std::byte>> pieces;
+  for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
+    pieces.push_back(std::move(chunk.bytes));
+  }
+  return pieces;
+}
+
+// The value as it is read from its image, which is the same.
+inline std::unique_ptr<CuckooValue> reloaded(const CuckooValue& value) {
+  ImageReader reader;
+  for (const auto& piece : pieces_of(value)) EXPECT_TRUE(reader.add(piece));
+  auto loaded = reader.finish();
+  if (loaded == nullptr) throw std::runtime_error("the image of a value is refused");
+  EXPECT_EQ(loaded->digest(), value.digest());
+  return loaded;
+}
 
 }  // namespace nestline::redis
 

@@ -10,7 +10,6 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "nestline/keys.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
 #include "tests/redis/value/items.h"
+#include "tests/support/errors.h"
 
 namespace {
 
@@ -221,12 +221,7 @@ void expect_refused(CuckooValue& value, std::size_t count, std::size_t results,
   std::vector<std::uint8_t> bytes(results);
   std::vector<Added> outcomes(results);
   const auto expect_reason = [&](auto&& call) {
-    try {
-      call();
-      FAIL() << "was not refused";
-    } catch (const std::invalid_argument& error) {
-      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
-    }
+    test::expect_error<std::invalid_argument>(call, reason);
   };
   expect_reason([&] { value.add(hashes, Unless::never, {}, outcomes); });
   expect_reason([&] { value.erase(hashes, bytes); });

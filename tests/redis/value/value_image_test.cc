@@ -20,15 +20,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-std::vector<Bytes> pieces_of(const CuckooValue& value) {
-  std::vector<Bytes> pieces;
-  for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
-    pieces.push_back(std::move(chunk.bytes));
-  }
-  return pieces;
-}
-
-// The same with the iterators that CF.LOADCHUNK takes beside them.
+// The pieces with the iterators that CF.LOADCHUNK takes beside them.
 std::vector<Chunk> chunks_of(const CuckooValue& value) {
   std::vector<Chunk> chunks;
   for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
@@ -136,11 +128,10 @@ TEST(Image, TablesWithCorrectionsRoundTripInBothWays) {
   std::uint64_t with_corrections = 0;
   for (int run = 0; run < 300; ++run) {
     SCOPED_TRACE(run);
-    Settings settings;
-    settings.capacity = 4 + random() % 60;
-    settings.bucket_size = static_cast<std::uint16_t>(1 + random() % 4);
-    settings.expansion = static_cast<std::uint16_t>(random() % 2);
-    settings.seed = random() % 2;
+    const Settings settings = {.capacity = 4 + random() % 60,
+                               .bucket_size = static_cast<std::uint16_t>(1 + random() % 4),
+                               .expansion = static_cast<std::uint16_t>(random() % 2),
+                               .seed = random() % 2};
     const auto value = CuckooValue::create_as_redisbloom(settings);
     const std::uint64_t range = 1 + random() % 100;
     for (std::uint64_t i = random() % 200; i-- > 0;) {

@@ -2,28 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "lib/redis/redisbloom/redisbloom_tables.h"
-#include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
 #include "tests/redis/value/items.h"
 
 namespace nestline::redis {
 namespace {
-
-// The value read from its image; null if the image is refused.
-std::unique_ptr<CuckooValue> reloaded(const CuckooValue& value) {
-  ImageReader reader;
-  for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
-    if (!reader.add(chunk.bytes)) return nullptr;
-  }
-  return reader.finish();
-}
 
 TEST(RedisBloomValue, AnswersAsTheTablesDo) {
   RedisBloomModel model(200, 2, 20, 2);
@@ -186,8 +175,6 @@ TEST(RedisBloomValue, KnowsItemsWhoseHashIsZero) {
     EXPECT_EQ(again->items(), 21U);
     EXPECT_EQ(again->info().ledger_entries, 0U);
     const auto loaded = reloaded(*value);
-    ASSERT_NE(loaded, nullptr);
-    EXPECT_EQ(loaded->digest(), value->digest());
     loaded->compact();
     EXPECT_EQ(loaded->info().ledger_entries, 1U);
     EXPECT_TRUE(loaded->erase(item));
@@ -208,10 +195,7 @@ TEST(RedisBloomValue, CountsItemsInOneSum) {
   EXPECT_TRUE(value->erase("x"));
   EXPECT_EQ(value->items(), 1U);
   EXPECT_EQ(value->count("x"), 1U);
-  const auto loaded = reloaded(*value);
-  ASSERT_NE(loaded, nullptr);
-  EXPECT_EQ(loaded->items(), 1U);
-  EXPECT_EQ(loaded->digest(), value->digest());
+  EXPECT_EQ(reloaded(*value)->items(), 1U);
   EXPECT_TRUE(value->erase("x"));
   EXPECT_EQ(value->items(), 0U);
   EXPECT_FALSE(value->exists("x"));
@@ -258,28 +242,16 @@ TEST(RedisBloomValue, KeepsEveryCopyOfMixedValues) {
     RedisBloomModel model(2 * size + pick(300), size, static_cast<std::uint16_t>(1 + pick(30)),
                           static_cast<std::uint16_t>(seed % 5 == 0 ? 0 : 1U << pick(3)));
     const std::uint32_t range = 60 + pick(400);  // many copies of one item double tables for ever
-    std::map<std::string, std::uint64_t> truth;
-    std::uint64_t total = 0;
+    Multiset truth;
     const auto pick_name = [&] { return name(pick(range)); };
     for (std::uint32_t i = pick(400); i != 0; --i) {
       const std::string item = pick_name();
-      if (!model.add(item)) continue;
-      ++truth[item];
-      ++total;
+      if (model.add(item)) ++truth[item];
     }
     auto value = CuckooValue::from_tables(model.loaded(), 0);
-    const auto expect_right = [&] {
-      ASSERT_EQ(value->items(), total);
-      for (const auto& [item, copies] : truth) {
-        if (copies == 0) continue;
-        ASSERT_TRUE(value->exists(item)) << item;
-        ASSERT_GE(value->count(item), copies) << item;
-      }
-    };
     const auto erase = [&](const std::string& item) {
       ASSERT_TRUE(value->erase(item)) << item;
       --truth[item];
-      --total;
     };
     const std::uint32_t adds_in_ten = 3 + pick(4);
     for (int step = 0; step < 600; ++step) {
@@ -288,18 +260,14 @@ TEST(RedisBloomValue, KeepsEveryCopyOfMixedValues) {
         const Added added = value->add(item);
         ASSERT_TRUE(added == Added::added || seed % 5 == 0);
         truth[item] += added == Added::added;
-        total += added == Added::added;
       } else if (truth[item] != 0) {
         erase(item);
       }
       if (step % 150 == 149) value->compact();
       if (step % 100 == 99 && !value->is_redisbloom()) {
-        auto loaded = reloaded(*value);
-        ASSERT_NE(loaded, nullptr);
-        ASSERT_EQ(loaded->digest(), value->digest());
-        value = std::move(loaded);
+        value = reloaded(*value);
       }
-      if (step % 8 == 0) expect_right();
+      if (step % 8 == 0) expect_all(*value, truth);
       if (testing::Test::HasFatalFailure()) return;
     }
     // All of it goes; nothing stays.
@@ -308,7 +276,7 @@ TEST(RedisBloomValue, KeepsEveryCopyOfMixedValues) {
     std::shuffle(left.begin(), left.end(), random);
     for (std::size_t i = 0; i < left.size(); ++i) {
       erase(left[i]);
-      if (i % 16 == 0) expect_right();
+      if (i % 16 == 0) expect_all(*value, truth);
       if (testing::Test::HasFatalFailure()) return;
     }
     EXPECT_EQ(value->items(), 0U);
@@ -329,16 +297,8 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     RedisBloomModel model(2000, 2, 20, 1);
-    std::map<std::string, std::uint64_t> truth;
+    Multiset truth;
     std::vector<std::string> copies;  // one for each copy
-    const auto expect_right = [&](const CuckooValue& value) {
-      ASSERT_EQ(value.items(), copies.size());
-      for (const auto& [item, count] : truth) {
-        if (count == 0) continue;
-        ASSERT_TRUE(value.exists(item)) << item;
-        ASSERT_GE(value.count(item), count) << item;
-      }
-    };
     const std::uint32_t range = seed % 2 == 0 ? 3000 : 60'000;
     const auto pick_name = [&] { return name(static_cast<std::uint32_t>(random()) % range); };
     for (int i = 0; i < 1500; ++i) {
@@ -352,7 +312,6 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
     ++truth["first"];
     copies.emplace_back("first");
     auto follower = reloaded(*value);
-    ASSERT_NE(follower, nullptr);
     const auto erase_any = [&] {
       const std::size_t at = random() % copies.size();
       ASSERT_TRUE(value->erase(copies[at])) << copies[at];
@@ -378,14 +337,12 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
           follower->compact();
           united += value->generations() < before;
           ASSERT_EQ(value->digest(), follower->digest());
-          expect_right(*value);
+          expect_all(*value, truth);
         }
         if (HasFatalFailure()) return;
       }
-      expect_right(*value);
+      expect_all(*value, truth);
       follower = reloaded(*value);
-      ASSERT_NE(follower, nullptr);
-      ASSERT_EQ(value->digest(), follower->digest());
     }
     while (!copies.empty()) {
       erase_any();
@@ -480,8 +437,6 @@ TEST(RedisBloomValue, KeepsItemsThatItsTablesHaveNoPlaceFor) {
   EXPECT_EQ(value->items(), 200U);
   for (std::uint64_t i = 0; i < 200; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
   const auto loaded = reloaded(*value);
-  ASSERT_NE(loaded, nullptr);
-  EXPECT_EQ(loaded->digest(), value->digest());
   for (std::uint64_t i = 0; i < 200; ++i) ASSERT_TRUE(loaded->erase(name(i))) << i;
   EXPECT_EQ(loaded->items(), 0U);
   EXPECT_TRUE(loaded->is_redisbloom());

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -21,30 +20,6 @@ namespace {
 std::unique_ptr<CuckooValue> make(std::uint64_t capacity, double error = 0,
                                   std::uint16_t expansion = 1, std::uint16_t bucket_size = 2) {
   return CuckooValue::create({capacity, error, bucket_size, 20, expansion, 42});
-}
-
-using Multiset = std::map<std::string, std::uint64_t>;
-
-std::uint64_t total(const Multiset& model) {
-  std::uint64_t copies = 0;
-  for (const auto& [item, count] : model) copies += count;
-  return copies;
-}
-
-// Every item of the model is found, by each of the three kinds of lookup.
-void expect_all(const CuckooValue& value, const Multiset& model) {
-  std::vector<std::string_view> items;
-  for (const auto& [item, count] : model) {
-    if (count != 0) items.push_back(item);
-  }
-  std::vector<std::uint8_t> found(items.size());
-  value.exists(items, found);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    ASSERT_TRUE(found[i]) << items[i];
-    ASSERT_TRUE(value.exists(items[i])) << items[i];
-    ASSERT_GE(value.count(items[i]), model.at(std::string(items[i]))) << items[i];
-  }
-  ASSERT_EQ(value.items(), total(model));
 }
 
 // Random adds and erases of items that are in it; `range` small gives many copies.

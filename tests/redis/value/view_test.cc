@@ -5,23 +5,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <random>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"
 #include "nestline/keys.h"
+#include "tests/redis/value/hashes.h"
 
 namespace nestline::redis {
 namespace {
-
-using Hashes = std::vector<std::uint64_t>;
 
 struct Answers {
   std::vector<std::uint8_t> out;
@@ -46,22 +43,6 @@ Answers count(const View& view, const Hashes& hashes) {
   return ask(hashes, [&](auto... spans) { view.count(spans...); });
 }
 
-Hashes random_hashes(std::mt19937_64& random, std::size_t count) {
-  Hashes hashes(count);
-  for (std::uint64_t& hash : hashes) hash = random();
-  return hashes;
-}
-
-void add(CuckooValue& value, const Hashes& hashes) {
-  std::vector<Added> outcomes(hashes.size());
-  value.add(hashes, Unless::never, kUnlimited, outcomes);
-  for (const Added outcome : outcomes) ASSERT_EQ(outcome, Added::added);
-}
-void erase(CuckooValue& value, const Hashes& hashes) {
-  std::vector<std::uint8_t> erased(hashes.size());
-  value.erase(hashes, erased);
-  for (const std::uint8_t one : erased) ASSERT_EQ(one, 1);
-}
 bool contains(const CuckooValue& value, std::uint64_t hash) {
   std::uint8_t out = 0;
   value.exists(std::span<const std::uint64_t>(&hash, 1), std::span(&out, 1));

@@ -14,17 +14,16 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"
 #include "lib/redis/value/view.h"
+#include "tests/redis/value/hashes.h"
 
 namespace nestline::redis {
 namespace {
 
-using Hashes = std::vector<std::uint64_t>;
 using Clock = std::chrono::steady_clock;
 
 // Against a test that never ends.
@@ -148,9 +147,8 @@ class Field {
                                     .error = seed % 2 == 0 ? 0 : 0.08,
                                     .expansion = static_cast<std::uint16_t>(1 + seed % 2),
                                     .seed = seed})) {
-    for (std::uint64_t& hash : stay_) hash = random_();
-    std::vector<Added> outcomes(stay_.size());
-    value_->add(stay_, Unless::never, kUnlimited, outcomes);
+    stay_ = random_hashes(random_, 400);
+    add(*value_, stay_);
     show();
   }
 
@@ -217,33 +215,27 @@ class Field {
       for (std::uint64_t& hash : hashes) {
         hash = random_() % 4 == 0 && !come_.empty() ? come_[random_() % come_.size()] : random_();
       }
-      std::vector<Added> outcomes(hashes.size());
-      value_->add(hashes, Unless::never, kUnlimited, outcomes);
+      add(*value_, hashes);
       come_.insert(come_.end(), hashes.begin(), hashes.end());
     } else if (what < 960) {
       std::shuffle(come_.begin(), come_.end(), random_);
       const std::size_t some = std::min<std::size_t>(come_.size(), random_() % 61);
       const Hashes hashes(come_.end() - static_cast<std::ptrdiff_t>(some), come_.end());
       come_.resize(come_.size() - some);
-      std::vector<std::uint8_t> erased(some);
-      value_->erase(hashes, erased);
-      ASSERT_EQ(std::count(erased.begin(), erased.end(), 1), std::ssize(erased));
+      erase(*value_, hashes);
     } else if (what < 965) {
       value_->compact();
       ++compactions_;
     } else if (what < 970) {
       const auto other = CuckooValue::create(value_->settings());
-      Hashes hashes(random_() % 300);
-      for (std::uint64_t& hash : hashes) hash = random_();
-      std::vector<Added> outcomes(hashes.size());
-      other->add(hashes, Unless::never, kUnlimited, outcomes);
+      const Hashes hashes = random_hashes(random_, random_() % 300);
+      add(*other, hashes);
       value_->merge(*other);
       come_.insert(come_.end(), hashes.begin(), hashes.end());
     } else if (what < 971) {
       value_ = value_->copy();
     } else if (what < 972) {
-      std::vector<std::uint8_t> erased(come_.size());
-      value_->erase(come_, erased);
+      erase(*value_, come_);
       come_.clear();
     } else {
       show();
@@ -253,7 +245,7 @@ class Field {
 
   std::mt19937_64 random_;
   std::unique_ptr<CuckooValue> value_;
-  Hashes stay_ = Hashes(400);
+  Hashes stay_;
   Hashes come_;  // and go
   std::mutex showing_;
   std::shared_ptr<const View> shown_;
