@@ -5,6 +5,7 @@ tests/packaging/CMakeLists.txt sets CXX and INCLUDE in the environment.
 
 import os
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -15,12 +16,17 @@ ABOUT_FILES = {"guard.h", "io.h", "mapped_filter.h", "maplet.h", "store.h"}
 COSTLY = {"filesystem": ABOUT_FILES, "istream": ABOUT_FILES | {"cluster.h"}}
 
 
+def compiled(header, standard, *options):
+    """What the compiler makes of a program that includes only this header."""
+    return subprocess.run(
+        [os.environ["CXX"], f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-I", INCLUDE, "-x", "c++",
+         *options, "-"],
+        input=f"#include <nestline/{header}>\n", capture_output=True, text=True, check=False)
+
+
 def included_by(header):
     """The files that a program gets when it includes only this header."""
-    done = subprocess.run(
-        [os.environ["CXX"], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I", INCLUDE, "-x", "c++",
-         "-M", "-"],
-        input=f"#include <nestline/{header}>\n", capture_output=True, text=True, check=False)
+    done = compiled(header, "c++20", "-M")
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return {pathlib.PurePath(word).name for word in done.stdout.split()}
 
@@ -35,6 +41,12 @@ class PublicHeadersTest(unittest.TestCase):
                 self.assertIn(header, files)
                 for costly, allowed in COSTLY.items():
                     self.assertEqual(costly in files, header in allowed, costly)
+
+    def test_an_older_standard_is_the_first_error_but_for_the_header_for_c(self):
+        first = re.search(r"error: .*", compiled("filter.h", "c++17", "-fsyntax-only").stderr)
+        self.assertIn("compile with -std=c++20", first.group())
+        done = compiled("nestline.h", "c++11", "-fsyntax-only")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 if __name__ == "__main__":
