@@ -38,6 +38,11 @@ def build(settings):
     named = (settings or {}).get("build-dir") or os.environ.get("NESTLINE_BUILD_DIR")
     build_dir = pathlib.Path(named).resolve() if named else ROOT / "build" / "wheel"
     if not (named and configured(build_dir)):
+        if named and (build_dir / "CMakeCache.txt").is_file():
+            raise SystemExit(
+                f"{build_dir} is a build without NESTLINE_BUILD_PYTHON, and it is left as it is. Set that "
+                f"to ON there (cmake -B {build_dir} -DNESTLINE_BUILD_PYTHON=ON), or name a new folder."
+            )
         options = [f"-DNESTLINE_BUILD_{name}=OFF" for name in LEFT_OUT]
         run(
             "cmake",

@@ -72,6 +72,18 @@ def test_a_wheel_installs_into_a_fresh_environment_works_and_goes(tmp_path, monk
     assert run(python, "-c", USE, cwd=tmp_path, env=environment) == "works\n"
 
 
+def test_a_build_without_the_package_is_refused_and_left_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "lib" / "python"))
+    import build_wheel
+
+    cache = tmp_path / "CMakeCache.txt"
+    cache.write_text("NESTLINE_BUILD_PYTHON:BOOL=OFF\n")
+    with pytest.raises(SystemExit, match="NESTLINE_BUILD_PYTHON=ON"):
+        build_wheel.build({"build-dir": str(tmp_path)})
+    assert [path.name for path in tmp_path.iterdir()] == [cache.name]
+    assert cache.read_text() == "NESTLINE_BUILD_PYTHON:BOOL=OFF\n"
+
+
 def test_a_folder_of_sources_has_what_a_build_needs(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "lib" / "python"))
     import build_wheel
