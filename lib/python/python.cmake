@@ -9,9 +9,10 @@ if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)
   # The system's, which has the packages of the system, and not one that happens to be on the PATH.
   set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python to build the module for")
 endif()
-find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
-find_path(NESTLINE_PYBIND11_INCLUDE_DIR pybind11/pybind11.h DOC "Folder of pybind11, version 2.10 or later"
-          REQUIRED)
+find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
+find_path(NESTLINE_PYBIND11_INCLUDE_DIR pybind11/pybind11.h DOC "Folder of pybind11, version 2.10 or later")
+nestline_need("build python" "the headers of Python 3.10 for ${Python_EXECUTABLE}" Python_FOUND
+              pybind11/pybind11.h NESTLINE_PYBIND11_INCLUDE_DIR)
 mark_as_advanced(NESTLINE_PYBIND11_INCLUDE_DIR)
 
 add_library(

@@ -9,7 +9,7 @@
 # and so has a program with the store, one with the client of clusters, and one in C with the
 # library for C. A server loads the installed Redis module. The shared libraries must export nothing
 # but our names, and nestline must configure as a part of another project without bringing its tests
-# along.
+# along. What users get wrong must end with a sentence that names the remedy.
 set -euo pipefail
 
 cmake=$1 compiler=$2 source=$3 build=$4 version=$5
@@ -199,9 +199,34 @@ check_exports "$(find "$work/shared" -name libnestline.so)" Filter::insert
 check_exports "$(find "$work/shared" -name libnestline-store.so)" Store::put
 check_exports "$(find "$work/shared" -name libnestline-cluster.so)" ClusterFilter::insert
 
-configure "$source/tests/packaging/install" "$work/part" -DNESTLINE_SOURCE="$source"
+mkdir "$work/other"
+ln -s "$source" "$work/other/nestline"
+cp "$source/tests/packaging/install/main.cc" "$work/other"
+sed 's/^find_package(nestline REQUIRED).*/add_subdirectory(nestline)/' \
+  "$source/tests/packaging/install/CMakeLists.txt" >"$work/other/CMakeLists.txt"
+configure "$work/other" "$work/part"
 targets=$("$cmake" --build "$work/part" --target help)
 [[ $targets == *nestline* ]] || fail "part of another project: no target nestline"
 [[ $targets != *nestline_command* && $targets != *_test* ]] \
   || fail "part of another project: builds more than the library"
 echo "part of another project: configures"
+
+# configures FOLDER SENTENCE OPTION...: whether CMake configures FOLDER; it has to print SENTENCE, which it may
+# break into lines.
+configures() {
+  local printed status=0
+  rm -rf "$work/try"
+  printed=$("$cmake" -S "$1" -B "$work/try" -DCMAKE_CXX_COMPILER="$compiler" "${@:3}" 2>&1) || status=$?
+  [[ $(tr -s ' \n' ' ' <<<"$printed") == *"$2"* ]] || fail "no '$2' in: $printed"
+  return "$status"
+}
+
+configures "$work/other" "without optimization"
+! configures "$source" "cannot find hwy 1.0.3, TBB 2021.8. On Debian run scripts/install-dependencies build" \
+  -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON \
+  || fail "it configures without Highway"
+rm "$(find "$work/$given" -name nestline-store-targets.cmake)"
+! configures "$source/tests/packaging/install/store" "This installation has no component store." \
+  -DCMAKE_PREFIX_PATH="$work/$given" \
+  || fail "it finds a component that is not there"
+echo "mistakes: CMake names the remedy"
