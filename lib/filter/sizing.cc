@@ -197,7 +197,7 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
 void check_capacities(std::uint64_t capacity, std::uint64_t max_capacity) {
   // Up to here every count is exact in a double; decide refuses more than kMaxBlocks.
   constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
-  if (capacity == 0) refuse("capacity must be at least 1: the keys the filter has to hold");
+  if (capacity == 0) refuse("capacity must be at least 1: the number of keys to make room for");
   if (capacity > kMaxCapacity) refuse("capacity must be at most 2^53");
   if (max_capacity > kMaxCapacity) refuse("max_capacity must be at most 2^53");
 }
