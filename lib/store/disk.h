@@ -97,6 +97,8 @@ class Disk {
     virtual ~Lock() = default;
   };
   virtual std::unique_ptr<Lock> lock() = 0;
+  // The first line of the file `lock` while this process has it; empty if the disk writes none.
+  [[nodiscard]] virtual std::string this_holder() const { return {}; }
 
   // For error messages.
   [[nodiscard]] virtual std::filesystem::path path_of(std::string_view name) const = 0;

@@ -30,18 +30,24 @@ std::uint64_t random_id() {
   return std::uint64_t{random()} << 32 | random();
 }
 
-// The file has the number of the process in its first line, if the disk is a real one.
+// Who has the lock, and what to do about it. The file has the number of the process in its first
+// line, if the disk is a real one.
 std::string holder_of(Disk& disk) {
+  constexpr std::string_view kAsOther = " has the store open for writing; wait for it or end it";
   try {
     std::array<std::byte, 20> digits;
     const std::size_t count = disk.open("lock", Disk::Mode::read)->read(0, digits);
     const std::string_view text(reinterpret_cast<const char*>(digits.data()), count);
     if (const std::size_t end = text.find('\n'); end != std::string_view::npos && end != 0) {
-      return "process " + std::string(text.substr(0, end));
+      const std::string number(text.substr(0, end));
+      if (number == disk.this_holder()) {
+        return "this process has the store open for writing already; use or close that Store";
+      }
+      return "process " + number + std::string(kAsOther);
     }
   } catch (const std::system_error&) {  // then nobody knows
   }
-  return "a process";
+  return "a process" + std::string(kAsOther);
 }
 
 std::string folder_name(const Disk& disk) { return disk.path_of("lock").parent_path().string(); }
@@ -66,8 +72,7 @@ void refuse_other_folder(const Disk& disk) {
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice) {
   std::unique_ptr<Disk::Lock> lock = disk.lock();
   if (lock != nullptr) return lock;
-  throw StoreError(folder_name(disk) + ": " + holder_of(disk) +
-                   " has the store open for writing; wait for it or end it" + std::string(advice));
+  throw StoreError(folder_name(disk) + ": " + holder_of(disk) + std::string(advice));
 }
 
 Store::State::State(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how)

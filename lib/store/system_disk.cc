@@ -408,10 +408,12 @@ class SystemDisk final : public Disk {
       return nullptr;
     }
     // For who is refused: the number of this process. The lock does not need it.
-    const std::string process = std::to_string(::getpid()) + '\n';
+    const std::string process = this_holder() + '\n';
     if (::ftruncate(file, 0) == 0) (void)!::pwrite(file, process.data(), process.size(), 0);
     return lock;
   }
+
+  [[nodiscard]] std::string this_holder() const override { return std::to_string(::getpid()); }
 
   [[nodiscard]] fs::path path_of(std::string_view name) const override { return folder_ / name; }
 

@@ -440,6 +440,18 @@ TEST_F(StoreTest, RefusesWhatIsNoStore) {
                std::invalid_argument);
 }
 
+TEST_F(StoreTest, ASecondWriterInOneProcessIsNotSentToItself) {
+  const Store store = Store::open(db());
+  try {
+    (void)Store::open(db());
+    FAIL() << "two writers";
+  } catch (const StoreError& error) {
+    EXPECT_NE(std::string(error.what()).find(": this process has the store open"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(StoreTest, DamageIsFoundWhereItIs) {
   {
     Store store = Store::open(db());
