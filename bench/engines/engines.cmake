@@ -10,6 +10,7 @@ target_include_directories(engines_bench PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/gen
                                                  ${PROJECT_SOURCE_DIR})
 target_link_libraries(engines_bench PRIVATE nestline::nestline Threads::Threads)
 nestline_warnings(engines_bench)
+nestline_precompile(engines_bench)
 
 nestline_database(engines_bench leveldb leveldb/db.h leveldb engines/leveldb.cc engines/filter_policy.cc)
 nestline_database(engines_bench rocksdb rocksdb/db.h rocksdb engines/rocksdb.cc)

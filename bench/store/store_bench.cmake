@@ -16,6 +16,7 @@ target_include_directories(store_bench PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/gener
                                                ${PROJECT_SOURCE_DIR})
 target_link_libraries(store_bench PRIVATE nestline::store Threads::Threads)
 nestline_warnings(store_bench)
+nestline_precompile(store_bench)
 
 nestline_database(store_bench leveldb leveldb/db.h leveldb store/systems/leveldb.cc)
 nestline_database(store_bench rocksdb rocksdb/db.h rocksdb store/systems/rocksdb.cc)
