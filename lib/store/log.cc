@@ -15,7 +15,6 @@ namespace {
 // Records up to this length are written in one piece.
 constexpr std::uint64_t kOnePiece = std::uint64_t{64} << 10;
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-constexpr std::uint64_t kMarkBytes = record_bytes(0, 16);
 // A file begins with the list of all files. It may become longer than it should, so that it has
 // room for this many lists: else a log of very many files would be made of lists.
 constexpr std::uint64_t kMinLists = 16;
@@ -64,7 +63,7 @@ std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t n
 
   auto segment =
       std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
-                                std::max(limit, begin + bytes + kMarkBytes + kSealBytes));
+                                std::max(limit, begin + bytes + kSyncMarkBytes + kSealBytes));
   segment->is_spare = table_.free_slots() <= kSpareFiles;
   segment->file->write(0, start);
   segment->set_end(begin);
@@ -185,7 +184,7 @@ void Log::make_room(std::uint64_t bytes, For what) {
     if (table_.free_slots() < kSpareFiles) throw OutOfSlots();
     newest_->is_spare = false;
   }
-  const std::uint64_t need = bytes + kMarkBytes + kSealBytes;
+  const std::uint64_t need = bytes + kSyncMarkBytes + kSealBytes;
   if (!newest_->sealed.load(std::memory_order_relaxed)) {
     const std::uint64_t end = newest_->end();
     const std::uint64_t most = end == first_offset_ ? newest_->room() : newest_->header.limit;

@@ -83,6 +83,7 @@ constexpr std::uint64_t record_bytes(std::uint64_t key_bytes, std::uint64_t valu
 constexpr std::uint64_t bytes_of(const Record& record) {
   return record_bytes(record.key.size(), record.value.size() + record.unread);
 }
+constexpr std::uint64_t kSyncMarkBytes = record_bytes(0, 16);
 
 // The digest of a value that the checksum covers.
 std::uint64_t value_digest(std::string_view value, std::uint64_t store_id) noexcept;

@@ -227,14 +227,13 @@ std::uint64_t SegmentReader::rest() {
 }
 
 std::uint64_t SegmentReader::synced_up_to(std::uint64_t rest) const {
-  constexpr std::size_t kMarkBytes = record_bytes(0, 16);
   const std::uint64_t begin = place_.offset;
   std::uint64_t proved = 0;
-  search_file(file_, begin, begin + rest, kMarkBytes,
+  search_file(file_, begin, begin + rest, kSyncMarkBytes,
               [&](std::uint64_t at, std::span<const std::byte> bytes) {
                 const RecordHeader header = read_record_header(bytes.data());
                 if (header.kind != static_cast<std::uint8_t>(RecordKind::sync_mark) ||
-                    header.bytes() != kMarkBytes) {
+                    header.bytes() != kSyncMarkBytes) {
                   return false;
                 }
                 const auto record = read_record(bytes, {place_.store_id, place_.segment, at});
