@@ -32,7 +32,14 @@ constexpr std::size_t kKeysAt = 48;
 constexpr std::size_t kCapacityAt = 56;
 constexpr std::size_t kMaxCapacityAt = 64;
 constexpr std::size_t kFileBytesAt = 72;
-constexpr std::size_t kFieldsEnd = 80;
+constexpr std::size_t kFieldsEnd = 80;  // except in an expiring filter's
+constexpr std::size_t kLifeAt = 80;
+constexpr std::size_t kWaitingAt = 84;
+constexpr std::size_t kExchangedAt = 88;
+constexpr std::size_t kSweptAt = 96;
+constexpr std::size_t kExpiringFieldsEnd = 104;
+// Where the head of the blocks has it (lib/place/aging.h), so that a mapping is enough to look up.
+constexpr std::size_t kTickAt = kHeaderBytes - kHeadBlocks * kBlockBytes;
 constexpr std::size_t kHeaderChecksumAt = kHeaderBytes - kChecksumBytes;
 
 constexpr std::uint32_t kByteOrder = 0x01020304;
@@ -95,6 +102,19 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
   }
   if (start.size() < kHeaderBytes) return cut_off(start.size());
   return std::nullopt;
+}
+
+// How errors name what a file holds, and what loads it. In the order of FileContent.
+struct Kind {
+  const char* name;
+  const char* load;
+};
+constexpr std::array<Kind, 3> kKinds = {
+    {{"a filter", "load"}, {"a maplet", "load_maplet"}, {"an expiring filter", "load_expiring"}}};
+FileContent content_of(int bits) {
+  if (bits == kMapletBits) return FileContent::maplet;
+  return bits == expiring_layout(8) || bits == expiring_layout(12) ? FileContent::expiring
+                                                                   : FileContent::filter;
 }
 
 std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t stated,
@@ -165,6 +185,17 @@ std::optional<Flaw> check_fields(const FileHeader& header, FileContent content) 
   if (header.max_capacity > kMaxKeys) {
     return Flaw{kMaxCapacityAt, "the maximal capacity is above 2^53"};
   }
+  if (content == FileContent::expiring) {
+    if (header.life == 0 || header.life > kMaxLife) {
+      return Flaw{kLifeAt, "the life, " + to_string(header.life) + ", is not in 1 to 14 ticks"};
+    }
+    if (header.exchanged > header.tick || header.tick - header.exchanged >= kMarkTicks) {
+      return Flaw{kExchangedAt, "the last exchange of marks is not in the last 16 ticks"};
+    }
+    if (header.swept > geometry.blocks()) {
+      return Flaw{kSweptAt, "more blocks are swept than there are"};
+    }
+  }
   return std::nullopt;
 }
 
@@ -182,6 +213,11 @@ HeaderBytes encode_header(const FileHeader& header) {
   put(bytes, kCapacityAt, header.capacity);
   put(bytes, kMaxCapacityAt, header.max_capacity);
   put(bytes, kFileBytesAt, header.file_bytes());
+  put(bytes, kLifeAt, header.life);
+  put(bytes, kWaitingAt, header.waiting);
+  put(bytes, kExchangedAt, header.exchanged);
+  put(bytes, kSweptAt, header.swept);
+  put(bytes, kTickAt, header.tick);
   const ChecksumBytes checksum = encode_checksum(std::span(bytes).first(kHeaderChecksumAt));
   std::copy(checksum.begin(), checksum.end(), bytes.begin() + kHeaderChecksumAt);
   return bytes;
@@ -210,11 +246,13 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
 
   // A width that does not fit an int is as wrong as 0.
   const auto bits = get<std::uint32_t>(start, kBitsAt);
-  header.bits = bits <= kMapletBits ? static_cast<int>(bits) : 0;
-  if ((header.bits == kMapletBits) != (content == FileContent::maplet)) {
-    return Flaw{kBitsAt, content == FileContent::maplet
-                             ? "this is a filter and not a maplet: load it with load"
-                             : "this is a maplet and not a filter: load it with load_maplet"};
+  header.bits =
+      bits <= static_cast<std::uint32_t>(expiring_layout(12)) ? static_cast<int>(bits) : 0;
+  const Kind& wanted = kKinds[static_cast<std::size_t>(content)];
+  const Kind& found = kKinds[static_cast<std::size_t>(content_of(header.bits))];
+  if (&found != &wanted) {
+    return Flaw{kBitsAt, std::string("this is ") + found.name + " and not " + wanted.name +
+                             ": load it with " + found.load};
   }
   header.geometry.base_blocks = get<std::uint64_t>(start, kBaseBlocksAt);
   header.geometry.growth = get<std::uint32_t>(start, kGrowthAt);
@@ -222,13 +260,24 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   header.keys = get<std::uint64_t>(start, kKeysAt);
   header.capacity = get<std::uint64_t>(start, kCapacityAt);
   header.max_capacity = get<std::uint64_t>(start, kMaxCapacityAt);
+  if (content == FileContent::expiring) {
+    header.life = get<std::uint32_t>(start, kLifeAt);
+    header.waiting = get<std::uint32_t>(start, kWaitingAt);
+    header.exchanged = get<std::uint64_t>(start, kExchangedAt);
+    header.swept = get<std::uint64_t>(start, kSweptAt);
+    header.tick = get<std::uint64_t>(start, kTickAt);
+  }
   if (auto flaw = check_fields(header, content)) {
     flaw->cause += kNotOurs;
     return flaw;
   }
-  constexpr std::array<std::array<std::size_t, 2>, 2> kUnused = {
-      {{kReservedAt, kSeedAt}, {kFieldsEnd, kHeaderChecksumAt}}};
-  for (const auto& [from, to] : kUnused) {
+  std::array<std::array<std::size_t, 2>, 3> unused = {
+      {{kReservedAt, kSeedAt}, {kFieldsEnd, kTickAt}, {kTickAt, kHeaderChecksumAt}}};
+  if (content == FileContent::expiring) {
+    unused[1][0] = kExpiringFieldsEnd;
+    unused[2][0] = kTickAt + sizeof(header.tick);
+  }
+  for (const auto& [from, to] : unused) {
     if (!is_zero(start.subspan(from, to - from))) {
       return Flaw{from, std::string("reserved bytes of the header are not 0") + kNotOurs};
     }
@@ -277,7 +326,18 @@ std::optional<Flaw> ContentCheck::blocks(std::uint64_t first, std::span<const Bl
   return std::nullopt;
 }
 
+std::optional<Flaw> ContentCheck::young_marks(std::uint64_t index, const Block& block) const {
+  const std::uint64_t first = (index - header_.geometry.blocks()) * kBlockBytes;
+  const std::uint64_t used =
+      std::min<std::uint64_t>(header_.geometry.blocks() - first, kBlockBytes);
+  const auto rest = std::as_bytes(std::span(block.bytes)).subspan(static_cast<std::size_t>(used));
+  if (is_zero(rest)) return std::nullopt;
+  return Flaw{kHeaderBytes + index * kBlockBytes + used,
+              std::string("bytes after the young marks are not 0") + kNotOurs};
+}
+
 std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block) {
+  if (index >= header_.geometry.blocks()) return young_marks(index, block);
   const auto flaw_at = [&](std::size_t byte, const char* what) {
     return Flaw{kHeaderBytes + index * kBlockBytes + byte,
                 "in block " + to_string(index) + " " + what + kNotOurs};
@@ -291,7 +351,7 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
     const std::uint64_t free = kernels_.free_slots(block);
     const std::uint64_t taken = L::kAllSlots & ~free;
     counted_ += static_cast<std::uint64_t>(std::popcount(taken));
-    if constexpr (L::kBits == 12) {
+    if constexpr (L::kForm == Form::bytes_and_nibbles) {
       for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
         const std::uint32_t s = first_slot(rest);
         if (L::get(block, s) == 0) continue;
@@ -302,10 +362,22 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
       for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
         const std::uint32_t s = first_slot(rest);
         if (L::get(block, s) == 0 && L::value(block, s) == 0) continue;
-        return flaw_at(2 * s, "a free slot is not all 0");
+        return flaw_at(L::kForm == Form::bytes ? s : 2 * s, "a free slot is not all 0");
       }
     }
-    if constexpr (L::kBits >= 16) {
+    if constexpr (L::kExpires) {
+      // A slot that is dead may wait for the sweep, unless that has passed.
+      const std::uint32_t least = index < header_.swept ? 1 : 0;
+      for (std::uint64_t rest = taken; rest != 0; rest &= rest - 1) {
+        const std::uint32_t s = first_slot(rest);
+        const std::uint32_t left =
+            (L::value(block, s) - static_cast<std::uint32_t>(header_.tick)) & 15;
+        if (left >= least && left <= header_.life + 1) continue;
+        return flaw_at(L::kForm == Form::bytes ? s : 2 * s, "a life is over or too long");
+      }
+    }
+    constexpr bool kTwoBytes = L::kForm == Form::halfwords || L::kForm == Form::maplet;
+    if constexpr (kTwoBytes) {
       std::uint32_t zeros = 0;
       for (std::uint32_t s = 0; s < L::kSlots; ++s) zeros += block.bytes[2 * s] == 0;
       for (std::uint64_t rest = zeros == static_cast<std::uint32_t>(std::popcount(free)) ? 0
@@ -320,7 +392,7 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
     for (std::uint64_t rest = growth == 0 ? 0 : taken; rest != 0; rest &= rest - 1) {
       const std::uint32_t s = first_slot(rest);
       if (L::get(block, s) >> (static_cast<std::uint32_t>(L::kBits) - growth) == child) continue;
-      return flaw_at(L::kBits >= 16 ? 2 * s : s, "a fingerprint belongs to another block");
+      return flaw_at(kTwoBytes ? 2 * s : s, "a fingerprint belongs to another block");
     }
     return std::nullopt;
   });

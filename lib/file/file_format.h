@@ -20,6 +20,7 @@
 #include <string>
 
 #include "lib/kernels/kernels.h"
+#include "lib/place/aging.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 
@@ -38,8 +39,20 @@ struct FileHeader {
   std::uint64_t keys = 0;
   std::uint64_t capacity = 0;
   std::uint64_t max_capacity = 0;
+  // Of an expiring filter: its tick, and what lib/expiring/expiring_state.h calls its position.
+  std::uint64_t tick = 0;
+  std::uint64_t exchanged = 0;
+  std::uint64_t swept = 0;
+  std::uint32_t life = 0;
+  std::uint32_t waiting = 0;
 
-  [[nodiscard]] std::uint64_t block_bytes() const { return geometry.blocks() * kBlockBytes; }
+  // The blocks, and what follows them in memory too.
+  [[nodiscard]] std::uint64_t stored_blocks() const {
+    return is_expiring(bits) ? with_young_marks(geometry.blocks()) : geometry.blocks();
+  }
+  // What is before them in memory.
+  [[nodiscard]] std::uint64_t head_blocks() const { return is_expiring(bits) ? kHeadBlocks : 0; }
+  [[nodiscard]] std::uint64_t block_bytes() const { return stored_blocks() * kBlockBytes; }
   [[nodiscard]] std::uint64_t sections() const {
     return (block_bytes() + kSectionBytes - 1) / kSectionBytes;
   }
@@ -63,11 +76,12 @@ struct Flaw {
   std::string cause;
 };
 
-// What a file is: both have one format, and the width tells them apart.
-enum class FileContent : std::uint8_t { filter, maplet };
+// What a file is: all have one format, and the width tells them apart.
+enum class FileContent : std::uint8_t { filter, maplet, expiring };
 
-// Whether width, growth, blocks, keys and capacities are each in their range. A maplet is known by
-// its width, so that has been looked at before.
+// Whether width, growth, blocks, keys and capacities, and what an expiring filter has besides, are
+// each in their range. The kind of content is known by the width, so that has been looked at
+// before.
 std::optional<Flaw> check_fields(const FileHeader& header,
                                  FileContent content = FileContent::filter);
 
@@ -122,6 +136,7 @@ class ContentCheck {
 
  private:
   std::optional<Flaw> block(std::uint64_t index, const Block& block);
+  std::optional<Flaw> young_marks(std::uint64_t index, const Block& block) const;
 
   FileHeader header_;
   const Kernels& kernels_;

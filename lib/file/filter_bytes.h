@@ -31,6 +31,8 @@ FileHeader header_of(const Filter::State& state);
 
 // Passes the bytes of a filter's file to the sink, piece by piece.
 void write_filter(const Filter::State& state, const ByteSink& sink);
+// The same with a header that says more than the state does.
+void write_filter(const FileHeader& header, const Filter::State& state, const ByteSink& sink);
 
 // The header of a source whose length is known. Throws FormatError.
 template <class Source>
@@ -132,31 +134,39 @@ class SectionChecks {
 Filter map_filter(const std::filesystem::path& path, FileHeader& header,
                   FileContent content = FileContent::filter);
 
-// Reads a filter into `memory`, as Options::memory requires, and checks everything. Of a maplet the
-// Filter is only the wrapping of its state. Throws FormatError, std::bad_alloc, and what the source
-// throws.
+// Reads a filter into `memory`, as Options::memory requires, and checks everything. Of a maplet or
+// an expiring filter the Filter is only the wrapping of its state. Throws FormatError,
+// std::bad_alloc, and what the source throws.
 template <class Source>
-Filter read_filter(const Source& source, std::pmr::memory_resource* memory,
-                   FileContent content = FileContent::filter) {
-  const FileHeader header = read_header(source, content);
+Filter read_filter(const Source& source, std::pmr::memory_resource* memory, FileHeader& header,
+                   FileContent content) {
+  header = read_header(source, content);
   // From here on the lengths in the header match the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
   source.read(header.checksums_offset(), checksums);
-  Storage storage = Storage::allocate(header.geometry.blocks(), memory);
+  Storage storage = Storage::allocate(header.head_blocks() + header.stored_blocks(), memory);
+  const auto head = static_cast<std::size_t>(header.head_blocks() * kBlockBytes);
   // Checks each section while it is in the cache.
   check_content(source.name(), header, checksums, [&](std::uint64_t i) {
-    const auto section = storage.bytes().subspan(static_cast<std::size_t>(i) * kSectionBytes,
+    const auto section = storage.bytes().subspan(head + static_cast<std::size_t>(i) * kSectionBytes,
                                                  header.section_bytes(i));
     source.read(FileHeader::section_offset(i), section);
     return section;
   });
-  return make_filter(header, std::move(storage), 0, {});
+  return make_filter(header, std::move(storage), head, {});
 }
 
 // The same from a stream, whose checksums come after the blocks and whose length is unknown. It
 // trusts only what has arrived, and so allocates memory in steps.
-Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory,
-                   FileContent content = FileContent::filter);
+Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, FileHeader& header,
+                   FileContent content);
+
+template <class Source>
+Filter read_filter(Source&& source, std::pmr::memory_resource* memory,
+                   FileContent content = FileContent::filter) {
+  FileHeader header;
+  return read_filter(source, memory, header, content);
+}
 
 }  // namespace nestline
 

@@ -88,7 +88,10 @@ FileHeader header_of(const Filter::State& state) {
 }
 
 void write_filter(const Filter::State& state, const ByteSink& sink) {
-  const FileHeader header = header_of(state);
+  write_filter(header_of(state), state, sink);
+}
+
+void write_filter(const FileHeader& header, const Filter::State& state, const ByteSink& sink) {
   sink(encode_header(header));
   const auto* const blocks = reinterpret_cast<const std::byte*>(state.view.blocks);
   std::vector<std::byte> checksums;
@@ -112,6 +115,7 @@ Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset
   auto state = std::make_unique<Filter::State>(header.bits, header.geometry, header.seed,
                                                header.capacity, std::move(storage), offset);
   state->size = header.keys;
+  if (is_expiring(header.bits) && path.empty()) set_tick(state->blocks(), header.tick);
   state->max_capacity = header.max_capacity;
   state->path = std::move(path);
   return FilterAccess::make(std::move(state));
@@ -124,31 +128,33 @@ Filter map_filter(const std::filesystem::path& path, FileHeader& header, FileCon
                      path);
 }
 
-Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, FileContent content) {
+Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, FileHeader& header,
+                   FileContent content) {
   HeaderBytes start;
   const std::size_t count = source.read_some(start);
-  FileHeader header;
   require(source.name(),
           decode_header(std::span(start).first(count), std::nullopt, header, content));
 
-  const std::uint64_t blocks = header.geometry.blocks();
+  const std::uint64_t head = header.head_blocks();
+  const std::uint64_t blocks = header.stored_blocks();
   Storage storage;
   for (std::uint64_t done = 0; done < blocks;) {
     const std::uint64_t next = std::min(blocks, std::max(kFirstBlocks, 2 * done));
-    Storage larger = Storage::allocate(next, memory);
+    Storage larger = Storage::allocate(head + next, memory);
     std::copy_n(storage.bytes().begin(), storage.bytes().size(), larger.bytes().begin());
     storage = std::move(larger);
-    source.read(storage.bytes().subspan(static_cast<std::size_t>(done) * kBlockBytes),
+    source.read(storage.bytes().subspan(static_cast<std::size_t>(head + done) * kBlockBytes),
                 header.file_bytes());
     done = next;
   }
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
   source.read(checksums, header.file_bytes());
   check_content(source.name(), header, checksums, [&](std::uint64_t i) {
-    return storage.bytes().subspan(static_cast<std::size_t>(i) * kSectionBytes,
-                                   header.section_bytes(i));
+    return storage.bytes().subspan(
+        static_cast<std::size_t>(head) * kBlockBytes + static_cast<std::size_t>(i) * kSectionBytes,
+        header.section_bytes(i));
   });
-  return make_filter(header, std::move(storage), 0, {});
+  return make_filter(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes, {});
 }
 
 void save(const Filter& filter, const std::filesystem::path& path) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "lib/place/geometry.h"
+#include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
 
 namespace nestline {
@@ -33,6 +34,10 @@ Size decide_size(const Options& options);
 
 // The same for a maplet: full load, and no bound on the rate. Throws std::invalid_argument.
 Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity);
+
+// The same for an expiring filter; `bits` is the number of its layout. Throws
+// std::invalid_argument.
+Size decide_expiring_size(const ExpiringOptions& options);
 
 // How many keys find room in a filter of this geometry, in all but one of a million filters.
 //

@@ -134,10 +134,10 @@ struct alignas(64) Ranks {
   std::uint64_t next;
   std::uint32_t below;
 
-  // Phases are as wide as vectors of the block's fingerprints need them: a byte, or at 16 bits a
-  // halfword. Those of free slots mean nothing.
+  // Phases are as wide as vectors of the block's fingerprints need them: a byte or a halfword.
+  // Those of free slots mean nothing.
   template <class L>
-  using Phase = std::conditional_t<L::kBits == 16, std::uint16_t, std::uint8_t>;
+  using Phase = std::conditional_t<L::kForm == Form::halfwords, std::uint16_t, std::uint8_t>;
   template <class L>
   [[nodiscard]] std::uint32_t phase(std::uint32_t slot) const {
     Phase<L> phase;
@@ -223,7 +223,8 @@ struct Kernels {
   std::int64_t target;  // Highway's number of the instruction set
 
   // For a maplet, only what tables and growth need is there: the functions up to `leavers`, and
-  // `split`. The others are null; MapletKernels has its lookups.
+  // `split`. The others are null; MapletKernels has its lookups. For an expiring filter, these
+  // without `split`, and lookups and what batches need, where a dead slot holds nothing.
 
   // Slots that hold `fingerprint`, as bits. `fingerprint` must not be 0.
   std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
@@ -396,10 +397,45 @@ struct MapletKernels {
   }
 };
 
-// All tables of one target; filters[i] are those of 8 + 4i bits.
+// What a first try of an insert into an expiring filter did. Undecided: nothing.
+enum class Renewal : std::uint8_t { undecided, stored, stored_in_place_of_dead, present };
+
+// What expiring filters need besides (lib/place/aging.h).
+struct ExpiringKernels : Kernels {
+  // Slots that are dead at this tick, as bits.
+  std::uint64_t (*dead)(const Block& block, std::uint64_t tick) noexcept;
+  // How many blocks from the front have no dead slot and stood still: the next one has to be locked
+  // and looked at.
+  std::size_t (*next_dead)(const Block* blocks, std::size_t count, std::uint64_t tick) noexcept;
+
+  // Renews the key with this hash at home, or stores it there, for `life` ticks.
+  using Renew = Renewal (*)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
+                            std::uint32_t life) noexcept;
+  // The same for each place in turn, up to the first that is undecided; returns how many were
+  // decided.
+  using RenewBatch = std::size_t (*)(const Block* blocks, const Place* places, std::size_t count,
+                                     std::uint32_t life, Renewal* renewals) noexcept;
+  Renew renew_beside_readers;
+  Renew renew_beside_writers;
+  RenewBatch renew_batch_beside_readers;
+  RenewBatch renew_batch_beside_writers;
+  template <class Locks>
+  [[nodiscard]] Renew renew_first() const {
+    if constexpr (std::is_same_v<Locks, OneWriter>) return renew_beside_readers;
+    if constexpr (std::is_same_v<Locks, BlockLocks>) return renew_beside_writers;
+  }
+  template <class Locks>
+  [[nodiscard]] RenewBatch renew_batch() const {
+    if constexpr (std::is_same_v<Locks, OneWriter>) return renew_batch_beside_readers;
+    if constexpr (std::is_same_v<Locks, BlockLocks>) return renew_batch_beside_writers;
+  }
+};
+
+// All tables of one target; filters[i] are those of 8 + 4i bits, expiring[i] too.
 struct TargetKernels {
   const Kernels* (*filters[3])();
   MapletKernels maplet;
+  ExpiringKernels expiring[2];
 };
 
 // Prefetches memory that is about to be read, and a block that is about to be changed. g++ takes a
@@ -421,10 +457,12 @@ inline void prefetch_home(const BlocksView& view, std::uint64_t hash) {
   prefetch_bytes(&view.blocks[home_block_of(view.geometry, hash).block], kBlockBytes);
 }
 
-// The table for this processor; bits is 8, 12, 16, or 20 for a maplet's. Not cached here, so that a
+// The table for this processor; bits is 8, 12, 16, 20 for a maplet's, or the number of an expiring
+// filter's layout. Not cached here, so that a
 // test can switch targets (force_target in targets.h): keep the result.
 const Kernels& kernels_for(int bits);
 const MapletKernels& maplet_kernels();
+const ExpiringKernels& expiring_kernels(int layout);
 
 // The targets that were compiled and that this processor has, the best first; for tests.
 std::vector<std::int64_t> usable_targets();

@@ -34,7 +34,7 @@ struct alignas(64) Group {
   std::uint64_t bucket[kGroup];
   std::uint32_t pair[kGroup];  // fingerprint, phase << 16
   std::uint32_t
-      repeated[kGroup];  // the fingerprint's low byte, 4 times; at 16 bits all of it, twice
+      repeated[kGroup];  // the fingerprint's low byte, 4 times; of halfwords all of it, twice
   std::uint8_t low_byte[kGroup];  // of the fingerprint
 
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
@@ -62,10 +62,12 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
 #if NESTLINE_ONE_LANE
   return match_first_bytes<L>(block, group.repeated[i]) & group.bucket[i];
 #else
-  using T = std::conditional_t<L::kBits == 16, std::uint16_t, std::uint8_t>;
+  using T = Ranks::Phase<L>;
   const hn::Repartition<std::uint32_t, BlockTag<T> > d32;
   const auto wanted = hn::BitCast(BlockTag<T>(), hn::Set(d32, group.repeated[i]));
-  return equal_lanes(reinterpret_cast<const T*>(block.bytes.data()), wanted) & group.bucket[i];
+  return equal_lanes_in<kFingerprintMask<L> >(reinterpret_cast<const T*>(block.bytes.data()),
+                                              wanted) &
+         group.bucket[i];
 #endif
 }
 
@@ -77,8 +79,8 @@ void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t 
     group.offset[i] = place.block * kBlockBytes;
     group.bucket[i] = place.bucket;
     group.pair[i] = place.fingerprint | place.phase << 16;
-    group.repeated[i] =
-        L::kBits == 16 ? place.fingerprint * 0x00010001u : (place.fingerprint & 0xff) * 0x01010101u;
+    group.repeated[i] = L::kForm == Form::halfwords ? place.fingerprint * 0x00010001u
+                                                    : (place.fingerprint & 0xff) * 0x01010101u;
     group.low_byte[i] = static_cast<std::uint8_t>(place.fingerprint);
   }
 }
@@ -190,7 +192,7 @@ struct BlockLocator {
     const auto product13 = hn::Mul(f, pair(kRotationMultiplier[1], kRotationMultiplier[3]));
     const auto at02 = rotate(p, hn::MulHigh(product02, both(L::kSlotsPerLane)));
     const auto at13 = rotate(p, hn::MulHigh(product13, both(L::kSlotsPerLane)));
-    if constexpr (L::kBits == 16) {
+    if constexpr (L::kLanes == 5) {
       const auto product4 = hn::Mul(f, both(kRotationMultiplier[4]));
       const auto at4 = rotate(p, hn::MulHigh(product4, both(L::kSlotsPerLane)));
       store_shifted_bits(at02, at13, at4, to);
@@ -224,7 +226,7 @@ struct BlockLocator {
   }
 
   static HWY_INLINE V16 repeated(V16 fingerprints) {
-    if constexpr (L::kBits == 16) return fingerprints;
+    if constexpr (L::kForm == Form::halfwords) return fingerprints;
     const V16 low = L::kBits == 8 ? fingerprints : hn::And(fingerprints, both(0xff));
     return hn::Or(low, hn::ShiftLeft<8>(low));
   }
@@ -239,7 +241,7 @@ struct BlockLocator {
     hn::StoreU(hn::TruncateTo(d, v), d, to);
   }
 
-  // 16 bit: the bucket fits a 32-bit lane, where one shift per index is cheap enough.
+  // Halfwords: the bucket fits a 32-bit lane, where one shift per index is cheap enough.
   static HWY_INLINE void store_shifted_bits(V16 at02, V16 at13, V16 at4, std::uint64_t* to) {
     const D32 d;
     constexpr std::uint32_t kR = L::kSlotsPerLane;
@@ -255,14 +257,13 @@ struct BlockLocator {
     hn::StoreInterleaved2(bits, hn::Zero(d), d, reinterpret_cast<std::uint32_t*>(to));
   }
 
-  // 8 and 12 bit: byte lookups turn an index into the two bytes that its bit may be in.
+  // Bytes: byte lookups turn an index into the two bytes that its bit may be in.
   static HWY_INLINE void store_looked_up_bits(V8 at, std::uint64_t* to) {
     const D32 d32;
     const auto low_bit = table(kLowBit);
     const auto high_bit = table(kHighBit);
-    if constexpr (L::kBits == 12) {
+    if constexpr (L::kSlotsPerLane == 10) {
       // Lane j begins at bit 10j = 8j + 2j: so at bit 2j of byte j, and ends within byte j + 1.
-      static_assert(L::kSlotsPerLane == 10);
       const auto s = hn::Add(at, bytes(0, 2, 4, 6));
       const auto low = hn::BitCast(d32, hn::TableLookupBytesOr0(low_bit, s));
       const auto high = hn::BitCast(d32, hn::TableLookupBytesOr0(high_bit, s));

@@ -60,7 +60,7 @@ HWY_INLINE std::uint64_t covered(const std::uint8_t* low_bytes, const std::uint8
 struct ProbeGroup : Group {
   alignas(64) std::uint8_t found[kGroup];
   alignas(64) std::uint8_t mark[kGroup];
-  std::uint64_t slots[kGroup];  // at 12 bits: of the bucket, with the fingerprint's low byte
+  std::uint64_t slots[kGroup];  // with second parts: of the bucket, with the same first part
   alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
   std::uint32_t drift;  // what differed between the two loads of a header, for all keys
 };
@@ -101,7 +101,7 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size
     if constexpr (kBeside) header = block.header();
     const std::uint64_t slots = match_repeated<L>(block, group, i);
     group.found[i] = slots != 0;
-    if constexpr (L::kBits == 12) group.slots[i] = slots;
+    if constexpr (kHasSecondParts<L>) group.slots[i] = slots;
     if constexpr (!kBeside) {
       group.mark[i] = block.bytes[kMarkByte];
     } else {
@@ -114,18 +114,22 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size
   if constexpr (kBeside) group.drift = drift;
 }
 
-// Half of a fingerprint of 12 bits is not enough: compares the other half too, for the keys whose
-// low byte was found. In a loop of its own, since a branch for each key would be mispredicted as
-// often as keys are present.
+// The first part of a slot is not enough: looks at the second too, for the keys whose first part
+// was found. In a loop of its own, since a branch for each key would be mispredicted as often as
+// keys are present.
 template <class L, bool kBeside>
-HWY_INLINE void compare_high_nibbles(const BlocksView& view, ProbeGroup& group, std::size_t count) {
+HWY_INLINE void look_at_second_parts(const BlocksView& view, ProbeGroup& group, std::size_t count) {
   const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - count);
   for (std::uint64_t half = ~equal_bytes(group.found, 0) & all; half != 0; half &= half - 1) {
     const std::uint32_t i = first_slot(half);
     const Block& shared = block_at(view.blocks, group.offset[i]);
     BlockCopy copy;
     const Block& block = readable_block(shared, copy);
-    group.found[i] = (group.slots[i] & match_nibbles<L>(block, group.fingerprint(i) >> 8)) != 0;
+    if constexpr (L::kExpires) {
+      group.found[i] = live_among<L>(block, group.slots[i], tick(view.blocks)) != 0;
+    } else {
+      group.found[i] = (group.slots[i] & match_nibbles<L>(block, group.fingerprint(i) >> 8)) != 0;
+    }
     if constexpr (kBeside) group.drift |= shared.header_again() ^ group.header[i];
   }
 }
@@ -183,8 +187,8 @@ class Lookups {
         prefetch_homes(view_, ahead, ahead_size);
         probe_homes<L, kBeside, false>(view_, group, size_of(g), nullptr);
       }
-      if constexpr (L::kBits == 12) {
-        if (size_of(g) != 0) compare_high_nibbles<L, kBeside>(view_, group, size_of(g));
+      if constexpr (kHasSecondParts<L>) {
+        if (size_of(g) != 0) look_at_second_parts<L, kBeside>(view_, group, size_of(g));
       }
       if (g > 0) settle(g - 1);
     }
@@ -214,7 +218,7 @@ class Lookups {
     std::uint64_t decided = hits;
     if constexpr (kBeside) {
       const std::uint64_t unsteady = unsteady_homes(view_, group, size);
-      if constexpr (L::kBits == 12) hits &= ~unsteady;
+      if constexpr (kHasSecondParts<L>) hits &= ~unsteady;
       undecided_[g] = unsteady & ~hits;
       any_undecided_ |= undecided_[g];
       decided = hits | undecided_[g];
@@ -250,16 +254,16 @@ class Lookups {
       const std::size_t word = list.key[n] / 64;
       const std::size_t bit = list.key[n] % 64;
       if constexpr (!kBeside) {
-        const bool found = match_among<L>(block, list.fingerprint[n], list.bucket[n]) != 0;
+        const bool found = match_live<L>(view_, block, list.fingerprint[n], list.bucket[n]) != 0;
         hits_[word] |= std::uint64_t{found} << bit;
       } else {
         NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
         const std::uint32_t header = block.header();
-        const bool found = match_among<L>(block, list.fingerprint[n], list.bucket[n]) != 0;
+        const bool found = match_live<L>(view_, block, list.fingerprint[n], list.bucket[n]) != 0;
         NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
         bool stable = changes(block, header) == 0;
         if (!found) stable &= changes(block_at(view_.blocks, list.home[n]), list.header[n]) == 0;
-        const bool hit = found && (stable || L::kBits != 12);
+        const bool hit = found && (stable || !kHasSecondParts<L>);
         hits_[word] |= std::uint64_t{hit} << bit;
         undecided_[word] |= std::uint64_t{!hit && !stable} << bit;
         any_undecided_ |= std::uint64_t{!hit && !stable};
@@ -316,7 +320,7 @@ void match_batch(const BlocksView& view, const Place* places, std::size_t count,
 template <class L>
 HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place away = moved(view.geometry, home_of<L>(view.geometry, hash));
-  return match_among<L>(view.blocks[away.block], away.fingerprint, away.bucket) != 0;
+  return match_live<L>(view, view.blocks[away.block], away.fingerprint, away.bucket) != 0;
 }
 
 // One key: scalar except for the compare. The only branch is the one to the alternate: yes and no
@@ -329,8 +333,9 @@ struct AtHome {
   std::int64_t no_match;
   std::int64_t sent_on;  // the mark covers the class
 
-  HWY_INLINE AtHome(const Place& place, const Block& home, std::uint32_t mark)
-      : matches(match_among<L>(home, place.fingerprint, place.bucket)),
+  HWY_INLINE AtHome(const BlocksView& view, const Place& place, const Block& home,
+                    std::uint32_t mark)
+      : matches(match_live<L>(view, home, place.fingerprint, place.bucket)),
         no_match(static_cast<std::int64_t>(matches) - 1),
         sent_on(std::int64_t{spill_class(place.fingerprint)} - mark) {}
 };
@@ -339,7 +344,7 @@ template <class L>
 bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
-  const AtHome<L> key(place, home, home.mark());
+  const AtHome<L> key(view, place, home, home.mark());
   if (HWY_UNLIKELY((key.no_match & key.sent_on) < 0)) return contains_away<L>(view, hash);
   return key.matches != 0;
 }
@@ -354,8 +359,8 @@ HWY_NOINLINE bool contains_away_beside(const BlocksView& view, std::uint64_t has
   const Block& block = view.blocks[away.block];
   NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
   const std::uint32_t header = block.header();
-  const bool found = match_among<L>(block, away.fingerprint, away.bucket) != 0;
-  if (found && L::kBits != 12) {
+  const bool found = match_live<L>(view, block, away.fingerprint, away.bucket) != 0;
+  if (found && !kHasSecondParts<L>) {
     acquire_fence();
     return true;
   }
@@ -371,12 +376,12 @@ bool contains_beside(const BlocksView& view, std::uint64_t hash,
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = home.header();
-  const AtHome<L> key(place, home, header & kHeaderMark);
+  const AtHome<L> key(view, place, home, header & kHeaderMark);
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   const std::int64_t unsteady = -std::int64_t{changes(home, header)};
-  // Negative without a match if something forbids a no; at 12 bits a match has to be steady too.
-  const std::int64_t doubt = L::kBits == 12 ? (key.no_match & key.sent_on) | unsteady
-                                            : key.no_match & (key.sent_on | unsteady);
+  // Negative without a match if something forbids a no; a match in two parts has to be steady too.
+  const std::int64_t doubt = kHasSecondParts<L> ? (key.no_match & key.sent_on) | unsteady
+                                                : key.no_match & (key.sent_on | unsteady);
   if (HWY_UNLIKELY(doubt < 0)) {
     if (unsteady != 0) return second.look(second, hash);
     return contains_away_beside<L>(view, hash, second, header);

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "lib/kernels/kernels.h"
+#include "lib/place/aging.h"
 #include "lib/place/memory_order.h"
 #include "lib/place/test_hooks.h"
 
@@ -61,7 +62,8 @@ HWY_INLINE std::uint32_t changes(const Block& block, std::uint32_t header) {
 
 template <class L>
 HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fingerprint) {
-  constexpr std::uint32_t kMask = L::kBits >= 16 ? 0xffff : 0xff;
+  constexpr std::uint32_t kMask =
+      L::kForm == Form::halfwords || L::kForm == Form::maplet ? 0xffff : 0xff;
   std::uint64_t slots = 0;
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
     slots |= std::uint64_t{((L::get(block, s) ^ fingerprint) & kMask) == 0} << s;
@@ -76,12 +78,22 @@ HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t val
   return bits;
 }
 
-// Bit s: the high nibble of 12-bit slot s is `nibble`.
+// Bit s: the nibble of slot s is `nibble`.
 template <class L>
 HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble) {
   std::uint64_t slots = 0;
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    slots |= std::uint64_t{L::get(block, s) >> 8 == nibble} << s;
+    slots |= std::uint64_t{L::nibble(block, s) == nibble} << s;
+  }
+  return slots;
+}
+
+// Bit s: the death of slot s, a halfword, is `death`.
+template <class L>
+HWY_INLINE std::uint64_t match_high_deaths(const Block& block, std::uint32_t death) {
+  std::uint64_t slots = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    slots |= std::uint64_t{L::value(block, s) == death} << s;
   }
   return slots;
 }
@@ -113,31 +125,44 @@ HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
   return bits;
 }
 
-// Bit i: lane i of the block, taken as lanes of T, equals those of `wanted`, which are all equal.
-template <typename T>
-HWY_INLINE std::uint64_t equal_lanes(const T* lanes, hn::Vec<BlockTag<T> > wanted) {
+// Bit i: lane i of the block, taken as lanes of T, equals those of `wanted`, which are all equal,
+// in the bits of kMask.
+template <auto kMask, typename T>
+HWY_INLINE std::uint64_t equal_lanes_in(const T* lanes, hn::Vec<BlockTag<T> > wanted) {
   const BlockTag<T> d;
   const std::size_t step = hn::Lanes(d);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < kBlockBytes / sizeof(T); i += step) {
-    bits |= bits_of(d, hn::Eq(hn::Load(d, lanes + i), wanted)) << i;
+    auto part = hn::Load(d, lanes + i);
+    if constexpr (kMask != static_cast<T>(~T{0})) part = hn::And(part, hn::Set(d, T{kMask}));
+    bits |= bits_of(d, hn::Eq(part, wanted)) << i;
   }
   return bits;
 }
+template <typename T>
+HWY_INLINE std::uint64_t equal_lanes(const T* lanes, hn::Vec<BlockTag<T> > wanted) {
+  return equal_lanes_in<static_cast<T>(~T{0})>(lanes, wanted);
+}
+
+// The bits of a slot's first part, a byte or a halfword, that belong to its fingerprint.
+template <class L>
+inline constexpr auto kFingerprintMask =
+    static_cast<Ranks::Phase<L> >(L::kBits == 12 && L::kForm == Form::halfwords ? 0x0fff : 0xffff);
 
 HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t value) {
   return equal_lanes(bytes, hn::Set(BlockTag<std::uint8_t>(), value));
 }
 
-// Bit s: the first byte (8 and 12 bit) or halfword (16 and 20 bit) of slot s is the fingerprint's.
+// Bit s: the first byte or halfword of slot s is the fingerprint's.
 // Bits after the last slot mean nothing.
 template <class L>
 HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fingerprint) {
-  if constexpr (L::kBits == 16) {
+  if constexpr (L::kForm == Form::halfwords) {
     const BlockTag<std::uint16_t> d;
-    return equal_lanes(reinterpret_cast<const std::uint16_t*>(block.bytes.data()),
-                       hn::Set(d, static_cast<std::uint16_t>(fingerprint)));
-  } else if constexpr (L::kBits == 20) {
+    return equal_lanes_in<kFingerprintMask<L> >(
+        reinterpret_cast<const std::uint16_t*>(block.bytes.data()),
+        hn::Set(d, static_cast<std::uint16_t>(fingerprint)));
+  } else if constexpr (L::kForm == Form::maplet) {
     const hn::CappedTag<std::uint16_t, L::kSlots> d;
     const auto* const lanes = reinterpret_cast<const std::uint16_t*>(block.bytes.data());
     const auto wanted = hn::Set(d, static_cast<std::uint16_t>(fingerprint));
@@ -151,7 +176,7 @@ HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fin
   }
 }
 
-// Bit s: the high nibble of 12-bit slot s is `nibble`. Comparing one half of the nibble bytes gives
+// Bit s: the nibble of slot s is `nibble`. Comparing one half of the nibble bytes gives
 // a run of slots in order.
 template <class L>
 HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble) {
@@ -172,6 +197,14 @@ HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble)
   return (in_low >> L::kNibbleByte & kRun) | (in_high >> L::kNibbleByte & kRun) << L::kNibbleRun;
 }
 
+// Bit s: the death of slot s, a halfword, is `death`. Bits after the last slot mean nothing.
+template <class L>
+HWY_INLINE std::uint64_t match_high_deaths(const Block& block, std::uint32_t death) {
+  return equal_lanes_in<std::uint16_t{0xf000}>(
+      reinterpret_cast<const std::uint16_t*>(block.bytes.data()),
+      hn::Set(BlockTag<std::uint16_t>(), static_cast<std::uint16_t>(death << 12)));
+}
+
 #endif  // NESTLINE_ONE_LANE
 
 // Slots of `among` that hold the fingerprint.
@@ -182,14 +215,43 @@ HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerpr
   const Block& block = readable_block(shared, copy);
   std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   // Always: a branch on the low byte would be mispredicted as often as keys are present.
-  if constexpr (L::kBits == 12) slots &= match_nibbles<L>(block, fingerprint >> 8);
-  if constexpr (L::kBits == 20) {
+  if constexpr (L::kForm == Form::bytes_and_nibbles) {
+    slots &= match_nibbles<L>(block, fingerprint >> 8);
+  }
+  if constexpr (L::kForm == Form::maplet) {
     for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
       const std::uint32_t s = first_slot(rest);
       slots ^= std::uint64_t{L::get(block, s) != fingerprint} << s;
     }
   }
   return slots;
+}
+
+// Whether a first part alone does not decide: by high nibbles, or by deaths.
+template <class L>
+inline constexpr bool kHasSecondParts = L::kForm == Form::bytes_and_nibbles || L::kExpires;
+
+// Those of some slots that are not dead.
+template <class L>
+HWY_INLINE std::uint64_t live_among(const Block& block, std::uint64_t slots, std::uint64_t tick) {
+  for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
+    const std::uint32_t s = first_slot(rest);
+    slots ^= std::uint64_t{ticks_left(L::value(block, s), tick) == 0} << s;
+  }
+  return slots;
+}
+
+// match_among, without slots that are dead.
+template <class L>
+HWY_INLINE std::uint64_t match_live(const BlocksView& view, const Block& shared,
+                                    std::uint32_t fingerprint, std::uint64_t among) {
+  const std::uint64_t slots = match_among<L>(shared, fingerprint, among);
+  if constexpr (L::kExpires) {
+    BlockCopy copy;
+    return live_among<L>(readable_block(shared, copy), slots, tick(view.blocks));
+  } else {
+    return slots;
+  }
 }
 
 template <class L>

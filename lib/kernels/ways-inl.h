@@ -115,11 +115,12 @@ class ResidentLanes {
   using D16 = hn::Repartition<std::uint16_t, D>;
   using V16 = hn::Vec<D16>;
   static constexpr bool kBytes = sizeof(T) == 1;
+  static constexpr bool kNibbles = L::kForm == Form::bytes_and_nibbles;
   // In place of the phase of a free slot: it has no slot in any lane.
   static constexpr T kNoPhase = 0x40;
 
   explicit HWY_INLINE ResidentLanes(const Block& block) : block_(block) {
-    if constexpr (L::kBits == 12) unpack_nibbles();
+    if constexpr (kNibbles) unpack_nibbles();
   }
 
   // The phases of slots s, s + 1, ...
@@ -130,7 +131,7 @@ class ResidentLanes {
     // index - rotation, or that plus R where it is negative (then huge as an unsigned number).
     const V distance = hn::Sub(hn::Load(d, kTables.index + s), own);
     const V phase = hn::Min(distance, hn::Add(distance, per_lane()));
-    const auto free = hn::Eq(hn::Load(d, lanes() + s), hn::Zero(d));
+    const auto free = hn::Eq(first_parts(s), hn::Zero(d));
     return hn::IfThenElse(free, hn::Set(d, kNoPhase), phase);
   }
   // Where in a lane their slots are.
@@ -146,7 +147,7 @@ class ResidentLanes {
     T* const to = reinterpret_cast<T*>(pairs);
     if constexpr (!kBytes) {
       hn::StoreInterleaved2(low, phases(s), d, to);
-    } else if constexpr (L::kBits == 12) {
+    } else if constexpr (kNibbles) {
       hn::StoreInterleaved4(low, hn::Load(d, nibbles_ + s), phases(s), hn::Zero(d), d, to);
     } else {
       hn::StoreInterleaved4(low, hn::Zero(d), phases(s), hn::Zero(d), d, to);
@@ -172,6 +173,13 @@ class ResidentLanes {
   static constexpr Tables kTables{};
 
   const T* lanes() const { return reinterpret_cast<const T*>(block_.bytes.data()); }
+  // The first parts of slots s, s + 1, ..., without deaths.
+  HWY_INLINE V first_parts(std::size_t s) const {
+    const D d;
+    const V parts = hn::Load(d, lanes() + s);
+    if constexpr (!L::kExpires || kBytes) return parts;
+    return hn::And(parts, hn::Set(d, kFingerprintMask<L>));
+  }
   static HWY_INLINE V per_lane() { return hn::Set(D(), static_cast<T>(L::kSlotsPerLane)); }
 
   HWY_INLINE V rotations(std::size_t s, V16 even_multipliers, V16 odd_multipliers) const {
@@ -180,14 +188,14 @@ class ResidentLanes {
       return hn::MulHigh(hn::Mul(fingerprints, multipliers),
                          hn::Set(D16(), static_cast<std::uint16_t>(L::kSlotsPerLane)));
     };
-    const V16 lanes16 = hn::BitCast(d16, hn::Load(D(), lanes() + s));
+    const V16 lanes16 = hn::BitCast(d16, first_parts(s));
     if constexpr (!kBytes) {
       (void)odd_multipliers;
       return rotate(lanes16, even_multipliers);
     } else {
       V16 even = hn::And(lanes16, hn::Set(d16, std::uint16_t{0xff}));
       V16 odd = hn::ShiftRight<8>(lanes16);
-      if constexpr (L::kBits == 12) {
+      if constexpr (kNibbles) {
         const V16 nibbles = hn::BitCast(d16, hn::Load(D(), nibbles_ + s));
         even = hn::Or(even, hn::ShiftLeft<8>(nibbles));
         odd = hn::Or(odd, hn::AndNot(hn::Set(d16, std::uint16_t{0xff}), nibbles));
@@ -224,7 +232,7 @@ class ResidentLanes {
   }
 
   const Block& block_;
-  alignas(64) std::uint8_t nibbles_[L::kBits == 12 ? 64 : 1];
+  alignas(64) std::uint8_t nibbles_[kNibbles ? 64 : 1];
 };
 
 // Slots whose residents' low bytes are at most `most`, and free slots.
@@ -237,7 +245,7 @@ HWY_INLINE std::uint64_t low_bytes_up_to(const Block& block, std::uint32_t most)
   std::uint64_t slots = 0;
   for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
     auto lanes = hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + s);
-    if constexpr (L::kBits == 16) lanes = hn::And(lanes, low_byte);
+    if constexpr (L::kForm == Form::halfwords) lanes = hn::And(lanes, low_byte);
     slots |= bits_of(d, hn::Eq(hn::Min(lanes, limit), lanes)) << s;
   }
   return slots & L::kAllSlots;
@@ -432,7 +440,7 @@ template <class L>
 HWY_INLINE Way find_free_way_in(const Block& block, std::uint64_t free, std::uint64_t bucket) {
   if (HWY_LIKELY((free & bucket) != 0)) return Way(first_slot(free & bucket));
   if (free == 0) return {};
-  if ((L::kBits == 16 && !NESTLINE_ONE_LANE) || block.mark() != 0) {
+  if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) || block.mark() != 0) {
     return find_way_back<L>(block, bucket, free);
   }
   const FirstSteps<L> first(block, bucket);
@@ -482,7 +490,7 @@ void leavers(const BlocksView& view, const Block& block, std::uint64_t number, c
     direct |= std::uint64_t{is_direct} << slot;
     doubtful |= std::uint64_t{!is_direct && view.blocks[target.block].mark() != 0} << slot;
   }
-  if constexpr (!L::kHasValues) {  // else everybody reaches every slot
+  if constexpr (L::kForm != Form::maplet) {  // else everybody reaches every slot
     for (std::uint64_t rest = doubtful; rest != 0; rest &= rest - 1) {
       const std::uint32_t slot = first_slot(rest);
       BlockCopy copy;

@@ -20,8 +20,11 @@ namespace nestline {
 // 64 TiB of blocks: the bases are uniform up to here (hash.h), and sizes in bytes fit 64 bits.
 inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
 
-// How often a filter may double: 4 bits of each fingerprint must remain to tell keys apart.
-constexpr std::uint32_t max_growth(int bits) { return static_cast<std::uint32_t>(bits) - 4; }
+// How often a filter may double: 4 bits of each fingerprint must remain to tell keys apart. One
+// with deaths does not.
+constexpr std::uint32_t max_growth(int bits) {
+  return is_expiring(bits) ? 0 : static_cast<std::uint32_t>(bits) - 4;
+}
 
 // Where a key may be: its home, unless said otherwise, and its bucket there as slot bits.
 struct Place {

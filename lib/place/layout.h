@@ -5,6 +5,8 @@
 //   12 bit  | 40 low bytes             | 20 bytes of two high nibbles | mark | lock, version |
 //   16 bit  | 30 little-endian halfwords                             | mark | lock, version |
 //   20 bit  | 8 halfwords | 8 values of 40 bits | 8 nibbles          | mark | lock, version |
+//   40      | 40 fingerprints of a byte | 20 bytes of two lives      | mark | lock, version |
+//   44      | 30 halfwords, each a fingerprint of 12 bits and a life | mark | lock, version |
 //
 // 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, in the low
 // half for s < 20 and in the high half for the others: a vector compare of either half gives the
@@ -15,12 +17,17 @@
 // 56 + s / 2, in the low half for even s. A free slot has value 0. All slots are a key's bucket:
 // there are 8 lanes of one slot, so nobody ever moves inside a block.
 //
+// 40 and 44, the blocks of an expiring filter, are numbers of layouts: 32 and the bits of the
+// fingerprint. Beside each lie 4 bits, its death: the tick from which on it counts as absent,
+// mod 16. In 40 they lie where the high nibbles of 12 bit do, in 44 in the highest bits of the
+// halfword. A free slot has death 0.
+//
 // Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
 // (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
 // All stores are single stores that other threads may see at once (memory_order.h): one for the
-// whole header; for a slot's fingerprint one at 8 and 16 bits, and two at 12; at 20 bits two, and
-// one or two for its value.
+// whole header; for a slot one at 8 and 16 bits and in 44, and two at 12 and in 40; at 20 bits two,
+// and one or two for its value.
 //
 // The low byte of a fingerprint is never 0. So a slot is free when its low byte is 0.
 //
@@ -55,12 +62,13 @@ struct alignas(kBlockBytes) Block {
   [[nodiscard]] std::uint32_t mark() const {
     return to_header(load_relaxed(header_word())) & kHeaderMark;
   }
-  // Makes the mark cover `spill_class`. A mark never falls.
+  // Makes the mark cover `spill_class`. A mark never falls, except in an expiring filter (aging.h).
   void raise_mark(std::uint32_t spill_class) {
+    if (mark() <= spill_class) set_mark(spill_class + 1);
+  }
+  void set_mark(std::uint32_t mark) {
     const std::uint32_t header = to_header(load_relaxed(header_word()));
-    if ((header & kHeaderMark) <= spill_class) {
-      store_release(header_word(), to_header((header & ~kHeaderMark) | (spill_class + 1)));
-    }
+    store_release(header_word(), to_header((header & ~kHeaderMark) | mark));
   }
 
   // The header as a reader beside writers loads it: before reading the rest of the block, and again
@@ -88,6 +96,14 @@ static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
 template <int kBits>
 struct Layout;
 
+// How slots lie in a block: one byte each; a byte and a nibble apart from it; a halfword; or as in
+// a maplet.
+enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
+
+// The number of the layout of an expiring filter, by the bits of its fingerprints.
+constexpr int expiring_layout(int bits) { return 32 + bits; }
+constexpr bool is_expiring(int number) { return number >= expiring_layout(8); }
+
 // The value of a layout without values.
 struct NoValue {
   bool operator==(const NoValue&) const = default;
@@ -105,6 +121,7 @@ struct LayoutShape {
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
   static constexpr std::uint32_t kMaxCopies = 2 * kLaneCount;  // of one key, in home and alternate
 
+  static constexpr bool kExpires = false;
   using Value = NoValue;
   static constexpr bool kHasValues = false;
   static constexpr Value value(const Block&, std::uint32_t) { return {}; }
@@ -163,6 +180,7 @@ struct LayoutShape {
 
 template <>
 struct Layout<8> : LayoutShape<8, 4, 15, 255> {
+  static constexpr Form kForm = Form::bytes;
   // With so few fingerprints a table of 8 KiB holds the buckets that begin a lane, and a number
   // rotates each lane's bit within the lane: a third of the instructions of the general form.
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
@@ -207,8 +225,8 @@ struct Layout<8> : LayoutShape<8, 4, 15, 255> {
   }();
 };
 
-template <>
-struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
+// 40 nibbles in 20 bytes: of the high bits of fingerprints, or of deaths.
+struct Nibbles {
   static constexpr std::uint32_t kNibbleByte = 40;
   static constexpr std::uint32_t kNibbleRun = 20;
 
@@ -220,21 +238,31 @@ struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16> {
   static constexpr std::uint32_t nibble_byte(std::uint32_t slot) {
     return kNibbleByte + slot - kNibbleRun / 4 * nibble_shift(slot);
   }
-  static std::uint32_t get(const Block& block, std::uint32_t slot) {
-    const std::uint32_t nibbles = block.bytes[nibble_byte(slot)];
-    return (nibbles >> nibble_shift(slot) & 15) << 8 | block.bytes[slot];
+  static std::uint32_t nibble(const Block& block, std::uint32_t slot) {
+    return static_cast<std::uint32_t>(block.bytes[nibble_byte(slot)]) >> nibble_shift(slot) & 15;
   }
-  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
+  static void set_nibble(Block& block, std::uint32_t slot, std::uint32_t nibble) {
     std::uint8_t& nibbles = block.bytes[nibble_byte(slot)];
     const std::uint32_t others = nibbles & (0xf0u >> nibble_shift(slot));
-    const std::uint32_t high = fingerprint >> 8 << nibble_shift(slot);
-    store_shared(nibbles, static_cast<std::uint8_t>(others | high));
+    store_shared(nibbles, static_cast<std::uint8_t>(others | nibble << nibble_shift(slot)));
+  }
+};
+
+template <>
+struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16>, Nibbles {
+  static constexpr Form kForm = Form::bytes_and_nibbles;
+  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    return nibble(block, slot) << 8 | block.bytes[slot];
+  }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
+    set_nibble(block, slot, fingerprint >> 8);
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
 };
 
 template <>
 struct Layout<16> : LayoutShape<16, 5, 6, 255 * 256> {
+  static constexpr Form kForm = Form::halfwords;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
   }
@@ -254,6 +282,7 @@ struct Layout<16> : LayoutShape<16, 5, 6, 255 * 256> {
 // The block of a maplet.
 template <>
 struct Layout<20> : LayoutShape<20, 8, 1, 255 * 4096> {
+  static constexpr Form kForm = Form::maplet;
   using Value = std::uint64_t;
   static constexpr bool kHasValues = true;
   static constexpr std::uint32_t kValueBits = 40;
@@ -304,6 +333,46 @@ struct Layout<20> : LayoutShape<20, 8, 1, 255 * 4096> {
   }
 };
 
+// The blocks of an expiring filter. A value is a death.
+template <>
+struct Layout<40> : LayoutShape<8, 4, 10, 255>, Nibbles {
+  static constexpr Form kForm = Form::bytes;
+  using Value = std::uint32_t;
+  static constexpr bool kHasValues = true;
+  static constexpr bool kExpires = true;
+
+  static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
+  static Value value(const Block& block, std::uint32_t slot) { return nibble(block, slot); }
+  static void set_value(Block& block, std::uint32_t slot, Value death) {
+    set_nibble(block, slot, death);
+  }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value death = 0) {
+    set_nibble(block, slot, death);
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
+  }
+};
+
+template <>
+struct Layout<44> : LayoutShape<12, 5, 6, 255 * 16> {
+  static constexpr Form kForm = Form::halfwords;
+  using Value = std::uint32_t;
+  static constexpr bool kHasValues = true;
+  static constexpr bool kExpires = true;
+
+  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    return Layout<16>::get(block, slot) & 0x0fff;
+  }
+  static Value value(const Block& block, std::uint32_t slot) {
+    return Layout<16>::get(block, slot) >> 12;
+  }
+  static void set_value(Block& block, std::uint32_t slot, Value death) {
+    set(block, slot, get(block, slot), death);
+  }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value death = 0) {
+    Layout<16>::set_halfword(block, slot, fingerprint | death << 12);
+  }
+};
+
 // Calls `visitor` with the Layout of a filter's width: 8, 12 or 16.
 template <typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
@@ -317,12 +386,20 @@ constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
   }
 }
 
-// The width of a maplet, and the same for any width.
+// The same for the number of an expiring filter's layout.
+template <typename Visitor>
+constexpr decltype(auto) visit_expiring_layout(int number, Visitor&& visitor) {
+  if (number == expiring_layout(8)) return visitor(Layout<expiring_layout(8)>{});
+  return visitor(Layout<expiring_layout(12)>{});
+}
+
+// The width of a maplet, and the same for any width or number.
 inline constexpr int kMapletBits = Layout<20>::kBits;
 template <typename Visitor>
-constexpr decltype(auto) visit_any_layout(int bits, Visitor&& visitor) {
-  if (bits == kMapletBits) return visitor(Layout<kMapletBits>{});
-  return visit_layout(bits, visitor);
+constexpr decltype(auto) visit_any_layout(int number, Visitor&& visitor) {
+  if (number == kMapletBits) return visitor(Layout<kMapletBits>{});
+  if (is_expiring(number)) return visit_expiring_layout(number, visitor);
+  return visit_layout(number, visitor);
 }
 
 // Slots of a block.

@@ -70,6 +70,11 @@ inline std::uint32_t load_acquire(const SharedWord& from) {
   return __atomic_load_n(&from, __ATOMIC_ACQUIRE);
 }
 
+// The tick of an expiring filter (aging.h): nothing after it is read earlier.
+inline std::uint64_t load_acquire(const SharedLongword& from) {
+  return __atomic_load_n(&from, __ATOMIC_ACQUIRE);
+}
+
 // The header after the block was read. The fence: nothing before it is read later.
 inline std::uint32_t load_again(const SharedWord& from) {
 #if !NESTLINE_TSAN  // there the block was read by acquire loads
@@ -83,6 +88,16 @@ inline std::uint32_t load_again(const SharedWord& from) {
 inline void acquire_fence() {
 #if !NESTLINE_TSAN
   std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+}
+
+// After exchange_acquire: nothing after is read before the others can see the exchange. No
+// instruction on x86, where the exchange is a full fence itself.
+inline void fence_after_exchange() {
+#if defined(__x86_64__) || defined(__i386__)
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#elif !NESTLINE_TSAN
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif
 }
 

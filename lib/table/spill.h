@@ -37,6 +37,7 @@
 #include <utility>
 
 #include "lib/kernels/kernels.h"
+#include "lib/place/aging.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/place/locking.h"
@@ -77,6 +78,8 @@ class SpillPlan {
 
   // Whether room was made in the newcomer's alternate instead of at home.
   [[nodiscard]] bool newcomer_leaves() const { return newcomer_leaves_; }
+  // Dead slots that it has emptied.
+  [[nodiscard]] std::uint32_t emptied() const { return emptied_; }
   // The newcomer's way in that block when the moves have been made, if it is known.
   [[nodiscard]] Way newcomer_way() const {
     if (!newcomer_leaves_) return home_way_;
@@ -286,7 +289,7 @@ class SpillPlan {
     const Place& arrival = node.arrival;
     if (node.victim == kNobody) {
       typename Locks::Hold hold(blocks_, from);
-      hold.change(from).raise_mark(spill_class(arrival.fingerprint));
+      raise_marks<L>(hold, blocks_, geometry_, from, spill_class(arrival.fingerprint));
       newcomer_leaves_ = true;
       return true;
     }
@@ -295,12 +298,20 @@ class SpillPlan {
     // The slot and the fingerprint determine the phase, so this is the same fingerprint or an equal
     // one. It moves with the value that it has now.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
+    if constexpr (L::kExpires) {  // a dead slot makes room where it is (aging.h, T2)
+      const auto now = tick_of_holder<Locks>(blocks_);
+      if (ticks_left(L::value(blocks_[from], node.victim), now) == 0) {
+        L::set(hold.change(from), node.victim, 0);
+        ++emptied_;
+        return true;
+      }
+    }
     Way way = &node == &nodes_[end_] ? end_way_ : Way();
     if (!Locks::kAlone && !is_open<L>(target, way)) way = Way();
     if (!way) way = kernels_.find_free_way(target, arrival);
     if (!way) return false;
     Block& source = hold.change(from);
-    source.raise_mark(spill_class(arrival.fingerprint));
+    raise_marks<L>(hold, blocks_, geometry_, from, spill_class(arrival.fingerprint));
     walk<L>(hold.change(arrival.block), way, arrival.fingerprint, L::value(source, node.victim));
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
@@ -324,6 +335,7 @@ class SpillPlan {
   int tries_ = kTries;
   bool newcomer_leaves_ = false;
   std::uint32_t node_count_ = 0;
+  std::uint32_t emptied_ = 0;
   std::uint32_t free_ = 0;  // slots of the nodes' blocks
   std::uint32_t end_ = 0;   // the node that ends the chain
   Way end_way_;             // of the arrival there, to a free slot

@@ -7,7 +7,8 @@ namespace nestline {
 template <class L, class Locks>
 bool Table<L, Locks>::store(Hold& hold, const Place& place, Value value, Way way) {
   const Block& block = hold.at(place.block);
-  if (!way || (!Locks::kAlone && !is_open<L>(block, way)))
+  // Of an expiring filter, dead slots on the way may have been emptied since.
+  if (!way || ((!Locks::kAlone || L::kExpires) && !is_open<L>(block, way)))
     way = kernels_.find_free_way(block, place);
   if (!way) return false;
   walk<L>(hold.change(place.block), way, place.fingerprint, value);
@@ -71,6 +72,7 @@ std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room)
   if (!plan.search(home)) return Outcome::full;
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   const bool made = plan.carry_out();
+  if constexpr (L::kExpires) emptied_ += plan.emptied();
   room.away = made && plan.newcomer_leaves();
   room.way = made ? plan.newcomer_way() : Way();
   return std::nullopt;
@@ -184,27 +186,6 @@ std::size_t Table<L, Locks>::values(const Place& home,
 }
 
 template <class L, class Locks>
-template <typename Work>
-auto Table<L, Locks>::read(const Place& home, Work&& work) const {
-  do {
-    Backoff backoff;
-    for (std::uint32_t tries = 0; tries < Locks::kReadTries; ++tries) {
-      View view(blocks_);
-      auto result = work(view);
-      if (view.valid()) return result;
-      if (NESTLINE_LOCK_AT_ONCE) break;
-      backoff.pause();
-    }
-  } while (!locks_.readers_may_lock());
-  typename Locks::ReaderHold hold(blocks_, home.block);
-  for (;;) {
-    HeldView view(hold);
-    auto result = work(view);
-    if (view.valid()) return result;
-  }
-}
-
-template <class L, class Locks>
 template <class AnyView>
 std::optional<Place> Table<L, Locks>::find(AnyView& view, const Place& home) const {
   const Block& block = view.at(home.block);
@@ -239,5 +220,9 @@ template class Table<Layout<16>, BlockLocks>;
 template class Table<Layout<20>, NoLocks>;
 template class Table<Layout<20>, OneWriter>;
 template class Table<Layout<20>, BlockLocks>;
+template class Table<Layout<expiring_layout(8)>, OneWriter>;
+template class Table<Layout<expiring_layout(8)>, BlockLocks>;
+template class Table<Layout<expiring_layout(12)>, OneWriter>;
+template class Table<Layout<expiring_layout(12)>, BlockLocks>;
 
 }  // namespace nestline

@@ -30,6 +30,7 @@
 #include <span>
 
 #include "lib/kernels/kernels.h"
+#include "lib/place/aging.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/place/locking.h"
@@ -90,7 +91,7 @@ class Table {
   // Whether there is a copy. Kernels::contains_beside is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const;
 
- private:
+ protected:  // for expiring_table.h
   using Hold = typename Locks::Hold;
   using View = typename Locks::View;
 
@@ -125,7 +126,16 @@ class Table {
   [[nodiscard]] std::optional<Place> find(AnyView& view, const Place& home) const;
 
   [[nodiscard]] std::uint64_t copies(const Block& block, const Place& place) const {
-    return kernels_.copies(block, place);
+    std::uint64_t found = kernels_.copies(block, place);
+    if constexpr (L::kExpires) {  // those that are dead are none
+      for (std::uint64_t rest = found; rest != 0; rest &= rest - 1) {
+        const std::uint32_t slot = first_slot(rest);
+        if (ticks_left(L::value(block, slot), tick(blocks_)) == 0) {
+          found ^= std::uint64_t{1} << slot;
+        }
+      }
+    }
+    return found;
   }
   [[nodiscard]] std::uint64_t copies(const Place& place) const {
     return copies(blocks_[place.block], place);
@@ -149,7 +159,29 @@ class Table {
   Geometry geometry_;
   const Kernels& kernels_;
   [[no_unique_address]] Locks locks_;
+  std::uint32_t emptied_ = 0;  // slots, of the dead
 };
+
+template <class L, class Locks>
+template <typename Work>
+auto Table<L, Locks>::read(const Place& home, Work&& work) const {
+  do {
+    Backoff backoff;
+    for (std::uint32_t tries = 0; tries < Locks::kReadTries; ++tries) {
+      View view(blocks_);
+      auto result = work(view);
+      if (view.valid()) return result;
+      if (NESTLINE_LOCK_AT_ONCE) break;
+      backoff.pause();
+    }
+  } while (!locks_.readers_may_lock());
+  typename Locks::ReaderHold hold(blocks_, home.block);
+  for (;;) {
+    HeldView view(hold);
+    auto result = work(view);
+    if (view.valid()) return result;
+  }
+}
 
 }  // namespace nestline
 

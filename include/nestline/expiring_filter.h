@@ -1,0 +1,269 @@
+// The filter whose keys expire: "was this key seen in the last ten minutes?" in one cache line,
+// from any number of threads.
+//
+//   nestline::ExpiringFilter seen({.capacity = 1'000'000, .fpr = 0.001});
+//   nestline::ExpiringClock clock(seen, std::chrono::minutes(10));
+//   clock.catch_up();                       // now and then, from any thread
+//   if (seen.insert("message 17")) { ... it is new: not seen for ten minutes ... }
+//
+// Time is a number of ticks that the program moves on, by advance() or by an ExpiringClock. Each
+// key lives for the rest of the present tick and 1 to 14 whole ones, and inserting it again renews
+// its life. From the moment it dies no thread finds it; its slot is emptied soon after.
+//
+// The one promise: a key whose insert returned stored or present is found until it has lived its
+// life.
+//
+// What it does not do: erase, count or grow. A key may share its slot with another one that looks
+// the same and renewed it, so erasing one could lose the other; Filter and ConcurrentFilter erase.
+#ifndef NESTLINE_EXPIRING_FILTER_H_
+#define NESTLINE_EXPIRING_FILTER_H_
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <memory_resource>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "nestline/export.h"
+#include "nestline/filter.h"
+#include "nestline/internal/answers.h"
+#include "nestline/internal/home.h"
+#include "nestline/internal/owned_state.h"
+#include "nestline/io.h"
+#include "nestline/keys.h"
+
+namespace nestline {
+
+/// What an ExpiringFilter is made for.
+struct ExpiringOptions {
+  /// Keys alive at once: those that are inserted in a whole life and one tick. Required, at
+  /// least 1.
+  std::uint64_t capacity = 0;
+  /// Wanted false-positive rate at `capacity`, above 0 and below 1. 0 with `bits` 0: 0.02. 0 with
+  /// `bits` given: what that width has at `load`.
+  double fpr = 0;
+  /// Fingerprint width, 8 or 12 bits; 0: the width that meets `fpr`. With 4 bits of life beside
+  /// each fingerprint, that is 14.2 and 19.0 bits a key at a load of 0.9.
+  int bits = 0;
+  /// Ticks that a key lives at least, 1 to 14. More ticks cost nothing and make the end of a life
+  /// more exact: a key lives between `life` and `life + 1` ticks.
+  unsigned life = 14;
+  /// How full the filter is at its capacity, 0.5 to 0.95.
+  double load = 0.9;
+  /// Seeds the hash, as Options::seed.
+  std::uint64_t seed = 0;
+  /// Where the memory comes from, as Options::memory.
+  std::pmr::memory_resource* memory = nullptr;
+};
+
+/// A set of keys that forgets each of them after its life.
+///
+/// A key that is inserted at tick t with life n is found until now() is t + n + 1; a later insert
+/// of it can only put that off. An absent key is found with the probability expected_fpr(). Such a
+/// false positive of insert renews the key that looks the same.
+///
+/// Thread safety: every member may be called from any thread at any time, except construction,
+/// destruction and move. What ConcurrentFilter promises about threads and memory, signals,
+/// cancellation and fork() holds here too.
+///
+/// Order: each insert, may_contain, left and advance(1) is linearizable. A batch is many single
+/// operations. clear, and an advance by more than 14 ticks, which empties the filter, are not at
+/// one instant: lookups meanwhile find some keys and miss others.
+///
+/// Progress: lookups take no lock unless writers keep changing the blocks that they read. Inserts
+/// never wait for a sweep or for advance().
+///
+/// Complexity: single operations are O(1) and read one cache line, or two for the few keys that may
+/// have been moved away (0.15 of the absent keys at a load of 0.9). Only the constructor and the
+/// functions for files allocate.
+class NESTLINE_EXPORT ExpiringFilter {
+ public:
+  struct State;  // private to the library
+
+  /// The longest life, in ticks.
+  static constexpr unsigned kMaxLife = 14;
+
+  /// An empty filter at tick 0. Throws std::invalid_argument, with a sentence that names the option
+  /// and its bounds, and std::bad_alloc.
+  explicit ExpiringFilter(const ExpiringOptions& options);
+  ExpiringFilter(ExpiringFilter&& other) noexcept;
+  ExpiringFilter& operator=(ExpiringFilter&& other) noexcept;
+  ~ExpiringFilter();
+
+  /// Makes the key live for the rest of this tick and the filter's life, or `life` ticks, 1 to
+  /// life(); what is outside of that is taken as the nearest of these. `stored`: it was not there.
+  /// `present`: it was, and dies at the later one of its two deaths. `full`: it was not there and
+  /// finds no room; nothing changed for any key. If several threads insert the same new key, one of
+  /// them gets `stored`.
+  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key), kMaxLife); }
+  [[nodiscard]] Inserted insert(Key key, unsigned life) noexcept {
+    return insert_one(hash_of_(key), life);
+  }
+
+  /// Whether the key may be there and alive.
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
+  /// For how many more ticks it lives at least: it is still found when now() has moved on by so
+  /// many. 0: it is not there, or this is its last tick.
+  [[nodiscard]] unsigned left(Key key) const noexcept { return left_one(hash_of_(key)); }
+
+  /// The key's hash, and a hint to the processor that its block will be read or changed soon.
+  [[nodiscard]] Hash prepare(Key key) const noexcept;
+
+  /// Inserts each key in this order, for the filter's life or for `life` more ticks, and returns
+  /// how many were stored. `outcomes`, unless it is empty, has one byte for each key: an Outcome.
+  /// Throws std::invalid_argument, before anything is changed, when the lengths differ.
+  std::size_t insert(KeySpan keys, std::span<std::uint8_t> outcomes = {}) {
+    return insert_all(keys, kMaxLife, outcomes);
+  }
+  std::size_t insert(KeySpan keys, unsigned life, std::span<std::uint8_t> outcomes = {}) {
+    return insert_all(keys, life, outcomes);
+  }
+
+  // Batches of lookups, as Filter's.
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+    return look_up(keys, {out});
+  }
+  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+    return look_up(keys, {bitmap});
+  }
+  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions});
+  }
+  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                     std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions, selection});
+  }
+
+  /// Moves time on. First finishes the sweep of the present tick, if inserts and sweep() have not:
+  /// one pass over the memory for each tick. Two threads that advance take turns. More than 14
+  /// ticks at once empty the filter instead, and writers wait for that.
+  void advance(std::uint64_t ticks = 1);
+
+  /// Does a part of the sweep of the present tick, of about so many blocks of 64 bytes, for a
+  /// program that must not stop for long in advance(). True: nothing is left to sweep, and
+  /// advance() will return at once.
+  bool sweep(std::size_t blocks) noexcept;
+
+  /// The tick.
+  [[nodiscard]] std::uint64_t now() const noexcept;
+  /// Slots in use, by dead keys that were not swept yet too; exact while no writer runs.
+  [[nodiscard]] std::uint64_t size() const noexcept;
+
+  /// Removes everything; time stays. Writers wait meanwhile. O(memory).
+  void clear() noexcept;
+
+  /// Keys that may be alive at once.
+  [[nodiscard]] std::uint64_t capacity() const noexcept;
+  /// The life that insert gives.
+  [[nodiscard]] unsigned life() const noexcept;
+  /// Fingerprint width: 8 or 12.
+  [[nodiscard]] int bits() const noexcept;
+  [[nodiscard]] std::uint64_t slots() const noexcept;
+  [[nodiscard]] double load_factor() const noexcept;
+  /// The false-positive rate at the present size.
+  [[nodiscard]] double expected_fpr() const noexcept;
+  [[nodiscard]] std::uint64_t seed() const noexcept;
+  /// Bytes of the blocks, and of one more byte for each.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  friend struct ExpiringAccess;  // lib/expiring/expiring_state.h
+  // A template, so that {} is not taken for a pointer.
+  template <std::same_as<std::unique_ptr<State>> Owner>
+  explicit ExpiringFilter(Owner state) noexcept
+      : state_(std::move(state)), hash_of_(hasher(*state_)) {}
+
+  Inserted insert_one(Hash key, unsigned life) noexcept;
+  [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  [[nodiscard]] unsigned left_one(Hash key) const noexcept;
+  std::size_t insert_all(KeySpan keys, unsigned life, std::span<std::uint8_t> outcomes);
+  std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
+
+  static KeyHasher hasher(const State& state) noexcept;
+
+  internal::OwnedState<State> state_;
+  KeyHasher hash_of_;
+};
+
+// Files, as nestline/io.h has them for filters: the same format, with the tick in it. Each kind is
+// refused where another is wanted.
+
+/// Writes the filter as of one instant to `path`, and replaces a file there atomically, as save of
+/// a Filter does. Needs memory for a copy; writers wait while it is copied. Throws
+/// std::system_error, std::bad_alloc.
+NESTLINE_EXPORT void save(const ExpiringFilter& filter, const std::filesystem::path& path);
+/// The same to a sink.
+NESTLINE_EXPORT void save(const ExpiringFilter& filter, const ByteSink& sink);
+
+/// Reads a whole file and checks everything before it returns. The filter is at the tick at which
+/// it was saved. Throws FormatError, std::system_error that names the path, std::bad_alloc.
+NESTLINE_EXPORT ExpiringFilter load_expiring(const std::filesystem::path& path);
+/// The same from a source. Its length is not known, so memory is allocated in steps.
+NESTLINE_EXPORT ExpiringFilter load_expiring(const ByteSource& source);
+/// The same from bytes in memory, which are copied.
+NESTLINE_EXPORT ExpiringFilter load_expiring(std::span<const std::byte> bytes);
+
+/// An expiring filter's file, mapped read-only, at the tick at which it was saved. Opening reads
+/// only the header; each section of 1 MiB is checked against its checksum before the first answer
+/// from it. Lookups in a damaged section answer as MappedFilter's: "may be there".
+///
+/// Thread safety: as const members of an ExpiringFilter.
+class NESTLINE_EXPORT MappedExpiringFilter {
+ public:
+  /// Throws FormatError, std::system_error that names the path, std::bad_alloc.
+  explicit MappedExpiringFilter(const std::filesystem::path& path);
+  MappedExpiringFilter(MappedExpiringFilter&& other) noexcept;
+  MappedExpiringFilter& operator=(MappedExpiringFilter&& other) noexcept;
+  ~MappedExpiringFilter();
+
+  [[nodiscard]] bool may_contain(Key key) const noexcept;
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
+  /// As ExpiringFilter's; the longest life where a section is damaged.
+  [[nodiscard]] unsigned left(Key key) const noexcept;
+
+  [[nodiscard]] std::uint64_t now() const noexcept;
+  [[nodiscard]] std::uint64_t size() const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept;
+  [[nodiscard]] unsigned life() const noexcept;
+  [[nodiscard]] int bits() const noexcept;
+  [[nodiscard]] std::uint64_t seed() const noexcept;
+
+ private:
+  struct State;
+  internal::OwnedState<State> state_;
+};
+
+/// Moves an ExpiringFilter's time on by the clock, so that its keys live at least `window` and at
+/// most a tick longer. A tick is window / life().
+///
+/// Thread safety: catch_up may be called from any thread at any time. The filter must outlive the
+/// clock and must not be moved meanwhile.
+class NESTLINE_EXPORT ExpiringClock {
+ public:
+  /// Begins now, at the filter's present tick. Throws std::invalid_argument for a window below
+  /// life() nanoseconds.
+  ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window);
+
+  /// Advances the filter to the tick of `now`, if that is later. Call it at least once a tick, or
+  /// before each insert: where no tick has passed, it costs the reading of the clock.
+  void catch_up(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
+
+  /// How long a tick takes.
+  [[nodiscard]] std::chrono::nanoseconds tick() const noexcept { return tick_; }
+
+ private:
+  ExpiringFilter& filter_;
+  std::chrono::nanoseconds tick_;
+  std::chrono::steady_clock::time_point begin_;
+  std::uint64_t first_;
+  std::mutex catching_up_;
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_EXPIRING_FILTER_H_

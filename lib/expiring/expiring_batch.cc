@@ -1,0 +1,123 @@
+// ExpiringFilter's batches: one section per chunk.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "lib/expiring/expiring_state.h"
+#include "lib/filter/batch.h"
+#include "nestline/expiring_filter.h"
+
+namespace nestline {
+namespace {
+
+using State = ExpiringFilter::State;
+
+// Looks up a chunk of keys.
+struct Lookup {
+  const State& state;
+  [[nodiscard]] const Kernels& kernels() const { return state.kernels; }
+  void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
+    state.read([&](const Filter::State& table) {
+      batch::ChunkBitmap undecided;
+      if (!table.kernels->contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
+                                                bitmap, undecided.data())) {
+        return;
+      }
+      for (std::size_t first = 0; first < inputs.count; first += 64) {
+        for_each_bit(undecided[first / 64], first, [&](std::size_t i) {
+          const bool found = state.again.look(state.again, inputs.hash(i, state.secrets));
+          bitmap[i / 64] |= std::uint64_t{found} << i % 64;
+        });
+      }
+    });
+  }
+};
+
+// The outcomes of a batch of inserts.
+class Outcomes {
+ public:
+  Outcomes(std::span<std::uint8_t> to, std::size_t keys) : to_(to) {
+    check_optional_length("outcomes", to.size(), keys);
+  }
+  void add(std::size_t key, Outcome outcome) {
+    if (!to_.empty()) to_[key] = static_cast<std::uint8_t>(outcome);
+    stored_ += outcome == Outcome::stored;
+  }
+  [[nodiscard]] std::size_t stored() const { return stored_; }
+
+ private:
+  std::span<std::uint8_t> to_;
+  std::size_t stored_ = 0;
+};
+
+// Inserts keys from the front of the inputs, the first being number `first` of the batch, up to one
+// that other writers keep overtaking; returns how many.
+template <class Locks>
+std::size_t insert_some(State& state, const Filter::State& table, const Inputs& inputs,
+                        unsigned life, std::size_t first, Outcomes& outcomes) {
+  const auto renew = state.kernels.renew_batch<Locks>();
+  return with_expiring_table<Locks>(table, [&](auto& blocks) {
+    using AnyTable = std::remove_cvref_t<decltype(blocks)>;
+    std::int64_t added = 0;
+    std::size_t taken = 0;
+    bool overtaken = false;
+    std::array<Renewal, batch::kPiece> renewals;
+    for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, *table.kernels, table.view, inputs);
+         !overtaken && groups.next();) {
+      for (std::size_t i = 0; !overtaken && i < groups.size(); i += batch::kPiece) {
+        const std::span<const Place> homes =
+            groups.visit(i, std::min(batch::kPiece, groups.size() - i));
+        for (std::size_t at = 0; at < homes.size(); ++at) {
+          const std::size_t decided =
+              renew(table.view.blocks, homes.data() + at, homes.size() - at, life, renewals.data());
+          for (std::size_t j = 0; j < decided; ++j) {
+            added += renewals[j] == Renewal::stored;
+            outcomes.add(first + taken++, outcome_of(renewals[j]));
+          }
+          at += decided;
+          if (at == homes.size()) break;
+          const std::optional<Outcome> outcome = blocks.renew(homes[at], life);
+          overtaken = !outcome;
+          if (overtaken) break;
+          added += *outcome == Outcome::stored;
+          outcomes.add(first + taken++, *outcome);
+        }
+      }
+      state.count_inserts<Locks>(table, static_cast<std::uint32_t>(groups.size()));
+    }
+    // Also lets all threads see what was stored (locking.h, W7).
+    state.keys.add<Locks>(added - std::int64_t{blocks.emptied()});
+    return taken;
+  });
+}
+
+}  // namespace
+
+std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life,
+                                       std::span<std::uint8_t> outcomes) {
+  State& state = *state_;
+  life = std::clamp(life, 1u, state.life);
+  Outcomes all(outcomes, keys.size());
+  for (KeyChunks chunks(keys, state.seed); chunks.next();) {
+    const Inputs& inputs = chunks.inputs();
+    for (std::size_t taken = 0; taken < inputs.count;) {
+      taken += state.write([&]<class Locks>(const Filter::State& table, Locks) {
+        return std::optional(insert_some<Locks>(state, table, inputs.from(taken), life,
+                                                chunks.first() + taken, all));
+      });
+      if (taken == inputs.count) break;
+      const Inserted one = insert_one(Hash{inputs.hash(taken, state.secrets)}, life);
+      all.add(chunks.first() + taken, one.outcome);
+      ++taken;
+    }
+  }
+  return all.stored();
+}
+
+std::size_t ExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
+  return batch::look_up(Lookup{*state_}, keys, state_->seed, answers);
+}
+
+}  // namespace nestline

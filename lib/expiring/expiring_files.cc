@@ -1,0 +1,140 @@
+// ExpiringFilter to and from files, in the format of filters, whose code does the work; and on a
+// mapped file, which nobody changes: so its tick stands, and every lookup finds its blocks steady.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "lib/expiring/expiring_state.h"
+#include "lib/file/filter_bytes.h"
+#include "lib/file/replacement.h"
+#include "lib/file/sources.h"
+#include "lib/filter/batch.h"
+#include "nestline/expiring_filter.h"
+
+namespace nestline {
+namespace {
+
+// Copies the filter, so that its bytes are of one instant and writers need not wait for a disk.
+template <typename Write>
+void save_copy(const ExpiringFilter& filter, Write&& write) {
+  Position at;
+  const auto copy = ExpiringAccess::state(filter).copy_all(at);
+  FileHeader header = header_of(*copy);
+  header.tick = tick(copy->view.blocks);
+  header.exchanged = at.exchanged;
+  header.swept = at.swept;
+  header.life = at.life;
+  header.waiting = at.waiting;
+  write([&](const ByteSink& sink) { write_filter(header, *copy, sink); });
+}
+
+template <class Source>
+ExpiringFilter read(Source&& source) {
+  FileHeader header;
+  Filter read = read_filter(source, nullptr, header, FileContent::expiring);
+  return ExpiringAccess::make(FilterAccess::take(std::move(read)), {.life = header.life,
+                                                                    .exchanged = header.exchanged,
+                                                                    .swept = header.swept,
+                                                                    .waiting = header.waiting});
+}
+
+}  // namespace
+
+void save(const ExpiringFilter& filter, const std::filesystem::path& path) {
+  save_copy(filter, [&](const auto& write) { replace_file(path, write); });
+}
+
+void save(const ExpiringFilter& filter, const ByteSink& sink) {
+  save_copy(filter, [&](const auto& write) { write(sink); });
+}
+
+ExpiringFilter load_expiring(const std::filesystem::path& path) { return read(FileSource(path)); }
+
+ExpiringFilter load_expiring(const ByteSource& source) { return read(StreamSource(source)); }
+
+ExpiringFilter load_expiring(std::span<const std::byte> bytes) {
+  return read(MemorySource("bytes", bytes));
+}
+
+struct MappedExpiringFilter::State : SecondLook {
+  explicit State(const std::filesystem::path& path)
+      : SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }},
+        filter(map_filter(path, header, FileContent::expiring)),
+        table(FilterAccess::state(filter)),
+        checks(path.string(), header, table.storage.bytes()) {}
+
+  // Whether the sections that this key needs are good.
+  [[nodiscard]] bool is_good(std::uint64_t hash) noexcept {
+    if (checks.all_good()) return true;
+    return visit_expiring_layout(table.bits, [&](auto layout) {
+      const Place home = home_of<decltype(layout)>(table.view.geometry, hash);
+      if (!checks.is_good(home.block)) return false;
+      Place away;
+      const std::uint32_t mark = table.view.blocks[home.block].mark();
+      return !may_be_away(table.view.geometry, mark, home, away) || checks.is_good(away.block);
+    });
+  }
+
+  [[nodiscard]] bool may_contain(std::uint64_t hash) noexcept {
+    return !is_good(hash) || table.kernels->contains_beside(table.view, hash, *this);
+  }
+
+  FileHeader header;
+  Filter filter;  // the wrapping of the mapped state
+  const Filter::State& table;
+  SectionChecks checks;
+};
+
+MappedExpiringFilter::MappedExpiringFilter(const std::filesystem::path& path)
+    : state_(std::make_unique<State>(path)) {}
+MappedExpiringFilter::MappedExpiringFilter(MappedExpiringFilter&& other) noexcept = default;
+MappedExpiringFilter& MappedExpiringFilter::operator=(MappedExpiringFilter&& other) noexcept =
+    default;
+MappedExpiringFilter::~MappedExpiringFilter() = default;
+
+bool MappedExpiringFilter::may_contain(Key key) const noexcept {
+  return state_->may_contain(state_->table.hasher()(key).value);
+}
+
+std::size_t MappedExpiringFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+  struct Lookup {
+    State& state;
+    [[nodiscard]] const Kernels& kernels() const { return *state.table.kernels; }
+    void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
+      const Filter::State& table = state.table;
+      batch::ChunkBitmap undecided;
+      if (state.checks.all_good() &&
+          !kernels().contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
+                                           bitmap, undecided.data())) {
+        return;
+      }
+      std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
+      for (std::size_t i = 0; i < inputs.count; ++i) {
+        const bool found = state.may_contain(inputs.hash(i, table.view.secrets));
+        bitmap[i / 64] |= std::uint64_t{found} << i % 64;
+      }
+    }
+  };
+  return batch::look_up(Lookup{*state_}, keys, seed(), {out});
+}
+
+unsigned MappedExpiringFilter::left(Key key) const noexcept {
+  const std::uint64_t hash = state_->table.hasher()(key).value;
+  if (!state_->is_good(hash)) return ExpiringFilter::kMaxLife;
+  const unsigned ticks = with_expiring_table<OneWriter>(
+      state_->table, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
+  return ticks == 0 ? 0 : ticks - 1;
+}
+
+std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }
+std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->table.size; }
+std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->table.capacity; }
+unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
+int MappedExpiringFilter::bits() const noexcept { return state_->table.bits - expiring_layout(0); }
+std::uint64_t MappedExpiringFilter::seed() const noexcept { return state_->table.seed; }
+
+}  // namespace nestline

@@ -1,0 +1,239 @@
+// ExpiringFilter: single keys, time, its properties, and the clock. Its batches and its files are
+// in files of their own.
+#include "nestline/expiring_filter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "lib/expiring/expiring_state.h"
+#include "lib/filter/sizing.h"
+#include "lib/filter/storage.h"
+
+namespace nestline {
+namespace {
+
+using State = ExpiringFilter::State;
+
+std::unique_ptr<State> make_state(const ExpiringOptions& options) {
+  const Size size = decide_expiring_size(options);
+  ConcurrentFilter::register_thread();
+  auto table = std::make_unique<Filter::State>(
+      size.bits, Geometry{size.blocks, 0}, options.seed, size.capacity,
+      Storage::allocate(kHeadBlocks + with_young_marks(size.blocks), options.memory),
+      kHeadBlocks * kBlockBytes);
+  return std::make_unique<State>(std::move(table),
+                                 Position{.life = options.life, .swept = size.blocks});
+}
+
+}  // namespace
+
+bool State::Again::look(const SecondLook& second, std::uint64_t hash) noexcept {
+  const State& state = static_cast<const Again&>(second).state;
+  return state.look_at(state.table_of_writer(),
+                       [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
+}
+
+void State::advance() {
+  // A few slices a section: others wait for sections.
+  constexpr int kSlices = 16;
+  while (!is_swept()) {
+    write([&]<class Locks>(const Filter::State& table, Locks) {
+      for (int i = 0; i < kSlices; ++i) sweep_slice<Locks>(table);
+      return std::optional(true);
+    });
+  }
+  for (Backoff backoff; swept_ < blocks();) backoff.pause();
+  write([&]<class Locks>(Filter::State& table, Locks) {
+    const std::uint64_t next = tick(table.view.blocks) + 1;
+    if (next - exchanged_ >= kMarkTicks) exchanged_ = next;
+    set_tick(table.blocks(), next);
+    swept_ = 0;
+    claimed_ = 0;
+    return std::optional(true);
+  });
+}
+
+void State::empty_and_advance(std::uint64_t ticks) {
+  const Pause pause(*this);
+  Filter::State& table = pause.table();
+  const std::uint64_t count = table.view.geometry.blocks();
+  std::for_each_n(table.blocks(), count, BlockLocks::empty);
+  std::memset(&young_mark(table.view.blocks, table.view.geometry, 0), 0,
+              static_cast<std::size_t>(count));
+  const std::uint64_t now = tick(table.view.blocks) + ticks;
+  set_tick(table.blocks(), now);
+  exchanged_ = now;
+  claimed_ = count;
+  swept_ = count;
+  keys.reset(0);
+}
+
+std::unique_ptr<Filter::State> State::copy_all(Position& at) const {
+  const Filter::State& from = table_of_writer();
+  const Geometry& geometry = from.view.geometry;
+  auto made = std::make_unique<Filter::State>(
+      bits, geometry, seed, from.capacity,
+      Storage::allocate(kHeadBlocks + with_young_marks(geometry.blocks())),
+      kHeadBlocks * kBlockBytes);
+  made->storage.touch();
+  const Pause pause(*this);
+  for (std::uint64_t i = 0; i < geometry.blocks(); ++i) {
+    Block& block = made->blocks()[i];
+    copy_shared<kBlockBytes>(from.view.blocks[i].bytes.data(), block.bytes.data());
+    std::fill(block.bytes.begin() + kMarkByte + 1, block.bytes.end(), std::uint8_t{0});
+  }
+  std::memcpy(&young_mark(made->view.blocks, geometry, 0),
+              &young_mark(from.view.blocks, geometry, 0),
+              static_cast<std::size_t>(geometry.blocks()));
+  set_tick(made->blocks(), tick(from.view.blocks));
+  made->size = pause.table().size;
+  at = {.life = life,
+        .exchanged = exchanged_,
+        .swept = std::min<std::uint64_t>(claimed_, geometry.blocks()),
+        .waiting = stripes_[thread_number() % kStripes].inserts};
+  return made;
+}
+
+ExpiringFilter::ExpiringFilter(const ExpiringOptions& options)
+    : ExpiringFilter(make_state(options)) {}
+
+ExpiringFilter::ExpiringFilter(ExpiringFilter&& other) noexcept = default;
+ExpiringFilter& ExpiringFilter::operator=(ExpiringFilter&& other) noexcept = default;
+ExpiringFilter::~ExpiringFilter() = default;
+
+KeyHasher ExpiringFilter::hasher(const State& state) noexcept { return state.hasher; }
+
+Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
+  State& state = *state_;
+  life = std::clamp(life, 1u, state.life);
+  const auto first_try = [&]<class Locks>(const Filter::State& table, Locks) {
+    return state.kernels.renew_first<Locks>()(table.view.blocks, table.view.geometry, key.value,
+                                              life);
+  };
+  Renewal renewal = Renewal::undecided;
+  const bool decided = state.try_alone([&](const Filter::State& table) {
+    renewal = first_try(table, OneWriter());
+    if (renewal == Renewal::undecided) return false;
+    if (renewal == Renewal::stored) state.keys.add<OneWriter>(1);
+    state.count_inserts<OneWriter>(table, 1);
+    return true;
+  });
+  if (decided) return {outcome_of(renewal)};
+  return {state.write([&]<class Locks>(const Filter::State& table, Locks locks) {
+    std::optional<Outcome> outcome;
+    std::int64_t added = 0;
+    const Renewal tried = first_try(table, locks);
+    if (tried != Renewal::undecided) {
+      outcome = outcome_of(tried);
+      added = tried == Renewal::stored;
+    } else {
+      with_expiring_table<Locks>(table, [&](auto& blocks) {
+        outcome = blocks.renew(blocks.home(key.value), life);
+        added = (outcome == Outcome::stored) - std::int64_t{blocks.emptied()};
+      });
+    }
+    if (added != 0) {
+      state.keys.add<Locks>(added);
+    } else if constexpr (!Locks::kAlone) {
+      full_fence();
+    }
+    state.count_inserts<Locks>(table, 1);
+    return outcome;
+  })};
+}
+
+bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
+  const State& state = *state_;
+  return state.read([&](const Filter::State& table) {
+    return table.kernels->contains_beside(table.view, key.value, state.again);
+  });
+}
+
+unsigned ExpiringFilter::left_one(Hash key) const noexcept {
+  const State& state = *state_;
+  return state.read([&](const Filter::State& table) {
+    const unsigned ticks = state.look_at(
+        table, [&](const auto& blocks) { return blocks.left(blocks.home(key.value)); });
+    return ticks == 0 ? 0 : ticks - 1;
+  });
+}
+
+Hash ExpiringFilter::prepare(Key key) const noexcept {
+  const Hash hash = hash_of_(key);
+  state_->read([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
+  return hash;
+}
+
+void ExpiringFilter::advance(std::uint64_t ticks) {
+  const std::lock_guard lock(state_->advancing);
+  if (ticks > kMaxLife) return state_->empty_and_advance(ticks);
+  for (; ticks != 0; --ticks) state_->advance();
+}
+
+bool ExpiringFilter::sweep(std::size_t blocks) noexcept {
+  State& state = *state_;
+  if (state.is_swept()) return true;
+  state.write([&]<class Locks>(const Filter::State& table, Locks) {
+    for (std::size_t done = 0; done < blocks && !state.is_swept(); done += kSlice) {
+      state.sweep_slice<Locks>(table);
+    }
+    return std::optional(true);
+  });
+  return state.is_swept();
+}
+
+void ExpiringFilter::clear() noexcept {
+  const std::lock_guard lock(state_->advancing);
+  state_->empty_and_advance(0);
+}
+
+std::uint64_t ExpiringFilter::now() const noexcept { return state_->present_tick(); }
+
+std::uint64_t ExpiringFilter::size() const noexcept {
+  return state_->read([&](const Filter::State&) { return state_->keys.total(); });
+}
+
+std::uint64_t ExpiringFilter::capacity() const noexcept { return state_->now().capacity; }
+unsigned ExpiringFilter::life() const noexcept { return state_->life; }
+int ExpiringFilter::bits() const noexcept { return state_->bits - expiring_layout(0); }
+std::uint64_t ExpiringFilter::slots() const noexcept { return state_->now().slots; }
+
+double ExpiringFilter::load_factor() const noexcept {
+  return nestline::load_factor(state_->table_of_writer(), size());
+}
+
+double ExpiringFilter::expected_fpr() const noexcept {
+  return nestline::expected_fpr(state_->table_of_writer(), size());
+}
+
+std::uint64_t ExpiringFilter::seed() const noexcept { return state_->seed; }
+
+std::size_t ExpiringFilter::memory_bytes() const noexcept { return state_->now().bytes; }
+
+ExpiringClock::ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window)
+    : filter_(filter),
+      tick_(window / static_cast<std::chrono::nanoseconds::rep>(filter.life())),
+      begin_(std::chrono::steady_clock::now()),
+      first_(filter.now()) {
+  if (tick_.count() < 1) {
+    throw std::invalid_argument("the window must be at least " + std::to_string(filter.life()) +
+                                " nanoseconds, one for each tick of a life");
+  }
+}
+
+void ExpiringClock::catch_up(std::chrono::steady_clock::time_point now) {
+  if (now < begin_) return;
+  const std::uint64_t tick =
+      first_ + static_cast<std::uint64_t>((now - begin_).count() / tick_.count());
+  if (tick <= filter_.now()) return;
+  const std::lock_guard lock(catching_up_);
+  const std::uint64_t before = filter_.now();
+  if (tick > before) filter_.advance(tick - before);
+}
+
+}  // namespace nestline

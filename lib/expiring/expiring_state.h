@@ -1,0 +1,162 @@
+// What an ExpiringFilter is made of: the state of a concurrent filter with the layout of one that
+// expires, and how far the sweep of the present tick has come. So sections, pauses and counting are
+// those of ConcurrentFilter. lib/place/aging.h has the rules of time and their proof.
+//
+// The sweep is shared by all: whoever sweeps claims the next kSlice blocks, and adds them to
+// `swept_` when it has passed them. Each thread that inserts does so once in kSlice inserts. At a
+// full rate of inserts the sweep is over before half of the tick is: a tick brings at least 2 keys
+// a block.
+#ifndef NESTLINE_LIB_EXPIRING_EXPIRING_STATE_H_
+#define NESTLINE_LIB_EXPIRING_EXPIRING_STATE_H_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "lib/concurrent/concurrent_state.h"
+#include "lib/concurrent/thread_number.h"
+#include "lib/filter/filter_state.h"
+#include "lib/kernels/kernels.h"
+#include "lib/place/aging.h"
+#include "lib/place/layout.h"
+#include "lib/table/expiring_table.h"
+#include "nestline/expiring_filter.h"
+
+namespace nestline {
+
+static_assert(ExpiringFilter::kMaxLife == kMaxLife);
+
+// Calls work(blocks) with the table that works on an expiring filter's blocks.
+template <class Locks, typename Work>
+decltype(auto) with_expiring_table(const Filter::State& state, Work&& work, Locks locks = Locks()) {
+  return visit_expiring_layout(state.bits, [&](auto layout) -> decltype(auto) {
+    ExpiringTable<decltype(layout), Locks> table(state.blocks(), state.view.geometry,
+                                                 *state.kernels, locks);
+    return work(table);
+  });
+}
+
+// The outcome of a first try that is decided.
+constexpr Outcome outcome_of(Renewal renewal) {
+  return renewal == Renewal::present ? Outcome::present : Outcome::stored;
+}
+
+inline constexpr std::uint64_t kSlice = 64;
+
+// Where an expiring filter stands besides its blocks and its tick: what files hold too.
+struct Position {
+  unsigned life = kMaxLife;
+  std::uint64_t exchanged = 0;  // the tick whose sweep exchanged marks last
+  std::uint64_t swept = 0;    // blocks that the present tick's sweep has passed, from the first on
+  std::uint32_t waiting = 0;  // inserts since the last slice
+};
+
+struct ExpiringFilter::State : ConcurrentFilter::State {
+  State(std::unique_ptr<Filter::State> table, const Position& at)
+      : ConcurrentFilter::State(FilterAccess::make(std::move(table))),
+        life(at.life),
+        exchanged_(at.exchanged),
+        claimed_(at.swept),
+        swept_(at.swept) {
+    mine().inserts = at.waiting;
+  }
+
+  [[nodiscard]] std::uint64_t present_tick() const { return tick(table_of_writer().view.blocks); }
+  [[nodiscard]] std::uint64_t blocks() const { return table_of_writer().view.geometry.blocks(); }
+  [[nodiscard]] bool is_swept() const { return claimed_ >= blocks(); }
+
+  // Inside a write section: counts inserts, and does a slice of the sweep if it is time.
+  template <class Locks>
+  void count_inserts(const Filter::State& table, std::uint32_t inserts) {
+    if (is_swept()) return;
+    std::atomic<std::uint32_t>& since = mine().inserts;
+    const std::uint32_t counted = since + inserts;
+    since = counted % kSlice;
+    for (std::uint32_t i = counted / kSlice; i != 0; --i) sweep_slice<Locks>(table);
+  }
+
+  // Inside a write section: passes the next blocks.
+  template <class Locks>
+  void sweep_slice(const Filter::State& table);
+
+  // Moves time on by one tick. By one thread at a time, outside of sections.
+  void advance();
+  // Removes all keys and moves time on; so there is nothing to sweep.
+  void empty_and_advance(std::uint64_t ticks);
+
+  // A copy of all memory of one instant, and where the filter stands then. Throws std::bad_alloc.
+  std::unique_ptr<Filter::State> copy_all(Position& at) const;
+
+  const unsigned life;
+  const ExpiringKernels& kernels = expiring_kernels(bits);
+  std::mutex advancing;
+
+  // It answers the lookups that kernels leave to a second look.
+  struct Again : SecondLook {
+    explicit Again(const State& all) : SecondLook{look}, state(all) {}
+    static bool look(const SecondLook& second, std::uint64_t hash) noexcept;
+    const State& state;
+  } again{*this};
+
+  // Calls work(blocks) with the Table for readers of `table`, inside their section.
+  template <typename Work>
+  auto look_at(const Filter::State& table, Work&& work) const {
+    return with_reader_locks(
+        [&]<class Locks>(Locks locks) { return with_expiring_table<Locks>(table, work, locks); });
+  }
+
+ private:
+  struct alignas(64) Stripe {
+    std::atomic<std::uint32_t> inserts{0};
+  };
+  static constexpr std::size_t kStripes = 32;
+  Stripe& mine() { return stripes_[thread_number() % kStripes]; }
+
+  std::array<Stripe, kStripes> stripes_;
+  std::atomic<std::uint64_t> exchanged_;
+  alignas(64) std::atomic<std::uint64_t> claimed_;
+  alignas(64) std::atomic<std::uint64_t> swept_;
+};
+
+template <class Locks>
+void ExpiringFilter::State::sweep_slice(const Filter::State& table) {
+  const std::uint64_t end = table.view.geometry.blocks();
+  if (claimed_ >= end) return;
+  const std::uint64_t first = claimed_.fetch_add(kSlice);
+  if (first >= end) return;
+  // From here on the tick does not move on before `swept_` has these blocks.
+  const std::uint64_t count = std::min(kSlice, end - first);
+  const Block* const blocks = table.view.blocks + first;
+  const std::uint64_t now = tick(table.view.blocks);
+  const bool exchanges = exchanged_ == now;
+  const std::uint32_t emptied = with_expiring_table<Locks>(table, [&](auto& changing) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (!exchanges) {
+        i += kernels.next_dead(blocks + i, count - i, now);
+        if (i == count) break;
+      } else if (blocks[i].mark() == 0 && kernels.next_dead(blocks + i, 1, now) == 1) {
+        continue;  // without a mark there is no young mark either
+      }
+      changing.sweep(first + i, exchanges);
+    }
+    return changing.emptied();
+  });
+  if (emptied != 0) keys.add<Locks>(-static_cast<std::int64_t>(emptied));
+  swept_ += count;
+}
+
+struct ExpiringAccess {
+  static const ExpiringFilter::State& state(const ExpiringFilter& filter) { return *filter.state_; }
+  static ExpiringFilter make(std::unique_ptr<Filter::State> table, const Position& at) {
+    ConcurrentFilter::register_thread();
+    return ExpiringFilter(std::make_unique<ExpiringFilter::State>(std::move(table), at));
+  }
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_EXPIRING_EXPIRING_STATE_H_

@@ -1,0 +1,102 @@
+#include "lib/table/expiring_table.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace nestline {
+
+template <class L, class Locks>
+void ExpiringTable<L, Locks>::empty_dead(Hold& hold, std::uint64_t block) {
+  const auto now = tick_of_holder<Locks>(this->blocks_);
+  std::uint64_t dead =
+      static_cast<const ExpiringKernels&>(this->kernels_).dead(hold.at(block), now);
+  if (dead == 0) return;
+  Block& changing = hold.change(block);
+  this->emptied_ += static_cast<std::uint32_t>(std::popcount(dead));
+  for (; dead != 0; dead &= dead - 1) L::set(changing, first_slot(dead), 0);
+}
+
+template <class L, class Locks>
+bool ExpiringTable<L, Locks>::renew_at(Hold& hold, const Place& place, std::uint32_t life) {
+  const auto now = tick_of_holder<Locks>(this->blocks_);
+  const std::uint64_t found = this->copies(place);
+  if (found == 0) return false;
+  const std::uint32_t slot = first_slot(found);
+  if (ticks_left(L::value(hold.at(place.block), slot), now) <= life) {
+    L::set_value(hold.change(place.block), slot, death_after(now, life));
+  }
+  return true;
+}
+
+// What is away needs both of home's marks, whatever sweeps have done to them since a spill raised
+// them: so they are raised again where it is stored, or its life becomes longer.
+template <class L, class Locks>
+auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Result {
+  Room room;
+  for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
+    {
+      Hold hold(this->blocks_, home.block);
+      const Place away = moved(this->geometry_, home);
+      const bool both =
+          away.block != home.block &&
+          (room.away || spill_class(home.fingerprint) < this->blocks_[home.block].mark());
+      if (both) hold.add(away.block);
+      if (renew_at(hold, home, life)) return Outcome::present;
+      const auto stays_away = [&] {
+        raise_marks<L>(hold, this->blocks_, this->geometry_, home.block,
+                       spill_class(home.fingerprint));
+      };
+      if (both && renew_at(hold, away, life)) {
+        stays_away();
+        return Outcome::present;
+      }
+      const auto store_in = [&](const Place& place, Way way) {
+        empty_dead(hold, place.block);
+        return this->store(hold, place, death_after(tick_of_holder<Locks>(this->blocks_), life),
+                           way);
+      };
+      if (room.away && store_in(away, room.way)) {
+        stays_away();
+        return Outcome::stored;
+      }
+      if (store_in(home, room.away ? Way() : room.way)) return Outcome::stored;
+    }
+    if (this->spill_for(home, room)) return Outcome::full;
+  }
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+std::uint32_t ExpiringTable<L, Locks>::left(const Place& home) const {
+  return this->read(home, [&](auto& view) {
+    std::uint32_t most = 0;
+    const auto look = [&](const Block& block, const Place& place) {
+      const std::uint64_t now = tick(this->blocks_);
+      for (std::uint64_t rest = this->kernels_.copies(block, place); rest != 0; rest &= rest - 1) {
+        most = std::max(most, ticks_left(L::value(block, first_slot(rest)), now));
+      }
+    };
+    const Block& block = view.at(home.block);
+    look(block, home);
+    Place away;
+    if (this->may_be_away(block, home, away)) look(view.at(away.block), away);
+    return most;
+  });
+}
+
+template <class L, class Locks>
+void ExpiringTable<L, Locks>::sweep(std::uint64_t block, bool exchanges) {
+  Hold hold(this->blocks_, block);
+  empty_dead(hold, block);
+  if (!exchanges) return;
+  std::uint8_t& young = young_mark(this->blocks_, this->geometry_, block);
+  if (hold.at(block).mark() != young) hold.change(block).set_mark(young);
+  store_shared(young, std::uint8_t{0});
+}
+
+template class ExpiringTable<Layout<expiring_layout(8)>, OneWriter>;
+template class ExpiringTable<Layout<expiring_layout(8)>, BlockLocks>;
+template class ExpiringTable<Layout<expiring_layout(12)>, OneWriter>;
+template class ExpiringTable<Layout<expiring_layout(12)>, BlockLocks>;
+
+}  // namespace nestline

@@ -1,0 +1,42 @@
+// The operations on blocks whose slots die (lib/place/aging.h), by the tick at which the locks of
+// the blocks in question are held. Placing and spilling are Table's.
+#ifndef NESTLINE_LIB_TABLE_EXPIRING_TABLE_H_
+#define NESTLINE_LIB_TABLE_EXPIRING_TABLE_H_
+
+#include <cstdint>
+
+#include "lib/place/aging.h"
+#include "lib/table/table.h"
+
+namespace nestline {
+
+template <class L, class Locks>
+class ExpiringTable : public Table<L, Locks> {
+ public:
+  using typename Table<L, Locks>::Result;
+  using Table<L, Locks>::Table;
+
+  // Makes the key live for `life` more ticks at least: renews the slot that is its own or of a key
+  // that looks the same, else stores it. Outcome::stored, present or full.
+  Result renew(const Place& home, std::uint32_t life);
+  // Ticks until the key's death, this one included; 0: it is not there.
+  [[nodiscard]] std::uint32_t left(const Place& home) const;
+  // Empties the dead slots of a block; with `exchanges`, its mark also becomes its young mark.
+  void sweep(std::uint64_t block, bool exchanges);
+  // Slots that this object has emptied.
+  [[nodiscard]] std::uint32_t emptied() const { return this->emptied_; }
+
+ private:
+  using typename Table<L, Locks>::Hold;
+  using typename Table<L, Locks>::Room;
+
+  // Empties the dead slots of a block that is held.
+  void empty_dead(Hold& hold, std::uint64_t block);
+  // Makes the slot of a live copy of this place's fingerprint live for `life` ticks at least; false
+  // if there is none. Its block is held.
+  bool renew_at(Hold& hold, const Place& place, std::uint32_t life);
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_TABLE_EXPIRING_TABLE_H_
