@@ -62,6 +62,17 @@
 //   grow/lookups_meanwhile        p999_us, max_us: microseconds of a lookup while the filter grows,
 //                                 clock included; quiet_...: before and after
 //
+// ExpiringFilter, full at 90 % and turning over:
+//
+//   expiring/lookup/of_NAME       batches beside ConcurrentFilter of 12 bits, four rotating blocked
+//                                 Bloom filters, an age-partitioned Bloom filter
+//   expiring/insert/FORM          of_concurrent: half of the keys are new; beside insert_unique (in
+//                                 batches: lookups and inserts) and the erasing of the oldest
+//   expiring/insert/threads:N     of_one_thread
+//   expiring/advance              of_memset: a tick that nobody has swept
+//   expiring/longest_insert       max_us: single inserts while another thread moves time on
+//   expiring/blocks               blocks that a lookup of an absent key reads after 100 lifetimes
+//
 // Threads are bound to cores (pinned_threads.h), except those of oneTBB. Run a Release build, with
 // nothing else on the machine. The program refuses to run with assertions on. Arguments are those
 // of Google Benchmark and
@@ -132,6 +143,7 @@ int run(int argc, char** argv) {
   add_changing();
   add_building();
   add_growing();
+  add_expiring();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

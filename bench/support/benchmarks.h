@@ -25,6 +25,7 @@ void add_writing();        // what a writer of a ConcurrentFilter pays for the o
 void add_changing();       // inserts with more threads; a mix of everything against libcuckoo
 void add_building();       // parallel::build
 void add_growing();        // growth, and lookups meanwhile
+void add_expiring();       // ExpiringFilter beside other filters, and moving time on
 
 // One call for a batch of keys, or one call for each key.
 enum class Form { batch, single };
