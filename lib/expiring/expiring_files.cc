@@ -67,20 +67,25 @@ struct MappedExpiringFilter::State : SecondLook {
         table(FilterAccess::state(filter)),
         checks(path.string(), header, table.storage.bytes()) {}
 
-  // Whether the sections that this key needs are good.
-  [[nodiscard]] bool is_good(std::uint64_t hash) noexcept {
-    if (checks.all_good()) return true;
+  // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
+  // left a lock in them, for whose end a reader would wait.
+  [[nodiscard]] bool is_sound(std::uint64_t hash) noexcept {
     return visit_expiring_layout(table.bits, [&](auto layout) {
       const Place home = home_of<decltype(layout)>(table.view.geometry, hash);
-      if (!checks.is_good(home.block)) return false;
+      const auto sound = [&](std::uint64_t block) {
+        return (checks.all_good() || checks.is_good(block)) &&
+               (table.view.blocks[block].header() & kHeaderLock) == 0;
+      };
+      if (!sound(home.block)) return false;
       Place away;
       const std::uint32_t mark = table.view.blocks[home.block].mark();
-      return !may_be_away(table.view.geometry, mark, home, away) || checks.is_good(away.block);
+      return !may_be_away(table.view.geometry, mark, home, away) || sound(away.block);
     });
   }
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) noexcept {
-    return !is_good(hash) || table.kernels->contains_beside(table.view, hash, *this);
+    if (!checks.all_good() && !is_sound(hash)) return true;
+    return table.kernels->contains_beside(table.view, hash, *this);
   }
 
   FileHeader header;
@@ -124,7 +129,7 @@ std::size_t MappedExpiringFilter::may_contain(KeySpan keys, std::span<std::uint8
 
 unsigned MappedExpiringFilter::left(Key key) const noexcept {
   const std::uint64_t hash = state_->table.hasher()(key).value;
-  if (!state_->is_good(hash)) return ExpiringFilter::kMaxLife;
+  if (!state_->is_sound(hash)) return ExpiringFilter::kMaxLife;
   const unsigned ticks = with_expiring_table<OneWriter>(
       state_->table, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
   return ticks == 0 ? 0 : ticks - 1;
