@@ -173,14 +173,13 @@ void beside_age_partitioned(benchmark::State& state, std::size_t bytes, int hit_
       static_cast<double>(bytes) * 8 / static_cast<double>(each * AgePartitionedBloom::kKept);
 }
 
-// Half of the keys are new, half live already.
-std::vector<std::uint64_t> half_new(std::size_t count, std::uint64_t oldest, std::uint64_t next,
+// Half of the keys are new, and half came within the last tick: so a key lives a tick longer at
+// most.
+std::vector<std::uint64_t> half_new(std::size_t count, std::uint64_t next, std::uint64_t each,
                                     std::mt19937_64& random) {
   std::vector<std::uint64_t> keys(count);
   for (std::size_t i = 0; i < count; ++i) {
-    // Not the very oldest, which die meanwhile.
-    keys[i] = i % 2 == 0 ? next + i / 2
-                         : oldest + (next - oldest) / 8 + random() % ((next - oldest) * 7 / 8);
+    keys[i] = i % 2 == 0 ? next + i / 2 : next - 1 - random() % each;
   }
   return keys;
 }
@@ -188,6 +187,7 @@ std::vector<std::uint64_t> half_new(std::size_t count, std::uint64_t oldest, std
 void insert_beside(benchmark::State& state, int bits, std::size_t bytes, Form form) {
   constexpr std::size_t kPart = 4096;
   Steady full(bits, bytes, 3);
+  const std::uint64_t each = full.filter.capacity() / (full.filter.life() + 2);
   ConcurrentFilter other(filled_filter(12, bytes, kFull));
   std::uint64_t oldest = 0;
   std::uint64_t next = other.size();
@@ -197,11 +197,11 @@ void insert_beside(benchmark::State& state, int bits, std::size_t bytes, Form fo
   Side ours;
   Side theirs;
   std::uint64_t of_tick = 0;
-  const std::uint64_t parts = std::max<std::uint64_t>(64, full.each * 2 / (kPart / 2));
+  const std::uint64_t parts = std::max<std::uint64_t>(64, each * 2 / (kPart / 2));
   for (auto _ : state) {
     const double before = ours.seconds();
     for (std::uint64_t part = 0; part < parts; ++part) {
-      const auto our_keys = half_new(kPart, full.oldest(), full.next, random);
+      const auto our_keys = half_new(kPart, full.next, each, random);
       double start = now();
       if (form == Form::batch) {
         benchmark::DoNotOptimize(full.filter.insert(our_keys));
@@ -212,13 +212,13 @@ void insert_beside(benchmark::State& state, int bits, std::size_t bytes, Form fo
       }
       full.next += kPart / 2;
       of_tick += kPart / 2;
-      if (of_tick >= full.each) {
+      if (of_tick >= each) {
         full.filter.advance();
         of_tick = 0;
       }
       ours.add(kPart, now() - start);
 
-      const auto their_keys = half_new(kPart, oldest, next, random);
+      const auto their_keys = half_new(kPart, next, each, random);
       start = now();
       std::size_t stored = 0;
       if (form == Form::batch) {

@@ -132,19 +132,15 @@ void ExpiringFilter::State::sweep_slice(const Filter::State& table) {
   const std::uint64_t count = std::min(kSlice, end - first);
   const Block* const blocks = table.view.blocks + first;
   const std::uint64_t now = tick(table.view.blocks);
-  const bool exchanges = exchanged_ == now;
-  const std::uint32_t emptied = with_expiring_table<Locks>(table, [&](auto& changing) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (!exchanges) {
-        i += kernels.next_dead(blocks + i, count - i, now);
-        if (i == count) break;
-      } else if (blocks[i].mark() == 0 && kernels.next_dead(blocks + i, 1, now) == 1) {
-        continue;  // without a mark there is no young mark either
-      }
-      changing.sweep(first + i, exchanges);
-    }
-    return changing.emptied();
-  });
+  std::size_t emptied = 0;
+  if (exchanged_ != now) {
+    emptied = kernels.sweep<Locks>()(blocks, count, now);
+  } else {
+    emptied = with_expiring_table<Locks>(table, [&](auto& changing) {
+      for (std::uint64_t i = first; i < first + count; ++i) changing.sweep_and_exchange(i);
+      return changing.emptied();
+    });
+  }
   if (emptied != 0) keys.add<Locks>(-static_cast<std::int64_t>(emptied));
   swept_ += count;
 }

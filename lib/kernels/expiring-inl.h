@@ -12,6 +12,8 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
+
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/ways-inl.h"
@@ -23,33 +25,96 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace expiring {
 
+// The block without its slots that are dead at this tick, but for its header; returns these slots.
+// Free slots, which may match the death, stay 0.
+#if NESTLINE_ONE_LANE
 template <class L>
-HWY_INLINE std::uint64_t dead_in(const Block& block, std::uint64_t tick) {
-  const auto death = static_cast<std::uint32_t>(tick & 15);
-  std::uint64_t slots = 0;
-  if constexpr (L::kForm == Form::halfwords) {
-    slots = match_high_deaths<L>(block, death);
-  } else {
-    slots = match_nibbles<L>(block, death);
+HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Block& cleaned) {
+  cleaned = block;
+  std::uint64_t dead = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    if (L::get(block, s) == 0 || ticks_left(L::value(block, s), tick) != 0) continue;
+    L::set(cleaned, s, 0);
+    dead |= std::uint64_t{1} << s;
   }
-  return slots & ~match_first_bytes<L>(block, 0) & L::kAllSlots;
+  return dead;
 }
+#else
+template <class L>
+HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Block& cleaned) {
+  using T = Ranks::Phase<L>;
+  const BlockTag<T> d;
+  const T* const from = reinterpret_cast<const T*>(block.bytes.data());
+  T* const to = reinterpret_cast<T*>(cleaned.bytes.data());
+  // For each slot, all ones where it is dead.
+  alignas(64) T masks[64 / sizeof(T)] = {};
+  if constexpr (L::kForm == Form::halfwords) {
+    const auto death = hn::Set(d, static_cast<T>((tick & 15) << 12));
+    const auto high = hn::Set(d, T{0xf000});
+    for (std::size_t i = 0; i < 64 / sizeof(T); i += hn::Lanes(d)) {
+      hn::Store(hn::VecFromMask(d, hn::Eq(hn::And(hn::Load(d, from + i), high), death)), d,
+                masks + i);
+    }
+  } else {
+    const hn::CappedTag<T, 16> d16;
+    const auto low = hn::Set(d16, T{0x0f});
+    const auto high = hn::Set(d16, T{0xf0});
+    const auto death = hn::Set(d16, static_cast<T>((tick & 15) * 0x11));
+    // Two overlapping pieces of the nibbles.
+    for (const std::size_t i : {std::size_t{0}, L::kNibbleRun - std::size_t{16}}) {
+      const auto differs = hn::Xor(hn::LoadU(d16, from + L::kNibbleByte + i), death);
+      const auto in_low = hn::Eq(hn::And(differs, low), hn::Zero(d16));
+      const auto in_high = hn::Eq(hn::And(differs, high), hn::Zero(d16));
+      hn::StoreU(hn::VecFromMask(d16, in_low), d16, masks + i);
+      hn::StoreU(hn::VecFromMask(d16, in_high), d16, masks + L::kNibbleRun + i);
+    }
+  }
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  for (std::size_t i = 0; i < L::kSlots; i += hn::Lanes(d)) {
+    const auto slots = hn::Load(d, from + i);
+    const auto kept = hn::AndNot(hn::Load(d, masks + i), slots);
+    hn::Store(kept, d, to + i);
+    before |= bits_of(d, hn::Eq(slots, hn::Zero(d))) << i;
+    after |= bits_of(d, hn::Eq(kept, hn::Zero(d))) << i;
+  }
+  if constexpr (L::kForm == Form::bytes) {
+    const hn::CappedTag<T, 16> d16;
+    for (const std::size_t i : {std::size_t{0}, L::kNibbleRun - std::size_t{16}}) {
+      const auto in_low = hn::And(hn::LoadU(d16, masks + i), hn::Set(d16, T{0x0f}));
+      const auto in_high =
+          hn::And(hn::LoadU(d16, masks + L::kNibbleRun + i), hn::Set(d16, T{0xf0}));
+      const auto nibbles = hn::LoadU(d16, from + L::kNibbleByte + i);
+      hn::StoreU(hn::AndNot(hn::Or(in_low, in_high), nibbles), d16, to + L::kNibbleByte + i);
+    }
+  }
+  return after & ~before & L::kAllSlots;
+}
+#endif
 
 template <class L>
 std::uint64_t dead(const Block& shared, std::uint64_t tick) noexcept {
   BlockCopy copy;
-  return dead_in<L>(readable_block(shared, copy), tick);
+  Block cleaned;
+  return without_dead<L>(readable_block(shared, copy), tick, cleaned);
 }
 
-template <class L>
-std::size_t next_dead(const Block* blocks, std::size_t count, std::uint64_t tick) noexcept {
+template <class L, class Locks>
+std::size_t sweep(const Block* blocks, std::size_t count, std::uint64_t tick) noexcept {
+  std::size_t emptied = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t header = blocks[i].header();
     BlockCopy copy;
-    const std::uint64_t found = dead_in<L>(readable_block(blocks[i], copy), tick);
-    if (HWY_UNLIKELY(found != 0 || changes(blocks[i], header) != 0)) return i;
+    Block cleaned;
+    std::uint64_t dead = without_dead<L>(readable_block(blocks[i], copy), tick, cleaned);
+    if (dead == 0 && changes(blocks[i], header) == 0) continue;
+    typename Locks::Hold hold(blocks, i);
+    if constexpr (!Locks::kAlone) dead = without_dead<L>(hold.at(i), tick, cleaned);
+    if (dead == 0) continue;
+    store_slots(hold.change(i).bytes.data(), cleaned.bytes.data());
+    emptied += static_cast<std::size_t>(std::popcount(dead));
   }
-  return count;
+  return emptied;
 }
 
 template <class L, class Locks>

@@ -10,7 +10,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "lib/kernels/expiring-inl.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/lookup-inl.h"
 #include "lib/kernels/maplet-inl.h"
@@ -83,37 +82,10 @@ constexpr MapletKernels maplet_kernels() {
   return kernels;
 }
 
-template <class L>
-constexpr ExpiringKernels expiring_kernels() {
-  ExpiringKernels kernels{};
-  kernels.target = HWY_TARGET;
-  kernels.match = match<L>;
-  kernels.free_slots = free_slots<L>;
-  kernels.rank = rank<L>;
-  kernels.of_classes = of_classes<L>;
-  kernels.find_way = find_way<L>;
-  kernels.find_free_way = find_free_way<L>;
-  kernels.leavers = leavers<L>;
-  kernels.bits_to_bytes = bits_to_bytes;
-  kernels.bits_to_positions = bits_to_positions;
-  kernels.contains_beside = contains_beside<L>;
-  kernels.contains_batch_beside = contains_batch_beside<L>;
-  kernels.locate_batch = locate_batch<L>;
-  kernels.dead = expiring::dead<L>;
-  kernels.next_dead = expiring::next_dead<L>;
-  kernels.renew_beside_readers = expiring::renew_first<L, OneWriter>;
-  kernels.renew_beside_writers = expiring::renew_first<L, BlockLocks>;
-  kernels.renew_batch_beside_readers = expiring::renew_batch<L, OneWriter>;
-  kernels.renew_batch_beside_writers = expiring::renew_batch<L, BlockLocks>;
-  return kernels;
-}
-
 const TargetKernels* all_kernels() {
   static constexpr TargetKernels kAll = {
       {filter_kernels<Layout<8>>, filter_kernels<Layout<12>>, filter_kernels<Layout<16>>},
-      maplet_kernels(),
-      {expiring_kernels<Layout<expiring_layout(8)>>(),
-       expiring_kernels<Layout<expiring_layout(12)>>()}};
+      maplet_kernels()};
   return &kAll;
 }
 
@@ -147,15 +119,11 @@ const TargetKernels& best_kernels() {
 
 const Kernels& kernels_for(int bits) {
   const TargetKernels& best = best_kernels();
-  if (bits == kMapletBits) return best.maplet.table;
   if (is_expiring(bits)) return expiring_kernels(bits);
-  return *best.filters[(bits - 8) / 4]();
+  return bits == kMapletBits ? best.maplet.table : *best.filters[(bits - 8) / 4]();
 }
 
 const MapletKernels& maplet_kernels() { return best_kernels().maplet; }
-const ExpiringKernels& expiring_kernels(int layout) {
-  return best_kernels().expiring[(layout - expiring_layout(8)) / 4];
-}
 
 std::vector<std::int64_t> usable_targets() {
   std::vector<std::int64_t> targets;

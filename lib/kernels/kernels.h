@@ -404,9 +404,17 @@ enum class Renewal : std::uint8_t { undecided, stored, stored_in_place_of_dead, 
 struct ExpiringKernels : Kernels {
   // Slots that are dead at this tick, as bits.
   std::uint64_t (*dead)(const Block& block, std::uint64_t tick) noexcept;
-  // How many blocks from the front have no dead slot and stood still: the next one has to be locked
-  // and looked at.
-  std::size_t (*next_dead)(const Block* blocks, std::size_t count, std::uint64_t tick) noexcept;
+  // Empties the dead slots of `count` blocks; returns how many there were. Locks a block only where
+  // something is dead, or was changing.
+  using Sweep = std::size_t (*)(const Block* blocks, std::size_t count,
+                                std::uint64_t tick) noexcept;
+  Sweep sweep_beside_readers;
+  Sweep sweep_beside_writers;
+  template <class Locks>
+  [[nodiscard]] Sweep sweep() const {
+    if constexpr (std::is_same_v<Locks, OneWriter>) return sweep_beside_readers;
+    if constexpr (std::is_same_v<Locks, BlockLocks>) return sweep_beside_writers;
+  }
 
   // Renews the key with this hash at home, or stores it there, for `life` ticks.
   using Renew = Renewal (*)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
@@ -431,11 +439,10 @@ struct ExpiringKernels : Kernels {
   }
 };
 
-// All tables of one target; filters[i] are those of 8 + 4i bits, expiring[i] too.
+// All tables of one target but those of expiring filters; filters[i] are those of 8 + 4i bits.
 struct TargetKernels {
   const Kernels* (*filters[3])();
   MapletKernels maplet;
-  ExpiringKernels expiring[2];
 };
 
 // Prefetches memory that is about to be read, and a block that is about to be changed. g++ takes a

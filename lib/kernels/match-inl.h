@@ -285,8 +285,8 @@ HWY_INLINE void word_to_bytes(std::uint64_t bits, std::uint8_t* bytes) {
 #endif
 }
 
-std::size_t bits_to_bytes(const std::uint64_t* bitmap, std::size_t count,
-                          std::uint8_t* bytes) noexcept {
+inline std::size_t bits_to_bytes(const std::uint64_t* bitmap, std::size_t count,
+                                 std::uint8_t* bytes) noexcept {
   std::size_t total = 0;
   for (std::size_t first = 0; first < count; first += 64) {
     const std::uint64_t bits = bitmap[first / 64];
@@ -303,9 +303,9 @@ std::size_t bits_to_bytes(const std::uint64_t* bitmap, std::size_t count,
 }
 
 // The positions are first, first + 1, ... or, with a selection, what it holds at the keys' places.
-std::size_t bits_to_positions(const std::uint64_t* bitmap, std::size_t count,
-                              const std::uint32_t* selection, std::uint32_t first,
-                              std::uint32_t* positions) noexcept {
+inline std::size_t bits_to_positions(const std::uint64_t* bitmap, std::size_t count,
+                                     const std::uint32_t* selection, std::uint32_t first,
+                                     std::uint32_t* positions) noexcept {
   std::uint32_t* to = positions;
   const auto position = [&](std::size_t key) {
     return selection != nullptr ? selection[key] : first + static_cast<std::uint32_t>(key);

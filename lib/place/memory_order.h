@@ -125,6 +125,17 @@ inline void store_release(SharedWord& to, std::uint32_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }
 
+// Stores the slots of a block, all bytes before its header, from a copy.
+inline void store_slots(std::uint8_t* to, const std::uint8_t* from) {
+  constexpr std::size_t kWords = 7;
+  for (std::size_t i = 0; i < kWords; ++i) {
+    store_shared(reinterpret_cast<SharedLongword*>(to)[i],
+                 reinterpret_cast<const SharedLongword*>(from)[i]);
+  }
+  store_release(reinterpret_cast<SharedWord*>(to)[2 * kWords],
+                reinterpret_cast<const SharedWord*>(from)[2 * kWords]);
+}
+
 // Copies memory by words while other threads may write it, between load_acquire and load_again of
 // its header. Acquire: load_again is not done earlier.
 template <std::size_t kBytes>

@@ -85,10 +85,9 @@ std::uint32_t ExpiringTable<L, Locks>::left(const Place& home) const {
 }
 
 template <class L, class Locks>
-void ExpiringTable<L, Locks>::sweep(std::uint64_t block, bool exchanges) {
+void ExpiringTable<L, Locks>::sweep_and_exchange(std::uint64_t block) {
   Hold hold(this->blocks_, block);
   empty_dead(hold, block);
-  if (!exchanges) return;
   std::uint8_t& young = young_mark(this->blocks_, this->geometry_, block);
   if (hold.at(block).mark() != young) hold.change(block).set_mark(young);
   store_shared(young, std::uint8_t{0});

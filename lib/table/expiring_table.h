@@ -21,8 +21,8 @@ class ExpiringTable : public Table<L, Locks> {
   Result renew(const Place& home, std::uint32_t life);
   // Ticks until the key's death, this one included; 0: it is not there.
   [[nodiscard]] std::uint32_t left(const Place& home) const;
-  // Empties the dead slots of a block; with `exchanges`, its mark also becomes its young mark.
-  void sweep(std::uint64_t block, bool exchanges);
+  // Empties the dead slots of a block, and makes its mark its young mark (M1).
+  void sweep_and_exchange(std::uint64_t block);
   // Slots that this object has emptied.
   [[nodiscard]] std::uint32_t emptied() const { return this->emptied_; }
 
