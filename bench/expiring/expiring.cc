@@ -212,7 +212,7 @@ void insert_beside(benchmark::State& state, int bits, std::size_t bytes, Form fo
       }
       full.next += kPart / 2;
       of_tick += kPart / 2;
-      if (of_tick >= each) {
+      if (of_tick + kPart / 2 > each) {
         full.filter.advance();
         of_tick = 0;
       }

@@ -40,55 +40,77 @@ HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Bl
   return dead;
 }
 #else
+// Of slots whose deaths are nibbles. Their masks, all ones where a slot is dead, come into the
+// order of the slots as unpack_nibbles (ways-inl.h) brings the nibbles: 16 slots at a time, those
+// from 16 on being the low halves of the last 4 nibble bytes, then the high halves of all 20.
 template <class L>
-HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Block& cleaned) {
-  using T = Ranks::Phase<L>;
-  const BlockTag<T> d;
-  const T* const from = reinterpret_cast<const T*>(block.bytes.data());
-  T* const to = reinterpret_cast<T*>(cleaned.bytes.data());
-  // For each slot, all ones where it is dead.
-  alignas(64) T masks[64 / sizeof(T)] = {};
-  if constexpr (L::kForm == Form::halfwords) {
-    const auto death = hn::Set(d, static_cast<T>((tick & 15) << 12));
-    const auto high = hn::Set(d, T{0xf000});
-    for (std::size_t i = 0; i < 64 / sizeof(T); i += hn::Lanes(d)) {
-      hn::Store(hn::VecFromMask(d, hn::Eq(hn::And(hn::Load(d, from + i), high), death)), d,
-                masks + i);
-    }
-  } else {
-    const hn::CappedTag<T, 16> d16;
-    const auto low = hn::Set(d16, T{0x0f});
-    const auto high = hn::Set(d16, T{0xf0});
-    const auto death = hn::Set(d16, static_cast<T>((tick & 15) * 0x11));
-    // Two overlapping pieces of the nibbles.
-    for (const std::size_t i : {std::size_t{0}, L::kNibbleRun - std::size_t{16}}) {
-      const auto differs = hn::Xor(hn::LoadU(d16, from + L::kNibbleByte + i), death);
-      const auto in_low = hn::Eq(hn::And(differs, low), hn::Zero(d16));
-      const auto in_high = hn::Eq(hn::And(differs, high), hn::Zero(d16));
-      hn::StoreU(hn::VecFromMask(d16, in_low), d16, masks + i);
-      hn::StoreU(hn::VecFromMask(d16, in_high), d16, masks + L::kNibbleRun + i);
-    }
-  }
+HWY_INLINE std::uint64_t without_dead_nibbles(const Block& block, std::uint64_t tick,
+                                              Block& cleaned) {
+  static_assert(L::kForm == Form::bytes && L::kNibbleByte == 40 && L::kNibbleRun == 20);
+  alignas(16) static constexpr std::uint8_t kTail[16] = {
+      8, 9, 10, 11, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+  alignas(16) static constexpr std::uint8_t kHead[16] = {0x80, 0x80, 0x80, 0x80, 0, 1, 2,  3,
+                                                         4,    5,    6,    7,    8, 9, 10, 11};
+  alignas(16) static constexpr std::uint8_t kRest[16] = {
+      4, 5, 6, 7, 8, 9, 10, 11, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+  const hn::CappedTag<std::uint8_t, 16> d;
+  const auto low = hn::Set(d, std::uint8_t{0x0f});
+  const auto high = hn::Set(d, std::uint8_t{0xf0});
+  const auto death = hn::Set(d, static_cast<std::uint8_t>((tick & 15) * 0x11));
+  const std::uint8_t* const from = block.bytes.data();
+  std::uint8_t* const to = cleaned.bytes.data();
+
+  const auto all_ones = [&](auto differs)
+                            HWY_ATTR { return hn::VecFromMask(d, hn::Eq(differs, hn::Zero(d))); };
+  const auto first = hn::LoadU(d, from + 40);
+  const auto last = hn::LoadU(d, from + 48);
+  const auto first_low = all_ones(hn::And(hn::Xor(first, death), low));
+  const auto first_high = all_ones(hn::And(hn::Xor(first, death), high));
+  const auto last_low = all_ones(hn::And(hn::Xor(last, death), low));
+  const auto last_high = all_ones(hn::And(hn::Xor(last, death), high));
+
   std::uint64_t before = 0;
   std::uint64_t after = 0;
-  for (std::size_t i = 0; i < L::kSlots; i += hn::Lanes(d)) {
+  const auto clean = [&](std::size_t i, auto masks) HWY_ATTR {
     const auto slots = hn::Load(d, from + i);
-    const auto kept = hn::AndNot(hn::Load(d, masks + i), slots);
+    const auto kept = hn::AndNot(masks, slots);
     hn::Store(kept, d, to + i);
     before |= bits_of(d, hn::Eq(slots, hn::Zero(d))) << i;
     after |= bits_of(d, hn::Eq(kept, hn::Zero(d))) << i;
-  }
-  if constexpr (L::kForm == Form::bytes) {
-    const hn::CappedTag<T, 16> d16;
-    for (const std::size_t i : {std::size_t{0}, L::kNibbleRun - std::size_t{16}}) {
-      const auto in_low = hn::And(hn::LoadU(d16, masks + i), hn::Set(d16, T{0x0f}));
-      const auto in_high =
-          hn::And(hn::LoadU(d16, masks + L::kNibbleRun + i), hn::Set(d16, T{0xf0}));
-      const auto nibbles = hn::LoadU(d16, from + L::kNibbleByte + i);
-      hn::StoreU(hn::AndNot(hn::Or(in_low, in_high), nibbles), d16, to + L::kNibbleByte + i);
-    }
-  }
+  };
+  clean(0, first_low);
+  clean(16, hn::Or(hn::TableLookupBytesOr0(last_low, hn::Load(d, kTail)),
+                   hn::TableLookupBytesOr0(first_high, hn::Load(d, kHead))));
+  clean(32, hn::TableLookupBytesOr0(last_high, hn::Load(d, kRest)));
+  const auto clean_nibbles = [&](auto nibbles, auto in_low, auto in_high) HWY_ATTR {
+    return hn::AndNot(hn::Or(hn::And(in_low, low), hn::And(in_high, high)), nibbles);
+  };
+  hn::StoreU(clean_nibbles(first, first_low, first_high), d, to + 40);
+  hn::StoreU(clean_nibbles(last, last_low, last_high), d, to + 48);
   return after & ~before & L::kAllSlots;
+}
+
+template <class L>
+HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Block& cleaned) {
+  if constexpr (L::kForm == Form::bytes) {
+    return without_dead_nibbles<L>(block, tick, cleaned);
+  } else {
+    const BlockTag<std::uint16_t> d;
+    const auto* const from = reinterpret_cast<const std::uint16_t*>(block.bytes.data());
+    auto* const to = reinterpret_cast<std::uint16_t*>(cleaned.bytes.data());
+    const auto death = hn::Set(d, static_cast<std::uint16_t>((tick & 15) << 12));
+    const auto high = hn::Set(d, std::uint16_t{0xf000});
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+    for (std::size_t i = 0; i < kBlockBytes / 2; i += hn::Lanes(d)) {
+      const auto slots = hn::Load(d, from + i);
+      const auto kept = hn::IfThenZeroElse(hn::Eq(hn::And(slots, high), death), slots);
+      hn::Store(kept, d, to + i);
+      before |= bits_of(d, hn::Eq(slots, hn::Zero(d))) << i;
+      after |= bits_of(d, hn::Eq(kept, hn::Zero(d))) << i;
+    }
+    return after & ~before & L::kAllSlots;
+  }
 }
 #endif
 
