@@ -185,7 +185,7 @@ std::vector<std::uint64_t> half_new(std::size_t count, std::uint64_t next, std::
 }
 
 void insert_beside(benchmark::State& state, int bits, std::size_t bytes, Form form) {
-  constexpr std::size_t kPart = 4096;
+  constexpr std::size_t kPart = 1024;
   Steady full(bits, bytes, 3);
   const std::uint64_t each = full.filter.capacity() / (full.filter.life() + 2);
   ConcurrentFilter other(filled_filter(12, bytes, kFull));
@@ -197,6 +197,7 @@ void insert_beside(benchmark::State& state, int bits, std::size_t bytes, Form fo
   Side ours;
   Side theirs;
   std::uint64_t of_tick = 0;
+  full.filter.advance();
   const std::uint64_t parts = std::max<std::uint64_t>(64, each * 2 / (kPart / 2));
   for (auto _ : state) {
     const double before = ours.seconds();
