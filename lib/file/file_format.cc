@@ -272,10 +272,10 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
     return flaw;
   }
   std::array<std::array<std::size_t, 2>, 3> unused = {
-      {{kReservedAt, kSeedAt}, {kFieldsEnd, kTickAt}, {kTickAt, kHeaderChecksumAt}}};
+      {{kReservedAt, kSeedAt}, {kFieldsEnd, kHeaderChecksumAt}, {0, 0}}};
   if (content == FileContent::expiring) {
-    unused[1][0] = kExpiringFieldsEnd;
-    unused[2][0] = kTickAt + sizeof(header.tick);
+    unused[1] = {kExpiringFieldsEnd, kTickAt};
+    unused[2] = {kTickAt + sizeof(header.tick), kHeaderChecksumAt};
   }
   for (const auto& [from, to] : unused) {
     if (!is_zero(start.subspan(from, to - from))) {
