@@ -115,8 +115,8 @@ void print_row(double exponent, double scans, std::size_t cache_size, std::uint6
   const Trace trace(exponent, scans, 7);
   const Result all = play(trace, cache_size, requests, [](std::uint64_t) { return true; });
 
-  // A window of 8 times as many misses as the cache has objects.
-  const std::uint64_t window = 8 * cache_size;
+  // A window of 4 times as many misses as the cache has objects.
+  const std::uint64_t window = 4 * cache_size;
   ExpiringFilter seen({.capacity = window + window / 14, .fpr = 0.02});
   std::uint64_t misses = 0;
   const Result expiring = play(trace, cache_size, requests, [&](std::uint64_t object) {
@@ -124,10 +124,11 @@ void print_row(double exponent, double scans, std::size_t cache_size, std::uint6
     return seen.insert(object).outcome == Outcome::present;
   });
 
-  Filter doorkeeper({.capacity = window, .fpr = 0.02});
+  // Emptied after twice as many, it remembers as many of the last misses on average.
+  Filter doorkeeper({.capacity = 2 * window, .fpr = 0.02});
   misses = 0;
   const Result emptied = play(trace, cache_size, requests, [&](std::uint64_t object) {
-    if (++misses % window == 0) doorkeeper.clear();
+    if (++misses % (2 * window) == 0) doorkeeper.clear();
     return doorkeeper.insert_unique(object).outcome == Outcome::present;
   });
   std::printf("| %.1f | %.0f %% | %zu | %.1f %%, %.2f | %.1f %%, %.2f | %.1f %%, %.2f |\n",
