@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
@@ -121,12 +120,8 @@ nestline_filter* nestline_load_from(nestline_read read, void* context, const cha
 }
 
 nestline_filter* nestline_from_bytes(const void* bytes, size_t size, const char** error) {
-  return make_handle<nestline_filter>(error, [&] {
-    require(bytes != nullptr || size == 0, "the bytes are NULL");
-    require(size <= kMaxMemory, "the size of the bytes is more than memory can hold");
-    const std::span given(static_cast<const std::byte*>(bytes), size);
-    return ConcurrentFilter(nestline::from_bytes(given));
-  });
+  return make_handle<nestline_filter>(
+      error, [&] { return ConcurrentFilter(nestline::from_bytes(bytes_given(bytes, size))); });
 }
 
 void nestline_free(nestline_filter* filter) { delete filter; }
@@ -147,14 +142,7 @@ bool nestline_save_to(const nestline_filter* filter, nestline_write write, void*
 }
 
 void* nestline_to_bytes(const nestline_filter* filter, size_t* size, const char** error) {
-  return guarded<void*>(error, nullptr, [&] {
-    require(size != nullptr, "the pointer to the size is NULL");
-    const std::vector<std::byte> bytes = nestline::to_bytes(snapshot(filter));
-    char* const copy =
-        require_memory(copied({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-    *size = bytes.size();
-    return copy;
-  });
+  return hand_out_bytes(size, error, [&] { return nestline::to_bytes(snapshot(filter)); });
 }
 
 void nestline_free_bytes(void* bytes) { std::free(bytes); }

@@ -1,4 +1,4 @@
-// What C callers hold and hand over: filters and maplets, structs that begin with their own size,
+// What C callers hold and hand over: filters of all kinds, structs that begin with their own size,
 // functions that read and write, bytes; and the functions that are the same for each kind of key.
 #ifndef NESTLINE_LIB_C_HANDLE_H_
 #define NESTLINE_LIB_C_HANDLE_H_
@@ -10,15 +10,19 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lib/c/errors.h"
 #include "nestline/concurrent_filter.h"
+#include "nestline/expiring_filter.h"
 #include "nestline/io.h"
 #include "nestline/maplet.h"
 #include "nestline/nestline.h"
+#include "nestline/nestline_expiring.h"
 
 // In memory, or mapped.
 struct nestline_filter {
@@ -26,6 +30,9 @@ struct nestline_filter {
 };
 struct nestline_maplet {
   std::variant<nestline::Maplet, nestline::MappedMaplet> either;
+};
+struct nestline_expiring {
+  std::variant<nestline::ExpiringFilter> either;
 };
 
 namespace nestline::c {
@@ -49,6 +56,9 @@ inline void require_handle(const nestline_filter* filter) {
 }
 inline void require_handle(const nestline_maplet* maplet) {
   require(maplet != nullptr, "the maplet is NULL");
+}
+inline void require_handle(const nestline_expiring* filter) {
+  require(filter != nullptr, "the filter is NULL");
 }
 
 // Returns visitor(filter), where the filter or maplet has one of its two types.
@@ -136,6 +146,13 @@ inline auto sink_of(nestline_write write, void* context) {
   };
 }
 
+// The bytes that a caller gives.
+inline std::span<const std::byte> bytes_given(const void* bytes, std::size_t size) {
+  require(bytes != nullptr || size == 0, "the bytes are NULL");
+  require(size <= kMaxMemory, "the size of the bytes is more than memory can hold");
+  return {static_cast<const std::byte*>(bytes), size};
+}
+
 // A copy for nestline_free_bytes(), with a zero behind it; null without memory.
 inline char* copied(std::string_view bytes) noexcept {
   auto* const copy = static_cast<char*>(std::malloc(bytes.size() + 1));
@@ -147,6 +164,19 @@ inline char* copied(std::string_view bytes) noexcept {
 inline char* require_memory(char* copy) {
   if (copy == nullptr) throw std::bad_alloc();
   return copy;
+}
+
+// The bytes that make() returns, as one that the caller frees, and their number.
+template <typename Make>
+void* hand_out_bytes(std::size_t* size, const char** error, Make&& make) {
+  return guarded<void*>(error, nullptr, [&] {
+    require(size != nullptr, "the pointer to the size is NULL");
+    const std::vector<std::byte> bytes = make();
+    char* const copy =
+        require_memory(copied({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    *size = bytes.size();
+    return copy;
+  });
 }
 
 // Structs begin with their own size, so that later versions can add members. No struct will ever be

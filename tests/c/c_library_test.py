@@ -1,6 +1,6 @@
 """Tests the shared library for C as a file: what it exports, and that it works alone.
 
-tests/c/CMakeLists.txt sets LIBRARY, HEADER, NM and VERSION in the environment.
+tests/c/CMakeLists.txt sets LIBRARY, HEADERS, NM and VERSION in the environment.
 """
 
 import ctypes
@@ -11,14 +11,14 @@ import subprocess
 import unittest
 
 LIBRARY = os.environ["LIBRARY"]
-HEADER = pathlib.Path(os.environ["HEADER"]).read_text()
+HEADERS = "".join(pathlib.Path(path).read_text() for path in os.environ["HEADERS"].split(":"))
 TESTS = pathlib.Path(__file__).parent
 KINDS = ("bytes", "u64", "hash")
 
 
 def declared():
-    """The functions of nestline.h."""
-    return set(re.findall(r"^NESTLINE_EXPORT[^(]*?\b(nestline_\w+)\(", HEADER, re.MULTILINE))
+    """The functions of the headers for C."""
+    return set(re.findall(r"^NESTLINE_EXPORT[^(]*?\b(nestline_\w+)\(", HEADERS, re.MULTILINE))
 
 
 class CLibraryTest(unittest.TestCase):

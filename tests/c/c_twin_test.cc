@@ -1,6 +1,7 @@
 // Compares the C functions with C++: takes the same random steps on a ConcurrentFilter and on a
-// nestline_filter. Both must answer the same each time and end with the same bytes. The two are
-// different libraries here: the C functions are those of the shared library.
+// nestline_filter, and on an ExpiringFilter and a nestline_expiring. Both must answer the same each
+// time and end with the same bytes. The two are different libraries here: the C functions are those
+// of the shared library.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,9 +17,11 @@
 #include <vector>
 
 #include "nestline/concurrent_filter.h"
+#include "nestline/expiring_filter.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
 #include "nestline/nestline.h"
+#include "nestline/nestline_expiring.h"
 #include "tests/support/keys_of_kinds.h"
 
 namespace nestline::test {
@@ -85,14 +88,30 @@ nestline_options c_options(const Options& options) {
   return given;
 }
 
-void expect_bytes(const std::vector<std::byte>& expected, const nestline_filter* filter) {
+template <typename Handle>
+void expect_bytes(const std::vector<std::byte>& expected, const Handle* filter,
+                  void* (*to_bytes)(const Handle*, std::size_t*, const char**)) {
   const char* error = nullptr;
   std::size_t size = 0;
-  void* const bytes = nestline_to_bytes(filter, &size, &error);
+  void* const bytes = to_bytes(filter, &size, &error);
   ASSERT_NE(bytes, nullptr) << error;
   const bool same = expected.size() == size && std::memcmp(expected.data(), bytes, size) == 0;
   nestline_free_bytes(bytes);
   ASSERT_TRUE(same);
+}
+
+nestline_outcome c_outcome(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::stored:
+      return NESTLINE_STORED;
+    case Outcome::present:
+      return NESTLINE_PRESENT;
+    case Outcome::full:
+      return NESTLINE_FULL;
+    case Outcome::copies:
+      return NESTLINE_COPIES;
+  }
+  return NESTLINE_ERROR;
 }
 
 template <typename Key>
@@ -226,7 +245,7 @@ class Twins {
     ASSERT_EQ(filter_.seed(), nestline_seed(twin_));
     ASSERT_EQ(filter_.slots(), nestline_slots(twin_));
     ASSERT_EQ(filter_.memory_bytes(), nestline_memory_bytes(twin_));
-    expect_bytes(to_bytes(filter_.snapshot()), twin_);
+    expect_bytes<nestline_filter>(to_bytes(filter_.snapshot()), twin_, nestline_to_bytes);
   }
 
  private:
@@ -235,20 +254,6 @@ class Twins {
     error_ = "not set";
     return std::apply(function,
                       std::tuple_cat(std::tuple(twin_), key, std::tuple(more..., &error_)));
-  }
-
-  static nestline_outcome c_outcome(Outcome outcome) {
-    switch (outcome) {
-      case Outcome::stored:
-        return NESTLINE_STORED;
-      case Outcome::present:
-        return NESTLINE_PRESENT;
-      case Outcome::full:
-        return NESTLINE_FULL;
-      case Outcome::copies:
-        return NESTLINE_COPIES;
-    }
-    return NESTLINE_ERROR;
   }
 
   void expect(Inserted expected, bool stored) const {
@@ -260,6 +265,131 @@ class Twins {
 
   ConcurrentFilter filter_;
   nestline_filter* twin_ = nullptr;
+  std::span<const Key> keys_;
+  std::mt19937_64 random_;
+  const char* error_ = nullptr;
+};
+
+// The same for expiring filters.
+template <typename Key>
+class ExpiringTwins {
+ public:
+  ExpiringTwins(const ExpiringOptions& options, std::span<const Key> keys, std::uint64_t seed)
+      : filter_(options), keys_(keys), random_(seed) {
+    nestline_expiring_options given = NESTLINE_EXPIRING_OPTIONS_INIT;
+    given.capacity = options.capacity;
+    given.seed = options.seed;
+    given.fpr = options.fpr;
+    given.bits = options.bits;
+    given.life = options.life;
+    if (options.load != 0.9) given.load = options.load;  // 0 is the default
+    twin_ = nestline_expiring_create(&given, &error_);
+    EXPECT_NE(twin_, nullptr) << error_;
+  }
+  ~ExpiringTwins() { nestline_expiring_free(twin_); }
+  ExpiringTwins(const ExpiringTwins&) = delete;
+  ExpiringTwins& operator=(const ExpiringTwins&) = delete;
+
+  void step() {
+    const Key key = keys_[random_() % keys_.size()];
+    const auto life = static_cast<unsigned>(random_() % 17);
+    const bool whole = random_() % 2 == 0;
+    const Inserted expected = whole ? filter_.insert(key) : filter_.insert(key, life);
+    const bool stored = whole ? call(OF_KIND(nestline_expiring_insert), arguments(key))
+                              : call(OF_KIND(nestline_expiring_insert_for), arguments(key), life);
+    ASSERT_EQ(c_outcome(expected.outcome), nestline_outcome_of(stored, error_));
+    const Key other = keys_[random_() % keys_.size()];
+    ASSERT_EQ(filter_.may_contain(other),
+              call(OF_KIND(nestline_expiring_may_contain), arguments(other)));
+    ASSERT_EQ(filter_.left(other), call(OF_KIND(nestline_expiring_left), arguments(other)));
+    ASSERT_EQ(error_, nullptr);
+    if (random_() % 8 != 0) return;
+    ASSERT_EQ(filter_.sweep(3), nestline_expiring_sweep(twin_, 3, &error_));
+  }
+
+  void batch_step() {
+    constexpr std::array<std::size_t, 5> kLengths = {0, 65, 1024, 1025, 2500};
+    const std::size_t length = kLengths[random_() % kLengths.size()];
+    const auto keys = keys_.subspan(random_() % (keys_.size() - length), length);
+    const Batch<Key> batch(keys);
+    const auto life = static_cast<unsigned>(random_() % 17);
+    // The places that must not be written keep the value 7.
+    std::vector<std::uint8_t> expected(length + 1, 7);
+    std::vector<std::uint8_t> done(length + 1, 7);
+    const std::span<std::uint8_t> out(expected.data(), length);
+    if (random_() % 2 == 0) {
+      ASSERT_EQ(filter_.insert(keys, out),
+                call(OF_KIND(nestline_expiring_insert_batch), batch.arguments_(), done.data()));
+    } else {
+      ASSERT_EQ(filter_.insert(keys, life, out), call(OF_KIND(nestline_expiring_insert_batch_for),
+                                                      batch.arguments_(), life, done.data()));
+    }
+    for (std::uint8_t& outcome : out) {
+      outcome = static_cast<std::uint8_t>(c_outcome(Outcome{outcome}));
+    }
+    ASSERT_EQ(expected, done);
+    const std::uint64_t total = filter_.may_contain(keys, out);
+    ASSERT_EQ(call(OF_KIND(nestline_expiring_may_contain_batch), batch.arguments_(), done.data()),
+              total);
+    ASSERT_EQ(expected, done);
+    std::vector<std::uint64_t> expected_bits((length + 63) / 64), bits((length + 63) / 64);
+    filter_.may_contain_bits(keys, expected_bits);
+    ASSERT_EQ(call(OF_KIND(nestline_expiring_may_contain_bits), batch.arguments_(), bits.data()),
+              total);
+    ASSERT_EQ(expected_bits, bits);
+    std::vector<std::uint32_t> expected_positions(length, 7), positions(length, 7);
+    filter_.select(keys, expected_positions);
+    ASSERT_EQ(call(OF_KIND(nestline_expiring_select), batch.arguments_(), positions.data()), total);
+    ASSERT_EQ(expected_positions, positions);
+    if (length == 0) return;
+    std::vector<std::uint32_t> selection(1 + random_() % 3000);
+    for (auto& i : selection) i = static_cast<std::uint32_t>(random_() % length);
+    expected_positions.assign(selection.size(), 7);
+    positions.assign(selection.size(), 7);
+    ASSERT_EQ(filter_.select(keys, std::span<const std::uint32_t>(selection), expected_positions),
+              call(OF_KIND(nestline_expiring_select_from), batch.arguments_(), selection.data(),
+                   selection.size(), positions.data()));
+    ASSERT_EQ(expected_positions, positions);
+  }
+
+  void advance() {
+    const std::uint64_t ticks = random_() % 100 == 0 ? 20 : random_() % 3;
+    filter_.advance(ticks);
+    ASSERT_TRUE(nestline_expiring_advance(twin_, ticks, &error_)) << error_;
+  }
+  void clear() {
+    filter_.clear();
+    ASSERT_TRUE(nestline_expiring_clear(twin_, &error_)) << error_;
+  }
+
+  void compare() {
+    ASSERT_EQ(filter_.now(), nestline_expiring_now(twin_));
+    ASSERT_EQ(filter_.size(), nestline_expiring_size(twin_));
+    ASSERT_EQ(filter_.capacity(), nestline_expiring_capacity(twin_));
+    ASSERT_EQ(filter_.life(), nestline_expiring_life(twin_));
+    ASSERT_EQ(filter_.bits(), nestline_expiring_bits(twin_));
+    ASSERT_EQ(filter_.slots(), nestline_expiring_slots(twin_));
+    ASSERT_EQ(filter_.load_factor(), nestline_expiring_load_factor(twin_));
+    ASSERT_EQ(filter_.expected_fpr(), nestline_expiring_expected_fpr(twin_));
+    ASSERT_EQ(filter_.seed(), nestline_expiring_seed(twin_));
+    ASSERT_EQ(filter_.memory_bytes(), nestline_expiring_memory_bytes(twin_));
+    std::vector<std::byte> expected;
+    save(filter_, [&](std::span<const std::byte> piece) {
+      expected.insert(expected.end(), piece.begin(), piece.end());
+    });
+    expect_bytes<nestline_expiring>(expected, twin_, nestline_expiring_to_bytes);
+  }
+
+ private:
+  template <typename Function, typename KeyArguments, typename... More>
+  auto call(Function function, const KeyArguments& key, More... more) {
+    error_ = "not set";
+    return std::apply(function,
+                      std::tuple_cat(std::tuple(twin_), key, std::tuple(more..., &error_)));
+  }
+
+  ExpiringFilter filter_;
+  nestline_expiring* twin_ = nullptr;
   std::span<const Key> keys_;
   std::mt19937_64 random_;
   const char* error_ = nullptr;
@@ -321,7 +451,7 @@ TYPED_TEST(CTwinOfKind, BuildsTheSame) {
       nestline_filter* const twin = build_twin(stored.data());
       ASSERT_NE(twin, nullptr) << error;
       EXPECT_EQ(error, nullptr);
-      expect_bytes(to_bytes(filter), twin);
+      expect_bytes<nestline_filter>(to_bytes(filter), twin, nestline_to_bytes);
       nestline_free(twin);
       expected.push_back(7);
       EXPECT_EQ(expected, stored);
@@ -330,12 +460,35 @@ TYPED_TEST(CTwinOfKind, BuildsTheSame) {
       try {
         const Filter whole = Filter::build(options, all);
         ASSERT_NE(strict, nullptr) << error;
-        expect_bytes(to_bytes(whole), strict);
+        expect_bytes<nestline_filter>(to_bytes(whole), strict, nestline_to_bytes);
       } catch (const std::length_error& refused) {
         EXPECT_EQ(strict, nullptr);
         EXPECT_STREQ(refused.what(), error);
       }
       nestline_free(strict);
+    }
+  }
+}
+
+TYPED_TEST(CTwinOfKind, ExpiresTheSame) {
+  const Keys<TypeParam> keys(8000);
+  std::uint64_t seed = 1;
+  for (const ExpiringOptions& options :
+       {ExpiringOptions{.capacity = 50, .bits = 8, .seed = 9},
+        ExpiringOptions{.capacity = 4000, .fpr = 0.001, .life = 5},
+        ExpiringOptions{.capacity = 2000, .life = 1, .load = 0.6, .seed = 3}}) {
+    SCOPED_TRACE(seed);
+    ExpiringTwins<TypeParam> twins(options, keys.all(), seed++);
+    for (int round = 0; round < 40; ++round) {
+      for (int i = 0; i < 100; ++i) {
+        twins.step();
+        if (this->HasFatalFailure()) return;
+      }
+      twins.batch_step();
+      twins.advance();
+      if (round % 16 == 15) twins.clear();
+      twins.compare();
+      if (this->HasFatalFailure()) return;
     }
   }
 }
