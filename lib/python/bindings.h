@@ -13,6 +13,7 @@ namespace py = pybind11;
 void bind_keys(py::module_& module);
 void bind_filters(py::module_& module);
 void bind_maplet(py::module_& module);
+void bind_expiring(py::module_& module);
 void bind_store(py::module_& module);
 void bind_cluster(py::module_& module);
 

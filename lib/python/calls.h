@@ -88,19 +88,25 @@ py::object erase(Held& held, py::handle keys, const py::object& out) {
                        [](auto& filter, auto... key) { return filter.erase(key...); });
 }
 
-// The library has no such batch: a key may be there because of one just before it. So this goes key
-// by key, and fetches their blocks ahead.
-template <typename Filter>
-void insert_unique_keys(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
+// Calls with(i, hash) for the hash of each key in turn, whose block is on its way into the cache:
+// for what the library has no batch of.
+template <typename Filter, typename With>
+void each_hash(Filter& filter, KeySpan keys, With&& with) {
   constexpr std::size_t kAhead = 16;
   keys.visit([&](auto span) {
     std::array<Hash, kAhead> ahead;
     for (std::size_t i = 0; i < span.size() + kAhead; ++i) {
-      if (i >= kAhead) {
-        stored[i - kAhead] = static_cast<bool>(filter.insert_unique(ahead[i % kAhead]));
-      }
+      if (i >= kAhead) with(i - kAhead, ahead[i % kAhead]);
       if (i < span.size()) ahead[i % kAhead] = filter.prepare(span[i]);
     }
+  });
+}
+
+// The library has no such batch: a key may be there because of one just before it.
+template <typename Filter>
+void insert_unique_keys(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
+  each_hash(filter, keys, [&](std::size_t i, Hash hash) {
+    stored[i] = static_cast<bool>(filter.insert_unique(hash));
   });
 }
 

@@ -116,6 +116,7 @@ PYBIND11_MODULE(_nestline, module) {
   bind_keys(module);
   bind_filters(module);
   bind_maplet(module);
+  bind_expiring(module);
 #ifdef NESTLINE_PYTHON_STORE
   bind_store(module);
 #endif

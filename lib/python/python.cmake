@@ -18,6 +18,7 @@ mark_as_advanced(NESTLINE_PYBIND11_INCLUDE_DIR)
 add_library(
   nestline_python MODULE
   python/arguments.cc
+  python/expiring.cc
   python/filters.cc
   python/key_batch.cc
   python/keys.cc

@@ -57,6 +57,7 @@ PRINT = {
     "filter": "True False\nTrue 500001\n[ True False] 10\nTrue\n",
     "strings": "[ True False]\n[ True False]\n[False  True]\nTrue\n",
     "threads": "2000000 2000000\n",
+    "expiring": "handle order 17\nhandle order 18\n[ True  True False]\nTrue False\nTrue 0\nFalse\n",
     "store": "Ada False\n[None, b'Bob'] 1\n",
 }
 

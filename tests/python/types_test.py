@@ -29,6 +29,11 @@ with nestline.MappedFilter("x") as mapped:
     there: bool = "a" in mapped
 offsets, values = nestline.Maplet(5).candidates(["a"])
 where: list[int] = nestline.Maplet(5).candidates("a")
+seen = nestline.ExpiringFilter(1000, window=600, fpr=0.001)
+new: bool = seen.insert("a", life=3)
+fresh: npt.NDArray[np.bool_] = seen.insert(np.arange(5))
+ticks: int = seen.left("a")
+window: float | None = nestline.load_expiring("x", window=60, elapsed=1.5).window
 with nestline.Store("x") as store:
     store["a"] = "b"
     value: bytes | None = store.get("a")
@@ -46,6 +51,8 @@ WRONG = [
     'nestline.MappedFilter("x").insert("a")',
     'nestline.Store("x")[5]',
     'nestline.Maplet(5).insert("a", "b")',
+    'nestline.ExpiringFilter(5, window="10m")',
+    'nestline.ExpiringFilter(5).erase("a")',
     "nestline.nothing()",
 ]
 

@@ -1,0 +1,271 @@
+"""ExpiringFilter against a model, a dict of keys and the ticks at which they die; its clock, files,
+copies and threads. No test waits for a fixed time."""
+
+import array
+import copy
+import pickle
+import random
+import threading
+import time
+
+import nestline
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize("kind", [int, str, lambda number: b"\xff%d" % number])
+def test_random_operations_have_the_answers_of_a_model(kind):
+    chance = random.Random(11)
+    seen = nestline.ExpiringFilter(6000, bits=12, load=0.5, life=9, seed=3)
+    death = {}  # the first tick at which a key is not found
+    wrong = total = 0
+
+    def check(keys, found):
+        nonlocal wrong, total
+        for key, there in zip(keys, np.atleast_1d(found)):
+            alive = death.get(key, 0) > seen.now
+            assert there or not alive
+            wrong += bool(there) != alive
+            total += 1
+
+    for _ in range(1500):
+        size = chance.choice([1, 1, 5, 700])
+        keys = [kind(chance.randrange(4000)) for _ in range(size)]
+        given = keys if size > 1 else keys[0]
+        what = chance.randrange(4)
+        if what == 0:
+            life = chance.choice([None, *range(1, 10)])
+            new = seen.insert(given, life=life)
+            for key, was_new in zip(keys, np.atleast_1d(new)):
+                check([key], not was_new)
+                death[key] = max(death.get(key, 0), seen.now + (life or 9) + 1)
+        elif what == 1:
+            left = np.atleast_1d(seen.left(given))
+            for key, ticks in zip(keys, left):
+                assert ticks >= max(death.get(key, 0) - seen.now - 1, 0)
+            wrong += sum(
+                int(ticks) != max(death.get(key, 0) - seen.now - 1, 0)
+                for key, ticks in zip(keys, left)
+            )
+        elif what == 2:
+            check(keys, seen.may_contain(given))
+            check(keys, [key in seen for key in keys])
+            found = np.zeros(size, bool)
+            found[seen.select(keys)] = True
+            check(keys, found)
+        else:
+            seen.advance(chance.choice([0, 1, 2]))
+    assert seen.now > 200 and total > 100_000 and wrong < total / 200
+    assert seen.refused == 0
+    assert seen.clear() is None and len(seen) == 0 and seen.now > 200
+
+
+def test_options():
+    seen = nestline.ExpiringFilter(1000)
+    assert (seen.bits, seen.life, seen.seed, seen.window, seen.tick) == (8, 14, 0, None, None)
+    assert seen.capacity >= 1000 and seen.slots > 1000 and seen.memory_bytes > 1000
+    assert seen.expected_fpr == seen.load_factor == len(seen) == seen.now == 0
+    timed = nestline.ExpiringFilter(np.int64(1000), 700, 0.001, life=7, seed=2**64 - 1, load=0.6)
+    assert (timed.bits, timed.life, timed.window, timed.tick) == (12, 7, 700.0, 100.0)
+    assert "window 700 s, 0 keys" in repr(timed) and "tick 0, 0 keys" in repr(seen)
+    for bad in (
+        dict(capacity=0),
+        dict(capacity=1000, bits=16),
+        dict(capacity=1000, fpr=0),
+        dict(capacity=1000, fpr=1e-9),
+        dict(capacity=1000, life=0),
+        dict(capacity=1000, life=15),
+        dict(capacity=1000, load=0.99),
+        dict(capacity=1000, window=0),
+        dict(capacity=1000, window=-1),
+        dict(capacity=1000, window=float("nan")),
+        dict(capacity=1000, window=float("inf")),
+        dict(capacity=1000, window=1e-9),
+    ):
+        with pytest.raises(ValueError):
+            nestline.ExpiringFilter(**bad)
+    for bad in (dict(capacity="many"), dict(capacity=1000, window="10m"), dict()):
+        with pytest.raises(TypeError):
+            nestline.ExpiringFilter(**bad)
+    for life in (0, 8, 2**40):
+        with pytest.raises(ValueError, match="life is from 1 to 7 ticks"):
+            timed.insert("a", life=life)
+    with pytest.raises(ValueError, match="has a window"):
+        timed.advance()
+    with pytest.raises(OverflowError):
+        seen.advance(-1)
+    with pytest.raises(TypeError):
+        seen.insert(["a", 5])
+    assert len(seen) == 0 and len(timed) == 0
+
+
+def test_out_and_full():
+    seen = nestline.ExpiringFilter(10, bits=12)
+    keys = np.arange(2000)
+    out = np.full(2000, 7, np.uint8)
+    assert seen.insert(keys, out=out) is out
+    # All are new, or look like one that is there; those that find no room are counted.
+    assert set(out) == {0, 1} and out.sum() > 1900
+    assert len(seen) + seen.refused == out.sum() and seen.refused > 0
+    refused = keys[(out == 1) & ~seen.may_contain(keys)]
+    assert 0 < len(refused) <= seen.refused
+    before = seen.refused
+    assert seen.insert(int(refused[0])) and seen.refused == before + 1
+    left = seen.left(keys, out=out)
+    assert left is out and set(left) == {0, 14}
+
+
+def test_a_window_ends_by_the_clock():
+    window = 0.07
+    seen = nestline.ExpiringFilter(1000, window=window, fpr=0.001)
+    for insert, contains in (
+        (lambda: seen.insert("a"), lambda: "a" in seen),
+        (lambda: seen.insert(["b", "c"]).all(), lambda: seen.may_contain(["b", "c"]).any()),
+        (lambda: seen.insert("d"), lambda: len(seen.select(["d"])) == 1),
+        (lambda: seen.insert("e", life=14), lambda: seen.left("e") > 0),
+    ):
+        before = time.monotonic()
+        assert insert()
+        while contains():
+            pass
+        # left() is 0 in the last tick already, which has the length window / 14.
+        assert time.monotonic() - before >= window * 13 / 14
+    start = seen.now
+    while seen.now < start + 40:  # more than a life at once, or tick by tick
+        time.sleep(0.001)
+    while len(seen) > 0:  # what is dead is swept in the ticks that follow
+        time.sleep(0.001)
+    assert "a" not in seen and seen.insert("a")
+
+
+@pytest.mark.parametrize("window", [None, 3600])
+@pytest.mark.parametrize(
+    "how",
+    [
+        copy.copy,
+        copy.deepcopy,
+        lambda seen: seen.copy(),
+        *(lambda seen, p=p: pickle.loads(pickle.dumps(seen, p)) for p in (2, 4, 5)),
+    ],
+)
+def test_copies_are_alike_and_apart(how, window):
+    seen = nestline.ExpiringFilter(5000, window, seed=9, life=6)
+    new = seen.insert(np.arange(4000))
+    other = how(seen)
+    assert type(other) is nestline.ExpiringFilter and other.to_bytes() == seen.to_bytes()
+    assert (other.window, other.seed, other.life, other.now) == (window, 9, 6, seen.now)
+    assert len(other) == new.sum() and other.may_contain(np.arange(4000)).all()
+    assert other.insert("only here") and "only here" in other and len(seen) == new.sum()
+
+
+def test_files(tmp_path):
+    path = tmp_path / "seen.nest"
+    seen = nestline.ExpiringFilter(1000, fpr=0.001, life=4)
+    seen.advance(7)
+    seen.insert(["a", "b"])
+    seen.advance(2)
+    assert nestline.save(seen, path) is None
+    for again in (
+        nestline.load_expiring(path),
+        nestline.load_expiring(path, window=60_000),
+        nestline.load_expiring(str(path), 60_000, elapsed=29_000),
+        nestline.ExpiringFilter.from_bytes(path.read_bytes()),
+        nestline.ExpiringFilter.from_bytes(bytearray(seen.to_bytes()), window=60_000),
+    ):
+        later = again.now - 9
+        assert later in (0, 1) and again.left(["a", "b"]).tolist() == [2 - later] * 2
+    # A life of 4 ticks of 15,000 s: 2 are over, and 2 are left beside the one that has begun.
+    assert "a" in nestline.load_expiring(path, window=60_000, elapsed=44_999)
+    for elapsed in (45_001, 9e9):
+        assert "a" not in nestline.load_expiring(path, window=60_000, elapsed=elapsed)
+    with pytest.raises(ValueError, match="elapsed is for a filter with a window"):
+        nestline.load_expiring(path, elapsed=1)
+    with pytest.raises(ValueError, match="elapsed is a number of seconds"):
+        nestline.load_expiring(path, window=60, elapsed=-1)
+    with pytest.raises(nestline.FormatError):
+        nestline.load(path)
+    nestline.save(nestline.Filter(1000), path)
+    with pytest.raises(nestline.FormatError):
+        nestline.load_expiring(path)
+    with pytest.raises(FileNotFoundError):
+        nestline.load_expiring(tmp_path / "missing")
+
+
+def test_an_object_without_a_constructor_is_closed():
+    bare = nestline.ExpiringFilter.__new__(nestline.ExpiringFilter)
+    for call in (lambda: "a" in bare, lambda: bare.insert("a"), lambda: len(bare)):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+
+
+KEYS = np.random.default_rng(1).integers(0, 2**63, 400_000, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("call", ["insert", "may_contain", "left"])
+def test_batches_release_the_lock(call):
+    seen = nestline.ExpiringFilter(1_000_000)
+    numbers = array.array("Q", KEYS.tolist())
+    stop = threading.Event()
+
+    def work():
+        for _ in range(2000):
+            if stop.is_set():
+                return
+            getattr(seen, call)(numbers)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    # An array cannot grow while a batch reads it: to be refused, this thread has to run meanwhile.
+    refused = False
+    while not refused and thread.is_alive():
+        try:
+            numbers.append(1)
+            numbers.pop()
+        except BufferError:
+            refused = True
+    stop.set()
+    thread.join()
+    assert refused
+
+
+@pytest.mark.parametrize("window", [None, 3600])
+def test_threads_agree_on_what_is_new(window):
+    seen = nestline.ExpiringFilter(1_000_000, window, bits=12)
+    shuffled = [np.random.default_rng(i).permutation(KEYS) for i in range(4)]
+    new = np.zeros(4, int)
+
+    def work(i):
+        new[i] = seen.insert(shuffled[i]).sum()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        seen.insert(7)
+        if window is None and seen.now < 10:
+            seen.advance()
+    for thread in threads:
+        thread.join()
+    assert seen.refused == 0 and seen.may_contain(KEYS).all()
+    assert len(KEYS) * 0.995 < new.sum() <= len(KEYS) and len(seen) == new.sum() + 1
+
+
+def test_a_clock_beside_threads():
+    seen = nestline.ExpiringFilter(100_000, window=0.014)
+    errors = []
+
+    def work(i):
+        try:
+            while seen.now < 300:
+                key = f"{i} {seen.now}"
+                seen.insert(key)
+                seen.may_contain(KEYS[:1000])
+        except Exception as error:  # looked at below
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and seen.now >= 300
