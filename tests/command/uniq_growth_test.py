@@ -5,9 +5,10 @@ first generation has room for 4,194,304.
 """
 
 import os
+import time
 import unittest
 
-from command_harness import CommandTest
+from command_harness import PATIENCE, CommandTest
 
 LINES = int(os.environ.get("NESTLINE_UNIQ_LINES", "20000000"))
 
@@ -39,6 +40,32 @@ class UniqGrowth(CommandTest):
         status, count, _ = self.run_command("uniq", "-c", "-d", "text", "text")
         self.assertTrue(0.999 * LINES <= int(count) <= LINES, count)
         self.assertEqual(status, 0)
+
+    def test_sets_that_forget_by_the_clock(self):
+        with open(self.path("out"), "wb") as out:
+            self.assertEqual(self.run_command("uniq", "--within", "24h", "--state", "s", "text",
+                                              "text", stdout=out)[0], 0)
+        with open(self.path("out"), "rb") as out:
+            printed = [int(line) for line in out]
+        self.assertTrue(all(a < b for a, b in zip(printed, printed[1:])))
+        self.assertTrue(0.999 * LINES <= len(printed) < LINES, len(printed))
+        # A line that came again is in an old set and in the newest one.
+        self.assertTrue(0.999 * LINES <= self.info("s")["lines"] <= 2 * LINES)
+        self.expect(["verify", "s"])
+        self.expect(["uniq", "--state", "s", "text", "-"], out=b"new\n", stdin=b"new\nnew\n")
+
+    def test_an_old_set_is_dropped(self):
+        # The second set has 40 MB, the first 17. On a slow machine lines may be forgotten before.
+        self.write("some", b"".join(b"%d\n" % i for i in range(5_000_000)))
+        self.run_command("uniq", "-c", "--within", "20s", "--state", "s", "some")
+        end = time.monotonic() + PATIENCE
+        while self.info("s")["memory_bytes"] > 45_000_000:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.5)
+            self.run_command("uniq", "--state", "s", stdin=b"again\n")
+        self.expect(["verify", "s"])
+        self.run_command("uniq", "--state", "s", stdin=b"again\n")
+        self.expect(["uniq", "--state", "s"], 1, stdin=b"again\n")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,12 @@ class ShellExampleTest(unittest.TestCase):
         self.assertEqual(self.run_example("uniq.sh"),
                          once + once + "four\n" + "one\n" + "4\n" + once)
 
+    def test_uniq_within(self):
+        (self.folder / "deliveries").write_text("order 1\norder 2\norder 1\norder 3\n")
+        (self.folder / "later").write_text("order 3\norder 4\n")
+        once = "order 1\norder 2\norder 3\n"
+        self.assertEqual(self.run_example("uniq_within.sh"), 3 * once + "order 4\n" + "order 1\n")
+
     def test_store(self):
         (self.folder / "records.tsv").write_text("user:18\tGrace\nuser:19\tMary\n")
         (self.folder / "keys").write_text("user:20\nuser:19\n")

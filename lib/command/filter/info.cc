@@ -124,41 +124,33 @@ std::string filter_text(const InfoArguments& arguments) {
   return report.text(arguments.json);
 }
 
-std::uint64_t lines_in(const SeenLines& lines) {
-  std::uint64_t sum = 0;
-  for (const Generation& generation : lines.generations()) sum += generation.size();
-  return sum;
-}
-
-std::uint64_t memory_of(const SeenLines& lines) {
-  std::uint64_t sum = lines.ring()[0].size_bytes() + lines.ring()[1].size_bytes();
-  for (const Generation& generation : lines.generations()) {
-    for (const Filter& layer : generation.layers) sum += layer.memory_bytes();
-  }
-  return sum;
-}
-
 std::vector<std::string> advice_on(const UniqState& state) {
-  const std::uint64_t capacity = state.seen.options().capacity;
-  const std::uint64_t lines = lines_in(state.seen);
+  const std::uint64_t capacity = state.options.capacity;
+  const std::uint64_t lines = state.seen.size();
   if (capacity == 0 || !is_nearly_full(lines, capacity)) return {};
-  return {room_text(lines, capacity, "different lines") +
-          "then nestline uniq ends with an error; begin another state with a larger --capacity, or "
-          "with --window"};
+  return {
+      room_text(lines, capacity, "different lines") +
+      "then nestline uniq ends with an error; begin another state with a larger --capacity, or " +
+      (state.options.within > 0 ? "without one" : "with --window")};
 }
 
 std::string state_text(const UniqState& state, const InfoArguments& arguments) {
-  const SeenOptions& options = state.seen.options();
-  const std::uint64_t memory = memory_of(state.seen) + (state.again ? memory_of(*state.again) : 0);
+  const SeenOptions& options = state.options;
+  const std::uint64_t memory =
+      state.seen.memory_bytes() + (state.again ? state.again->memory_bytes() : 0);
   Report report;
-  report.add("lines", "lines seen", lines_in(state.seen));
+  report.add("lines", "lines seen", state.seen.size());
   if (state.again) {
-    report.add("repeated_lines", "lines seen again", lines_in(*state.again));
+    report.add("repeated_lines", "lines seen again", state.again->size());
   } else {
     report.add("repeated_lines", "lines seen again", Json(), "-");
   }
   report.add("capacity", "capacity", options.capacity, number_or_none(options.capacity));
   report.add("window", "window", options.window, number_or_none(options.window));
+  if (options.within > 0) {
+    report.add("within_seconds", "forgets after", static_cast<double>(options.within) / 1e9,
+               duration_text(options.within));
+  }
   report.add("fpr", "wanted false-positive rate", options.fpr, formatted("%.3g", options.fpr));
   report.json("seed", options.seed);
   report.add_bytes("memory_bytes", "memory bytes", memory);

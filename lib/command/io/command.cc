@@ -1,6 +1,8 @@
 // See command.h.
 #include "lib/command/io/command.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 
@@ -17,6 +19,20 @@ std::optional<Number> parse_whole(std::string_view text) {
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }
+
+// Largest first.
+struct Unit {
+  std::string_view name;
+  std::uint64_t nanoseconds;
+};
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kDay = 86400 * kSecond;
+constexpr std::array<Unit, 5> kUnits = {{{"d", kDay},
+                                         {"h", 3600 * kSecond},
+                                         {"m", 60 * kSecond},
+                                         {"s", kSecond},
+                                         {"ms", kSecond / 1000}}};
+constexpr std::uint64_t kCentury = 36525 * kDay;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& wanted,
                          const std::string& text) {
@@ -35,6 +51,25 @@ std::uint64_t parse_count(const std::string& name, const std::string& text, std:
   if (value && *value >= least && *value <= most) return *value;
   refuse(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
          text);
+}
+
+std::uint64_t parse_duration(const std::string& name, const std::string& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto value = parse_whole<std::uint64_t>(std::string_view(text).substr(0, digits));
+  for (const Unit& unit : kUnits) {
+    if (!value || std::string_view(text).substr(digits) != unit.name) continue;
+    if (*value >= 1 && *value <= kCentury / unit.nanoseconds) return *value * unit.nanoseconds;
+  }
+  refuse(name, "a time from 1ms to 36525d, such as 500ms, 30s, 10m, 24h or 7d", text);
+}
+
+std::string duration_text(std::uint64_t nanoseconds) {
+  for (const Unit& unit : kUnits) {
+    if (nanoseconds % unit.nanoseconds == 0) {
+      return std::to_string(nanoseconds / unit.nanoseconds) + std::string(unit.name);
+    }
+  }
+  return std::to_string(nanoseconds) + "ns";
 }
 
 double parse_rate(const std::string& name, const std::string& text) {

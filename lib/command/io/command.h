@@ -72,6 +72,11 @@ Option input_keys(std::vector<std::string>& inputs,
 /// A whole number from `least` to `most`.
 std::uint64_t parse_count(const std::string& name, const std::string& text, std::uint64_t least,
                           std::uint64_t most);
+/// A whole number with a unit, "500ms", "30s", "10m", "24h" or "7d", from a millisecond to a
+/// century, in nanoseconds.
+std::uint64_t parse_duration(const std::string& name, const std::string& text);
+/// The same in the largest unit that gives a whole number.
+std::string duration_text(std::uint64_t nanoseconds);
 /// Above 0 and below 1.
 double parse_rate(const std::string& name, const std::string& text);
 
@@ -79,6 +84,12 @@ template <typename Number>
 Read count(Number& into, std::uint64_t least, std::uint64_t most) {
   return [&into, least, most](const std::string& name, const std::string& text) {
     into = static_cast<Number>(parse_count(name, text, least, most));
+  };
+}
+template <typename Number>
+Read duration(Number& into) {
+  return [&into](const std::string& name, const std::string& text) {
+    into = parse_duration(name, text);
   };
 }
 template <typename Number>

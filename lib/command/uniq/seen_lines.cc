@@ -33,9 +33,8 @@ std::array<std::span<const Hash>, 2> SeenLines::ring() const noexcept {
   return {all.subspan(oldest_, until_end), all.first(kept_ - until_end)};
 }
 
-SeenLines::Selected SeenLines::select_new(std::span<const Hash> lines,
-                                          std::span<const std::uint8_t> repeats,
-                                          std::span<std::uint32_t> positions) {
+Selected SeenLines::select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
+                               std::span<std::uint32_t> positions) {
   std::size_t most = kChunkLines;
   if (options_.window > 0) most = std::min<std::uint64_t>(most, options_.window);
   Selected all{0, 0};
@@ -54,9 +53,8 @@ SeenLines::Selected SeenLines::select_new(std::span<const Hash> lines,
   return all;
 }
 
-SeenLines::Selected SeenLines::select_chunk(std::span<const Hash> chunk,
-                                            std::span<const std::uint8_t> repeats,
-                                            std::span<std::uint32_t> positions) {
+Selected SeenLines::select_chunk(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
+                                 std::span<std::uint32_t> positions) {
   const bool windowed = options_.window > 0;
   const bool grows = options_.capacity == 0 && !windowed;
   if (grows && generations_.back().size() + chunk.size() > generations_.back().capacity) {
@@ -105,9 +103,8 @@ void SeenLines::look_up(std::span<const Hash> chunk) {
   }
 }
 
-SeenLines::Selected SeenLines::choose(std::span<const Hash> chunk,
-                                      std::span<const std::uint8_t> repeats, std::uint64_t room,
-                                      std::span<std::uint32_t> positions) {
+Selected SeenLines::choose(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
+                           std::uint64_t room, std::span<std::uint32_t> positions) {
   // Without a branch: whether a line is new cannot be foreseen.
   std::size_t fresh = 0;
   for (std::uint32_t i = 0; i < chunk.size(); ++i) {
@@ -119,8 +116,8 @@ SeenLines::Selected SeenLines::choose(std::span<const Hash> chunk,
   return {static_cast<std::size_t>(room), positions[room]};
 }
 
-SeenLines::Selected SeenLines::choose_in_window(std::span<const Hash> chunk,
-                                                std::span<std::uint32_t> positions) {
+Selected SeenLines::choose_in_window(std::span<const Hash> chunk,
+                                     std::span<std::uint32_t> positions) {
   // A number below kChunkLines is a position in the chunk, the others are orders in the ring.
   const auto hash_of = [this, chunk](std::size_t number) {
     return number < kChunkLines ? chunk[number] : ring_[ring_place(number - kChunkLines)];

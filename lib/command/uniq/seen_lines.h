@@ -52,12 +52,6 @@ class SeenLines {
   SeenLines(const SeenOptions& options, std::vector<Generation> generations,
             std::vector<Hash> ring);
 
-  /// How far select_new came.
-  struct Selected {
-    std::size_t fresh;  ///< New lines.
-    std::size_t taken;  ///< Lines handled: all, unless the capacity is used up.
-  };
-
   /// Writes the positions of the new lines to the front of `positions`, in ascending order, and
   /// counts them as seen from then on. It ends before a new line for which the capacity leaves no
   /// room. `repeats` is what ChunkRepeats marks for these lines; with a window it is not used.

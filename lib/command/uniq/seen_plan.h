@@ -16,12 +16,18 @@
 // The load is 0.8: inserts take less than half the time that they take at 0.95, for a fifth more
 // memory. Erasing and inserting for ever raises the rate, by up to a quarter at this load, so a
 // window's filters are made for three quarters of the wanted rate.
+//
+// A set that forgets by the clock (within) has expiring filters, of 8 and 12 bits. Their rate at
+// this load stays what it is while keys come and die. Where 12 bits do not meet it, there are two
+// layers.
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
 
 namespace nestline::command {
@@ -32,6 +38,7 @@ struct SeenOptions {
   std::uint64_t window = 0;    ///< Lines after which the oldest is forgotten; 0: never.
   double fpr = 0.001;          ///< Share of new lines that may be taken for seen ones.
   std::uint64_t seed = 0;
+  std::uint64_t within = 0;  ///< Nanoseconds for which a line is remembered; 0: by the others.
 
   friend bool operator==(const SeenOptions&, const SeenOptions&) = default;
 };
@@ -41,8 +48,24 @@ struct GenerationPlan {
   std::vector<Options> layers;  ///< One or two. A line is in the generation if all have it.
 };
 
+/// The same for a set that forgets by the clock.
+struct RecentPlan {
+  std::uint64_t capacity;
+  std::vector<ExpiringOptions> layers;
+};
+
+/// How far the selection of new lines came.
+struct Selected {
+  std::size_t fresh;  ///< New lines.
+  std::size_t taken;  ///< Lines handled: all, unless the capacity is used up.
+};
+
 /// Most lines of a capacity or a window.
 inline constexpr std::uint64_t kMaxLines = std::uint64_t{1} << 40;
+
+/// Bounds of `within`: a millisecond and a century.
+inline constexpr std::uint64_t kLeastWithin = 1'000'000;
+inline constexpr std::uint64_t kMostWithin = 36525 * std::uint64_t{86'400'000'000'000};
 
 /// Generations that a set may have: the last has room for 2^40 lines.
 inline constexpr unsigned kMaxGenerations = 19;
@@ -52,6 +75,9 @@ double least_fpr(const SeenOptions& options);
 
 /// The generation of this number, counted from 0. The rate must not be below least_fpr().
 GenerationPlan plan_generation(const SeenOptions& options, unsigned number);
+
+/// The same where `within` is above 0.
+RecentPlan plan_recent(const SeenOptions& options, unsigned number);
 
 }  // namespace nestline::command
 

@@ -1,5 +1,9 @@
 // See state.h.
 //
+// The file of a set that forgets by the clock has the time at which the present tick began, by the
+// system's clock: the time between two runs counts. If that clock has gone back meanwhile, no time
+// has passed, so that no line is forgotten too early; and the next file has the new time.
+//
 // Numbers and ring are the frame, in which the files of the filters lie. A filter has checksums of
 // its own; the last number is that of the frame, in which each filter counts with its keys, its
 // seed and its memory.
@@ -12,6 +16,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -32,6 +37,7 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x0a1a0a0d51554e8e;  // 8e 4e 55 51 0d 0a 1a 0a
 constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersionWithin = 2;  // of a set that forgets by the clock
 constexpr std::size_t kRingPiece = 1 << 16;  // hashes with a checksum
 
 std::uint64_t checksum(std::span<const std::byte> bytes) {
@@ -49,6 +55,14 @@ class Writer {
     sink_(bytes);
   }
 
+  void set(const LineSet& lines) {
+    std::visit([this](const auto& either) { set(either); }, lines.either());
+  }
+
+  // A checksum of all numbers so far.
+  void check() { number(checksum(frame_)); }
+
+ private:
   void set(const SeenLines& lines) {
     number(lines.generations().size());
     for (const Generation& generation : lines.generations()) {
@@ -65,10 +79,19 @@ class Writer {
     end_ring_piece();
   }
 
-  // A checksum of all numbers so far.
-  void check() { number(checksum(frame_)); }
+  void set(const SeenRecently& lines) {
+    number(lines.generations().size());
+    for (const RecentGeneration& generation : lines.generations()) {
+      number(generation.number);
+      number(generation.layers.size());
+      for (const ExpiringFilter& layer : generation.layers) {
+        number(layer.size());
+        number(layer.memory_bytes());
+        save(layer, sink_);
+      }
+    }
+  }
 
- private:
   void ring(std::span<const Hash> hashes) {
     for (const Hash hash : hashes) {
       piece_.resize(piece_.size() + sizeof(hash.value));
@@ -114,19 +137,8 @@ class Reader {
 
   std::uint64_t number() { return number(0, ~std::uint64_t{0}, ""); }
 
-  SeenLines set(const SeenOptions& options) {
-    const bool grows = options.capacity == 0 && options.window == 0;
-    const std::uint64_t count =
-        number(1, grows ? kMaxGenerations : 1, "the number of generations is wrong");
-    std::vector<Generation> generations;
-    for (unsigned i = 0; i < count; ++i) generations.push_back(generation(options, i));
-    const std::uint64_t at = input_.bytes();
-    const std::uint64_t kept = number(0, options.window, "the ring is longer than the window");
-    if (options.window > 0 && kept != generations.front().size()) {
-      refuse(at, "the ring and the filters have different numbers of lines");
-    }
-    if (kept > (size_ - input_.bytes()) / sizeof(Hash)) refuse(at, "the file ends in the ring");
-    return {options, std::move(generations), ring(kept)};
+  LineSet set(const SeenOptions& options) {
+    return options.within > 0 ? LineSet(recent_set(options)) : LineSet(exact_set(options));
   }
 
   void check() {
@@ -141,12 +153,51 @@ class Reader {
   }
 
  private:
+  SeenLines exact_set(const SeenOptions& options) {
+    const bool grows = options.capacity == 0 && options.window == 0;
+    const std::uint64_t count =
+        number(1, grows ? kMaxGenerations : 1, "the number of generations is wrong");
+    std::vector<Generation> generations;
+    for (unsigned i = 0; i < count; ++i) generations.push_back(generation(options, i));
+    const std::uint64_t at = input_.bytes();
+    const std::uint64_t kept = number(0, options.window, "the ring is longer than the window");
+    if (options.window > 0 && kept != generations.front().size()) {
+      refuse(at, "the ring and the filters have different numbers of lines");
+    }
+    if (kept > (size_ - input_.bytes()) / sizeof(Hash)) refuse(at, "the file ends in the ring");
+    return {options, std::move(generations), ring(kept)};
+  }
+
+  SeenRecently recent_set(const SeenOptions& options) {
+    const std::uint64_t most = options.capacity > 0 ? 1 : kMaxGenerations;
+    const std::uint64_t count = number(1, most, "the number of generations is wrong");
+    std::vector<RecentGeneration> generations;
+    std::uint64_t least = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t own =
+          number(least, most - count + i, "the number of the generation is wrong");
+      least = own + 1;
+      generations.push_back(recent_generation(options, static_cast<unsigned>(own)));
+    }
+    return {options, std::move(generations)};
+  }
+
   void take(std::span<std::byte> bytes) {
     if (read(bytes) < bytes.size()) refuse(input_.bytes(), "the file ends here; it is not whole");
   }
 
   std::size_t read(std::span<std::byte> bytes) {
     return input_.read_all({reinterpret_cast<char*>(bytes.data()), bytes.size()});
+  }
+
+  // What load_it(source) loads from here, which is byte `at`.
+  template <typename Load>
+  auto loaded(std::uint64_t at, const Load& load_it) {
+    try {
+      return load_it(ByteSource([this](std::span<std::byte> bytes) { return read(bytes); }));
+    } catch (const FormatError& error) {
+      throw FormatError(file_, at + error.offset, error.cause);
+    }
   }
 
   Generation generation(const SeenOptions& options, unsigned i) {
@@ -171,12 +222,27 @@ class Reader {
     return result;
   }
 
-  Filter filter(std::uint64_t at) {
-    try {
-      return load([this](std::span<std::byte> bytes) { return read(bytes); });
-    } catch (const FormatError& error) {
-      throw FormatError(file_, at + error.offset, error.cause);
+  RecentGeneration recent_generation(const SeenOptions& options, unsigned own) {
+    const RecentPlan plan = plan_recent(options, own);
+    RecentGeneration result{own, plan.capacity, {}};
+    const std::uint64_t planned = plan.layers.size();
+    const std::uint64_t layers = number(planned, planned, "the number of layers is wrong");
+    for (std::uint64_t layer = 0; layer < layers; ++layer) {
+      const std::uint64_t lines = number();
+      const std::uint64_t memory = number();
+      const std::uint64_t at = input_.bytes();
+      result.layers.push_back(loaded(at, [](const auto& source) { return load_expiring(source); }));
+      const ExpiringFilter& filter = result.layers.back();
+      if (filter.size() != lines || filter.memory_bytes() != memory ||
+          filter.seed() != options.seed || filter.life() != SeenRecently::kTicks) {
+        refuse(at, "this filter is not the one that was saved here");
+      }
     }
+    return result;
+  }
+
+  Filter filter(std::uint64_t at) {
+    return loaded(at, [](const auto& source) { return load(source); });
   }
 
   std::vector<Hash> ring(std::uint64_t kept) {
@@ -203,7 +269,71 @@ class Reader {
   std::vector<std::byte> frame_;
 };
 
+// By the system's clock.
+std::uint64_t nanoseconds_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+}
+
+// How long ago this was, and at most what can be counted.
+std::chrono::nanoseconds ago(std::uint64_t time) {
+  const std::uint64_t now = nanoseconds_now();
+  constexpr std::uint64_t kMost = std::chrono::nanoseconds::max().count() / 2;
+  return std::chrono::nanoseconds(std::min(now - std::min(time, now), kMost));
+}
+
 }  // namespace
+
+LineSet::LineSet(const SeenOptions& options)
+    : either_(options.within > 0
+                  ? std::variant<SeenLines, SeenRecently>(std::in_place_type<SeenRecently>, options)
+                  : std::variant<SeenLines, SeenRecently>(std::in_place_type<SeenLines>, options)) {
+}
+
+Selected LineSet::select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
+                             std::span<std::uint32_t> positions) {
+  if (auto* const recent = std::get_if<SeenRecently>(&either_)) {
+    return recent->select_new(lines, positions);
+  }
+  return std::get<SeenLines>(either_).select_new(lines, repeats, positions);
+}
+
+void LineSet::advance(std::uint64_t ticks) {
+  if (auto* const recent = std::get_if<SeenRecently>(&either_)) recent->advance(ticks);
+}
+
+std::uint64_t LineSet::size() const {
+  return std::visit(
+      [](const auto& lines) {
+        std::uint64_t sum = 0;
+        for (const auto& generation : lines.generations()) sum += generation.size();
+        return sum;
+      },
+      either_);
+}
+
+std::uint64_t LineSet::memory_bytes() const {
+  return std::visit(
+      [](const auto& lines) {
+        std::uint64_t sum = 0;
+        for (const auto& generation : lines.generations()) {
+          for (const auto& layer : generation.layers) sum += layer.memory_bytes();
+        }
+        if constexpr (requires { lines.ring(); }) {
+          for (const auto piece : lines.ring()) sum += piece.size_bytes();
+        }
+        return sum;
+      },
+      either_);
+}
+
+void UniqState::forget() {
+  if (!clock) return;
+  const std::uint64_t ticks = clock->pass();
+  if (ticks == 0) return;
+  seen.advance(ticks);
+  if (again) again->advance(ticks);
+}
 
 void prepare_state(const std::string& file) {
   check_target(file);
@@ -228,36 +358,49 @@ std::optional<UniqState> load_state(const std::string& file) {
   Reader reader(file);
   if (reader.empty()) return std::nullopt;
   reader.number(kMagic, kMagic, "this is not a state of nestline uniq");
-  reader.number(kVersion, kVersion, "this version of nestline does not know this kind of state");
+  const std::uint64_t version = reader.number(
+      kVersion, kVersionWithin, "this version of nestline does not know this kind of state");
   const bool repeated = reader.number(0, 1, "the number of sets is wrong") != 0;
   SeenOptions options;
   options.capacity = reader.number(0, kMaxLines, "the capacity is too large");
   options.window = reader.number(0, kMaxLines, "the window is too large");
   options.fpr = std::bit_cast<double>(reader.number());
   options.seed = reader.number();
+  std::uint64_t time = 0;
+  if (version == kVersionWithin) {
+    options.within = reader.number(kLeastWithin, kMostWithin, "it forgets too soon or too late");
+    time = reader.number();
+  }
   reader.check();
   if (!(options.fpr >= least_fpr(options) && options.fpr < 1)) {
     reader.refuse(40, "the rate is not one that can be kept");
   }
   if (options.capacity > 0 && options.window > 0) reader.refuse(24, "it has capacity and window");
-  SeenLines seen = reader.set(options);
-  std::optional<SeenLines> again;
+  if (options.within > 0 && options.window > 0) reader.refuse(32, "it has a window and a time");
+  LineSet seen = reader.set(options);
+  std::optional<LineSet> again;
   if (repeated) again.emplace(reader.set(options));
   reader.end();
-  return UniqState(std::move(seen), std::move(again));
+  UniqState state(options, std::move(seen), std::move(again));
+  if (options.within > 0) state.clock.emplace(state.tick(), ago(time));
+  return state;
 }
 
 void save_state(const UniqState& state, const std::string& file) {
   replace_file(file, [&](const ByteSink& sink) {
     Writer writer(sink);
-    const SeenOptions& options = state.seen.options();
+    const SeenOptions& options = state.options;
     writer.number(kMagic);
-    writer.number(kVersion);
+    writer.number(state.clock ? kVersionWithin : kVersion);
     writer.number(state.again ? 1 : 0);
     writer.number(options.capacity);
     writer.number(options.window);
     writer.number(std::bit_cast<std::uint64_t>(options.fpr));
     writer.number(options.seed);
+    if (state.clock) {
+      writer.number(options.within);
+      writer.number(nanoseconds_now() - static_cast<std::uint64_t>(state.clock->into().count()));
+    }
     writer.check();
     writer.set(state.seen);
     if (state.again) writer.set(*state.again);

@@ -3,23 +3,60 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <variant>
 
 #include "lib/command/uniq/seen_lines.h"
+#include "lib/command/uniq/seen_recently.h"
 
 namespace nestline::command {
 
+/// A set of lines of the kind that its options want.
+class LineSet {
+ public:
+  explicit LineSet(const SeenOptions& options);
+  explicit LineSet(SeenLines lines) : either_(std::move(lines)) {}
+  explicit LineSet(SeenRecently lines) : either_(std::move(lines)) {}
+
+  /// As SeenLines::select_new.
+  Selected select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
+                      std::span<std::uint32_t> positions);
+  /// Moves time on, for a set that forgets by the clock.
+  void advance(std::uint64_t ticks);
+
+  /// Lines in the set.
+  [[nodiscard]] std::uint64_t size() const;
+  [[nodiscard]] std::uint64_t memory_bytes() const;
+  [[nodiscard]] const std::variant<SeenLines, SeenRecently>& either() const { return either_; }
+
+ private:
+  std::variant<SeenLines, SeenRecently> either_;
+};
+
 struct UniqState {
   /// Nothing has been seen yet.
-  UniqState(const SeenOptions& options, bool repeated) : seen(options) {
-    if (repeated) again.emplace(options);
+  UniqState(const SeenOptions& wanted, bool repeated) : options(wanted), seen(wanted) {
+    if (repeated) again.emplace(wanted);
+    if (wanted.within > 0) clock.emplace(tick());
   }
-  UniqState(SeenLines seen_lines, std::optional<SeenLines> seen_again)
-      : seen(std::move(seen_lines)), again(std::move(seen_again)) {}
+  UniqState(const SeenOptions& wanted, LineSet seen_lines, std::optional<LineSet> seen_again)
+      : options(wanted), seen(std::move(seen_lines)), again(std::move(seen_again)) {}
 
-  SeenLines seen;                  ///< All lines.
-  std::optional<SeenLines> again;  ///< With -d: lines that seen had already.
+  /// Of a set that forgets by the clock.
+  [[nodiscard]] std::chrono::nanoseconds tick() const {
+    return std::chrono::nanoseconds(options.within / SeenRecently::kTicks);
+  }
+  /// Forgets what was not seen for as long as the options want.
+  void forget();
+
+  SeenOptions options;
+  LineSet seen;                    ///< All lines.
+  std::optional<LineSet> again;    ///< With -d: lines that seen had already.
+  std::optional<TickClock> clock;  ///< Of a set that forgets by the clock.
 };
 
 /// Makes the file, empty, if there is none, so that there is something to lock. Throws CommandError

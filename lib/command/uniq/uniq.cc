@@ -40,15 +40,22 @@ namespace nestline::command {
 namespace {
 
 constexpr const char* kFooter =
-    "A line that is printed was not seen before: no line is printed twice, apart from --window. A\n"
-    "false positive is a new line that is taken for a seen one and left out. P is the share of\n"
-    "new lines to which this happens at most, at any length of the input.\n"
+    "A line that is printed was not seen before: no line is printed twice, apart from --window "
+    "and\n"
+    "--within. A false positive is a new line that is taken for a seen one and left out. P is the\n"
+    "share of new lines to which this happens at most, at any length of the input.\n"
     "Without --capacity, the memory grows with the number of different lines. With it, all memory\n"
     "is taken at once, and the output ends with an error before different line N + 1. A line "
     "takes\n"
     "2 to 4 bytes for most P, in --window 8 more, with -d twice that for those that repeat.\n"
     "With --window, a line is left out if it is one of the last N that were new. A line that is\n"
     "seen again keeps its place.\n"
+    "With --within, a line is left out if it was read less than TIME ago, by the clock; each time\n"
+    "it is read counts. It is remembered for TIME at least and a fourteenth of TIME more at most.\n"
+    "Memory grows with the most lines in that time, at 3 to 5 bytes a line. --capacity is then "
+    "the\n"
+    "number of different lines in TIME and a fourteenth. With --state, the time between two runs\n"
+    "counts too.\n"
     "-d prints the lines that are left out without it, each once: of a line that occurs more than\n"
     "once, its second occurrence. P is then the share of lines that occur once and are printed,\n"
     "and also that of lines that repeat and are left out.\n"
@@ -64,6 +71,7 @@ constexpr const char* kFooter =
 struct UniqArguments {
   std::optional<std::uint64_t> capacity;
   std::optional<std::uint64_t> window;
+  std::optional<std::uint64_t> within;  // nanoseconds
   std::optional<double> fpr;
   std::optional<std::uint64_t> seed;
   std::string state;        // the file; empty: none
@@ -86,6 +94,7 @@ SeenOptions options_of(const UniqArguments& arguments) {
   SeenOptions options;
   options.capacity = arguments.capacity.value_or(0);
   options.window = arguments.window.value_or(0);
+  options.within = arguments.within.value_or(0);
   options.fpr = arguments.fpr.value_or(options.fpr);
   options.seed = arguments.seed.value_or(0);
   return options;
@@ -95,11 +104,12 @@ UniqState begin(const UniqArguments& arguments) {
   std::optional<UniqState> kept;
   if (!arguments.state.empty()) kept = load_state(arguments.state);
   if (!kept) return {options_of(arguments), arguments.repeated};
-  const SeenOptions& options = kept->seen.options();
+  const SeenOptions& options = kept->options;
   const std::string& file = arguments.state;
   check_same(file, "--capacity", arguments.capacity, options.capacity,
              std::to_string(options.capacity));
   check_same(file, "--window", arguments.window, options.window, std::to_string(options.window));
+  check_same(file, "--within", arguments.within, options.within, duration_text(options.within));
   check_same(file, "--fpr", arguments.fpr, options.fpr, formatted("%.10g", options.fpr));
   check_same(file, "--seed", arguments.seed, options.seed, std::to_string(options.seed));
   if (arguments.repeated != kept->again.has_value()) {
@@ -135,6 +145,7 @@ class Chooser {
     const std::span<const Hash> lines = batch.hashes;
     batch.chosen = 0;
     if (full_) return;
+    state_.forget();
     if (batch.positions.size() < lines.size()) batch.positions.resize(lines.size());
     const auto [fresh, taken] = state_.seen.select_new(lines, batch.repeats, batch.positions);
     full_ = taken < lines.size();
@@ -147,7 +158,7 @@ class Chooser {
 
  private:
   void choose_again(Batch& batch, std::span<const Hash> lines) {
-    const std::uint64_t seed = state_.seen.options().seed + 1;
+    const std::uint64_t seed = state_.options.seed + 1;
     std::span<const std::uint32_t> fresh = std::span(batch.positions).first(batch.chosen);
     repeated_.clear();
     hashes_.clear();
@@ -183,7 +194,7 @@ class Pipeline {
   Pipeline(const UniqArguments& arguments, UniqState& state, WakePipe& wake)
       : count_only_(arguments.count_only),
         wake_(wake),
-        seed_(state.seen.options().seed),
+        seed_(state.options.seed),
         reader_(arguments.inputs, wake.descriptor()),
         chooser_(state),
         // A bar between the printed lines would spoil both.
@@ -325,9 +336,10 @@ int uniq(const UniqArguments& arguments) {
   if (pipeline.full()) {
     throw CommandError(arguments.state,
                        "there are more different lines than the capacity of " +
-                           std::to_string(state.seen.options().capacity) +
+                           std::to_string(state.options.capacity) +
                            "; the output ends before the first of them; give a larger "
-                           "--capacity, or --window");
+                           "--capacity, or " +
+                           (state.options.within > 0 ? "none" : "--window"));
   }
   if (pipeline.failed()) return kExitError;
   return pipeline.printed() > 0 ? kExitYes : kExitNo;
@@ -336,6 +348,12 @@ int uniq(const UniqArguments& arguments) {
 void check_rate(const UniqArguments& arguments) {
   const SeenOptions options = options_of(arguments);
   if (options.fpr >= least_fpr(options)) return;
+  if (options.within > 0) {
+    throw UsageError(options.capacity > 0
+                         ? "--fpr must be at least 0.000002 with --within"
+                         : "--fpr must be at least 0.0002 with --within, or 0.000002 with "
+                           "--capacity too");
+  }
   throw UsageError(options.capacity > 0 || options.window > 0
                        ? "--fpr must be at least 0.00000001"
                        : "--fpr must be at least 0.000001, or 0.00000001 with --capacity");
@@ -361,6 +379,9 @@ Command uniq_command() {
             rate(arguments->fpr)},
            {"--window", "N", "Forget a line when N others are newer",
             count(arguments->window, 1, kMaxLines), false, "--capacity"},
+           {"--within", "TIME",
+            "Forget a line when it was not read for so long: 500ms, 30s, 10m, 24h, 7d",
+            duration(arguments->within), false, "--window"},
            {"--seed", "S", "Seed of the hash; other seeds err on other lines",
             count(arguments->seed, 0, std::numeric_limits<std::uint64_t>::max())},
            {"--state", "FILE", "Go on where the last run with FILE ended",

@@ -1,0 +1,106 @@
+// The set of lines that nestline uniq --within has seen: tells lines that were not seen for a while
+// from the others, in order.
+//
+// A line goes into the filters of the newest generation, whether it is new or not, and is new if it
+// was alive neither there nor in an older one. So a line that is seen again is remembered for a
+// whole while from then on, and an older generation gets no more lines: when its last one is dead,
+// it is dropped. A new generation begins when the newest one is full, and is twice as large. With a
+// capacity there is only one.
+//
+// Time is a number of ticks, of which a while has kTicks. TickClock makes them of the clock.
+#ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
+#define NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/command/uniq/seen_plan.h"
+#include "nestline/expiring_filter.h"
+
+namespace nestline::command {
+
+/// As Generation, of expiring filters. `number` is what its capacity follows from.
+struct RecentGeneration {
+  unsigned number;
+  std::uint64_t capacity;
+  std::vector<ExpiringFilter> layers;
+
+  /// Lines that are alive, and dead ones that are not swept. With two layers a few less, as a new
+  /// line can look like one that a layer has.
+  [[nodiscard]] std::uint64_t size() const {
+    return std::max(layers.front().size(), layers.back().size());
+  }
+};
+
+class SeenRecently {
+ public:
+  static constexpr unsigned kTicks = ExpiringFilter::kMaxLife;
+
+  /// Throws std::bad_alloc, and std::invalid_argument for a capacity that no filter has.
+  explicit SeenRecently(const SeenOptions& options);
+  /// The same from its parts; there is at least one generation.
+  SeenRecently(const SeenOptions& options, std::vector<RecentGeneration> generations);
+
+  /// Moves time on.
+  void advance(std::uint64_t ticks);
+
+  /// As SeenLines::select_new.
+  Selected select_new(std::span<const Hash> lines, std::span<std::uint32_t> positions);
+
+  [[nodiscard]] const SeenOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const std::vector<RecentGeneration>& generations() const noexcept {
+    return generations_;
+  }
+
+ private:
+  void add_generation();
+  // Lines for which the newest generation has room.
+  std::uint64_t room();
+  // Puts the lines into the newest generation and sets new_: which of them were not in it. There
+  // are at most as many as there is room for.
+  void put(std::span<const Hash> lines);
+  void put_elsewhere(Hash line);
+  // Takes out of new_ what one of the oldest `count` generations has.
+  void look_into_older(std::span<const Hash> lines, std::size_t count);
+  // The lines as keys of a layer.
+  KeySpan keys_of(std::size_t layer, std::span<const Hash> lines);
+
+  SeenOptions options_;
+  std::vector<RecentGeneration> generations_;
+
+  // Of one chunk.
+  std::vector<std::uint8_t> new_, full_, answers_, found_;
+  std::vector<std::uint64_t> seconds_;
+};
+
+/// Counts the ticks of a while.
+class TickClock {
+ public:
+  /// In a tick that began `into` ago.
+  explicit TickClock(std::chrono::nanoseconds tick, std::chrono::nanoseconds into = {})
+      : tick_(tick), begin_(std::chrono::steady_clock::now() - into) {}
+
+  /// How many ticks have passed since the last call, or since the beginning.
+  std::uint64_t pass() {
+    const auto ticks = into() / tick_;
+    begin_ += ticks * tick_;
+    return static_cast<std::uint64_t>(ticks);
+  }
+
+  /// How long ago the present tick began, as pass() counts.
+  [[nodiscard]] std::chrono::nanoseconds into() const {
+    return std::chrono::steady_clock::now() - begin_;
+  }
+
+ private:
+  std::chrono::nanoseconds tick_;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+}  // namespace nestline::command
+
+#endif  // NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
