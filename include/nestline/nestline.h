@@ -707,4 +707,7 @@ NESTLINE_EXPORT bool nestline_store_repair(const char* path, nestline_store_repo
 }
 #endif
 
+// The rest of the library for C.
+#include "nestline/nestline_expiring.h"
+
 #endif  // NESTLINE_NESTLINE_H_
