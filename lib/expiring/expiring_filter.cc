@@ -92,10 +92,7 @@ std::unique_ptr<Filter::State> State::copy_all(Position& at) const {
               static_cast<std::size_t>(geometry.blocks()));
   set_tick(made->blocks(), tick(from.view.blocks));
   made->size = pause.table().size;
-  at = {.life = life,
-        .exchanged = exchanged_,
-        .swept = std::min<std::uint64_t>(claimed_, geometry.blocks()),
-        .waiting = stripes_[thread_number() % kStripes].inserts};
+  at = position();
   return made;
 }
 

@@ -88,6 +88,13 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   // Removes all keys and moves time on; so there is nothing to sweep.
   void empty_and_advance(std::uint64_t ticks);
 
+  // Where it stands; exact while no writer runs.
+  [[nodiscard]] Position position() const {
+    return {.life = life,
+            .exchanged = exchanged_,
+            .swept = std::min<std::uint64_t>(claimed_, blocks()),
+            .waiting = stripes_[thread_number() % kStripes].inserts};
+  }
   // A copy of all memory of one instant, and where the filter stands then. Throws std::bad_alloc.
   std::unique_ptr<Filter::State> copy_all(Position& at) const;
 
@@ -147,6 +154,7 @@ void ExpiringFilter::State::sweep_slice(const Filter::State& table) {
 
 struct ExpiringAccess {
   static const ExpiringFilter::State& state(const ExpiringFilter& filter) { return *filter.state_; }
+  static ExpiringFilter::State& state(ExpiringFilter& filter) { return *filter.state_; }
   static ExpiringFilter make(std::unique_ptr<Filter::State> table, const Position& at) {
     ConcurrentFilter::register_thread();
     return ExpiringFilter(std::make_unique<ExpiringFilter::State>(std::move(table), at));

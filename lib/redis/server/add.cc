@@ -44,8 +44,12 @@ void replicate_if_opened(const Call& call, const CuckooValue& filter, bool follo
 }
 
 int add_one(const Call& call, Unless unless, const char* event) {
+  const bool has_life = call.count == 5 && is_word(call.arguments[3], "EX");
+  if (call.count != 3 && !has_life) return api.WrongArity(call.context);
   OpenedKey key(call, kWrite);
+  if (WindowedValue* const windowed = key.windowed()) return add_windowed(call, *windowed, event);
   if (key.refuse()) return kOk;
+  if (has_life) return reply_error(call, kExpiryNeedsWindow);
   CuckooValue* filter = key.filter();
   if (filter == nullptr) filter = create_by_default(call, key, std::nullopt);
   if (filter == nullptr) return kOk;
@@ -117,6 +121,9 @@ int insert_items(const Call& call, Unless unless, const char* event) {
   InsertOptions options;
   if (!read(call, options)) return kOk;
   OpenedKey key(call, kWrite);
+  if (WindowedValue* const windowed = key.windowed()) {
+    return insert_windowed(call, *windowed, options.first_item, unless, event);
+  }
   if (key.refuse()) return kOk;
   CuckooValue* filter = key.filter();
   if (filter == nullptr) {

@@ -60,8 +60,13 @@ int erase_many(const Call& call) {
 
 int clear(const Call& call) {
   const OpenedKey key(call, kWrite);
-  if (key.refuse(kNotFound)) return kOk;
-  key->clear();
+  if (WindowedValue* const windowed = key.windowed()) {
+    if (refuse_incomplete(call, *windowed)) return kOk;
+    windowed->clear();
+  } else {
+    if (key.refuse(kNotFound)) return kOk;
+    key->clear();
+  }
   replicate(call, "cf.clear");
   return reply_ok(call);
 }
@@ -82,11 +87,11 @@ int update(const Call& call) {
 
 int merge(const Call& call) {
   OpenedKey destination(call, kWrite);
-  if (destination.refuse()) return kOk;
+  if (destination.refuse(nullptr, kWindowDoesNotMerge)) return kOk;
   std::vector<std::unique_ptr<OpenedKey>> sources;
   for (int i = 2; i < call.count; ++i) {
     sources.push_back(std::make_unique<OpenedKey>(call, call.arguments[i], kRead));
-    if (sources.back()->refuse(kNotFound)) return kOk;
+    if (sources.back()->refuse(kNotFound, kWindowDoesNotMerge)) return kOk;
   }
   CuckooValue* const old = destination.filter();
   // The missing pieces of a source would be lost for the destination in silence.
@@ -119,7 +124,7 @@ int merge(const Call& call) {
 
 int compact(const Call& call) {
   const OpenedKey key(call, kWrite);
-  if (key.refuse(kNothingToCompact)) return kOk;
+  if (key.refuse(kNothingToCompact, kWindowDoesNotGrow)) return kOk;
   key->compact();
   replicate(call, "cf.compact");
   return reply_ok(call);

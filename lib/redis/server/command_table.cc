@@ -53,6 +53,7 @@ constexpr CommandArgument items_after_token() {
 CommandArgument key_only[] = {key("key"), kEnd};
 CommandArgument info_arguments[] = {key("key"), option("FULL", "full", ArgumentType::token), kEnd};
 CommandArgument key_item[] = {key("key"), kItem, kEnd};
+CommandArgument add_arguments[] = {key("key"), kItem, option("EX", "seconds"), kEnd};
 CommandArgument key_items[] = {key("key"), kItems, kEnd};
 CommandArgument key_hashes[] = {key("key"), argument("hashes", ArgumentType::string), kEnd};
 CommandArgument reserve_arguments[] = {key("key"),
@@ -62,11 +63,15 @@ CommandArgument reserve_arguments[] = {key("key"),
                                        option("EXPANSION", "expansion"),
                                        option("ERROR", "error", ArgumentType::number),
                                        option("SEED", "seed"),
+                                       option("WINDOW", "seconds"),
                                        kEnd};
 CommandArgument insert_arguments[] = {key("key"), option("CAPACITY", "capacity"),
                                       option("NOCREATE", "nocreate", ArgumentType::token),
                                       items_after_token(), kEnd};
 CommandArgument dump_arguments[] = {key("key"), argument("iterator", ArgumentType::integer), kEnd};
+CommandArgument advance_arguments[] = {key("key"), argument("tick", ArgumentType::integer),
+                                       option("AT", "milliseconds"), option("SWEEP", "blocks"),
+                                       kEnd};
 CommandArgument load_arguments[] = {key("key"), argument("iterator", ArgumentType::integer),
                                     argument("data", ArgumentType::string), kEnd};
 CommandArgument update_arguments[] = {key("key"), argument("old", ArgumentType::string),
@@ -114,9 +119,9 @@ constexpr char kPerPiece[] = "O(m), m bytes of the piece";
 const Entry kEntries[] = {
     {"cf.reserve", entry<reserve>, "write deny-oom", -3, inserted, reserve_arguments,
      "Creates an empty filter for a number of items", "O(1)"},
-    {"cf.add", entry<add>, "write deny-oom", 3, inserted, key_item,
+    {"cf.add", entry<add>, "write deny-oom", -3, inserted, add_arguments,
      "Adds one copy of an item; creates the filter if there is none", kPerItem},
-    {"cf.addnx", entry<add_unique>, "write deny-oom", 3, added_or_looked_up, key_item,
+    {"cf.addnx", entry<add_unique>, "write deny-oom", -3, added_or_looked_up, add_arguments,
      "Adds an item unless it seems to be there; creates the filter if there is none", kPerItem},
     {"cf.insert", entry<insert>, "write deny-oom", -4, inserted, insert_arguments,
      "Adds items; creates the filter if there is none, unless NOCREATE", kPerItems},
@@ -160,6 +165,8 @@ const Entry kEntries[] = {
      "Returns the next piece of a filter's content", kPerPiece},
     {"cf.loadchunk", entry<load_chunk>, "write deny-oom", 4, inserted, load_arguments,
      "Loads a piece that CF.SCANDUMP returned", kPerPiece},
+    {"cf.advance", entry<advance>, "write", -3, updated, advance_arguments,
+     "Moves the time of a filter with a window on to a tick", kPerMemory},
 };
 
 bool describe(Context* context, const Entry& entry) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/redis/server/server_memory.h"
+#include "lib/redis/server/ticker.h"
 #include "lib/redis/server/workers.h"
 
 namespace nestline::redis {
@@ -81,25 +82,38 @@ OpenedKey::OpenedKey(const Call& call, String* name, int mode)
   // A missing key is null when it is opened for reading, and empty when it is opened for writing.
   if (key_ == nullptr || api.KeyType(key_) == kKeyEmpty) return;
   is_other_ = api.ModuleTypeGetType(key_) != data_type();
-  if (!is_other_) filter_ = static_cast<const KeptValue*>(api.ModuleTypeGetValue(key_));
+  if (!is_other_) value_ = static_cast<const KeptValue*>(api.ModuleTypeGetValue(key_));
 }
 
 OpenedKey::~OpenedKey() {
   if (key_ != nullptr) api.CloseKey(key_);
 }
 
-CuckooValue& OpenedKey::set(std::unique_ptr<CuckooValue> filter) {
-  auto kept = std::make_unique<KeptValue>(std::move(filter));
+const KeptValue& OpenedKey::keep(KeptValue value) {
+  auto kept = std::make_unique<KeptValue>(std::move(value));
   ++counters.values;
-  filter_ = kept.get();
+  value_ = kept.get();
   is_other_ = false;
   api.ModuleTypeSetValue(key_, data_type(), kept.release());
-  return **filter_;
+  return *value_;
 }
 
-bool OpenedKey::refuse(const char* missing) const {
-  if (!is_other_ && (filter_ != nullptr || missing == nullptr)) return false;
-  reply_error(call_, is_other_ ? kWrongType : missing);
+CuckooValue& OpenedKey::set(std::unique_ptr<CuckooValue> filter) {
+  return *keep({std::move(filter), nullptr}).filter;
+}
+
+WindowedValue& OpenedKey::set(std::unique_ptr<WindowedValue> windowed) {
+  tick_key(api.GetSelectedDb(call_.context), text(call_.key()));
+  return *keep({nullptr, std::move(windowed)}).windowed;
+}
+
+bool OpenedKey::refuse(const char* missing, const char* windowed) const {
+  const char* const error = is_other_           ? kWrongType
+                            : value_ == nullptr ? missing
+                            : value_->windowed  ? windowed
+                                                : nullptr;
+  if (error == nullptr) return false;
+  reply_error(call_, error);
   return true;
 }
 
@@ -115,6 +129,21 @@ void replicate(const Call& call, const char* event) {
 
 bool is_replayed(const Call& call) {
   return (api.GetContextFlags(call.context) & (kContextReplicated | kContextLoading)) != 0;
+}
+
+void reply_pair(const Call& call, const char* name, std::uint64_t value) {
+  api.ReplyWithSimpleString(call.context, name);
+  api.ReplyWithLongLong(call.context, static_cast<long long>(value));
+}
+
+void reply_pair(const Call& call, const char* name, double value) {
+  api.ReplyWithSimpleString(call.context, name);
+  api.ReplyWithDouble(call.context, value);
+}
+
+void reply_pair(const Call& call, const char* name, const std::string& value) {
+  api.ReplyWithSimpleString(call.context, name);
+  api.ReplyWithStringBuffer(call.context, value.data(), value.size());
 }
 
 int reply_not_added(const Call& call, Added outcome) {

@@ -6,6 +6,7 @@
 //   query.cc      CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG
 //   change.cc     CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT
 //   hashes.cc     CF.MEXISTSH, MADDH, MADDNXH, MDELH, MCOUNTH
+//   windowed.cc   CF.ADVANCE, and what others do with a filter that has a WINDOW
 //   data_type.cc  CF.SCANDUMP, LOADCHUNK
 //
 // Each replies exactly once and returns what the reply returned. The server has checked the number
@@ -16,13 +17,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/redis/server/module_api.h"
 #include "lib/redis/value/value.h"
+#include "lib/redis/value/windowed_value.h"
 
 namespace nestline::redis {
 
@@ -77,6 +81,7 @@ int merge(const Call& call);
 int compact(const Call& call);
 int scan_dump(const Call& call);
 int load_chunk(const Call& call);
+int advance(const Call& call);
 
 // Registers every command. False, with a line in the log, when the server refuses one, as it does
 // when it or another module has a command of that name.
@@ -86,6 +91,18 @@ bool register_commands(Context* context);
 inline constexpr char kNotFound[] = "ERR not found";
 inline constexpr char kIncomplete[] =
     "ERR this filter is incomplete: pieces of it have not come yet by CF.LOADCHUNK";
+inline constexpr char kNotForWindow[] =
+    "ERR this filter has a WINDOW: its items expire and cannot be deleted or replaced, since "
+    "others "
+    "may share their places";
+inline constexpr char kWindowHasNoCopies[] =
+    "ERR this filter has a WINDOW: it has each item once and counts no copies";
+inline constexpr char kWindowDoesNotGrow[] =
+    "ERR this filter has a WINDOW: it does not grow, so there is nothing to compact";
+inline constexpr char kWindowDoesNotMerge[] = "ERR filters with a WINDOW cannot be merged";
+inline constexpr char kNoWindow[] = "ERR this filter has no WINDOW: its items do not expire";
+inline constexpr char kExpiryNeedsWindow[] =
+    "ERR EX needs a filter with a WINDOW, which CF.RESERVE makes";
 inline constexpr char kItemExists[] = "ERR item exists";
 inline constexpr char kWrongType[] =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
@@ -107,12 +124,19 @@ inline int reply_error(const Call& call, const char* text) {
   return api.ReplyWithError(call.context, text);
 }
 inline int reply_ok(const Call& call) { return api.ReplyWithSimpleString(call.context, "OK"); }
+// A pair of a reply that is a map. Numbers are integers of the protocol or doubles.
+void reply_pair(const Call& call, const char* name, std::uint64_t value);
+void reply_pair(const Call& call, const char* name, double value);
+void reply_pair(const Call& call, const char* name, const std::string& value);
 // Replies to a command whose only item was not added, for the reason that `outcome` gives.
 int reply_not_added(const Call& call, Added outcome);
 
-// What the server keeps as a value. Batches that worker threads are busy with hold the filter too
-// (batch.cc), so it may live on after its key.
-using KeptValue = std::shared_ptr<CuckooValue>;
+// What the server keeps as a value: one of the two. Batches that worker threads are busy with hold
+// the filter too (batch.cc), so it may live on after its key.
+struct KeptValue {
+  std::shared_ptr<CuckooValue> filter;
+  std::unique_ptr<WindowedValue> windowed;
+};
 
 // What register_data_type got from the server.
 Type* data_type();
@@ -134,20 +158,28 @@ class OpenedKey {
   ~OpenedKey();
 
   // Whether there is no filter for the command, to which it has then replied: there is a value of
-  // another type, or none and `missing` is the error for that.
-  [[nodiscard]] bool refuse(const char* missing = nullptr) const;
+  // another type, one with a window, for which `windowed` is the error, or none and `missing` is
+  // the error for that.
+  [[nodiscard]] bool refuse(const char* missing = nullptr,
+                            const char* windowed = kNotForWindow) const;
   // The filter; null when there is no value, or another one.
-  [[nodiscard]] CuckooValue* filter() const { return filter_ ? filter_->get() : nullptr; }
-  CuckooValue* operator->() const { return filter_->get(); }
+  [[nodiscard]] CuckooValue* filter() const { return value_ ? value_->filter.get() : nullptr; }
+  CuckooValue* operator->() const { return value_->filter.get(); }
   // The same, to be kept alive; only if there is one.
-  [[nodiscard]] const std::shared_ptr<CuckooValue>& shared() const { return *filter_; }
+  [[nodiscard]] const std::shared_ptr<CuckooValue>& shared() const { return value_->filter; }
+  // The filter with a window; null when there is no value, or another one.
+  [[nodiscard]] WindowedValue* windowed() const {
+    return value_ ? value_->windowed.get() : nullptr;
+  }
   // Gives the key a filter, in place of what it had. Only for a key that was opened for writing.
   CuckooValue& set(std::unique_ptr<CuckooValue> filter);
+  WindowedValue& set(std::unique_ptr<WindowedValue> windowed);
 
  private:
   const Call& call_;
   Key* key_;
-  const KeptValue* filter_ = nullptr;
+  const KeptValue& keep(KeptValue value);
+  const KeptValue* value_ = nullptr;
   bool is_other_ = false;
 };
 
@@ -195,6 +227,26 @@ CuckooValue* create_by_default(const Call& call, OpenedKey& key, std::optional<l
 
 // Replicates that the filter's first generation was opened beside tables of RedisBloom.
 void replicate_opening(const Call& call, const CuckooValue& filter);
+
+// What commands do with a filter that has a window (windowed.cc). Each replies.
+int add_windowed(const Call& call, WindowedValue& value, const char* event);
+int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
+                    const char* event);
+int add_hashes_windowed(const Call& call, WindowedValue& value, const char* event);
+int exists_hashes_windowed(const Call& call, const WindowedValue& value);
+int info_windowed(const Call& call, const WindowedValue& value, bool is_full);
+int debug_windowed(const Call& call, const WindowedValue& value);
+// Whether pieces of it are missing; if so, it has replied with the error.
+bool refuse_incomplete(const Call& call, const WindowedValue& value);
+
+// Makes a filter with a window for a key that has none, with these settings at this time, and
+// replicates its CF.RESERVE. Replies.
+int reserve_windowed(const Call& call, OpenedKey& key, const WindowSettings& settings,
+                     std::uint64_t time);
+
+// Calls make(), which makes a filter in server_memory(), below maxmemory unless the command is
+// replayed. False when that is not possible, after a reply with the reason.
+bool make_within_memory(const Call& call, const std::function<void()>& make);
 
 // The reply to a batch of lookups: a string of bits, an array of booleans, a string of counts.
 enum class Reply : std::uint8_t { bits, booleans, counts };

@@ -26,7 +26,7 @@ struct Setting {
   long long most;
 };
 
-constexpr std::array<Setting, 7> kSettings = {{
+constexpr std::array<Setting, 8> kSettings = {{
     {"cf-bucket-size", &Configuration::bucket_size, 1, kMaxBucketSize},
     {"cf-initial-size", &Configuration::initial_size, 2, kMaxCapacity},
     {"cf-max-iterations", &Configuration::max_iterations, 1, kMaxIterations},
@@ -34,6 +34,7 @@ constexpr std::array<Setting, 7> kSettings = {{
     {"cf-max-expansions", &Configuration::max_expansions, 1, kMaxExpansions},
     {"cf-threads", &Configuration::threads, 0, Workers::kMaxThreads},
     {"cf-thread-items", &Configuration::thread_items, 1, kMaxThreadItems},
+    {"cf-window-timer", &Configuration::window_timer, 0, 1},
 }};
 
 // Sets it, or returns why not.

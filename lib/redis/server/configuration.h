@@ -8,6 +8,8 @@
 //   cf-max-expansions     32     1 to 65536
 //   cf-threads            cores less 1    0 to 256; 0: the server's thread answers everything
 //   cf-thread-items       8192   1 to 2^30; smaller batches stay on the server's thread
+//   cf-window-timer       1      1: the primary moves the time of filters with a WINDOW on; 0: only
+//                                CF.ADVANCE does
 //
 // Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, with the prefix
 // "nestline.", a name for CONFIG GET and SET and for redis.conf. Replayed commands depend on them
@@ -30,6 +32,7 @@ struct Configuration {
   long long max_expansions = 32;
   long long threads = default_threads();
   long long thread_items = 8192;
+  long long window_timer = 1;
 };
 
 inline constexpr long long kMaxBucketSize = 255;

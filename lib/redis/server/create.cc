@@ -26,6 +26,7 @@
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/server_memory.h"
+#include "lib/redis/server/ticker.h"
 
 namespace nestline::redis {
 namespace {
@@ -83,6 +84,9 @@ class ReserveOptions {
         return fail(kUnknownArgument);
       }
     }
+    if (values_[kTime] != nullptr && !has_window() && !is_replayed(call_)) {
+      return fail(kUnknownArgument);
+    }
     if (!is_of_redisbloom()) return true;
     // RedisBloom looks for a word in all arguments and takes what follows its first occurrence.
     for (const std::size_t option : {kIterations, kBucketSize, kExpansion}) {
@@ -97,6 +101,9 @@ class ReserveOptions {
   // Whether RedisBloom has already carried out the command.
   [[nodiscard]] bool is_of_redisbloom() const {
     return is_replayed(call_) && values_[kSeed] == nullptr && values_[kError] == nullptr;
+  }
+  [[nodiscard]] bool has_window() const {
+    return values_[kWindow] != nullptr && !is_of_redisbloom();
   }
 
   bool read(Settings& settings) {
@@ -117,11 +124,46 @@ class ReserveOptions {
     return true;
   }
 
+  // The same for a filter with a window. Its time is that of AT, which replicas get, or now.
+  bool read(WindowSettings& settings, std::uint64_t& time) {
+    const auto capacity = integer(call_.arguments[2]);
+    if (!capacity) return fail(kBadCapacity);
+    for (const std::size_t option : {kIterations, kBucketSize, kExpansion}) {
+      if (values_[option] == nullptr) continue;
+      return fail("ERR a filter with WINDOW does not grow and has no " +
+                  std::string(kWords[option]));
+    }
+    if (*capacity < 1 || *capacity > kMaxCapacity) {
+      return fail("Capacity must be in the range [1, 1073741824] with WINDOW");
+    }
+    settings.capacity = static_cast<std::uint64_t>(*capacity);
+    const auto window = natural(values_[kWindow]);
+    if (!window) return fail("Couldn't parse WINDOW");
+    if (*window < 1 || *window > kMaxWindow) {
+      return fail("WINDOW: value must be in the range [1, " + std::to_string(kMaxWindow) +
+                  "] seconds");
+    }
+    settings.window = *window;
+    if (values_[kError] != nullptr) {
+      const auto rate = fraction(values_[kError]);
+      if (!rate) return fail("Couldn't parse ERROR");
+      if (*rate <= 0 || *rate >= 1) return fail("ERROR: value must be above 0 and below 1");
+      settings.error = *rate;
+    }
+    const auto at = values_[kTime] == nullptr ? wall_now() : natural(values_[kTime]);
+    if (!at || *at > kMaxTime) return fail("Couldn't parse AT");
+    time = *at;
+    Settings seeded;
+    if (!seed(seeded)) return false;
+    settings.seed = seeded.seed;
+    return true;
+  }
+
  private:
   static constexpr std::size_t kIterations = 0, kBucketSize = 1, kExpansion = 2, kError = 3,
-                               kSeed = 4;
-  static constexpr std::array<std::string_view, 5> kWords = {"MAXITERATIONS", "BUCKETSIZE",
-                                                             "EXPANSION", "ERROR", "SEED"};
+                               kSeed = 4, kWindow = 5, kTime = 6;
+  static constexpr std::array<std::string_view, 7> kWords = {
+      "MAXITERATIONS", "BUCKETSIZE", "EXPANSION", "ERROR", "SEED", "WINDOW", "AT"};
 
   bool fail(const std::string& text) {
     reply_error(call_, text.c_str());
@@ -170,24 +212,11 @@ class ReserveOptions {
 // not possible, replies with the reason and returns null.
 CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, Maker maker) {
   std::unique_ptr<CuckooValue> made;
-  try {
-    const WithinMaxmemory limited(call.context, is_replayed(call));
+  const bool is_made = make_within_memory(call, [&] {
     made = maker == Maker::nestline ? CuckooValue::create(settings, &server_memory())
                                     : CuckooValue::create_as_redisbloom(settings, &server_memory());
-  } catch (const AboveMaxmemory& above) {
-    ++counters.refused_by_maxmemory;
-    reply_error(call, (std::string(kInsufficientMemoryToCreate) + ": it takes " +
-                       std::to_string(above.wanted) + " bytes and maxmemory leaves " +
-                       std::to_string(above.room))
-                          .c_str());
-    return nullptr;
-  } catch (const std::bad_alloc&) {
-    reply_error(call, kInsufficientMemoryToCreate);
-    return nullptr;
-  } catch (const std::exception& error) {
-    reply_error(call, (std::string(kCouldNotCreate) + ": " + error.what()).c_str());
-    return nullptr;
-  }
+  });
+  if (!is_made) return nullptr;
   CuckooValue& value = key.set(std::move(made));
   replicate_reserve(call, maker == Maker::nestline ? value.settings() : settings, maker);
   notify_change(call, "cf.reserve");
@@ -195,6 +224,25 @@ CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, 
 }
 
 }  // namespace
+
+bool make_within_memory(const Call& call, const std::function<void()>& make) {
+  try {
+    const WithinMaxmemory limited(call.context, is_replayed(call));
+    make();
+    return true;
+  } catch (const AboveMaxmemory& above) {
+    ++counters.refused_by_maxmemory;
+    reply_error(call, (std::string(kInsufficientMemoryToCreate) + ": it takes " +
+                       std::to_string(above.wanted) + " bytes and maxmemory leaves " +
+                       std::to_string(above.room))
+                          .c_str());
+  } catch (const std::bad_alloc&) {
+    reply_error(call, kInsufficientMemoryToCreate);
+  } catch (const std::exception& error) {
+    reply_error(call, (std::string(kCouldNotCreate) + ": " + error.what()).c_str());
+  }
+  return false;
+}
 
 void replicate_opening(const Call& call, const CuckooValue& filter) {
   replicate_reserve(call, filter.settings(), Maker::nestline);
@@ -218,6 +266,15 @@ int reserve(const Call& call) {
   ReserveOptions options(call);
   Settings settings;
   if (!options.find()) return kOk;
+  if (options.has_window()) {
+    WindowSettings window;
+    std::uint64_t time = 0;
+    if (!options.read(window, time)) return kOk;
+    OpenedKey key(call, kWrite);
+    if (key.windowed() == nullptr && key.refuse()) return kOk;
+    if (key.windowed() != nullptr || key.filter() != nullptr) return reply_error(call, kItemExists);
+    return reserve_windowed(call, key, window, time);
+  }
   const Maker maker = options.is_of_redisbloom() ? Maker::redisbloom : Maker::nestline;
   OpenedKey key(call, kWrite);
   CuckooValue* const old = key.filter();
@@ -228,7 +285,7 @@ int reserve(const Call& call) {
     return reply_ok(call);
   }
   if (!options.read(settings)) return kOk;
-  if (key.refuse()) return kOk;
+  if (key.refuse(nullptr, kItemExists)) return kOk;
   if (old != nullptr) return reply_error(call, kItemExists);
   if (create(call, key, settings, maker) == nullptr) return kOk;
   return reply_ok(call);

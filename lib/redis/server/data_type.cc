@@ -13,6 +13,8 @@
 // Ours: the number 0 in place of "tables", which RedisBloom refuses; then the pieces of the value's
 // image (value.h) as strings, with an empty one at the end.
 //
+// A filter with a WINDOW has such pieces too; its head (windowed_value.h) begins in another way.
+//
 // A value that consists of RedisBloom's tables only is saved as RedisBloom's.
 #include <array>
 #include <cstddef>
@@ -28,6 +30,7 @@
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/server_memory.h"
+#include "lib/redis/server/ticker.h"
 #include "lib/redis/value/image_reader.h"
 
 namespace nestline::redis {
@@ -37,7 +40,13 @@ constexpr int kEncodingVersion = 4;
 
 Type* registered = nullptr;
 
-const CuckooValue& value_of(const void* value) { return **static_cast<const KeptValue*>(value); }
+const KeptValue& kept(const void* value) { return *static_cast<const KeptValue*>(value); }
+// Calls use(filter) with the one of both kinds that it is.
+template <typename Use>
+auto on(const void* value, const Use& use) {
+  const KeptValue& one = kept(value);
+  return one.windowed ? use(std::as_const(*one.windowed)) : use(std::as_const(*one.filter));
+}
 
 // A string that the server has read, in memory of the server.
 class Buffer {
@@ -119,14 +128,34 @@ std::unique_ptr<CuckooValue> load_tables(Io* io, std::uint64_t tables, int encod
   return CuckooValue::from_tables(std::move(read), 0);
 }
 
-std::unique_ptr<CuckooValue> load_image(Io* io) {
-  ImageReader reader(&server_memory());
+// Reads the pieces after `head` until the empty one.
+template <typename Reader>
+auto load_pieces(Io* io, const Buffer& head) -> decltype(Reader().finish()) {
+  Reader reader(&server_memory());
+  if (!reader.add(head.bytes())) return nullptr;
   while (true) {
     const Buffer piece(io);
     if (!piece.is_there()) return nullptr;
     if (piece.bytes().empty()) return reader.finish();
     if (!reader.add(piece.bytes())) return nullptr;
   }
+}
+
+KeptValue load_image(Io* io) {
+  const Buffer head(io);
+  if (!head.is_there()) return {};
+  if (!WindowedValue::is_head(head.bytes())) return {load_pieces<ImageReader>(io, head), nullptr};
+  KeptValue value{nullptr, load_pieces<WindowedReader>(io, head)};
+  const String* const key = api.GetKeyNameFromIO(io);
+  if (value.windowed && key != nullptr) tick_key(api.GetDbIdFromIO(io), text(key));
+  return value;
+}
+
+void save(Io* io, const WindowedValue& value) {
+  api.SaveUnsigned(io, 0);
+  save_bytes(io, value.dump_chunk(0).bytes);
+  for (std::uint64_t i = 0; i < value.pieces(); ++i) save_bytes(io, value.piece(i));
+  save_bytes(io, {});
 }
 
 void save(Io* io, const CuckooValue& value) {
@@ -141,18 +170,22 @@ void save(Io* io, const CuckooValue& value) {
 
 // Null when the bytes are wrong or end early, or when there is not enough memory: the server then
 // refuses them. Takes no more memory than a small multiple of the size of the bytes.
-std::unique_ptr<CuckooValue> load(Io* io, int encoding_version) {
+KeptValue load(Io* io, int encoding_version) {
   if (encoding_version > kEncodingVersion) {
     api.LogIOError(io, "warning",
                    "a cuckoo filter has encoding version %d; nestline knows versions up to %d",
                    encoding_version, kEncodingVersion);
-    return nullptr;
+    return {};
   }
-  std::unique_ptr<CuckooValue> value;
+  KeptValue value;
   try {
     const std::uint64_t tables = api.LoadUnsigned(io);
     if (api.IsIOError(io) == 0) {
-      value = tables != 0 ? load_tables(io, tables, encoding_version) : load_image(io);
+      if (tables != 0) {
+        value.filter = load_tables(io, tables, encoding_version);
+      } else {
+        value = load_image(io);
+      }
     }
   } catch (const std::exception& error) {
     api.LogIOError(io, "warning", "a cuckoo filter cannot be loaded: %s", error.what());
@@ -161,37 +194,43 @@ std::unique_ptr<CuckooValue> load(Io* io, int encoding_version) {
 }
 
 // Null when there is no value, or no memory.
-void* keep(std::unique_ptr<CuckooValue> value) {
-  if (!value) return nullptr;
+void* keep(KeptValue value) {
+  if (!value.filter && !value.windowed) return nullptr;
   try {
-    void* const kept = new KeptValue(std::move(value));
+    void* const made = new KeptValue(std::move(value));
     ++counters.values;
-    return kept;
+    return made;
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
 void* load_value(Io* io, int encoding_version) {
-  void* const kept = keep(load(io, encoding_version));
-  if (kept == nullptr) ++counters.refused_payloads;
-  return kept;
+  void* const loaded = keep(load(io, encoding_version));
+  if (loaded == nullptr) ++counters.refused_payloads;
+  return loaded;
 }
 
 // Without memory the process ends: a file without this value would be taken for a whole one.
-void save_value(Io* io, void* value) noexcept { save(io, value_of(value)); }
+void save_value(Io* io, void* value) noexcept {
+  on(value, [&](const auto& one) { save(io, one); });
+}
 
 void rewrite(Io* io, String* key, void* value) noexcept {
-  value_of(value).for_each_chunk([&](const Chunk& chunk) {
-    api.EmitAOF(io, "CF.LOADCHUNK", "slb", key, static_cast<long long>(chunk.next),
-                reinterpret_cast<const char*>(chunk.bytes.data()), chunk.bytes.size());
+  on(value, [&](const auto& one) {
+    one.for_each_chunk([&](const Chunk& chunk) {
+      api.EmitAOF(io, "CF.LOADCHUNK", "slb", key, static_cast<long long>(chunk.next),
+                  reinterpret_cast<const char*>(chunk.bytes.data()), chunk.bytes.size());
+    });
   });
 }
 
-std::size_t memory_of(const void* value) { return value_of(value).memory_bytes(); }
+std::size_t memory_of(const void* value) {
+  return on(value, [](const auto& one) { return one.memory_bytes(); });
+}
 
 void add_to_digest(Digest* digest, void* value) noexcept {
-  const std::uint64_t number = value_of(value).digest();
+  const std::uint64_t number = on(value, [](const auto& one) { return one.digest(); });
   std::array<char, sizeof number> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(number >> 8 * i);
   api.DigestAddStringBuffer(digest, bytes.data(), bytes.size());
@@ -204,11 +243,15 @@ void free_value(void* value) {
   --counters.values;
 }
 
-std::size_t effort_of(String*, const void* value) { return value_of(value).free_effort(); }
+std::size_t effort_of(String*, const void* value) {
+  return on(value, [](const auto& one) { return one.free_effort(); });
+}
 
 void* copy_value(String*, String*, const void* value) {
   try {
-    return keep(value_of(value).copy());
+    const KeptValue& from = kept(value);
+    return from.windowed ? keep({nullptr, from.windowed->copy()})
+                         : keep({from.filter->copy(), nullptr});
   } catch (const std::exception&) {
     return nullptr;  // COPY then answers with an error
   }
@@ -235,12 +278,16 @@ int refuse(const Call& call, const char* text) {
 }
 
 int load_head(const Call& call, OpenedKey& key) {
-  if (key.filter() != nullptr) return reply_error(call, kItemExists);
+  if (key.filter() != nullptr || key.windowed() != nullptr) return reply_error(call, kItemExists);
   const auto head = bytes_of(call.arguments[3]);
   try {
     // A header of 38 bytes may claim any size.
     const WithinMaxmemory limited(call.context, is_replayed(call), Unlimited::machine);
-    key.set(CuckooValue::from_head(head, kSeedOfRedisBloom, &server_memory()));
+    if (WindowedValue::is_head(head)) {
+      key.set(WindowedValue::from_head(head, &server_memory()));
+    } else {
+      key.set(CuckooValue::from_head(head, kSeedOfRedisBloom, &server_memory()));
+    }
   } catch (const std::invalid_argument&) {
     const bool is_redisbloom = head.size() == kRedisBloomHeaderBytes;
     return refuse(call, is_redisbloom ? kCouldNotCreateFromHeader : kInvalidHeader);
@@ -280,9 +327,12 @@ int scan_dump(const Call& call) {
   const auto iterator = integer(call.arguments[2]);
   if (!iterator || *iterator < 0) return reply_error(call, kInvalidPosition);
   const OpenedKey key(call, kRead);
-  if (key.refuse(kNotFound)) return kOk;
   Chunk chunk;  // of an empty filter: the end; not of one whose pieces are still to come
-  if (key->items() != 0 || !key->is_complete()) {
+  if (const WindowedValue* const windowed = key.windowed()) {
+    chunk = windowed->dump_chunk(static_cast<std::uint64_t>(*iterator));
+  } else if (key.refuse(kNotFound)) {
+    return kOk;
+  } else if (key->items() != 0 || !key->is_complete()) {
     chunk = key->dump_chunk(static_cast<std::uint64_t>(*iterator));
   }
   api.ReplyWithArray(call.context, 2);
@@ -296,10 +346,13 @@ int load_chunk(const Call& call) {
   const auto iterator = integer(call.arguments[2]);
   if (!iterator || *iterator == 0) return reply_error(call, kInvalidPosition);
   OpenedKey key(call, kWrite);
-  if (key.refuse(*iterator == 1 ? nullptr : kNotFound)) return kOk;
+  WindowedValue* const windowed = key.windowed();
+  if (windowed == nullptr && key.refuse(*iterator == 1 ? nullptr : kNotFound)) return kOk;
   if (*iterator == 1) return load_head(call, key);
+  const auto place = static_cast<std::uint64_t>(*iterator);
+  const auto piece = bytes_of(call.arguments[3]);
   if (*iterator < 0 ||
-      !key->load_chunk(static_cast<std::uint64_t>(*iterator), bytes_of(call.arguments[3]))) {
+      !(windowed != nullptr ? windowed->load_chunk(place, piece) : key->load_chunk(place, piece))) {
     return refuse(call, kCouldNotLoadChunk);
   }
   replicate(call, "cf.loadchunk");

@@ -30,8 +30,9 @@ int reply_bytes(const Call& call, std::span<const char> bytes) {
 }
 
 // The filter of the key; null after a reply with the reason why there are no answers.
-CuckooValue* whole_filter(const Call& call, const OpenedKey& key) {
-  if (key.refuse(kNotFound)) return nullptr;
+CuckooValue* whole_filter(const Call& call, const OpenedKey& key,
+                          const char* windowed = kNotForWindow) {
+  if (key.refuse(kNotFound, windowed)) return nullptr;
   if (!is_incomplete(call, *key.filter())) return key.filter();
   reply_error(call, kIncomplete);
   return nullptr;
@@ -80,6 +81,9 @@ class Done {
 int add_all(const Call& call, Unless unless, const char* event) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kWrite);
+  if (WindowedValue* const windowed = key.windowed()) {
+    return add_hashes_windowed(call, *windowed, event);
+  }
   CuckooValue* const filter = whole_filter(call, key);
   if (filter == nullptr) return kOk;
   const Limits limits = is_replayed(call) ? kUnlimited : limits_for_clients();
@@ -103,7 +107,10 @@ template <typename Answer>
 int look_up(const Call& call, Reply reply, const Answer& answer) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kRead);
-  const CuckooValue* const filter = whole_filter(call, key);
+  if (key.windowed() != nullptr && reply == Reply::bits) {
+    return exists_hashes_windowed(call, *key.windowed());
+  }
+  const CuckooValue* const filter = whole_filter(call, key, kWindowHasNoCopies);
   if (filter == nullptr) return kOk;
   if (is_for_workers(call, hashes.size()) && hand_over(call, key, reply)) return kOk;
   return reply_bytes(call, answer(*filter, hashes));

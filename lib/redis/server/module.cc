@@ -5,6 +5,7 @@
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/module_api.h"
+#include "lib/redis/server/ticker.h"
 
 namespace nestline::redis {
 namespace {
@@ -63,7 +64,8 @@ int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::Strin
   api.SetModuleOptions(context, kOptionHandleIoErrors | kOptionNoImplicitSignal |
                                     kOptionHandleReplAsyncLoad | kOptionHandleSlotMigration);
   if (!register_commands(context) || !register_data_type(context) ||
-      !register_info_section(context) || !configure(context, arguments, count)) {
+      !register_info_section(context) || !register_ticker(context) ||
+      !configure(context, arguments, count)) {
     return kError;
   }
   return kOk;

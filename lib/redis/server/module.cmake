@@ -17,6 +17,8 @@ add_library(
   redis/server/data_type.cc
   redis/server/hashes.cc
   redis/server/server_memory.cc
+  redis/server/ticker.cc
+  redis/server/windowed.cc
   redis/server/workers.cc)
 add_library(nestline_redis MODULE redis/server/module.cc $<TARGET_OBJECTS:nestline_redis_server>
                                   $<TARGET_OBJECTS:nestline_redis_value>)

@@ -31,21 +31,37 @@ inline constexpr int kApiVersion = 1;
 
 inline constexpr int kRead = 1 << 0;  // modes of OpenKey
 inline constexpr int kWrite = 1 << 1;
+inline constexpr int kNoTouch = 1 << 16;
 inline constexpr int kKeyEmpty = 0;  // a result of KeyType
 
 inline constexpr int kContextLua = 1 << 0;  // bits of GetContextFlags
 inline constexpr int kContextMulti = 1 << 1;
+inline constexpr int kContextPrimary = 1 << 2;
 inline constexpr int kContextReplicated = 1 << 12;
 inline constexpr int kContextLoading = 1 << 13;
 inline constexpr int kContextDenyBlocking = 1 << 21;
 inline constexpr int kContextResp3 = 1 << 22;
+inline constexpr int kContextAsyncLoading = 1 << 23;
 
 inline constexpr int kOptionHandleIoErrors = 1 << 0;  // of SetModuleOptions
 inline constexpr int kOptionNoImplicitSignal = 1 << 1;
 inline constexpr int kOptionHandleReplAsyncLoad = 1 << 2;
 inline constexpr int kOptionHandleSlotMigration = 1 << 5;  // Valkey 9; others ignore it
 
-inline constexpr int kNotifyModule = 1 << 13;  // class "d" of keyspace events
+inline constexpr int kNotifyGeneric = 1 << 2;  // classes of keyspace events: "g"
+inline constexpr int kNotifyModule = 1 << 13;  // "d"
+
+// An event of the server, and what it passes for that of SWAPDB.
+struct Event {
+  std::uint64_t id;
+  std::uint64_t data_version;
+};
+inline constexpr Event kEventSwapDb = {11, 1};
+struct SwapDbInfo {
+  std::uint64_t version;
+  std::int32_t first;
+  std::int32_t second;
+};
 
 inline constexpr unsigned kConfigDefault = 0;
 
@@ -160,6 +176,9 @@ using SetNumber = int (*)(const char* name, long long value, void* data, String*
 using InfoFunction = void (*)(InfoContext*, int for_crash_report);
 using FreeData = void (*)(Context*, void* data);
 using OneShot = void (*)(void* data);
+using TimerFunction = void (*)(Context*, void* data);
+using SeeKeyEvent = int (*)(Context*, int type, const char* event, String* key);
+using SeeEvent = void (*)(Context*, Event, std::uint64_t subevent, void* data);
 using ApplyNumber = int (*)(Context*, void* data, String** error);
 
 // X(result, name, parameters): what every server from Redis 7.0 on has.
@@ -229,7 +248,17 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(int, UnblockClient, (BlockedClient*, void* data))                                              \
   X(Context*, GetThreadSafeContext, (BlockedClient*))                                              \
   X(void, FreeThreadSafeContext, (Context*))                                                       \
-  X(int, EventLoopAddOneShot, (OneShot, void* data))
+  X(int, EventLoopAddOneShot, (OneShot, void* data))                                               \
+  X(Context*, GetDetachedThreadSafeContext, (Context*))                                            \
+  X(int, GetSelectedDb, (Context*))                                                                \
+  X(int, SelectDb, (Context*, int database))                                                       \
+  X(const String*, GetKeyNameFromIO, (Io*))                                                        \
+  X(int, GetDbIdFromIO, (Io*))                                                                     \
+  X(std::uint64_t, CreateTimer, (Context*, long long milliseconds, TimerFunction, void* data))     \
+  X(int, StopTimer, (Context*, std::uint64_t timer, void** data))                                  \
+  X(int, AvoidReplicaTraffic, ())                                                                  \
+  X(int, SubscribeToKeyspaceEvents, (Context*, int types, SeeKeyEvent))                            \
+  X(int, SubscribeToServerEvent, (Context*, Event, SeeEvent))
 
 // Functions that some servers lack; null there.
 #define NESTLINE_REDIS_OPTIONAL(X)                         \

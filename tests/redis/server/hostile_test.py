@@ -250,7 +250,7 @@ class HostileTest(ModuleCase):
 
     def test_arguments(self):
         listed = self.call("COMMAND", "LIST", "FILTERBY", "MODULE", "nestline")
-        self.assertEqual(len(listed), 23)
+        self.assertEqual(len(listed), 24)
         replies = {}
         for _ in self.batches(0.2, lambda: set(replies) == set(listed)):
             line = [self.chance.choice(listed), self.chance.choice(["a", "b", "", b"\0"])]

@@ -12,7 +12,7 @@ from module_case import ModuleCase
 from resp import Connection, Error, Simple
 from servers import MODULE, Server, ServerTrouble
 
-COMMANDS = """add addnx clear compact count debug del exists info insert insertnx loadchunk maddh
+COMMANDS = """add addnx advance clear compact count debug del exists info insert insertnx loadchunk maddh
     maddnxh mcounth mdel mdelh merge mexists mexistsh reserve scandump update""".split()
 
 
@@ -107,6 +107,7 @@ class ConfigTest(ModuleCase):
                 b"nestline.cf-max-expansions": b"32",
                 b"nestline.cf-threads": threads.encode(),
                 b"nestline.cf-thread-items": b"2" if servers.THREADS else b"8192",
+                b"nestline.cf-window-timer": b"1",
             },
         )  # fmt: skip
 
@@ -127,6 +128,7 @@ class ConfigTest(ModuleCase):
         self.expect_range("cf-max-expansions", 1, 65536)
         self.expect_range("cf-threads", 0, 256)
         self.expect_range("cf-thread-items", 1, 1 << 30)
+        self.expect_range("cf-window-timer", 0, 1)
 
     def test_ranges_that_move(self):
         self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 20)
@@ -151,8 +153,8 @@ class ConfigTest(ModuleCase):
 class DescriptionTest(ModuleCase):
     def test_command_info(self):
         expected = {
-            "reserve": (-3, {b"write", b"denyoom"}), "add": (3, {b"write", b"denyoom"}),
-            "addnx": (3, {b"write", b"denyoom"}), "insert": (-4, {b"write", b"denyoom"}),
+            "reserve": (-3, {b"write", b"denyoom"}), "add": (-3, {b"write", b"denyoom"}),
+            "addnx": (-3, {b"write", b"denyoom"}), "advance": (-3, {b"write"}), "insert": (-4, {b"write", b"denyoom"}),
             "insertnx": (-4, {b"write", b"denyoom"}), "exists": (3, {b"readonly", b"fast"}),
             "count": (3, {b"readonly", b"fast"}), "mexists": (-3, {b"readonly", b"fast"}),
             "del": (3, {b"write", b"fast"}), "mdel": (-3, {b"write", b"fast"}),
@@ -185,6 +187,9 @@ class DescriptionTest(ModuleCase):
             (("CF.ADD", "k", "x"), [b"k"]),
             (("CF.INSERT", "k", "NOCREATE", "ITEMS", "x", "y"), [b"k"]),
             (("CF.RESERVE", "k", 10, "EXPANSION", 1), [b"k"]),
+            (("CF.RESERVE", "k", 10, "WINDOW", 60), [b"k"]),
+            (("CF.ADD", "k", "x", "EX", 9), [b"k"]),
+            (("CF.ADVANCE", "k", 1), [b"k"]),
             (("CF.MEXISTS", "k", "x", "y"), [b"k"]),
             (("CF.MERGE", "d", "s1", "s2", "s3"), [b"d", b"s1", b"s2", b"s3"]),
             *(((f"CF.{name}", "k", "x"), [b"k"])
@@ -197,7 +202,8 @@ class DescriptionTest(ModuleCase):
         self.assertEqual(flags[b"s2"], {"RO", "access"})
         for name, wanted in (("MEXISTSH", {"RO", "access"}), ("MCOUNTH", {"RO", "access"}),
                              ("MADDH", {"RW", "insert"}), ("MADDNXH", {"RW", "access", "insert"}),
-                             ("MDELH", {"RW", "access", "delete"})):  # fmt: skip
+                             ("MDELH", {"RW", "access", "delete"}),
+                             ("ADVANCE", {"RW", "update"})):  # fmt: skip
             ((_, some),) = self.call("COMMAND", "GETKEYSANDFLAGS", f"CF.{name}", "k", "x")
             self.assertEqual({str(flag) for flag in some}, wanted, name)
 

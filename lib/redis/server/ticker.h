@@ -1,0 +1,47 @@
+// Moves the time of all filters with a WINDOW on, by one timer of the server.
+//
+// The primary alone does it. Each thing that it does to a value it replicates as a CF.ADVANCE, so
+// replicas and append-only files repeat it between the same commands:
+//
+//   CF.ADVANCE key tick AT time        the next tick, and the wall clock's time when it began
+//   CF.ADVANCE key tick SWEEP blocks   a slice of the sweep that must end before the next tick
+//
+// The slices must be replicated, since where the sweep stands decides which marks an insert leaves
+// (lib/place/aging.h). A value of at most kSweepSlice blocks needs none: its tick sweeps it.
+//
+// While the server runs the steady clock counts, so nobody who sets the clock makes items live
+// longer or shorter. When a value was loaded, how long its tick has been going on follows from the
+// wall clock and the value's `time`: a time in the future counts as now. If more than a life has
+// passed, all items die in so many ticks; the rest of the time is left out.
+//
+// The ticker knows keys, not values: where a value of ours is or was. It looks at each when it is
+// due, and forgets those that hold something else. New places are reported by the commands that
+// make values, by loading, and by the server's events for keys that are renamed, moved, copied or
+// restored.
+#ifndef NESTLINE_LIB_REDIS_SERVER_TICKER_H_
+#define NESTLINE_LIB_REDIS_SERVER_TICKER_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "lib/redis/server/module_api.h"
+
+namespace nestline::redis {
+
+// Blocks of a slice: 256 KiB.
+inline constexpr std::uint64_t kSweepSlice = 4096;
+
+// Subscribes to what it needs of the server; the timer begins with the first place. False, with a
+// line in the log, when the server refuses.
+bool register_ticker(Context* context);
+
+// There is a value with a window at this key. Does nothing where that is known.
+void tick_key(int database, std::string_view key);
+
+// The steady clock, in microseconds, and the wall clock, in milliseconds since 1970.
+std::int64_t steady_now() noexcept;
+std::uint64_t wall_now() noexcept;
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_REDIS_SERVER_TICKER_H_

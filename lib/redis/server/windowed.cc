@@ -1,0 +1,220 @@
+// CF.ADVANCE, and what the other commands do with a filter that has a WINDOW.
+//
+// All commands that add are replicated as they came, also those whose items were seen or found no
+// room: a renewal changes a life, and each add may sweep (windowed_value.h). Such a filter depends
+// neither on the configuration nor on memory, so what happened here happens everywhere. Lookups
+// are answered by the server's thread only.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/redis/server/commands.h"
+#include "lib/redis/server/server_memory.h"
+#include "lib/redis/server/ticker.h"
+#include "lib/redis/value/hash_string.h"
+
+namespace nestline::redis {
+namespace {
+
+void count_outcomes(std::span<const Outcome> outcomes) {
+  for (const Outcome outcome : outcomes) counters.items_added += outcome == Outcome::stored;
+}
+
+// The life that the command gives its item. Nothing: it has replied with the error.
+std::optional<unsigned> life_of(const Call& call, const WindowedValue& value) {
+  if (call.count == 3) return WindowedValue::kLife;
+  const auto seconds = natural(call.arguments[4]);
+  if (seconds && *seconds >= 1 && *seconds <= value.window()) return value.life_of(*seconds);
+  reply_error(call, ("ERR EX takes whole seconds, from 1 to the window of this filter, which is " +
+                     std::to_string(value.window()))
+                        .c_str());
+  return std::nullopt;
+}
+
+void reply_outcome(const Call& call, Outcome outcome, Unless unless) {
+  if (outcome == Outcome::full &&
+      (unless == Unless::present || (api.GetContextFlags(call.context) & kContextResp3) == 0)) {
+    api.ReplyWithLongLong(call.context, -1);
+  } else if (unless == Unless::present) {
+    api.ReplyWithLongLong(call.context, outcome == Outcome::stored);
+  } else {
+    api.ReplyWithBool(call.context, outcome == Outcome::stored);
+  }
+}
+
+int reply_bits(const Call& call, std::span<const char> bits) {
+  return api.ReplyWithStringBuffer(call.context, bits.data(), bits.size());
+}
+
+}  // namespace
+
+bool refuse_incomplete(const Call& call, const WindowedValue& value) {
+  if (value.is_complete()) return false;
+  reply_error(call, kIncomplete);
+  return true;
+}
+
+int reserve_windowed(const Call& call, OpenedKey& key, const WindowSettings& settings,
+                     std::uint64_t time) {
+  std::unique_ptr<WindowedValue> made;
+  const bool is_made = make_within_memory(
+      call, [&] { made = WindowedValue::create(settings, time, &server_memory()); });
+  if (!is_made) return kOk;
+  if (!is_replayed(call)) made->begun = steady_now();
+  key.set(std::move(made));
+  std::array<char, 32> error{}, seed{};
+  std::to_chars(error.data(), error.data() + error.size() - 1, settings.error);
+  std::to_chars(seed.data(), seed.data() + seed.size() - 1, settings.seed);
+  // An error of 0 is that of the library, which CF.RESERVE does not take.
+  api.Replicate(call.context, "CF.RESERVE", settings.error != 0 ? "slclclcccc" : "slclclcc",
+                call.key(), static_cast<long long>(settings.capacity), "WINDOW",
+                static_cast<long long>(settings.window), "AT", static_cast<long long>(time), "SEED",
+                seed.data(), "ERROR", error.data());
+  notify_change(call, "cf.reserve");
+  return reply_ok(call);
+}
+
+int add_windowed(const Call& call, WindowedValue& value, const char* event) {
+  if (refuse_incomplete(call, value)) return kOk;
+  const auto life = life_of(call, value);
+  if (!life) return kOk;
+  const Outcome outcome = value.add(call.item(2), *life);
+  count_outcomes({&outcome, 1});
+  replicate(call, event);
+  // To a primary no error is sent.
+  if (outcome == Outcome::full && !is_replayed(call)) return reply_error(call, kFull);
+  return api.ReplyWithBool(call.context, outcome == Outcome::stored);
+}
+
+int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
+                    const char* event) {
+  if (refuse_incomplete(call, value)) return kOk;
+  const auto count = static_cast<std::size_t>(call.count - first_item);
+  std::vector<std::string_view> items(count);
+  std::vector<Outcome> outcomes(count);
+  std::transform(call.arguments + first_item, call.arguments + call.count, items.begin(), text);
+  value.add(items, outcomes);
+  count_outcomes(outcomes);
+  replicate(call, event);
+  api.ReplyWithArray(call.context, static_cast<long>(count));
+  for (const Outcome outcome : outcomes) reply_outcome(call, outcome, unless);
+  return kOk;
+}
+
+int add_hashes_windowed(const Call& call, WindowedValue& value, const char* event) {
+  if (refuse_incomplete(call, value)) return kOk;
+  const HashString hashes(call.item(2));
+  std::vector<char> bits(bit_bytes(hashes.size()));
+  std::array<Outcome, HashString::kMaxInChunk> outcomes;
+  std::array<std::uint8_t, HashString::kMaxInChunk> stored;
+  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
+    const auto some = std::span(outcomes).first(chunk.size());
+    value.add(chunk, some);
+    count_outcomes(some);
+    for (std::size_t i = 0; i < chunk.size(); ++i) stored[i] = some[i] == Outcome::stored;
+    put_bits(std::span<const std::uint8_t>(stored).first(chunk.size()),
+             std::span(bits).subspan(first / 8, bit_bytes(chunk.size())));
+  });
+  replicate(call, event);
+  return reply_bits(call, bits);
+}
+
+int exists_hashes_windowed(const Call& call, const WindowedValue& value) {
+  if (refuse_incomplete(call, value)) return kOk;
+  const HashString hashes(call.item(2));
+  std::vector<char> bits(bit_bytes(hashes.size()));
+  std::array<std::uint8_t, HashString::kMaxInChunk> found;
+  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
+    const auto some = std::span(found).first(chunk.size());
+    value.exists(chunk, some);
+    put_bits(some, std::span(bits).subspan(first / 8, bit_bytes(some.size())));
+  });
+  return reply_bits(call, bits);
+}
+
+int info_windowed(const Call& call, const WindowedValue& value, bool is_full) {
+  const ExpiringFilter& filter = value.filter();
+  const std::uint64_t blocks = value.blocks();
+  api.ReplyWithMap(call.context, is_full ? 15 : 11);
+  reply_pair(call, "Size", std::uint64_t{value.memory_bytes()});
+  reply_pair(call, "Number of buckets", blocks);
+  reply_pair(call, "Number of filters", std::uint64_t{1});
+  reply_pair(call, "Number of items inserted", filter.size());
+  reply_pair(call, "Number of items deleted", std::uint64_t{0});
+  reply_pair(call, "Bucket size", filter.slots() / blocks);
+  reply_pair(call, "Expansion rate", std::uint64_t{0});
+  reply_pair(call, "Max iterations", std::uint64_t{0});
+  reply_pair(call, "Window", value.window());
+  reply_pair(call, "Ticks", value.tick());
+  reply_pair(call, "Alive", filter.size());
+  if (!is_full) return kOk;
+  reply_pair(call, "Capacity", filter.capacity());
+  reply_pair(call, "Expected error rate", filter.expected_fpr());
+  reply_pair(call, "Seed", std::to_string(filter.seed()));
+  reply_pair(call, "Hash version", std::uint64_t{hash_version()});
+  return kOk;
+}
+
+int debug_windowed(const Call& call, const WindowedValue& value) {
+  const ExpiringFilter& filter = value.filter();
+  const std::uint64_t blocks = value.blocks();
+  const std::string line =
+      "bktsize:" + std::to_string(filter.slots() / blocks) + " buckets:" + std::to_string(blocks) +
+      " items:" + std::to_string(filter.size()) +
+      " deletes:0 filters:1 max_iterations:0 expansion:0 window:" + std::to_string(value.window()) +
+      " tick:" + std::to_string(value.tick()) + " unswept:" + std::to_string(value.unswept()) +
+      " time:" + std::to_string(value.time());
+  return api.ReplyWithStringBuffer(call.context, line.data(), line.size());
+}
+
+int advance(const Call& call) {
+  if (call.count % 2 == 0) return api.WrongArity(call.context);
+  std::optional<std::uint64_t> time, slice;
+  for (int i = 3; i < call.count; i += 2) {
+    const bool is_time = is_word(call.arguments[i], "AT");
+    if (!is_time && !is_word(call.arguments[i], "SWEEP")) {
+      return reply_error(call, kUnknownArgument);
+    }
+    const auto number = natural(call.arguments[i + 1]);
+    if (!number || *number > kMaxTime) {
+      return reply_error(call, is_time ? "Couldn't parse AT" : "Couldn't parse SWEEP");
+    }
+    (is_time ? time : slice) = number;
+  }
+  const auto tick = natural(call.arguments[2]);
+  if (!tick || *tick > kMaxTick) return reply_error(call, "Couldn't parse tick");
+  const OpenedKey key(call, kWrite);
+  WindowedValue* const value = key.windowed();
+  if (value == nullptr) {
+    (void)key.refuse(kNotFound);
+    return key.filter() != nullptr ? reply_error(call, kNoWindow) : kOk;
+  }
+  if (refuse_incomplete(call, *value)) return kOk;
+  // Here, since a place that was missed would stand still when this replica is promoted.
+  if (is_replayed(call)) tick_key(api.GetSelectedDb(call.context), text(call.key()));
+  const auto now = static_cast<long long>(*tick);
+  if (value->advance(*tick, time.value_or(wall_now()))) {
+    // From an append-only file it is older than now.
+    const bool is_loading = (api.GetContextFlags(call.context) & kContextLoading) != 0;
+    value->begun = is_loading ? std::nullopt : std::optional(steady_now());
+    api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(), now, "AT",
+                  static_cast<long long>(value->time()));
+    notify_change(call, "cf.advance");
+  }
+  if (slice && value->unswept() != 0) {
+    value->sweep(*slice);
+    api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(), now, "SWEEP",
+                  static_cast<long long>(*slice));
+  }
+  return api.ReplyWithLongLong(call.context, static_cast<long long>(value->tick()));
+}
+
+}  // namespace nestline::redis

@@ -1,0 +1,224 @@
+// The value of a key that CF.RESERVE made with WINDOW: an expiring filter, whose items are found
+// for as long as the window after they were added last. Plain C++: no server in here.
+//
+// Time is the filter's tick, a fourteenth of the window. The value reads no clock: advance() moves
+// it on. Beside the tick it has two times. `time` is the wall clock's when the tick began, in
+// milliseconds since 1970; it is part of the image, so that the time between saving and loading
+// counts. `begun` is the steady clock's of this process, not part of the image; whoever moves time
+// on keeps it (lib/redis/server/ticker.h).
+//
+// An item is hashed once, to 64 bits, under the value's seed: hash_key(item, seed).
+//
+// Every change is a function of the value and the call: the same calls in the same order make the
+// same bytes everywhere. For that every add counts, also of an item that is in it or finds no room,
+// since it may sweep; and so does each sweep() with its number of blocks.
+//
+// The image, little-endian: a head of 120 bytes, then pieces as those of image.h, of kind 0 and
+// index 0: the blocks and after them the young marks (docs/FORMAT.md), cut every 1 MiB.
+//
+//     0  magic: 8e 'N' 'C' 'W' 0d 0a 1a 0a     56  u64 tick
+//     8  u32 version, 1                        64  u64 time
+//    12  u8 bits, u8 life, u16 0               72  u64 tick of the last exchange of marks
+//    16  u64 capacity                          80  u64 blocks swept in this tick
+//    24  u64 error: the bits of the double     88  u32 inserts since the last slice, u32 0
+//    32  u64 seed                              96  u64 items in it
+//    40  u64 blocks                           104  u64 pieces that have been loaded; all of them,
+//    48  u64 window, in seconds                    unless it is being loaded by CF.LOADCHUNK
+//                                             112  checksum: XXH3-64 of what is before
+//
+// While a value is being loaded, time stands, and it takes no items: its blocks come piece by
+// piece, in order.
+//
+// Thread safety: const members may run together; nothing else.
+#ifndef NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_
+#define NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/expiring/expiring_blocks.h"
+#include "lib/redis/value/image.h"
+#include "lib/redis/value/value.h"
+#include "nestline/expiring_filter.h"
+
+namespace nestline::redis {
+
+/// The longest window, in seconds.
+inline constexpr std::uint64_t kMaxWindow = 0xffffffff;
+/// The last tick, and the last time.
+inline constexpr std::uint64_t kMaxTick = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 62;
+
+/// What a value is made for.
+struct WindowSettings {
+  std::uint64_t capacity = 0;
+  double error = 0;  ///< 0: that of ExpiringOptions.
+  std::uint64_t seed = 0;
+  std::uint64_t window = 0;  ///< In seconds, 1 to kMaxWindow.
+};
+
+/// The contents of a head.
+struct WindowedHead {
+  ExpiringShape shape;
+  double error = 0;
+  std::uint64_t window = 0;
+  std::uint64_t time = 0;
+  std::uint64_t items = 0;
+  std::uint64_t loaded = 0;
+
+  /// How many pieces there are when all have come.
+  [[nodiscard]] std::uint64_t pieces() const {
+    return (shape.stored_bytes() + kPieceBytes - 1) / kPieceBytes;
+  }
+};
+
+/// See the head of this file.
+class WindowedValue {
+ public:
+  /// Ticks that an item lives, unless its add says otherwise.
+  static constexpr unsigned kLife = ExpiringFilter::kMaxLife;
+
+  /// An empty value at tick 0, which begins at `time`. Throws std::invalid_argument with a sentence
+  /// that names the setting and its bounds, and std::bad_alloc. A ZeroedMemory is not touched.
+  static std::unique_ptr<WindowedValue> create(const WindowSettings& settings, std::uint64_t time,
+                                               std::pmr::memory_resource* memory = nullptr);
+
+  /// Ticks that a life of so many seconds, 1 to window(), takes: rounded up.
+  [[nodiscard]] unsigned life_of(std::uint64_t seconds) const noexcept;
+  /// How long a tick takes, in microseconds, rounded up: so items live no shorter than the window.
+  [[nodiscard]] std::int64_t tick_length() const noexcept;
+
+  // Changes. Only of a value that is complete.
+
+  /// As ExpiringFilter::insert.
+  Outcome add(std::string_view item, unsigned life = kLife) noexcept;
+  /// The same for each item in the order given. Throws std::invalid_argument when the lengths
+  /// differ, nothing being changed.
+  void add(std::span<const std::string_view> items, std::span<Outcome> outcomes);
+  /// The same for hashes.
+  void add(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes);
+  /// Takes everything out; time stays. O(memory).
+  void clear() noexcept { filter_.clear(); }
+  /// Moves on to `tick`, which began at `time`. False, nothing being changed, if that is not later
+  /// than now. O(memory), unless it is the next tick and unswept() is small.
+  bool advance(std::uint64_t tick, std::uint64_t time);
+  /// Does a slice of the sweep of the present tick, of about so many blocks.
+  void sweep(std::uint64_t blocks) noexcept;
+
+  // Lookups.
+
+  [[nodiscard]] bool exists(std::string_view item) const noexcept;
+  /// The same for many: out[i] is 1 or 0. Throws std::invalid_argument when the lengths differ.
+  void exists(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
+  /// The same for hashes.
+  void exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
+
+  [[nodiscard]] const ExpiringFilter& filter() const noexcept { return filter_; }
+  [[nodiscard]] std::uint64_t window() const noexcept { return window_; }
+  [[nodiscard]] double error() const noexcept { return error_; }
+  [[nodiscard]] std::uint64_t tick() const noexcept { return filter_.now(); }
+  /// Blocks, and those that the sweep of this tick has still to pass.
+  [[nodiscard]] std::uint64_t blocks() const noexcept { return shape_of(filter_).blocks; }
+  [[nodiscard]] std::uint64_t unswept() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  /// For the server's choice where to free it.
+  [[nodiscard]] std::size_t free_effort() const noexcept { return 1 + (memory_bytes() >> 20); }
+  /// Another value of the same bytes. Throws std::bad_alloc. O(memory).
+  [[nodiscard]] std::unique_ptr<WindowedValue> copy() const;
+
+  // Images.
+
+  /// Whether these bytes begin as a head of this kind does.
+  static bool is_head(std::span<const std::byte> bytes) noexcept;
+  /// Nothing when any byte is wrong.
+  static std::optional<WindowedHead> decode_head(std::span<const std::byte> bytes);
+
+  /// How many pieces there are when all have come.
+  [[nodiscard]] std::uint64_t pieces() const { return head().pieces(); }
+  /// Piece `number`, of those in memory: also one that has not come yet. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<std::byte> piece(std::uint64_t number) const;
+  /// As CuckooValue::dump_chunk: 0 gives the head. Only pieces that have come.
+  [[nodiscard]] Chunk dump_chunk(std::uint64_t iterator) const;
+  /// Calls each(chunk) for all of those.
+  template <typename Each>
+  void for_each_chunk(const Each& each) const {
+    for (Chunk chunk = dump_chunk(0); chunk.next != 0; chunk = dump_chunk(chunk.next)) each(chunk);
+  }
+
+  /// A value from the head, for load_chunk to fill. Throws std::invalid_argument when the head is
+  /// not valid, std::bad_alloc.
+  static std::unique_ptr<WindowedValue> from_head(std::span<const std::byte> head,
+                                                  std::pmr::memory_resource* memory = nullptr);
+  /// Puts the next piece into its place. `iterator` is the `next` beside it. A piece that is there
+  /// already may come again. False, nothing being changed, for any other. Throws std::bad_alloc.
+  bool load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes);
+  /// Whether all pieces have come. O(1).
+  [[nodiscard]] bool is_complete() const noexcept { return !awaited_; }
+
+  /// XXH3 of the image and its completeness: equal values have equal digests. O(memory). Throws
+  /// std::bad_alloc.
+  [[nodiscard]] std::uint64_t digest() const;
+
+  /// When the tick began by the steady clock, in microseconds; none: not known in this process.
+  std::optional<std::int64_t> begun;
+  /// The time of the present tick.
+  [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
+
+ private:
+  friend class WindowedReader;
+
+  // What a value that is being loaded waits for.
+  struct Awaited {
+    std::uint64_t items;   // of the head
+    std::uint64_t loaded;  // pieces
+  };
+
+  WindowedValue(ExpiringFilter filter, double error, std::uint64_t window, std::uint64_t time,
+                std::pmr::memory_resource* memory)
+      : filter_(std::move(filter)), error_(error), window_(window), time_(time), memory_(memory) {}
+  static std::unique_ptr<WindowedValue> from_head(const WindowedHead& head,
+                                                  std::pmr::memory_resource* memory);
+  [[nodiscard]] WindowedHead head() const;
+  bool load_next(std::span<const std::byte> content);
+
+  ExpiringFilter filter_;
+  double error_;
+  std::uint64_t window_;
+  std::uint64_t time_;
+  std::pmr::memory_resource* memory_;
+  std::optional<Awaited> awaited_;
+};
+
+/// Puts a value together from the pieces of its image, as they are in an RDB file: head, and all
+/// pieces, also those that have not come yet. As ImageReader it takes no more memory than a small
+/// multiple of the bytes that it was given. Not safe for concurrent use.
+class WindowedReader {
+ public:
+  explicit WindowedReader(std::pmr::memory_resource* memory = nullptr) : memory_(memory) {}
+
+  /// Adds the next piece, in order, beginning with the head. False: it is not the piece that must
+  /// come here, and nothing more can be added. Throws std::bad_alloc.
+  bool add(std::span<const std::byte> piece);
+  /// The value if all its pieces have arrived and agree with its head, otherwise null. Call once.
+  [[nodiscard]] std::unique_ptr<WindowedValue> finish();
+
+ private:
+  bool add_piece(std::span<const std::byte> bytes);
+
+  std::pmr::memory_resource* memory_;
+  std::optional<WindowedHead> head_;
+  std::unique_ptr<WindowedValue> value_;
+  std::vector<std::vector<std::byte>> waiting_;  // the first contents, until there is a value
+  std::uint64_t next_ = 0;
+  bool is_wrong_ = false;
+};
+
+}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_
