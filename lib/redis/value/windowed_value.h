@@ -13,18 +13,8 @@
 // same bytes everywhere. For that every add counts, also of an item that is in it or finds no room,
 // since it may sweep; and so does each sweep() with its number of blocks.
 //
-// The image, little-endian: a head of 120 bytes, then pieces as those of image.h, of kind 0 and
-// index 0: the blocks and after them the young marks (docs/FORMAT.md), cut every 1 MiB.
-//
-//     0  magic: 8e 'N' 'C' 'W' 0d 0a 1a 0a     56  u64 tick
-//     8  u32 version, 1                        64  u64 time
-//    12  u8 bits, u8 life, u16 0               72  u64 tick of the last exchange of marks
-//    16  u64 capacity                          80  u64 blocks swept in this tick
-//    24  u64 error: the bits of the double     88  u32 inserts since the last slice, u32 0
-//    32  u64 seed                              96  u64 items in it
-//    40  u64 blocks                           104  u64 pieces that have been loaded; all of them,
-//    48  u64 window, in seconds                    unless it is being loaded by CF.LOADCHUNK
-//                                             112  checksum: XXH3-64 of what is before
+// docs/FORMAT.md, section 12, has the bytes of the image: a head, and pieces as those of image.h,
+// of kind 0 and index 0, with the blocks and the young marks.
 //
 // While a value is being loaded, time stands, and it takes no items: its blocks come piece by
 // piece, in order.

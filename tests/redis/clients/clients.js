@@ -64,6 +64,23 @@ async function useNodeRedis(client, RESP) {
   }
   await assert.rejects(cf.reserve(key, 1000), /exists/);
   await assert.rejects(cf.info('missing'), /not found/i);
+  await useWindow(client, RESP);
+}
+
+// The calls know nothing of windows; those that exist work on filters that have one.
+async function useWindow(client, RESP) {
+  const key = `window-${RESP}`;
+  const { cf } = client;
+  assert.equal(await client.sendCommand(['CF.RESERVE', key, '1000', 'WINDOW', '600']), 'OK');
+  assert.deepEqual([await cf.add(key, 'x'), await cf.add(key, 'x')], [true, false]);
+  assert.deepEqual([await cf.addNX(key, 'x'), await cf.addNX(key, 'y')], [false, true]);
+  assert.deepEqual(await cf.insert(key, ['x', 'z']), [false, true]);
+  assert.deepEqual(await cf.insertNX(key, ['z', 'w']), RESP === 3 ? [0, 1] : [false, true]);
+  assert.deepEqual([await cf.exists(key, 'w'), await cf.exists(key, 'none')], [true, false]);
+  const info = { ...(await cf.info(key)) };
+  assert.equal(info['Number of items inserted'], 4);
+  await assert.rejects(cf.del(key, 'x'), /WINDOW/);
+  await assert.rejects(cf.count(key, 'x'), /WINDOW/);
 }
 
 test('ioredis', async () => {

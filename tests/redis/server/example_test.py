@@ -1,4 +1,4 @@
-"""Checks that the example of docs/REDIS.md, as a user types it, gets the expected replies.
+"""Checks that the examples of docs/REDIS.md, as a user types them, get the expected replies.
 
 NESTLINE_REDIS_CLI names redis-cli.
 """
@@ -12,11 +12,16 @@ import unittest
 
 from servers import Server
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "documents" / "examples" / "redis.sh"
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "documents" / "examples"
 
 
 class ExampleTest(unittest.TestCase):
     def test_replies(self):
+        for name, replies in (("redis.sh", "OK 1 1 1 0"), ("redis_window.sh", "OK 1 1 0 1")):
+            with self.subTest(name):
+                self.check(EXAMPLES / name, replies.split())
+
+    def check(self, example, replies):
         cli = shutil.which(os.environ.get("NESTLINE_REDIS_CLI", "redis-cli"))
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             # A redis-cli on the PATH that knows the test's port.
@@ -24,10 +29,10 @@ class ExampleTest(unittest.TestCase):
             program.write_text(f'#!/bin/sh\nexec "{cli}" -p {server.port} "$@"\n')
             program.chmod(0o755)
             path = os.pathsep.join([folder, os.environ["PATH"]])
-            done = subprocess.run(["bash", "-e", EXAMPLE], capture_output=True, text=True,
+            done = subprocess.run(["bash", "-e", example], capture_output=True, text=True,
                                   env={**os.environ, "PATH": path})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(done.stdout.split(), ["OK", "1", "1", "1", "0"])
+        self.assertEqual(done.stdout.split(), replies)
 
 
 if __name__ == "__main__":

@@ -414,10 +414,10 @@ class Processes(unittest.TestCase):
 class ReplicaTest(Processes):
     KEYS = ("small", "wide", "many", "full")
 
-    def change(self, client, chance):
+    def change(self, client, chance, moves_time=True):
         """One random command."""
         key = chance.choice(self.KEYS)
-        kind = chance.randrange(10)
+        kind = chance.choice(range(10) if moves_time else (0, 1, 2, 3, 4, 9))
         some = [f"item-{chance.randrange(20000)}" for _ in range(chance.randrange(1, 40))]
         tick = debug_of(client, key)["tick"]
         if kind < 2:
@@ -487,12 +487,17 @@ class ReplicaTest(Processes):
                                       ("many", 100_000, 2), ("full", 1, 1)):  # fmt: skip
             client.call("CF.RESERVE", key, capacity, "WINDOW", window, "SEED", 7)
         chance = random.Random(2)
-        while min(debug_of(client, key)["tick"] for key in self.KEYS) < 40:
-            for _ in range(20):
-                self.change(client, chance)
-        client.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
-        replica.wait_for_offset(primary)
-        self.assert_same(client, self.connect(replica))
+        follower = self.connect(replica)
+        for tick in (1, 10, 40):  # the marks are exchanged in tick 16 and 32
+            client.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
+            while min(debug_of(client, key)["tick"] for key in self.KEYS) < tick:
+                for _ in range(20):
+                    self.change(client, chance, moves_time=False)
+            # Until a sweep has begun and not ended.
+            wait_until(lambda: 4096 < debug_of(client, "wide")["unswept"] < 80_000, "it sweeps")
+            client.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
+            replica.wait_for_offset(primary)
+            self.assert_same(client, follower)
         self.assertNotIn("CRITICAL", replica.log())
 
     def test_failover(self):
@@ -503,6 +508,7 @@ class ReplicaTest(Processes):
         client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
         client.call("CF.RESERVE", "moved", 1000, "WINDOW", 1)
         client.call("RENAME", "moved", "w2")
+        replica.wait_for_offset(primary)
         wait_until(lambda: debug_of(follower, "w2")["tick"] > 3, "time moves on")
         self.assertEqual(client.call("FAILOVER"), Simple("OK"))
         wait_until(lambda: replica.information("replication")["role"] == "master", "it is promoted")

@@ -4,7 +4,8 @@
 // A fuzzer cannot find checksums, so they are made right here. The input is cut into parts: a u16
 // with the length, a byte that says how the part is used, and that many bytes. The first part is a
 // head without checksum (the fields of image.h, including the magic), the others are the contents
-// of the pieces in order. If the byte is odd, the part is used as it is.
+// of the pieces in order. If the byte is odd, the part is used as it is. A first part of 112 bytes
+// that begins as the head of a value with a window is taken for one, by WindowedReader.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +21,12 @@
 #include "lib/redis/value/image.h"
 #include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
+#include "lib/redis/value/windowed_value.h"
 
 namespace {
 
 using namespace nestline::redis;
+using nestline::Outcome;
 using Bytes = std::vector<std::byte>;
 
 // Memory that the fuzzer may use: values that need more are not filled.
@@ -100,11 +103,59 @@ void use(CuckooValue& value) {
   if (is_small(value)) (void)value.digest();
 }
 
+void use(WindowedValue& value) {
+  if (!value.is_complete()) return;
+  for (unsigned i = 0; i < 60; ++i) {
+    const std::string item = std::to_string(i % 25);
+    check(value.add(item, 1 + i % 14) == Outcome::full || value.exists(item));
+    if (i % 8 == 0) value.sweep(i);
+    if (i % 20 == 0) check(value.advance(value.tick() + 1, i));
+  }
+  value.advance(value.tick() + 20, 0);
+  check(value.filter().size() == 0 && !value.exists("1"));
+}
+
+void try_windowed(const std::vector<Part>& parts) {
+  Bytes head_bytes = parts[0].bytes;
+  head_bytes.resize(120);
+  nestline::put(head_bytes, 112, nestline::checksum_bytes(head_bytes.data(), 112));
+  WindowedReader reader;
+  const auto head = WindowedValue::decode_head(head_bytes);
+  check(reader.add(head_bytes) == head.has_value());
+  if (!head || head->shape.stored_bytes() > kMaxBytes) return;
+  const auto loaded = WindowedValue::from_head(head_bytes);
+  bool is_read = true;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Bytes piece = parts[i].bytes;
+    if (!parts[i].is_raw && i <= head->pieces()) {
+      const PiecePlace place{AreaKind::blocks, 0, (i - 1) * kPieceBytes,
+                             head->shape.stored_bytes()};
+      piece.resize(place.content_bytes());
+      piece = encode_piece(place, piece);
+    }
+    is_read = is_read && reader.add(piece);
+    (void)loaded->load_chunk(i + 1, piece);
+  }
+  if (const auto value = is_read ? reader.finish() : nullptr) {
+    check(value->digest() == value->copy()->digest());
+    WindowedReader again;
+    check(again.add(value->dump_chunk(0).bytes));
+    for (std::uint64_t i = 0; i < value->pieces(); ++i) check(again.add(value->piece(i)));
+    check(again.finish()->digest() == value->digest());
+    use(*value);
+  }
+  use(*loaded);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto parts = parts_of(std::as_bytes(std::span(data, size)));
   if (parts.empty()) return 0;
+  if (parts[0].bytes.size() == 112 && WindowedValue::is_head(parts[0].bytes)) {
+    try_windowed(parts);
+    return 0;
+  }
   const Bytes head_bytes = repaired_head(parts[0]);
   ImageReader reader;
   if (!reader.add(head_bytes)) {

@@ -13,6 +13,7 @@
 
 #include "lib/place/little_endian.h"
 #include "lib/redis/value/value.h"
+#include "lib/redis/value/windowed_value.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
 
 namespace {
@@ -48,6 +49,20 @@ void write(const std::filesystem::path& file, const CuckooValue& value) {
              static_cast<std::streamsize>(input.size()));
 }
 
+void write(const std::filesystem::path& file, const WindowedValue& value) {
+  Bytes input;
+  const Bytes head = value.dump_chunk(0).bytes;
+  append(input, false, std::span(head).first(head.size() - kChecksum));
+  for (std::uint64_t i = 0; i < value.pieces(); ++i) {
+    const Bytes piece = value.piece(i);
+    append(input, false,
+           std::span(piece).subspan(kPieceHead, piece.size() - kPieceHead - kChecksum));
+  }
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(input.data()),
+             static_cast<std::streamsize>(input.size()));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -75,5 +90,13 @@ int main(int argc, char** argv) {
   for (int i = 60; i < 120; ++i) value->add(std::to_string(i));
   for (int i = 0; i < 120; i += 2) value->erase(std::to_string(i));
   write(folder / "mixed", *value);
+  for (const double error : {0.02, 0.001}) {
+    const auto windowed = WindowedValue::create({400, error, 3, 600}, 1'700'000'000'000);
+    for (int i = 0; i < 500; ++i) {
+      windowed->add(std::to_string(i), static_cast<unsigned>(1 + i % 14));
+      if (i % 100 == 99) windowed->advance(windowed->tick() + 1, 1'700'000'000'000);
+    }
+    write(folder / (error < 0.01 ? "window_wide" : "window"), *windowed);
+  }
   return 0;
 }
