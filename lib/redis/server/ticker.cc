@@ -23,6 +23,8 @@ constexpr std::int64_t kMillisecond = 1000;
 constexpr std::int64_t kSecond = 1'000'000;
 // How long one call of the timer works; then commands have their turn.
 constexpr std::int64_t kTurn = 200;
+// Visits leave no trace in the key's time of use, in events and statistics.
+constexpr int kUnseen = kNoTouch | kNoNotify | kNoStats;
 // The ticks in which everything dies.
 constexpr std::int64_t kAllTicks = WindowedValue::kLife + 1;
 
@@ -33,6 +35,32 @@ struct Place {
     return std::tie(a.database, a.key) < std::tie(b.database, b.key);
   }
 };
+
+// For a value that was loaded: finds when its tick began and how many ticks it owes, by the wall
+// clock.
+void begin_tick(WindowedValue& value, std::int64_t now) {
+  if (value.begun) return;
+  const std::uint64_t wall = wall_now();
+  const std::uint64_t milliseconds = wall - std::min(wall, value.time());
+  const std::int64_t length = value.tick_length();
+  const auto passed = std::min(
+      static_cast<std::int64_t>(std::min(milliseconds, kMaxWindow * 10'000)) * kMillisecond,
+      kAllTicks * length);
+  value.owed = static_cast<unsigned>(passed / length);
+  value.begun = now - passed % length;
+}
+
+// Moves a value on to a tick, which began as `begun` and `owed` have it, and replicates that.
+void advance_to(Context* context, String* name, WindowedValue& value, std::uint64_t tick,
+                std::int64_t now) {
+  const std::int64_t ago = now - *value.begun + value.owed * value.tick_length();
+  const std::uint64_t wall = wall_now();
+  (void)value.advance(tick, wall - std::min(wall, static_cast<std::uint64_t>(ago / kMillisecond)));
+  api.Replicate(context, "CF.ADVANCE", "slcl", name, static_cast<long long>(tick), "AT",
+                static_cast<long long>(value.time()));
+  api.SignalModifiedKey(context, name);
+  api.NotifyKeyspaceEvent(context, kNotifyModule, "cf.advance", name);
+}
 
 // All of it runs in the server's thread.
 class Ticker {
@@ -62,7 +90,7 @@ class Ticker {
     }
     try {
       const Call call{context, nullptr, 0};
-      const OpenedKey opened(call, key, kRead | kNoTouch);
+      const OpenedKey opened(call, key, kRead | kUnseen);
       if (opened.windowed() != nullptr) tick_key(api.GetSelectedDb(context), text(key));
     } catch (const std::exception&) {
       api.Log(context, "warning", "no memory to move the time of a filter on");
@@ -126,45 +154,34 @@ class Ticker {
     if (api.SelectDb(context, place.database) != kOk) return std::nullopt;
     const Name name(context, place.key);
     const Call call{context, nullptr, 0};
-    const OpenedKey opened(call, name.string, kRead | kNoTouch);
+    const OpenedKey opened(call, name.string, kRead | kUnseen);
     WindowedValue* const value = opened.windowed();
     if (value == nullptr) return std::nullopt;
     const std::int64_t now = steady_now();
     if (!is_primary) return now + std::max(kSecond, value->tick_length());
     if (!value->is_complete()) return now + kSecond;
-    if (!value->begun) value->begun = now - lasting(*value);
+    begin_tick(*value, now);
     return move(context, name.string, *value, now);
   }
 
-  // How long the tick of a value that was loaded has been going on.
-  static std::int64_t lasting(const WindowedValue& value) {
-    const std::uint64_t now = wall_now();
-    const std::uint64_t milliseconds = now - std::min(now, value.time());
-    const std::int64_t most = kAllTicks * value.tick_length();
-    const auto passed = static_cast<std::int64_t>(std::min(milliseconds, kMaxWindow * 10'000));
-    return std::min(passed * kMillisecond, most);
-  }
-
   static std::int64_t move(Context* context, String* name, WindowedValue& value, std::int64_t now) {
-    const auto tick = static_cast<long long>(value.tick());
     if (value.unswept() > kSweepSlice) {
       value.sweep(kSweepSlice);
-      api.Replicate(context, "CF.ADVANCE", "slcl", name, tick, "SWEEP",
-                    static_cast<long long>(kSweepSlice));
+      api.Replicate(context, "CF.ADVANCE", "slcl", name, static_cast<long long>(value.tick()),
+                    "SWEEP", static_cast<long long>(kSweepSlice));
+      return now;
+    }
+    if (value.tick() >= kMaxTick) return now + kSecond;
+    if (value.owed != 0) {
+      --value.owed;
+      advance_to(context, name, value, value.tick() + 1, now);
       return now;
     }
     const std::int64_t length = value.tick_length();
-    std::int64_t next = std::max(*value.begun + length, now - kAllTicks * length);
-    if (next > now) return next;
-    value.begun = next;
-    const auto ago = static_cast<std::uint64_t>((now - next) / 1000);
-    const std::uint64_t wall = wall_now();
-    value.advance(value.tick() + 1, wall - std::min(wall, ago));
-    api.Replicate(context, "CF.ADVANCE", "slcl", name, tick + 1, "AT",
-                  static_cast<long long>(value.time()));
-    api.SignalModifiedKey(context, name);
-    api.NotifyKeyspaceEvent(context, kNotifyModule, "cf.advance", name);
-    return value.unswept() > kSweepSlice ? now : next + length;
+    if (*value.begun + length > now) return *value.begun + length;
+    value.begun = now;
+    advance_to(context, name, value, value.tick() + 1, now);
+    return value.unswept() > kSweepSlice ? now : now + length;
   }
 
   // A string of the server for one visit.
@@ -241,6 +258,20 @@ bool register_ticker(Context* context) {
 }
 
 void tick_key(int database, std::string_view key) { ticker().add({database, std::string(key)}); }
+
+void pay_ticks(const Call& call, WindowedValue& value) {
+  if (value.begun && value.owed == 0) return;
+  if (is_replayed(call) || (api.GetContextFlags(call.context) & kContextPrimary) == 0) return;
+  const std::int64_t now = steady_now();
+  if (configuration().window_timer == 0) {
+    value.begun = now;
+    value.owed = 0;
+    return;
+  }
+  begin_tick(value, now);
+  const std::uint64_t tick = std::min(value.tick() + std::exchange(value.owed, 0), kMaxTick);
+  if (tick > value.tick()) advance_to(call.context, call.key(), value, tick, now);
+}
 
 std::int64_t steady_now() noexcept {
   return std::chrono::duration_cast<std::chrono::microseconds>(

@@ -10,9 +10,15 @@
 // (lib/place/aging.h). A value of at most kSweepSlice blocks needs none: its tick sweeps it.
 //
 // While the server runs the steady clock counts, so nobody who sets the clock makes items live
-// longer or shorter. When a value was loaded, how long its tick has been going on follows from the
-// wall clock and the value's `time`: a time in the future counts as now. If more than a life has
-// passed, all items die in so many ticks; the rest of the time is left out.
+// longer or shorter. Each tick lasts its whole length from when it really began: if the timer is
+// late, as after a slow command or a pause, items live longer, and none that came meanwhile dies
+// before its window has passed.
+//
+// When a value was loaded, how long its tick has been going on follows from the wall clock and the
+// value's `time`: a time in the future counts as now. The ticks that it owes follow each other at
+// once, in slices as always; an addition that comes before they are over pays the rest first, since
+// its item would otherwise die by ticks that passed before it came. If more than a life has passed,
+// all items die in so many ticks; the rest of the time is left out.
 //
 // The ticker knows keys, not values: where a value of ours is or was. It looks at each when it is
 // due, and forgets those that hold something else. New places are reported by the commands that
@@ -24,6 +30,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "lib/redis/server/commands.h"
 #include "lib/redis/server/module_api.h"
 
 namespace nestline::redis {
@@ -37,6 +44,10 @@ bool register_ticker(Context* context);
 
 // There is a value with a window at this key. Does nothing where that is known.
 void tick_key(int database, std::string_view key);
+
+// Before an addition to the value of the call's key: moves it on by the ticks that it owes, and
+// replicates that. O(memory) for each of them; there are none but soon after loading.
+void pay_ticks(const Call& call, WindowedValue& value);
 
 // The steady clock, in microseconds, and the wall clock, in milliseconds since 1970.
 std::int64_t steady_now() noexcept;

@@ -86,6 +86,7 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event) {
   if (refuse_incomplete(call, value)) return kOk;
   const auto life = life_of(call, value);
   if (!life) return kOk;
+  pay_ticks(call, value);
   const Outcome outcome = value.add(call.item(2), *life);
   count_outcomes({&outcome, 1});
   replicate(call, event);
@@ -101,6 +102,7 @@ int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unle
   std::vector<std::string_view> items(count);
   std::vector<Outcome> outcomes(count);
   std::transform(call.arguments + first_item, call.arguments + call.count, items.begin(), text);
+  pay_ticks(call, value);
   value.add(items, outcomes);
   count_outcomes(outcomes);
   replicate(call, event);
@@ -115,6 +117,7 @@ int add_hashes_windowed(const Call& call, WindowedValue& value, const char* even
   std::vector<char> bits(bit_bytes(hashes.size()));
   std::array<Outcome, HashString::kMaxInChunk> outcomes;
   std::array<std::uint8_t, HashString::kMaxInChunk> stored;
+  pay_ticks(call, value);
   hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
     const auto some = std::span(outcomes).first(chunk.size());
     value.add(chunk, some);
@@ -204,6 +207,7 @@ int advance(const Call& call) {
   if (value->advance(*tick, time.value_or(wall_now()))) {
     // From an append-only file it is older than now.
     const bool is_loading = (api.GetContextFlags(call.context) & kContextLoading) != 0;
+    value->owed = 0;
     value->begun = is_loading ? std::nullopt : std::optional(steady_now());
     api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(), now, "AT",
                   static_cast<long long>(value->time()));

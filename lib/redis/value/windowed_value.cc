@@ -81,7 +81,7 @@ void WindowedValue::add(std::span<const std::uint64_t> hashes, std::span<Outcome
 
 bool WindowedValue::advance(std::uint64_t tick, std::uint64_t time) {
   const std::uint64_t now = filter_.now();
-  if (tick <= now) return false;
+  if (tick <= now || tick > kMaxTick) return false;
   filter_.advance(tick - now);
   time_ = std::min(time, kMaxTime);
   return true;
@@ -130,6 +130,7 @@ std::unique_ptr<WindowedValue> WindowedValue::copy() const {
   }
   made->awaited_ = awaited_;
   made->begun = begun;
+  made->owed = owed;
   return made;
 }
 

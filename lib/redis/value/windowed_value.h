@@ -41,7 +41,7 @@ namespace nestline::redis {
 
 /// The longest window, in seconds.
 inline constexpr std::uint64_t kMaxWindow = 0xffffffff;
-/// The last tick, and the last time.
+/// The last tick, at which time stands, and the last time.
 inline constexpr std::uint64_t kMaxTick = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 62;
 
@@ -96,7 +96,8 @@ class WindowedValue {
   /// Takes everything out; time stays. O(memory).
   void clear() noexcept { filter_.clear(); }
   /// Moves on to `tick`, which began at `time`. False, nothing being changed, if that is not later
-  /// than now. O(memory), unless it is the next tick and unswept() is small.
+  /// than now, or later than kMaxTick. O(memory), unless it is the next tick and unswept() is
+  /// small.
   bool advance(std::uint64_t tick, std::uint64_t time);
   /// Does a slice of the sweep of the present tick, of about so many blocks.
   void sweep(std::uint64_t blocks) noexcept;
@@ -157,6 +158,9 @@ class WindowedValue {
 
   /// When the tick began by the steady clock, in microseconds; none: not known in this process.
   std::optional<std::int64_t> begun;
+  /// Ticks that passed before that, while the value was not in this process; as `begun`, kept by
+  /// whoever moves time on.
+  unsigned owed = 0;
   /// The time of the present tick.
   [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
 

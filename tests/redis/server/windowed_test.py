@@ -662,6 +662,57 @@ class RestartTest(Processes):
         client = self.restart(server, client, "rdb")
         wait_until(lambda: client.call("CF.EXISTS", "w", "x") == 0, "the item is dead")
 
+    def test_additions_soon_after_loading(self):
+        """An item that comes before the ticks that passed meanwhile are made up lives its life."""
+        self.ago(4.5)
+        server = self.server()
+        client = self.connect(server)
+        self.fill(client)
+        payload = client.call("DUMP", "w")
+        client.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
+        for command in (("CF.ADD", "x", "new"), ("CF.ADDNX", "x", "new", "EX", 1),
+                        ("CF.INSERT", "x", "ITEMS", "new"), ("CF.MADDH", "x", b"h" * 8)):  # fmt: skip
+            client.call("MULTI")  # so that the timer is not first
+            client.call("RESTORE", "x", 0, payload, "REPLACE")
+            client.call("CF.MEXISTS", "x", "short", "long")
+            client.call(*command)
+            client.call("CF.MEXISTS", "x", "short", "long")
+            client.call("CF.DEBUG", "x")
+            replies = client.call("EXEC")
+            self.assertEqual((replies[1], replies[3]), ([1, 1], [0, 1]), command)
+            self.assertIn(b" tick:5 ", replies[4])
+            wall, began = int(time.time() * 1000), debug_of(client, "x")["time"]
+            self.assertAlmostEqual(began, self.at + 4_000_000, delta=wall - self.at - 4_500_000 + 50)
+
+    def test_a_late_timer(self):
+        """An item that comes while a tick is overdue is found until its window has passed."""
+        server = self.server(arguments=())
+        client = self.connect(server)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        for number in range(3):
+            begin = time.monotonic()
+            replies = client.pipeline([("DEBUG", "SLEEP", "0.9"), ("CF.ADD", "w", f"late-{number}")])
+            self.assertEqual(replies, [Simple("OK"), 1])
+            while True:
+                found = client.call("CF.EXISTS", "w", f"late-{number}")
+                if time.monotonic() >= begin + 0.9 + 1:
+                    break
+                self.assertEqual(found, 1)
+            wait_until(lambda: client.call("CF.EXISTS", "w", f"late-{number}") == 0, "it dies")  # noqa: B023
+
+    def test_the_last_tick(self):
+        """At the last tick time stands, and what is saved can be loaded."""
+        server = self.server(arguments=())
+        client = self.connect(server)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        self.assertEqual(client.call("CF.ADVANCE", "w", 1 << 62), 1 << 62)
+        client.call("CF.RESERVE", "other", 1000, "WINDOW", 1)
+        wait_until(lambda: debug_of(client, "other")["tick"] > 2, "the timer runs")
+        client = self.restart(server, client, "rdb")
+        self.assertEqual(debug_of(client, "w")["tick"], 1 << 62)
+        self.assertEqual(client.call("CF.ADD", "w", "x"), 1)
+        self.assertEqual(client.call("CF.EXISTS", "w", "x"), 1)
+
     def test_kill_while_time_moves(self):
         """What was acknowledged before the kill is there, as far as it has not lived its life."""
         server = self.server({"appendonly": "yes", "appendfsync": "always"}, arguments=())
