@@ -32,8 +32,7 @@ inline constexpr int kApiVersion = 1;
 inline constexpr int kRead = 1 << 0;  // modes of OpenKey
 inline constexpr int kWrite = 1 << 1;
 inline constexpr int kNoTouch = 1 << 16;
-inline constexpr int kNoNotify = 1
-                                 << 17;  // this and the next from Redis 7.2 on; others ignore them
+inline constexpr int kNoNotify = 1 << 17;  // from Redis 7.2 on; 7.0 ignores it, and kNoStats
 inline constexpr int kNoStats = 1 << 18;
 inline constexpr int kKeyEmpty = 0;  // a result of KeyType
 

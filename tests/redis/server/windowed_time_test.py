@@ -1,0 +1,374 @@
+"""Filters with a WINDOW: the module's timer, replicas, restarts, failover.
+
+Where it can, a test switches the timer off and moves time on by CF.ADVANCE, so nothing depends on how
+fast the machine is. Those of the timer wait for what must happen.
+"""
+
+import random
+import time
+import unittest
+
+from hashing import hash_string
+from module_case import items
+from resp import Connection, Simple
+from servers import Server, wait_until
+from windowed_test import LIFE, OFF, debug_of
+
+
+class Processes(unittest.TestCase):
+    def server(self, options=None, arguments=OFF):
+        server = Server(options, arguments)
+        self.addCleanup(server.remove)
+        return server
+
+    def replica(self, primary, options=None, arguments=OFF):
+        replica = Server.replica_of(primary, options, arguments=arguments)
+        self.addCleanup(replica.remove)
+        return replica
+
+    def connect(self, server):
+        connection = Connection(server.port)
+        self.addCleanup(connection.close)
+        return connection
+
+
+class ReplicaTest(Processes):
+    KEYS = ("small", "wide", "many", "full")
+
+    def change(self, client, chance, moves_time=True):
+        """One random command."""
+        key = chance.choice(self.KEYS)
+        kind = chance.choice(range(10) if moves_time else (0, 1, 2, 3, 4, 9))
+        some = [f"item-{chance.randrange(20000)}" for _ in range(chance.randrange(1, 40))]
+        tick = debug_of(client, key)["tick"]
+        if kind < 2:
+            client.call("CF.ADD", key, some[0], "EX", chance.randrange(1, 15))
+        elif kind < 4:
+            client.call(chance.choice(("CF.INSERT", "CF.INSERTNX")), key, "ITEMS", *some)
+        elif kind == 4:
+            client.call(chance.choice(("CF.MADDH", "CF.MADDNXH")), key, hash_string(some, 7))
+        elif kind == 5:
+            client.call("CF.ADVANCE", key, tick, "SWEEP", chance.randrange(300))
+        elif kind == 6:
+            client.call("CF.ADVANCE", key, tick + chance.choice((0, 1, 1, 1, 2, 3)))
+        elif kind == 7:
+            client.call("MULTI")
+            client.call("CF.ADDNX", key, some[0])
+            client.call("CF.ADVANCE", key, tick + 1)
+            client.call("CF.ADD", key, some[0])
+            client.call("EXEC")
+        elif kind == 8 and chance.random() < 0.2:
+            client.call("CF.CLEAR", key)
+        else:
+            script = "return redis.call('CF.ADD', KEYS[1], ARGV[1])"
+            client.call("EVAL", script, 1, key, some[0])
+
+    def assert_same(self, primary, other):
+        for key in self.KEYS:
+            reply = other.call("DUMP", key)
+            self.assertIsInstance(reply, bytes)
+            self.assertEqual(reply, primary.call("DUMP", key),
+                             (key, primary.call("CF.DEBUG", key), other.call("CF.DEBUG", key)))
+
+    def reserve_all(self, client):
+        client.call("CF.RESERVE", "small", 500, "WINDOW", 14, "SEED", 7)
+        client.call("CF.RESERVE", "wide", 3000, "WINDOW", 100, "ERROR", "0.001", "SEED", 7)
+        client.call("CF.RESERVE", "many", 100_000, "WINDOW", 5, "SEED", 7)
+        client.call("CF.RESERVE", "full", 1, "WINDOW", 14, "SEED", 7)
+
+    def test_same_bytes(self):
+        primary = self.server({"appendonly": "yes"})
+        early = self.replica(primary)
+        client = self.connect(primary)
+        self.reserve_all(client)
+        chance = random.Random(1)
+        for number in range(3000):
+            self.change(client, chance)
+            if number == 1000:
+                late = self.replica(primary)
+            if number == 2000:
+                primary.rewrite_aof()
+        for replica in (early, late):
+            replica.wait_for_offset(primary)
+            self.assert_same(client, self.connect(replica))
+            self.assertNotIn("CRITICAL", replica.log())
+        before = {key: client.call("DUMP", key) for key in self.KEYS}
+        primary.kill()
+        primary.start()
+        client = self.connect(primary)
+        for key in self.KEYS:
+            self.assertEqual(client.call("DUMP", key), before[key], key)
+
+    def test_same_bytes_with_the_timer(self):
+        """The primary moves time on and sweeps in slices, in between other commands."""
+        primary = self.server(arguments=())
+        replica = self.replica(primary, arguments=())
+        client = self.connect(primary)
+        for key, capacity, window in (("small", 500, 1), ("wide", 3_000_000, 3),
+                                      ("many", 100_000, 2), ("full", 1, 1)):  # fmt: skip
+            client.call("CF.RESERVE", key, capacity, "WINDOW", window, "SEED", 7)
+        chance = random.Random(2)
+        follower = self.connect(replica)
+        for tick in (1, 10, 40):  # the marks are exchanged in tick 16 and 32
+            client.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
+            while min(debug_of(client, key)["tick"] for key in self.KEYS) < tick:
+                for _ in range(20):
+                    self.change(client, chance, moves_time=False)
+            # Until a sweep has begun and not ended.
+            wait_until(lambda: 4096 < debug_of(client, "wide")["unswept"] < 80_000, "it sweeps")
+            client.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
+            replica.wait_for_offset(primary)
+            self.assert_same(client, follower)
+        self.assertNotIn("CRITICAL", replica.log())
+
+    def test_failover(self):
+        """A replica that is promoted moves time on; the old primary then follows it."""
+        primary = self.server(arguments=())
+        replica = self.replica(primary, arguments=())
+        client, follower = self.connect(primary), self.connect(replica)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        client.call("CF.RESERVE", "moved", 1000, "WINDOW", 1)
+        client.call("RENAME", "moved", "w2")
+        replica.wait_for_offset(primary)
+        wait_until(lambda: debug_of(follower, "w2")["tick"] > 3, "time moves on")
+        self.assertEqual(client.call("FAILOVER"), Simple("OK"))
+        wait_until(lambda: replica.information("replication")["role"] == "master", "it is promoted")
+        for key in ("w", "w2"):
+            tick = debug_of(follower, key)["tick"]
+            wait_until(lambda: debug_of(follower, key)["tick"] > tick + 3, "time moves on")  # noqa: B023
+        primary.wait_for_link()
+        wait_until(lambda: debug_of(client, "w")["tick"] > tick + 6, "it follows")
+        follower.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
+        primary.wait_for_offset(replica)
+        self.assertEqual(client.call("DUMP", "w"), follower.call("DUMP", "w"))
+        primary.assert_alive()
+
+    def test_nothing_changes_while_writes_are_paused(self):
+        primary = self.server(arguments=())
+        replica = self.replica(primary, arguments=())
+        client = self.connect(primary)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        wait_until(lambda: debug_of(client, "w")["tick"] > 1, "time moves on")
+        client.call("CLIENT", "PAUSE", 100_000, "WRITE")
+        tick = debug_of(client, "w")["tick"]
+        commands = int(primary.information("server")["hz"])
+        loops = lambda: int(primary.information("stats")["total_commands_processed"])  # noqa: E731
+        end = loops() + 300 + commands
+        while loops() < end:  # many turns of the timer
+            client.call("PING")
+            time.sleep(0.001)
+        self.assertEqual(debug_of(client, "w")["tick"], tick)
+        client.call("CLIENT", "UNPAUSE")
+        wait_until(lambda: debug_of(client, "w")["tick"] > tick, "time moves on again")
+        primary.assert_alive()
+        replica.assert_alive()
+
+    def test_keys_that_move(self):
+        primary = self.server(arguments=())
+        client = self.connect(primary)
+
+        def moves_on(key):
+            tick = debug_of(client, key)["tick"]
+            wait_until(lambda: debug_of(client, key)["tick"] > tick, f"the time of {key} moves on")
+
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        moves_on("w")
+        client.call("RENAME", "w", "a")
+        moves_on("a")
+        client.call("COPY", "a", "b")
+        moves_on("b")
+        payload = client.call("DUMP", "b")
+        client.call("RESTORE", "c", 0, payload)
+        moves_on("c")
+        client.call("MOVE", "c", 3)
+        client.call("COPY", "b", "d", "DB", 4)
+        client.call("SELECT", 3)
+        moves_on("c")
+        client.call("SELECT", 4)
+        moves_on("d")
+        client.call("SWAPDB", 4, 5)
+        client.call("SELECT", 5)
+        moves_on("d")
+        for iterator, piece in self.pieces(client, "d"):
+            client.call("CF.LOADCHUNK", "e", iterator, piece)
+        moves_on("e")
+        client.call("DEBUG", "RELOAD")
+        moves_on("e")
+        client.call("SELECT", 0)
+        moves_on("a")
+        client.call("SET", "a", "text")
+        client.call("DEL", "b")
+        client.call("FLUSHALL")
+        client.call("CF.RESERVE", "a", 1000, "WINDOW", 1)
+        moves_on("a")
+
+    @staticmethod
+    def pieces(client, key):
+        iterator = 0
+        while True:
+            iterator, piece = client.call("CF.SCANDUMP", key, iterator)
+            if not iterator:
+                return
+            yield iterator, piece
+
+
+class RestartTest(Processes):
+    """The time between saving and loading counts. AT is the wall clock's time of a tick, as the
+    primary would have replicated it; giving another one is as if the server had been away."""
+
+    def fill(self, client):
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 14000)  # a tick takes 1000 seconds
+        client.call("CF.ADD", "w", "short", "EX", 3000)
+        client.call("CF.ADD", "w", "long")
+        client.call("CF.ADVANCE", "w", 1, "AT", self.at)
+
+    def ago(self, ticks):
+        self.at = int((time.time() - 1000 * ticks) * 1000)
+
+    def restart(self, server, client, way):
+        client.close()
+        if way == "rdb":
+            server.restart(save=True)
+        else:
+            server.kill()
+            server.start()
+        return self.connect(server)
+
+    def settled(self, client, tick):
+        wait_until(lambda: debug_of(client, "w")["tick"] >= tick, f"it is tick {tick}")
+        self.assertEqual(debug_of(client, "w")["tick"], tick)
+
+    def each_way(self):
+        for way, options in (("rdb", {}), ("aof", {"appendonly": "yes"}),
+                             ("rewritten", {"appendonly": "yes", "aof-use-rdb-preamble": "no"})):
+            with self.subTest(way):
+                server = self.server(options)
+                client = self.connect(server)
+                self.fill(client)
+                if way == "rewritten":
+                    server.rewrite_aof()
+                server.arguments = ["cf-window-timer", "1"]
+                yield server, client, way
+
+    def test_due_keys_die_soon(self):
+        self.ago(4.5)
+        for server, client, way in self.each_way():
+            self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [1, 1])
+            client = self.restart(server, client, way)
+            self.settled(client, 5)
+            self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [0, 1])
+
+    def test_all_die_after_a_life(self):
+        self.ago(1_000_000)
+        for server, client, way in self.each_way():
+            client = self.restart(server, client, way)
+            self.settled(client, 1 + LIFE + 1)  # the rest is left out
+            self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [0, 0])
+            self.assertEqual(client.call("CF.ADD", "w", "long"), 1)
+
+    def test_a_clock_that_was_set_back(self):
+        """Nothing is lost, and a tick begins when the value is loaded."""
+        self.ago(-1_000_000)
+        for server, client, way in self.each_way():
+            client = self.restart(server, client, way)
+            self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [1, 1])
+            self.assertEqual(debug_of(client, "w")["tick"], 1)
+        # And time goes on, as a window that is short shows.
+        server = self.server(arguments=())
+        client = self.connect(server)
+        client.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        client.call("CF.ADD", "w", "x")
+        client.call("CF.ADVANCE", "w", 1, "AT", self.at)
+        client = self.restart(server, client, "rdb")
+        wait_until(lambda: client.call("CF.EXISTS", "w", "x") == 0, "the item is dead")
+
+    def test_additions_soon_after_loading(self):
+        """An item that comes before the ticks that passed meanwhile are made up lives its life."""
+        self.ago(4.5)
+        server = self.server()
+        replica = self.replica(server)
+        client = self.connect(server)
+        self.fill(client)
+        payload = client.call("DUMP", "w")
+        client.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
+        for command in (("CF.ADD", "x", "new"), ("CF.ADDNX", "x", "new", "EX", 1),
+                        ("CF.INSERT", "x", "ITEMS", "new"), ("CF.MADDH", "x", b"h" * 8)):  # fmt: skip
+            client.call("MULTI")  # so that the timer is not first
+            client.call("RESTORE", "x", 0, payload, "REPLACE")
+            client.call("CF.MEXISTS", "x", "short", "long")
+            client.call(*command)
+            client.call("CF.MEXISTS", "x", "short", "long")
+            client.call("CF.DEBUG", "x")
+            replies = client.call("EXEC")
+            self.assertEqual((replies[1], replies[3]), ([1, 1], [0, 1]), command)
+            self.assertIn(b" tick:5 ", replies[4])
+            wall, began = int(time.time() * 1000), debug_of(client, "x")["time"]
+            self.assertAlmostEqual(began, self.at + 4_000_000, delta=wall - self.at - 4_500_000 + 50)
+            replica.wait_for_offset(server)
+            self.assertEqual(replica.call("DUMP", "x"), client.call("DUMP", "x"), command)
+
+    def test_a_late_timer(self):
+        """An item that comes while a tick is overdue is found until its window has passed."""
+        server = self.server(arguments=())
+        client = self.connect(server)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        for number in range(3):
+            begin = time.monotonic()
+            replies = client.pipeline([("DEBUG", "SLEEP", "0.9"), ("CF.ADD", "w", f"late-{number}")])
+            self.assertEqual(replies, [Simple("OK"), 1])
+            while True:
+                found = client.call("CF.EXISTS", "w", f"late-{number}")
+                if time.monotonic() >= begin + 0.9 + 1:
+                    break
+                self.assertEqual(found, 1)
+            wait_until(lambda: client.call("CF.EXISTS", "w", f"late-{number}") == 0, "it dies")  # noqa: B023
+
+    def test_the_last_tick(self):
+        """At the last tick time stands, and what is saved can be loaded."""
+        server = self.server(arguments=())
+        client = self.connect(server)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        self.assertEqual(client.call("CF.ADVANCE", "w", 1 << 62), 1 << 62)
+        client.call("CF.RESERVE", "other", 1000, "WINDOW", 1)
+        wait_until(lambda: debug_of(client, "other")["tick"] > 2, "the timer runs")
+        client = self.restart(server, client, "rdb")
+        self.assertEqual(debug_of(client, "w")["tick"], 1 << 62)
+        self.assertEqual(client.call("CF.ADD", "w", "x"), 1)
+        self.assertEqual(client.call("CF.EXISTS", "w", "x"), 1)
+
+    def test_kill_while_time_moves(self):
+        """What was acknowledged before the kill is there, as far as it has not lived its life."""
+        server = self.server({"appendonly": "yes", "appendfsync": "always"}, arguments=())
+        client = self.connect(server)
+        client.call("CF.RESERVE", "fast", 1000, "WINDOW", 1)
+        client.call("CF.RESERVE", "slow", 200_000, "WINDOW", 100_000)
+        for round_number in range(3):
+            added = items(f"round-{round_number}", 1000)
+            client.call("CF.INSERT", "slow", "ITEMS", *added)
+            client.call("CF.INSERT", "fast", "ITEMS", *added[:500])
+            tick = debug_of(client, "fast")["tick"]
+            wait_until(lambda: debug_of(client, "fast")["tick"] > tick, "time moves on")  # noqa: B023
+            client.close()
+            server.kill()
+            server.start()
+            client = self.connect(server)
+            self.assertGreaterEqual(debug_of(client, "fast")["tick"], tick)
+            self.assertEqual(client.call("CF.MEXISTS", "slow", *added), [1] * 1000)
+            wait_until(lambda: 1 not in client.call("CF.MEXISTS", "fast", *added[:500]),  # noqa: B023
+                       "all are dead")  # fmt: skip
+
+    def test_sweep_in_slices(self):
+        """A tick of a large filter is swept in slices, and the dead leave."""
+        server = self.server(arguments=())
+        client = self.connect(server)
+        client.call("CF.RESERVE", "w", 2_000_000, "WINDOW", 1)
+        for part in range(10):
+            client.call("CF.INSERT", "w", "ITEMS", *items(f"in-{part}", 10_000))
+        wait_until(lambda: debug_of(client, "w")["items"] == 0, "all have left")
+        stats = client.call("INFO", "stats").decode()
+        self.assertIn("total_error_replies:0\r\n", stats)
+
+
+if __name__ == "__main__":
+    unittest.main()
