@@ -239,7 +239,8 @@ class NESTLINE_EXPORT MappedExpiringFilter {
 };
 
 /// Moves an ExpiringFilter's time on by the clock, so that its keys live at least `window` and at
-/// most a tick longer. A tick is window / life().
+/// most a tick longer. A tick is window / life(), rounded up to nanoseconds. A key that is inserted
+/// while the filter is behind the clock lives shorter by that, so call catch_up before inserts.
 ///
 /// Thread safety: catch_up may be called from any thread at any time. The filter must outlive the
 /// clock and must not be moved meanwhile.
@@ -249,8 +250,8 @@ class NESTLINE_EXPORT ExpiringClock {
   /// life() nanoseconds.
   ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window);
 
-  /// Advances the filter to the tick of `now`, if that is later. Call it at least once a tick, or
-  /// before each insert: where no tick has passed, it costs the reading of the clock.
+  /// Advances the filter to the tick of `now`, if that is later. Where no tick has passed, it costs
+  /// the reading of the clock.
   void catch_up(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
   /// How long a tick takes.

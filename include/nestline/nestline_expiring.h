@@ -84,8 +84,9 @@ NESTLINE_EXPORT nestline_expiring_clock* nestline_expiring_clock_create(nestline
                                                                         uint64_t window,
                                                                         const char** error);
 NESTLINE_EXPORT void nestline_expiring_clock_free(nestline_expiring_clock* clock);
-/// Advances the filter to the present time. Call it at least once a tick, or before each insert:
-/// where no tick has passed, it costs the reading of the clock. False when it fails.
+/// Advances the filter to the present time. A key that is inserted while the filter is behind the
+/// clock lives shorter by that, so call it before inserts: where no tick has passed, it costs the
+/// reading of the clock. False when it fails.
 NESTLINE_EXPORT bool nestline_expiring_clock_catch_up(nestline_expiring_clock* clock,
                                                       const char** error);
 /// Nanoseconds of a tick; 0 for NULL.

@@ -30,6 +30,12 @@ std::unique_ptr<State> make_state(const ExpiringOptions& options) {
                                  Position{.life = options.life, .swept = size.blocks});
 }
 
+// A life of this many ticks is not shorter than the window.
+std::chrono::nanoseconds whole_tick(std::chrono::nanoseconds window, unsigned life) {
+  const auto ticks = static_cast<std::chrono::nanoseconds::rep>(life);
+  return window / ticks + std::chrono::nanoseconds(window.count() % ticks > 0);
+}
+
 }  // namespace
 
 bool State::Again::look(const SecondLook& second, std::uint64_t hash) noexcept {
@@ -214,10 +220,10 @@ std::size_t ExpiringFilter::memory_bytes() const noexcept { return state_->now()
 
 ExpiringClock::ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window)
     : filter_(filter),
-      tick_(window / static_cast<std::chrono::nanoseconds::rep>(filter.life())),
+      tick_(whole_tick(window, filter.life())),
       begin_(std::chrono::steady_clock::now()),
       first_(filter.now()) {
-  if (tick_.count() < 1) {
+  if (window.count() < filter.life()) {
     throw std::invalid_argument("the window must be at least " + std::to_string(filter.life()) +
                                 " nanoseconds, one for each tick of a life");
   }

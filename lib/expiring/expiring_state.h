@@ -45,8 +45,6 @@ constexpr Outcome outcome_of(Renewal renewal) {
   return renewal == Renewal::present ? Outcome::present : Outcome::stored;
 }
 
-inline constexpr std::uint64_t kSlice = 64;
-
 // Where an expiring filter stands besides its blocks and its tick: what files hold too.
 struct Position {
   unsigned life = kMaxLife;

@@ -189,6 +189,10 @@ std::optional<Flaw> check_fields(const FileHeader& header, FileContent content) 
     if (header.life == 0 || header.life > kMaxLife) {
       return Flaw{kLifeAt, "the life, " + to_string(header.life) + ", is not in 1 to 14 ticks"};
     }
+    if (header.waiting >= kSlice) {
+      return Flaw{kWaitingAt, "the number of inserts since the last slice of the sweep is above " +
+                                  to_string(kSlice - 1)};
+    }
     if (header.exchanged > header.tick || header.tick - header.exchanged >= kMarkTicks) {
       return Flaw{kExchangedAt, "the last exchange of marks is not in the last 16 ticks"};
     }

@@ -62,6 +62,8 @@ namespace nestline {
 inline constexpr std::uint64_t kHeadBlocks = 1;
 inline constexpr unsigned kMaxLife = 14;
 inline constexpr std::uint64_t kMarkTicks = kMaxLife + 2;
+// Blocks that a sweep passes at a time, and inserts of a thread from one slice to its next.
+inline constexpr std::uint64_t kSlice = 64;
 
 // Blocks of memory that a filter of so many blocks takes after the head.
 constexpr std::uint64_t with_young_marks(std::uint64_t blocks) {

@@ -252,6 +252,8 @@ TEST(ExpiringClockTest, KeysLiveTheirWindow) {
   clock.catch_up(begin + 24h);
   EXPECT_EQ(filter.now(), 24u * 3600);
   EXPECT_THROW(ExpiringClock(filter, 13ns), std::invalid_argument);
+  EXPECT_EQ(ExpiringClock(filter, 14ns).tick(), 1ns);
+  EXPECT_EQ(ExpiringClock(filter, 27ns).tick(), 2ns);  // so 14 of them are not less than a window
 }
 
 }  // namespace
