@@ -53,7 +53,7 @@ void State::advance() {
       return std::optional(true);
     });
   }
-  for (Backoff backoff; swept_ < blocks();) backoff.pause();
+  for (Backoff backoff; swept_ < blocks() && !NESTLINE_TICK_DOES_NOT_WAIT;) backoff.pause();
   write([&]<class Locks>(Filter::State& table, Locks) {
     const std::uint64_t next = tick(table.view.blocks) + 1;
     if (next - exchanged_ >= kMarkTicks) exchanged_ = next;

@@ -23,6 +23,7 @@
 #include "lib/kernels/kernels.h"
 #include "lib/place/aging.h"
 #include "lib/place/layout.h"
+#include "lib/place/test_hooks.h"
 #include "lib/table/expiring_table.h"
 #include "nestline/expiring_filter.h"
 
@@ -137,9 +138,10 @@ void ExpiringFilter::State::sweep_slice(const Filter::State& table) {
   const std::uint64_t count = std::min(kSlice, end - first);
   const Block* const blocks = table.view.blocks + first;
   const std::uint64_t now = tick(table.view.blocks);
+  NESTLINE_TEST_POINT(NESTLINE_POINT_SLICE);
   std::size_t emptied = 0;
   if (exchanged_ != now) {
-    emptied = kernels.sweep<Locks>()(blocks, count, now);
+    emptied = kernels.sweep<Locks>()(blocks, count, now + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0));
   } else {
     emptied = with_expiring_table<Locks>(table, [&](auto& changing) {
       for (std::uint64_t i = first; i < first + count; ++i) changing.sweep_and_exchange(i);

@@ -56,6 +56,7 @@
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/place/memory_order.h"
+#include "lib/place/test_hooks.h"
 
 namespace nestline {
 
@@ -81,8 +82,11 @@ inline std::uint64_t tick(const Block* blocks) { return to_tick(load_acquire(tic
 // The same for who has locked blocks and looks at them next (T3).
 template <class Locks>
 std::uint64_t tick_of_holder(const Block* blocks) {
+  if (NESTLINE_EARLY_TICK != 0) return NESTLINE_EARLY_TICK - 1;
   if constexpr (!Locks::kAlone) fence_after_exchange();
-  return tick(blocks);
+  const std::uint64_t now = tick(blocks);
+  NESTLINE_TEST_POINT(NESTLINE_POINT_TICK_READ);
+  return now;
 }
 inline void set_tick(Block* blocks, std::uint64_t tick) {
   store_shared(const_cast<SharedLongword&>(tick_word(blocks)), to_tick(tick));

@@ -7,7 +7,7 @@ namespace nestline {
 
 template <class L, class Locks>
 void ExpiringTable<L, Locks>::empty_dead(Hold& hold, std::uint64_t block) {
-  const auto now = tick_of_holder<Locks>(this->blocks_);
+  const auto now = tick_of_holder<Locks>(this->blocks_) + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0);
   std::uint64_t dead =
       static_cast<const ExpiringKernels&>(this->kernels_).dead(hold.at(block), now);
   if (dead == 0) return;
@@ -47,7 +47,7 @@ auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Re
                        spill_class(home.fingerprint));
       };
       if (both && renew_at(hold, away, life)) {
-        stays_away();
+        if (!NESTLINE_FORGET_YOUNG_MARKS) stays_away();
         return Outcome::present;
       }
       const auto store_in = [&](const Place& place, Way way) {

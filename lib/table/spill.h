@@ -300,7 +300,7 @@ class SpillPlan {
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
     if constexpr (L::kExpires) {  // a dead slot makes room where it is (aging.h, T2)
       const auto now = tick_of_holder<Locks>(blocks_);
-      if (ticks_left(L::value(blocks_[from], node.victim), now) == 0) {
+      if (ticks_left(L::value(blocks_[from], node.victim), now) == 0 && !NESTLINE_MOVE_THE_DEAD) {
         L::set(hold.change(from), node.victim, 0);
         ++emptied_;
         return true;

@@ -80,6 +80,8 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
 
   void play(std::size_t thread) { players_[thread].play(scripts_[thread]); }
+  // After all threads have played.
+  bool is_right(std::string* reason) { return is_linearizable(history(), reason); }
 
   // After all threads have played: the history, with a last look at everything at its end.
   [[nodiscard]] History history() {
@@ -122,18 +124,17 @@ struct Verdict {
   std::string first_failure;
 };
 
-// Plays `count` histories of a family, or fewer when one fails and `until_failure` is set. F is
-// ConcurrentFilter, or anything with its operations on hashes.
-template <class F>
-Verdict play_histories(Crew& crew, Family family, int bits, std::uint64_t first_seed,
-                       std::uint64_t count, bool until_failure = false) {
+// Plays `count` histories, or fewer when one fails and `until_failure` is set. make(i, threads)
+// returns the stage of number i, which is played on by so many threads, as a pointer.
+template <typename Make>
+Verdict play_stages(Crew& crew, std::uint64_t count, bool until_failure, Make&& make) {
   constexpr std::uint64_t kRound = 64;
   Verdict verdict;
   for (std::uint64_t at = 0; at < count; at += kRound) {
     const int threads = 2 + static_cast<int>(at / kRound % (kMaxThreads - 1));
-    std::vector<std::unique_ptr<Stage<F>>> stages;
+    std::vector<decltype(make(at, threads))> stages;
     for (std::uint64_t i = at; i < at + kRound && i < count; ++i) {
-      stages.push_back(std::make_unique<Stage<F>>(family, bits, first_seed + i, threads));
+      stages.push_back(make(i, threads));
     }
     SpinBarrier barrier(threads);
     crew.run(threads, [&](int thread) {
@@ -145,12 +146,22 @@ Verdict play_histories(Crew& crew, Family family, int bits, std::uint64_t first_
     for (auto& stage : stages) {
       ++verdict.played;
       std::string reason;
-      if (is_linearizable(stage->history(), &reason)) continue;
+      if (stage->is_right(&reason)) continue;
       if (verdict.failed++ == 0) verdict.first_failure = reason;
     }
     if (until_failure && verdict.failed != 0) break;
   }
   return verdict;
+}
+
+// The same for histories of a family. F is ConcurrentFilter, or anything with its operations on
+// hashes.
+template <class F>
+Verdict play_histories(Crew& crew, Family family, int bits, std::uint64_t first_seed,
+                       std::uint64_t count, bool until_failure = false) {
+  return play_stages(crew, count, until_failure, [&](std::uint64_t i, int threads) {
+    return std::make_unique<Stage<F>>(family, bits, first_seed + i, threads);
+  });
 }
 
 }  // namespace nestline::test

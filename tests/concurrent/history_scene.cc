@@ -33,8 +33,8 @@ std::uint64_t HashSmith::hash(std::uint64_t block, std::uint32_t rest) {
 }
 
 Place HashSmith::place(std::uint64_t hash) const {
-  return visit_layout(bits_,
-                      [&](auto layout) { return home_of<decltype(layout)>(geometry_, hash); });
+  return visit_any_layout(bits_,
+                          [&](auto layout) { return home_of<decltype(layout)>(geometry_, hash); });
 }
 
 std::uint64_t HashSmith::alternate(std::uint64_t hash) const {

@@ -25,7 +25,8 @@ namespace nestline::test {
 using Random = std::mt19937_64;
 
 // Makes hashes for wanted places. A (fingerprint, phase) that has been drawn is not drawn again, so
-// keys of different draws never answer for each other.
+// keys of different draws never answer for each other. `bits`: a filter's width, or the number of
+// the layout of an expiring one.
 class HashSmith {
  public:
   HashSmith(int bits, std::uint64_t base_blocks, Random& random)

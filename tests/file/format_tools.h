@@ -36,7 +36,13 @@ inline constexpr std::size_t kKeysAt = 48;
 inline constexpr std::size_t kCapacityAt = 56;
 inline constexpr std::size_t kMaxCapacityAt = 64;
 inline constexpr std::size_t kLengthAt = 72;
-inline constexpr std::size_t kFieldsEnd = 80;
+inline constexpr std::size_t kFieldsEnd = 80;  // except in an expiring filter's:
+inline constexpr std::size_t kLifeAt = 80;
+inline constexpr std::size_t kWaitingAt = 84;
+inline constexpr std::size_t kExchangedAt = 88;
+inline constexpr std::size_t kSweptAt = 96;
+inline constexpr std::size_t kExpiringFieldsEnd = 104;
+inline constexpr std::size_t kTickAt = 4032;
 inline constexpr std::size_t kHeaderChecksumAt = 4088;
 
 inline void put(Bytes& bytes, std::size_t at, std::uint64_t number, std::size_t size) {
@@ -121,6 +127,30 @@ inline Bytes make_file(const Fields& fields, std::span<const std::byte> blocks) 
 // The same without keys.
 inline Bytes make_empty_file(const Fields& fields) {
   return make_file(fields, Bytes((fields.base_blocks << fields.growth) * kBlock));
+}
+
+// Of an expiring filter besides.
+struct Times {
+  std::uint64_t tick = 0;
+  std::uint32_t life = 14;
+  std::uint64_t exchanged = 0;
+  std::uint64_t swept = 0;
+  std::uint32_t waiting = 0;
+};
+inline void put_times(Bytes& file, const Times& times) {
+  put64(file, kTickAt, times.tick);
+  put32(file, kLifeAt, times.life);
+  put64(file, kExchangedAt, times.exchanged);
+  put64(file, kSweptAt, times.swept);
+  put32(file, kWaitingAt, times.waiting);
+  seal_header(file);
+}
+// An expiring filter without keys: the blocks are followed by as many bytes, in whole blocks.
+inline Bytes make_empty_expiring_file(const Fields& fields, const Times& times) {
+  const std::uint64_t marks = (fields.base_blocks + kBlock - 1) / kBlock;
+  Bytes file = make_file(fields, Bytes((fields.base_blocks + marks) * kBlock));
+  put_times(file, times);
+  return file;
 }
 
 }  // namespace nestline::format_tools
