@@ -17,7 +17,8 @@ HEADER = 4096
 BLOCK = 64
 SECTION = 1 << 20
 MARK = 60
-LANES = {8: (4, 15), 12: (4, 10), 16: (5, 6)}  # width: lanes, slots per lane
+# width: lanes, slots per lane
+LANES = {8: (4, 15), 12: (4, 10), 16: (5, 6), 40: (4, 10), 44: (5, 6)}
 ROTATIONS = (0, 0xDDC9, 0x6063, 0x874B, 0xA925)
 
 
@@ -71,15 +72,29 @@ class Reader:
         expect(xxh3_64(data[:4088]) == self.number(4088), "checksum of the header")
         expect(self.width in LANES, "width")
         self.lanes, self.lane_slots = LANES[self.width]
-        expect(self.growth <= self.width - 4, "growth")
+        self.expires = self.width >= 40
+        self.bits = self.width % 32
+        expect(self.growth <= (0 if self.expires else self.width - 4), "growth")
         expect(1 <= self.bases and self.bases << self.growth <= 1 << 40, "base blocks")
         self.blocks = self.bases << self.growth
         slots = self.blocks * self.lanes * self.lane_slots
         expect(self.keys <= slots and 1 <= self.capacity <= slots, "keys or capacity")
         expect(self.max_capacity <= 1 << 53, "maximal capacity")
-        expect(reserved == 0 and not any(data[80:4088]), "reserved bytes")
-        self.sections = -(-self.blocks * BLOCK // SECTION)
-        self.checksums = HEADER + self.blocks * BLOCK
+        unused = [(80, 4088)]
+        marks = 0
+        if self.expires:
+            self.life, waiting, exchanged, self.swept = struct.unpack_from("<IIQQ", data, 80)
+            self.tick = self.number(4032)
+            expect(1 <= self.life <= 14, "life")
+            expect(waiting < 64, "waiting inserts")
+            expect(0 <= self.tick - exchanged < 16, "tick of the last exchange")
+            expect(self.swept <= self.blocks, "swept blocks")
+            unused = [(104, 4032), (4040, 4088)]
+            marks = -(-self.blocks // BLOCK)
+        used = any(any(data[start:end]) for start, end in unused)
+        expect(reserved == 0 and not used, "reserved bytes")
+        self.sections = -(-(self.blocks + marks) * BLOCK // SECTION)
+        self.checksums = HEADER + (self.blocks + marks) * BLOCK
         expect(length == self.checksums + 8 * self.sections + 8, "length in the header")
         expect(length == len(data), "length of the file")
 
@@ -95,14 +110,21 @@ class Reader:
             start = HEADER + block * BLOCK
             expect(not any(self.data[start + 61 : start + 64]), f"block {block}: lock, version")
             for slot in range(self.lanes * self.lane_slots):
-                f = self.slot(block, slot)
+                f, death = self.slot(block, slot), self.death(block, slot)
                 if f == 0:
+                    expect(death == 0, f"block {block}: free slot")
                     continue
                 keys += 1
                 expect(f & 0xFF, f"block {block}: free slot")
-                child = f >> self.width - self.growth
+                if self.expires:
+                    least = 1 if block < self.swept else 0
+                    expect(least <= self.ticks_left(death) <= self.life + 1, f"block {block}: life")
+                child = f >> self.bits - self.growth
                 expect(child == block % (1 << self.growth), f"block {block}: child")
         expect(keys == self.keys, "number of keys")
+        if self.expires:
+            young = HEADER + self.blocks * BLOCK
+            expect(not any(self.data[young + self.blocks : self.checksums]), "after young marks")
 
     def number(self, at):
         return int.from_bytes(self.data[at : at + 8], "little")
@@ -110,34 +132,63 @@ class Reader:
     def slot(self, block, s):
         """The fingerprint in slot s of a block."""
         start = HEADER + block * BLOCK
-        if self.width == 8:
+        if self.width in (8, 40):
             return self.data[start + s]
-        if self.width == 16:
-            return self.data[start + 2 * s] | self.data[start + 2 * s + 1] << 8
+        if self.width in (16, 44):
+            f = self.data[start + 2 * s] | self.data[start + 2 * s + 1] << 8
+            return f & (1 << self.bits) - 1
+        return self.nibble(start, s) << 8 | self.data[start + s]
+
+    def nibble(self, start, s):
         high = self.data[start + 40 + s % 20]
-        return (high & 15 if s < 20 else high >> 4) << 8 | self.data[start + s]
+        return high & 15 if s < 20 else high >> 4
+
+    def death(self, block, s):
+        """The death of slot s; 0 where slots have none."""
+        start = HEADER + block * BLOCK
+        if self.width == 40:
+            return self.nibble(start, s)
+        return self.data[start + 2 * s + 1] >> 4 if self.width == 44 else 0
+
+    def ticks_left(self, death):
+        return (death - self.tick) % 16
 
     def count_hash(self, h):
-        """How many copies of the key with this hash there may be."""
+        """How many copies of the key with this hash there may be; of those that are alive."""
+        return len(self.find_hash(h))
+
+    def left_integer(self, key):
+        """The ticks that a key has left after the present one; 0 also where it is not there."""
+        found = self.find_hash(mix(key, self.before, self.multiplier))
+        return max((self.ticks_left(self.death(block, s)) for block, s in found), default=1) - 1
+
+    def find_hash(self, h):
+        """The block and the slot of each copy of the key with this hash."""
         rest = h * self.bases >> 32 & 0xFFFFFFFF
-        f = rest >> 32 - self.width
+        f = rest >> 32 - self.bits
         if f & 0xFF == 0:
             f += 1
-        p = (rest >> 16 - self.width & 0xFFFF) * self.lane_slots >> 16
+        p = (rest >> 16 - self.bits & 0xFFFF) * self.lane_slots >> 16
         base = high64(h, self.bases)
-        child = f >> self.width - self.growth
+        child = f >> self.bits - self.growth
         home = (base << self.growth) + child
         bucket = [
             j * self.lane_slots + (p + ((f * m & 0xFFFF) * self.lane_slots >> 16)) % self.lane_slots
             for j, m in enumerate(ROTATIONS[: self.lanes])
         ]
-        copies = sum(self.slot(home, s) == f for s in bucket)
+
+        def found_in(block):
+            return [(block, s) for s in bucket if self.slot(block, s) == f and self.lives(block, s)]
+
         if (f & 0xFF) - 1 >= self.data[HEADER + home * BLOCK + MARK]:
-            return copies
+            return found_in(home)
         x = (f * 16 + p) * 0x93F632E505CEE36F & MASK
         x = (x ^ x >> 32) * 0x5494FC2A78752677 & MASK
         other = ((high64(x, self.bases) - base) % self.bases << self.growth) + child
-        return copies + (sum(self.slot(other, s) == f for s in bucket) if other != home else 0)
+        return found_in(home) + (found_in(other) if other != home else [])
+
+    def lives(self, block, s):
+        return not self.expires or self.ticks_left(self.death(block, s)) > 0
 
     def count_integer(self, key):
         return self.count_hash(mix(key, self.before, self.multiplier))
@@ -154,7 +205,8 @@ def main():
             reader = Reader(file.read())
         except BadFile as error:
             sys.exit(f"format_reader.py: {sys.argv[1]}: {error}")
-    for name in ("width", "bases", "growth", "seed", "keys", "capacity", "max_capacity"):
+    names = ["width", "bases", "growth", "seed", "keys", "capacity", "max_capacity"]
+    for name in names + ["life", "tick", "swept"] * reader.expires:
         print(f"{name:13}{getattr(reader, name)}")
     answers = {False: "not in the filter", True: "may be in the filter"}
     for key in sys.argv[2:]:

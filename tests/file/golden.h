@@ -1,7 +1,8 @@
-// The golden files: filters of fixed content for each width, kept as tests/file/golden/NAME.nest
-// beside the library's answers in NAME.answers. make_corpus.cc wrote them; they are never written
-// again, since every later version must read them and give the same answers. file_format_test.cc
-// checks the library with them, and format_test.py the reader that was written from FORMAT.md.
+// The golden files: filters of fixed content for each width and kind, kept as
+// tests/file/golden/NAME.nest beside the library's answers in NAME.answers. make_corpus.cc wrote
+// them; they are never written again, since every later version must read them and give the same
+// answers. file_format_test.cc checks the library with them, and format_test.py the reader that was
+// written from FORMAT.md.
 #ifndef NESTLINE_TESTS_FILE_GOLDEN_H_
 #define NESTLINE_TESTS_FILE_GOLDEN_H_
 
@@ -10,6 +11,7 @@
 #include <ostream>
 #include <string>
 
+#include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
@@ -48,8 +50,50 @@ inline Filter build(const Golden& golden) {
   return filter;
 }
 
+// Expiring filters that have turned over, with keys of every age: e40 with dead keys that no sweep
+// has passed yet, e44 in the middle of a sweep.
+struct ExpiringGolden {
+  const char* name;
+  format_tools::Fields fields;
+  format_tools::Times times;  // at the beginning, without keys
+  std::uint64_t ticks;        // that follow
+  std::uint64_t integers;     // keys of each kind that are inserted in a tick
+  std::uint64_t strings;
+  std::uint64_t hashes;
+  std::uint64_t last;  // more integers in the last tick
+};
+inline void PrintTo(const ExpiringGolden& golden, std::ostream* out) { *out << golden.name; }
+
+inline constexpr std::array<ExpiringGolden, 2> kExpiringGoldens = {{
+    {"e40", {40, 3, 0, 0x0123456789abcdef, 0, 108, 0}, {27, 14, 20, 3, 0}, 19, 4, 3, 1, 5},
+    {"e44", {44, 70, 0, 99, 0, 1890, 0}, {1'000'000, 12, 999'990, 70, 0}, 20, 78, 56, 17, 80},
+}};
+
+inline ExpiringFilter build(const ExpiringGolden& golden) {
+  ExpiringFilter filter =
+      load_expiring(format_tools::make_empty_expiring_file(golden.fields, golden.times));
+  for (std::uint64_t tick = 0; tick < golden.ticks; ++tick) {
+    const auto insert = [&](std::uint64_t count, auto key) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const auto life = static_cast<unsigned>(golden.times.life - i % 4);
+        (void)filter.insert(key(tick * count + i), life);
+      }
+    };
+    insert(golden.integers, [](std::uint64_t i) { return i; });
+    insert(golden.strings, string);
+    insert(golden.hashes, hash);
+    // Renewals, also of keys that are away.
+    for (std::uint64_t i = 0; tick >= 6 && i < golden.integers; i += 2) {
+      (void)filter.insert((tick - 6) * golden.integers + i, 9);
+    }
+    filter.advance();
+  }
+  for (std::uint64_t i = 0; i < golden.last; ++i) (void)filter.insert(3000 + i);
+  return filter;
+}
+
 // Three lines, for integers, strings and hashes: a hexadecimal digit for four keys, the first key
-// being its lowest bit. F: Filter or MappedFilter.
+// being its lowest bit. F: any kind of filter.
 template <typename F>
 std::string answers(const F& filter) {
   std::string text;
@@ -65,6 +109,15 @@ std::string answers(const F& filter) {
   add_line(string);
   add_line(hash);
   return text;
+}
+
+// Of expiring filters a fourth line follows: a digit for each integer, the ticks that it has left.
+// F: ExpiringFilter or MappedExpiringFilter.
+template <typename F>
+std::string expiring_answers(const F& filter) {
+  std::string text = answers(filter);
+  for (std::uint64_t i = 0; i < kAsked; ++i) text += "0123456789abcdef"[filter.left(i)];
+  return text + '\n';
 }
 
 }  // namespace nestline::golden

@@ -38,6 +38,16 @@ void make_golden(const fs::path& folder) {
     const std::string answers = nestline::golden::answers(filter);
     write(folder / (std::string(golden.name) + ".answers"), answers, false);
   }
+  for (const auto& golden : nestline::golden::kExpiringGoldens) {
+    const nestline::ExpiringFilter filter = nestline::golden::build(golden);
+    Bytes bytes;
+    save(filter, [&](std::span<const std::byte> part) {
+      bytes.insert(bytes.end(), part.begin(), part.end());
+    });
+    write(folder / (std::string(golden.name) + ".nest"), bytes, false);
+    const std::string answers = nestline::golden::expiring_answers(filter);
+    write(folder / (std::string(golden.name) + ".answers"), answers, false);
+  }
 }
 
 // One whole file, and for each width the short form that fuzz_from_bytes.cc turns into a file: what

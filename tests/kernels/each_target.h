@@ -10,8 +10,13 @@
 
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/targets.h"
+#include "lib/place/layout.h"
 
 namespace nestline::test {
+
+// By which kernels_for knows a layout.
+template <class L>
+inline constexpr int kNumber = L::kExpires ? expiring_layout(L::kBits) : L::kBits;
 
 // While it lives, kernels_for returns the table of this target.
 class ForcedTarget {

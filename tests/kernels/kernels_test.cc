@@ -1,5 +1,6 @@
 // Every kernel, on every target that this machine can run, against its definition in layout.h and
-// geometry.h, on random blocks and on edge cases: empty, full, all slots equal.
+// geometry.h, on random blocks and on edge cases: empty, full, all slots equal. Layouts of expiring
+// filters are here as well; what only they have is in tests/expiring/expiring_kernels_test.cc.
 #include "lib/kernels/kernels.h"
 
 #include <gtest/gtest.h>
@@ -26,6 +27,17 @@ std::uint32_t random_fingerprint(std::mt19937_64& random) {
   return L::fingerprint_of(static_cast<std::uint32_t>(random()));
 }
 
+// Puts a fingerprint into a slot, in an expiring filter with any death.
+template <class L>
+void set_slot(Block& block, std::uint32_t slot, std::uint32_t fingerprint,
+              std::mt19937_64& random) {
+  if constexpr (L::kExpires) {
+    L::set(block, slot, fingerprint, static_cast<std::uint32_t>(random() & 15));
+  } else {
+    L::set(block, slot, fingerprint);
+  }
+}
+
 // Blocks to try: empty, full of one fingerprint, full of different ones, and partly filled, all
 // with marks of any size and, after the mark, bits that must not matter.
 template <class L>
@@ -35,14 +47,14 @@ std::vector<Block> sample_blocks() {
   std::memset(blocks[1].bytes.data() + kMarkByte, 0xff, 4);
   for (const std::uint32_t f : {1u, 0x80u, 0xffu}) {
     Block block{};
-    for (std::uint32_t s = 0; s < L::kSlots; ++s) L::set(block, s, f);
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) set_slot<L>(block, s, f, random);
     blocks.push_back(block);
   }
   for (int i = 0; i < 200; ++i) {
     Block block{};
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       if (i < 20 || static_cast<int>(random() % 200) < i) {
-        L::set(block, s, random_fingerprint<L>(random));
+        set_slot<L>(block, s, random_fingerprint<L>(random), random);
       }
     }
     for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) {
@@ -99,18 +111,25 @@ TEST(Kernels, BestTargetIsTheExpectedOne) {
 
 template <class Layout>
 class KernelsTest : public testing::Test {};
-using Layouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
+using Layouts = testing::Types<Layout<8>, Layout<12>, Layout<16>, Layout<expiring_layout(8)>,
+                               Layout<expiring_layout(12)>>;
 TYPED_TEST_SUITE(KernelsTest, Layouts);
+
+// Of kernels that expiring filters do not have.
+template <class Layout>
+class FilterKernelsTest : public testing::Test {};
+using FilterLayouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
+TYPED_TEST_SUITE(FilterKernelsTest, FilterLayouts);
 
 TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {
   for_each_target(
-      [](std::int64_t target) { EXPECT_EQ(kernels_for(TypeParam::kBits).target, target); });
+      [](std::int64_t target) { EXPECT_EQ(kernels_for(kNumber<TypeParam>).target, target); });
 }
 
 TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     std::mt19937_64 random(1);
     for (const Block& block : sample_blocks<L>()) {
       EXPECT_EQ(kernels.free_slots(block),
@@ -134,7 +153,7 @@ TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
 TYPED_TEST(KernelsTest, RanksOfResidents) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     for (const Block& block : sample_blocks<L>()) {
       Ranks ranks;
       kernels.rank(block, ranks);
@@ -166,7 +185,7 @@ TYPED_TEST(KernelsTest, RanksOfResidents) {
 TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     std::mt19937_64 random(7);
     std::vector<Block> blocks = sample_blocks<L>();
     for (Block& block : blocks) {
@@ -177,7 +196,7 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
       L::set(block, free, 0);
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
         for (int tries = 0; s != free && tries < 50; ++tries) {
-          L::set(block, s, random_fingerprint<L>(random));
+          set_slot<L>(block, s, random_fingerprint<L>(random), random);
           if ((bucket_at<L>(block, s) >> free & 1) == 0) break;
         }
       }
@@ -257,7 +276,7 @@ std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint
 TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     std::mt19937_64 random(2);
     int found = 0;
     int none = 0;
@@ -287,7 +306,7 @@ TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
 TYPED_TEST(KernelsTest, StoreWalksAShortestWay) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     std::mt19937_64 random(6);
     int walked = 0;
     int refused = 0;
@@ -305,13 +324,21 @@ TYPED_TEST(KernelsTest, StoreWalksAShortestWay) {
         if (way) {
           expect_valid<L>(block, place.bucket, free, way);
           walk<L>(expected, way, fingerprint);
+          // Whoever has moved has kept its value.
+          for (std::uint32_t step = 1; step < way.steps(); ++step) {
+            EXPECT_EQ(L::value(expected, way.step(step)), L::value(block, way.step(step - 1)));
+          }
           EXPECT_EQ(kernels.free_slots(expected),
                     free & ~(std::uint64_t{1} << way.step(way.steps() - 1)));
           EXPECT_EQ(L::get(expected, way.step(0)), fingerprint);
           EXPECT_FALSE(is_open<L>(expected, way));
         }
-        EXPECT_EQ(kernels.alone.store_batch(&block, &place, 1), way ? 1u : 0u);
-        EXPECT_EQ(block.bytes, expected.bytes);
+        if constexpr (L::kExpires) {
+          block = expected;
+        } else {
+          EXPECT_EQ(kernels.alone.store_batch(&block, &place, 1), way ? 1u : 0u);
+          EXPECT_EQ(block.bytes, expected.bytes);
+        }
         ++(way ? walked : refused);
       }
     }
@@ -322,13 +349,13 @@ TYPED_TEST(KernelsTest, StoreWalksAShortestWay) {
 
 // What a table does until it is full, and what it does with erases in between, leaves the same
 // blocks on every target.
-TYPED_TEST(KernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
+TYPED_TEST(FilterKernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
   using L = TypeParam;
   constexpr Geometry kGeometry{64, 0};
   std::vector<Block> first;
   for_each_target([&](std::int64_t) {
     std::vector<Block> blocks(kGeometry.blocks());
-    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(L::kBits));
+    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(kNumber<L>));
     std::mt19937_64 random(9);
     std::vector<Place> places(3 * kGeometry.blocks() * L::kSlots);
     for (Place& place : places) place = home_of<L>(kGeometry, random());
@@ -348,7 +375,7 @@ TYPED_TEST(KernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
 TYPED_TEST(KernelsTest, LocateBatch) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     std::mt19937_64 random(3);
     const MixSecrets secrets = derive_secrets(77);
     std::vector<std::uint64_t> keys(kMaxLocated + 1);
@@ -359,6 +386,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
          {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{61}, std::uint64_t{1} << 20,
           (std::uint64_t{1} << 32) - 1, std::uint64_t{1} << 32, (std::uint64_t{1} << 40) - 7}) {
       for (const std::uint32_t growth : {0u, 1u, 5u}) {
+        if (L::kExpires && growth != 0) continue;
         const BlocksView view = {nullptr, {bases, growth}, secrets};
         for (const std::size_t count : {0u, 1u, 7u, 8u, 63u, 64u}) {
           for (const std::size_t shift : {0u, 1u}) {
@@ -374,6 +402,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
                 ASSERT_EQ(places[i].fingerprint, expected.fingerprint);
                 ASSERT_EQ(places[i].phase, expected.phase);
               }
+              if constexpr (L::kExpires) continue;
               std::vector<std::uint64_t> numbers(kMaxLocated);
               kernels.locate_pairs(view, keys.data() + shift, count, input, numbers.data());
               for (std::size_t i = 0; i < count; ++i) {
@@ -434,10 +463,10 @@ TEST(Kernels, BitsToBytesAndPositions) {
   });
 }
 
-TYPED_TEST(KernelsTest, ContainsBatchAndSingle) {
+TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     std::mt19937_64 random(4);
     const MixSecrets secrets = derive_secrets(78);
     const std::vector<Block> blocks = sample_blocks<L>();
@@ -492,10 +521,10 @@ Resident resident_of(std::uint32_t pair) {
   return pair | spill_class(pair & 0xffff) << 24;
 }
 
-TYPED_TEST(KernelsTest, CompleteAndAtMost) {
+TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     std::mt19937_64 random(5);
     // Whole vectors are read and written beyond the last key.
     std::vector<std::uint32_t> pairs(kMaxSettled + 64);
@@ -526,10 +555,10 @@ TYPED_TEST(KernelsTest, CompleteAndAtMost) {
   });
 }
 
-TYPED_TEST(KernelsTest, UnpackAndPack) {
+TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     for (const Block& block : sample_blocks<L>()) {
       UnpackedBlock unpacked;
       kernels.unpack(block, unpacked);
@@ -577,10 +606,10 @@ std::size_t most_settled(const std::vector<std::uint64_t>& buckets) {
 
 // As many newcomers as possible get a slot, in two steps as in one, by settle and by settle_few,
 // in any number of blocks; everybody is in its own bucket.
-TYPED_TEST(KernelsTest, SettleStoresAsManyAsPossible) {
+TYPED_TEST(FilterKernelsTest, SettleStoresAsManyAsPossible) {
   using L = TypeParam;
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     std::mt19937_64 random(6);
     std::size_t all_left = 0;
     std::vector<Settling> blocks(kSettleBlocks);
@@ -666,7 +695,7 @@ TYPED_TEST(KernelsTest, SettleStoresAsManyAsPossible) {
 }
 
 // Few blocks, and as many as are written past the caches; `to` is dirty before.
-TYPED_TEST(KernelsTest, Split) {
+TYPED_TEST(FilterKernelsTest, Split) {
   using L = TypeParam;
   const std::vector<Block> sample = sample_blocks<L>();
   const auto expected = [](const Block& from, std::uint32_t next_bit, std::uint32_t child) {
@@ -679,7 +708,7 @@ TYPED_TEST(KernelsTest, Split) {
     return block;
   };
   for_each_target([&](std::int64_t) {
-    const Kernels& kernels = kernels_for(L::kBits);
+    const Kernels& kernels = kernels_for(kNumber<L>);
     for (std::uint32_t growth = 0; growth < max_growth(L::kBits); ++growth) {
       const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, sample.size(),
