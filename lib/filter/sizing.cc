@@ -58,7 +58,15 @@ constexpr double kRateMargin = 0.97;
 
 constexpr double kDefaultFpr = 0.01;
 constexpr double kDefaultExpiringFpr = 0.02;
+
+// An expiring filter has at least so many blocks, and promises at most so much load below 16 of
+// them. Where few keys come in a tick, nothing is swept before its end, so up to a fifteenth more
+// slots are taken than keys live. Keys that come evenly are the hardest. At 12 bits 8 blocks
+// refused none at 92 % in 450,000 turnovers, and one in 270 turnovers at 95 %; 12 blocks one in
+// 25,000, and 16 none in 440,000. (8 bits have more slots: 8 blocks one in 18,000 at 95 %.)
 constexpr std::uint64_t kLeastExpiringBlocks = 8;
+constexpr std::uint64_t kFullExpiringBlocks = 16;
+constexpr double kSmallExpiringLoad = 0.92;
 
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
@@ -355,11 +363,15 @@ Size decide_expiring_size(const ExpiringOptions& options) {
            "-bit fingerprints",
            options.bits == 8 ? ": take more bits, or leave them to be chosen" : "");
   }
-  const auto blocks =
-      std::max(kLeastExpiringBlocks, static_cast<std::uint64_t>(std::ceil(plan->blocks(wish))));
+  const auto capacity_of = [&](std::uint64_t blocks) {
+    const double load =
+        std::min(plan->load, blocks < kFullExpiringBlocks ? kSmallExpiringLoad : kFullLoad);
+    return static_cast<std::uint64_t>(load * static_cast<double>(blocks) * slots_of(plan->bits));
+  };
+  auto blocks = std::max(kLeastExpiringBlocks, static_cast<std::uint64_t>(plan->blocks(wish)));
+  while (capacity_of(blocks) < options.capacity) ++blocks;
   if (blocks > kMaxBlocks) refuse("capacity needs more than 2^40 blocks (64 TiB)");
-  return {plan->bits, blocks,
-          static_cast<std::uint64_t>(plan->keys_a_block() * static_cast<double>(blocks)), 0, 0};
+  return {plan->bits, blocks, capacity_of(blocks), 0, 0};
 }
 
 Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity) {
