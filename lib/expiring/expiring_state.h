@@ -73,8 +73,8 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   void count_inserts(const Filter::State& table, std::uint32_t inserts) {
     if (is_swept()) return;
     std::atomic<std::uint32_t>& since = mine().inserts;
-    const std::uint32_t counted = since + inserts;
-    since = counted % kSlice;
+    const std::uint32_t counted = since.load(std::memory_order_relaxed) + inserts;
+    since.store(counted % kSlice, std::memory_order_relaxed);
     for (std::uint32_t i = counted / kSlice; i != 0; --i) sweep_slice<Locks>(table);
   }
 

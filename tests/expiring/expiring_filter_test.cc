@@ -90,7 +90,7 @@ TEST_P(ExpiringModelTest, RandomHistories) {
   std::mt19937_64 random(GetParam().keys * 31 + GetParam().life);
   const auto below = [&](std::uint64_t n) { return random() % n; };
   const unsigned longest = GetParam().life;
-  for (int step = 0; step < 4000 && !HasFatalFailure(); ++step) {
+  for (int step = 0; step < 1000 && !HasFatalFailure(); ++step) {
     const auto life = static_cast<unsigned>(1 + below(longest));
     switch (below(16)) {
       default:  // single inserts
