@@ -77,7 +77,7 @@ class ReplicaTest(Processes):
         client.call("CF.RESERVE", "full", 1, "WINDOW", 14, "SEED", 7)
 
     def test_same_bytes(self):
-        primary = self.server({"appendonly": "yes"})
+        primary = self.server({"appendonly": "yes", "appendfsync": "always"})
         early = self.replica(primary)
         client = self.connect(primary)
         self.reserve_all(client)
@@ -216,6 +216,9 @@ class RestartTest(Processes):
     """The time between saving and loading counts. AT is the wall clock's time of a tick, as the
     primary would have replicated it; giving another one is as if the server had been away."""
 
+    AOF = {"appendonly": "yes", "appendfsync": "always"}
+    WAYS = {"rdb": {}, "aof": AOF, "rewritten": {**AOF, "aof-use-rdb-preamble": "no"}}
+
     def fill(self, client):
         client.call("CF.RESERVE", "w", 1000, "WINDOW", 14000)  # a tick takes 1000 seconds
         client.call("CF.ADD", "w", "short", "EX", 3000)
@@ -238,41 +241,45 @@ class RestartTest(Processes):
         wait_until(lambda: debug_of(client, "w")["tick"] >= tick, f"it is tick {tick}")
         self.assertEqual(debug_of(client, "w")["tick"], tick)
 
-    def each_way(self):
-        for way, options in (("rdb", {}), ("aof", {"appendonly": "yes"}),
-                             ("rewritten", {"appendonly": "yes", "aof-use-rdb-preamble": "no"})):
-            with self.subTest(way):
-                server = self.server(options)
-                client = self.connect(server)
-                self.fill(client)
-                if way == "rewritten":
-                    server.rewrite_aof()
-                server.arguments = ["cf-window-timer", "1"]
-                yield server, client, way
+    def filled(self, way):
+        """A server that moves no time on until it is started again, and a connection to it."""
+        server = self.server(self.WAYS[way])
+        client = self.connect(server)
+        self.fill(client)
+        if way == "rewritten":
+            server.rewrite_aof()
+        server.arguments = ["cf-window-timer", "1"]
+        return server, client
 
     def test_due_keys_die_soon(self):
         self.ago(4.5)
-        for server, client, way in self.each_way():
-            self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [1, 1])
-            client = self.restart(server, client, way)
-            self.settled(client, 5)
-            self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [0, 1])
+        for way in self.WAYS:
+            with self.subTest(way):
+                server, client = self.filled(way)
+                self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [1, 1])
+                client = self.restart(server, client, way)
+                self.settled(client, 5)
+                self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [0, 1])
 
     def test_all_die_after_a_life(self):
         self.ago(1_000_000)
-        for server, client, way in self.each_way():
-            client = self.restart(server, client, way)
-            self.settled(client, 1 + LIFE + 1)  # the rest is left out
-            self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [0, 0])
-            self.assertEqual(client.call("CF.ADD", "w", "long"), 1)
+        for way in self.WAYS:
+            with self.subTest(way):
+                server, client = self.filled(way)
+                client = self.restart(server, client, way)
+                self.settled(client, 1 + LIFE + 1)  # the rest is left out
+                self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [0, 0])
+                self.assertEqual(client.call("CF.ADD", "w", "long"), 1)
 
     def test_a_clock_that_was_set_back(self):
         """Nothing is lost, and a tick begins when the value is loaded."""
         self.ago(-1_000_000)
-        for server, client, way in self.each_way():
-            client = self.restart(server, client, way)
-            self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [1, 1])
-            self.assertEqual(debug_of(client, "w")["tick"], 1)
+        for way in self.WAYS:
+            with self.subTest(way):
+                server, client = self.filled(way)
+                client = self.restart(server, client, way)
+                self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [1, 1])
+                self.assertEqual(debug_of(client, "w")["tick"], 1)
         # And time goes on, as a window that is short shows.
         server = self.server(arguments=())
         client = self.connect(server)
@@ -339,7 +346,7 @@ class RestartTest(Processes):
 
     def test_kill_while_time_moves(self):
         """What was acknowledged before the kill is there, as far as it has not lived its life."""
-        server = self.server({"appendonly": "yes", "appendfsync": "always"}, arguments=())
+        server = self.server(self.AOF, arguments=())
         client = self.connect(server)
         client.call("CF.RESERVE", "fast", 1000, "WINDOW", 1)
         client.call("CF.RESERVE", "slow", 200_000, "WINDOW", 100_000)
