@@ -32,7 +32,7 @@ FileHeader header_of(const ExpiringShape& shape) {
 std::uint64_t ExpiringShape::stored_bytes() const { return with_young_marks(blocks) * kBlockBytes; }
 
 bool can_exist(const ExpiringShape& shape, std::uint64_t keys) {
-  if ((shape.bits != 8 && shape.bits != 12) || shape.waiting >= kSlice) return false;
+  if (shape.bits != 8 && shape.bits != 12) return false;
   FileHeader header = header_of(shape);
   header.keys = keys;
   return !check_fields(header, FileContent::expiring);

@@ -13,7 +13,7 @@
 // same bytes everywhere. For that every add counts, also of an item that is in it or finds no room,
 // since it may sweep; and so does each sweep() with its number of blocks.
 //
-// docs/FORMAT.md, section 12, has the bytes of the image: a head, and pieces as those of image.h,
+// docs/FORMAT.md, section 13, has the bytes of the image: a head, and pieces as those of image.h,
 // of kind 0 and index 0, with the blocks and the young marks.
 //
 // While a value is being loaded, time stands, and it takes no items: its blocks come piece by
