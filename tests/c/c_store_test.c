@@ -346,7 +346,7 @@ static void damage(void) {
   char name[4200];
   FILE* file = NULL;
   unsigned number;
-  int byte;
+  int byte = EOF;
   for (number = 1; file == NULL && number < 100; ++number) {
     snprintf(name, sizeof name, "%s/%08u.log", path, number);
     file = fopen(name, "r+b");
