@@ -131,7 +131,9 @@ std::size_t sweep(const Block* blocks, std::size_t count, std::uint64_t tick) no
     std::uint64_t dead = without_dead<L>(readable_block(blocks[i], copy), tick, cleaned);
     if (dead == 0 && changes(blocks[i], header) == 0) continue;
     typename Locks::Hold hold(blocks, i);
-    if constexpr (!Locks::kAlone) dead = without_dead<L>(hold.at(i), tick, cleaned);
+    if constexpr (!Locks::kAlone) {
+      dead = without_dead<L>(readable_block(hold.at(i), copy), tick, cleaned);
+    }
     if (dead == 0) continue;
     store_slots(hold.change(i).bytes.data(), cleaned.bytes.data());
     emptied += static_cast<std::size_t>(std::popcount(dead));
