@@ -215,8 +215,8 @@ class Uniq(UniqTest):
 
     def test_input_without_a_pause(self):
         # A line is printed although its input never waits, and no further line is new.
-        with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless, subprocess.Popen(
-                [NESTLINE, "uniq"], stdin=endless.stdout, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless, \
+                self.start("uniq", stdin=endless.stdout) as process:
             try:
                 ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
                 self.assertTrue(ready, "nothing was printed")
