@@ -19,7 +19,7 @@ COMMANDS = [
       for name in ("MEXISTSH", "MADDH", "MADDNXH", "MDELH", "MCOUNTH")),
     ("CF.UPDATE", "K", "x", "y"),
     ("CF.MERGE", "K", "K2", "K3"), ("CF.COMPACT", "K"), ("CF.INFO", "K"), ("CF.DEBUG", "K"),
-    ("CF.SCANDUMP", "K", 0), ("CF.LOADCHUNK", "K", 1, "x"),
+    ("CF.SCANDUMP", "K", 0), ("CF.LOADCHUNK", "K", 1, "x"), ("CF.ADVANCE", "K", 1),
 ]  # fmt: skip
 
 
