@@ -7,6 +7,7 @@
 #include <span>
 
 #include "lib/concurrent/concurrent_state.h"
+#include "lib/concurrent/lookup_beside_writers.h"
 #include "lib/filter/batch.h"
 #include "lib/filter/filter_state.h"
 #include "nestline/concurrent_filter.h"
@@ -15,30 +16,6 @@ namespace nestline {
 namespace {
 
 using State = ConcurrentFilter::State;
-
-// Looks up a chunk of keys.
-struct Lookup {
-  const State& state;
-  // The same for every table of the filter.
-  [[nodiscard]] const Kernels& kernels() const {
-    return *state.read([](const Filter::State& table) { return table.kernels; });
-  }
-  void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-    state.read([&](const Filter::State& table) {
-      batch::ChunkBitmap undecided;
-      if (!table.kernels->contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
-                                                bitmap, undecided.data())) {
-        return;
-      }
-      for (std::size_t first = 0; first < inputs.count; first += 64) {
-        for_each_bit(undecided[first / 64], first, [&](std::size_t i) {
-          const bool found = state.look(state, inputs.hash(i, state.secrets));
-          bitmap[i / 64] |= std::uint64_t{found} << i % 64;
-        });
-      }
-    });
-  }
-};
 
 // Inserts some keys from the front of the inputs, and makes way if the next one finds no room;
 // returns how many it took.
@@ -110,7 +87,7 @@ void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
 }
 
 std::size_t ConcurrentFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
-  return batch::look_up(Lookup{*state_}, keys, state_->seed, answers);
+  return batch::look_up(LookupBesideWriters{*state_}, keys, state_->seed, answers);
 }
 
 }  // namespace nestline

@@ -114,8 +114,11 @@ enum class Readers : std::uint8_t { may_lock, only_look };
 // It answers the lookups that kernels leave to a second look.
 struct ConcurrentFilter::State : SecondLook {
  public:
-  explicit State(Filter&& filter, Readers readers = Readers::may_lock)
-      : State(FilterAccess::take(std::move(filter)), readers) {}
+  // What answers a second look (kernels.h), inside the reader's section.
+  using Look = bool (*)(const SecondLook& second, std::uint64_t hash) noexcept;
+
+  explicit State(Filter&& filter, Readers readers = Readers::may_lock, Look second = look_again)
+      : State(FilterAccess::take(std::move(filter)), readers, second) {}
   ~State() { delete table_.load(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -287,8 +290,8 @@ struct ConcurrentFilter::State : SecondLook {
   // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMaxWaits = 16;
 
-  State(std::unique_ptr<Filter::State> table, Readers readers)
-      : SecondLook{look_again},
+  State(std::unique_ptr<Filter::State> table, Readers readers, Look second)
+      : SecondLook{second},
         secrets(table->view.secrets),
         seed(table->seed),
         bits(table->bits),
@@ -296,7 +299,7 @@ struct ConcurrentFilter::State : SecondLook {
         readers_(readers),
         table_(table.release()) {}
 
-  // A second look (kernels.h), inside the reader's section.
+  // That of filters of 8, 12 and 16 bits.
   static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
 
   // This thread among the writers.

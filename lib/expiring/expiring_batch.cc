@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "lib/concurrent/lookup_beside_writers.h"
 #include "lib/expiring/expiring_state.h"
 #include "lib/filter/batch.h"
 #include "nestline/expiring_filter.h"
@@ -13,27 +14,6 @@ namespace nestline {
 namespace {
 
 using State = ExpiringFilter::State;
-
-// Looks up a chunk of keys.
-struct Lookup {
-  const State& state;
-  [[nodiscard]] const Kernels& kernels() const { return state.kernels; }
-  void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-    state.read([&](const Filter::State& table) {
-      batch::ChunkBitmap undecided;
-      if (!table.kernels->contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
-                                                bitmap, undecided.data())) {
-        return;
-      }
-      for (std::size_t first = 0; first < inputs.count; first += 64) {
-        for_each_bit(undecided[first / 64], first, [&](std::size_t i) {
-          const bool found = state.again.look(state.again, inputs.hash(i, state.secrets));
-          bitmap[i / 64] |= std::uint64_t{found} << i % 64;
-        });
-      }
-    });
-  }
-};
 
 // The outcomes of a batch of inserts.
 class Outcomes {
@@ -117,7 +97,7 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life,
 }
 
 std::size_t ExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
-  return batch::look_up(Lookup{*state_}, keys, state_->seed, answers);
+  return batch::look_up(LookupBesideWriters{*state_}, keys, state_->seed, answers);
 }
 
 }  // namespace nestline

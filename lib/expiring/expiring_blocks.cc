@@ -56,9 +56,7 @@ ExpiringShape shape_of(const ExpiringFilter& filter) {
 ExpiringFilter make_empty(const ExpiringShape& shape, std::pmr::memory_resource* memory) {
   if (!can_exist(shape, 0)) throw std::invalid_argument("no expiring filter has this shape");
   const FileHeader header = header_of(shape);
-  auto table = std::make_unique<Filter::State>(
-      header.bits, header.geometry, shape.seed, shape.capacity,
-      Storage::allocate(kHeadBlocks + header.stored_blocks(), memory), kHeadBlocks * kBlockBytes);
+  auto table = make_expiring_table(header.bits, shape.blocks, shape.seed, shape.capacity, memory);
   set_tick(table->blocks(), shape.tick);
   return ExpiringAccess::make(std::move(table), {.life = shape.life,
                                                  .exchanged = shape.exchanged,

@@ -130,9 +130,8 @@ std::size_t MappedExpiringFilter::may_contain(KeySpan keys, std::span<std::uint8
 unsigned MappedExpiringFilter::left(Key key) const noexcept {
   const std::uint64_t hash = state_->table.hasher()(key).value;
   if (!state_->is_sound(hash)) return ExpiringFilter::kMaxLife;
-  const unsigned ticks = with_expiring_table<OneWriter>(
+  return with_expiring_table<OneWriter>(
       state_->table, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
-  return ticks == 0 ? 0 : ticks - 1;
 }
 
 std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "lib/expiring/expiring_state.h"
+#include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
-#include "lib/filter/storage.h"
 
 namespace nestline {
 namespace {
@@ -22,12 +22,9 @@ using State = ExpiringFilter::State;
 std::unique_ptr<State> make_state(const ExpiringOptions& options) {
   const Size size = decide_expiring_size(options);
   ConcurrentFilter::register_thread();
-  auto table = std::make_unique<Filter::State>(
-      size.bits, Geometry{size.blocks, 0}, options.seed, size.capacity,
-      Storage::allocate(kHeadBlocks + with_young_marks(size.blocks), options.memory),
-      kHeadBlocks * kBlockBytes);
-  return std::make_unique<State>(std::move(table),
-                                 Position{.life = options.life, .swept = size.blocks});
+  return std::make_unique<State>(
+      make_expiring_table(size.bits, size.blocks, options.seed, size.capacity, options.memory),
+      Position{.life = options.life, .swept = size.blocks});
 }
 
 // A life of this many ticks is not shorter than the window.
@@ -38,8 +35,8 @@ std::chrono::nanoseconds whole_tick(std::chrono::nanoseconds window, unsigned li
 
 }  // namespace
 
-bool State::Again::look(const SecondLook& second, std::uint64_t hash) noexcept {
-  const State& state = static_cast<const Again&>(second).state;
+bool State::look_again(const SecondLook& second, std::uint64_t hash) noexcept {
+  const auto& state = static_cast<const State&>(second);
   return state.look_at(state.table_of_writer(),
                        [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
 }
@@ -82,22 +79,14 @@ void State::empty_and_advance(std::uint64_t ticks) {
 std::unique_ptr<Filter::State> State::copy_all(Position& at) const {
   const Filter::State& from = table_of_writer();
   const Geometry& geometry = from.view.geometry;
-  auto made = std::make_unique<Filter::State>(
-      bits, geometry, seed, from.capacity,
-      Storage::allocate(kHeadBlocks + with_young_marks(geometry.blocks())),
-      kHeadBlocks * kBlockBytes);
+  auto made = make_expiring_table(bits, geometry.blocks(), seed, from.capacity, nullptr);
   made->storage.touch();
   const Pause pause(*this);
-  for (std::uint64_t i = 0; i < geometry.blocks(); ++i) {
-    Block& block = made->blocks()[i];
-    copy_shared<kBlockBytes>(from.view.blocks[i].bytes.data(), block.bytes.data());
-    std::fill(block.bytes.begin() + kMarkByte + 1, block.bytes.end(), std::uint8_t{0});
-  }
+  (void)copy_into(from, *made);  // of one shape, since it never grows
   std::memcpy(&young_mark(made->view.blocks, geometry, 0),
               &young_mark(from.view.blocks, geometry, 0),
               static_cast<std::size_t>(geometry.blocks()));
   set_tick(made->blocks(), tick(from.view.blocks));
-  made->size = pause.table().size;
   at = position();
   return made;
 }
@@ -153,16 +142,15 @@ Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
 bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Filter::State& table) {
-    return table.kernels->contains_beside(table.view, key.value, state.again);
+    return table.kernels->contains_beside(table.view, key.value, state);
   });
 }
 
 unsigned ExpiringFilter::left_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Filter::State& table) {
-    const unsigned ticks = state.look_at(
-        table, [&](const auto& blocks) { return blocks.left(blocks.home(key.value)); });
-    return ticks == 0 ? 0 : ticks - 1;
+    return state.look_at(table,
+                         [&](const auto& blocks) { return blocks.left(blocks.home(key.value)); });
   });
 }
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <utility>
 
@@ -41,6 +42,16 @@ decltype(auto) with_expiring_table(const Filter::State& state, Work&& work, Lock
   });
 }
 
+// An empty table, with a head and young marks around its blocks. Throws std::bad_alloc.
+inline std::unique_ptr<Filter::State> make_expiring_table(int layout, std::uint64_t blocks,
+                                                          std::uint64_t seed,
+                                                          std::uint64_t capacity,
+                                                          std::pmr::memory_resource* memory) {
+  return std::make_unique<Filter::State>(
+      layout, Geometry{blocks, 0}, seed, capacity,
+      Storage::allocate(kHeadBlocks + with_young_marks(blocks), memory), kHeadBlocks * kBlockBytes);
+}
+
 // The outcome of a first try that is decided.
 constexpr Outcome outcome_of(Renewal renewal) {
   return renewal == Renewal::present ? Outcome::present : Outcome::stored;
@@ -56,7 +67,8 @@ struct Position {
 
 struct ExpiringFilter::State : ConcurrentFilter::State {
   State(std::unique_ptr<Filter::State> table, const Position& at)
-      : ConcurrentFilter::State(FilterAccess::make(std::move(table))),
+      : ConcurrentFilter::State(FilterAccess::make(std::move(table)), Readers::may_lock,
+                                look_again),
         life(at.life),
         exchanged_(at.exchanged),
         claimed_(at.swept),
@@ -101,13 +113,6 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   const ExpiringKernels& kernels = expiring_kernels(bits);
   std::mutex advancing;
 
-  // It answers the lookups that kernels leave to a second look.
-  struct Again : SecondLook {
-    explicit Again(const State& all) : SecondLook{look}, state(all) {}
-    static bool look(const SecondLook& second, std::uint64_t hash) noexcept;
-    const State& state;
-  } again{*this};
-
   // Calls work(blocks) with the Table for readers of `table`, inside their section.
   template <typename Work>
   auto look_at(const Filter::State& table, Work&& work) const {
@@ -116,6 +121,8 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   }
 
  private:
+  static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
+
   struct alignas(64) Stripe {
     std::atomic<std::uint32_t> inserts{0};
   };

@@ -88,16 +88,6 @@ HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble)
   return slots;
 }
 
-// Bit s: the death of slot s, a halfword, is `death`.
-template <class L>
-HWY_INLINE std::uint64_t match_high_deaths(const Block& block, std::uint32_t death) {
-  std::uint64_t slots = 0;
-  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    slots |= std::uint64_t{L::value(block, s) == death} << s;
-  }
-  return slots;
-}
-
 #else  // vectors
 
 template <typename T>
@@ -195,14 +185,6 @@ HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble)
   }
   constexpr std::uint64_t kRun = (std::uint64_t{1} << L::kNibbleRun) - 1;
   return (in_low >> L::kNibbleByte & kRun) | (in_high >> L::kNibbleByte & kRun) << L::kNibbleRun;
-}
-
-// Bit s: the death of slot s, a halfword, is `death`. Bits after the last slot mean nothing.
-template <class L>
-HWY_INLINE std::uint64_t match_high_deaths(const Block& block, std::uint32_t death) {
-  return equal_lanes_in<std::uint16_t{0xf000}>(
-      reinterpret_cast<const std::uint16_t*>(block.bytes.data()),
-      hn::Set(BlockTag<std::uint16_t>(), static_cast<std::uint16_t>(death << 12)));
 }
 
 #endif  // NESTLINE_ONE_LANE

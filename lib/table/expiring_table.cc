@@ -85,7 +85,7 @@ std::uint32_t ExpiringTable<L, Locks>::left(const Place& home) const {
     look(block, home);
     Place away;
     if (this->may_be_away(block, home, away)) look(view.at(away.block), away);
-    return most;
+    return most == 0 ? 0 : most - 1;
   });
 }
 

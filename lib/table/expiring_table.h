@@ -19,7 +19,7 @@ class ExpiringTable : public Table<L, Locks> {
   // Makes the key live for `life` more ticks at least: renews the slot that is its own or of a key
   // that looks the same, else stores it. Outcome::stored, present or full.
   Result renew(const Place& home, std::uint32_t life);
-  // Ticks until the key's death, this one included; 0: it is not there.
+  // Whole ticks that the key still lives after this one; 0 also where it is not there.
   [[nodiscard]] std::uint32_t left(const Place& home) const;
   // Empties the dead slots of a block, and makes its mark its young mark (M1).
   void sweep_and_exchange(std::uint64_t block);

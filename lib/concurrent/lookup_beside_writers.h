@@ -1,0 +1,42 @@
+// The lookups of a batch beside writers, of all filters that a ConcurrentFilter's state is the base
+// of: a chunk at a time, each in a section of its own.
+#ifndef NESTLINE_LIB_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
+#define NESTLINE_LIB_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/concurrent/concurrent_state.h"
+#include "lib/filter/batch.h"
+#include "lib/filter/filter_state.h"
+#include "lib/kernels/kernels.h"
+
+namespace nestline {
+
+// Looks up a chunk of keys, as batch::look_up wants it.
+struct LookupBesideWriters {
+  const ConcurrentFilter::State& state;
+  // The same for every table of the filter.
+  [[nodiscard]] const Kernels& kernels() const {
+    return *state.read([](const Filter::State& table) { return table.kernels; });
+  }
+  void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
+    state.read([&](const Filter::State& table) {
+      batch::ChunkBitmap undecided;
+      if (!table.kernels->contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
+                                                bitmap, undecided.data())) {
+        return;
+      }
+      for (std::size_t first = 0; first < inputs.count; first += 64) {
+        for_each_bit(undecided[first / 64], first, [&](std::size_t i) {
+          const bool found = state.look(state, inputs.hash(i, state.secrets));
+          bitmap[i / 64] |= std::uint64_t{found} << i % 64;
+        });
+      }
+    });
+  }
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
