@@ -344,7 +344,7 @@ template <class L>
 bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
-  const AtHome<L> key(view, place, home, home.mark());
+  const AtHome<L> key(view, place, home, home.bytes[kMarkByte]);
   if (HWY_UNLIKELY((key.no_match & key.sent_on) < 0)) return contains_away<L>(view, hash);
   return key.matches != 0;
 }

@@ -42,6 +42,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lib/place/buckets.h"
 #include "lib/place/hash.h"
 #include "lib/place/memory_order.h"
 
@@ -109,17 +110,15 @@ struct NoValue {
   bool operator==(const NoValue&) const = default;
 };
 
-// Lanes, slots and candidates for all widths.
-template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots,
-          std::uint32_t kFingerprintCount>
-struct LayoutShape {
-  static constexpr int kBits = kWidth;
-  static constexpr std::uint32_t kLanes = kLaneCount;
-  static constexpr std::uint32_t kSlotsPerLane = kLaneSlots;
-  static constexpr std::uint32_t kSlots = kLaneCount * kLaneSlots;
+// What all widths have. Buckets: ComputedBuckets or TurnedBuckets.
+template <class Buckets, std::uint32_t kFingerprintCount>
+struct LayoutShape : Buckets {
+  using Buckets::kLanes;
+  using Buckets::kSlots;
+  using Buckets::kSlotsPerLane;
   static constexpr std::uint32_t kFingerprints = kFingerprintCount;
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
-  static constexpr std::uint32_t kMaxCopies = 2 * kLaneCount;  // of one key, in home and alternate
+  static constexpr std::uint32_t kMaxCopies = 2 * kLanes;  // of one key, in home and alternate
 
   static constexpr bool kExpires = false;
   using Value = NoValue;
@@ -127,102 +126,20 @@ struct LayoutShape {
   static constexpr Value value(const Block&, std::uint32_t) { return {}; }
   static constexpr void set_value(Block&, std::uint32_t, Value) {}
 
-  // Fingerprint and phase from the rest of a hash (hash.h).
-  static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
-    const std::uint32_t fingerprint = rest >> (32 - kBits);
-    return fingerprint + ((fingerprint & 0xff) == 0);
-  }
-  static constexpr std::uint32_t phase_of(std::uint32_t rest) {
-    return scale16(rest >> (16 - kBits) & 0xffff, kSlotsPerLane);
-  }
-  // The candidate slot in `lane`.
-  static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t phase,
-                                      std::uint32_t lane) {
-    const std::uint32_t q = phase + rotation(fingerprint, lane, kSlotsPerLane);
-    return lane * kSlotsPerLane + (q < kSlotsPerLane ? q : q - kSlotsPerLane);
-  }
   // The phase of a fingerprint found in a slot: the inverse of slot().
   static constexpr std::uint32_t phase_at(std::uint32_t fingerprint, std::uint32_t slot) {
     const std::uint32_t q = slot % kSlotsPerLane + kSlotsPerLane;
     return (q - rotation(fingerprint, slot / kSlotsPerLane, kSlotsPerLane)) % kSlotsPerLane;
   }
-  // The candidate slots as bits: bit s for slot s. The lanes after lane 0 are computed together, in
-  // 16-bit fields of one word, with half the instructions of slot() for each lane.
-  NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
-                                                        std::uint32_t phase) {
-    constexpr std::uint64_t kR = kSlotsPerLane;
-    constexpr std::uint64_t kOnes = 0x0001000100010001u;
-    constexpr std::uint64_t kPairOfHalfwords = 0x0000ffff0000ffffu;
-    const auto rotations = [&](std::size_t lane, std::size_t other) __attribute__((always_inline)) {
-      // Two products of 32 bits; the low half of each is used, scaled to [0, R).
-      const std::uint64_t multipliers =
-          kRotationMultiplier[lane] | std::uint64_t{kRotationMultiplier[other]} << 32;
-      return (((fingerprint * multipliers) & kPairOfHalfwords) * kR >> 16) & kPairOfHalfwords;
-    };
-    std::uint64_t q = (rotations(1, 3) | rotations(2, 4) << 16) + phase * kOnes;
-    const std::uint64_t over = (q + (0x8000 - kR) * kOnes) >> 15 & kOnes;  // 1 where q >= R
-    q -= over * kR;
-    q += kR | (2 * kR) << 16 | (3 * kR) << 32 | (4 * kR) << 48;  // where the lanes begin
-    std::uint64_t slots = std::uint64_t{1} << phase;
-    for (std::uint32_t lane = 1; lane < kLanes; ++lane, q >>= 16) {
-      slots |= std::uint64_t{1} << (q & 63);
-    }
-    return slots;
-  }
-  // The bucket that has this index in this lane.
-  NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
-                                                             std::uint32_t lane,
-                                                             std::uint32_t index) {
-    const std::uint32_t phase = index - rotation(fingerprint, lane, kSlotsPerLane);
-    return bucket(fingerprint, phase < kSlotsPerLane ? phase : phase + kSlotsPerLane);
-  }
 };
 
 template <>
-struct Layout<8> : LayoutShape<8, 4, 15, 255> {
+struct Layout<8> : LayoutShape<TurnedBuckets<4, 15>, 255> {
   static constexpr Form kForm = Form::bytes;
-  // With so few fingerprints a table of 8 KiB holds the buckets that begin a lane, and a number
-  // rotates each lane's bit within the lane: a third of the instructions of the general form.
-  NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
-                                                        std::uint32_t phase) {
-    return turned(kUnturned[0][fingerprint], phase);
-  }
-  NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
-                                                             std::uint32_t lane,
-                                                             std::uint32_t index) {
-    return turned(kUnturned[lane][fingerprint], index);
-  }
   static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
-
- private:
-  NESTLINE_INLINE static constexpr std::uint64_t turned(std::uint64_t unturned, std::uint32_t by) {
-    const std::uint64_t stay = kStay[by];  // the bits that do not leave their lane
-    return (unturned & stay) << by | (unturned & ~stay) >> (kSlotsPerLane - by);
-  }
-
-  // For each lane, each fingerprint's bucket with the lane's first slot. For lane 0 that is the
-  // bucket at phase 0.
-  static constexpr std::array<std::array<std::uint64_t, kFingerprints + 1>, kLanes> kUnturned = [] {
-    std::array<std::array<std::uint64_t, kFingerprints + 1>, kLanes> buckets{};
-    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-      for (std::uint32_t f = 0; f < kFingerprints + 1; ++f) {
-        buckets[lane][f] = LayoutShape::bucket_with(f, lane, 0);
-      }
-    }
-    return buckets;
-  }();
-  static constexpr std::array<std::uint64_t, kSlotsPerLane> kStay = [] {
-    std::array<std::uint64_t, kSlotsPerLane> stay{};
-    for (std::uint32_t s = 0; s < kSlots; ++s) {
-      for (std::uint32_t phase = 0; s % kSlotsPerLane + phase < kSlotsPerLane; ++phase) {
-        stay[phase] |= std::uint64_t{1} << s;
-      }
-    }
-    return stay;
-  }();
 };
 
 // 40 nibbles in 20 bytes: of the high bits of fingerprints, or of deaths.
@@ -249,7 +166,7 @@ struct Nibbles {
 };
 
 template <>
-struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16>, Nibbles {
+struct Layout<12> : LayoutShape<ComputedBuckets<12, 4, 10>, 255 * 16>, Nibbles {
   static constexpr Form kForm = Form::bytes_and_nibbles;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return nibble(block, slot) << 8 | block.bytes[slot];
@@ -261,7 +178,7 @@ struct Layout<12> : LayoutShape<12, 4, 10, 255 * 16>, Nibbles {
 };
 
 template <>
-struct Layout<16> : LayoutShape<16, 5, 6, 255 * 256> {
+struct Layout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
   static constexpr Form kForm = Form::halfwords;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
@@ -281,7 +198,7 @@ struct Layout<16> : LayoutShape<16, 5, 6, 255 * 256> {
 
 // The block of a maplet.
 template <>
-struct Layout<20> : LayoutShape<20, 8, 1, 255 * 4096> {
+struct Layout<20> : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr Form kForm = Form::maplet;
   using Value = std::uint64_t;
   static constexpr bool kHasValues = true;
@@ -335,7 +252,7 @@ struct Layout<20> : LayoutShape<20, 8, 1, 255 * 4096> {
 
 // The blocks of an expiring filter. A value is a death.
 template <>
-struct Layout<40> : LayoutShape<8, 4, 10, 255>, Nibbles {
+struct Layout<40> : LayoutShape<TurnedBuckets<4, 10>, 255>, Nibbles {
   static constexpr Form kForm = Form::bytes;
   using Value = std::uint32_t;
   static constexpr bool kHasValues = true;
@@ -353,7 +270,7 @@ struct Layout<40> : LayoutShape<8, 4, 10, 255>, Nibbles {
 };
 
 template <>
-struct Layout<44> : LayoutShape<12, 5, 6, 255 * 16> {
+struct Layout<44> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
   static constexpr Form kForm = Form::halfwords;
   using Value = std::uint32_t;
   static constexpr bool kHasValues = true;

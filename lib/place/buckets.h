@@ -1,0 +1,115 @@
+// From the rest of a hash (hash.h) to the slots of a block where its key may lie: its bucket, one
+// slot in each lane.
+#ifndef NESTLINE_LIB_PLACE_BUCKETS_H_
+#define NESTLINE_LIB_PLACE_BUCKETS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/place/hash.h"
+
+namespace nestline {
+
+// Lanes, slots and candidates of fingerprints of so many bits.
+template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
+struct ComputedBuckets {
+  static constexpr int kBits = kWidth;
+  static constexpr std::uint32_t kLanes = kLaneCount;
+  static constexpr std::uint32_t kSlotsPerLane = kLaneSlots;
+  static constexpr std::uint32_t kSlots = kLaneCount * kLaneSlots;
+
+  // Fingerprint and phase from the rest of a hash.
+  static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
+    const std::uint32_t fingerprint = rest >> (32 - kBits);
+    return fingerprint + ((fingerprint & 0xff) == 0);
+  }
+  static constexpr std::uint32_t phase_of(std::uint32_t rest) {
+    return scale16(rest >> (16 - kBits) & 0xffff, kSlotsPerLane);
+  }
+  // The candidate slot in `lane`.
+  static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t phase,
+                                      std::uint32_t lane) {
+    const std::uint32_t q = phase + rotation(fingerprint, lane, kSlotsPerLane);
+    return lane * kSlotsPerLane + (q < kSlotsPerLane ? q : q - kSlotsPerLane);
+  }
+  // The candidate slots as bits: bit s for slot s. The lanes after lane 0 are computed together, in
+  // 16-bit fields of one word, with half the instructions of slot() for each lane.
+  NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
+                                                        std::uint32_t phase) {
+    constexpr std::uint64_t kR = kSlotsPerLane;
+    constexpr std::uint64_t kOnes = 0x0001000100010001u;
+    constexpr std::uint64_t kPairOfHalfwords = 0x0000ffff0000ffffu;
+    const auto rotations = [&](std::size_t lane, std::size_t other) __attribute__((always_inline)) {
+      // Two products of 32 bits; the low half of each is used, scaled to [0, R).
+      const std::uint64_t multipliers =
+          kRotationMultiplier[lane] | std::uint64_t{kRotationMultiplier[other]} << 32;
+      return (((fingerprint * multipliers) & kPairOfHalfwords) * kR >> 16) & kPairOfHalfwords;
+    };
+    std::uint64_t q = (rotations(1, 3) | rotations(2, 4) << 16) + phase * kOnes;
+    const std::uint64_t over = (q + (0x8000 - kR) * kOnes) >> 15 & kOnes;  // 1 where q >= R
+    q -= over * kR;
+    q += kR | (2 * kR) << 16 | (3 * kR) << 32 | (4 * kR) << 48;  // where the lanes begin
+    std::uint64_t slots = std::uint64_t{1} << phase;
+    for (std::uint32_t lane = 1; lane < kLanes; ++lane, q >>= 16) {
+      slots |= std::uint64_t{1} << (q & 63);
+    }
+    return slots;
+  }
+  // The bucket that has this index in this lane.
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
+                                                             std::uint32_t lane,
+                                                             std::uint32_t index) {
+    const std::uint32_t phase = index - rotation(fingerprint, lane, kSlotsPerLane);
+    return bucket(fingerprint, phase < kSlotsPerLane ? phase : phase + kSlotsPerLane);
+  }
+};
+
+// For each lane, each fingerprint's bucket with the lane's first slot. For lane 0 that is the
+// bucket at phase 0.
+template <class Computed>
+inline constexpr auto kUnturned = [] {
+  std::array<std::array<std::uint64_t, std::size_t{1} << Computed::kBits>, Computed::kLanes> all{};
+  for (std::uint32_t lane = 0; lane < Computed::kLanes; ++lane) {
+    std::uint32_t f = 0;
+    for (std::uint64_t& bucket : all[lane]) bucket = Computed::bucket_with(f++, lane, 0);
+  }
+  return all;
+}();
+
+// The slots that do not leave their lane when they are turned by so many.
+template <class Computed>
+inline constexpr auto kStay = [] {
+  std::array<std::uint64_t, Computed::kSlotsPerLane> stay{};
+  for (std::uint32_t s = 0; s < Computed::kSlots; ++s) {
+    const std::uint32_t room = Computed::kSlotsPerLane - s % Computed::kSlotsPerLane;
+    for (std::uint32_t by = 0; by < room; ++by) stay[by] |= std::uint64_t{1} << s;
+  }
+  return stay;
+}();
+
+// The same for 8 bits. With so few fingerprints a table of 8 KiB holds the buckets that begin a
+// lane, and a number turns each lane's bit within the lane: a third of the instructions.
+template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
+struct TurnedBuckets : ComputedBuckets<8, kLaneCount, kLaneSlots> {
+  using Computed = ComputedBuckets<8, kLaneCount, kLaneSlots>;
+  NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
+                                                        std::uint32_t phase) {
+    return turned(kUnturned<Computed>[0][fingerprint], phase);
+  }
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
+                                                             std::uint32_t lane,
+                                                             std::uint32_t index) {
+    return turned(kUnturned<Computed>[lane][fingerprint], index);
+  }
+
+ private:
+  NESTLINE_INLINE static constexpr std::uint64_t turned(std::uint64_t unturned, std::uint32_t by) {
+    const std::uint64_t stay = kStay<Computed>[by];
+    return (unturned & stay) << by | (unturned & ~stay) >> (kLaneSlots - by);
+  }
+};
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_PLACE_BUCKETS_H_
