@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "bench/support/benchmarks.h"
@@ -57,17 +58,18 @@ void ask_in_pieces(std::span<const std::uint64_t> keys, std::size_t at, bool cac
 }
 
 // One thread without writers, against Filter.
-void without_writers(benchmark::State& state, int bits, std::size_t bytes, int hit_rate,
-                     Form form) {
+// `reader`: single lookups of the ConcurrentFilter by a ConcurrentReader for each piece.
+void without_writers(benchmark::State& state, int bits, std::size_t bytes, int hit_rate, Form form,
+                     bool reader = false) {
   const Twins& both = twins(bits, bytes, kLoad);
   const std::vector<std::uint64_t> keys = lookup_keys(bytes, both.plain.size(), hit_rate);
   std::vector<std::uint8_t> answers(keys.size());
-  const auto ask = [&](const auto& filter, std::span<const std::uint64_t> piece) {
+  const auto ask = [&]<class Asked>(const Asked& filter, std::span<const std::uint64_t> piece) {
     std::size_t hits = 0;
-    if (form == Form::batch) {
-      hits = filter.may_contain(piece, std::span(answers).first(piece.size()));
-    } else {
+    if (form == Form::single) {
       for (const std::uint64_t key : piece) hits += filter.may_contain(key);
+    } else if constexpr (!std::is_same_v<Asked, ConcurrentReader>) {
+      hits = filter.may_contain(piece, std::span(answers).first(piece.size()));
     }
     benchmark::DoNotOptimize(hits);
   };
@@ -78,7 +80,9 @@ void without_writers(benchmark::State& state, int bits, std::size_t bytes, int h
     const double before = shared.seconds();
     for (std::size_t at = 0; at < keys.size(); at += std::size_t{1} << 17) {
       const auto ask_plain = [&](auto piece) { ask(both.plain, piece); };
-      const auto ask_shared = [&](auto piece) { ask(both.shared, piece); };
+      const auto ask_shared = [&](auto piece) {
+        reader ? ask(both.shared.reader(), piece) : ask(both.shared, piece);
+      };
       if (plain_first) ask_in_pieces(keys, at, is_cached(bytes), plain, ask_plain);
       ask_in_pieces(keys, at, is_cached(bytes), shared, ask_shared);
       if (!plain_first) ask_in_pieces(keys, at, is_cached(bytes), plain, ask_plain);
@@ -367,6 +371,9 @@ void add_reading() {
           std::string("read/") + name_of(form) + end, bytes < kMib ? 128 : 16,
           [=](benchmark::State& state) { without_writers(state, bits, bytes, hit_rate, form); });
     }
+    add_timed("read/reader" + end, bytes < kMib ? 128 : 16, [=](benchmark::State& state) {
+      without_writers(state, bits, bytes, hit_rate, Form::single, true);
+    });
     for (unsigned threads = 2; threads <= cores; ++threads) {
       add_timed("read/threads:" + std::to_string(threads) + end, 10, [=](benchmark::State& state) {
         more_threads(state, bits, bytes, hit_rate, threads);

@@ -35,6 +35,42 @@
 
 namespace nestline {
 
+class ConcurrentFilter;
+
+/// Lookups of single keys in a ConcurrentFilter for loops of many: what may_contain pays for each
+/// key to enter and leave the filter is paid once.
+///
+///   const nestline::ConcurrentReader reader = filter.reader();
+///   for (const auto key : keys) hits += reader.may_contain(key);
+///
+/// Each lookup is linearizable as the filter's own: it sees every change that ended before it
+/// began, also when the filter has grown meanwhile.
+///
+/// One thread makes it, uses it and destroys it, before the filter is destroyed or moved. While it
+/// lives, this thread must not call a member that changes a ConcurrentFilter, a ConcurrentMaplet or
+/// an ExpiringFilter: such a call may wait for ever. Threads that grow, clear, merge or copy a
+/// filter, and the first that changes one beside another, wait until it is destroyed: so destroy it
+/// after some thousand lookups, which take some 10 us, and make a new one.
+class NESTLINE_EXPORT ConcurrentReader {
+ public:
+  /// O(1).
+  explicit ConcurrentReader(const ConcurrentFilter& filter) noexcept;
+  ~ConcurrentReader();
+  ConcurrentReader(const ConcurrentReader&) = delete;
+  ConcurrentReader& operator=(const ConcurrentReader&) = delete;
+
+  /// As ConcurrentFilter's.
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
+  [[nodiscard]] Hash prepare(Key key) const noexcept;
+
+ private:
+  [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+
+  alignas(void*) unsigned char section_[2 * sizeof(void*)];
+  const void* state_;
+  KeyHasher hash_of_;
+};
+
 /// A Filter for many threads. The members mean the same as Filter's; only the differences are
 /// described here.
 ///
@@ -128,6 +164,9 @@ class NESTLINE_EXPORT ConcurrentFilter {
 
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
+  /// Many lookups by this thread: see ConcurrentReader.
+  [[nodiscard]] ConcurrentReader reader() const noexcept;
+
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
 
   bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
@@ -181,6 +220,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
 
  private:
   friend struct ConcurrentAccess;  // lib/concurrent/concurrent_state.h
+  friend class ConcurrentReader;
   // A template, so that {} is not taken for a pointer.
   template <std::same_as<std::unique_ptr<State>> Owner>
   explicit ConcurrentFilter(Owner state) noexcept

@@ -3,6 +3,7 @@
 #include "nestline/concurrent_filter.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -150,8 +151,36 @@ Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
 bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Filter::State& table) {
-    return table.kernels->contains_beside(table.view, key.value, state);
+    return table.kernels->contains_beside(table.view, state, key.value);
   });
+}
+
+static_assert(sizeof(ReadSection) <= 2 * sizeof(void*) && alignof(ReadSection) <= alignof(void*));
+
+ConcurrentReader::ConcurrentReader(const ConcurrentFilter& filter) noexcept
+    : state_(filter.state_.get()), hash_of_(filter.hash_of_) {
+  new (section_) ReadSection;
+}
+
+ConcurrentReader::~ConcurrentReader() {
+  std::launder(reinterpret_cast<ReadSection*>(section_))->~ReadSection();
+}
+
+ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentReader(*this); }
+
+// The table each time: while this section lasts, a thread may exchange it for a larger one, and
+// others may then insert there.
+bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
+  const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
+  const Filter::State& table = state.table_in_section();
+  return table.kernels->contains_beside(table.view, state, key.value);
+}
+
+Hash ConcurrentReader::prepare(Key key) const noexcept {
+  const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
+  const Hash hash = hash_of_(key);
+  prefetch_home(state.table_in_section().view, hash.value);
+  return hash;
 }
 
 Hash ConcurrentFilter::prepare(Key key) const noexcept {

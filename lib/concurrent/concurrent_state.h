@@ -130,6 +130,9 @@ struct ConcurrentFilter::State : SecondLook {
     return work(std::as_const(*table_.load()));
   }
 
+  // The table, for a thread that is in a section.
+  [[nodiscard]] const Filter::State& table_in_section() const { return *table_.load(); }
+
   // The table's numbers at one instant.
   struct Numbers {
     std::uint64_t capacity, max_capacity, slots;

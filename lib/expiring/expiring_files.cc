@@ -85,7 +85,7 @@ struct MappedExpiringFilter::State : SecondLook {
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) noexcept {
     if (!checks.all_good() && !is_sound(hash)) return true;
-    return table.kernels->contains_beside(table.view, hash, *this);
+    return table.kernels->contains_beside(table.view, *this, hash);
   }
 
   FileHeader header;

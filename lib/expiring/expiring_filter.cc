@@ -142,7 +142,7 @@ Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
 bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Filter::State& table) {
-    return table.kernels->contains_beside(table.view, key.value, state);
+    return table.kernels->contains_beside(table.view, state, key.value);
   });
 }
 

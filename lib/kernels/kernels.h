@@ -285,8 +285,8 @@ struct Kernels {
                                    std::uint32_t* positions) noexcept;
 
   // The lookups beside writers, by steps R1 to R3 of locking.h.
-  bool (*contains_beside)(const BlocksView& view, std::uint64_t hash,
-                          const SecondLook& second) noexcept;
+  bool (*contains_beside)(const BlocksView& view, const SecondLook& second,
+                          std::uint64_t hash) noexcept;
   // A key whose bit is set in `undecided` has its bit clear in `bitmap`. True if any key is
   // undecided.
   bool (*contains_batch_beside)(const BlocksView& view, const std::uint64_t* keys,

@@ -351,9 +351,8 @@ bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
 
 // The same beside writers.
 template <class L>
-HWY_NOINLINE bool contains_away_beside(const BlocksView& view, std::uint64_t hash,
-                                       const SecondLook& second,
-                                       std::uint32_t home_header) noexcept {
+HWY_NOINLINE bool contains_away_beside(const BlocksView& view, const SecondLook& second,
+                                       std::uint64_t hash, std::uint32_t home_header) noexcept {
   const Place home = home_of<L>(view.geometry, hash);
   const Place away = moved(view.geometry, home);
   const Block& block = view.blocks[away.block];
@@ -371,20 +370,21 @@ HWY_NOINLINE bool contains_away_beside(const BlocksView& view, std::uint64_t has
 }
 
 template <class L>
-bool contains_beside(const BlocksView& view, std::uint64_t hash,
-                     const SecondLook& second) noexcept {
+bool contains_beside(const BlocksView& view, const SecondLook& second,
+                     std::uint64_t hash) noexcept {
   const Place place = home_of<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = home.header();
   const AtHome<L> key(view, place, home, header & kHeaderMark);
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-  const std::int64_t unsteady = -std::int64_t{changes(home, header)};
+  // 0, or more than any class or mark.
+  const std::int64_t unsteady = std::int64_t{changes(home, header)} << 8;
   // Negative without a match if something forbids a no; a match in two parts has to be steady too.
-  const std::int64_t doubt = kHasSecondParts<L> ? (key.no_match & key.sent_on) | unsteady
-                                                : key.no_match & (key.sent_on | unsteady);
+  const std::int64_t doubt = kHasSecondParts<L> ? (key.no_match & key.sent_on) | -unsteady
+                                                : key.no_match & (key.sent_on - unsteady);
   if (HWY_UNLIKELY(doubt < 0)) {
     if (unsteady != 0) return second.look(second, hash);
-    return contains_away_beside<L>(view, hash, second, header);
+    return contains_away_beside<L>(view, second, hash, header);
   }
   return key.matches != 0;
 }

@@ -3,12 +3,15 @@
 // copying.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -227,6 +230,49 @@ TEST(ConcurrentFilterTest, GrowsAsOftenAsTheWidthAllows) {
   EXPECT_FALSE(filter.grow());
   for (std::uint64_t key = 0; key < 40; ++key) ASSERT_TRUE(filter.may_contain(key));
   EXPECT_EQ(filter.size(), 40u);
+}
+
+TEST(ConcurrentReaderTest, AnswersAsItsFilter) {
+  for (const int bits : {8, 12, 16}) {
+    ConcurrentFilter filter({.capacity = 1000, .bits = bits});
+    for (std::uint64_t key = 0; key < 1000; ++key) ASSERT_TRUE(filter.insert(key));
+    const ConcurrentReader reader = filter.reader();
+    for (std::uint64_t key = 0; key < 100'000; ++key) {
+      ASSERT_EQ(reader.may_contain(key), filter.may_contain(key));
+    }
+    EXPECT_EQ(reader.prepare("key").value, filter.prepare("key").value);
+    EXPECT_EQ(reader.may_contain(filter.prepare("key")), filter.may_contain("key"));
+  }
+}
+
+// A reader that began while a writer already waited to exchange the table lives on after that, and
+// looks for keys that another writer has put into the new table only.
+TEST(ConcurrentReaderTest, SeesWhatIsInsertedAfterTheFilterHasGrown) {
+  constexpr std::uint64_t kKeys = 3000;  // of each writer
+  for (int tries = 0; tries < 10; ++tries) {
+    ConcurrentFilter filter({.capacity = 50, .bits = 16, .max_capacity = 2 * kKeys});
+    std::array<std::atomic<std::uint64_t>, 2> inserted = {};
+    std::vector<std::thread> writers;
+    for (std::uint64_t own = 0; own < 2; ++own) {
+      writers.emplace_back([&, own] {
+        for (std::uint64_t key = 0; key < kKeys; ++key) {
+          ASSERT_TRUE(filter.insert(2 * key + own));
+          inserted[own] = key + 1;
+        }
+      });
+    }
+    std::uint64_t missed = 0;
+    while (inserted[0] < kKeys || inserted[1] < kKeys) {
+      const ConcurrentReader reader = filter.reader();
+      for (int i = 0; i < 10'000; ++i) {
+        const std::uint64_t own = i % 2;
+        const std::uint64_t keys = inserted[own];
+        if (keys != 0) missed += !reader.may_contain(2 * (keys - 1) + own);
+      }
+    }
+    for (std::thread& writer : writers) writer.join();
+    ASSERT_EQ(missed, 0u);
+  }
 }
 
 TEST(ConcurrentFilterTest, RefusedMemoryChangesNothing) {
