@@ -264,7 +264,7 @@ TEST(ConcurrentReaderTest, SeesWhatIsInsertedAfterTheFilterHasGrown) {
     std::uint64_t missed = 0;
     while (inserted[0] < kKeys || inserted[1] < kKeys) {
       const ConcurrentReader reader = filter.reader();
-      for (int i = 0; i < 10'000; ++i) {
+      for (std::uint64_t i = 0; i < 10'000; ++i) {
         const std::uint64_t own = i % 2;
         const std::uint64_t keys = inserted[own];
         if (keys != 0) missed += !reader.may_contain(2 * (keys - 1) + own);
