@@ -21,7 +21,7 @@ namespace {
 enum class Coming : std::uint8_t { evenly, with_any_life, at_once, in_two_parts };
 constexpr std::array kComings = {Coming::evenly, Coming::with_any_life, Coming::at_once,
                                  Coming::in_two_parts};
-constexpr std::array kCapacities = {1u, 10u, 300u, 400u, 500u, 1000u, 20'000u};
+constexpr std::array kCapacities = {1u, 2u, 10u, 100u, 300u, 400u, 500u, 1000u, 20'000u};
 constexpr std::array kLoads = {0.5, 0.9, 0.95};
 
 class ExpiringTurnover : public testing::TestWithParam<std::tuple<int, Coming>> {};
