@@ -14,6 +14,7 @@
 
 #include <bit>
 
+#include "lib/kernels/home-inl.h"
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/ways-inl.h"
@@ -172,7 +173,7 @@ HWY_INLINE Renewal renew_at(const Block* blocks, const Place& home, std::uint32_
 template <class L, class Locks>
 Renewal renew_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
                     std::uint32_t life) noexcept {
-  return renew_at<L, Locks>(blocks, home_of<L>(geometry, hash), life);
+  return renew_at<L, Locks>(blocks, home_of_key<L>(geometry, hash), life);
 }
 
 template <class L, class Locks>

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 
+#include "lib/kernels/home-inl.h"
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/match-inl.h"
@@ -319,7 +320,7 @@ void match_batch(const BlocksView& view, const Place* places, std::size_t count,
 // not pay for its registers.
 template <class L>
 HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noexcept {
-  const Place away = moved(view.geometry, home_of<L>(view.geometry, hash));
+  const Place away = moved(view.geometry, home_of_key<L>(view.geometry, hash));
   return match_live<L>(view, view.blocks[away.block], away.fingerprint, away.bucket) != 0;
 }
 
@@ -342,7 +343,7 @@ struct AtHome {
 
 template <class L>
 bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
-  const Place place = home_of<L>(view.geometry, hash);
+  const Place place = home_of_key<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const AtHome<L> key(view, place, home, home.bytes[kMarkByte]);
   if (HWY_UNLIKELY((key.no_match & key.sent_on) < 0)) return contains_away<L>(view, hash);
@@ -353,7 +354,7 @@ bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
 template <class L>
 HWY_NOINLINE bool contains_away_beside(const BlocksView& view, const SecondLook& second,
                                        std::uint64_t hash, std::uint32_t home_header) noexcept {
-  const Place home = home_of<L>(view.geometry, hash);
+  const Place home = home_of_key<L>(view.geometry, hash);
   const Place away = moved(view.geometry, home);
   const Block& block = view.blocks[away.block];
   NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
@@ -372,7 +373,7 @@ HWY_NOINLINE bool contains_away_beside(const BlocksView& view, const SecondLook&
 template <class L>
 bool contains_beside(const BlocksView& view, const SecondLook& second,
                      std::uint64_t hash) noexcept {
-  const Place place = home_of<L>(view.geometry, hash);
+  const Place place = home_of_key<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = home.header();
   const AtHome<L> key(view, place, home, header & kHeaderMark);

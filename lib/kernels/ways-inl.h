@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/kernels/home-inl.h"
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 
@@ -454,7 +455,7 @@ Way find_free_way(const Block& shared, const Place& place) noexcept {
   const Block& block = readable_block(shared, copy);
   const std::uint64_t free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   if (free == 0) return {};
-  return find_free_way_in<L>(block, free, L::bucket(place.fingerprint, place.phase));
+  return find_free_way_in<L>(block, free, bucket_of<L>(place.fingerprint, place.phase));
 }
 
 template <class L>
@@ -485,7 +486,7 @@ void leavers(const BlocksView& view, const Block& block, std::uint64_t number, c
   for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = first_slot(rest);
     Place& target = leavers.target[slot];
-    target.bucket = L::bucket(target.fingerprint, target.phase);
+    target.bucket = bucket_of<L>(target.fingerprint, target.phase);
     const bool is_direct = (leavers.free[slot] & target.bucket) != 0;
     direct |= std::uint64_t{is_direct} << slot;
     doubtful |= std::uint64_t{!is_direct && view.blocks[target.block].mark() != 0} << slot;
@@ -520,13 +521,13 @@ HWY_INLINE bool store_at(const Block* blocks, const Place& home) {
 template <class L, class Locks>
 HWY_NOINLINE bool store_by_way(const Block* blocks, const Geometry& geometry,
                                std::uint64_t hash) noexcept {
-  return store_at<L, Locks>(blocks, home_of<L>(geometry, hash));
+  return store_at<L, Locks>(blocks, home_of_key<L>(geometry, hash));
 }
 
 template <class L, class Locks>
 bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept {
   {
-    const Place place = home_of<L>(geometry, hash);
+    const Place place = home_of_key<L>(geometry, hash);
     typename Locks::Hold hold(blocks, place.block);
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
@@ -549,7 +550,7 @@ std::size_t store_batch(const Block* blocks, const Place* places, std::size_t co
 
 template <class L, class Locks>
 bool erase_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept {
-  const Place place = home_of<L>(geometry, hash);
+  const Place place = home_of_key<L>(geometry, hash);
   typename Locks::Hold hold(blocks, place.block);
   const std::uint64_t copies =
       match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);

@@ -18,6 +18,7 @@ struct ComputedBuckets {
   static constexpr std::uint32_t kLanes = kLaneCount;
   static constexpr std::uint32_t kSlotsPerLane = kLaneSlots;
   static constexpr std::uint32_t kSlots = kLaneCount * kLaneSlots;
+  static constexpr bool kIsComputed = true;
 
   // Fingerprint and phase from the rest of a hash.
   static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
@@ -93,6 +94,7 @@ inline constexpr auto kStay = [] {
 template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
 struct TurnedBuckets : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   using Computed = ComputedBuckets<8, kLaneCount, kLaneSlots>;
+  static constexpr bool kIsComputed = false;
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
     return turned(kUnturned<Computed>[0][fingerprint], phase);

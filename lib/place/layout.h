@@ -210,6 +210,7 @@ struct Layout<20> : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr std::uint32_t phase_of(std::uint32_t) { return 0; }
   static constexpr std::uint32_t phase_at(std::uint32_t, std::uint32_t) { return 0; }
   static constexpr std::uint64_t bucket(std::uint32_t, std::uint32_t) { return kAllSlots; }
+  static constexpr bool kIsComputed = false;
 
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     const std::uint32_t nibbles = block.bytes[kNibbleByte + slot / 2];

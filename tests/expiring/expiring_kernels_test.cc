@@ -272,7 +272,7 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
               ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, is_yes ? 1u : 0u);
             }
             const Second second;
-            ASSERT_EQ(kernels.contains_beside(view, hash, second), is_yes);
+            ASSERT_EQ(kernels.contains_beside(view, second, hash), is_yes);
             ASSERT_EQ(second.looked, expected == undecided);
           }
           EXPECT_EQ(any, expected_any);
