@@ -126,7 +126,7 @@ class NESTLINE_EXPORT Filter {
   /// are not stored; may_contain is true for them all the same. size() returns how many were
   /// stored.
   ///
-  /// Takes about 5.5 bytes a key and 1 byte a block beside the filter while it runs.
+  /// Takes about 2.5 bytes a key and 9 bytes a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
   /// unless `stored` is given, or more than 2^31 keys share 1024 blocks; std::invalid_argument,
   /// also when `stored` has the wrong length; std::bad_alloc.

@@ -46,7 +46,7 @@ class ScratchMemory {
 
  private:
   static constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  static constexpr std::size_t kSmall = kHugePage / 8;  // takes longer in one huge page
+  static constexpr std::size_t kSmall = kHugePage / 2;  // takes longer in one huge page
   static std::size_t round_up(std::size_t bytes, std::size_t unit) {
     return (bytes + unit - 1) / unit * unit;
   }

@@ -11,18 +11,22 @@
 #include <span>
 #include <vector>
 
+#include "lib/filter/block_sort.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 
 namespace nestline {
 
-// Keys that leave, located (kernels.h) in their alternates.
-class LeaverList {
+// Keys of a range of blocks.
+template <typename Number>
+class KeyList {
  public:
-  // Room for as many as there usually are.
-  void use(std::span<std::uint64_t> room) { room_ = room; }
-  void push(std::uint64_t key) {
+  // Takes room for as many as there usually are.
+  void make_room(std::size_t usual, ScratchMemory& memory) {
+    room_ = {reinterpret_cast<Number*>(memory.take(usual * sizeof(Number))), usual};
+  }
+  void push(Number key) {
     if (size_ < room_.size()) {
       room_[size_++] = key;
     } else {
@@ -37,19 +41,19 @@ class LeaverList {
   // Calls visit(keys) for the parts of the list, in order.
   template <typename Visit>
   void for_each_part(Visit&& visit) const {
-    visit(std::span<const std::uint64_t>(room_.first(size_)));
-    visit(std::span<const std::uint64_t>(more_));
+    visit(std::span<const Number>(room_.first(size_)));
+    visit(std::span<const Number>(more_));
   }
 
  private:
-  std::span<std::uint64_t> room_;
+  std::span<Number> room_;
   std::size_t size_ = 0;
-  std::vector<std::uint64_t> more_;
+  std::vector<Number> more_;
 };
 
 // Keys that blocks have no slot for, located where they are to go.
 struct Departed {
-  LeaverList leavers;                    // to their alternates
+  KeyList<std::uint64_t> leavers;        // to their alternates
   std::vector<std::uint64_t> leftovers;  // for Table::insert
   std::vector<std::uint64_t> refused;    // further copies of a key that has the most
 };
@@ -71,25 +75,25 @@ class BulkBlock {
         departed_(departed),
         block_(block) {}
 
-  // Gives slots to the block's own keys, in three steps; the second is Kernels::settle.
-  //
-  // If they are more than the slots that they can be in, those of the lowest classes leave.
-  void begin_to_fill(std::span<std::uint32_t> pairs) {
-    kernels_.clear(slots_);
-    if (pairs.size() > kMaxSettled) pairs = thin_out(pairs);
-    const auto most = static_cast<std::size_t>(std::popcount(receive(pairs)));
-    if (settling_.count > most) let_newcomers_leave(settling_.count - most);
-  }
-  // For those without a slot others leave, or they themselves.
-  void end_to_fill(Block& block) {
+  // Gives slots to those of the block's own keys that no slot was free for. If they are more than
+  // the free slots, those of the lowest classes leave, of all that are here; and for a key without
+  // a slot another, or it itself. `free`: the block's free slots before and after.
+  void settle_own(std::span<std::uint32_t> late, Block& block, std::uint64_t& free) {
+    if (late.size() > kMaxSettled) late = thin_out(late);
+    kernels_.unpack(block, slots_);
+    receive(late);
+    let_own_leave();
+    kernels_.settle(settling_);
     for_each_unplaced([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
     kernels_.pack(slots_, mark_, block);
+    free = slots_.free;
   }
 
   // Gives slots to arrivals from others in a block that has been filled. If they are more than its
   // free slots, residents of the lowest classes leave first. `price`: how far the mark may rise for
   // that; arrivals that cost more go back.
-  void add(std::span<const std::uint32_t> arrivals, std::uint32_t price, Block& block) {
+  void add(std::span<const std::uint32_t> arrivals, std::uint32_t price, Block& block,
+           std::uint64_t& free_slots) {
     kernels_.unpack(block, slots_);
     mark_ = block.mark();
     price_ = price;
@@ -103,24 +107,24 @@ class BulkBlock {
       others_leave = most == taken;
       while (settling_.count > most) go_back(settling_.newcomer[--settling_.count]);
     }
-    kernels_.settle_few(settling_);
+    kernels_.settle(settling_);
     for_each_unplaced([&](Resident key, std::uint64_t bucket) {
       if (!others_leave || !replace_lowest(key, bucket)) go_back(key);
     });
     kernels_.pack(slots_, mark_, block);
+    free_slots = slots_.free;
   }
 
  private:
-  // As bits: which of up to kMaxSettled keys.
+  // As bits: which of the residents, and which of the newcomers.
   using Which = std::array<std::uint64_t, 2>;
   static std::uint64_t first_bits(std::size_t count) {
     return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
   }
 
-  // Takes them as newcomers; returns the slots that they can be in.
-  std::uint64_t receive(std::span<const std::uint32_t> pairs) {
+  void receive(std::span<const std::uint32_t> pairs) {
     settling_.count = pairs.size();
-    return kernels_.complete(pairs.data(), pairs.size(), settling_.newcomer, settling_.bucket);
+    kernels_.complete(pairs.data(), pairs.size(), settling_.newcomer, settling_.bucket);
   }
 
   // Calls visit(key, bucket) for the newcomers that found no slot.
@@ -132,19 +136,24 @@ class BulkBlock {
     }
   }
 
-  // Lets so many of the newcomers leave, if so many can.
-  void let_newcomers_leave(std::size_t excess) {
-    const std::size_t count = settling_.count;
-    const Which all = {first_bits(count), count < 64 ? 0 : first_bits(count - 64)};
-    const Which departed = let_leave(settling_.newcomer, all, count, excess, kMaxClass);
-    for (std::size_t half = departed.size(); half-- > 0;) {
-      for (std::uint64_t bits = departed[half]; bits != 0;) {
-        const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
-        bits ^= std::uint64_t{1} << highest;
-        --settling_.count;
-        settling_.newcomer[half * 64 + highest] = settling_.newcomer[settling_.count];
-        settling_.bucket[half * 64 + highest] = settling_.bucket[settling_.count];
-      }
+  // Lets so many of the residents and the newcomers leave that there is a slot for each of the
+  // others, if so many can.
+  void let_own_leave() {
+    const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
+    if (settling_.count <= free) return;
+    std::array<Resident, 2 * kMaxSettled> all;
+    std::copy_n(slots_.resident, kMaxSettled, all.begin());
+    std::copy_n(settling_.newcomer, kMaxSettled, all.begin() + kMaxSettled);
+    const Which departed =
+        let_leave(all.data(), {L::kAllSlots & ~slots_.free, first_bits(settling_.count)},
+                  L::kSlots - free + settling_.count, settling_.count - free, kMaxClass);
+    slots_.release(departed[0]);
+    for (std::uint64_t bits = departed[1]; bits != 0;) {
+      const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
+      bits ^= std::uint64_t{1} << highest;
+      --settling_.count;
+      settling_.newcomer[highest] = settling_.newcomer[settling_.count];
+      settling_.bucket[highest] = settling_.bucket[settling_.count];
     }
   }
 
@@ -179,8 +188,8 @@ class BulkBlock {
       high += window(wanted, count);
       const bool is_last = high > last;
       if (is_last) high = last + 1;
-      std::array<std::uint64_t, kMaxSettled + 1> rank;
-      std::array<std::uint64_t, kMaxSettled + 1> alternate;
+      std::array<std::uint64_t, 2 * kMaxSettled + 1> rank;
+      std::array<std::uint64_t, 2 * kMaxSettled + 1> alternate;
       std::size_t found = 0;
       for (std::size_t half = 0; half < among.size() && among[half] != 0; ++half) {
         std::uint64_t bits = kernels_.at_most(keys + half * 64, high - 1) & among[half];
@@ -191,7 +200,7 @@ class BulkBlock {
           found += has_roomy_alternate(keys[i], alternate[found]);
         }
       }
-      std::array<std::uint8_t, kMaxSettled + 1> leaver;
+      std::array<std::uint8_t, 2 * kMaxSettled + 1> leaver;
       std::size_t leavers = 0;
       for (std::size_t n = 0; n < found; ++n) {
         std::size_t lower = 0;
@@ -273,23 +282,19 @@ class BulkBlock {
   template <typename Visit>
   void by_class(const Resident* keys, std::size_t count, std::uint32_t window, std::uint32_t last,
                 Visit&& visit) {
-    std::array<std::uint64_t, 2> done{};
+    std::uint64_t done = 0;
     for (std::uint32_t high = window - 1;; high += window) {
       high = std::min(high, last);
       std::array<std::uint64_t, kMaxSettled> ranks;
       std::size_t found = 0;
-      for (std::size_t half = 0; half * 64 < count; ++half) {
-        const std::uint64_t all =
-            count - half * 64 < 64 ? (std::uint64_t{1} << count % 64) - 1 : ~std::uint64_t{0};
-        std::uint64_t bits = kernels_.at_most(keys + half * 64, high) & all & ~done[half];
-        done[half] |= bits;
-        for (; bits != 0; bits &= bits - 1) {
-          const std::size_t i = half * 64 + first_slot(bits);
-          const std::uint64_t rank = std::uint64_t{keys[i]} << 8 | i;
-          std::size_t at = found++;
-          for (; at != 0 && ranks[at - 1] > rank; --at) ranks[at] = ranks[at - 1];
-          ranks[at] = rank;
-        }
+      std::uint64_t bits = kernels_.at_most(keys, high) & first_bits(count) & ~done;
+      done |= bits;
+      for (; bits != 0; bits &= bits - 1) {
+        const std::size_t i = first_slot(bits);
+        const std::uint64_t rank = std::uint64_t{keys[i]} << 8 | i;
+        std::size_t at = found++;
+        for (; at != 0 && ranks[at - 1] > rank; --at) ranks[at] = ranks[at - 1];
+        ranks[at] = rank;
       }
       for (std::size_t i = 0; i < found; ++i) {
         if (visit(ranks[i] & 0xff)) return;

@@ -15,6 +15,7 @@
 #include "lib/filter/bulk_block.h"
 #include "lib/filter/filter_state.h"
 #include "lib/filter/growth.h"
+#include "lib/kernels/targets.h"
 #include "lib/table/table.h"
 
 namespace nestline {
@@ -22,22 +23,26 @@ namespace {
 
 using State = Filter::State;
 
-// Blocks of a range at most, as a power of two: the keys of a range, twice, and its blocks fit the
-// second-level cache, even where two threads share it. A small filter has smaller ranges, so that
-// there is work for several threads.
+// Blocks of a range at most, as a power of two: they fit the second-level cache, even where two
+// threads share it. A small filter has smaller ranges, so that there is work for several threads,
+// and so that keys which follow each other are seldom of the same range: what the next one needs
+// would be waiting to be stored.
 constexpr std::uint32_t kRangeShift = 10;
 static_assert(kRangeShift <= BlockSort::kMaxShift);
 
 std::uint32_t range_shift(std::uint64_t blocks) {
   const auto width = static_cast<std::uint32_t>(std::bit_width(blocks));
-  return std::clamp(width, 10u, kRangeShift + 4) - 4;
+  return std::clamp(width, 15u, kRangeShift + 8) - 8;
 }
 
-// Keys of a chunk: so many that a range has 8 pages on average, and at least 16384.
+// Keys of a chunk: so many that a range has 4 pages on average, and at least 16384.
 std::size_t chunk_keys(std::size_t ranges) {
-  return std::clamp<std::size_t>(ranges * 8 * BlockSort::kPageKeys, 16384, std::size_t{1} << 30);
+  return std::clamp<std::size_t>(ranges * 4 * BlockSort::kPageKeys, 16384, std::size_t{1} << 30);
 }
 static_assert(16384 % kChunk == 0 && BlockSort::kPageKeys * 8 % kChunk == 0);
+
+// Keys of a slice at least; usually a quarter of all.
+constexpr std::size_t kMinSlice = std::size_t{1} << 18;
 
 // How far arrivals may raise the mark of their block in the first rounds (BulkBlock::add).
 template <class L>
@@ -63,23 +68,32 @@ class BulkBuild {
         shift_(range_shift(view_.geometry.blocks())),
         memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
         sort_(view_.geometry.blocks(), shift_, memory_),
-        leaver_sort_(view_.geometry.blocks(), shift_, memory_),
         departed_(sort_.ranges()),
-        crowds_(sort_.ranges()),
+        late_(sort_.ranges()),
         counts_(reinterpret_cast<std::uint8_t*>(
-            memory_.take(static_cast<std::size_t>(view_.geometry.blocks())))) {
-    // More than leave at a load of 95 %.
-    const std::size_t usual = keys.size() / departed_.size() / 12 + 64;
-    auto* room = reinterpret_cast<std::uint64_t*>(memory_.take(usual * departed_.size() * 8));
-    for (Departed& departed : departed_)
-      departed.leavers.use({std::exchange(room, room + usual), usual});
+            memory_.take(static_cast<std::size_t>(view_.geometry.blocks())))),
+        free_(reinterpret_cast<std::uint64_t*>(
+            memory_.take(static_cast<std::size_t>(view_.geometry.blocks()) * 8))) {
+    std::fill_n(free_, view_.geometry.blocks(), L::kAllSlots);
+    // More than are late, and than leave, at a load of 95 %.
+    const std::size_t late = keys.size() / sort_.ranges() / 8 + 64;
+    const std::size_t leavers = keys.size() / sort_.ranges() / 12 + 64;
+    for (std::size_t range = 0; range < sort_.ranges(); ++range) {
+      late_[range].make_room(late, memory_);
+      departed_[range].leavers.make_room(leavers, memory_);
+    }
   }
 
   // Throws std::length_error and std::bad_alloc.
   void run() {
-    locate_keys();
+    // Either gives each block its keys in the same order.
+    if (tasks_.are_on_one_thread() && view_.geometry.blocks() <= blocks_in_near_cache()) {
+      place_in_order();
+    } else {
+      place_by_ranges();
+    }
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
-    for_each_range([&](std::size_t range, BuildScratch& scratch) { fill(range, scratch); });
+    for_each_range([&](std::size_t range, BuildScratch& scratch) { settle_own(range, scratch); });
     for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
       const std::uint32_t price = round < kPrices<L>.size() ? kPrices<L>[round] : kSpillClasses;
       sort_leavers();
@@ -90,10 +104,9 @@ class BulkBuild {
   }
 
  private:
-  // Pages of keys, a byte for each block, leavers, and the keys of a range once more.
+  // A slice's pages, lists of late keys and leavers, and the numbers of each block.
   static std::size_t usual_bytes(std::size_t keys, std::size_t blocks) {
-    const std::size_t ranges = (blocks >> range_shift(blocks)) + 1;
-    return keys * 6 + blocks + (ranges + 1) * 4096;
+    return keys * 5 / 2 + blocks * 9;
   }
 
   using Counts = std::array<std::uint32_t, (1u << kRangeShift) + 1>;
@@ -112,15 +125,48 @@ class BulkBuild {
 
   // --- Keys to ranges.
 
-  void locate_keys() {
+  // Gives slots to keys in their order.
+  void place_in_order() {
+    std::array<std::uint64_t, kMaxLocated> late;
+    for (KeyChunks chunks(keys_, state_->seed); chunks.next();) {
+      const Inputs& inputs = chunks.inputs();
+      for (std::size_t i = 0; i < inputs.count; i += kMaxLocated) {
+        const std::size_t count = kernels_.place_keys(view_, state_->blocks(), inputs.keys + i,
+                                                      std::min(kMaxLocated, inputs.count - i),
+                                                      inputs.kind, free_, late.data());
+        for (std::size_t n = 0; n < count; ++n)
+          late_[late[n] >> (shift_ + 20)].push(static_cast<std::uint32_t>(late[n]));
+      }
+    }
+  }
+
+  // The same for one slice of the keys after the other, sorted by ranges.
+  void place_by_ranges() {
     const std::size_t chunk = chunk_keys(sort_.ranges());
-    std::vector<std::size_t> sizes(keys_.size() / chunk, chunk);
-    if (keys_.size() % chunk != 0) sizes.push_back(keys_.size() % chunk);
-    sort_.begin(sizes);
-    tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
-      BlockSort::Chunk sorted(sort_, i);
-      locate(keys_.subspan(i * chunk, sizes[i]),
-             [&](std::span<const std::uint64_t> piece) { sorted.add(piece); });
+    const std::size_t slice = (std::max(keys_.size() / 4, kMinSlice) / chunk + 1) * chunk;
+    for (std::size_t first = 0; first < keys_.size(); first += slice) {
+      const std::size_t all = std::min(slice, keys_.size() - first);
+      std::vector<std::size_t> sizes(all / chunk, chunk);
+      if (all % chunk != 0) sizes.push_back(all % chunk);
+      sort_.begin(sizes);
+      tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
+        BlockSort::Chunk sorted(sort_, i);
+        locate(keys_.subspan(first + i * chunk, sizes[i]),
+               [&](std::span<const std::uint64_t> piece) { sorted.add(piece); });
+      });
+      for_each_range([&](std::size_t range, BuildScratch&) { place(range, late_[range]); });
+    }
+  }
+
+  // Gives free slots to the sorted keys of a range, and adds those who are late to a list.
+  void place(std::size_t range, KeyList<std::uint32_t>& to) {
+    std::array<std::uint32_t, BlockSort::kPageKeys> late;
+    const std::uint64_t first = first_block(range);
+    sort_.for_each_page(range, [&](std::span<const std::uint32_t> keys) {
+      const std::size_t count =
+          kernels_.place_pairs(keys.data(), keys.size(), sort_.block_in_range().mask,
+                               state_->blocks() + first, free_ + first, late.data());
+      for (std::size_t n = 0; n < count; ++n) to.push(late[n]);
     });
   }
 
@@ -153,9 +199,9 @@ class BulkBuild {
       sizes.back() += size;
       ends.back() = range + 1;
     }
-    leaver_sort_.begin(sizes);
+    sort_.begin(sizes);
     tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
-      BlockSort::Chunk sorted(leaver_sort_, i);
+      BlockSort::Chunk sorted(sort_, i);
       for (std::size_t range = i == 0 ? 0 : ends[i - 1]; range < ends[i]; ++range) {
         departed_[range].leavers.for_each_part([&](auto keys) { sorted.add(keys); });
         departed_[range].leavers.clear();
@@ -170,44 +216,31 @@ class BulkBuild {
     return static_cast<std::uint8_t>(std::min(count, 255u));
   }
 
-  void count_keys(const BlockSort& sort, std::size_t range, Counts& counts) const {
+  void count_late(const KeyList<std::uint32_t>& late, std::size_t range, Counts& counts) const {
+    // Positions in a range have 32 bits.
+    constexpr std::uint64_t kMaxInRange = std::uint64_t{1} << 31;
+    if (late.size() > kMaxInRange) refuse();
     std::fill_n(counts.begin(), blocks_of(range), 0u);
-    sort.for_each_page(range, [&, block = sort.block_in_range()](auto keys) {
+    late.for_each_part([&, block = sort_.block_in_range()](auto keys) {
       for (const std::uint32_t key : keys) ++counts[block(key)];
     });
   }
 
   void count_own(std::size_t range) {
-    // Positions in a range have 32 bits.
-    constexpr std::uint64_t kMaxInRange = std::uint64_t{1} << 31;
-    std::uint64_t all = 0;
-    sort_.for_each_page(range, [&](auto keys) { all += keys.size(); });
-    if (all > kMaxInRange) refuse();
     Counts counts;
-    count_keys(sort_, range, counts);
+    count_late(late_[range], range, counts);
     const std::uint64_t first = first_block(range);
     const std::size_t blocks = blocks_of(range);
     for (std::size_t i = 0; i < blocks; ++i) {
-      counts_[first + i] = saturated(counts[i]);
-      if (counts[i] >= 255) crowds_[range].push_back(counts[i]);
-    }
-  }
-
-  // What count_own has counted, before arrivals are.
-  void own_counts(std::size_t range, Counts& counts) const {
-    auto crowd = crowds_[range].begin();
-    const std::uint8_t* const counted = counts_ + first_block(range);
-    const std::size_t blocks = blocks_of(range);
-    for (std::size_t i = 0; i < blocks; ++i) {
-      counts[i] = counted[i];
-      if (counts[i] == 255) counts[i] = *crowd++;
+      const auto free = static_cast<std::uint32_t>(std::popcount(free_[first + i]));
+      counts_[first + i] = saturated(counts[i] + L::kSlots - free);
     }
   }
 
   void count_arrivals(std::size_t range) {
     const std::uint64_t first = first_block(range);
-    const auto block = leaver_sort_.block_in_range();
-    leaver_sort_.for_each_page(range, [&](auto keys) {
+    const auto block = sort_.block_in_range();
+    sort_.for_each_page(range, [&](auto keys) {
       for (const std::uint32_t key : keys) {
         std::uint8_t& count = counts_[first + block(key)];
         count = saturated(count + 1u);
@@ -215,62 +248,47 @@ class BulkBuild {
     });
   }
 
-  // Sorts the keys of a range by block, and returns them: pairs, with other bits above. Afterwards
-  // ends[i] is where those of block i end; before, `ends` is how many there are.
-  std::uint32_t* sort_by_block(const BlockSort& sort, std::size_t range, Counts& ends,
-                               BuildScratch& scratch) {
+  // Sorts the late keys of a range by block; calls visit(block, keys) for the blocks that have any.
+  template <typename Visit>
+  void by_block(const KeyList<std::uint32_t>& late, std::size_t range, BuildScratch& scratch,
+                const Visit& visit) {
+    if (late.size() == 0) return;
+    Counts ends;
+    count_late(late, range, ends);
     std::uint32_t sum = 0;
     const std::size_t blocks = blocks_of(range);
     for (std::size_t i = 0; i < blocks; ++i) sum += std::exchange(ends[i], sum);
     // Kernels read whole vectors, so beyond the last key. Ranges vary: some room for larger ones.
     std::uint32_t* const sorted =
         scratch.sorted.at_least(sum + sum / 16 + 4 * kMaxSettled, memory_);
-    sort.for_each_page(range, [&ends, sorted, block = sort.block_in_range()](auto keys) {
+    late.for_each_part([&ends, sorted, block = sort_.block_in_range()](auto keys) {
       for (const std::uint32_t key : keys) sorted[ends[block(key)]++] = key;
     });
-    return sorted;
-  }
-
-  BulkBlock<L> block(std::uint64_t number, std::size_t range, Settling& settling) {
-    return {kernels_, view_.geometry, counts_, settling, departed_[range], number};
-  }
-
-  // Fills the blocks of a range with their own keys.
-  void fill(std::size_t range, BuildScratch& scratch) {
-    Counts ends;
-    own_counts(range, ends);
-    std::uint32_t* const keys = sort_by_block(sort_, range, ends, scratch);
-    const std::size_t blocks = blocks_of(range);
     std::uint32_t begin = 0;
-    for (std::size_t first = 0; first < blocks; first += kSettleBlocks) {
-      const std::size_t count = std::min(kSettleBlocks, blocks - first);
-      std::array<std::optional<BulkBlock<L>>, kSettleBlocks> group;
-      for (std::size_t i = 0; i < count; ++i) {
-        group[i].emplace(block(first_block(range) + first + i, range, scratch.blocks[i]));
-        group[i]->begin_to_fill({keys + begin, keys + ends[first + i]});
-        begin = ends[first + i];
-      }
-      kernels_.settle(scratch.blocks.data(), count);
-      for (std::size_t i = 0; i < count; ++i) {
-        group[i]->end_to_fill(state_->blocks()[first_block(range) + first + i]);
-      }
+    for (std::size_t i = 0; i < blocks; ++i) {
+      const std::uint32_t end = ends[i];
+      if (begin != end) visit(first_block(range) + i, std::span(sorted + begin, sorted + end));
+      begin = end;
     }
+  }
+
+  BulkBlock<L> block(std::uint64_t number, std::size_t range, BuildScratch& scratch) {
+    return {kernels_, view_.geometry, counts_, scratch.block, departed_[range], number};
+  }
+
+  void settle_own(std::size_t range, BuildScratch& scratch) {
+    by_block(late_[range], range, scratch, [&](std::uint64_t number, auto keys) {
+      block(number, range, scratch).settle_own(keys, state_->blocks()[number], free_[number]);
+    });
   }
 
   // Adds arrivals to the blocks of a range.
   void add(std::size_t range, std::uint32_t price, BuildScratch& scratch) {
-    Counts ends;
-    count_keys(leaver_sort_, range, ends);
-    const std::uint32_t* const keys = sort_by_block(leaver_sort_, range, ends, scratch);
-    const std::uint64_t first = first_block(range);
-    const std::size_t blocks = blocks_of(range);
-    std::uint32_t begin = 0;
-    for (std::size_t i = 0; i < blocks; ++i) {
-      if (begin == ends[i]) continue;
-      block(first + i, range, scratch.blocks[0])
-          .add({keys + begin, keys + ends[i]}, price, state_->blocks()[first + i]);
-      begin = ends[i];
-    }
+    scratch.late.clear();
+    place(range, scratch.late);
+    by_block(scratch.late, range, scratch, [&](std::uint64_t number, auto keys) {
+      block(number, range, scratch).add(keys, price, state_->blocks()[number], free_[number]);
+    });
   }
 
   // --- What is left.
@@ -400,14 +418,15 @@ class BulkBuild {
   BuildTasks& tasks_;
   std::uint32_t shift_;
   ScratchMemory memory_;
-  BlockSort sort_;                                  // the keys
-  BlockSort leaver_sort_;                           // the leavers of one round
-  std::vector<Departed> departed_;                  // of each range
-  std::vector<std::vector<std::uint32_t>> crowds_;  // of each range: counts of 255 and more
-  std::uint8_t* const counts_;  // keys of each block as last counted; 255: or more
+  BlockSort sort_;                            // the keys of a slice, then the leavers of a round
+  std::vector<Departed> departed_;            // of each range
+  std::vector<KeyList<std::uint32_t>> late_;  // of each range
+  std::uint8_t* const counts_;                // keys of each block as last counted; 255: or more
+  std::uint64_t* const free_;                 // slots of each block
 };
 
 class OneThread final : public BuildTasks {
+  [[nodiscard]] bool are_on_one_thread() const override { return true; }
   void for_each(std::size_t count, const Work& work) override {
     for (std::size_t i = 0; i < count; ++i) work(i, scratch_);
   }

@@ -1,29 +1,35 @@
 // Building a filter of keys that are all known: Filter::build and parallel::build.
 //
-// An insert knows one key. Here all keys of a block are at hand, so that what inserts search for
-// again and again is decided once, mostly without reading fingerprints back. The steps:
+// An insert knows one key. Here all keys are at hand, so that each step does one thing for all of
+// them, mostly without reading fingerprints back. The steps:
 //
-//   locate  Chunks of keys: they are hashed and distributed to ranges of blocks (block_sort.h).
+//   place   Each key takes a free slot of its bucket at home, if there is one. At a load of 95 %
+//   one
+//           key in nine is late: no slot is free. One thread places keys in their order while the
+//           filter fits its second-level cache. Otherwise it is a slice of the keys at a time: its
+//           keys are distributed to ranges of blocks (block_sort.h), and placed range by range.
 //   count   Ranges: how many keys have their home in each block.
-//   fill    Ranges: the keys are sorted by block, and each block is filled with its own
-//           (Kernels::settle). Where there are more keys than slots in any of their buckets, and
-//           for a key that finds no slot, those of the lowest spill classes leave for their
-//           alternates.
-//   add     Ranges, for a few rounds: those who have left a block arrive at their other one. Where
-//           they are more than free slots, residents of the lowest classes leave, if that raises
-//           the mark by a few classes only; otherwise the arrival goes back, since somebody else
-//           may leave its home for less. The price rises from round to round.
+//   settle  Ranges: the late keys are sorted by block, and get slots by displacements
+//           (Kernels::settle). Where there are more keys than slots, and for a key that finds no
+//           slot, those of the lowest spill classes leave for their alternates.
+//   add     Ranges, for a few rounds: those who have left a block are placed at their other one,
+//   and
+//           settle there if they are late. Where they are more than free slots, residents of the
+//           lowest classes leave, if that raises the mark by a few classes only; otherwise the
+//           arrival goes back, since somebody else may leave its home for less. The price rises
+//           from round to round.
 //   insert  When few are left, Table::insert stores them one by one. It finds longer chains, and it
 //           says when there is no room.
 //
 // Between two steps the leavers are sorted by their alternates and counted there. A key leaves only
 // for a block that had a free slot by the last count, and the mark of the block that it leaves
-// covers its class, so I1 of table.h holds. Each step depends on the order of the keys and on
-// counts that are complete before it begins, so any number of threads leaves the same bytes.
+// covers its class, so I1 of table.h holds. What happens to a block depends on the order of its
+// keys and on counts that are complete before a step begins, so any number of threads, with ranges
+// or without, leaves the same bytes.
 //
-// Beside the filter, this takes about 5.5 bytes a key and 1 byte a block, and 2 MiB at least from
-// 40,000 keys on, straight from the system (ScratchMemory): a page fault for each 4 KiB of a heap
-// would take a third of the time of a small build.
+// Beside the filter, this takes about 2.5 bytes a key, and while the filter fits the second-level
+// cache 1.5, straight from the system (ScratchMemory): a page fault for each 4 KiB of a heap would
+// take a third of the time of a small build.
 #ifndef NESTLINE_LIB_FILTER_BULK_BUILD_H_
 #define NESTLINE_LIB_FILTER_BULK_BUILD_H_
 
@@ -34,6 +40,7 @@
 #include <span>
 
 #include "lib/filter/block_sort.h"
+#include "lib/filter/bulk_block.h"
 #include "lib/kernels/kernels.h"
 #include "nestline/filter.h"
 #include "nestline/keys.h"
@@ -43,7 +50,8 @@ namespace nestline {
 // What a thread needs while it does a task; reused for the next.
 struct BuildScratch {
   ScratchArray<std::uint32_t> sorted;
-  std::array<Settling, kSettleBlocks> blocks;
+  KeyList<std::uint32_t> late;
+  Settling block;
 };
 
 // Where the tasks of a build run.
@@ -51,6 +59,8 @@ class BuildTasks {
  public:
   using Work = std::function<void(std::size_t, BuildScratch&)>;
   virtual ~BuildTasks() = default;
+  // Whether all of them run on the same thread.
+  [[nodiscard]] virtual bool are_on_one_thread() const = 0;
   // Calls work(i, scratch) for each i below `count`, in any order and on any threads, no two of
   // which get the same scratch. Returns when all calls have ended. Throws what `work` throws.
   virtual void for_each(std::size_t count, const Work& work) = 0;

@@ -169,7 +169,8 @@ constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
 // the kernels.
 struct alignas(64) UnpackedBlock {
   static constexpr std::size_t kSlots = 72;
-  std::uint64_t bucket[kSlots];  // of the resident of each slot
+  static constexpr std::uint32_t kNobody = 64;  // a number that is no slot's
+  std::uint64_t bucket[kSlots];                 // of the resident of each slot
   alignas(64) Resident resident[kSlots];
   std::uint64_t free;  // slots
   // Slots from which a displacement may lead to a free one: all such slots are among these.
@@ -190,9 +191,8 @@ constexpr std::uint64_t located(std::uint64_t block, std::uint32_t pair) {
 inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
 static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
 
-// Newcomers that `settle` takes for a block at most, and blocks that it takes at a time.
-inline constexpr std::size_t kMaxSettled = 128;
-inline constexpr std::size_t kSettleBlocks = 8;
+// Newcomers that `settle` takes for a block at most.
+inline constexpr std::size_t kMaxSettled = 64;
 
 // A block and its newcomers. Kernels read and write whole vectors, so beyond the last one.
 struct alignas(64) Settling {
@@ -306,28 +306,33 @@ struct Kernels {
                        Input input, std::uint64_t* to) noexcept;
 
   // The newcomers, up to kMaxSettled, whose pairs are the lowest 20 bits of these numbers, and
-  // their buckets. Returns the slots that are in any of the buckets. Reads and writes whole
-  // vectors.
-  std::uint64_t (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
-                            std::uint64_t* buckets) noexcept;
+  // their buckets. Reads and writes whole vectors.
+  void (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
+                   std::uint64_t* buckets) noexcept;
 
   // Which of these 64 residents have at most this spill class, as bits.
   std::uint64_t (*at_most)(const Resident* residents, std::uint32_t spill_class) noexcept;
 
-  // Gives each newcomer of up to kSettleBlocks blocks a slot of its bucket, moving residents within
-  // their buckets where that is necessary, and reports those for which there is no way.
-  void (*settle)(Settling* blocks, std::size_t count) noexcept;
+  // Gives each of up to kMaxLocated keys the lowest free slot of its bucket at home. free[b] are
+  // the free slots of block b, as bits: they are not taken from the blocks. Writes the late keys,
+  // for whom no slot is free, to `late`, located; returns how many there are. `late` has room for
+  // all. In the header of a late key's block, lock and version mean nothing afterwards.
+  std::size_t (*place_keys)(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
+                            std::size_t count, Input input, std::uint64_t* free,
+                            std::uint64_t* late) noexcept;
+  // The same for any number of keys, each a pair with a block's number above, of which only the
+  // bits of `mask` count. Reads whole vectors.
+  std::size_t (*place_pairs)(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
+                             Block* blocks, std::uint64_t* free, std::uint32_t* late) noexcept;
 
-  // The same for a few newcomers of one block.
-  void (*settle_few)(Settling& block) noexcept;
+  // Gives each newcomer of a block a slot of its bucket, moving residents within their buckets
+  // where that is necessary, and reports those for which there is no way.
+  void (*settle)(Settling& block) noexcept;
 
   // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing
   // being changed, if there is none. Residents of goals are overwritten.
   bool (*settle_one)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                      std::uint64_t goals) noexcept;
-
-  // An empty block.
-  void (*clear)(UnpackedBlock& unpacked) noexcept;
 
   // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
   void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;

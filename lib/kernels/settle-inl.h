@@ -1,10 +1,9 @@
-// Per-target: giving many keys of one block their slots at once, for builds in bulk.
+// Per-target: giving many keys their slots at once, for builds in bulk.
 //
-// First each newcomer takes a free slot of its bucket: the lowest one that no later newcomer wants,
-// or else the lowest. Looking ahead costs three operations a key, and leaves 4 % of the keys
-// without a free slot instead of 9 % (8 bits, 95 % load). Each choice waits for the one before, so
-// several blocks are done side by side, one in each lane. Those without a slot get one by the
-// search below.
+// Most keys find a free slot of their bucket. `place` gives it to them, for keys of many blocks in
+// any order, by one word of free slots a block. It reads no block, so blocks may be far away: what
+// it stores waits in the processor's store buffer. The others, which are late, are gathered, and
+// get a slot block by block, by the search below.
 //
 // settle_one searches backwards, all slots at a time: level 0 is the goals, and level n + 1 is
 // level n with every slot whose resident has a slot of level n in its bucket: a few vector
@@ -44,34 +43,6 @@ void locate_pairs_each(const BlocksView& view, const std::uint64_t* keys, std::s
   }
 }
 
-// Which newcomers of a block no slot is free for, as bits.
-struct Late {
-  std::uint64_t bits[kMaxSettled / 64];
-};
-
-// choose_slots for one block. Without branches, which would be mispredicted.
-template <class Take>
-HWY_INLINE void choose_slots_of_one(Settling& settling, std::size_t i, const Take& take) {
-  std::uint64_t choices[kMaxSettled];  // first: what later ones want
-  std::uint64_t wanted = 0;
-  for (std::size_t n = settling.count; n-- > 0;) {
-    choices[n] = wanted;
-    wanted |= settling.bucket[n];
-  }
-  std::uint64_t free = settling.block.free;
-  Late late{};
-  for (std::size_t n = 0; n < settling.count; ++n) {
-    const std::uint64_t open = settling.bucket[n] & free;
-    const std::uint64_t unwanted = open & ~choices[n];
-    const std::uint64_t from = unwanted != 0 ? unwanted : open;
-    choices[n] = from & (~from + 1);
-    free ^= choices[n];
-    late.bits[n / 64] |= std::uint64_t{open == 0} << n % 64;
-  }
-  settling.block.free = free;
-  take(i, choices, 1, late);
-}
-
 #if NESTLINE_ONE_LANE
 
 template <class L>
@@ -81,17 +52,14 @@ void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t
 }
 
 template <class L>
-std::uint64_t complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
-                       std::uint64_t* buckets) noexcept {
-  std::uint64_t all = 0;
+void complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
+              std::uint64_t* buckets) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t pair = pairs[i] & kPairMask;
     const std::uint32_t fingerprint = pair & 0xffff;
     newcomers[i] = pair | spill_class(fingerprint) << 24;
     buckets[i] = L::bucket(fingerprint, pair >> 16);
-    all |= buckets[i];
   }
-  return all;
 }
 
 template <class L>
@@ -124,13 +92,6 @@ std::uint64_t sharing(const std::uint64_t* buckets, std::uint64_t slots) {
     found |= std::uint64_t{(buckets[s] & slots) != 0} << s;
   }
   return found;
-}
-
-// Chooses a free slot for each newcomer of these blocks; calls take(i, choices, step, late) for
-// each block, where choices[step * n] is the choice of its newcomer n, as a bit, or 0.
-template <class Take>
-HWY_INLINE void choose_slots(Settling* blocks, std::size_t count, const Take& take) {
-  for (std::size_t i = 0; i < count; ++i) choose_slots_of_one(blocks[i], i, take);
 }
 
 #else  // vectors
@@ -182,8 +143,8 @@ void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t
 }
 
 template <class L>
-std::uint64_t complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
-                       std::uint64_t* buckets) noexcept {
+void complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
+              std::uint64_t* buckets) noexcept {
   const D32 d32;
   const D8 d8;
   static constexpr BothHalves kFingerprints(0, 1);
@@ -198,86 +159,6 @@ std::uint64_t complete(const std::uint32_t* pairs, std::size_t count, Resident* 
     BlockLocator<L>::store_buckets(hn::BitCast(D16(), hn::TableLookupBytes(bytes, fingerprints)),
                                    hn::BitCast(D16(), hn::TableLookupBytes(bytes, phases)),
                                    buckets + i);
-  }
-  const D64 d;
-  auto all = hn::Zero(d);
-  std::size_t i = 0;
-  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
-    all = hn::Or(all, hn::LoadU(d, buckets + i));
-  }
-  std::uint64_t slots[hn::MaxLanes(D64())];
-  hn::StoreU(all, d, slots);
-  for (std::size_t lane = 1; lane < hn::Lanes(d); ++lane) slots[0] |= slots[lane];
-  for (; i < count; ++i) slots[0] |= buckets[i];
-  return slots[0];
-}
-
-// Chooses a free slot for each newcomer of these blocks, one block in each lane; calls take(i,
-// choices, step, late) for each block, where choices[step * n] is the choice of its newcomer n, as
-// a bit, or 0.
-template <class Take>
-HWY_INLINE void choose_slots(Settling* blocks, std::size_t count, const Take& take) {
-  const hn::CappedTag<std::uint64_t, kSettleBlocks> d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t first = 0; first < count; first += lanes) {
-    const std::size_t group = std::min(lanes, count - first);
-    if (group == 1) {
-      choose_slots_of_one(blocks[first], first, take);
-      continue;
-    }
-    std::size_t most = 0;
-    for (std::size_t i = 0; i < group; ++i) most = std::max(most, blocks[first + i].count);
-    // Copied by scalars: a gather takes longer.
-    alignas(64) std::uint64_t buckets[kMaxSettled * kSettleBlocks];
-    alignas(64) std::uint64_t frees[kSettleBlocks] = {};
-    for (std::size_t i = 0; i < lanes; ++i) {
-      std::size_t n = 0;
-      if (i < group) {
-        const Settling& settling = blocks[first + i];
-        frees[i] = settling.block.free;
-        for (; n < settling.count; ++n) buckets[n * lanes + i] = settling.bucket[n];
-      }
-      for (; n < most; ++n) buckets[n * lanes + i] = 0;
-    }
-    // First: the slots of each bucket that no later newcomer wants.
-    alignas(64) std::uint64_t choices[kMaxSettled * kSettleBlocks];
-    const auto zero = hn::Zero(d);
-    auto wanted = zero;
-    for (std::size_t n = most; n-- > 0;) {
-      const auto bucket = hn::Load(d, buckets + n * lanes);
-      hn::Store(hn::AndNot(wanted, bucket), d, choices + n * lanes);
-      wanted = hn::Or(wanted, bucket);
-    }
-    const auto lowest_bit = [&](auto bits) { return hn::And(bits, hn::Sub(zero, bits)); };
-    auto free = hn::Load(d, frees);
-    alignas(64) std::uint64_t lates[kMaxSettled / 64][kSettleBlocks] = {};
-    for (std::size_t half = 0; half * 64 < most; ++half) {
-      auto late = zero;
-      auto bit = hn::Set(d, std::uint64_t{1});
-      for (std::size_t n = half * 64; n < std::min(most, half * 64 + 64); ++n) {
-        const auto open = hn::And(hn::Load(d, buckets + n * lanes), free);
-        const auto unwanted = hn::And(hn::Load(d, choices + n * lanes), free);
-        const auto choice =
-            hn::IfThenElse(hn::Eq(unwanted, zero), lowest_bit(open), lowest_bit(unwanted));
-        free = hn::Xor(free, choice);
-        hn::Store(choice, d, choices + n * lanes);
-        late = hn::Or(late, hn::IfThenElseZero(hn::Eq(open, zero), bit));
-        bit = hn::Add(bit, bit);
-      }
-      hn::Store(late, d, lates[half]);
-    }
-    hn::Store(free, d, frees);
-    for (std::size_t i = 0; i < group; ++i) {
-      Settling& settling = blocks[first + i];
-      settling.block.free = frees[i];
-      Late late;
-      for (std::size_t half = 0; half < kMaxSettled / 64; ++half) {
-        const std::size_t end = settling.count - std::min(settling.count, half * 64);
-        late.bits[half] =
-            lates[half][i] & (end < 64 ? (std::uint64_t{1} << end) - 1 : ~std::uint64_t{0});
-      }
-      take(first + i, choices + i, lanes, late);
-    }
   }
 }
 
@@ -354,6 +235,52 @@ HWY_INLINE std::uint64_t sharing(const std::uint64_t* buckets, std::uint64_t slo
 
 #endif  // NESTLINE_ONE_LANE
 
+// Gives a key a free slot of its bucket; returns whether there was one. Without branches, which
+// would be mispredicted.
+template <class L>
+HWY_INLINE bool place_one(Block& block, std::uint64_t& free, std::uint64_t bucket,
+                          std::uint32_t fingerprint) {
+  const std::uint64_t open = free & bucket;
+  const std::uint64_t choice = open & (~open + 1);
+  free ^= choice;
+  L::fill(block, choice, fingerprint);
+  return open != 0;
+}
+
+template <class L>
+std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
+                       std::size_t count, Input input, std::uint64_t* free,
+                       std::uint64_t* late) noexcept {
+  Group group;
+  locate<L>(view, keys, count, input, group);
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t number = group.offset[i] / kBlockBytes;
+    late[n] = located(number, group.pair[i]);
+    n += !place_one<L>(blocks[number], free[number], group.bucket[i], group.fingerprint(i));
+  }
+  return n;
+}
+
+template <class L>
+std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
+                        Block* blocks, std::uint64_t* free, std::uint32_t* late) noexcept {
+  std::size_t n = 0;
+  Resident ignored[kGroup];
+  std::uint64_t bucket[kGroup];
+  for (std::size_t first = 0; first < count; first += kGroup) {
+    const std::size_t end = std::min(kGroup, count - first);
+    complete<L>(keys + first, end, ignored, bucket);
+    for (std::size_t i = 0; i < end; ++i) {
+      const std::uint32_t key = keys[first + i];
+      const std::uint32_t number = key >> 20 & mask;
+      late[n] = key;
+      n += !place_one<L>(blocks[number], free[number], bucket[i], key & 0xffff);
+    }
+  }
+  return n;
+}
+
 // Stores the newcomer as settle_one does. If there is no way, `reach` is set to all slots from
 // which there is one.
 template <class L>
@@ -403,9 +330,9 @@ bool settle_one(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
   return settle_by_search<L>(block, newcomer, bucket, goals, reach);
 }
 
-// Stores a newcomer for which no slot is free, or notes that there is no way.
+// Stores a newcomer by the search, or notes that there is no way.
 template <class L>
-HWY_INLINE void settle_late(Settling& settling, std::size_t number) {
+HWY_INLINE void settle_far(Settling& settling, std::size_t number) {
   UnpackedBlock& block = settling.block;
   const std::uint64_t bucket = settling.bucket[number];
   // What has led to no free slot leads to none later, when fewer are free.
@@ -415,54 +342,52 @@ HWY_INLINE void settle_late(Settling& settling, std::size_t number) {
   }
 }
 
+// Gives a newcomer a free slot of its bucket, or the slot of a resident that moves to a free one.
+// Returns whether there was a way. Without branches, as place_one.
 template <class L>
-void settle(Settling* blocks, std::size_t count) noexcept {
-  choose_slots(
-      blocks, count,
-      [&](std::size_t i, const std::uint64_t* choices, std::size_t step, const Late& late) {
-        Settling& settling = blocks[i];
-        UnpackedBlock& block = settling.block;
-        for (std::size_t n = 0; n < settling.count; ++n) {
-          // 64, where nobody looks, if there is no choice.
-          const std::uint32_t slot = first_slot(choices[n * step]);
-          block.bucket[slot] = settling.bucket[n];
-          block.resident[slot] = settling.newcomer[n];
-        }
-        settling.unplaced_count = 0;
-        for (std::size_t half = 0; half < kMaxSettled / 64; ++half) {
-          for (std::uint64_t bits = late.bits[half]; bits != 0; bits &= bits - 1) {
-            settle_late<L>(settling, half * 64 + first_slot(bits));
-          }
-        }
-      });
+HWY_INLINE bool settle_near(UnpackedBlock& block, std::uint64_t& free, Resident newcomer,
+                            std::uint64_t bucket) {
+  // By the newcomer itself; by the resident of its slot in each lane; by nobody.
+  std::uint32_t slot[L::kLanes + 2];
+  std::uint64_t open[L::kLanes + 2];
+  std::uint32_t ways = 1u << (L::kLanes + 1);
+  open[0] = bucket & free;
+  slot[0] = first_slot(open[0]);
+  ways |= open[0] != 0;
+  std::uint64_t rest = bucket;
+  for (std::uint32_t lane = 1; lane <= L::kLanes; ++lane, rest &= rest - 1) {
+    slot[lane] = first_slot(rest);
+    open[lane] = block.bucket[slot[lane]] & free;
+    ways |= std::uint32_t{open[lane] != 0} << lane;
+  }
+  slot[L::kLanes + 1] = UnpackedBlock::kNobody;
+  open[L::kLanes + 1] = 0;
+  const std::uint32_t way = first_slot(ways);
+  const std::uint32_t from = slot[way];
+  std::uint64_t to = open[way];
+  to &= ~to + 1;
+  free ^= to;
+  const std::uint32_t end = first_slot(to);  // kNobody if there is none
+  block.bucket[end] = block.bucket[from];
+  block.resident[end] = block.resident[from];
+  block.bucket[from] = bucket;
+  block.resident[from] = newcomer;
+  return to != 0;
 }
 
 template <class L>
-void settle_few(Settling& settling) noexcept {
+void settle(Settling& settling) noexcept {
   UnpackedBlock& block = settling.block;
-  settling.unplaced_count = 0;
+  std::uint64_t free = block.free;
+  std::uint8_t far[kMaxSettled];
+  std::size_t count = 0;
   for (std::size_t n = 0; n < settling.count; ++n) {
-    const std::uint64_t open = settling.bucket[n] & block.free;
-    if (open == 0) {
-      settle_late<L>(settling, n);
-      continue;
-    }
-    const std::uint32_t slot = first_slot(open);
-    block.bucket[slot] = settling.bucket[n];
-    block.resident[slot] = settling.newcomer[n];
-    block.free ^= std::uint64_t{1} << slot;
+    far[count] = static_cast<std::uint8_t>(n);
+    count += !settle_near<L>(block, free, settling.newcomer[n], settling.bucket[n]);
   }
-}
-
-template <class L>
-void clear(UnpackedBlock& unpacked) noexcept {
-  // By hand, since a compiler without vectors makes one slow instruction of it.
-  const hn::CappedTag<std::uint32_t, 8> d;
-  static_assert(UnpackedBlock::kSlots % 8 == 0);
-  for (std::size_t s = 0; s < UnpackedBlock::kSlots; s += hn::Lanes(d)) {
-    hn::Store(hn::Zero(d), d, unpacked.resident + s);
-  }
-  unpacked.free = unpacked.reach = L::kAllSlots;
+  block.free = free;
+  settling.unplaced_count = 0;
+  for (std::size_t i = 0; i < count; ++i) settle_far<L>(settling, far[i]);
 }
 
 template <class L>

@@ -93,6 +93,7 @@ std::size_t select_all(const AnyFilter& filter, KeySpan keys, std::span<std::uin
 
 // The tasks of bulk_build.h.
 class Tasks final : public BuildTasks {
+  [[nodiscard]] bool are_on_one_thread() const override { return false; }
   void for_each(std::size_t count, const Work& work) override {
     for_each_task(count, [&](std::size_t i) { work(i, scratch_.local()); });
   }
