@@ -35,6 +35,7 @@ struct alignas(64) Group {
   std::uint32_t pair[kGroup];  // fingerprint, phase << 16
   std::uint32_t
       repeated[kGroup];  // the fingerprint's low byte, 4 times; of halfwords all of it, twice
+  std::uint32_t nibbles[kGroup];  // of bytes and nibbles: the high nibble, 8 times
   std::uint8_t low_byte[kGroup];  // of the fingerprint
 
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
@@ -53,18 +54,23 @@ HWY_INLINE void prefetch_at(const Block* blocks, std::uint64_t offset) {
   hwy::Prefetch(reinterpret_cast<const Block*>(reinterpret_cast<std::uintptr_t>(blocks) + offset));
 }
 
-// Slots of key i's bucket that hold its fingerprint, or at 12 bits its low byte. The broadcast of a
-// number that is repeated already is only a load.
+// Slots of key i's bucket that hold its fingerprint. The broadcast of a number that is repeated
+// already is only a load.
 template <class L>
 HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group, std::size_t i) {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
 #if NESTLINE_ONE_LANE
-  return match_first_bytes<L>(block, group.repeated[i]) & group.bucket[i];
+  return match_among<L>(block, group.fingerprint(i), group.bucket[i]);
 #else
   using T = Ranks::Phase<L>;
+  const BlockTag<T> d;
   const hn::Repartition<std::uint32_t, BlockTag<T> > d32;
-  const auto wanted = hn::BitCast(BlockTag<T>(), hn::Set(d32, group.repeated[i]));
+  const auto wanted = hn::BitCast(d, hn::Set(d32, group.repeated[i]));
+  if constexpr (L::kForm == Form::bytes_and_nibbles) {
+    const auto high = hn::BitCast(d, hn::Set(d32, group.nibbles[i]));
+    return match_both_parts<L>(block, wanted, high) & group.bucket[i];
+  }
   return equal_lanes_in<kFingerprintMask<L> >(reinterpret_cast<const T*>(block.bytes.data()),
                                               wanted) &
          group.bucket[i];
@@ -81,6 +87,7 @@ void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t 
     group.pair[i] = place.fingerprint | place.phase << 16;
     group.repeated[i] = L::kForm == Form::halfwords ? place.fingerprint * 0x00010001u
                                                     : (place.fingerprint & 0xff) * 0x01010101u;
+    group.nibbles[i] = (place.fingerprint >> 8 & 15) * 0x11111111u;
     group.low_byte[i] = static_cast<std::uint8_t>(place.fingerprint);
   }
 }
@@ -181,6 +188,10 @@ struct BlockLocator {
     const auto f_and_p = hn::BitCast(D32(), hn::OddEven(p, f));
     hn::StoreU(f_and_p, D32(), group.pair + i);
     hn::StoreU(hn::BitCast(D32(), repeated(f)), D32(), group.repeated + i);
+    if constexpr (L::kForm == Form::bytes_and_nibbles) {
+      const auto nibbles = hn::Mul(hn::ShiftRight<8>(f), both(0x1111));
+      hn::StoreU(hn::BitCast(D32(), nibbles), D32(), group.nibbles + i);
+    }
     store_low_bytes(f_and_p, group.low_byte + i);
 
     store_buckets(f, p, group.bucket + i);

@@ -61,7 +61,7 @@ HWY_INLINE std::uint64_t covered(const std::uint8_t* low_bytes, const std::uint8
 struct ProbeGroup : Group {
   alignas(64) std::uint8_t found[kGroup];
   alignas(64) std::uint8_t mark[kGroup];
-  std::uint64_t slots[kGroup];  // with second parts: of the bucket, with the same first part
+  std::uint64_t slots[kGroup];  // with deaths: of the bucket, with the same fingerprint
   alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
   std::uint32_t drift;  // what differed between the two loads of a header, for all keys
 };
@@ -102,7 +102,7 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size
     if constexpr (kBeside) header = block.header();
     const std::uint64_t slots = match_repeated<L>(block, group, i);
     group.found[i] = slots != 0;
-    if constexpr (kHasSecondParts<L>) group.slots[i] = slots;
+    if constexpr (L::kExpires) group.slots[i] = slots;
     if constexpr (!kBeside) {
       group.mark[i] = block.bytes[kMarkByte];
     } else {
@@ -115,22 +115,17 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size
   if constexpr (kBeside) group.drift = drift;
 }
 
-// The first part of a slot is not enough: looks at the second too, for the keys whose first part
-// was found. In a loop of its own, since a branch for each key would be mispredicted as often as
-// keys are present.
+// Looks at the deaths, for the keys whose fingerprint was found. In a loop of its own, since a
+// branch for each key would be mispredicted as often as keys are present.
 template <class L, bool kBeside>
-HWY_INLINE void look_at_second_parts(const BlocksView& view, ProbeGroup& group, std::size_t count) {
+HWY_INLINE void look_at_deaths(const BlocksView& view, ProbeGroup& group, std::size_t count) {
   const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - count);
-  for (std::uint64_t half = ~equal_bytes(group.found, 0) & all; half != 0; half &= half - 1) {
-    const std::uint32_t i = first_slot(half);
+  for (std::uint64_t some = ~equal_bytes(group.found, 0) & all; some != 0; some &= some - 1) {
+    const std::uint32_t i = first_slot(some);
     const Block& shared = block_at(view.blocks, group.offset[i]);
     BlockCopy copy;
     const Block& block = readable_block(shared, copy);
-    if constexpr (L::kExpires) {
-      group.found[i] = live_among<L>(block, group.slots[i], tick(view.blocks)) != 0;
-    } else {
-      group.found[i] = (group.slots[i] & match_nibbles<L>(block, group.fingerprint(i) >> 8)) != 0;
-    }
+    group.found[i] = live_among<L>(block, group.slots[i], tick(view.blocks)) != 0;
     if constexpr (kBeside) group.drift |= shared.header_again() ^ group.header[i];
   }
 }
@@ -188,8 +183,8 @@ class Lookups {
         prefetch_homes(view_, ahead, ahead_size);
         probe_homes<L, kBeside, false>(view_, group, size_of(g), nullptr);
       }
-      if constexpr (kHasSecondParts<L>) {
-        if (size_of(g) != 0) look_at_second_parts<L, kBeside>(view_, group, size_of(g));
+      if constexpr (L::kExpires) {
+        if (size_of(g) != 0) look_at_deaths<L, kBeside>(view_, group, size_of(g));
       }
       if (g > 0) settle(g - 1);
     }

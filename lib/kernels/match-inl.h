@@ -78,12 +78,12 @@ HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t val
   return bits;
 }
 
-// Bit s: the nibble of slot s is `nibble`.
+// Bit s: slot s holds the fingerprint, of bytes and nibbles.
 template <class L>
-HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble) {
+HWY_INLINE std::uint64_t match_both_parts(const Block& block, std::uint32_t fingerprint) {
   std::uint64_t slots = 0;
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    slots |= std::uint64_t{L::nibble(block, s) == nibble} << s;
+    slots |= std::uint64_t{L::get(block, s) == fingerprint} << s;
   }
   return slots;
 }
@@ -166,25 +166,72 @@ HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fin
   }
 }
 
-// Bit s: the nibble of slot s is `nibble`. Comparing one half of the nibble bytes gives
-// a run of slots in order.
+// For each slot of bytes and nibbles: which 32-bit word of the block's last 16, 32 or 64 bytes
+// holds its nibble, in the same byte of the word, and where in that byte. 20 nibbles are whole
+// words.
+template <class L, std::size_t kLast>
+struct NibbleWords {
+  alignas(64) std::uint32_t word[16];
+  alignas(64) std::uint8_t mask[64];
+  constexpr NibbleWords() : word(), mask() {
+    static_assert(L::kNibbleByte % 4 == 0 && L::kNibbleRun % 4 == 0);
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      const std::uint32_t byte = L::kNibbleByte + s % L::kNibbleRun;
+      word[s / 4] = (byte - (kBlockBytes - kLast)) / 4;
+      mask[s] = s < L::kNibbleRun ? 0x0f : 0xf0;
+    }
+  }
+};
+
+// Slots that hold a low byte and a high nibble. Every byte of `low` is that byte, and every half of
+// a byte of `high` that nibble. Bits after the last slot mean nothing.
 template <class L>
-HWY_INLINE std::uint64_t match_nibbles(const Block& block, std::uint32_t nibble) {
+HWY_INLINE std::uint64_t match_both_parts(const Block& block, hn::Vec<BlockTag<std::uint8_t> > low,
+                                          hn::Vec<BlockTag<std::uint8_t> > high) {
   const BlockTag<std::uint8_t> d;
+  const std::uint8_t* const bytes = block.bytes.data();
+#if HWY_ARCH_X86
+  if constexpr (hn::MaxLanes(BlockTag<std::uint8_t>()) >= 32) {
+    // One compare: the nibbles are brought beside their bytes.
+    constexpr std::size_t kStep = hn::MaxLanes(BlockTag<std::uint8_t>());
+    static constexpr NibbleWords<L, kStep> kNibbles;
+    const hn::Repartition<std::uint32_t, decltype(d)> d32;
+    const auto last =
+        hn::Load(d32, reinterpret_cast<const std::uint32_t*>(bytes + kBlockBytes - kStep));
+    std::uint64_t slots = 0;
+    for (std::size_t i = 0; i < L::kSlots; i += kStep) {
+      const auto words = hn::IndicesFromVec(d32, hn::Load(d32, kNibbles.word + i / 4));
+      const auto nibbles = hn::BitCast(d, hn::TableLookupLanes(last, words));
+      const auto wrong_nibble = hn::And(hn::Xor(nibbles, high), hn::Load(d, kNibbles.mask + i));
+      const auto wrong = hn::Or(hn::Xor(hn::Load(d, bytes + i), low), wrong_nibble);
+      slots |= bits_of(d, hn::Eq(wrong, hn::Zero(d))) << i;
+    }
+    return slots;
+  }
+#endif
+  // Comparing one half of the nibble bytes gives a run of slots in order.
   const std::size_t step = hn::Lanes(d);
-  const auto low = hn::Set(d, std::uint8_t{0x0f});
-  const auto high = hn::Set(d, std::uint8_t{0xf0});
-  const auto wanted = hn::Set(d, static_cast<std::uint8_t>(nibble * 0x11));
+  const auto low_half = hn::Set(d, std::uint8_t{0x0f});
+  const auto high_half = hn::Set(d, std::uint8_t{0xf0});
   std::uint64_t in_low = 0;
   std::uint64_t in_high = 0;
   // The nibble bytes lie in the second half of the block.
   for (std::size_t i = step < kBlockBytes ? kBlockBytes / 2 : 0; i < kBlockBytes; i += step) {
-    const auto difference = hn::Xor(hn::Load(d, block.bytes.data() + i), wanted);
-    in_low |= bits_of(d, hn::Eq(hn::And(difference, low), hn::Zero(d))) << i;
-    in_high |= bits_of(d, hn::Eq(hn::And(difference, high), hn::Zero(d))) << i;
+    const auto difference = hn::Xor(hn::Load(d, bytes + i), high);
+    in_low |= bits_of(d, hn::Eq(hn::And(difference, low_half), hn::Zero(d))) << i;
+    in_high |= bits_of(d, hn::Eq(hn::And(difference, high_half), hn::Zero(d))) << i;
   }
   constexpr std::uint64_t kRun = (std::uint64_t{1} << L::kNibbleRun) - 1;
-  return (in_low >> L::kNibbleByte & kRun) | (in_high >> L::kNibbleByte & kRun) << L::kNibbleRun;
+  return equal_lanes(bytes, low) &
+         ((in_low >> L::kNibbleByte & kRun) | (in_high >> L::kNibbleByte & kRun) << L::kNibbleRun);
+}
+
+// Bit s: slot s holds the fingerprint. Bits after the last slot mean nothing.
+template <class L>
+HWY_INLINE std::uint64_t match_both_parts(const Block& block, std::uint32_t fingerprint) {
+  const BlockTag<std::uint8_t> d;
+  return match_both_parts<L>(block, hn::Set(d, static_cast<std::uint8_t>(fingerprint)),
+                             hn::Set(d, static_cast<std::uint8_t>((fingerprint >> 8) * 0x11)));
 }
 
 #endif  // NESTLINE_ONE_LANE
@@ -195,11 +242,11 @@ HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerpr
                                      std::uint64_t among) {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
-  std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   // Always: a branch on the low byte would be mispredicted as often as keys are present.
   if constexpr (L::kForm == Form::bytes_and_nibbles) {
-    slots &= match_nibbles<L>(block, fingerprint >> 8);
+    return match_both_parts<L>(block, fingerprint) & among;
   }
+  std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   if constexpr (L::kForm == Form::maplet) {
     for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
       const std::uint32_t s = first_slot(rest);
