@@ -33,8 +33,12 @@ void get_all(std::span<const std::byte> bytes, std::span<Number> numbers) {
 
 template <typename Number>
 void put(std::span<std::byte> bytes, std::size_t at, Number number) {
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    bytes[at + i] = static_cast<std::byte>(number >> (8 * i) & 0xff);
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(bytes.subspan(at, sizeof number).data(), &number, sizeof number);
+  } else {
+    for (std::size_t i = 0; i < sizeof number; ++i) {
+      bytes[at + i] = static_cast<std::byte>(number >> (8 * i) & 0xff);
+    }
   }
 }
 

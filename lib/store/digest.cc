@@ -9,6 +9,10 @@ std::uint64_t digest_of(std::string_view bytes, std::uint64_t seed) noexcept {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
+std::uint64_t digest_of_48(std::span<const std::byte, 48> bytes, std::uint64_t seed) noexcept {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
 std::uint64_t digest_of_pieces(std::uint64_t seed,
                                const std::function<std::span<const std::byte>()>& next) {
   XXH3_state_t state;

@@ -51,15 +51,16 @@ std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t n
   const std::string list = encode_segment_list(listed({}));
   const Record first = {RecordKind::segments, next_sequence_, 0, {}, list};
   const std::uint64_t begin = kSegmentHeaderBytes + bytes_of(first);
-  std::vector<std::byte> start(begin);
+  std::vector<std::byte> start(kSegmentHeaderBytes + kRecordHeaderBytes);
   const std::uint64_t limit =
       std::max(least, std::min(kMinLists * begin, table_.format().most_bytes()));
   const SegmentHeader header = {store_id_, number, limit, next_sequence_};
   encode_segment_header(std::span(start).first<kSegmentHeaderBytes>(), header);
   encode_record_header(std::span(start).subspan<kSegmentHeaderBytes, kRecordHeaderBytes>(), first,
                        value_digest(list, store_id_), {store_id_, number, kSegmentHeaderBytes});
-  std::byte* to = start.data() + kSegmentHeaderBytes + kRecordHeaderBytes;
-  copy(to, list);
+  const auto value = std::as_bytes(std::span(list));
+  start.insert(start.end(), value.begin(), value.end());
+  start.resize(begin);
 
   auto segment =
       std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),

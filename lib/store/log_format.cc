@@ -21,7 +21,7 @@ std::uint64_t checksum(const std::byte* header, std::uint64_t digest,
   put<std::uint64_t>(all, 24, digest);
   put<std::uint64_t>(all, 32, place.segment);
   put<std::uint64_t>(all, 40, place.offset);
-  return digest_of(all, place.store_id);
+  return digest_of_48(all, place.store_id);
 }
 
 constexpr std::array<char, 8> kSegmentMagic = {'n', 'e', 's', 't', 'l', 'o', 'g', '\n'};
