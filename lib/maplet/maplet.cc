@@ -59,6 +59,16 @@ void save_copy(const Maplet& maplet, Write&& write) {
   MapletAccess::state(copy).read([&](const Filter::State& table) { write(table); });
 }
 
+// What a writer was at. Not inlined: lookups would have to save registers for it.
+[[gnu::cold, gnu::noinline]] std::size_t find_locked(
+    const State& state, const Filter::State& table, std::uint64_t hash,
+    std::span<std::uint64_t, Maplet::kMostCandidates> values) noexcept {
+  return state.with_reader_locks([&]<class Locks>(Locks locks) {
+    const auto blocks = maplet_table<Locks>(table, locks);
+    return blocks.values(blocks.home(hash), values);
+  });
+}
+
 }  // namespace
 
 std::size_t find_hash(const State& state, std::uint64_t hash,
@@ -67,10 +77,7 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
     const std::size_t count = state.kernels.find(table.view, hash, values.data());
     if (count != MapletKernels::kBusy) [[likely]]
       return count;
-    return state.with_reader_locks([&]<class Locks>(Locks locks) {
-      const auto blocks = maplet_table<Locks>(table, locks);
-      return blocks.values(blocks.home(hash), values);
-    });
+    return find_locked(state, table, hash, values);
   });
 }
 

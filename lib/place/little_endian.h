@@ -13,8 +13,12 @@ namespace nestline {
 template <typename Number>
 Number get(std::span<const std::byte> bytes, std::size_t at) {
   Number number = 0;
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    number |= static_cast<Number>(std::to_integer<Number>(bytes[at + i]) << (8 * i));
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&number, bytes.subspan(at, sizeof number).data(), sizeof number);
+  } else {
+    for (std::size_t i = 0; i < sizeof number; ++i) {
+      number |= static_cast<Number>(std::to_integer<Number>(bytes[at + i]) << (8 * i));
+    }
   }
   return number;
 }

@@ -79,8 +79,7 @@ void Store::State::prepare(Change& change) const {
 }
 
 std::optional<Located> Store::State::locate(const HashedKey& wanted, Purpose purpose) const {
-  std::uint64_t false_reads = 0;
-  return lookup_.find(content(), index(), wanted, false_reads, purpose);
+  return lookup_.find(content(), index(), wanted, purpose).record;
 }
 
 void Store::State::settle(const Change& change, std::uint64_t address,

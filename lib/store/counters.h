@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "lib/concurrent/thread_number.h"
+#include "nestline/internal/home.h"
 
 namespace nestline {
 
@@ -24,19 +25,21 @@ class Counters {
     std::uint64_t false_reads = 0;
   };
 
-  void count(std::uint64_t found, std::uint64_t missing, std::uint64_t false_reads) noexcept {
+  NESTLINE_INLINE void count(std::uint64_t found, std::uint64_t missing,
+                             std::uint64_t false_reads) noexcept {
     const std::uint64_t thread = thread_number();
     Stripe& stripe = stripes_[thread % kStripes];
-    if (stripe.owner.load(std::memory_order_relaxed) == thread || claim(stripe, thread)) {
-      add(stripe.found, found);
-      add(stripe.missing, missing);
-      if (false_reads != 0) [[unlikely]]
-        add(stripe.false_reads, false_reads);
+    const bool is_own = stripe.owner.load(std::memory_order_relaxed) == thread;
+    if (!is_own && !claim(stripe, thread)) [[unlikely]] {
+      shared_.found.fetch_add(found, std::memory_order_relaxed);
+      shared_.missing.fetch_add(missing, std::memory_order_relaxed);
+      shared_.false_reads.fetch_add(false_reads, std::memory_order_relaxed);
       return;
     }
-    shared_.found.fetch_add(found, std::memory_order_relaxed);
-    shared_.missing.fetch_add(missing, std::memory_order_relaxed);
-    shared_.false_reads.fetch_add(false_reads, std::memory_order_relaxed);
+    if (found != 0) add(stripe.found, found);
+    if (missing != 0) add(stripe.missing, missing);
+    if (false_reads != 0) [[unlikely]]
+      add(stripe.false_reads, false_reads);
   }
 
   [[nodiscard]] Sums sums() const noexcept {
@@ -59,7 +62,7 @@ class Counters {
   static void add(Count& count, std::uint64_t more) noexcept {
     count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
-  [[gnu::noinline]] static bool claim(Stripe& stripe, std::uint64_t thread) noexcept {
+  [[gnu::cold, gnu::noinline]] static bool claim(Stripe& stripe, std::uint64_t thread) noexcept {
     std::uint64_t nobody = 0;
     return stripe.owner.compare_exchange_strong(nobody, thread, std::memory_order_relaxed);
   }

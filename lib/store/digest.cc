@@ -3,14 +3,26 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <array>
+
+#include "lib/place/little_endian.h"
+
 namespace nestline {
 
 std::uint64_t digest_of(std::string_view bytes, std::uint64_t seed) noexcept {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
-std::uint64_t digest_of_48(std::span<const std::byte, 48> bytes, std::uint64_t seed) noexcept {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+std::uint64_t digest_of(std::span<const std::byte, 24> header, std::uint64_t first,
+                        std::uint64_t second, std::uint64_t third, std::uint64_t seed) noexcept {
+  // Number by number, so that the compiler keeps them in registers.
+  std::array<std::byte, header.size() + 24> all;
+  for (std::size_t at = 0; at < header.size(); at += 8)
+    put(all, at, get<std::uint64_t>(header, at));
+  put(all, 24, first);
+  put(all, 32, second);
+  put(all, 40, third);
+  return XXH3_64bits_withSeed(all.data(), all.size(), seed);
 }
 
 std::uint64_t digest_of_pieces(std::uint64_t seed,

@@ -16,8 +16,9 @@ inline std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t s
   return digest_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, seed);
 }
 
-// The same of so many bytes. That is quicker when their number is known as it is compiled.
-std::uint64_t digest_of_48(std::span<const std::byte, 48> bytes, std::uint64_t seed) noexcept;
+// The same of the header's bytes and then of the numbers as bytes, without writing them down.
+std::uint64_t digest_of(std::span<const std::byte, 24> header, std::uint64_t first,
+                        std::uint64_t second, std::uint64_t third, std::uint64_t seed) noexcept;
 
 // The same of all bytes that next() returns until it returns none.
 std::uint64_t digest_of_pieces(std::uint64_t seed,

@@ -258,7 +258,7 @@ bool Store::get_file(std::string_view name, const Sink& sink) const {
   const auto keep = [](void* to, std::string_view found) {
     static_cast<std::string*>(to)->assign(found);
   };
-  if (!state_->get(Space::manifests, name, keep, &bytes)) return false;
+  if (!state_->get<Space::manifests>(name, keep, &bytes)) return false;
   const Manifest manifest(name, bytes);
   Sha256 digest;
   std::string content;

@@ -16,12 +16,8 @@ constexpr std::uint64_t kManifestSeed = 0x6d616e6966657374;
 // `header`: bytes 8 to 31.
 std::uint64_t checksum(const std::byte* header, std::uint64_t digest,
                        const RecordPlace& place) noexcept {
-  std::array<std::byte, kRecordHeaderBytes - 8 + 24> all;
-  std::memcpy(all.data(), header, kRecordHeaderBytes - 8);
-  put<std::uint64_t>(all, 24, digest);
-  put<std::uint64_t>(all, 32, place.segment);
-  put<std::uint64_t>(all, 40, place.offset);
-  return digest_of_48(all, place.store_id);
+  const std::span<const std::byte, kRecordHeaderBytes - 8> fields(header, kRecordHeaderBytes - 8);
+  return digest_of(fields, digest, place.segment, place.offset, place.store_id);
 }
 
 constexpr std::array<char, 8> kSegmentMagic = {'n', 'e', 's', 't', 'l', 'o', 'g', '\n'};

@@ -2,8 +2,11 @@
 #ifndef NESTLINE_LIB_STORE_LOOKUP_H_
 #define NESTLINE_LIB_STORE_LOOKUP_H_
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -16,6 +19,7 @@
 #include "lib/store/log_format.h"
 #include "lib/store/segment_reader.h"
 #include "lib/store/segment_table.h"
+#include "nestline/internal/home.h"
 #include "nestline/store.h"
 
 namespace nestline {
@@ -76,6 +80,28 @@ HashedKey hashed_key(const Source& from) {
   return {space_of(from.kind), from.key, from.hash};
 }
 
+// Has the beginning of a record, whose length is not known yet, fetched from memory. Always
+// inlined: g++ takes calls of a function that only prefetches for useless.
+NESTLINE_INLINE void prefetch_record(const std::byte* at) noexcept {
+  constexpr std::size_t kFetched = 192;
+  for (std::size_t i = 0; i < kFetched; i += 64) __builtin_prefetch(at + i);
+  __builtin_prefetch(at + kFetched - 1);  // it does not begin where a line does
+}
+
+// Whether the key at `here` is `key`, whose length it has.
+NESTLINE_INLINE bool are_equal(const char* here, std::string_view key) noexcept {
+  const std::size_t size = key.size();
+  if (size < 8 || size > 16) [[unlikely]]
+    return std::memcmp(here, key.data(), size) == 0;
+  const auto word = [](const char* at) {
+    std::uint64_t bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    return bytes;
+  };
+  return ((word(here) ^ word(key.data())) |
+          (word(here + size - 8) ^ word(key.data() + size - 8))) == 0;
+}
+
 // What a key's record is looked for.
 enum class Purpose : std::uint8_t {
   value,    // Its value is read, or it is kept.
@@ -89,32 +115,88 @@ class Lookup {
   // `verify`: whether the checksums of what is read are compared.
   Lookup(const Disk& disk, bool verify) : disk_(disk), verify_(verify) {}
 
-  // The key's record, if it is there. `false_reads` is raised by the records of other keys that
-  // were looked at. The caller keeps segments from being forgotten, by a ReadSection or by holding
+  struct Found {
+    std::optional<Located> record;  // the key's, if it is there
+    std::uint64_t false_reads = 0;  // of records of other keys
+  };
+
+  // Looks a key up. The caller keeps segments from being forgotten, by a ReadSection or by holding
   // the mutex of changes, and what this returns is good that long. Throws StoreError when
   // its record is damaged, or when there is none but one that is damaged may be it.
-  [[nodiscard]] std::optional<Located> find(const Content& content, const Index& index,
-                                            const HashedKey& wanted, std::uint64_t& false_reads,
-                                            Purpose purpose = Purpose::value) const {
-    std::optional<Located> found;
-    std::exception_ptr damage;
-    index.any(wanted.hash, [&](std::uint64_t address) {
-      try {
-        found = look(content, wanted, address, purpose);
-      } catch (const StoreError&) {
-        damage = std::current_exception();
-      }
-      if (!found) ++false_reads;
-      return found.has_value();
-    });
-    if (!found && damage && purpose != Purpose::replace) std::rethrow_exception(damage);
-    return found;
+  //
+  // One lookup after the other waits for memory, unless the processor begins the next one
+  // meanwhile. It looks some 500 instructions ahead, hence the inlining: nearly always the first
+  // candidate is the one, or there is none.
+  [[nodiscard]] NESTLINE_INLINE Found find(const Content& content, const Index& index,
+                                           const HashedKey& wanted,
+                                           Purpose purpose = Purpose::value) const {
+    std::array<std::uint64_t, Maplet::kMostCandidates> addresses;
+    const std::size_t count = index.maplet.find(Hash{wanted.hash}, addresses);
+    if (count == 0 && index.overflow.is_empty()) return {};
+    Located found;
+    if (count != 0 && is_at(content, wanted, addresses[0], purpose, found)) [[likely]]
+      return {found};
+    return find_slowly(content, index, wanted, purpose);
   }
 
   // The record at `address`, if it is the key's.
   [[nodiscard]] std::optional<Located> look(const Content& content, const HashedKey& wanted,
                                             std::uint64_t address,
                                             Purpose purpose = Purpose::value) const {
+    Located found;
+    if (is_at(content, wanted, address, purpose, found)) [[likely]]
+      return found;
+    check_other(content, wanted, address);
+    return std::nullopt;
+  }
+
+ private:
+  // Whether the record at `address` is the key's, and sound as far as that is looked at.
+  [[nodiscard]] NESTLINE_INLINE bool is_at(const Content& content, const HashedKey& wanted,
+                                           std::uint64_t address, Purpose purpose,
+                                           Located& found) const noexcept {
+    const Segment* const segment = content.table.find(address);
+    if (segment == nullptr) return false;
+    const std::uint64_t offset = content.table.format().offset(address);
+    const std::byte* const at = segment->at(offset);
+    prefetch_record(at);
+    const std::uint64_t rest = segment->from(offset).size();
+    if (rest < kRecordHeaderBytes) return false;
+    const RecordHeader header = read_record_header(at);
+    const auto* const key = reinterpret_cast<const char*>(at) + kRecordHeaderBytes;
+    if (header.hash != wanted.hash || header.key_bytes != wanted.key.size() ||
+        header.kind != static_cast<std::uint8_t>(put_in(wanted.space)) || header.bytes() > rest ||
+        !are_equal(key, wanted.key)) {
+      return false;
+    }
+    found = {address, {key + header.key_bytes, header.value_bytes}, header.bytes()};
+    return !verify_ || purpose != Purpose::value ||
+           has_checksum(at, value_digest(found.value, content.store_id), segment->place(offset));
+  }
+
+  // As find(), whatever the candidates are.
+  [[nodiscard, gnu::cold, gnu::noinline]] Found find_slowly(const Content& content,
+                                                            const Index& index,
+                                                            const HashedKey& wanted,
+                                                            Purpose purpose) const {
+    Found found;
+    std::exception_ptr damage;
+    index.any(wanted.hash, [&](std::uint64_t address) {
+      try {
+        found.record = look(content, wanted, address, purpose);
+      } catch (const StoreError&) {
+        damage = std::current_exception();
+      }
+      if (!found.record) ++found.false_reads;
+      return found.record.has_value();
+    });
+    if (!found.record && damage && purpose != Purpose::replace) std::rethrow_exception(damage);
+    return found;
+  }
+
+  // Throws StoreError unless another key's record, or one that is dead, is at `address`.
+  [[gnu::cold, gnu::noinline]] void check_other(const Content& content, const HashedKey& wanted,
+                                                std::uint64_t address) const {
     const Segment* const segment = content.table.find(address);
     const std::uint64_t offset = content.table.format().offset(address);
     if (segment == nullptr) {
@@ -122,27 +204,15 @@ class Lookup {
                        "is not there (address " + std::to_string(address) +
                        "): remove this file, and the store reads its log");
     }
-    const std::byte* const at = segment->at(offset);
-    __builtin_prefetch(at + 64);
-    __builtin_prefetch(at + 128);
-    const std::optional<Record> record = frame_record(segment->from(offset));
-    if (!record || record->hash != wanted.hash || record->key != wanted.key ||
-        record->kind != put_in(wanted.space)) {
-      if (verify_ || !record) check_other(*segment, offset);
-      return std::nullopt;
-    }
-    if (verify_ && purpose == Purpose::value &&
-        !has_checksum(at, *record, segment->place(offset))) {
+    const std::span<const std::byte> rest = segment->from(offset);
+    const std::optional<Record> record = frame_record(rest);
+    const bool is_own = record && record->hash == wanted.hash && record->key == wanted.key &&
+                        record->kind == put_in(wanted.space);
+    if (is_own) {
       throw_damaged(disk_, segment->header.number, offset, "the checksum is wrong");
     }
-    return Located{address, record->value, bytes_of(*record)};
-  }
-
- private:
-  // Throws StoreError unless another key's record, or one that is dead, is there.
-  void check_other(const Segment& segment, std::uint64_t offset) const {
-    if (!read_record(segment.from(offset), segment.place(offset))) {
-      throw_damaged(disk_, segment.header.number, offset, "there is no valid record");
+    if (verify_ ? !read_record(rest, segment->place(offset)) : !record) {
+      throw_damaged(disk_, segment->header.number, offset, "there is no valid record");
     }
   }
 

@@ -20,8 +20,6 @@ constexpr std::size_t kChunk = 1024;  // keys
 // is known, and those of a group wait together; one by one between lookups, each would wait alone.
 constexpr std::size_t kAhead = 16;
 constexpr std::size_t kGroup = 8;
-// What is fetched of a record whose length is not known yet.
-constexpr std::uint64_t kLines = 192;
 constexpr std::uint32_t kColdBytes = 4096;
 // Files whose records are read in at once: each may need a descriptor for that time.
 constexpr std::size_t kColdFiles = 64;
@@ -36,9 +34,7 @@ Candidate candidate_at(const SegmentTable& table, std::uint64_t address) {
 }
 
 void prefetch(const Candidate& candidate) {
-  if (candidate.segment == nullptr) return;
-  const std::byte* const at = candidate.segment->at(candidate.offset);
-  for (std::uint64_t i = 0; i < kLines; i += 64) __builtin_prefetch(at + i);
+  if (candidate.segment != nullptr) prefetch_record(candidate.segment->at(candidate.offset));
 }
 
 void read_cold(const ColdReads& reads, const SegmentTable& table,
@@ -77,13 +73,13 @@ void read_cold(const ColdReads& reads, const SegmentTable& table,
 
 }  // namespace
 
-bool Store::State::get(Space space, std::string_view key, With with, void* context) const {
+template <Space kSpace>
+bool Store::State::get(std::string_view key, With with, void* context) const {
   const ReadSection section;
   const Content& here = content();
-  const HashedKey wanted = {space, key, hash_in(space, key, here.store_id)};
-  std::uint64_t false_reads = 0;
-  const std::optional<Located> found =
-      lookup_.find(here, *here.index.load(std::memory_order_acquire), wanted, false_reads);
+  const HashedKey wanted = {kSpace, key, hash_in(kSpace, key, here.store_id)};
+  const auto [found, false_reads] =
+      lookup_.find(here, *here.index.load(std::memory_order_acquire), wanted);
   counters_.count(found ? 1 : 0, found ? 0 : 1, false_reads);
   if (found && with != nullptr) {
     const InsideGet inside;
@@ -91,6 +87,9 @@ bool Store::State::get(Space space, std::string_view key, With with, void* conte
   }
   return found.has_value();
 }
+
+template bool Store::State::get<Space::keys>(std::string_view, With, void*) const;
+template bool Store::State::get<Space::manifests>(std::string_view, With, void*) const;
 
 std::size_t Store::State::get_many(std::span<const std::string_view> keys, WithMany with,
                                    void* context) const {
@@ -226,11 +225,11 @@ bool Store::get(std::string_view key, std::string& value) const {
 }
 
 bool Store::get_with(std::string_view key, With with, void* context) const {
-  return state_->get(Space::keys, key, with, context);
+  return state_->get<Space::keys>(key, with, context);
 }
 
 bool Store::contains(std::string_view key) const {
-  return state_->get(Space::keys, key, nullptr, nullptr);
+  return state_->get<Space::keys>(key, nullptr, nullptr);
 }
 
 std::size_t Store::get_many(std::span<const std::string_view> keys, WithMany with,

@@ -102,10 +102,7 @@ class Repair {
       }
       const bool is_live = [&] {
         const ReadSection section;
-        std::uint64_t false_reads = 0;
-        return Lookup(disk_, true)
-            .find(content, index, hashed_key(record), false_reads)
-            .has_value();
+        return Lookup(disk_, true).find(content, index, hashed_key(record)).record.has_value();
       }();
       if (!is_live) (void)log.append(change, Log::For::upkeep);
     });

@@ -6,11 +6,12 @@
 namespace nestline {
 
 void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {
-  std::uint64_t false_reads = 0;
   Index& index = *content_.index.load();
   const std::optional<Located> old =
-      lookup_.find(content_, index, hashed_key(record), false_reads,
-                   is_put(record.kind) ? Purpose::replace : Purpose::erase);
+      lookup_
+          .find(content_, index, hashed_key(record),
+                is_put(record.kind) ? Purpose::replace : Purpose::erase)
+          .record;
   if (!old) index.reserve();
   content_.settle(record.kind, record.hash, address, bytes, old);
 }

@@ -79,7 +79,8 @@ struct Store::State {
   static void keep_up_on(Store& store) { store.state_->keep_up(); }
 
   // Reading (reading.cc). `with` is called inside a ReadSection.
-  bool get(Space space, std::string_view key, With with, void* context) const;
+  template <Space kSpace>
+  bool get(std::string_view key, With with, void* context) const;
   std::size_t get_many(std::span<const std::string_view> keys, WithMany with, void* context) const;
   using Visit = std::function<void(std::string_view key, std::string_view value)>;
   void visit(Space space, const Visit& with) const;
