@@ -102,6 +102,10 @@ std::uint64_t Store::State::note_appended() {
     next_wake_ = appended + kStride;
     wake([&] { awake_ = true; });
   }
+  if (appended >= next_prefault_) {
+    next_prefault_ = appended + kPrefaultStep;
+    wake([&] { is_prefault_due_ = true; });
+  }
   if (options_.sync != Sync::each && appended >= next_ahead_) {
     next_ahead_ = appended + ahead_step_.load(std::memory_order_relaxed);
     wake([&] { is_ahead_due_ = true; });

@@ -53,6 +53,13 @@ class DiskFile {
   // called once.
   virtual const std::byte* map(std::uint64_t bytes) = 0;
 
+  // Brings what will be written from `begin` up to `end` into memory, as far as the file is that
+  // long, so that write() need not wait for it. For every thread at any time after map().
+  virtual void prefault(std::uint64_t begin, std::uint64_t end) const noexcept {
+    (void)begin;
+    (void)end;
+  }
+
   // For a file that is on disk and not written any more: only its first `bytes` count from now on.
   // It keeps its map, and may give up its descriptor; sync() does nothing then.
   virtual void release(std::uint64_t bytes) { (void)bytes; }

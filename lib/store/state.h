@@ -147,6 +147,7 @@ struct Store::State {
   void run_upkeep();
   void run_syncs();
   void sync_ahead();
+  void prefault();
   // Changes what the threads wait for, and wakes them.
   template <typename Change>
   void wake(Change&& change) {
@@ -184,6 +185,7 @@ struct Store::State {
   std::atomic<std::uint64_t> appended_{0};  // bytes of log since opening
   std::atomic<std::uint64_t> newest_{0};    // number of the newest segment
   std::uint64_t next_wake_ = 0;             // appended_ when the upkeep should look again
+  std::uint64_t next_prefault_ = 0;         // appended_ when it should prefault more of the log
   std::uint64_t next_ahead_ = kSyncAhead;   // appended_ when the log should be synced ahead
   std::atomic<std::uint64_t> ahead_step_{kSyncAhead};
 
@@ -196,6 +198,7 @@ struct Store::State {
   std::mutex waking_;
   std::condition_variable woken_;
   bool awake_ = false;
+  bool is_prefault_due_ = false;
   bool is_ahead_due_ = false;           // the log has grown by kSyncAhead
   std::atomic<bool> is_behind_{false};  // something is not on disk
   bool ending_ = false;

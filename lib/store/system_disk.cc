@@ -208,6 +208,18 @@ class SystemFile final : public DiskFile {
     if (persistently([&] { return ::fdatasync(held.file->number()); }) != 0) refuse(path_);
   }
 
+  // Pages that have no content yet are filled with zeros, which takes a writer longer than to write
+  // them. Not populated for writing: what is dirty would be written by the next sync.
+  void prefault(std::uint64_t begin, std::uint64_t end) const noexcept override {
+    if (own_huge_ == 0) return;  // its pages are read one by one
+    begin = round_up(begin, kHugePage);
+    end = std::min<std::uint64_t>(round_up(end, kHugePage), view_.get_deleter().bytes);
+    for (; begin < end; begin += kHugePage) {
+      const std::size_t bytes = std::min(kHugePage, end - begin);
+      if (::madvise(view_.get() + begin, bytes, MADV_POPULATE_READ) != 0) return;
+    }
+  }
+
   void release(std::uint64_t bytes) override {
     window_.reset();
     if (view_.get() == nullptr || share_ != nullptr) return;

@@ -103,15 +103,26 @@ void Store::State::note_error(const std::exception& error) noexcept {
   }
 }
 
+void Store::State::prefault() {
+  std::shared_ptr<Segment> newest;
+  {
+    const std::lock_guard lock(writer_);
+    newest = log_->newest();
+  }
+  newest->file->prefault(newest->end(), newest->end() + kPrefaultAhead);
+}
+
 void Store::State::run_upkeep() {
   std::unique_lock lock(waking_);
   for (;;) {
-    woken_.wait(lock, [&] { return awake_ || ending_; });
+    woken_.wait(lock, [&] { return awake_ || is_prefault_due_ || ending_; });
     if (ending_) return;
-    awake_ = false;
+    const bool is_awake = std::exchange(awake_, false);
+    is_prefault_due_ = false;
     lock.unlock();
     try {
-      keep_up();
+      prefault();
+      if (is_awake) keep_up();
     } catch (const std::exception& error) {
       note_error(error);
     }
