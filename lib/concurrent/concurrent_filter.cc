@@ -185,7 +185,7 @@ Hash ConcurrentReader::prepare(Key key) const noexcept {
 
 Hash ConcurrentFilter::prepare(Key key) const noexcept {
   const Hash hash = hash_of_(key);
-  state_->read([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
+  state_->read_no_block([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
 

@@ -130,6 +130,14 @@ struct ConcurrentFilter::State : SecondLook {
     return work(std::as_const(*table_.load()));
   }
 
+  // The same for work that looks at no block, and so need not wait until others see what this
+  // thread has stored.
+  template <typename Work>
+  auto read_no_block(Work&& work) const {
+    const WriteSection section;
+    return work(std::as_const(*table_.load()));
+  }
+
   // The table, for a thread that is in a section.
   [[nodiscard]] const Filter::State& table_in_section() const { return *table_.load(); }
 

@@ -135,7 +135,7 @@ bool Maplet::erase(Key key, std::uint64_t value) noexcept {
 
 Hash Maplet::prepare(Key key) const noexcept {
   const Hash hash = state_->hasher(key);
-  state_->read([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
+  state_->read_no_block([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
 

@@ -121,8 +121,9 @@ bool Store::State::change(Space space, Purpose purpose, std::string_view key,
   require_writable();
   Change change = {purpose == Purpose::erase ? erase_in(space) : put_in(space), 0, key, value};
   prepare(change);
-  {  // Its place in the index is on its way from memory meanwhile.
-    const ReadSection section;
+  {  // Its place in the index is on its way from memory meanwhile. Nothing is read, so that the
+     // fence of a ReadSection is not needed.
+    const WriteSection section;
     (void)index().maplet.prepare(Hash{change.hash});
   }
   change.digest = value_digest(value, content().store_id);
