@@ -42,6 +42,14 @@ class DiskFile {
   // follows the last byte written reads as zeros. When it throws, nothing or a part was written.
   virtual void write(std::uint64_t offset, std::span<const std::byte> from) = 0;
 
+  // Memory to which what write() would get can be written instead; null if it must be write().
+  // Good until the next call that changes the file. Throws as write() does.
+  virtual std::byte* room_at(std::uint64_t offset, std::uint64_t bytes) {
+    (void)offset;
+    (void)bytes;
+    return nullptr;
+  }
+
   // Cuts the file at `size`, or lengthens it with zeros.
   virtual void truncate(std::uint64_t size) = 0;
 

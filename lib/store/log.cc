@@ -15,6 +15,8 @@ namespace {
 // Records up to this length are written in one piece.
 constexpr std::uint64_t kOnePiece = std::uint64_t{64} << 10;
 constexpr std::size_t kPiece = std::size_t{1} << 20;
+// So many bytes behind a record are fetched for the next ones.
+constexpr std::size_t kNextLines = 256;
 // A file begins with the list of all files. It may become longer than it should, so that it has
 // room for this many lists: else a log of very many files would be made of lists.
 constexpr std::uint64_t kMinLists = 16;
@@ -252,18 +254,24 @@ void Log::write_frame(RecordKind kind, std::string_view value) {
 void Log::write_bytes(const Change& change, std::span<const std::byte, kRecordHeaderBytes> header) {
   const std::uint64_t offset = newest_->end();
   const std::uint64_t bytes = change.bytes();
+  DiskFile& file = *newest_->file;
   const bool whole = bytes <= kOnePiece;
-  const std::size_t room = kOnePiece + kRecordHeaderBytes + kMaxKeyBytes;
-  if (scratch_.size() < room) scratch_.resize(room);
-  std::byte* to = scratch_.data();
+  std::byte* const room = whole ? file.room_at(offset, bytes) : nullptr;
+  constexpr std::size_t kScratch = kOnePiece + kRecordHeaderBytes + kMaxKeyBytes;
+  if (room == nullptr && scratch_.size() < kScratch) scratch_.resize(kScratch);
+  std::byte* const begin = room != nullptr ? room : scratch_.data();
+  std::byte* to = begin;
   std::memcpy(to, header.data(), header.size());
   to += header.size();
   copy(to, change.key);
-  if (whole) copy(to, change.value);
-  DiskFile& file = *newest_->file;
   if (whole) {
-    while (to != scratch_.data() + bytes) *to++ = std::byte{0};
-    file.write(offset, {scratch_.data(), to});
+    copy(to, change.value);
+    while (to != begin + bytes) *to++ = std::byte{0};
+    if (room == nullptr) {
+      file.write(offset, {begin, to});
+    } else {  // where the next records will be is on its way to the cache meanwhile
+      for (std::size_t i = kNextLines; i < 2 * kNextLines; i += 64) __builtin_prefetch(to + i, 1);
+    }
     return;
   }
   // The header last, so that nobody takes the rest for a record before it is complete.
@@ -273,7 +281,7 @@ void Log::write_bytes(const Change& change, std::span<const std::byte, kRecordHe
   constexpr std::array<std::byte, kRecordUnit> kZeros{};
   const std::uint64_t zeros = offset + bytes - value_end;
   if (zeros != 0) file.write(value_end, std::span(kZeros).first(zeros));
-  file.write(offset, {scratch_.data(), to});
+  file.write(offset, {begin, to});
 }
 
 void Log::cut_back(Segment& segment, std::uint64_t offset) noexcept {

@@ -179,7 +179,7 @@ class SystemFile final : public DiskFile {
 
   void write(std::uint64_t offset, std::span<const std::byte> from) override {
     if (from.empty()) return;
-    if (std::byte* const to = window(offset, from.size())) {
+    if (std::byte* const to = room_at(offset, from.size())) {
       std::memcpy(to, from.data(), from.size());
       return;
     }
@@ -192,6 +192,20 @@ class SystemFile final : public DiskFile {
       from = from.subspan(static_cast<std::size_t>(count));
     }
     room_ = std::max(room_, offset);
+  }
+
+  std::byte* room_at(std::uint64_t offset, std::uint64_t size) override {
+    const std::uint64_t end = offset + size;
+    if (end > most_ || size >= kLargePiece) return nullptr;
+    if (offset < window_begin_ || end > window_begin_ + kWindowBytes || window_.get() == nullptr) {
+      window_begin_ = offset / kHugePage * kHugePage;
+      window_.reset();
+      window_ = map_file(file_->number(), window_begin_, kWindowBytes, PROT_READ | PROT_WRITE);
+      if (window_.get() == nullptr) return nullptr;
+      advise(window_, MADV_HUGEPAGE);
+    }
+    if (end > room_ && !lengthen(end)) return nullptr;
+    return window_.get() + (offset - window_begin_);
   }
 
   void truncate(std::uint64_t size) override {
@@ -307,21 +321,6 @@ class SystemFile final : public DiskFile {
   [[nodiscard]] std::uint64_t size_of(const struct stat& facts) const {
     if (!S_ISREG(facts.st_mode)) refuse(path_, S_ISDIR(facts.st_mode) ? EISDIR : EINVAL);
     return static_cast<std::uint64_t>(facts.st_size);
-  }
-
-  // Where to copy what is to be written; null if it should be written by a call.
-  std::byte* window(std::uint64_t offset, std::uint64_t size) {
-    const std::uint64_t end = offset + size;
-    if (end > most_ || size >= kLargePiece) return nullptr;
-    if (offset < window_begin_ || end > window_begin_ + kWindowBytes || window_.get() == nullptr) {
-      window_begin_ = offset / kHugePage * kHugePage;
-      window_.reset();
-      window_ = map_file(file_->number(), window_begin_, kWindowBytes, PROT_READ | PROT_WRITE);
-      if (window_.get() == nullptr) return nullptr;
-      advise(window_, MADV_HUGEPAGE);
-    }
-    if (end > room_ && !lengthen(end)) return nullptr;
-    return window_.get() + (offset - window_begin_);
   }
 
   // Reserves room up to `end`, and more if the disk has it. False if the file system cannot.
