@@ -65,6 +65,14 @@ bool Generation::erase(std::uint64_t hash) noexcept {
   return erased;
 }
 
+std::size_t Generation::erase(std::span<const std::uint64_t> hashes,
+                              std::span<std::uint8_t> erased) {
+  if (!shared_) return filter_.erase(hashes, erased);
+  const std::size_t count = shared_.filter().erase(hashes, erased);
+  shared_.keys() -= count;
+  return count;
+}
+
 void Generation::clear() noexcept {
   if (shared_) {
     empty(shared_.filter());

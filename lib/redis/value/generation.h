@@ -197,6 +197,10 @@ class Generation {
   void may_contain(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const {
     with_filter([&](const auto& filter) { filter.may_contain(hashes, out); });
   }
+  void may_contain_bits(std::span<const std::uint64_t> hashes,
+                        std::span<std::uint64_t> bitmap) const {
+    with_filter([&](const auto& filter) { filter.may_contain_bits(hashes, bitmap); });
+  }
   /// Copies of the item.
   [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept {
     if (!may_contain(hash)) return 0;
@@ -215,6 +219,7 @@ class Generation {
   }
   Outcome insert(std::uint64_t hash) noexcept;
   bool erase(std::uint64_t hash) noexcept;
+  std::size_t erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
   /// Takes everything out. Where it is shared, others may meanwhile find some and miss other items.
   void clear() noexcept;
 

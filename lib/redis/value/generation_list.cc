@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -248,6 +249,54 @@ void find_in(std::span<const Generation> generations, std::span<const std::uint6
 void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out) {
   find_in_each(filters, hashes, out);
+}
+
+std::uint16_t place_alone(std::span<const Generation> generations, std::uint64_t hash) noexcept {
+  if (generations.size() == 1) return 0;
+  for (const Generation& each : generations) each.prefetch(hash);
+  std::uint16_t place = kInNone;
+  for (std::size_t i = generations.size(); i-- > 0;) {
+    if (!generations[i].may_contain(hash)) continue;
+    if (place != kInNone) return kInSeveral;
+    place = static_cast<std::uint16_t>(i);
+  }
+  return place;
+}
+
+void places_alone(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
+                  std::span<std::uint16_t> places) {
+  using Bitmap = std::array<std::uint64_t, kMaxHashes / 64>;
+  const std::size_t words = (hashes.size() + 63) / 64;
+  Bitmap found;
+  Bitmap in_one{};
+  std::fill(places.begin(), places.end(), kInNone);
+  for (std::size_t i = 0; i < generations.size(); ++i) {
+    generations[i].may_contain_bits(hashes, std::span(found).first(words));
+    for (std::size_t word = 0; word < words; ++word) {
+      const auto set = [&](std::uint64_t bits, std::size_t place) {
+        for (; bits != 0; bits &= bits - 1) {
+          places[64 * word + static_cast<std::size_t>(std::countr_zero(bits))] =
+              static_cast<std::uint16_t>(place);
+        }
+      };
+      set(found[word] & ~in_one[word], i);
+      set(found[word] & in_one[word], kInSeveral);
+      in_one[word] |= found[word];
+    }
+  }
+}
+
+std::array<std::uint8_t, 2> two_places(std::span<const Generation> generations,
+                                       std::uint64_t hash) noexcept {
+  constexpr std::size_t kMost = 256;
+  std::size_t first = 0;
+  for (std::size_t i = 0, found = 0; i < std::min(kMost, generations.size()); ++i) {
+    if (found != 0 && generations[i].is_related(generations[first])) continue;
+    if (!generations[i].may_contain(hash)) continue;
+    if (found++ != 0) return {static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(i)};
+    first = i;
+  }
+  return {};
 }
 
 Compaction::Compaction(std::span<const Generation> generations, std::uint64_t seed,

@@ -7,6 +7,7 @@
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -82,6 +83,20 @@ void find_in(std::span<const Generation> generations, std::span<const std::uint6
 /// The same in shared filters.
 void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out);
+
+/// Where an item is, if it is anywhere: the index of the only generation that shows it, or one of
+/// these.
+inline constexpr std::uint16_t kInNone = 65535;
+inline constexpr std::uint16_t kInSeveral = 65534;  ///< Or it is only shown by one of that index.
+[[nodiscard]] std::uint16_t place_alone(std::span<const Generation> generations,
+                                        std::uint64_t hash) noexcept;
+/// The same for at most kMaxHashes.
+void places_alone(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
+                  std::span<std::uint16_t> places);
+/// The first generation that shows the item and the first of another family that does; both 0 if
+/// there are none, or none below 256.
+[[nodiscard]] std::array<std::uint8_t, 2> two_places(std::span<const Generation> generations,
+                                                     std::uint64_t hash) noexcept;
 
 /// Moves the content of each family into few members that are nearly full. Only the constructor can
 /// fail. Until carry_out the content of the generations may change, but not the list.

@@ -11,16 +11,81 @@
 // together show fewer than -n copies, the rest are in that one. Erasing other items brings that
 // about, so entries are looked at again in turn, from the cursor on. They are in the order of their
 // hashes, so images and turns are the same everywhere.
+//
+// Two things are there for speed alone, and in no image: tallies, which tell most hashes that have
+// no entry by one look, and the place of the entry whose turn is next.
 #ifndef NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
 #define NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory_resource>
+#include <new>
 #include <optional>
+#include <vector>
 
 namespace nestline::redis {
+
+/// How many entries have hashes with the same low bits: one look shows that most hashes have none.
+class Tallies {
+ public:
+  [[nodiscard]] bool has_none(std::uint64_t hash) const noexcept {
+    return !pairs_.empty() && get(hash) == 0;
+  }
+  /// Counts the hash of the newest of these entries.
+  template <class Entries>
+  void add(std::uint64_t hash, const Entries& entries) noexcept {
+    if (entries.size() * kForEntry <= 2 * pairs_.size() || pairs_.size() == kMaxPairs) {
+      raise(hash);
+    } else {
+      spread(entries);
+    }
+  }
+  void remove(std::uint64_t hash) noexcept {
+    if (!pairs_.empty() && get(hash) != kFull) change(hash, -1);
+  }
+  void clear() noexcept { pairs_.clear(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return pairs_.capacity(); }
+
+ private:
+  static constexpr unsigned kFull = 15;         // or more: it is not lowered any more
+  static constexpr std::size_t kForEntry = 16;  // tallies, at least, as long as there may be more
+  // So that spread() takes a few milliseconds at the most.
+  static constexpr std::size_t kMaxPairs = std::size_t{1} << 20;
+
+  [[nodiscard]] std::size_t index_of(std::uint64_t hash) const noexcept {
+    return hash / 2 & (pairs_.size() - 1);
+  }
+  static unsigned shift_of(std::uint64_t hash) noexcept { return hash % 2 * 4; }
+  [[nodiscard]] unsigned get(std::uint64_t hash) const noexcept {
+    return pairs_[index_of(hash)] >> shift_of(hash) & kFull;
+  }
+  void raise(std::uint64_t hash) noexcept {
+    if (get(hash) != kFull) change(hash, 1);
+  }
+  void change(std::uint64_t hash, int by) noexcept {
+    std::uint8_t& pair = pairs_[index_of(hash)];
+    pair = static_cast<std::uint8_t>(pair + by * (1 << shift_of(hash)));
+  }
+  // Over more tallies. Without memory for them there are none, and every hash may have an entry.
+  template <class Entries>
+  [[gnu::noinline]] void spread(const Entries& entries) noexcept {
+    pairs_.clear();
+    try {
+      pairs_.resize(std::min(kMaxPairs, std::bit_ceil(kForEntry * entries.size())));
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    for (const auto& [hash, entry] : entries) raise(hash);
+  }
+
+  std::vector<std::uint8_t> pairs_;  // of tallies; a power of two, or none
+};
 
 /// See the head of this file. O(log entries) unless said otherwise.
 class Ledger {
@@ -28,7 +93,9 @@ class Ledger {
   struct Entry {
     std::int64_t copies = 0;  ///< n; not 0 but for prepare.
     /// The item's MurmurHash64A; none if its copies cannot be in RedisBloom's tables.
-    std::optional<std::uint64_t> redisbloom_hash = std::nullopt;
+    [[no_unique_address]] std::optional<std::uint64_t> redisbloom_hash = std::nullopt;
+    /// Two generations that showed the item when somebody looked last: a hint, in no image.
+    mutable std::array<std::uint8_t, 2> seen_in = {};
   };
   /// The most copies that one entry may count, so that sums cannot overflow.
   static constexpr std::int64_t kMaxCopies = std::int64_t{1} << 32;
@@ -42,9 +109,8 @@ class Ledger {
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   /// n for this hash, 0 without an entry.
   [[nodiscard]] std::int64_t copies(std::uint64_t hash) const noexcept {
-    if (entries_.empty()) return 0;
-    const auto entry = entries_.find(hash);
-    return entry == entries_.end() ? 0 : entry->second.copies;
+    if (entries_.empty() || tallies_.has_none(hash)) return 0;
+    return find_copies(hash);
   }
   /// The sum of all n. O(1).
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
@@ -52,54 +118,104 @@ class Ledger {
   /// where there was no entry. Not inlined: most callers need it rarely.
   [[gnu::noinline]] void add(std::uint64_t hash, std::int64_t change,
                              std::optional<std::uint64_t> redisbloom_hash = std::nullopt) {
-    const auto [place, is_new] = entries_.try_emplace(hash);
+    const auto place = put(hash);
     Entry& entry = place->second;
     entry.copies += change;
     total_ += change;
     if (redisbloom_hash) entry.redisbloom_hash = redisbloom_hash;
-    if (entry.copies == 0) entries_.erase(place);
+    if (entry.copies == 0) drop(place);
   }
   /// If there is no entry, makes one with n = 0, so that the next add for this hash cannot fail;
   /// drop_prepared must follow. Throws std::bad_alloc.
-  void prepare(std::uint64_t hash) { entries_.try_emplace(hash); }
+  void prepare(std::uint64_t hash) { put(hash); }
   void drop_prepared(std::uint64_t hash) noexcept {
     const auto entry = entries_.find(hash);
-    if (entry != entries_.end() && entry->second.copies == 0) entries_.erase(entry);
+    if (entry != entries_.end() && entry->second.copies == 0) drop(entry);
   }
   /// Sets n, which is not 0, and the other hash. Throws std::bad_alloc.
   void set(std::uint64_t hash, const Entry& entry) {
     const std::int64_t change = entry.copies - copies(hash);
-    entries_.insert_or_assign(hash, entry);
+    put(hash)->second = entry;
     total_ += change;
   }
   void clear() noexcept {
     entries_.clear();
+    tallies_.clear();
     total_ = 0;
-    cursor_ = 0;
+    set_cursor(0);
   }
 
   /// The entry whose turn is next, entries().end() when empty; moves the cursor past it.
   Entries::const_iterator next() noexcept {
-    if (entries_.empty()) return entries_.end();
-    auto entry = entries_.lower_bound(cursor_);
-    if (entry == entries_.end()) entry = entries_.begin();
+    const auto entry = peek();
+    if (entry == entries_.end()) return entry;
     cursor_ = entry->first + 1;  // after the highest hash this is 0, the first
+    next_.set(cursor_ == 0 ? entries_.begin() : std::next(entry));
     return entry;
   }
+  /// The entry that next() gives, without a turn.
+  Entries::iterator peek() noexcept {
+    if (!next_.is_known) next_.set(entries_.lower_bound(cursor_));
+    return next_.place == entries_.end() ? entries_.begin() : next_.place;
+  }
   [[nodiscard]] std::uint64_t cursor() const noexcept { return cursor_; }
-  void set_cursor(std::uint64_t cursor) noexcept { cursor_ = cursor; }
+  void set_cursor(std::uint64_t cursor) noexcept {
+    cursor_ = cursor;
+    next_.is_known = false;
+  }
 
   [[nodiscard]] const Entries& entries() const noexcept { return entries_; }
   /// An estimate: the size of a node of the tree times the number of entries.
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     // A tree node has three pointers and a colour before its entry.
-    return entries_.size() * (4 * sizeof(void*) + sizeof(Entries::value_type));
+    return entries_.size() * (4 * sizeof(void*) + sizeof(Entries::value_type)) +
+           tallies_.memory_bytes();
   }
 
  private:
+  // The first entry from the cursor on. Not known in copies, which have entries of their own.
+  struct Next {
+    Next() = default;
+    Next(const Next&) noexcept {}
+    Next& operator=(const Next&) noexcept {
+      is_known = false;
+      return *this;
+    }
+    ~Next() = default;
+    void set(Entries::iterator entry) noexcept {
+      place = entry;
+      is_known = true;
+    }
+    Entries::iterator place;
+    bool is_known = false;
+  };
+
+  [[gnu::noinline]] [[nodiscard]] std::int64_t find_copies(std::uint64_t hash) const noexcept {
+    const auto entry = entries_.find(hash);
+    return entry == entries_.end() ? 0 : entry->second.copies;
+  }
+  // The entry of this hash, which may be a new one. Throws std::bad_alloc.
+  Entries::iterator put(std::uint64_t hash) {
+    const auto [place, is_new] = entries_.try_emplace(hash);
+    if (!is_new) return place;
+    tallies_.add(hash, entries_);
+    if (next_.is_known && hash >= cursor_ &&
+        (next_.place == entries_.end() || hash < next_.place->first)) {
+      next_.place = place;
+    }
+    return place;
+  }
+  void drop(Entries::iterator place) noexcept {
+    if (next_.is_known && next_.place == place) ++next_.place;
+    tallies_.remove(place->first);
+    entries_.erase(place);
+  }
+
   Entries entries_;
+  Tallies tallies_;
   std::int64_t total_ = 0;
   std::uint64_t cursor_ = 0;  // the next turn begins at the first hash that is not below this
+  Next next_;
 };
 
 }  // namespace nestline::redis

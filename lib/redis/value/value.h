@@ -313,8 +313,12 @@ class CuckooValue {
   bool store_in_older(const Item& item) noexcept;
   bool store_in_grown(const Item& item);
   void open_generation();
+  std::size_t erase_some(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
   bool erase_item(const Item& item);
+  bool erase_alone(Generation& generation, std::uint64_t hash) noexcept;
+  void finish_erase(std::uint64_t hash, bool added) noexcept;
   void take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept;
+  [[nodiscard]] bool is_seen_in_two(const Ledger::Entries::value_type& entry) const noexcept;
   bool settle_entry(Ledger::Entries::const_iterator entry) noexcept;
   bool settle_all() noexcept;
   [[nodiscard]] bool all_is_erased() const noexcept;

@@ -33,10 +33,6 @@ std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
 constexpr std::uint64_t kTurnEvery = 8;
 constexpr int kTurns = 2;
 
-// Hashes whose memory is prefetched before their turn, in how many of the newest generations.
-constexpr std::size_t kHashesAhead = 16;
-constexpr std::size_t kMaxAhead = 4;
-
 // How often a compaction goes over the ledger, as long as that settles something.
 constexpr int kMaxRounds = 16;
 
@@ -255,25 +251,45 @@ bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)
 void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased) {
   check_hashes(hashes.size(), erased.size());
   std::fill(erased.begin(), erased.end(), std::uint8_t{0});
-  const auto prefetch = [&](std::size_t i) {
-    if (i < hashes.size()) prefetch_newest(hashes[i], kMaxAhead);
-  };
-  for (std::size_t i = 0; i < kHashesAhead; ++i) prefetch(i);
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    prefetch(i + kHashesAhead);
-    erased[i] = erase_item({hashes[i], std::nullopt});
+  for (std::size_t at = 0; at < hashes.size();) {
+    const std::size_t some = std::min(kMaxHashes, hashes.size() - at);
+    at += erase_some(hashes.subspan(at, some), erased.subspan(at, some));
   }
 }
 
-bool CuckooValue::erase_item(const Item& item) {
-  // One filter with nothing beside it: what it shows is there. Most erases are of this kind.
-  if (generations_.size() == 1 && ledger_.empty() && tables_.empty()) {
-    if (!generations_.front().erase(item.hash)) return false;
-    --stored_;
-    ++deletes_;
-    return true;
+// Erases from the front, at most kMaxHashes, and returns how many had their turn: all, unless the
+// generations became fewer. Where the items are is looked up for all of them at first. An erase
+// takes slots out and adds none, so where an item is not, it is not when its turn comes, and where
+// one generation only shows it, no other one does then. All other items are erased singly.
+std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
+                                    std::span<std::uint8_t> erased) {
+  const std::size_t generations = generations_.size();
+  if (generations == 1 && ledger_.empty()) {
+    const std::size_t count = generations_.front().erase(hashes, erased);
+    stored_ -= count;
+    deletes_ += count;
+    return hashes.size();
   }
+  std::array<std::uint16_t, kMaxHashes> places;
+  places_alone(generations_, hashes, std::span(places).first(hashes.size()));
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (ledger_.copies(hashes[i]) != 0 || places[i] == kInSeveral) {
+      erased[i] = erase_item({hashes[i], std::nullopt});
+    } else if (places[i] != kInNone) {
+      erased[i] = erase_alone(generations_[places[i]], hashes[i]);
+    }
+    if (generations_.size() != generations) return i + 1;
+  }
+  return hashes.size();
+}
+
+bool CuckooValue::erase_item(const Item& item) {
   const std::int64_t copies = ledger_.copies(item.hash);
+  if (copies == 0 && tables_.empty()) {
+    const std::uint16_t place = place_alone(generations_, item.hash);
+    if (place == kInNone) return false;
+    if (place != kInSeveral) return erase_alone(generations_[place], item.hash);
+  }
   const Shown slots = shown(item);
   const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
   if (slots.copies < pending) return false;
@@ -286,12 +302,28 @@ bool CuckooValue::erase_item(const Item& item) {
     ++deletes_;
     take_out(item, slots, pending);
   }
-  const int turns = waits || item.hash % kTurnEvery == 0 ? kTurns : 0;
-  for (int turn = 0; turn < turns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
-  if (!is_complete()) return true;
-  if (!ledger_.empty() && block_bytes() <= kMaxBytesToDouble && all_is_erased()) empty_all();
-  drop_empty(generations_, kMaxBytesToDouble);
+  finish_erase(item.hash, waits);
   return true;
+}
+
+// An item that has no entry in the ledger, from the only generation that shows it, if that still
+// does. Most erases are of this kind.
+bool CuckooValue::erase_alone(Generation& generation, std::uint64_t hash) noexcept {
+  const Choosing choosing(notices_.get(), generations_.size());
+  if (!generation.erase(hash)) return false;
+  --stored_;
+  ++deletes_;
+  finish_erase(hash, false);
+  return true;
+}
+
+// What follows an erase, which may have `added` to an entry of the ledger.
+void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
+  const int turns = added || hash % kTurnEvery == 0 ? kTurns : 0;
+  for (int turn = 0; turn < turns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
+  if (!is_complete()) return;
+  if (!ledger_.empty() && all_is_erased() && block_bytes() <= kMaxBytesToDouble) empty_all();
+  drop_empty(generations_, kMaxBytesToDouble);
 }
 
 // Takes out of each filter the copies that are certainly there, of `pending` that were erased and
@@ -335,14 +367,27 @@ void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t p
   if (change != 0) ledger_.add(item.hash, change, item.redisbloom);
 }
 
+// Whether two families show the item where they did before: then it is not known which has it.
+bool CuckooValue::is_seen_in_two(const Ledger::Entries::value_type& entry) const noexcept {
+  const auto [first, second] = entry.second.seen_in;
+  return first < second && second < generations_.size() &&
+         !generations_[first].is_related(generations_[second]) &&
+         generations_[first].may_contain(entry.first) &&
+         generations_[second].may_contain(entry.first);
+}
+
 // Whether something waited to be taken out of which it is known where it is, and was.
 bool CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
   const auto& [hash, what] = *entry;
   if (what.copies > 0) return false;
   const Item item{hash, tables_.empty() ? std::nullopt : what.redisbloom_hash};
   const auto pending = static_cast<std::uint64_t>(-what.copies);
+  if (pending == 1 && is_seen_in_two(*entry)) return false;
   const Shown slots = shown(item);
-  if (pending <= slots.copies - slots.most) return false;
+  if (pending <= slots.copies - slots.most) {
+    what.seen_in = two_places(generations_, hash);
+    return false;
+  }
   take_out(item, slots, pending);
   return true;
 }

@@ -1,9 +1,13 @@
-// The ledger by itself: sums, turns and prepared entries.
+// The ledger by itself: sums, turns, prepared entries, and random changes against a map.
 #include "lib/redis/value/ledger.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
+#include <random>
+#include <utility>
 #include <vector>
 
 namespace nestline::redis {
@@ -54,6 +58,71 @@ TEST(Ledger, PreparedEntriesGoUnlessUsed) {
   ledger.drop_prepared(3);
   EXPECT_EQ(ledger.size(), 1U);
   EXPECT_EQ(ledger.copies(1), -1);
+}
+
+// Few hashes with the same low bits, so that tallies are shared and fill up.
+TEST(Ledger, IsAMapWithACursor) {
+  std::mt19937_64 random(3);
+  Ledger ledger;
+  std::map<std::uint64_t, std::int64_t> model;
+  std::uint64_t cursor = 0;
+  std::size_t most = 0;
+  for (int step = 0; step < 200'000; ++step) {
+    const std::uint64_t low = random() % 3 == 0 ? random() % 2 : random() % 4096;
+    const std::uint64_t hash = random() % 64 == 0 ? ~std::uint64_t{0} : (random() % 16 << 60) + low;
+    switch (random() % 16) {
+      case 0:
+        ledger.prepare(hash);
+        ledger.drop_prepared(hash);
+        break;
+      case 1:
+        ledger.set(hash, {3});
+        model[hash] = 3;
+        break;
+      case 2: {
+        Ledger copy;
+        copy = ledger;
+        if (random() % 2 == 0) ledger = std::move(copy);
+        break;
+      }
+      case 3:
+        if (random() % 4096 != 0) break;
+        ledger.clear();
+        model.clear();
+        cursor = 0;
+        break;
+      case 4:
+      case 5:
+      case 6:
+      case 7: {
+        const auto entry = ledger.next();
+        if (model.empty()) {
+          ASSERT_EQ(entry, ledger.entries().end());
+          break;
+        }
+        auto wanted = model.lower_bound(cursor);
+        if (wanted == model.end()) wanted = model.begin();
+        cursor = wanted->first + 1;
+        ASSERT_EQ(entry->first, wanted->first);
+        ASSERT_EQ(entry->second.copies, wanted->second);
+        break;
+      }
+      default: {
+        const auto place = model.lower_bound(hash);
+        const bool takes = random() % 2 == 0 && place != model.end();
+        const std::uint64_t changed = takes ? place->first : hash;
+        const std::int64_t change = takes ? -place->second : 1;
+        ledger.add(changed, change);
+        if ((model[changed] += change) == 0) model.erase(changed);
+      }
+    }
+    most = std::max(most, model.size());
+    ASSERT_EQ(ledger.size(), model.size());
+    ASSERT_EQ(ledger.cursor(), cursor);
+    const auto entry = model.find(hash);
+    ASSERT_EQ(ledger.copies(hash), entry == model.end() ? 0 : entry->second);
+  }
+  EXPECT_GT(most, 500U);
 }
 
 }  // namespace
