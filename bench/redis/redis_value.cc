@@ -5,11 +5,12 @@
 // Adds N distinct items one by one. For each tenfold size, and for N, prints a line with the memory
 // per item, adds per second since the size before, one by one and, into another value, in batches
 // of 100, the longest add, lookups per second of items that are in it and of items that are not,
-// singly and in batches of 1000, and erases per second from a copy of the value. A second line
-// gives the same for the value after compact(), and how long that took. Times are for the value
-// alone, without server and protocol. The longest add is measured on a further value in the
-// thread's processor time, so that it shows growth and page faults but not what else the machine
-// does. There are no huge pages, as in a server. --list prints each generation.
+// singly and in batches of 1000, and erases per second from copies of the value, singly and, by
+// their hashes, in batches of 1000. A second line gives the same for the value after compact(), and
+// how long that took. Times are for the value alone, without server and protocol. The longest add
+// is measured on a further value in the thread's processor time, so that it shows growth and page
+// faults but not what else the machine does. There are no huge pages, as in a server. --list prints
+// each generation.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "lib/redis/value/value.h"
+#include "nestline/keys.h"
 
 namespace {
 
@@ -102,7 +104,7 @@ Longest fill_timed(CuckooValue& value, std::uint64_t from, std::uint64_t until) 
   return longest;
 }
 
-// Lookups per second: singly, and in batches.
+// Lookups or erases per second: singly, and in batches.
 struct Rates {
   double single;
   double batch;
@@ -131,32 +133,47 @@ Rates ask(const CuckooValue& value, std::uint64_t first, std::uint64_t count) {
   return {kAsked / single, kAsked / batch};
 }
 
-// Erases per second, from a copy of the value, in an order unlike that of the adds.
-double erase_some(const CuckooValue& value, std::uint64_t items) {
-  const auto copy = value.copy();
+// Erases per second, from copies of the value, in an order unlike that of the adds.
+Rates erase_some(const CuckooValue& value, std::uint64_t items) {
   const std::uint64_t count = std::min<std::uint64_t>(items / 2, 200'000);
   const std::uint64_t step = items / count;
   std::vector<std::string> names;
+  std::vector<std::uint64_t> hashes;
   char text[32];
-  for (std::uint64_t i = 0; i < count; ++i)
+  for (std::uint64_t i = 0; i < count; ++i) {
     names.emplace_back(item((i * 7919 % count) * step, text));
-  const auto start = Clock::now();
-  for (const std::string& name : names) {
-    if (!copy->erase(name)) std::abort();
+    hashes.push_back(nestline::hash_key(names.back(), value.settings().seed).value);
   }
-  return static_cast<double>(count) / seconds(Clock::now() - start);
+  const auto singly = value.copy();
+  auto start = Clock::now();
+  for (const std::string& name : names) {
+    if (!singly->erase(name)) std::abort();
+  }
+  const double single = seconds(Clock::now() - start);
+  const auto together = value.copy();
+  std::vector<std::uint8_t> erased(count);
+  start = Clock::now();
+  for (std::uint64_t i = 0; i < count; i += kBatch) {
+    const std::size_t some = std::min<std::size_t>(kBatch, count - i);
+    together->erase(std::span<const std::uint64_t>(hashes).subspan(i, some),
+                    std::span(erased).subspan(i, some));
+  }
+  const double batch = seconds(Clock::now() - start);
+  if (singly->digest() != together->digest()) std::abort();
+  return {static_cast<double>(count) / single, static_cast<double>(count) / batch};
 }
 
 void print_figures(const CuckooValue& value, std::uint64_t items, bool list) {
   const auto info = value.info();
   const Rates hits = ask(value, 0, items);
   const Rates misses = ask(value, std::uint64_t{1} << 40, std::uint64_t{1} << 39);
-  std::printf("%12llu %4zu %9.2f %6.2f %9.6f | %6.1f %6.1f %6.1f %6.1f %6.2f",
+  const Rates erases = erase_some(value, items);
+  std::printf("%12llu %4zu %9.2f %6.2f %9.6f | %6.1f %6.1f %6.1f %6.1f %6.2f %6.2f",
               static_cast<unsigned long long>(items), info.generations.size(),
               static_cast<double>(info.memory_bytes) / (1 << 20),
               static_cast<double>(info.memory_bytes) / static_cast<double>(items),
               info.expected_fpr, hits.single / 1e6, hits.batch / 1e6, misses.single / 1e6,
-              misses.batch / 1e6, erase_some(value, items) / 1e6);
+              misses.batch / 1e6, erases.single / 1e6, erases.batch / 1e6);
   if (!list) return;
   for (const auto& each : info.generations) {
     std::printf("\n    %2d bits, doubled %u of %u: %llu of %llu items, %.2f MiB, rate %.6f",
@@ -188,8 +205,8 @@ int main(int argc, char** argv) {
   const auto value = CuckooValue::create(settings);
   const auto timed = CuckooValue::create(settings);
   const auto batched = CuckooValue::create(settings);
-  std::printf("%12s %4s %9s %6s %9s | %6s %6s %6s %6s %6s | M/s\n", "items", "gens", "MiB",
-              "B/item", "rate", "hit", "hits", "miss", "misses", "erase");
+  std::printf("%12s %4s %9s %6s %9s | %6s %6s %6s %6s %6s %6s | M/s\n", "items", "gens", "MiB",
+              "B/item", "rate", "hit", "hits", "miss", "misses", "erase", "erases");
   std::uint64_t items = 0;
   while (items < most) {
     const std::uint64_t until = std::min(most, std::max<std::uint64_t>(1000, items * 10));

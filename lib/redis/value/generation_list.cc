@@ -233,6 +233,8 @@ std::vector<Generation> united(std::span<const Generation> ours, std::span<const
 }
 
 void drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) noexcept {
+  const auto is_empty = [](const Generation& each) { return each.size() == 0; };
+  if (std::none_of(generations.begin(), generations.end(), is_empty)) return;
   for (std::size_t i = generations.size(); i-- > 0 && generations.size() > 1;) {
     const Generation& generation = generations[i];
     if (generation.size() == 0 && generation.block_bytes() <= most_bytes) {

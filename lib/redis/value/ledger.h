@@ -134,9 +134,9 @@ class Ledger {
   }
   /// Sets n, which is not 0, and the other hash. Throws std::bad_alloc.
   void set(std::uint64_t hash, const Entry& entry) {
-    const std::int64_t change = entry.copies - copies(hash);
-    put(hash)->second = entry;
-    total_ += change;
+    Entry& present = put(hash)->second;
+    total_ += entry.copies - present.copies;
+    present = entry;
   }
   void clear() noexcept {
     entries_.clear();

@@ -111,7 +111,7 @@ TEST(Ledger, IsAMapWithACursor) {
         const auto place = model.lower_bound(hash);
         const bool takes = random() % 2 == 0 && place != model.end();
         const std::uint64_t changed = takes ? place->first : hash;
-        const std::int64_t change = takes ? -place->second : 1;
+        const std::int64_t change = takes ? -place->second : random() % 2 == 0 ? 1 : -1;
         ledger.add(changed, change);
         if ((model[changed] += change) == 0) model.erase(changed);
       }
