@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "lib/redis/server/commands.h"
+#include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/workers.h"
 
 namespace nestline::redis {
@@ -26,7 +27,7 @@ struct Setting {
   long long most;
 };
 
-constexpr std::array<Setting, 8> kSettings = {{
+constexpr std::array<Setting, 9> kSettings = {{
     {"cf-bucket-size", &Configuration::bucket_size, 1, kMaxBucketSize},
     {"cf-initial-size", &Configuration::initial_size, 2, kMaxCapacity},
     {"cf-max-iterations", &Configuration::max_iterations, 1, kMaxIterations},
@@ -35,6 +36,7 @@ constexpr std::array<Setting, 8> kSettings = {{
     {"cf-threads", &Configuration::threads, 0, Workers::kMaxThreads},
     {"cf-thread-items", &Configuration::thread_items, 1, kMaxThreadItems},
     {"cf-window-timer", &Configuration::window_timer, 0, 1},
+    {"cf-huge-pages", &Configuration::huge_pages, 0, 1},
 }};
 
 // Sets it, or returns why not.
@@ -52,6 +54,7 @@ std::optional<std::string> set(const Setting& setting, long long value) {
   }
   current.*setting.member = value;
   if (setting.member == &Configuration::threads) workers().want(static_cast<unsigned>(value));
+  if (setting.member == &Configuration::huge_pages) use_huge_pages(value != 0);
   return std::nullopt;
 }
 

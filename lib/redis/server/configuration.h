@@ -1,5 +1,5 @@
-// What the administrator sets: the defaults of new filters, the limit of their expansions, and the
-// worker threads.
+// What the administrator sets: the defaults of new filters, the limit of their expansions, the
+// worker threads, and what memory is asked for.
 //
 //   cf-bucket-size        2      1 to min(255, cf-initial-size / 2)
 //   cf-initial-size       1024   2 * cf-bucket-size to 2^30
@@ -10,6 +10,8 @@
 //   cf-thread-items       8192   1 to 2^30; smaller batches stay on the server's thread
 //   cf-window-timer       1      1: the primary moves the time of filters with a WINDOW on; 0: only
 //                                CF.ADVANCE does
+//   cf-huge-pages         0      1: filters from 4 MiB on that are made from now on ask for huge
+//   pages
 //
 // Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, with the prefix
 // "nestline.", a name for CONFIG GET and SET and for redis.conf. Replayed commands depend on them
@@ -33,6 +35,7 @@ struct Configuration {
   long long threads = default_threads();
   long long thread_items = 8192;
   long long window_timer = 1;
+  long long huge_pages = 0;
 };
 
 inline constexpr long long kMaxBucketSize = 255;

@@ -18,6 +18,7 @@ namespace nestline::redis {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kLarge = std::size_t{1} << 20;  // below this, memset is as fast
 
 // How many bytes after `memory` the next multiple of `alignment` is.
@@ -25,14 +26,32 @@ std::size_t distance_to(std::size_t alignment, const void* memory) {
   return (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
 }
 
+// Gives the system this advice for the whole pages of this size in the memory; false if it refuses.
+// `begin` and `end` become their bounds.
+bool advise(std::byte*& begin, std::byte*& end, std::size_t page, int advice) {
+  begin += distance_to(page, begin);
+  end -= reinterpret_cast<std::uintptr_t>(end) % page;
+  return begin < end && ::madvise(begin, static_cast<std::size_t>(end - begin), advice) == 0;
+}
+
+// For memory that may have several huge pages.
+void advise_huge(std::byte* memory, std::size_t size, int advice) {
+  if (size < 2 * kHugePage) return;
+  std::byte* end = memory + size;
+  (void)advise(memory, end, kHugePage, advice);
+}
+
+std::atomic<bool> wants_huge{false};
+std::atomic<bool> has_huge{false};  // ever
+
 // Writes zeros. Writing over all of a large allocation would take too long: its pages are given
 // back to the system, which provides fresh pages of zeros as they are touched.
 void clear(std::byte* memory, std::size_t size) {
   if (size >= kLarge) {
-    std::byte* const begin = memory + distance_to(kPage, memory);
-    std::byte* const end = memory + size - reinterpret_cast<std::uintptr_t>(memory + size) % kPage;
+    std::byte* begin = memory;
+    std::byte* end = memory + size;
     // Private anonymous pages come back as zeros. The system refuses if they are locked.
-    if (::madvise(begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED) == 0) {
+    if (advise(begin, end, kPage, MADV_DONTNEED)) {
       std::memset(memory, 0, static_cast<std::size_t>(begin - memory));
       std::memset(end, 0, static_cast<std::size_t>(memory + size - end));
       return;
@@ -79,6 +98,7 @@ class ServerMemory final : public ZeroedMemory {
       memory = allocate_shifted(bytes, alignment);
     }
     if (memory == nullptr) throw std::bad_alloc();
+    if (wants_huge) advise_huge(static_cast<std::byte*>(memory), bytes, MADV_HUGEPAGE);
     clear(static_cast<std::byte*>(memory), bytes);
     ++allocations_;
     bytes_ += bytes;
@@ -103,6 +123,8 @@ class ServerMemory final : public ZeroedMemory {
   }
 
   void do_deallocate(void* memory, std::size_t bytes, std::size_t) override {
+    // The server may use it for anything then.
+    if (has_huge) advise_huge(static_cast<std::byte*>(memory), bytes, MADV_NOHUGEPAGE);
     --allocations_;
     bytes_ -= bytes;
     if (has_shifted_.load()) {
@@ -137,6 +159,10 @@ ServerMemory& the_memory() noexcept {
 }  // namespace
 
 ZeroedMemory& server_memory() noexcept { return the_memory(); }
+void use_huge_pages(bool yes) noexcept {
+  wants_huge = yes;
+  if (yes) has_huge = true;
+}
 ServerMemoryUse server_memory_use() noexcept { return the_memory().use(); }
 
 WithinMaxmemory::WithinMaxmemory(Context* context, bool is_replayed, Unlimited unlimited)

@@ -1,8 +1,8 @@
 // The server's allocator as a source of blocks, so that they count in used_memory, maxmemory and
 // MEMORY USAGE.
 //
-// Unlike mapped_memory() it does not use huge pages: after a fork each page that is written is
-// copied, and copying one of 2 MiB takes as long as copying 512 small ones.
+// Unlike mapped_memory() it does not use huge pages unless it is told to: after a fork each page
+// that is written is copied, and copying one of 2 MiB takes as long as copying 512 small ones.
 #ifndef NESTLINE_LIB_REDIS_SERVER_SERVER_MEMORY_H_
 #define NESTLINE_LIB_REDIS_SERVER_SERVER_MEMORY_H_
 
@@ -18,6 +18,9 @@ namespace nestline::redis {
 
 // Lives as long as the process. Safe in any thread, such as the server's for freeing.
 ZeroedMemory& server_memory() noexcept;
+
+// Whether allocations from now on ask the system for huge pages, for the whole ones inside.
+void use_huge_pages(bool yes) noexcept;
 
 // What is allocated now: once for a generation, and for RedisBloom's tables of one header.
 struct ServerMemoryUse {

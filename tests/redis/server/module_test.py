@@ -1,6 +1,7 @@
 """The module as a file and as the server sees it: loading, arguments, CONFIG, descriptions, keys."""
 
 import os
+import random
 import re
 import struct
 import subprocess
@@ -107,7 +108,7 @@ class ConfigTest(ModuleCase):
                 b"nestline.cf-max-expansions": b"32",
                 b"nestline.cf-threads": threads.encode(),
                 b"nestline.cf-thread-items": b"2" if servers.THREADS else b"8192",
-                b"nestline.cf-window-timer": b"1",
+                b"nestline.cf-window-timer": b"1", b"nestline.cf-huge-pages": b"0",
             },
         )  # fmt: skip
 
@@ -129,6 +130,20 @@ class ConfigTest(ModuleCase):
         self.expect_range("cf-threads", 0, 256)
         self.expect_range("cf-thread-items", 1, 1 << 30)
         self.expect_range("cf-window-timer", 0, 1)
+        self.expect_range("cf-huge-pages", 0, 1)
+
+    def test_huge_pages(self):
+        """Whatever the system makes of the advice, filters are empty and then right."""
+        hashes = random.Random(5).randbytes(80_000)
+        for wanted in (1, 0, 1):
+            self.expect("OK", "CONFIG", "SET", "nestline.cf-huge-pages", wanted)
+            for name in "ab":
+                self.expect("OK", "CF.RESERVE", name, 4_000_000, "SEED", 1)
+                self.assertEqual(self.call("CF.MEXISTSH", name, hashes), bytes(1250))
+                self.assertEqual(self.call("CF.MADDH", name, hashes), b"\xff" * 1250)
+                self.assertEqual(self.call("CF.MEXISTSH", name, hashes), b"\xff" * 1250)
+            self.expect(2, "DEL", "a", "b")
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-huge-pages", 0)
 
     def test_ranges_that_move(self):
         self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 20)
