@@ -363,7 +363,8 @@ class ExpiringHistoryTest : public testing::TestWithParam<std::tuple<int, WhoWri
   static void play(std::uint64_t first_seed) {
     const auto [bits, writers] = GetParam();
     const char* const times = std::getenv("NESTLINE_HISTORY_TIMES");
-    const std::uint64_t count = 1024 * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
+    const std::uint64_t count =
+        of_histories(1024) * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
     const Verdict verdict = play_on(bits, writers, Fault::none, first_seed, count, false);
     EXPECT_EQ(verdict.failed, 0u) << verdict.first_failure;
     EXPECT_EQ(verdict.played, count);

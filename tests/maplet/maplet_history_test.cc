@@ -274,17 +274,17 @@ std::string first_wrong(std::uint64_t histories, WhoWrites writers) {
 
 TEST(MapletHistoryTest, OfManyWriters) {
   const Hooks hooks;
-  EXPECT_EQ(first_wrong(600, WhoWrites::all), "");
+  EXPECT_EQ(first_wrong(of_histories(600), WhoWrites::all), "");
 }
 
 TEST(MapletHistoryTest, OfOneWriter) {
   const Hooks hooks;
-  EXPECT_EQ(first_wrong(600, WhoWrites::first), "");
+  EXPECT_EQ(first_wrong(of_histories(600), WhoWrites::first), "");
 }
 
 TEST(MapletHistoryTest, OfReadersThatLock) {
   const Hooks hooks(false, false, true);
-  EXPECT_EQ(first_wrong(300, WhoWrites::all), "");
+  EXPECT_EQ(first_wrong(of_histories(300), WhoWrites::all), "");
 }
 
 TEST(MapletHistoryTest, ReadersWithoutValidationAreCaught) {
