@@ -44,8 +44,8 @@ struct Change {
 inline constexpr std::uint64_t kSyncAhead = std::uint64_t{128} << 10;
 inline constexpr std::uint64_t kMaxSyncAhead = std::uint64_t{16} << 20;
 
-// How far the file is prefaulted ahead of its end (DiskFile::prefault), and how much of it
-// is written from one time to the next.
+// How far the file is prefaulted ahead of its end (DiskFile::prefault), and how much of it is
+// written from one time to the next.
 inline constexpr std::uint64_t kPrefaultAhead = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kPrefaultStep = std::uint64_t{2} << 20;
 

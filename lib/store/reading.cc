@@ -117,6 +117,7 @@ std::size_t Store::State::get_many(std::span<const std::string_view> keys, WithM
     std::uint64_t hits = 0;
     std::uint64_t false_reads = 0;
     for (std::size_t i = 0; i < count; ++i) {
+      if (first[i] == first[i + 1] && index.overflow.is_empty()) continue;
       const HashedKey wanted = {Space::keys, keys[begin + i], hashes[i].value};
       std::optional<Located> one;
       const auto look_at = [&](std::uint64_t address) {

@@ -1,6 +1,7 @@
 // What the store does by itself, in threads of its own: one syncs the log while it grows and after
-// an interval, the other saves the index, compacts, and makes a new index. An error ends the round
-// and no more: stats() names it, and the next change that needs the disk meets it itself.
+// an interval, the other prefaults it, saves the index, compacts, and makes a new index. An error
+// ends the round and no more: stats() names it, and the next change that needs the disk meets it
+// itself.
 #include <algorithm>
 #include <chrono>
 #include <optional>

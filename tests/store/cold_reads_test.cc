@@ -1,5 +1,6 @@
 // Reading ahead: that it brings what it is asked for into memory, from several threads, and
-// that nothing that it is given makes it fail.
+// that nothing that it is given makes it fail. And what only the system's files do: prefaulting,
+// room to write in, descriptors.
 #include "lib/store/cold_reads.h"
 
 #include <fcntl.h>
@@ -9,7 +10,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -208,6 +212,38 @@ class NoDescriptors {
  private:
   rlimit before_{};
 };
+
+TEST(SystemFileTest, StaysAsItIsWhenItIsPrefaulted) {
+  constexpr std::uint64_t kMapped = std::uint64_t{64} << 20;
+  const test::TempFolder folder;
+  const std::unique_ptr<Disk> disk = open_system_disk(folder.path(), false);
+  const std::unique_ptr<DiskFile> file = disk->open("log", Disk::Mode::create);
+  const std::byte* const map = file->map(kMapped);
+  const std::vector<std::byte> bytes(1000, std::byte{7});
+  file->write(0, bytes);
+  for (const std::uint64_t size : {file->size(), std::uint64_t{500}}) {
+    file->truncate(size);
+    file->prefault(0, 2 * kMapped);  // more than there is
+    EXPECT_EQ(file->size(), size);
+    EXPECT_TRUE(std::equal(map, map + 500, bytes.begin()));
+  }
+}
+
+// Where the file system lets files be lengthened ahead, records are encoded where they will lie.
+TEST(SystemFileTest, HasRoomThatIsItsContent) {
+  const test::TempFolder folder;
+  const std::unique_ptr<Disk> disk = open_system_disk(folder.path(), false);
+  const std::unique_ptr<DiskFile> file = disk->open("log", Disk::Mode::create);
+  const std::byte* const map = file->map(kFileBytes);
+  EXPECT_EQ(file->room_at(0, kFileBytes + 1), nullptr);
+  std::byte* const room = file->room_at(8, 16);
+  if (room == nullptr) GTEST_SKIP() << "the file system has no fallocate()";
+  std::fill_n(room, 16, std::byte{7});
+  std::vector<std::byte> read(32);
+  EXPECT_EQ(file->read(0, read), read.size());
+  EXPECT_EQ(std::count(read.begin() + 8, read.begin() + 24, std::byte{7}), 16);
+  EXPECT_TRUE(std::equal(read.begin(), read.end(), map));
+}
 
 TEST(ReleasedFileTest, IsOpenedByItsNewNameAndNotReadWithoutADescriptor) {
   const test::TempFolder folder;
