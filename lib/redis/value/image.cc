@@ -297,7 +297,7 @@ std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place) {
   for (auto entry = begin; entry != end; ++entry, at += kEntryBytes) {
     put(content, at, entry->first);
     put(content, at + 8, static_cast<std::uint64_t>(entry->second.copies));
-    const auto redisbloom_hash = entry->second.redisbloom_hash;
+    const auto redisbloom_hash = entry->second.redisbloom_hash();
     put(content, at + 16, redisbloom_hash == 0 ? kHashZero : redisbloom_hash.value_or(0));
   }
   return content;
@@ -319,8 +319,8 @@ std::uint64_t decode_entries(const Piece& piece, Ledger& ledger) {
       return 0;
     }
     const auto redisbloom_hash = get<std::uint64_t>(content, at + 16);
-    entries.push_back({hash, {copies, std::nullopt}});
-    if (redisbloom_hash != 0) entries.back().second.redisbloom_hash = redisbloom_hash;
+    entries.push_back({hash, {copies}});
+    if (redisbloom_hash != 0) entries.back().second.set_redisbloom_hash(redisbloom_hash);
   }
   if (ledger.size() + count > kMaxEntries) return 0;
   for (const auto& [hash, entry] : entries) ledger.set(hash, entry);

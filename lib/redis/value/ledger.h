@@ -91,12 +91,22 @@ class Tallies {
 class Ledger {
  public:
   struct Entry {
-    std::int64_t copies = 0;  ///< n; not 0 but for prepare.
-    /// The item's MurmurHash64A; none if its copies cannot be in RedisBloom's tables.
-    [[no_unique_address]] std::optional<std::uint64_t> redisbloom_hash = std::nullopt;
+    std::int64_t copies = 0;       ///< n; not 0 but for prepare.
+    std::uint64_t redisbloom = 0;  ///< See redisbloom_hash.
+    bool has_redisbloom = false;
     /// Two generations that showed the item when somebody looked last: a hint, in no image.
     mutable std::array<std::uint8_t, 2> seen_in = {};
+
+    /// The item's MurmurHash64A; none if its copies cannot be in RedisBloom's tables.
+    [[nodiscard]] std::optional<std::uint64_t> redisbloom_hash() const noexcept {
+      return has_redisbloom ? std::optional(redisbloom) : std::nullopt;
+    }
+    void set_redisbloom_hash(std::uint64_t hash) noexcept {
+      redisbloom = hash;
+      has_redisbloom = true;
+    }
   };
+  static_assert(sizeof(Entry) == 24);
   /// The most copies that one entry may count, so that sums cannot overflow.
   static constexpr std::int64_t kMaxCopies = std::int64_t{1} << 32;
   using Entries = std::pmr::map<std::uint64_t, Entry>;
@@ -122,7 +132,7 @@ class Ledger {
     Entry& entry = place->second;
     entry.copies += change;
     total_ += change;
-    if (redisbloom_hash) entry.redisbloom_hash = redisbloom_hash;
+    if (redisbloom_hash) entry.set_redisbloom_hash(*redisbloom_hash);
     if (entry.copies == 0) drop(place);
   }
   /// If there is no entry, makes one with n = 0, so that the next add for this hash cannot fail;

@@ -141,7 +141,7 @@ class CuckooValue {
   // kMaxBytesToDouble, which takes a few milliseconds.
 
   /// Adds one copy. Copies are not limited: beyond 2k in one generation, or k - 1 where their
-  /// home is full, the ledger counts them, in some 64 bytes an item.
+  /// home is full, the ledger counts them, in some 75 bytes an item.
   Added add(std::string_view item, const Limits& limits = {}) noexcept;
   /// The same unless exists(item): then Added::present.
   Added add_unique(std::string_view item, const Limits& limits = {}) noexcept;

@@ -380,7 +380,7 @@ bool CuckooValue::is_seen_in_two(const Ledger::Entries::value_type& entry) const
 bool CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
   const auto& [hash, what] = *entry;
   if (what.copies > 0) return false;
-  const Item item{hash, tables_.empty() ? std::nullopt : what.redisbloom_hash};
+  const Item item{hash, tables_.empty() ? std::nullopt : what.redisbloom_hash()};
   const auto pending = static_cast<std::uint64_t>(-what.copies);
   if (pending == 1 && is_seen_in_two(*entry)) return false;
   const Shown slots = shown(item);
@@ -464,7 +464,7 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
   Ledger ledger(memory_);
   ledger = ledger_;
   for (const auto& [hash, entry] : other.ledger_.entries()) {
-    ledger.add(hash, entry.copies, entry.redisbloom_hash);
+    ledger.add(hash, entry.copies, entry.redisbloom_hash());
     if (ledger.copies(hash) > Ledger::kMaxCopies) {
       throw std::invalid_argument("together they hold more than 2^32 copies of one item");
     }

@@ -23,7 +23,7 @@ TEST(Ledger, SumsAndForgetsWhatIsZero) {
   EXPECT_EQ(ledger.copies(5), 2);
   EXPECT_EQ(ledger.copies(9), -3);
   EXPECT_EQ(ledger.total(), -1);
-  EXPECT_EQ(ledger.entries().at(5).redisbloom_hash, 77U);
+  EXPECT_EQ(ledger.entries().at(5).redisbloom_hash(), 77U);
   ledger.add(5, -2, 0);
   EXPECT_EQ(ledger.size(), 1U);
   ledger.set(9, {4, 0});
