@@ -162,6 +162,9 @@ class BulkBuild {
   void place(std::size_t range, KeyList<std::uint32_t>& to) {
     std::array<std::uint32_t, BlockSort::kPageKeys> late;
     const std::uint64_t first = first_block(range);
+    // Stores to blocks that are far away would fill the processor's queue.
+    for (std::uint64_t i = first; i < first_block(range + 1); ++i)
+      prefetch_block(state_->blocks()[i]);
     sort_.for_each_page(range, [&](std::span<const std::uint32_t> keys) {
       const std::size_t count =
           kernels_.place_pairs(keys.data(), keys.size(), sort_.block_in_range().mask,

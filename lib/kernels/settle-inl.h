@@ -1,9 +1,9 @@
 // Per-target: giving many keys their slots at once, for builds in bulk.
 //
 // Most keys find a free slot of their bucket. `place` gives it to them, for keys of many blocks in
-// any order, by one word of free slots a block. It reads no block, so blocks may be far away: what
-// it stores waits in the processor's store buffer. The others, which are late, are gathered, and
-// get a slot block by block, by the search below.
+// any order, by one word of free slots a block. The others, which are late, are gathered, and get a
+// slot block by block: first those for whom one move of a resident is enough, without branches,
+// then the rest by the search below.
 //
 // settle_one searches backwards, all slots at a time: level 0 is the goals, and level n + 1 is
 // level n with every slot whose resident has a slot of level n in its bucket: a few vector

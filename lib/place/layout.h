@@ -186,7 +186,14 @@ struct Layout<12> : LayoutShape<ComputedBuckets<12, 4, 10>, 255 * 16>, Nibbles {
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
   NESTLINE_INLINE static void fill(Block& block, std::uint64_t slots, std::uint32_t fingerprint) {
-    if (slots != 0) set(block, first_slot(slots), fingerprint);
+    // Nothing at slot 0 if there is none.
+    const std::uint32_t slot = first_slot(slots | std::uint64_t{slots == 0});
+    fingerprint &= 0 - std::uint32_t{slots != 0};
+    std::uint8_t& low = block.bytes[slot];
+    std::uint8_t& nibbles = block.bytes[nibble_byte(slot)];
+    store_shared(low, static_cast<std::uint8_t>(low | fingerprint));
+    store_shared(nibbles,
+                 static_cast<std::uint8_t>(nibbles | fingerprint >> 8 << nibble_shift(slot)));
   }
 };
 
