@@ -16,8 +16,8 @@ namespace {
 // Items of a batch whose memory is prefetched before the first of them has its turn.
 constexpr std::size_t kAhead = 16;
 
-// From so many entries of the ledger on, searches for room beside many
-// copies are spared: the searches that make so many entries take some 20 ms together on Zen 3.
+// From so many entries of the ledger on, searches for room beside many copies are spared: the
+// searches that make so many entries take some 20 ms together on Zen 3.
 constexpr std::size_t kManyEntries = 512;
 
 // The first beside tables of RedisBloom.
@@ -186,9 +186,9 @@ Added CuckooValue::store(const Item& item, const Limits& limits) {
 
 // In this generation, or in the ledger when it cannot take this item although it has room: then its
 // copies, and one other that has nowhere else to go, fill the item's slots. Growth would not help.
-// Once the ledger has many entries, an item is also counted there that would need a search
-// beside nearly as many copies as a bucket has slots: among blocks full of copies each search takes
-// 10 to 50 us on Zen 3, and most find nothing. Until then no insert pays for that check.
+// Once the ledger has many entries, an item is also counted there that would need a search beside
+// nearly as many copies as a bucket has slots: among blocks full of copies each search takes 10 to
+// 50 us on Zen 3, and most find nothing. Until then no insert pays for that check.
 bool CuckooValue::store_in(Generation& generation, const Item& item) {
   if (ledger_.size() >= kManyEntries && generation.has_room() && generation.is_crowded(item.hash)) {
     ledger_.add(item.hash, 1, item.redisbloom);
