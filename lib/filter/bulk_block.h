@@ -77,7 +77,7 @@ class BulkBlock {
 
   // Gives slots to those of the block's own keys that no slot was free for. If they are more than
   // the free slots, those of the lowest classes leave, of all that are here; and for a key without
-  // a slot another, or it itself. `free`: the block's free slots before and after.
+  // a slot another, or it itself. `free` becomes the block's free slots.
   void settle_own(std::span<std::uint32_t> late, Block& block, std::uint64_t& free) {
     if (late.size() > kMaxSettled) late = thin_out(late);
     kernels_.unpack(block, slots_);
@@ -91,7 +91,7 @@ class BulkBlock {
 
   // Gives slots to arrivals from others in a block that has been filled. If they are more than its
   // free slots, residents of the lowest classes leave first. `price`: how far the mark may rise for
-  // that; arrivals that cost more go back.
+  // that; arrivals that cost more go back. `free_slots` becomes the block's.
   void add(std::span<const std::uint32_t> arrivals, std::uint32_t price, Block& block,
            std::uint64_t& free_slots) {
     kernels_.unpack(block, slots_);
