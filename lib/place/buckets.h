@@ -89,26 +89,57 @@ inline constexpr auto kStay = [] {
   return stay;
 }();
 
+// A bucket of which each slot is so many further on in its lane, or at its beginning again.
+template <class Computed>
+NESTLINE_INLINE constexpr std::uint64_t turned(std::uint64_t bucket, std::uint32_t by) {
+  const std::uint64_t stay = kStay<Computed>[by];
+  return (bucket & stay) << by | (bucket & ~stay) >> (Computed::kSlotsPerLane - by);
+}
+
 // The same for 8 bits. With so few fingerprints a table of 8 KiB holds the buckets that begin a
-// lane, and a number turns each lane's bit within the lane: a third of the instructions.
+// lane, and a number turns them: a third of the instructions.
 template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
-struct TurnedBuckets : ComputedBuckets<8, kLaneCount, kLaneSlots> {
+struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   using Computed = ComputedBuckets<8, kLaneCount, kLaneSlots>;
   static constexpr bool kIsComputed = false;
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
-    return turned(kUnturned<Computed>[0][fingerprint], phase);
+    return turned<Computed>(kUnturned<Computed>[0][fingerprint], phase);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,
                                                              std::uint32_t index) {
-    return turned(kUnturned<Computed>[lane][fingerprint], index);
+    return turned<Computed>(kUnturned<Computed>[lane][fingerprint], index);
   }
+};
 
- private:
-  NESTLINE_INLINE static constexpr std::uint64_t turned(std::uint64_t unturned, std::uint32_t by) {
-    const std::uint64_t stay = kStay<Computed>[by];
-    return (unturned & stay) << by | (unturned & ~stay) >> (kLaneSlots - by);
+// For each fingerprint, the slots after lane 0 at phase 0.
+template <class Computed>
+inline constexpr auto kAfterLane0 = [] {
+  std::array<std::uint32_t, std::size_t{1} << Computed::kBits> all{};
+  std::uint32_t f = 0;
+  for (std::uint32_t& slots : all) {
+    slots = static_cast<std::uint32_t>(Computed::bucket(f++, 0) >> Computed::kSlotsPerLane);
+  }
+  return all;
+}();
+
+// The same for 12 bits, with a table of 16 KiB. At phase 0 the first slot is in every bucket.
+template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
+struct TurnedBuckets12 : ComputedBuckets<12, kLaneCount, kLaneSlots> {
+  using Computed = ComputedBuckets<12, kLaneCount, kLaneSlots>;
+  static_assert((kLaneCount - 1) * kLaneSlots <= 32);
+  static constexpr bool kIsComputed = false;
+  NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
+                                                        std::uint32_t phase) {
+    const std::uint64_t after = kAfterLane0<Computed>[fingerprint];
+    return turned<Computed>(after << kLaneSlots | 1, phase);
+  }
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
+                                                             std::uint32_t lane,
+                                                             std::uint32_t index) {
+    const std::uint32_t phase = index - rotation(fingerprint, lane, kLaneSlots);
+    return bucket(fingerprint, phase < kLaneSlots ? phase : phase + kLaneSlots);
   }
 };
 

@@ -115,7 +115,7 @@ struct NoValue {
   bool operator==(const NoValue&) const = default;
 };
 
-// What all widths have. Buckets: ComputedBuckets or TurnedBuckets.
+// What all widths have. Buckets: one of those of buckets.h.
 template <class Buckets, std::uint32_t kFingerprintCount>
 struct LayoutShape : Buckets {
   using Buckets::kLanes;
@@ -139,7 +139,7 @@ struct LayoutShape : Buckets {
 };
 
 template <>
-struct Layout<8> : LayoutShape<TurnedBuckets<4, 15>, 255> {
+struct Layout<8> : LayoutShape<TurnedBuckets8<4, 15>, 255> {
   static constexpr Form kForm = Form::bytes;
   static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
@@ -176,7 +176,7 @@ struct Nibbles {
 };
 
 template <>
-struct Layout<12> : LayoutShape<ComputedBuckets<12, 4, 10>, 255 * 16>, Nibbles {
+struct Layout<12> : LayoutShape<TurnedBuckets12<4, 10>, 255 * 16>, Nibbles {
   static constexpr Form kForm = Form::bytes_and_nibbles;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return nibble(block, slot) << 8 | block.bytes[slot];
@@ -276,7 +276,7 @@ struct Layout<20> : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
 
 // The blocks of an expiring filter. A value is a death.
 template <>
-struct Layout<40> : LayoutShape<TurnedBuckets<4, 10>, 255>, Nibbles {
+struct Layout<40> : LayoutShape<TurnedBuckets8<4, 10>, 255>, Nibbles {
   static constexpr Form kForm = Form::bytes;
   using Value = std::uint32_t;
   static constexpr bool kHasValues = true;
