@@ -92,7 +92,7 @@ NESTLINE_INLINE void prefetch_record(const std::byte* at) noexcept {
 NESTLINE_INLINE bool are_equal(const char* here, std::string_view key) noexcept {
   const std::size_t size = key.size();
   if (size < 8 || size > 16) [[unlikely]]
-    return std::memcmp(here, key.data(), size) == 0;
+    return std::string_view(here, size) == key;  // an empty one may have no address
   const auto word = [](const char* at) {
     std::uint64_t bytes;
     std::memcpy(&bytes, at, sizeof bytes);
