@@ -61,7 +61,6 @@ HWY_INLINE std::uint64_t covered(const std::uint8_t* low_bytes, const std::uint8
 struct ProbeGroup : Group {
   alignas(64) std::uint8_t found[kGroup];
   alignas(64) std::uint8_t mark[kGroup];
-  std::uint64_t slots[kGroup];  // with deaths: of the bucket, with the same fingerprint
   alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
   std::uint32_t drift;  // what differed between the two loads of a header, for all keys
 };
@@ -100,9 +99,9 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size
     const Block& block = block_at(blocks, group.offset[i]);
     std::uint32_t header = 0;
     if constexpr (kBeside) header = block.header();
-    const std::uint64_t slots = match_repeated<L>(block, group, i);
+    std::uint64_t slots = match_repeated<L>(block, group, i);
+    if constexpr (L::kExpires) slots = live_among<L>(view, block, slots);
     group.found[i] = slots != 0;
-    if constexpr (L::kExpires) group.slots[i] = slots;
     if constexpr (!kBeside) {
       group.mark[i] = block.bytes[kMarkByte];
     } else {
@@ -113,21 +112,6 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size
     }
   }
   if constexpr (kBeside) group.drift = drift;
-}
-
-// Looks at the deaths, for the keys whose fingerprint was found. In a loop of its own, since a
-// branch for each key would be mispredicted as often as keys are present.
-template <class L, bool kBeside>
-HWY_INLINE void look_at_deaths(const BlocksView& view, ProbeGroup& group, std::size_t count) {
-  const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - count);
-  for (std::uint64_t some = ~equal_bytes(group.found, 0) & all; some != 0; some &= some - 1) {
-    const std::uint32_t i = first_slot(some);
-    const Block& shared = block_at(view.blocks, group.offset[i]);
-    BlockCopy copy;
-    const Block& block = readable_block(shared, copy);
-    group.found[i] = live_among<L>(block, group.slots[i], tick(view.blocks)) != 0;
-    if constexpr (kBeside) group.drift |= shared.header_again() ^ group.header[i];
-  }
 }
 
 HWY_INLINE void prefetch_homes(const BlocksView& view, const Group& group, std::size_t count) {
@@ -182,9 +166,6 @@ class Lookups {
         // The end of the batch: nothing, or less than a group, is left to prefetch.
         prefetch_homes(view_, ahead, ahead_size);
         probe_homes<L, kBeside, false>(view_, group, size_of(g), nullptr);
-      }
-      if constexpr (L::kExpires) {
-        if (size_of(g) != 0) look_at_deaths<L, kBeside>(view_, group, size_of(g));
       }
       if (g > 0) settle(g - 1);
     }

@@ -183,9 +183,10 @@ struct NibbleWords {
   }
 };
 
-// Slots that hold a low byte and a high nibble. Every byte of `low` is that byte, and every half of
-// a byte of `high` that nibble. Bits after the last slot mean nothing.
-template <class L>
+// Slots that hold a low byte and a nibble, or that nibble beside any byte. Every byte of `low` is
+// that byte, and every half of a byte of `high` that nibble. Bits after the last slot mean nothing.
+enum class Parts : std::uint8_t { both, nibbles };
+template <class L, Parts kParts = Parts::both>
 HWY_INLINE std::uint64_t match_both_parts(const Block& block, hn::Vec<BlockTag<std::uint8_t> > low,
                                           hn::Vec<BlockTag<std::uint8_t> > high) {
   const BlockTag<std::uint8_t> d;
@@ -203,7 +204,10 @@ HWY_INLINE std::uint64_t match_both_parts(const Block& block, hn::Vec<BlockTag<s
       const auto words = hn::IndicesFromVec(d32, hn::Load(d32, kNibbles.word + i / 4));
       const auto nibbles = hn::BitCast(d, hn::TableLookupLanes(last, words));
       const auto wrong_nibble = hn::And(hn::Xor(nibbles, high), hn::Load(d, kNibbles.mask + i));
-      const auto wrong = hn::Or(hn::Xor(hn::Load(d, bytes + i), low), wrong_nibble);
+      auto wrong = wrong_nibble;
+      if constexpr (kParts == Parts::both) {
+        wrong = hn::Or(hn::Xor(hn::Load(d, bytes + i), low), wrong_nibble);
+      }
       slots |= bits_of(d, hn::Eq(wrong, hn::Zero(d))) << i;
     }
     return slots;
@@ -222,8 +226,9 @@ HWY_INLINE std::uint64_t match_both_parts(const Block& block, hn::Vec<BlockTag<s
     in_high |= bits_of(d, hn::Eq(hn::And(difference, high_half), hn::Zero(d))) << i;
   }
   constexpr std::uint64_t kRun = (std::uint64_t{1} << L::kNibbleRun) - 1;
-  return equal_lanes(bytes, low) &
-         ((in_low >> L::kNibbleByte & kRun) | (in_high >> L::kNibbleByte & kRun) << L::kNibbleRun);
+  const std::uint64_t slots = (in_low >> L::kNibbleByte & kRun) | (in_high >> L::kNibbleByte & kRun)
+                                                                      << L::kNibbleRun;
+  return kParts == Parts::both ? slots & equal_lanes(bytes, low) : slots;
 }
 
 // Bit s: slot s holds the fingerprint. Bits after the last slot mean nothing.
@@ -260,14 +265,38 @@ HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerpr
 template <class L>
 inline constexpr bool kHasSecondParts = L::kForm == Form::bytes_and_nibbles || L::kExpires;
 
-// Those of some slots that are not dead.
+// The slots that are dead at this tick, and perhaps free ones.
 template <class L>
-HWY_INLINE std::uint64_t live_among(const Block& block, std::uint64_t slots, std::uint64_t tick) {
-  for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
-    const std::uint32_t s = first_slot(rest);
-    slots ^= std::uint64_t{ticks_left(L::value(block, s), tick) == 0} << s;
+HWY_INLINE std::uint64_t dead_slots(const Block& block, std::uint64_t tick) {
+#if NESTLINE_ONE_LANE
+  std::uint64_t slots = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    slots |= std::uint64_t{ticks_left(L::value(block, s), tick) == 0} << s;
   }
   return slots;
+#else
+  static_assert(ticks_left(5, 5) == 0 && ticks_left(4, 5) != 0);
+  if constexpr (L::kForm == Form::halfwords) {
+    const hn::Vec<BlockTag<std::uint16_t> > death =
+        hn::Set(BlockTag<std::uint16_t>(), static_cast<std::uint16_t>((tick & 15) << 12));
+    return equal_lanes_in<std::uint16_t{0xf000}>(
+        reinterpret_cast<const std::uint16_t*>(block.bytes.data()), death);
+  } else {
+    const auto death =
+        hn::Set(BlockTag<std::uint8_t>(), static_cast<std::uint8_t>((tick & 15) * 0x11));
+    return match_both_parts<L, Parts::nibbles>(block, death, death);
+  }
+#endif
+}
+
+// Those of some slots that are not dead. The time is loaded after what matched was, and the deaths
+// after it.
+template <class L>
+HWY_INLINE std::uint64_t live_among(const BlocksView& view, const Block& shared,
+                                    std::uint64_t slots) {
+  const std::uint64_t now = tick(view.blocks);
+  BlockCopy copy;
+  return slots & ~dead_slots<L>(readable_block(shared, copy), now);
 }
 
 // match_among, without slots that are dead.
@@ -276,8 +305,7 @@ HWY_INLINE std::uint64_t match_live(const BlocksView& view, const Block& shared,
                                     std::uint32_t fingerprint, std::uint64_t among) {
   const std::uint64_t slots = match_among<L>(shared, fingerprint, among);
   if constexpr (L::kExpires) {
-    BlockCopy copy;
-    return live_among<L>(readable_block(shared, copy), slots, tick(view.blocks));
+    return live_among<L>(view, shared, slots);
   } else {
     return slots;
   }
