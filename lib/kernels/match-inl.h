@@ -294,6 +294,7 @@ HWY_INLINE std::uint64_t dead_slots(const Block& block, std::uint64_t tick) {
 template <class L>
 HWY_INLINE std::uint64_t live_among(const BlocksView& view, const Block& shared,
                                     std::uint64_t slots) {
+  NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   const std::uint64_t now = tick(view.blocks);
   BlockCopy copy;
   return slots & ~dead_slots<L>(readable_block(shared, copy), now);
