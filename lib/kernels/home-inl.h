@@ -52,10 +52,9 @@ HWY_INLINE std::uint64_t bucket_of(std::uint32_t fingerprint, std::uint32_t phas
 
 template <class L>
 HWY_INLINE Place home_of_key(const Geometry& geometry, std::uint64_t hash) {
-  const auto [block, rest] = home_block_of(geometry, hash);
-  const std::uint32_t fingerprint = L::fingerprint_of(rest);
-  const std::uint32_t phase = L::phase_of(rest);
-  return {block, bucket_of<L>(fingerprint, phase), fingerprint, phase};
+  Place place = home_of<L>(geometry, hash);
+  if constexpr (L::kIsComputed) place.bucket = bucket_of<L>(place.fingerprint, place.phase);
+  return place;
 }
 
 }  // namespace HWY_NAMESPACE
