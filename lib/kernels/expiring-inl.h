@@ -32,11 +32,9 @@ namespace expiring {
 template <class L>
 HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Block& cleaned) {
   cleaned = block;
-  std::uint64_t dead = 0;
-  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    if (L::get(block, s) == 0 || ticks_left(L::value(block, s), tick) != 0) continue;
-    L::set(cleaned, s, 0);
-    dead |= std::uint64_t{1} << s;
+  const std::uint64_t dead = dead_residents<L>(block, tick);
+  for (std::uint64_t rest = dead; rest != 0; rest &= rest - 1) {
+    L::set(cleaned, first_slot(rest), 0);
   }
   return dead;
 }
@@ -118,8 +116,7 @@ HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Bl
 template <class L>
 std::uint64_t dead(const Block& shared, std::uint64_t tick) noexcept {
   BlockCopy copy;
-  Block cleaned;
-  return without_dead<L>(readable_block(shared, copy), tick, cleaned);
+  return dead_residents<L>(readable_block(shared, copy), tick);
 }
 
 template <class L, class Locks>

@@ -69,7 +69,7 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
   const auto wanted = hn::BitCast(d, hn::Set(d32, group.repeated[i]));
   if constexpr (L::kForm == Form::bytes_and_nibbles) {
     const auto high = hn::BitCast(d, hn::Set(d32, group.nibbles[i]));
-    return match_both_parts<L>(block, wanted, high) & group.bucket[i];
+    return match_parts<L>(block, wanted, high) & group.bucket[i];
   }
   return equal_lanes_in<kFingerprintMask<L> >(reinterpret_cast<const T*>(block.bytes.data()),
                                               wanted) &

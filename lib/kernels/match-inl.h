@@ -80,7 +80,7 @@ HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t val
 
 // Bit s: slot s holds the fingerprint, of bytes and nibbles.
 template <class L>
-HWY_INLINE std::uint64_t match_both_parts(const Block& block, std::uint32_t fingerprint) {
+HWY_INLINE std::uint64_t match_parts(const Block& block, std::uint32_t fingerprint) {
   std::uint64_t slots = 0;
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
     slots |= std::uint64_t{L::get(block, s) == fingerprint} << s;
@@ -187,8 +187,8 @@ struct NibbleWords {
 // that byte, and every half of a byte of `high` that nibble. Bits after the last slot mean nothing.
 enum class Parts : std::uint8_t { both, nibbles };
 template <class L, Parts kParts = Parts::both>
-HWY_INLINE std::uint64_t match_both_parts(const Block& block, hn::Vec<BlockTag<std::uint8_t> > low,
-                                          hn::Vec<BlockTag<std::uint8_t> > high) {
+HWY_INLINE std::uint64_t match_parts(const Block& block, hn::Vec<BlockTag<std::uint8_t> > low,
+                                     hn::Vec<BlockTag<std::uint8_t> > high) {
   const BlockTag<std::uint8_t> d;
   const std::uint8_t* const bytes = block.bytes.data();
 #if HWY_ARCH_X86
@@ -233,10 +233,10 @@ HWY_INLINE std::uint64_t match_both_parts(const Block& block, hn::Vec<BlockTag<s
 
 // Bit s: slot s holds the fingerprint. Bits after the last slot mean nothing.
 template <class L>
-HWY_INLINE std::uint64_t match_both_parts(const Block& block, std::uint32_t fingerprint) {
+HWY_INLINE std::uint64_t match_parts(const Block& block, std::uint32_t fingerprint) {
   const BlockTag<std::uint8_t> d;
-  return match_both_parts<L>(block, hn::Set(d, static_cast<std::uint8_t>(fingerprint)),
-                             hn::Set(d, static_cast<std::uint8_t>((fingerprint >> 8) * 0x11)));
+  return match_parts<L>(block, hn::Set(d, static_cast<std::uint8_t>(fingerprint)),
+                        hn::Set(d, static_cast<std::uint8_t>((fingerprint >> 8) * 0x11)));
 }
 
 #endif  // NESTLINE_ONE_LANE
@@ -249,7 +249,7 @@ HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerpr
   const Block& block = readable_block(shared, copy);
   // Always: a branch on the low byte would be mispredicted as often as keys are present.
   if constexpr (L::kForm == Form::bytes_and_nibbles) {
-    return match_both_parts<L>(block, fingerprint) & among;
+    return match_parts<L>(block, fingerprint) & among;
   }
   std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   if constexpr (L::kForm == Form::maplet) {
@@ -284,9 +284,15 @@ HWY_INLINE std::uint64_t dead_slots(const Block& block, std::uint64_t tick) {
   } else {
     const auto death =
         hn::Set(BlockTag<std::uint8_t>(), static_cast<std::uint8_t>((tick & 15) * 0x11));
-    return match_both_parts<L, Parts::nibbles>(block, death, death);
+    return match_parts<L, Parts::nibbles>(block, death, death);
   }
 #endif
+}
+
+// The slots whose residents are dead at this tick.
+template <class L>
+HWY_INLINE std::uint64_t dead_residents(const Block& block, std::uint64_t tick) {
+  return dead_slots<L>(block, tick) & ~match_first_bytes<L>(block, 0) & L::kAllSlots;
 }
 
 // Those of some slots that are not dead. The time is loaded after what matched was, and the deaths
