@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <unordered_map>
@@ -35,11 +34,13 @@ std::uint32_t range_shift(std::uint64_t blocks) {
   return std::clamp(width, 15u, kRangeShift + 8) - 8;
 }
 
-// Keys of a chunk: so many that a range has 4 pages on average, and at least 16384.
+// Keys of a chunk: so many that a range has 4 pages on average, and at least 16384; whole pieces of
+// KeyChunks.
 std::size_t chunk_keys(std::size_t ranges) {
-  return std::clamp<std::size_t>(ranges * 4 * BlockSort::kPageKeys, 16384, std::size_t{1} << 30);
+  const std::size_t keys = ranges * 4 * BlockSort::kPageKeys / kChunk * kChunk;
+  return std::clamp<std::size_t>(keys, 16384, std::size_t{1} << 30);
 }
-static_assert(16384 % kChunk == 0 && BlockSort::kPageKeys * 8 % kChunk == 0);
+static_assert(16384 % kChunk == 0);
 
 // Keys of a slice at least; usually a quarter of all.
 constexpr std::size_t kMinSlice = std::size_t{1} << 18;

@@ -4,18 +4,16 @@
 // them, mostly without reading fingerprints back. The steps:
 //
 //   place   Each key takes a free slot of its bucket at home, if there is one. At a load of 95 %
-//   one
-//           key in nine is late: no slot is free. One thread places keys in their order while the
-//           filter fits its second-level cache. Otherwise it is a slice of the keys at a time: its
-//           keys are distributed to ranges of blocks (block_sort.h), and placed range by range.
+//           one key in nine is late: no slot is free. One thread places keys in their order while
+//           the filter fits its second-level cache. Otherwise it is a slice of the keys at a time:
+//           its keys are distributed to ranges of blocks (block_sort.h), and placed range by range.
 //   count   Ranges: how many keys have their home in each block.
 //   settle  Ranges: the late keys are sorted by block, and get slots by displacements
 //           (Kernels::settle). Where there are more keys than slots, and for a key that finds no
 //           slot, those of the lowest spill classes leave for their alternates.
 //   add     Ranges, for a few rounds: those who have left a block are placed at their other one,
-//   and
-//           settle there if they are late. Where they are more than free slots, residents of the
-//           lowest classes leave, if that raises the mark by a few classes only; otherwise the
+//           and settle there if they are late. Where they are more than free slots, residents of
+//           the lowest classes leave, if that raises the mark by a few classes only; otherwise the
 //           arrival goes back, since somebody else may leave its home for less. The price rises
 //           from round to round.
 //   insert  When few are left, Table::insert stores them one by one. It finds longer chains, and it
