@@ -6,6 +6,7 @@
 #include <hwy/targets.h>
 
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "lib/kernels/kernels.h"
@@ -26,6 +27,13 @@ class ForcedTarget {
   ForcedTarget(const ForcedTarget&) = delete;
   ForcedTarget& operator=(const ForcedTarget&) = delete;
 };
+
+// A key's fingerprint, and its phase << 16.
+template <class L>
+std::uint32_t random_pair(std::mt19937_64& random) {
+  const auto rest = static_cast<std::uint32_t>(random());
+  return L::fingerprint_of(rest) | L::phase_of(rest) << 16;
+}
 
 template <typename Test>
 void for_each_target(Test&& test) {

@@ -511,12 +511,6 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
 }
 
 template <class L>
-std::uint32_t random_pair(std::mt19937_64& random) {
-  const auto rest = static_cast<std::uint32_t>(random());
-  return L::fingerprint_of(rest) | L::phase_of(rest) << 16;
-}
-
-template <class L>
 Resident resident_of(std::uint32_t pair) {
   return pair | spill_class(pair & 0xffff) << 24;
 }

@@ -22,12 +22,6 @@ class SettleTest : public testing::Test {};
 using SettledLayouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
 TYPED_TEST_SUITE(SettleTest, SettledLayouts);
 
-template <class L>
-std::uint32_t any_pair(std::mt19937_64& random) {
-  const auto rest = static_cast<std::uint32_t>(random());
-  return L::fingerprint_of(rest) | L::phase_of(rest) << 16;
-}
-
 // The most of these buckets that can have a slot each, by one plain search after the other.
 template <class L>
 std::size_t most_settled(const std::vector<std::uint64_t>& buckets) {
@@ -64,7 +58,7 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
     for (std::size_t round = 0; round < 1000; ++round) {
       const std::size_t count = round % (2 * kMaxSettled) + 1;
       std::vector<std::uint32_t> pairs(count + kMaxSettled);
-      for (std::uint32_t& pair : pairs) pair = any_pair<L>(random);
+      for (std::uint32_t& pair : pairs) pair = random_pair<L>(random);
       // Copies, so that some blocks have too many for a few slots.
       if (round % 3 == 0) std::fill_n(pairs.begin(), std::min<std::size_t>(count, 7), pairs[0]);
       kernels.unpack(Block{}, block);
