@@ -47,8 +47,8 @@ class ConcurrentFilter;
 /// began, also when the filter has grown meanwhile.
 ///
 /// One thread makes it, uses it and destroys it, before the filter is destroyed or moved. While it
-/// lives, this thread must not call a member that changes a ConcurrentFilter, a ConcurrentMaplet or
-/// an ExpiringFilter: such a call may wait for ever. Threads that grow, clear, merge or copy a
+/// lives, this thread must not call a member that changes a ConcurrentFilter, a Maplet or an
+/// ExpiringFilter: such a call may wait for ever. Threads that grow, clear, merge or copy a
 /// filter, and the first that changes one beside another, wait until it is destroyed: so destroy it
 /// after some thousand lookups, which take some 10 us, and make a new one.
 class NESTLINE_EXPORT ConcurrentReader {

@@ -11,7 +11,7 @@
 //   cf-window-timer       1      1: the primary moves the time of filters with a WINDOW on; 0: only
 //                                CF.ADVANCE does
 //   cf-huge-pages         0      1: filters from 4 MiB on that are made from now on ask for huge
-//   pages
+//                                pages
 //
 // Each is an argument of the module, `name value` (also CF_MAX_EXPANSIONS), and, with the prefix
 // "nestline.", a name for CONFIG GET and SET and for redis.conf. Replayed commands depend on them

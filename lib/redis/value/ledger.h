@@ -157,16 +157,12 @@ class Ledger {
 
   /// The entry whose turn is next, entries().end() when empty; moves the cursor past it.
   Entries::const_iterator next() noexcept {
-    const auto entry = peek();
+    if (!next_.is_known) next_.set(entries_.lower_bound(cursor_));
+    const auto entry = next_.place == entries_.end() ? entries_.begin() : next_.place;
     if (entry == entries_.end()) return entry;
     cursor_ = entry->first + 1;  // after the highest hash this is 0, the first
     next_.set(cursor_ == 0 ? entries_.begin() : std::next(entry));
     return entry;
-  }
-  /// The entry that next() gives, without a turn.
-  Entries::iterator peek() noexcept {
-    if (!next_.is_known) next_.set(entries_.lower_bound(cursor_));
-    return next_.place == entries_.end() ? entries_.begin() : next_.place;
   }
   [[nodiscard]] std::uint64_t cursor() const noexcept { return cursor_; }
   void set_cursor(std::uint64_t cursor) noexcept {
