@@ -30,7 +30,7 @@ static_assert(kGroup == 64, "a group's answers are one 64-bit word");
 
 // What the probe needs of 64 keys.
 struct alignas(64) Group {
-  std::uint64_t offset[kGroup];  // of the block, in bytes
+  std::uint64_t address[kGroup];  // of the block
   std::uint64_t bucket[kGroup];
   std::uint32_t pair[kGroup];  // fingerprint, phase << 16
   std::uint32_t
@@ -40,28 +40,35 @@ struct alignas(64) Group {
 
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
   [[nodiscard]] std::uint32_t phase(std::size_t i) const { return pair[i] >> 16; }
-  [[nodiscard]] Place place(std::size_t i) const {
-    return {offset[i] / kBlockBytes, bucket[i], fingerprint(i), phase(i)};
+  [[nodiscard]] std::uint64_t number(const BlocksView& view, std::size_t i) const {
+    return (address[i] - reinterpret_cast<std::uintptr_t>(view.blocks)) / kBlockBytes;
+  }
+  [[nodiscard]] Place place(const BlocksView& view, std::size_t i) const {
+    return {number(view, i), bucket[i], fingerprint(i), phase(i)};
   }
 };
 
-HWY_INLINE const Block& block_at(const Block* blocks, std::uint64_t offset) {
-  return *reinterpret_cast<const Block*>(reinterpret_cast<const std::uint8_t*>(blocks) + offset);
+HWY_INLINE std::uint64_t address_of(const BlocksView& view, std::uint64_t block) {
+  return reinterpret_cast<std::uintptr_t>(view.blocks) + block * kBlockBytes;
 }
 
-// Any offset may be prefetched: nothing is read.
-HWY_INLINE void prefetch_at(const Block* blocks, std::uint64_t offset) {
-  hwy::Prefetch(reinterpret_cast<const Block*>(reinterpret_cast<std::uintptr_t>(blocks) + offset));
+HWY_INLINE const Block& block_at(std::uint64_t address) {
+  return *reinterpret_cast<const Block*>(address);
 }
 
-// Slots of key i's bucket that hold its fingerprint. The broadcast of a number that is repeated
-// already is only a load.
+// Any address may be prefetched: nothing is read.
+HWY_INLINE void prefetch_at(std::uint64_t address) {
+  hwy::Prefetch(reinterpret_cast<const Block*>(address));
+}
+
+// Slots that hold key i's fingerprint, in its bucket or not. The broadcast of a number that is
+// repeated already is only a load.
 template <class L>
 HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group, std::size_t i) {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
 #if NESTLINE_ONE_LANE
-  return match_among<L>(block, group.fingerprint(i), group.bucket[i]);
+  return match_among<L>(block, group.fingerprint(i), L::kAllSlots);
 #else
   using T = Ranks::Phase<L>;
   const BlockTag<T> d;
@@ -69,11 +76,10 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
   const auto wanted = hn::BitCast(d, hn::Set(d32, group.repeated[i]));
   if constexpr (L::kForm == Form::bytes_and_nibbles) {
     const auto high = hn::BitCast(d, hn::Set(d32, group.nibbles[i]));
-    return match_parts<L>(block, wanted, high) & group.bucket[i];
+    return match_parts<L>(block, wanted, high);
   }
   return equal_lanes_in<kFingerprintMask<L> >(reinterpret_cast<const T*>(block.bytes.data()),
-                                              wanted) &
-         group.bucket[i];
+                                              wanted);
 #endif
 }
 
@@ -82,7 +88,7 @@ void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t 
                  Group& group) {
   for (std::size_t i = 0; i < count; ++i) {
     const Place place = home_of<L>(view.geometry, hash_of(keys[i], input, view.secrets));
-    group.offset[i] = place.block * kBlockBytes;
+    group.address[i] = address_of(view, place.block);
     group.bucket[i] = place.bucket;
     group.pair[i] = place.fingerprint | place.phase << 16;
     group.repeated[i] = L::kForm == Form::halfwords ? place.fingerprint * 0x00010001u
@@ -304,6 +310,7 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
   const D32 d32;
   const std::size_t step = hn::Lanes(d);
   const auto bases = hn::Set(d, view.geometry.base_blocks);
+  const auto first = hn::Set(d, address_of(view, 0));
   // The child is the rest's highest bits: right below the base.
   const auto child_ends = static_cast<int>(32 - view.geometry.growth);
   static_assert(kBlockBytes == 1 << 6);
@@ -316,8 +323,10 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
     }
     a = base_and_rest(a, bases);
     b = base_and_rest(b, bases);
-    hn::Store(hn::ShiftLeft<6>(hn::ShiftRightSame(a, child_ends)), d, group.offset + i);
-    hn::Store(hn::ShiftLeft<6>(hn::ShiftRightSame(b, child_ends)), d, group.offset + i + step);
+    const auto offset_a = hn::ShiftLeft<6>(hn::ShiftRightSame(a, child_ends));
+    const auto offset_b = hn::ShiftLeft<6>(hn::ShiftRightSame(b, child_ends));
+    hn::Store(hn::Add(offset_a, first), d, group.address + i);
+    hn::Store(hn::Add(offset_b, first), d, group.address + i + step);
     BlockLocator<L>::locate(hn::ConcatEven(d32, hn::BitCast(d32, b), hn::BitCast(d32, a)), group,
                             i);
   }

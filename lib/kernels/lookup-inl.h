@@ -35,33 +35,12 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Bit i: marks[i] covers a fingerprint with the low byte low_bytes[i], so is not less.
-HWY_INLINE std::uint64_t covered(const std::uint8_t* low_bytes, const std::uint8_t* marks) {
-#if NESTLINE_ONE_LANE
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < kGroup; ++i) {
-    bits |= std::uint64_t{low_bytes[i] <= marks[i]} << i;
-  }
-  return bits;
-#else
-  const BlockTag<std::uint8_t> d;
-  const std::size_t step = hn::Lanes(d);
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < kGroup; i += step) {
-    const auto mark = hn::Load(d, marks + i);
-    const auto covers = hn::Eq(hn::Max(mark, hn::Load(d, low_bytes + i)), mark);
-    bits |= bits_of(d, covers) << i;
-  }
-  return bits;
-#endif
-}
-
 // Beside writers each block is read between two loads of its header, and a key's home is checked
 // once more after its alternate: what only that needs comes last.
 struct ProbeGroup : Group {
-  alignas(64) std::uint8_t found[kGroup];
-  alignas(64) std::uint8_t mark[kGroup];
-  alignas(64) std::uint32_t header[kGroup];  // of home, when it was read
+  alignas(64) std::uint64_t matches[kGroup];  // slots, in the bucket or not
+  alignas(64) std::uint8_t mark[kGroup];      // not beside writers
+  alignas(64) std::uint32_t header[kGroup];   // of home, before it was read
   std::uint32_t drift;  // what differed between the two loads of a header, for all keys
 };
 
@@ -78,35 +57,82 @@ struct WaitingList {
   std::uint32_t header[kMax];
 };
 
-// Whether one of a group's headers has the lock bit.
-HWY_INLINE bool any_locked(const std::uint32_t* headers) {
+// Whether one of a group's homes was locked, or has changed meanwhile.
+HWY_INLINE bool any_unsteady(const ProbeGroup& group) {
   const hn::CappedTag<std::uint32_t, kGroup> d;
   auto all = hn::Zero(d);
   for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d))
-    all = hn::Or(all, hn::Load(d, headers + i));
-  return !hn::AllFalse(d, hn::TestBit(all, hn::Set(d, kHeaderLock)));
+    all = hn::Or(all, hn::Load(d, group.header + i));
+  return group.drift != 0 || !hn::AllFalse(d, hn::TestBit(all, hn::Set(d, kHeaderLock)));
+}
+
+// Bit i: a slot of key i's bucket matches.
+HWY_INLINE std::uint64_t found_homes(const ProbeGroup& group) {
+  std::uint64_t absent = 0;
+#if NESTLINE_ONE_LANE
+  for (std::size_t i = 0; i < kGroup; ++i) {
+    absent |= std::uint64_t{(group.matches[i] & group.bucket[i]) == 0} << i;
+  }
+#else
+  const BlockTag<std::uint64_t> d;
+  for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+    const auto found = hn::And(hn::Load(d, group.matches + i), hn::Load(d, group.bucket + i));
+    absent |= bits_of(d, hn::Eq(found, hn::Zero(d))) << i;
+  }
+#endif
+  return ~absent;
+}
+
+// Bit i: the mark of key i's home covers the key: it is not less than the fingerprint's low byte.
+template <bool kBeside>
+HWY_INLINE std::uint64_t covered(const ProbeGroup& group) {
+  std::uint64_t bits = 0;
+#if NESTLINE_ONE_LANE
+  for (std::size_t i = 0; i < kGroup; ++i) {
+    const std::uint32_t mark = kBeside ? group.header[i] & kHeaderMark : group.mark[i];
+    bits |= std::uint64_t{group.low_byte[i] <= mark} << i;
+  }
+#else
+  if constexpr (kBeside) {
+    // The header is stored anyway: taking its mark here saves a store a key.
+    const BlockTag<std::uint32_t> d;
+    const auto byte = hn::Set(d, 0xff);
+    static_assert(kHeaderMark == 0xff);
+    for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      const auto mark = hn::And(hn::Load(d, group.header + i), byte);
+      const auto low = hn::And(hn::Load(d, group.pair + i), byte);
+      bits |= bits_of(d, hn::Eq(hn::Max(mark, low), mark)) << i;
+    }
+  } else {
+    const BlockTag<std::uint8_t> d;
+    for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      const auto mark = hn::Load(d, group.mark + i);
+      const auto low = hn::Load(d, group.low_byte + i);
+      bits |= bits_of(d, hn::Eq(hn::Max(mark, low), mark)) << i;
+    }
+  }
+#endif
+  return bits;
 }
 
 // Probes `count` homes, at most kGroup. `ahead`: as many blocks to prefetch meanwhile, if kFetch.
 template <class L, bool kBeside, bool kFetch>
-HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size_t count,
-                            const std::uint64_t* ahead) {
+HWY_INLINE void probe_homes([[maybe_unused]] const BlocksView& view, ProbeGroup& group,
+                            std::size_t count, const std::uint64_t* ahead) {
   std::uint32_t drift = 0;
-  const Block* const blocks = view.blocks;
   HWY_UNROLL(8)
   for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (kFetch) prefetch_at(blocks, ahead[i]);
-    const Block& block = block_at(blocks, group.offset[i]);
+    if constexpr (kFetch) prefetch_at(ahead[i]);
+    const Block& block = block_at(group.address[i]);
     std::uint32_t header = 0;
     if constexpr (kBeside) header = block.header();
     std::uint64_t slots = match_repeated<L>(block, group, i);
     if constexpr (L::kExpires) slots = live_among<L>(view, block, slots);
-    group.found[i] = slots != 0;
+    group.matches[i] = slots;
     if constexpr (!kBeside) {
       group.mark[i] = block.bytes[kMarkByte];
     } else {
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-      group.mark[i] = static_cast<std::uint8_t>(header & kHeaderMark);
       group.header[i] = header;
       drift |= block.header_again() ^ header;
     }
@@ -114,18 +140,17 @@ HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, std::size
   if constexpr (kBeside) group.drift = drift;
 }
 
-HWY_INLINE void prefetch_homes(const BlocksView& view, const Group& group, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) prefetch_at(view.blocks, group.offset[i]);
+HWY_INLINE void prefetch_homes(const Group& group, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) prefetch_at(group.address[i]);
 }
 
 // The keys whose homes were locked, or have changed since.
-HWY_INLINE std::uint64_t unsteady_homes(const BlocksView& view, const ProbeGroup& group,
-                                        std::size_t count) {
+HWY_INLINE std::uint64_t unsteady_homes(const ProbeGroup& group, std::size_t count) {
   std::uint64_t unsteady = 0;
-  if (HWY_UNLIKELY(group.drift != 0 || count != kGroup || any_locked(group.header))) {
+  if (HWY_UNLIKELY(count != kGroup || any_unsteady(group))) {
     // Find out which ones: a header that has changed stays changed, so it is not too late.
     for (std::size_t i = 0; i < count; ++i) {
-      const Block& block = block_at(view.blocks, group.offset[i]);
+      const Block& block = block_at(group.address[i]);
       unsteady |= std::uint64_t{changes(block, group.header[i]) != 0} << i;
     }
   }
@@ -151,7 +176,7 @@ class Lookups {
     const std::size_t groups = (count_ + kGroup - 1) / kGroup;
     for (std::size_t g = 0; g < kAhead; ++g) {
       locate_group(g);
-      prefetch_homes(view_, ring_[g], size_of(g));
+      prefetch_homes(ring_[g], size_of(g));
     }
     for (std::size_t g = 0; g < groups; ++g) {
       ProbeGroup& group = ring_[g % kRing];
@@ -159,12 +184,12 @@ class Lookups {
       const std::size_t ahead_size = size_of(g + kAhead);
       locate_group(g + kAhead);
       if (ahead_size == kGroup && fetches_) {
-        probe_homes<L, kBeside, true>(view_, group, kGroup, ahead.offset);
+        probe_homes<L, kBeside, true>(view_, group, kGroup, ahead.address);
       } else if (ahead_size == kGroup) {
         probe_homes<L, kBeside, false>(view_, group, kGroup, nullptr);
       } else {
         // The end of the batch: nothing, or less than a group, is left to prefetch.
-        prefetch_homes(view_, ahead, ahead_size);
+        prefetch_homes(ahead, ahead_size);
         probe_homes<L, kBeside, false>(view_, group, size_of(g), nullptr);
       }
       if (g > 0) settle(g - 1);
@@ -191,10 +216,10 @@ class Lookups {
     const ProbeGroup& group = ring_[g % kRing];
     const std::size_t size = size_of(g);
     const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - size);
-    std::uint64_t hits = ~equal_bytes(group.found, 0) & all;
+    std::uint64_t hits = found_homes(group) & all;
     std::uint64_t decided = hits;
     if constexpr (kBeside) {
-      const std::uint64_t unsteady = unsteady_homes(view_, group, size);
+      const std::uint64_t unsteady = unsteady_homes(group, size);
       if constexpr (kHasSecondParts<L>) hits &= ~unsteady;
       undecided_[g] = unsteady & ~hits;
       any_undecided_ |= undecided_[g];
@@ -204,16 +229,16 @@ class Lookups {
 
     WaitingList& list = lists_[at_];
     std::size_t n = list.count;
-    for (std::uint64_t waiting = covered(group.low_byte, group.mark) & ~decided & all; waiting != 0;
+    for (std::uint64_t waiting = covered<kBeside>(group) & ~decided & all; waiting != 0;
          waiting &= waiting - 1, ++n) {
       const std::uint32_t i = first_slot(waiting);
       list.key[n] = g * kGroup + i;
       list.bucket[n] = group.bucket[i];
       list.fingerprint[n] = group.fingerprint(i);
-      list.alternate[n] = alternate_of(view_.geometry, group.place(i)) * kBlockBytes;
-      prefetch_at(view_.blocks, list.alternate[n]);
+      list.alternate[n] = address_of(view_, alternate_of(view_.geometry, group.place(view_, i)));
+      prefetch_at(list.alternate[n]);
       if constexpr (kBeside) {
-        list.home[n] = group.offset[i];
+        list.home[n] = group.address[i];
         list.header[n] = group.header[i];
       }
     }
@@ -227,7 +252,7 @@ class Lookups {
   // The second probe of the keys on a list, which is empty then.
   HWY_INLINE void second_probe(WaitingList& list) {
     for (std::size_t n = 0; n < list.count; ++n) {
-      const Block& block = block_at(view_.blocks, list.alternate[n]);
+      const Block& block = block_at(list.alternate[n]);
       const std::size_t word = list.key[n] / 64;
       const std::size_t bit = list.key[n] % 64;
       if constexpr (!kBeside) {
@@ -238,12 +263,16 @@ class Lookups {
         const std::uint32_t header = block.header();
         const bool found = match_live<L>(view_, block, list.fingerprint[n], list.bucket[n]) != 0;
         NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-        bool stable = changes(block, header) == 0;
-        if (!found) stable &= changes(block_at(view_.blocks, list.home[n]), list.header[n]) == 0;
-        const bool hit = found && (stable || !kHasSecondParts<L>);
-        hits_[word] |= std::uint64_t{hit} << bit;
-        undecided_[word] |= std::uint64_t{!hit && !stable} << bit;
-        any_undecided_ |= std::uint64_t{!hit && !stable};
+        // A no needs its home too.
+        const std::uint32_t unsteady =
+            changes(block, header) |
+            (changes(block_at(list.home[n]), list.header[n]) & (std::uint32_t{found} - 1));
+        if (HWY_UNLIKELY(unsteady != 0) && (kHasSecondParts<L> || !found)) {
+          undecided_[word] |= std::uint64_t{1} << bit;
+          any_undecided_ = 1;
+        } else {
+          hits_[word] |= std::uint64_t{found} << bit;
+        }
       }
     }
     list.count = 0;
@@ -280,7 +309,7 @@ void locate_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t
                   Place* places) noexcept {
   Group group;
   locate<L>(view, keys, count, input, group);
-  for (std::size_t i = 0; i < count; ++i) places[i] = group.place(i);
+  for (std::size_t i = 0; i < count; ++i) places[i] = group.place(view, i);
 }
 
 template <class L>

@@ -255,7 +255,7 @@ std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_
   locate<L>(view, keys, count, input, group);
   std::size_t n = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t number = group.offset[i] / kBlockBytes;
+    const std::uint64_t number = group.number(view, i);
     late[n] = located(number, group.pair[i]);
     n += !place_one<L>(blocks[number], free[number], group.bucket[i], group.fingerprint(i));
   }
