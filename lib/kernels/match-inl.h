@@ -182,6 +182,32 @@ struct NibbleWords {
     }
   }
 };
+template <class L, std::size_t kLast>
+inline constexpr NibbleWords<L, kLast> kNibbleWords;
+
+// Whether one shuffle brings nibbles from one end of a block to the other.
+inline constexpr bool kShufflesNibbles =
+    HWY_ARCH_X86 && hn::MaxLanes(BlockTag<std::uint8_t>()) >= 32;
+
+// The nibbles of slots i, i + 1, ..., each in its half of a byte, beside others of no meaning.
+template <class L>
+HWY_INLINE hn::Vec<BlockTag<std::uint8_t> > nibbles_beside(const Block& block, std::size_t i) {
+  const BlockTag<std::uint8_t> d;
+  const hn::Repartition<std::uint32_t, decltype(d)> d32;
+  constexpr std::size_t kStep = hn::MaxLanes(BlockTag<std::uint8_t>());
+  const auto* const last = block.bytes.data() + kBlockBytes - kStep;
+  const auto words = hn::IndicesFromVec(d32, hn::Load(d32, kNibbleWords<L, kStep>.word + i / 4));
+  return hn::BitCast(
+      d, hn::TableLookupLanes(hn::Load(d32, reinterpret_cast<const std::uint32_t*>(last)), words));
+}
+// Only what belongs to those slots.
+template <class L>
+HWY_INLINE hn::Vec<BlockTag<std::uint8_t> > own_halves(hn::Vec<BlockTag<std::uint8_t> > nibbles,
+                                                       std::size_t i) {
+  const BlockTag<std::uint8_t> d;
+  constexpr std::size_t kStep = hn::MaxLanes(BlockTag<std::uint8_t>());
+  return hn::And(nibbles, hn::Load(d, kNibbleWords<L, kStep>.mask + i));
+}
 
 // Slots that hold a low byte and a nibble, or that nibble beside any byte. Every byte of `low` is
 // that byte, and every half of a byte of `high` that nibble. Bits after the last slot mean nothing.
@@ -191,19 +217,11 @@ HWY_INLINE std::uint64_t match_parts(const Block& block, hn::Vec<BlockTag<std::u
                                      hn::Vec<BlockTag<std::uint8_t> > high) {
   const BlockTag<std::uint8_t> d;
   const std::uint8_t* const bytes = block.bytes.data();
-#if HWY_ARCH_X86
-  if constexpr (hn::MaxLanes(BlockTag<std::uint8_t>()) >= 32) {
+  if constexpr (kShufflesNibbles) {
     // One compare: the nibbles are brought beside their bytes.
-    constexpr std::size_t kStep = hn::MaxLanes(BlockTag<std::uint8_t>());
-    static constexpr NibbleWords<L, kStep> kNibbles;
-    const hn::Repartition<std::uint32_t, decltype(d)> d32;
-    const auto last =
-        hn::Load(d32, reinterpret_cast<const std::uint32_t*>(bytes + kBlockBytes - kStep));
     std::uint64_t slots = 0;
-    for (std::size_t i = 0; i < L::kSlots; i += kStep) {
-      const auto words = hn::IndicesFromVec(d32, hn::Load(d32, kNibbles.word + i / 4));
-      const auto nibbles = hn::BitCast(d, hn::TableLookupLanes(last, words));
-      const auto wrong_nibble = hn::And(hn::Xor(nibbles, high), hn::Load(d, kNibbles.mask + i));
+    for (std::size_t i = 0; i < L::kSlots; i += hn::Lanes(d)) {
+      const auto wrong_nibble = own_halves<L>(hn::Xor(nibbles_beside<L>(block, i), high), i);
       auto wrong = wrong_nibble;
       if constexpr (kParts == Parts::both) {
         wrong = hn::Or(hn::Xor(hn::Load(d, bytes + i), low), wrong_nibble);
@@ -212,7 +230,6 @@ HWY_INLINE std::uint64_t match_parts(const Block& block, hn::Vec<BlockTag<std::u
     }
     return slots;
   }
-#endif
   // Comparing one half of the nibble bytes gives a run of slots in order.
   const std::size_t step = hn::Lanes(d);
   const auto low_half = hn::Set(d, std::uint8_t{0x0f});

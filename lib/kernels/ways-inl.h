@@ -206,9 +206,19 @@ class ResidentLanes {
     }
   }
 
-  // 12 bit: the high nibbles in the order of the slots. 16 slots at a time: those from 16 on are
-  // the low halves of the last 4 nibble bytes, then the high halves of all 20.
+  // 12 bit: the high nibbles in the order of the slots. Without a shuffle of the whole block 16
+  // slots at a time: those from 16 on are the low halves of the last 4 nibble bytes, then the high
+  // halves of all 20.
   HWY_INLINE void unpack_nibbles() {
+    if constexpr (kShufflesNibbles) {
+      const D d;
+      for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+        const auto halves = own_halves<L>(nibbles_beside<L>(block_, s), s);
+        const auto high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(D16(), halves)));
+        hn::Store(hn::And(hn::Or(halves, high), hn::Set(d, T{15})), d, nibbles_ + s);
+      }
+      return;
+    }
     alignas(16) static constexpr std::uint8_t kTail[16] = {
         8, 9, 10, 11, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
     alignas(16) static constexpr std::uint8_t kHead[16] = {0x80, 0x80, 0x80, 0x80, 0, 1, 2,  3,
