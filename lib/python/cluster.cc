@@ -204,6 +204,7 @@ ClusterCopy copy_at(const std::filesystem::path& path) { return ClusterCopy::loa
 void bind_copy(py::module_& module) {
   py::class_<PyCopy> type(module, "ClusterCopy",
                           "All parts of a ClusterFilter in memory, from download() or load(path).");
+  made_by(type, "ClusterCopy.load or ClusterFilter.download makes a ClusterCopy");
   type.def_static("load", &opened<&copy_at>, py::arg("path"),
                   "load(path)\n\nThe copy in a file. FormatError if there is none.");
   type.def(
@@ -241,6 +242,7 @@ servers is an address "HOST:PORT", a URL "redis://..." or "rediss://...", or a
 list of them; one that answers is enough. Keyword arguments: user, password, tls,
 ca_file, cert_file, key_file, verify, timeout (seconds, 2), wait_replicas.
 )");
+  made_by(type, "ClusterFilter.create or ClusterFilter.open makes a ClusterFilter");
   type.def_static(
       "create",
       [](const py::object& servers, const std::string& name, py::handle capacity,

@@ -22,6 +22,13 @@ void method(Type& type, const char* name, Function function, const char* doc, Mo
   type.def(name, function, more..., doc);
 }
 
+// For a class whose objects come from functions: what calling it says.
+template <typename Held>
+void made_by(py::class_<Held>& type, const char* what) {
+  type.def("__init__",
+           [what](py::handle, const py::args&, const py::kwargs&) { throw py::type_error(what); });
+}
+
 // Adds a property: get(object), a lambda without captures, or what a member of the object answers.
 template <typename Held, typename Get>
 void figure(py::class_<Held>& type, const char* name, const char* doc, Get /*get*/) {

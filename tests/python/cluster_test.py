@@ -45,6 +45,10 @@ def test_a_server_that_is_not_there_is_an_error():
             nestline.ClusterFilter.open(NOBODY, "x", timeout=bad)
     with pytest.raises(ValueError):
         nestline.ClusterFilter.open("", "x")
+    with pytest.raises(TypeError, match="ClusterFilter.create or ClusterFilter.open"):
+        nestline.ClusterFilter(NOBODY)
+    with pytest.raises(TypeError, match="ClusterCopy.load"):
+        nestline.ClusterCopy()
 
 
 def test_all_members(server, tmp_path):
