@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -163,7 +164,12 @@ class NESTLINE_EXPORT ClusterFilter {
   /// is more. With Upload::replace other clients see either the old content or the new one: a
   /// client that is killed meanwhile leaves the old or the new filter. What other clients insert
   /// during the call may be lost. With Upload::merge a killed client leaves some parts merged.
+  /// Takes 8 bytes a key here, and the parts.
   void upload(KeySpan keys, Upload how = Upload::replace);
+  /// The same for keys that come batch by batch: next() returns the next batch, valid until it is
+  /// called again, and at the end an empty one. What it throws ends the call before anything is
+  /// sent.
+  void upload(const std::function<KeySpan()>& next, Upload how = Upload::replace);
   /// Sends parts that download() returned, also of another cluster, with the same number of parts
   /// and the same seed; else std::invalid_argument.
   void upload(const class ClusterCopy& copy, Upload how = Upload::replace);

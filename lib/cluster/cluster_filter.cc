@@ -213,9 +213,16 @@ void ClusterFilter::count(KeySpan keys, std::span<std::uint8_t> out) {
 }
 
 void ClusterFilter::upload(KeySpan keys, Upload how) {
+  upload([&] { return std::exchange(keys, keys.subspan(0, 0)); }, how);
+}
+
+void ClusterFilter::upload(const std::function<KeySpan()>& next, Upload how) {
   const cluster::Descriptor& descriptor = state_->session.descriptor();
-  const std::uint64_t room = std::max<std::uint64_t>(descriptor.capacity, keys.size());
-  cluster::upload(state_->session, cluster::PartSet::build(descriptor, room, keys), how);
+  std::optional<cluster::HashesByPart> hashes(std::in_place, descriptor.seed, descriptor.parts);
+  for (KeySpan keys = next(); keys.size() != 0; keys = next()) hashes->append(keys);
+  const cluster::PartSet parts = cluster::PartSet::build(descriptor, *hashes);
+  hashes.reset();
+  cluster::upload(state_->session, parts, how);
 }
 
 void ClusterFilter::upload(const ClusterCopy& copy, Upload how) {

@@ -42,19 +42,6 @@
 namespace nestline::cluster {
 namespace {
 
-void add_all(redis::CuckooValue& value, std::span<const std::uint64_t> hashes) {
-  std::vector<redis::Added> outcomes(hashes.size());
-  // What a caller uploads has been accepted: a part that does not grow takes it all the same.
-  value.add(hashes, redis::Unless::never, redis::kUnlimited, outcomes);
-  const auto is_out = [](redis::Added outcome) { return outcome != redis::Added::added; };
-  if (std::any_of(outcomes.begin(), outcomes.end(), is_out)) throw std::bad_alloc();
-}
-
-// Keys that are split at once for parts that are built: some thousand a part stay in the caches.
-std::size_t keys_at_once(std::uint32_t parts) {
-  return std::clamp(std::size_t{parts} << 12, std::size_t{1} << 18, kKeysAtOnce);
-}
-
 constexpr std::array<unsigned char, 8> kMagic = {0x8e, 'N', 'C', 'L', 0x0d, 0x0a, 0x1a, 0x0a};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeadBytes = 64;
@@ -170,21 +157,14 @@ class Reader {
 
 }  // namespace
 
-PartSet PartSet::build(const Descriptor& descriptor, std::uint64_t items, KeySpan keys) {
+PartSet PartSet::build(const Descriptor& descriptor, const HashesByPart& hashes) {
   PartSet made(descriptor);
-  const redis::Settings settings = part_settings(descriptor, items);
+  const redis::Settings settings =
+      part_settings(descriptor, std::max(descriptor.capacity, hashes.size()));
   parallel::for_each_task(descriptor.parts, [&](std::size_t part) {
-    made.values_[part] = redis::CuckooValue::create(settings);
+    made.values_[part] =
+        redis::CuckooValue::build(settings, hashes.of(static_cast<std::uint32_t>(part)));
   });
-  KeySplit split;
-  const std::size_t most = keys_at_once(descriptor.parts);
-  for (std::size_t at = 0; at < keys.size(); at += most) {
-    const std::size_t some = std::min(most, keys.size() - at);
-    split.assign(keys.subspan(at, some), descriptor.seed, descriptor.parts);
-    parallel::for_each_task(descriptor.parts, [&](std::size_t part) {
-      add_all(*made.values_[part], split.hashes_of(static_cast<std::uint32_t>(part)));
-    });
-  }
   return made;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/cluster/descriptor.h"
+#include "lib/cluster/hashes_by_part.h"
 #include "lib/redis/value/value.h"
 #include "nestline/cluster.h"
 
@@ -22,9 +23,9 @@ class PartSet {
   explicit PartSet(const Descriptor& descriptor) : descriptor_(descriptor) {
     values_.resize(descriptor.parts);
   }
-  /// Parts with these keys and with room for at least `items`, built on all threads of the caller's
-  /// oneTBB arena. Throws parallel::Cancelled, std::bad_alloc.
-  static PartSet build(const Descriptor& descriptor, std::uint64_t items, KeySpan keys);
+  /// Parts with these keys and with room for at least the descriptor's capacity, built on all
+  /// threads of the caller's oneTBB arena. Throws parallel::Cancelled, std::bad_alloc.
+  static PartSet build(const Descriptor& descriptor, const HashesByPart& hashes);
 
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] std::span<std::unique_ptr<redis::CuckooValue>> values() noexcept { return values_; }

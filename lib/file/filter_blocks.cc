@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/file/file_format.h"
+#include "lib/filter/bulk_build.h"
 #include "lib/filter/filter_state.h"
 #include "lib/filter/sizing.h"
 #include "lib/kernels/kernels.h"
@@ -93,6 +94,10 @@ Filter make_empty(const FilterShape& shape, std::pmr::memory_resource* memory) {
   return FilterAccess::make(
       std::make_unique<State>(shape.bits, header.geometry, shape.seed, shape.capacity,
                               Storage::allocate(header.geometry.blocks(), memory), 0));
+}
+
+void fill(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
+  fill_in_bulk(filter, keys, stored);
 }
 
 std::span<const std::byte> block_bytes(const Filter& filter) {

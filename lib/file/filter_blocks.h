@@ -62,6 +62,9 @@ FilterShape shape_of(const Filter& filter);
 // std::invalid_argument when it cannot exist, std::bad_alloc.
 Filter make_empty(const FilterShape& shape, std::pmr::memory_resource* memory);
 
+// Fills an empty filter: see fill_in_bulk in bulk_build.h.
+void fill(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored);
+
 // All blocks; they stay in place until the filter grows, merges, moves or is destroyed.
 std::span<const std::byte> block_bytes(const Filter& filter);
 

@@ -55,17 +55,21 @@ constexpr std::uint32_t kMaxRounds = 6;
 // One key in so many is not worth a round.
 constexpr std::uint64_t kFew = 4096;
 
+// One key in nine is late in a full filter, unless there are many copies.
+constexpr std::uint64_t kUsuallyLate = 7;
+
 template <class L>
 class BulkBuild {
  public:
   BulkBuild(std::unique_ptr<State>& state, KeySpan keys, std::span<std::uint8_t> stored,
-            BuildTasks& tasks)
+            BuildTasks& tasks, bool gives_up)
       : state_(state),
         view_(state->view),
         kernels_(*state->kernels),
         keys_(keys),
         stored_(stored),
         tasks_(tasks),
+        gives_up_(gives_up),
         shift_(range_shift(view_.geometry.blocks())),
         memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
         sort_(view_.geometry.blocks(), shift_, memory_),
@@ -93,6 +97,7 @@ class BulkBuild {
     } else {
       place_by_ranges();
     }
+    if (gives_up_ && are_many_late()) return refuse_all();
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
     for_each_range([&](std::size_t range, BuildScratch& scratch) { settle_own(range, scratch); });
     for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
@@ -297,6 +302,18 @@ class BulkBuild {
 
   // --- What is left.
 
+  // Whether more are late than there would be if few keys had copies.
+  [[nodiscard]] bool are_many_late() const {
+    std::uint64_t all = 0;
+    for (const KeyList<std::uint32_t>& late : late_) all += late.size();
+    return all > keys_.size() / kUsuallyLate;
+  }
+
+  void refuse_all() {
+    std::fill_n(state_->blocks(), view_.geometry.blocks(), Block{});
+    std::fill(stored_.begin(), stored_.end(), std::uint8_t{0});
+  }
+
   // Whether the leavers are worth a round.
   [[nodiscard]] bool are_many_leavers() const {
     std::uint64_t all = 0;
@@ -329,15 +346,15 @@ class BulkBuild {
   }
 
   void insert(std::uint64_t key, Departed& departed) {
-    for (;;) {
+    while (!gives_up_ || !has_failed_) {
       const Place place = place_of(key);
       const Outcome outcome = *table().insert(place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
       if (stored_.empty() && !is_found(key) && !is_found(other(key))) refuse();
-      departed.refused.push_back(key);
-      return;
+      has_failed_ = true;
     }
+    departed.refused.push_back(key);
   }
 
   [[nodiscard]] Table<L, NoLocks> table() const {
@@ -420,6 +437,8 @@ class BulkBuild {
   KeySpan keys_;
   std::span<std::uint8_t> stored_;
   BuildTasks& tasks_;
+  const bool gives_up_;  // as fill_in_bulk does
+  bool has_failed_ = false;
   std::uint32_t shift_;
   ScratchMemory memory_;
   BlockSort sort_;                            // the keys of a slice, then the leavers of a round
@@ -437,6 +456,15 @@ class OneThread final : public BuildTasks {
   BuildScratch scratch_;
 };
 
+Filter filled(std::unique_ptr<State> state, KeySpan keys, std::span<std::uint8_t> stored,
+              BuildTasks& tasks, bool gives_up) {
+  state->storage.populate();
+  visit_layout(state->bits, [&](auto layout) {
+    BulkBuild<decltype(layout)>(state, keys, stored, tasks, gives_up).run();
+  });
+  return FilterAccess::make(std::move(state));
+}
+
 }  // namespace
 
 Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_t> stored,
@@ -444,10 +472,13 @@ Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_
   check_optional_length("stored", stored.size(), keys.size());
   std::unique_ptr<State> state = FilterAccess::take(Filter(options));
   if (keys.size() > state->capacity) state = grown_for(std::move(state), keys.size());
-  state->storage.populate();
-  visit_layout(state->bits,
-               [&](auto layout) { BulkBuild<decltype(layout)>(state, keys, stored, tasks).run(); });
-  return FilterAccess::make(std::move(state));
+  return filled(std::move(state), keys, stored, tasks, false);
+}
+
+void fill_in_bulk(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
+  check_length("stored", stored.size(), keys.size());
+  OneThread tasks;
+  filter = filled(FilterAccess::take(std::move(filter)), keys, stored, tasks, true);
 }
 
 Filter Filter::build(const Options& options, KeySpan keys, std::span<std::uint8_t> stored) {

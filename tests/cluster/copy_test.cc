@@ -28,14 +28,18 @@ class Copy : public testing::Test {
   const test::TempFolder folder_;
 };
 
-PartSet small_set() {
-  return PartSet::build(describe({.capacity = 100, .seed = 3}, 3), 100, sequence(0, 60));
+PartSet built_of(const Descriptor& descriptor, KeySpan keys) {
+  HashesByPart hashes(descriptor.seed, descriptor.parts);
+  hashes.append(keys);
+  return PartSet::build(descriptor, hashes);
 }
+
+PartSet small_set() { return built_of(describe({.capacity = 100, .seed = 3}, 3), sequence(0, 60)); }
 
 TEST_F(Copy, AnswersAsTheFilesOfItDo) {
   const Descriptor descriptor = describe({.capacity = 200'000, .fpr = 0.003}, 64);
   const auto keys = sequence(0, 200'000), strangers = sequence(1'000'000, 200'000);
-  const PartSet built = PartSet::build(descriptor, descriptor.capacity, keys);
+  const PartSet built = built_of(descriptor, keys);
   EXPECT_EQ(built.items(), keys.size());
   write_copy(path(), built);
   const ClusterCopy read = ClusterCopy::load(path());
@@ -60,14 +64,14 @@ TEST_F(Copy, AnswersAsTheFilesOfItDo) {
 TEST_F(Copy, HoldsEveryKeyHoweverTheyAreDealt) {
   const Descriptor descriptor = describe({.capacity = 1000, .max_capacity = 1000}, 4);
   const std::vector<std::uint64_t> keys(5000, 7);
-  const PartSet built = PartSet::build(descriptor, keys.size(), keys);
+  const PartSet built = built_of(descriptor, keys);
   EXPECT_EQ(built.items(), keys.size());
   write_copy(path(), built);
   EXPECT_EQ(read_copy(path()).items(), keys.size());
 }
 
 TEST_F(Copy, OfNothingIsAFile) {
-  write_copy(path(), PartSet::build(describe({.capacity = 10}, 5), 10, sequence(0, 0)));
+  write_copy(path(), built_of(describe({.capacity = 10}, 5), sequence(0, 0)));
   EXPECT_EQ(ClusterCopy::load(path()).items(), 0U);
 }
 

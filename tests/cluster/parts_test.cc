@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/cluster/hashes_by_part.h"
 #include "lib/cluster/key_split.h"
 #include "lib/place/hash.h"
 #include "nestline/filter.h"
@@ -149,11 +150,17 @@ void expect_split(const std::vector<OneKey>& keys, std::uint32_t parts) {
   constexpr std::uint64_t kSeed = 99;
   KeySplit split;
   split.assign(keys, kSeed, parts);
+  HashesByPart uploaded(kSeed, parts);
+  const std::size_t some = keys.size() / 3;
+  uploaded.append(KeySpan(keys).subspan(0, some));
+  uploaded.append(KeySpan(keys).subspan(some, keys.size() - some));
+  EXPECT_EQ(uploaded.size(), keys.size());
   std::vector<bool> seen(keys.size());
   for (std::uint32_t part = 0; part < parts; ++part) {
     const auto hashes = split.hashes_of(part);
     const auto positions = split.positions_of(part);
     ASSERT_EQ(hashes.size(), positions.size());
+    EXPECT_TRUE(std::ranges::equal(uploaded.of(part), hashes));
     EXPECT_TRUE(std::is_sorted(positions.begin(), positions.end()));
     for (std::size_t i = 0; i < hashes.size(); ++i) {
       EXPECT_EQ(hashes[i], nestline::hash_key(keys[positions[i]], kSeed).value);

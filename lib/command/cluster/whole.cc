@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lib/command/cluster/commands.h"
-#include "lib/command/filter/hash_store.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
@@ -76,14 +75,6 @@ ClusterCopy load_copy(const std::string& file) {
   }
 }
 
-HashStore read_hashes(const std::vector<std::string>& inputs, std::uint64_t seed) {
-  HashStore hashes;
-  ShownReader reader(inputs, "push");
-  LineBatch batch;
-  while (reader.next(batch)) hashes.append(batch.keys, seed);
-  return hashes;
-}
-
 int run(const ClusterCreate& create) {
   ClusterFilter::create(create.servers, create.name, create.options, create.parts);
   return kExitYes;
@@ -93,8 +84,16 @@ int run(const ClusterPush& push) {
   ClusterFilter filter = push.open();
   const Upload how = push.merge ? Upload::merge : Upload::replace;
   if (push.file.empty()) {
-    HashStore hashes = read_hashes(push.inputs, filter.seed());
-    filter.upload(hashes.joined(), how);
+    ShownReader reader(push.inputs, "push");
+    LineBatch batch;
+    const auto next = [&] {
+      if (!reader.next(batch)) {
+        reader.bar.erase();
+        batch.keys = {};
+      }
+      return KeySpan(batch.keys);
+    };
+    filter.upload(next, how);
   } else {
     filter.upload(load_copy(push.file), how);
   }

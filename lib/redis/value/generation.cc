@@ -58,6 +58,11 @@ Outcome Generation::insert(std::uint64_t hash) noexcept {
   return outcome;
 }
 
+void Generation::fill(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> stored) {
+  assert(!shared_ && size() == 0 && hashes.size() <= capacity());
+  nestline::fill(filter_, hashes, stored);
+}
+
 bool Generation::erase(std::uint64_t hash) noexcept {
   if (!shared_) return filter_.erase(hash);
   const bool erased = shared_.filter().erase(hash);

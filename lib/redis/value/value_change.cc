@@ -56,6 +56,27 @@ class Choosing {
 
 }  // namespace
 
+// What the first generation takes, it takes at once. The others are added one by one: those beyond
+// its capacity, and copies that it has no slots for.
+std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
+                                                std::span<const std::uint64_t> hashes) {
+  auto value = create(settings);
+  Generation& first = value->generations_.front();
+  const auto many = hashes.first(std::min<std::uint64_t>(hashes.size(), first.capacity()));
+  std::vector<std::uint8_t> stored(many.size());
+  first.fill(many, stored);
+  value->stored_ = first.size();
+  std::vector<std::uint64_t> others;
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (i >= many.size() || stored[i] == 0) others.push_back(hashes[i]);
+  }
+  std::vector<Added> outcomes(others.size());
+  value->add(others, Unless::never, kUnlimited, outcomes);
+  const auto is_out = [](Added outcome) { return outcome != Added::added; };
+  if (std::any_of(outcomes.begin(), outcomes.end(), is_out)) throw std::bad_alloc();
+  return value;
+}
+
 Added CuckooValue::add(std::string_view item, const Limits& limits) noexcept {
   return add_item(item_of(item), limits);
 }
