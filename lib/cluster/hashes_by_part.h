@@ -1,27 +1,21 @@
 // The hashes of all keys of an upload, sorted by the part that each belongs to as they come: a part
-// is built of all its keys at once. A part's hashes are in a chain of small arrays, so that no hash
-// moves when more come. They take 8 bytes a key, in huge pages: a page fault for each 4 KiB would
-// take longer than the hashing.
+// is built of all its keys at once. They take 8 bytes a key, and none moves when more come.
 #ifndef NESTLINE_LIB_CLUSTER_HASHES_BY_PART_H_
 #define NESTLINE_LIB_CLUSTER_HASHES_BY_PART_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory_resource>
 #include <vector>
 
 #include "nestline/keys.h"
-#include "nestline/memory.h"
 
 namespace nestline::cluster {
 
 /// Thread safety: const members may run together; nothing else.
 class HashesByPart {
  public:
-  HashesByPart(std::uint64_t seed, std::uint32_t parts) : seed_(seed) {
-    for (std::uint32_t part = 0; part < parts; ++part) hashes_.emplace_back(&memory_);
-  }
+  HashesByPart(std::uint64_t seed, std::uint32_t parts) : seed_(seed), hashes_(parts) {}
 
   /// O(keys). Throws std::bad_alloc.
   void append(KeySpan keys);
@@ -37,12 +31,9 @@ class HashesByPart {
   template <typename OneKey>
   void append_all(std::span<const OneKey> keys);
 
-  static constexpr std::size_t kFirstBytes = std::size_t{1} << 20;  // more each time
-
   std::uint64_t seed_;
   std::uint64_t size_ = 0;
-  std::pmr::monotonic_buffer_resource memory_{kFirstBytes, &mapped_memory()};
-  std::vector<std::pmr::deque<std::uint64_t>> hashes_;
+  std::vector<std::deque<std::uint64_t>> hashes_;  // of each part
 };
 
 }  // namespace nestline::cluster
