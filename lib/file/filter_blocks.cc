@@ -1,6 +1,7 @@
 #include "lib/file/filter_blocks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -121,10 +122,12 @@ bool replace_blocks(Filter& filter, std::uint64_t offset, std::span<const std::b
 
   auto state = FilterAccess::take(std::move(filter));
   Block* const place = state->blocks() + first;
-  ContentCheck outgoing(header, {});
-  (void)outgoing.blocks(first, {place, fresh.size()});
+  for (const Block& outgoing : std::span(place, fresh.size())) {
+    const std::uint64_t free = state->kernels->free_slots(outgoing);
+    state->size -= slots_of(state->bits) - static_cast<std::uint64_t>(std::popcount(free));
+  }
   std::copy(fresh.begin(), fresh.end(), place);
-  state->size += incoming.counted() - outgoing.counted();
+  state->size += incoming.counted();
   filter = FilterAccess::make(std::move(state));
   return true;
 }

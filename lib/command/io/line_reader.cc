@@ -4,7 +4,9 @@
 #include <poll.h>
 
 #include <array>
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -17,6 +19,23 @@ namespace {
 // Large enough that the cost of read(2) is negligible, small enough for the second-level cache.
 constexpr std::size_t kLineBufferBytes = std::size_t{1} << 20;
 constexpr std::size_t kBatchLines = 16384;
+
+constexpr std::size_t kSearched = 64;  // bytes at once
+
+// Which of the next bytes are line ends, as bits, the first one the lowest.
+std::uint64_t line_ends(const char* bytes) {
+  std::array<std::uint8_t, kSearched> is_end;
+  for (std::size_t i = 0; i < kSearched; ++i) is_end[i] = bytes[i] == '\n';
+  std::uint64_t ends = 0;
+  for (std::size_t i = 0; i < kSearched; i += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, is_end.data() + i, 8);
+    if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
+    // The product moves the lowest bit of byte k to bit 56 + k.
+    ends |= eight * 0x0102040810204080 >> 56 << i;
+  }
+  return ends;
+}
 
 }  // namespace
 
@@ -101,18 +120,31 @@ bool LineReader::take_lines(LineBatch& batch) {
   const char* const limit = buffer_.get() + end_;
   std::size_t count = 0;
   batch.drained = false;
+  const auto take = [&](const char* line_end) {
+    const char* key_end = line_end;
+    if (key_end > line && key_end[-1] == '\r') --key_end;
+    keys_[count++] = {line, static_cast<std::size_t>(key_end - line)};
+    line = line_end + 1;
+  };
   while (count < kBatchLines) {
-    const auto* line_end = static_cast<const char*>(
-        std::memchr(search, '\n', static_cast<std::size_t>(limit - search)));
+    const auto rest = static_cast<std::size_t>(limit - search);
+    // Short lines end many at once; memchr is for what is longer.
+    std::uint64_t ends = rest < kSearched ? 0 : line_ends(search);
+    if (ends != 0) {
+      for (; ends != 0 && count < kBatchLines; ends &= ends - 1) {
+        take(search + std::countr_zero(ends));
+      }
+      search = ends == 0 ? search + kSearched : line;
+      continue;
+    }
+    const auto* line_end = static_cast<const char*>(std::memchr(search, '\n', rest));
     if (line_end == nullptr) {
       search = limit;
       batch.drained = true;
       break;
     }
-    const char* key_end = line_end;
-    if (key_end > line && key_end[-1] == '\r') --key_end;
-    keys_[count++] = {line, static_cast<std::size_t>(key_end - line)};
-    line = search = line_end + 1;
+    take(line_end);
+    search = line;
   }
   begin_ = static_cast<std::size_t>(line - buffer_.get());
   searched_ = static_cast<std::size_t>(search - buffer_.get());

@@ -68,7 +68,7 @@ int info(const Call& call) {
     return info_windowed(call, *windowed, is_full);
   }
   if (key.refuse(kNotFound)) return kOk;
-  const Info info = key->info();
+  const Info info = key->info(is_full);
   api.ReplyWithMap(call.context, is_full ? 14 : 8);
   reply_pair(call, "Size", info.memory_bytes);
   reply_pair(call, "Number of buckets", info.buckets);
@@ -94,7 +94,7 @@ int debug(const Call& call) {
   const OpenedKey key(call, kRead);
   if (const WindowedValue* const windowed = key.windowed()) return debug_windowed(call, *windowed);
   if (key.refuse(kNotFound)) return kOk;
-  const Info info = key->info();
+  const Info info = key->info(false);
   const std::string line =
       "bktsize:" + std::to_string(info.settings.bucket_size) +
       " buckets:" + std::to_string(info.buckets) + " items:" + std::to_string(info.items) +

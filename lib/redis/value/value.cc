@@ -200,7 +200,7 @@ std::uint64_t CuckooValue::items() const noexcept {
 
 std::uint64_t CuckooValue::deletes() const noexcept { return deletes_ + tables_.header().deletes; }
 
-Info CuckooValue::info() const {
+Info CuckooValue::info(bool wants_rates) const {
   Info info{};
   info.settings = settings_;
   info.hash_version = hash_version();
@@ -216,9 +216,9 @@ Info CuckooValue::info() const {
   info.ledger_entries = ledger_.size();
   info.redisbloom_tables = tables_.header().tables;
   info.redisbloom_items = tables_.header().items;
-  double none = 1 - tables_.expected_fpr();
+  double none = wants_rates ? 1 - tables_.expected_fpr() : 1;
   for (const Generation& generation : generations_) {
-    const double fpr = generation.expected_fpr();
+    const double fpr = wants_rates ? generation.expected_fpr() : 0;
     none *= 1 - fpr;
     info.generations.push_back({generation.bits(), generation.growth(), generation.most_growth(),
                                 generation.size(), generation.capacity(), fpr,

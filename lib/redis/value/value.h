@@ -222,8 +222,9 @@ class CuckooValue {
   [[nodiscard]] std::uint64_t deletes() const noexcept;
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::uint64_t generations() const noexcept { return generations_.size(); }
-  /// All figures. O(generations), with up to 4096 blocks looked at in each. Throws std::bad_alloc.
-  [[nodiscard]] Info info() const;
+  /// All figures. O(generations), with up to 4096 blocks looked at in each for the expected rates,
+  /// which are 0 when they are not wanted. Throws std::bad_alloc.
+  [[nodiscard]] Info info(bool wants_rates = true) const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// For the server's choice where to free it: MiB, filters and thousands of ledger entries.
   [[nodiscard]] std::size_t free_effort() const noexcept;

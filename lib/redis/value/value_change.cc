@@ -66,6 +66,7 @@ std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
   std::vector<std::uint8_t> stored(many.size());
   first.fill(many, stored);
   value->stored_ = first.size();
+  if (value->stored_ == hashes.size()) return value;
   std::vector<std::uint64_t> others;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (i >= many.size() || stored[i] == 0) others.push_back(hashes[i]);
