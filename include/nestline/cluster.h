@@ -164,7 +164,8 @@ class NESTLINE_EXPORT ClusterFilter {
   /// is more. With Upload::replace other clients see either the old content or the new one: a
   /// client that is killed meanwhile leaves the old or the new filter. What other clients insert
   /// during the call may be lost. With Upload::merge a killed client leaves some parts merged.
-  /// Takes 8 bytes a key here, and the parts.
+  /// Takes 8 bytes a key here, 12 more for those of the parts that are being built, one on each
+  /// thread, and the parts.
   void upload(KeySpan keys, Upload how = Upload::replace);
   /// The same for keys that come batch by batch: next() returns the next batch, valid until it is
   /// called again, and at the end an empty one. What it throws ends the call before anything is

@@ -9,6 +9,7 @@ too. The C++ tests test the filter and the store themselves.
 """
 
 import os
+import random
 import resource
 import stat
 import subprocess
@@ -116,6 +117,19 @@ class Lines(CommandTest):
         self.assertEqual(self.info("f")["keys"], len(keys) + 40000)
         self.expect(["query", "f", "keys"], out=text)
         self.expect(["query", "f", "-v"], 0, long_line + b"!\n", stdin=long_line + b"!")
+
+    def test_line_ends_at_all_places(self):
+        # Other bytes differ from a line end in one bit, or are a line end with the highest bit.
+        choice = random.Random(1)
+        lengths = (2, 9, 30, 63, 64, 200)
+        keys = [bytes(choice.choices(b"a\x0b\x8a\0\r", k=choice.choice(lengths))) + b"%d" % i
+                for i in range(40000)]
+        self.build("f", b"\n".join(keys))
+        self.assertEqual(self.info("f")["keys"], len(keys))
+        choice.shuffle(keys)
+        text = b"".join(key + choice.choice((b"\n", b"\r\n")) for key in keys)
+        self.expect(["query", "f"], stdin=text, out=text)
+        self.expect(["query", "f", "-c", "-"], stdin=b"\n" * 100 + text, out=b"%d\n" % len(keys))
 
     def test_slow_pipe_is_answered_at_once(self):
         self.build("f", b"abc\n")

@@ -27,7 +27,8 @@ constexpr const char* kPushFooter =
     "sent whole: several times faster than nestline cluster add. They take the place of all that\n"
     "was in the filter, at one instant; a push that is ended before leaves the filter as it was.\n"
     "What others add during the push may be lost. With --merge, the new keys are added to those\n"
-    "that are there. Takes 8 bytes of memory per line, and those of the parts.\n"
+    "that are there. Takes 8 bytes of memory per line, 12 more for the lines of the parts that\n"
+    "are being built, one a core, and the parts.\n"
     "Exit status: 0 done, 2 error.";
 
 constexpr const char* kPullFooter =
