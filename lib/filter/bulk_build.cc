@@ -346,15 +346,17 @@ class BulkBuild {
   }
 
   void insert(std::uint64_t key, Departed& departed) {
-    while (!gives_up_ || !has_failed_) {
+    if (gives_up_ && has_failed_) return departed.refused.push_back(key);
+    for (;;) {
       const Place place = place_of(key);
       const Outcome outcome = *table().insert(place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
       if (stored_.empty() && !is_found(key) && !is_found(other(key))) refuse();
       has_failed_ = true;
+      departed.refused.push_back(key);
+      return;
     }
-    departed.refused.push_back(key);
   }
 
   [[nodiscard]] Table<L, NoLocks> table() const {
