@@ -232,15 +232,15 @@ std::vector<Generation> united(std::span<const Generation> ours, std::span<const
   return both;
 }
 
-void drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) noexcept {
+bool drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) noexcept {
   const auto is_empty = [](const Generation& each) { return each.size() == 0; };
-  if (std::none_of(generations.begin(), generations.end(), is_empty)) return;
+  if (std::none_of(generations.begin(), generations.end(), is_empty)) return false;
   for (std::size_t i = generations.size(); i-- > 0 && generations.size() > 1;) {
-    const Generation& generation = generations[i];
-    if (generation.size() == 0 && generation.block_bytes() <= most_bytes) {
+    if (is_empty(generations[i]) && generations[i].block_bytes() <= most_bytes) {
       generations.erase(generations.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
+  return std::any_of(generations.begin(), generations.end(), is_empty);
 }
 
 void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,

@@ -65,8 +65,9 @@ void append_generation(std::vector<Generation>& generations, const Settings& set
 std::vector<Generation> united(std::span<const Generation> ours, std::span<const Generation> others,
                                std::uint64_t most);
 
-/// Drops those that are empty and take no more memory than this, but keeps one at least.
-void drop_empty(std::vector<Generation>& generations,
+/// Drops those that are empty and take no more memory than this, but keeps one at least. Returns
+/// whether an empty one is left.
+bool drop_empty(std::vector<Generation>& generations,
                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) noexcept;
 
 /// The most hashes of one find_in.

@@ -370,6 +370,7 @@ bool CuckooValue::load_content(const Piece& piece) {
   stored_ -= generation.size();
   const bool loaded = generation.load(place.offset, piece.content);
   stored_ += generation.size();
+  none_is_empty_ = false;
   return loaded;
 }
 

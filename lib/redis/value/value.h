@@ -335,6 +335,7 @@ class CuckooValue {
   std::pmr::memory_resource* memory_;
   std::vector<Generation> generations_;
   std::uint64_t stored_ = 0;          // fingerprints in all generations
+  bool none_is_empty_ = false;        // of the generations, for certain: a hint, in no image
   std::shared_ptr<Notices> notices_;  // from the first view on
   Ledger ledger_;
   RedisBloomTables tables_;

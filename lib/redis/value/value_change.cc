@@ -16,6 +16,9 @@ namespace {
 // Items of a batch whose memory is prefetched before the first of them has its turn.
 constexpr std::size_t kAhead = 16;
 
+// The same where a lookup has just brought that memory into the processor's outer cache.
+constexpr std::size_t kAheadInCache = 8;
+
 // From so many entries of the ledger on, searches for room beside many copies are spared: the
 // searches that make so many entries take some 20 ms together on Zen 3.
 constexpr std::size_t kManyEntries = 512;
@@ -265,6 +268,7 @@ void CuckooValue::open_generation() {
             : times(std::max(kMinBesideTables, items), settings_.expansion);
   }
   append_generation(generations_, settings_, first, memory_);
+  none_is_empty_ = false;
   if (notices_) Notices::advance(notices_->lists);
 }
 
@@ -290,11 +294,16 @@ std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
     const std::size_t count = generations_.front().erase(hashes, erased);
     stored_ -= count;
     deletes_ += count;
+    none_is_empty_ = false;
     return hashes.size();
   }
   std::array<std::uint16_t, kMaxHashes> places;
   places_alone(generations_, hashes, std::span(places).first(hashes.size()));
   for (std::size_t i = 0; i < hashes.size(); ++i) {
+    const std::size_t ahead = i + kAheadInCache;
+    if (ahead < hashes.size() && places[ahead] < generations) {
+      generations_[places[ahead]].prefetch(hashes[ahead]);
+    }
     if (ledger_.copies(hashes[i]) != 0 || places[i] == kInSeveral) {
       erased[i] = erase_item({hashes[i], std::nullopt});
     } else if (places[i] != kInNone) {
@@ -335,6 +344,7 @@ bool CuckooValue::erase_alone(Generation& generation, std::uint64_t hash) noexce
   if (!generation.erase(hash)) return false;
   --stored_;
   ++deletes_;
+  none_is_empty_ &= generation.size() != 0;
   finish_erase(hash, false);
   return true;
 }
@@ -345,7 +355,8 @@ void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
   for (int turn = 0; turn < turns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
   if (!is_complete()) return;
   if (!ledger_.empty() && all_is_erased() && block_bytes() <= kMaxBytesToDouble) empty_all();
-  drop_empty(generations_, kMaxBytesToDouble);
+  if (none_is_empty_) return;
+  none_is_empty_ = !drop_empty(generations_, kMaxBytesToDouble);
 }
 
 // Takes out of each filter the copies that are certainly there, of `pending` that were erased and
@@ -356,6 +367,7 @@ void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
 // it is right to take any slot that shows the item, for whoever owns it is shown by the slot that
 // is left in its place. A family is one filter: generation_list.cc chooses the slot.
 void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
+  none_is_empty_ = false;
   std::uint64_t rest = pending;
   const bool is_alone = slots.most == slots.copies;  // one filter only shows it
   const auto take_from = [&](const auto& showing, const auto& erase) {
@@ -440,7 +452,7 @@ void CuckooValue::compact() {
   }
   if (!follows_redisbloom() && all_is_erased()) empty_all();
   compaction.carry_out(generations_);
-  drop_empty(generations_);
+  none_is_empty_ = !drop_empty(generations_);
   if (!generations_.empty() && tables_.taken() == 0) tables_ = {};
   deletes_ = 0;
   awaited_items_ = 0;
@@ -468,6 +480,7 @@ void CuckooValue::empty_all() noexcept {
     if (generation.size() != 0) generation.clear();
   }
   stored_ = 0;
+  none_is_empty_ = false;
   ledger_.clear();
 }
 
@@ -492,6 +505,7 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
     }
   }
   generations_ = std::move(both);
+  none_is_empty_ = false;
   stored_ += other.stored_;
   ledger_ = std::move(ledger);
 }
