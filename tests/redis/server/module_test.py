@@ -303,6 +303,15 @@ class InfoTest(ModuleCase):
         self.assertEqual(gained["filters"], dict(self.pairs("CF.INFO", "a"))["Number of filters"])
         self.assertGreater(gained["filters"], 1)
 
+    def test_ledger_is_no_filter(self):
+        copies = [f"item-{i}" for i in range(20)] * 50
+        gained = self.change(("CF.RESERVE", "a", 10000), ("CF.INSERT", "a", "ITEMS", *copies))
+        self.assertEqual(dict(self.pairs("CF.INFO", "a", "FULL"))["Corrections"], 20)
+        self.assertEqual(gained["filters"], dict(self.pairs("CF.INFO", "a"))["Number of filters"])
+        self.assertLess(gained["filter_bytes"], self.call("MEMORY", "USAGE", "a"))
+        self.call("DEL", "a")
+        self.assertEqual(self.change(("CF.RESERVE", "a", 10000), ("DEL", "a")), {})
+
     def pairs(self, *command):
         flat = self.call(*command)
         return {str(name): value for name, value in zip(flat[::2], flat[1::2])}
