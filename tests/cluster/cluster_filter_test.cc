@@ -333,6 +333,20 @@ TEST(ClusterFilter, AnUploadEndsWellThoughTheAnswerToAnyExecIsLost) {
   }
 }
 
+TEST(ClusterFilter, AnUploadEndsWithWhatItsKeysThrow) {
+  OneFilter filter([](const Command&) { return std::string("+OK\r\n"); });
+  ClusterFilter seen = filter.open();
+  int calls = 0;
+  const auto next = [&]() -> KeySpan {
+    if (++calls == 3) throw std::runtime_error("no more");
+    return kKeys;
+  };
+  EXPECT_EQ(test::message_of<std::runtime_error>([&] { seen.upload(next); }), "no more");
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(filter.server().seen("CF.LOADCHUNK"), 0U);
+  EXPECT_EQ(filter.server().seen("MULTI"), 0U);
+}
+
 TEST(ClusterFilter, AnUploadThatMayBeTheContentHasAnUnknownEffect) {
   for (unsigned lost = 1; lost <= 2; ++lost) {
     LosesAnswers server(lost, true);
