@@ -11,7 +11,7 @@
 namespace nestline::redis {
 namespace {
 
-// The niceness of the threads: where there are not enough processors, the server's thread goes
+// How much nicer the threads are: where there are not enough processors, the server's thread goes
 // first. It feeds the others, so their answers come sooner too.
 constexpr int kNice = 10;
 
@@ -119,7 +119,7 @@ bool Workers::take(Slice& slice) noexcept {
 // for what comes after it.
 void Workers::live(Thread& self) noexcept {
   // On Linux it is a thread's own. It may be refused, which does no harm.
-  (void)::setpriority(PRIO_PROCESS, 0, kNice);
+  (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + kNice);
   for (;;) {
     const bool ends = self.ends.load();
     for (Slice slice{}; take(slice);) slice.work->run(slice.number);

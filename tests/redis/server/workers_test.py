@@ -7,6 +7,7 @@ NESTLINE_REDIS_WORKER_SECONDS (5) is how long the random commands run, NESTLINE_
 chooses them.
 """
 
+import contextlib
 import os
 import random
 import threading
@@ -248,13 +249,15 @@ class WorkersTest(ModuleCase):
         self.fill("a", present)
 
         def tasks():
-            """Threads with the niceness of workers."""
-            nice = []
-            for task in os.listdir(f"/proc/{self.server.process.pid}/task"):
-                with open(f"/proc/{self.server.process.pid}/task/{task}/stat",
-                          encoding="ascii") as stat:
-                    nice.append(stat.read().rpartition(")")[2].split()[16])
-            return nice.count("10")
+            """Threads that are nicer than the server's by as much as workers."""
+            folder = f"/proc/{self.server.process.pid}/task"
+            nice = {}
+            for task in os.listdir(folder):
+                # One that ends meanwhile does not count.
+                with (contextlib.suppress(FileNotFoundError, ProcessLookupError),
+                      open(f"{folder}/{task}/stat", encoding="ascii") as stat):
+                    nice[int(task)] = int(stat.read().rpartition(")")[2].split()[16])
+            return list(nice.values()).count(nice[self.server.process.pid] + 10)
 
         askers = [self.asker("a", present) for _ in range(2)]
         for threads in (0, 5, 1, 3, 0, 2, 8, 2):
@@ -267,7 +270,8 @@ class WorkersTest(ModuleCase):
             self.expect("OK", "CONFIG", "SET", "nestline.cf-threads", threads)
             self.call("CF.MEXISTSH", "a", hash_string(present, 7))
             self.assertEqual(self.counter("threads"), threads)
-            wait_until(lambda: tasks() == threads, "the others have ended")
+            if os.nice(0) < 10:  # nobody is nicer than 19
+                wait_until(lambda: tasks() == threads, "the others have ended")
         self.expect("OK", "CONFIG", "SET", "nestline.cf-threads", 2)
 
     def test_random_commands_against_the_model(self):
