@@ -312,8 +312,9 @@ class CommandTest(ModuleCase):
                                 ("CF.MADDH", "c", b"h" * 8), ("CF.MEXISTSH", "c", b"h" * 8),
                                 ("CF.ADVANCE", "c", 100), ("CF.CLEAR", "c")):  # fmt: skip
                     self.expect_error(INCOMPLETE, *command)
+            damaged = piece[:-1] + bytes([piece[-1] ^ 1])
             self.expect_error("Couldn't load chunk!" if number else "Invalid header",
-                              "CF.LOADCHUNK", "c", iterator, piece[:-1] + b"x")  # fmt: skip
+                              "CF.LOADCHUNK", "c", iterator, damaged)  # fmt: skip
             self.expect(Simple("OK"), "CF.LOADCHUNK", "c", iterator, piece)
             if number == 2:  # it is saved and goes on
                 self.restart()
