@@ -23,7 +23,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>

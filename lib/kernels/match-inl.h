@@ -71,13 +71,6 @@ HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fin
   return slots;
 }
 
-// Bit s: bytes[s] equals `value`, for 64 aligned bytes.
-HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t value) {
-  std::uint64_t bits = 0;
-  for (std::uint32_t s = 0; s < 64; ++s) bits |= std::uint64_t{bytes[s] == value} << s;
-  return bits;
-}
-
 // Bit s: slot s holds the fingerprint, of bytes and nibbles.
 template <class L>
 HWY_INLINE std::uint64_t match_parts(const Block& block, std::uint32_t fingerprint) {
@@ -139,10 +132,6 @@ template <class L>
 inline constexpr auto kFingerprintMask =
     static_cast<Ranks::Phase<L> >(L::kBits == 12 && L::kForm == Form::halfwords ? 0x0fff : 0xffff);
 
-HWY_INLINE std::uint64_t equal_bytes(const std::uint8_t* bytes, std::uint8_t value) {
-  return equal_lanes(bytes, hn::Set(BlockTag<std::uint8_t>(), value));
-}
-
 // Bit s: the first byte or halfword of slot s is the fingerprint's.
 // Bits after the last slot mean nothing.
 template <class L>
@@ -162,7 +151,8 @@ HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fin
     }
     return bits;
   } else {
-    return equal_bytes(block.bytes.data(), static_cast<std::uint8_t>(fingerprint));
+    return equal_lanes(block.bytes.data(),
+                       hn::Set(BlockTag<std::uint8_t>(), static_cast<std::uint8_t>(fingerprint)));
   }
 }
 
