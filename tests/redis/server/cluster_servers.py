@@ -78,7 +78,9 @@ class Cluster:
         return self.servers[-1]
 
     def join(self, options=None, **more):
-        """One more primary, without slots."""
+        """One more primary, without slots. Waits first: while servers do not agree about who serves
+        which slot, as just after a reshard, redis-cli refuses."""
+        self.wait_until_ok()
         server = self.start_server(options, **more)
         address = f"127.0.0.1:{server.port}@{server.options['cluster-port']}"
         cli("add-node", address, f"127.0.0.1:{self.servers[0].port}")
@@ -91,7 +93,8 @@ class Cluster:
         return server
 
     def reshard(self, source, target, slots):
-        """Moves so many slots, the lowest ones of the source."""
+        """Moves so many slots, the lowest ones of the source. Waits first, as `join`."""
+        self.wait_until_ok()
         ids = [server.call("CLUSTER", "MYID").decode() for server in (source, target)]
         cli("reshard", f"127.0.0.1:{source.port}", "--cluster-from", ids[0], "--cluster-to", ids[1],
             "--cluster-slots", slots, "--cluster-yes")  # fmt: skip
