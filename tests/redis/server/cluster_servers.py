@@ -84,11 +84,6 @@ class Cluster:
         server = self.start_server(options, **more)
         address = f"127.0.0.1:{server.port}@{server.options['cluster-port']}"
         cli("add-node", address, f"127.0.0.1:{self.servers[0].port}")
-        name = server.call("CLUSTER", "MYID")
-        wait_until(
-            lambda: all(name in each.call("CLUSTER", "NODES") for each in self.alive()),
-            "all know the new server", 3 * PATIENCE,
-        )  # fmt: skip
         self.wait_until_ok()
         return server
 
@@ -107,19 +102,21 @@ class Cluster:
         return [server for server in self.servers if server.is_alive()]
 
     def wait_until_ok(self):
-        """Waits until all live servers see all slots served and replicas have their copy."""
+        """Waits until all live servers see all slots served and replicas have their copy, and agree
+        about who is whose replica: servers do not vote for one that they take for a primary, and the
+        next election of a candidate without enough votes is four node timeouts later."""
         wait_until(self.is_ok, "the cluster is ok", 3 * PATIENCE)
 
     def is_ok(self):
+        ports = {server.port for server in self.alive()}
         views = set()
         for server in self.alive():
             if b"cluster_state:ok" not in server.call("CLUSTER", "INFO"):
                 return False
             if server.information("replication").get("master_link_status", "up") != "up":
                 return False
-            views.add(tuple(sorted((low, high, port) for low, high, port in ranges(server))))
-        ports = {server.port for server in self.alive()}
-        return len(views) == 1 and all(port in ports for _, _, port in next(iter(views)))
+            views.add((tuple(sorted(ranges(server))), tuple(sorted(roles(server, ports)))))
+        return len(views) == 1 and all(port in ports for _, _, port in next(iter(views))[0])
 
     def set_node_timeout(self, milliseconds):
         for server in self.alive():
@@ -154,6 +151,15 @@ class Cluster:
 def ranges(server):
     """(first slot, last slot, port of the primary) of all slots that are served."""
     return [(low, high, first[1]) for low, high, first, *_ in server.call("CLUSTER", "SLOTS")]
+
+
+def roles(server, ports):
+    """(port, id of its primary or "-") of those servers with these ports that `server` knows."""
+    for line in server.call("CLUSTER", "NODES").decode().splitlines():
+        _, address, _, primary, *_ = line.split()
+        port = int(address.split("@")[0].rsplit(":", 1)[1])
+        if port in ports:
+            yield port, primary
 
 
 def role(server):
