@@ -61,6 +61,13 @@ HWY_INLINE void prefetch_at(std::uint64_t address) {
   hwy::Prefetch(reinterpret_cast<const Block*>(address));
 }
 
+// The same into the second-level cache. A processor waits for more blocks at once on their way
+// there than to the first level, whose few buffers are taken until memory has answered. But what is
+// read from there comes a little later.
+HWY_INLINE void prefetch_far(std::uint64_t address) {
+  __builtin_prefetch(reinterpret_cast<const Block*>(address), 0, 2);
+}
+
 // Slots that hold key i's fingerprint, in its bucket or not. The broadcast of a number that is
 // repeated already is only a load.
 template <class L>

@@ -115,14 +115,18 @@ HWY_INLINE std::uint64_t covered(const ProbeGroup& group) {
   return bits;
 }
 
-// Probes `count` homes, at most kGroup. `ahead`: as many blocks to prefetch meanwhile, if kFetch.
-template <class L, bool kBeside, bool kFetch>
+// How blocks come that are probed two groups later: by themselves, or by a prefetch.
+enum class Reach : std::uint8_t { none, near, far };
+
+// Probes `count` homes, at most kGroup. `ahead`: as many blocks to fetch meanwhile.
+template <class L, bool kBeside, Reach kReach>
 HWY_INLINE void probe_homes([[maybe_unused]] const BlocksView& view, ProbeGroup& group,
                             std::size_t count, const std::uint64_t* ahead) {
   std::uint32_t drift = 0;
   HWY_UNROLL(8)
   for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (kFetch) prefetch_at(ahead[i]);
+    if constexpr (kReach == Reach::near) prefetch_at(ahead[i]);
+    if constexpr (kReach == Reach::far) prefetch_far(ahead[i]);
     const Block& block = block_at(group.address[i]);
     std::uint32_t header = 0;
     if constexpr (kBeside) header = block.header();
@@ -183,14 +187,16 @@ class Lookups {
       const Group& ahead = ring_[(g + kAhead) % kRing];
       const std::size_t ahead_size = size_of(g + kAhead);
       locate_group(g + kAhead);
-      if (ahead_size == kGroup && fetches_) {
-        probe_homes<L, kBeside, true>(view_, group, kGroup, ahead.address);
+      if (ahead_size == kGroup && reach_ == Reach::far) {
+        probe_homes<L, kBeside, Reach::far>(view_, group, kGroup, ahead.address);
+      } else if (ahead_size == kGroup && reach_ == Reach::near) {
+        probe_homes<L, kBeside, Reach::near>(view_, group, kGroup, ahead.address);
       } else if (ahead_size == kGroup) {
-        probe_homes<L, kBeside, false>(view_, group, kGroup, nullptr);
+        probe_homes<L, kBeside, Reach::none>(view_, group, kGroup, nullptr);
       } else {
         // The end of the batch: nothing, or less than a group, is left to prefetch.
         prefetch_homes(ahead, ahead_size);
-        probe_homes<L, kBeside, false>(view_, group, size_of(g), nullptr);
+        probe_homes<L, kBeside, Reach::none>(view_, group, size_of(g), nullptr);
       }
       if (g > 0) settle(g - 1);
     }
@@ -278,9 +284,16 @@ class Lookups {
     list.count = 0;
   }
 
+  // A processor reaches ahead into its second-level cache by itself, faster than by prefetches. A
+  // filter of a few times its size is there in good part.
+  static HWY_INLINE Reach reach_of(std::uint64_t blocks) {
+    constexpr std::uint64_t kFar = 8;
+    if (blocks > kFar * blocks_in_near_cache()) return Reach::far;
+    return blocks > blocks_in_near_cache() ? Reach::near : Reach::none;
+  }
+
   const BlocksView& view_;
-  // A processor reaches ahead into its second-level cache by itself, faster than by prefetches.
-  const bool fetches_ = view_.geometry.blocks() > blocks_in_near_cache();
+  const Reach reach_ = reach_of(view_.geometry.blocks());
   const std::uint64_t* keys_;
   std::size_t count_;
   Input input_;
