@@ -16,9 +16,6 @@ namespace {
 // Items of a batch whose memory is prefetched before the first of them has its turn.
 constexpr std::size_t kAhead = 16;
 
-// The same where a lookup has just brought that memory into the processor's outer cache.
-constexpr std::size_t kAheadInCache = 8;
-
 // From so many entries of the ledger on, searches for room beside many copies are spared: the
 // searches that make so many entries take some 20 ms together on Zen 3.
 constexpr std::size_t kManyEntries = 512;
@@ -300,10 +297,6 @@ std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
   std::array<std::uint16_t, kMaxHashes> places;
   places_alone(generations_, hashes, std::span(places).first(hashes.size()));
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    const std::size_t ahead = i + kAheadInCache;
-    if (ahead < hashes.size() && places[ahead] < generations) {
-      generations_[places[ahead]].prefetch(hashes[ahead]);
-    }
     if (ledger_.copies(hashes[i]) != 0 || places[i] == kInSeveral) {
       erased[i] = erase_item({hashes[i], std::nullopt});
     } else if (places[i] != kInNone) {
