@@ -151,7 +151,8 @@ struct alignas(64) Ranks {
 struct Leavers {
   // As bits: residents by their slots, and bit Ranks::kNobody for a newcomer.
   std::uint64_t all = 0;
-  std::uint64_t open;      // those for whom there may be room in their other blocks
+  std::uint64_t away;      // those that have another block
+  std::uint64_t open;      // those of them for whom there may be room there
   std::uint64_t direct;    // those of them of whose slots there one is free
   std::uint64_t free[64];  // the free slots there
   Place target[64];        // the bucket only where there are free slots

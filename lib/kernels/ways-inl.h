@@ -471,14 +471,27 @@ Way find_free_way(const Block& shared, const Place& place) noexcept {
 template <class L>
 void leavers(const BlocksView& view, const Block& block, std::uint64_t number, const Ranks& ranks,
              std::uint64_t slots, Leavers& leavers) noexcept {
-  std::uint64_t open = 0;
-  // Without a branch that waits for the other block, so that several are fetched at a time.
-  const auto look = [&](std::uint32_t slot, std::uint64_t other) HWY_ATTR {
-    const std::uint64_t free = free_slots<L>(view.blocks[other]);
-    leavers.target[slot].block = other;
+  std::uint64_t away = 0;
+  std::uint64_t with_room = 0;
+  std::uint64_t marked = 0;
+  std::uint64_t fitting = 0;
+  const auto find_bucket = [&](std::uint32_t slot) HWY_ATTR {
+    Place& target = leavers.target[slot];
+    target.bucket = bucket_of<L>(target.fingerprint, target.phase);
+    const bool fits = (leavers.free[slot] & target.bucket) != 0;
+    fitting |= std::uint64_t{fits} << slot;
+  };
+  // Without a branch, so that several blocks are fetched at a time. Buckets from tables cost less
+  // than one more loop, whose end would be mispredicted; computed ones do not.
+  const auto look = [&](std::uint32_t slot, std::uint64_t number_there) HWY_ATTR {
+    const Block& other = view.blocks[number_there];
+    const std::uint64_t free = free_slots<L>(other);
+    leavers.target[slot].block = number_there;
     leavers.free[slot] = free;
-    const bool is_open = free != 0 && other != number;
-    open |= std::uint64_t{is_open} << slot;
+    away |= std::uint64_t{number_there != number} << slot;
+    with_room |= std::uint64_t{free != 0} << slot;
+    marked |= std::uint64_t{other.mark() != 0} << slot;
+    if constexpr (!L::kIsComputed) find_bucket(slot);
   };
   for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = first_slot(rest);
@@ -491,16 +504,13 @@ void leavers(const BlocksView& view, const Block& block, std::uint64_t number, c
   if (leavers.all != 0) look(Ranks::kNobody, leavers.target[Ranks::kNobody].block);
   leavers.all |= slots;
 
-  std::uint64_t direct = 0;
-  std::uint64_t doubtful = 0;
-  for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
-    const std::uint32_t slot = first_slot(rest);
-    Place& target = leavers.target[slot];
-    target.bucket = bucket_of<L>(target.fingerprint, target.phase);
-    const bool is_direct = (leavers.free[slot] & target.bucket) != 0;
-    direct |= std::uint64_t{is_direct} << slot;
-    doubtful |= std::uint64_t{!is_direct && view.blocks[target.block].mark() != 0} << slot;
+  std::uint64_t open = away & with_room;
+  if constexpr (L::kIsComputed) {
+    for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) find_bucket(first_slot(rest));
   }
+  const std::uint64_t direct = open & fitting;
+  const std::uint64_t doubtful = open & ~fitting & marked;
+  // All of them: five in six would leave before the first direct one.
   if constexpr (L::kForm != Form::maplet) {  // else everybody reaches every slot
     for (std::uint64_t rest = doubtful; rest != 0; rest &= rest - 1) {
       const std::uint32_t slot = first_slot(rest);
@@ -510,6 +520,7 @@ void leavers(const BlocksView& view, const Block& block, std::uint64_t number, c
       open ^= std::uint64_t{hopeless} << slot;
     }
   }
+  leavers.away = away;
   leavers.open = open;
   leavers.direct = direct;
 }

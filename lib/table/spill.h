@@ -110,14 +110,20 @@ class SpillPlan {
     nodes_[0] = {newcomer, 0, kNobody};
     node_count_ = 1;
     end_ = 0;
-    free_ = 0;
     for (std::uint32_t i = 0; i < node_count_ && i < most_expanded(tries); ++i) {
       if (expand(i)) return true;
     }
     return false;
   }
   // Whether the blocks of a search that failed have hardly a free slot.
-  [[nodiscard]] bool is_hopeless() const { return free_ < node_count_ / kHopeless; }
+  [[nodiscard]] bool is_hopeless() const {
+    std::uint32_t free = 0;
+    for (std::uint32_t i = 0; i < node_count_; ++i) {
+      const std::uint64_t slots = kernels_.free_slots(blocks_[nodes_[i].arrival.block]);
+      free += static_cast<std::uint32_t>(std::popcount(slots));
+    }
+    return free < node_count_ / kHopeless;
+  }
   static constexpr std::uint32_t most_expanded(int tries) {
     return 1 + static_cast<std::uint32_t>(tries) + 1;
   }
@@ -133,7 +139,6 @@ class SpillPlan {
     const Block& block = Locks::copy_of(blocks_[arrival.block], copy);
     Ranks ranks;
     kernels_.rank(block, ranks);
-    free_ += static_cast<std::uint32_t>(std::popcount(ranks.free));
 
     // Whether the arrival has a way to one of the slots.
     const auto arrive = [&](std::uint64_t slots) {
@@ -164,7 +169,7 @@ class SpillPlan {
     // one, little can be reached past them: that is found out at once.
     const std::uint64_t copies =
         may_be_crowded(block, arrival) ? kernels_.copies(block, arrival) : 0;
-    if (std::popcount(copies) >= static_cast<int>(L::kLanes) - 1) {
+    if (copies != 0 && std::popcount(copies) >= static_cast<int>(L::kLanes) - 1) {
       const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
       if ((reached & ranks.free) == 0) {
         all_known = true;
@@ -191,10 +196,12 @@ class SpillPlan {
         if (slot == kNobody || arrive(bit)) return true;
         out_of_reach |= bit;
       }
-      for (std::uint64_t rest = leavers.all & L::kAllSlots; rest != 0; rest &= rest - 1) {
+      std::uint64_t others = leavers.away & L::kAllSlots;
+      for (std::uint64_t rest = i == 0 ? 0 : others; rest != 0; rest &= rest - 1) {
         const std::uint32_t slot = first_slot(rest);
-        if (!in_chain(i, leavers.target[slot].block)) tried |= std::uint64_t{1} << slot;
+        if (in_chain(i, leavers.target[slot].block)) others &= ~(std::uint64_t{1} << slot);
       }
+      tried |= others;
       const auto failed = [&] { return tried & ~out_of_reach; };
       if (std::popcount(failed()) >= tries_ || below >= kSpillClasses) {
         if (all_known) break;
@@ -344,10 +351,9 @@ class SpillPlan {
   bool newcomer_leaves_ = false;
   std::uint32_t node_count_ = 0;
   std::uint32_t emptied_ = 0;
-  std::uint32_t free_ = 0;  // slots of the nodes' blocks
-  std::uint32_t end_ = 0;   // the node that ends the chain
-  Way end_way_;             // of the arrival there, to a free slot
-  Way home_way_;            // of the newcomer at home, to the slot that is vacated for it
+  std::uint32_t end_ = 0;  // the node that ends the chain
+  Way end_way_;            // of the arrival there, to a free slot
+  Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
   std::array<Node, most_expanded(kWideTries) + 1> nodes_;
 };
 

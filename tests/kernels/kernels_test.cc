@@ -220,7 +220,7 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
         }
         kernels.leavers(view, block, number, ranks, slots, leavers);
         EXPECT_EQ(leavers.all, all);
-        EXPECT_EQ((leavers.open | leavers.direct) & ~all, 0u);
+        EXPECT_EQ((leavers.away | leavers.open | leavers.direct) & ~all, 0u);
         for (std::uint64_t rest = all; rest != 0; rest &= rest - 1) {
           const std::uint32_t s = first_slot(rest);
           const std::uint32_t f = s == Ranks::kNobody ? newcomer : L::get(block, s);
@@ -229,6 +229,7 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
           EXPECT_EQ(leavers.target[s].block, away.block);
           EXPECT_EQ(leavers.target[s].fingerprint, f);
           EXPECT_EQ(leavers.target[s].phase, p);
+          EXPECT_EQ(leavers.away >> s & 1, away.block != number ? 1u : 0u);
           const Block& other = blocks[away.block];
           const std::uint64_t free = kernels.free_slots(other);
           EXPECT_EQ(leavers.free[s], free);
