@@ -532,6 +532,11 @@ HWY_INLINE bool store_at(const Block* blocks, const Place& home) {
   BlockCopy copy;
   const Block& now = readable_block(hold.at(home.block), copy);
   const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
+  // Apart from the ways: packing a way of one slot and walking it takes longer than the rest.
+  if (HWY_LIKELY((free & home.bucket) != 0)) {
+    L::set(hold.change(home.block), first_slot(free & home.bucket), home.fingerprint);
+    return true;
+  }
   const Way way = find_free_way_in<L>(now, free, home.bucket);
   if (!way) return false;
   walk<L>(hold.change(home.block), way, home.fingerprint);
