@@ -118,6 +118,12 @@ class PlaceGroups {
     for (std::size_t at = i; at < i + count; ++at) visit(at);
     return std::span(now_->places).subspan(i, count);
   }
+  // Places from key i of the group on, at most `count`, whose homes have been fetched.
+  [[nodiscard]] std::span<const Place> ahead(std::size_t i, std::size_t count) const {
+    const Group& group = i < now_->size ? *now_ : *near_;
+    const std::size_t from = i < now_->size ? i : 0;
+    return std::span(group.places).subspan(from, std::min(count, group.size - from));
+  }
   // With Fetch::both, the slots of its home's bucket that held a copy a group ago: a hint.
   [[nodiscard]] std::uint64_t copies(std::size_t i) const { return now_->copies[i]; }
 
@@ -237,22 +243,34 @@ struct RunEnd {
 // Keys whose blocks are fetched before one call that stores them.
 inline constexpr std::size_t kPiece = 8;
 
+// From 8 MiB on, while keys spill, a batch also fetches the alternates of those who would leave the
+// homes of the next piece: from 90 to 95 % load that saves 10 to 25 % of the time in filters of
+// 16 MiB and 64 MiB. In a processor's nearer caches it costs 6 %.
+inline constexpr std::uint64_t kLargeBlocks = std::uint64_t{1} << 17;
+
 // Inserts keys from the front, the first being number `first` of the batch. A key that finds no
 // room ends the run if `stops_when_full`; otherwise it is recorded as not stored.
 template <class AnyTable>
 RunEnd insert_run(AnyTable& table, const Filter::State& state, const Inputs& inputs,
                   bool stops_when_full, std::size_t first, Record& record) {
   const auto store = state.kernels->first_tries<typename AnyTable::Policy>().store_batch;
+  const bool is_large = state.view.geometry.blocks() >= kLargeBlocks;
+  bool spills = false;
   for (PlaceGroups<Fetch::home, AnyTable> groups(table, *state.kernels, state.view, inputs);
        groups.next();) {
     for (std::size_t i = 0; i < groups.size(); i += kPiece) {
       const std::span<const Place> homes = groups.visit(i, std::min(kPiece, groups.size() - i));
+      if (spills && is_large) {
+        for (const Place& home : groups.ahead(i + kPiece, kPiece)) table.prefetch_leavers(home);
+      }
+      spills = false;
       for (std::size_t at = 0;; ++at) {
         const std::size_t stored = store(state.view.blocks, homes.data() + at, homes.size() - at);
         const std::size_t taken = groups.first() + i + at + stored;
         record.add_done(first + taken - stored, stored);
         at += stored;
         if (at == homes.size()) break;
+        spills = true;
         const std::optional<Outcome> outcome = table.insert_by_spill(homes[at]);
         if (!outcome) return {.taken = taken, .overtaken = true};
         if (*outcome == Outcome::full && stops_when_full) return {.taken = taken, .full = true};

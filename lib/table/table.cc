@@ -125,6 +125,21 @@ void Table<L, Locks>::prefetch_away(const Place& home) const {
 }
 
 template <class L, class Locks>
+void Table<L, Locks>::prefetch_leavers(const Place& home) const {
+  const std::uint64_t free = kernels_.free_slots(blocks_[home.block]);
+  if ((free & home.bucket) != 0 || (free & (free - 1)) != 0) return;
+  Block copy;
+  const Block& block = Locks::copy_of(blocks_[home.block], copy);
+  Ranks ranks;
+  kernels_.rank(block, ranks);
+  for (std::uint64_t rest = ranks.covered | ranks.next; rest != 0; rest &= rest - 1) {
+    const std::uint32_t slot = first_slot(rest);
+    const Place leaver = {home.block, 0, L::get(block, slot), ranks.template phase<L>(slot)};
+    prefetch_block(blocks_[alternate_of(geometry_, leaver)]);
+  }
+}
+
+template <class L, class Locks>
 bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
   if (hint != 0) {
     Hold hold(blocks_, home.block);
