@@ -284,12 +284,13 @@ class Lookups {
     list.count = 0;
   }
 
-  // A processor reaches ahead into its second-level cache by itself, faster than by prefetches. A
-  // filter of a few times its size is there in good part.
+  // A processor reaches ahead into its second-level cache by itself, faster than by prefetches. Of
+  // a filter of a few times that size a good part is there: 8 MiB are four times as much on the
+  // Xeon where it was measured.
   static HWY_INLINE Reach reach_of(std::uint64_t blocks) {
-    constexpr std::uint64_t kFar = 8;
-    if (blocks > kFar * blocks_in_near_cache()) return Reach::far;
-    return blocks > blocks_in_near_cache() ? Reach::near : Reach::none;
+    constexpr std::uint64_t kFarBlocks = std::uint64_t{1} << 17;
+    if (blocks <= blocks_in_near_cache()) return Reach::none;
+    return blocks > kFarBlocks ? Reach::far : Reach::near;
   }
 
   const BlocksView& view_;
