@@ -187,16 +187,16 @@ class Lookups {
       const Group& ahead = ring_[(g + kAhead) % kRing];
       const std::size_t ahead_size = size_of(g + kAhead);
       locate_group(g + kAhead);
-      if (ahead_size == kGroup && reach_ == Reach::far) {
-        probe_homes<L, kBeside, Reach::far>(view_, group, kGroup, ahead.address);
-      } else if (ahead_size == kGroup && reach_ == Reach::near) {
-        probe_homes<L, kBeside, Reach::near>(view_, group, kGroup, ahead.address);
-      } else if (ahead_size == kGroup) {
-        probe_homes<L, kBeside, Reach::none>(view_, group, kGroup, nullptr);
-      } else {
+      if (ahead_size != kGroup) {
         // The end of the batch: nothing, or less than a group, is left to prefetch.
         prefetch_homes(ahead, ahead_size);
         probe_homes<L, kBeside, Reach::none>(view_, group, size_of(g), nullptr);
+      } else if (reach_ == Reach::far) {
+        probe_homes<L, kBeside, Reach::far>(view_, group, kGroup, ahead.address);
+      } else if (reach_ == Reach::near) {
+        probe_homes<L, kBeside, Reach::near>(view_, group, kGroup, ahead.address);
+      } else {
+        probe_homes<L, kBeside, Reach::none>(view_, group, kGroup, nullptr);
       }
       if (g > 0) settle(g - 1);
     }

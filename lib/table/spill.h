@@ -169,7 +169,7 @@ class SpillPlan {
     // one, little can be reached past them: that is found out at once.
     const std::uint64_t copies =
         may_be_crowded(block, arrival) ? kernels_.copies(block, arrival) : 0;
-    if (copies != 0 && std::popcount(copies) >= static_cast<int>(L::kLanes) - 1) {
+    if (std::popcount(copies) >= static_cast<int>(L::kLanes) - 1) {
       const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
       if ((reached & ranks.free) == 0) {
         all_known = true;
@@ -196,6 +196,7 @@ class SpillPlan {
         if (slot == kNobody || arrive(bit)) return true;
         out_of_reach |= bit;
       }
+      // The chain of the first block is this block alone, which is nobody's other block.
       std::uint64_t others = leavers.away & L::kAllSlots;
       for (std::uint64_t rest = i == 0 ? 0 : others; rest != 0; rest &= rest - 1) {
         const std::uint32_t slot = first_slot(rest);
