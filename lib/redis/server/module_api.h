@@ -65,6 +65,19 @@ struct SwapDbInfo {
   std::int32_t second;
 };
 
+// What the server knows about a client, version 1.
+struct ClientInfo {
+  std::uint64_t version;
+  std::uint64_t flags;
+  std::uint64_t id;
+  char address[46];
+  std::uint16_t port;
+  std::uint16_t database;
+};
+static_assert(sizeof(ClientInfo) == 80, "as the servers write it");
+inline constexpr std::uint64_t kClientSubscribed = 1 << 1;  // bits of its flags
+inline constexpr std::uint64_t kClientTracking = 1 << 3;
+
 inline constexpr unsigned kConfigDefault = 0;
 
 using CommandFunction = int (*)(Context*, String**, int);
@@ -259,6 +272,8 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(std::uint64_t, CreateTimer, (Context*, long long milliseconds, TimerFunction, void* data))     \
   X(int, StopTimer, (Context*, std::uint64_t timer, void** data))                                  \
   X(int, AvoidReplicaTraffic, ())                                                                  \
+  X(unsigned long long, GetClientId, (Context*))                                                   \
+  X(int, GetClientInfoById, (ClientInfo*, std::uint64_t id))                                       \
   X(int, SubscribeToKeyspaceEvents, (Context*, int types, SeeKeyEvent))                            \
   X(int, SubscribeToServerEvent, (Context*, Event, SeeEvent))
 
