@@ -11,8 +11,7 @@
 //
 // While the server runs the steady clock counts, so nobody who sets the clock makes items live
 // longer or shorter. Each tick lasts its whole length from when it really began: if the timer is
-// late, as after a slow command or a pause, items live longer, and none that came meanwhile dies
-// before its window has passed.
+// late, as after a slow command or a pause, items live longer.
 //
 // When a value was loaded, how long its tick has been going on follows from the wall clock and the
 // value's `time`: a time in the future counts as now. The ticks that it owes follow each other at
@@ -20,10 +19,11 @@
 // its item would otherwise die by ticks that passed before it came. If more than a life has passed,
 // all items die in so many ticks; the rest of the time is left out.
 //
-// The ticker knows keys, not values: where a value of ours is or was. It looks at each when it is
-// due, and forgets those that hold something else. New places are reported by the commands that
-// make values, by loading, and by the server's events for keys that are renamed, moved, copied or
-// restored.
+// The ticker has an entry for each value, from when it comes into a key until it is freed. An entry
+// has the key where the value was last; commands that make values, loading, and the server's events
+// for keys that are renamed, moved, copied or restored tell where. Before it changes a value the
+// ticker looks whether the key has it. One that has left its key waits to be freed, or for such an
+// event.
 #ifndef NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 #define NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 
@@ -42,8 +42,8 @@ inline constexpr std::uint64_t kSweepSlice = 4096;
 // line in the log, when the server refuses.
 bool register_ticker(Context* context);
 
-// There is a value with a window at this key. Does nothing where that is known.
-void tick_key(int database, std::string_view key);
+// The value is at this key. Does nothing where that is known.
+void tick_key(WindowedValue& value, int database, std::string_view key);
 
 // Before an addition to the value of the call's key: moves it on by the ticks that it owes, and
 // replicates that. O(memory) for each of them; there are none but soon after loading.

@@ -50,6 +50,11 @@ void reply_outcome(const Call& call, Outcome outcome, Unless unless) {
   }
 }
 
+// Whether the command is of an append-only file: then the steady clock does not know its time.
+bool is_loading(const Call& call) {
+  return (api.GetContextFlags(call.context) & kContextLoading) != 0;
+}
+
 int reply_bits(const Call& call, std::span<const char> bits) {
   return api.ReplyWithStringBuffer(call.context, bits.data(), bits.size());
 }
@@ -202,13 +207,11 @@ int advance(const Call& call) {
   }
   if (refuse_incomplete(call, *value)) return kOk;
   // Here, since a place that was missed would stand still when this replica is promoted.
-  if (is_replayed(call)) tick_key(api.GetSelectedDb(call.context), text(call.key()));
+  if (is_replayed(call)) tick_key(*value, api.GetSelectedDb(call.context), text(call.key()));
   const auto now = static_cast<long long>(*tick);
   if (value->advance(*tick, time.value_or(wall_now()))) {
-    // From an append-only file it is older than now.
-    const bool is_loading = (api.GetContextFlags(call.context) & kContextLoading) != 0;
     value->owed = 0;
-    value->begun = is_loading ? std::nullopt : std::optional(steady_now());
+    value->begun = is_loading(call) ? std::nullopt : std::optional(steady_now());
     api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(), now, "AT",
                   static_cast<long long>(value->time()));
     notify_change(call, "cf.advance");

@@ -10,7 +10,7 @@ import unittest
 
 from hashing import hash_string
 from module_case import items
-from resp import Connection, Simple
+from resp import Connection, Error, Simple
 from servers import Server, wait_until
 from windowed_test import LIFE, OFF, debug_of
 
@@ -189,7 +189,7 @@ class ReplicaTest(Processes):
         client.call("SWAPDB", 4, 5)
         client.call("SELECT", 5)
         moves_on("d")
-        for iterator, piece in self.pieces(client, "d"):
+        for iterator, piece in client.pieces("d"):
             client.call("CF.LOADCHUNK", "e", iterator, piece)
         moves_on("e")
         client.call("DEBUG", "RELOAD")
@@ -202,14 +202,77 @@ class ReplicaTest(Processes):
         client.call("CF.RESERVE", "a", 1000, "WINDOW", 1)
         moves_on("a")
 
-    @staticmethod
-    def pieces(client, key):
-        iterator = 0
-        while True:
-            iterator, piece = client.call("CF.SCANDUMP", key, iterator)
-            if not iterator:
-                return
-            yield iterator, piece
+    def visited(self, client):
+        """Waits until the timer has seen all filters that there are."""
+        client.call("CF.RESERVE", "last", 10, "WINDOW", 1)
+        wait_until(lambda: debug_of(client, "last")["tick"] > 0, "the timer has seen all")
+
+    def test_a_name_used_again(self):
+        """A filter has its own time, whatever was at its key before."""
+        server = self.server(arguments=())
+        client = self.connect(server)
+        again = ("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        other = ("CF.RESERVE", "other", 1000, "WINDOW", 1)
+        client.call(*again)
+        restore = ("RESTORE", "w", 0, client.call("DUMP", "w"))
+        ways = (
+            [("DEL", "w"), again],
+            [("UNLINK", "w"), again],
+            [("FLUSHALL",), again],
+            [("FLUSHDB", "ASYNC"), again],
+            [("PEXPIRE", "w", 1), ("DEBUG", "SLEEP", "0.002"), again],
+            [("SET", "w", "text"), ("DEL", "w"), again],
+            [("MULTI",), ("DEL", "w"), again, ("EXEC",)],
+            [("DEL", "w"), ("FUNCTION", "FLUSH"), restore],
+            [(*restore, "REPLACE")],
+            [other, ("RENAME", "other", "w")],
+            [other, ("COPY", "other", "w", "REPLACE")],
+            [("DEL", "w"), ("SELECT", 1), again, ("MOVE", "w", 0), ("SELECT", 0)],
+            [("SELECT", 1), again, ("SELECT", 0), ("SWAPDB", 0, 1)],
+            [("DEL", "w"), again, ("DEBUG", "RELOAD")],
+            [("CONFIG", "SET", "maxmemory-policy", "allkeys-random"), ("CONFIG", "SET", "maxmemory", 1),
+             ("PING",), ("CONFIG", "SET", "maxmemory", 0), again],
+        )  # fmt: skip
+        for way in ways:
+            with self.subTest(way[0][0]):
+                client.call("FLUSHALL")
+                client.call("CF.RESERVE", "w", 1000, "WINDOW", 86400)
+                self.visited(client)
+                errors = [reply for reply in client.pipeline(way) if isinstance(reply, Error)]
+                self.assertEqual(errors, [])
+                wait_until(lambda: debug_of(client, "w")["tick"] > 0, f"time moves on after {way}")  # noqa: B023
+
+    def test_names_go_with_their_filters(self):
+        """They are in the server's memory, and free as soon as the filters are."""
+        server = self.server(arguments=())
+        names = [str(number) + "n" * 1_000_000 for number in range(5)]
+        used = lambda: int(server.information("memory")["used_memory"])  # noqa: E731
+        kept = lambda: server.information("nestline")["nestline_windowed_keys"]  # noqa: E731
+        before = used()
+        ways = (("DEL", *names), ("UNLINK", *names), ("FLUSHALL", "SYNC"), ("FLUSHALL", "ASYNC"))
+        for way in ways:
+            with Connection(server.port) as client:
+                client.pipeline([("CF.RESERVE", name, 100, "WINDOW", 86400) for name in names])
+                self.assertEqual(kept(), "5")
+                self.assertGreater(used() - before, 2 * sum(map(len, names)))
+                client.call(*way)
+            wait_until(lambda: kept() == "0" and used() < before + 1_000_000, "all is free")
+
+    def test_visits_are_not_counted(self):
+        """Neither as uses of the keys nor as lookups."""
+        server = self.server({"maxmemory-policy": "allkeys-lfu"}, arguments=())
+        client = self.connect(server)
+        for number in range(20):
+            client.call("CF.RESERVE", f"w{number}", 10, "WINDOW", 1)
+        client.call("RENAME", "w0", "w")
+        frequency = client.call("OBJECT", "FREQ", "w")
+        client.call("CONFIG", "RESETSTAT")
+        wait_until(lambda: debug_of(client, "w19")["tick"] > 4, "time moves on")
+        asked = server.information("commandstats")["cmdstat_cf.debug"].split(",")[0]
+        stats = server.information("stats")
+        self.assertEqual(f"calls={stats['keyspace_hits']}", asked)
+        self.assertEqual(stats["keyspace_misses"], "0")
+        self.assertLessEqual(client.call("OBJECT", "FREQ", "w"), frequency)
 
 
 class RestartTest(Processes):
