@@ -45,7 +45,7 @@ struct Name {
 // clock. The steady clock is read after it, or the tick would begin too soon.
 void begin_tick(WindowedValue& value) {
   if (value.begun) return;
-  const std::uint64_t wall = wall_now();
+  const std::uint64_t wall = wall_now() - 1;  // rounded down
   const std::uint64_t milliseconds = wall - std::min(wall, value.time());
   const std::int64_t length = value.tick_length();
   const auto passed = std::min(
@@ -306,6 +306,15 @@ void pay_ticks(const Call& call, WindowedValue& value) {
   if (tick > value.tick()) advance_to(call.context, call.key(), value, tick, steady_now());
 }
 
+void cover_addition(const Call& call, WindowedValue& value) {
+  const std::uint64_t wall = wall_now();
+  const auto length = static_cast<std::uint64_t>(value.tick_length() / kMillisecond);
+  if (wall <= value.time() + length || is_replayed(call)) return;
+  (void)value.delay(wall);
+  api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(),
+                static_cast<long long>(value.tick()), "AT", static_cast<long long>(value.time()));
+}
+
 std::int64_t steady_now() noexcept {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -315,7 +324,7 @@ std::int64_t steady_now() noexcept {
 std::uint64_t wall_now() noexcept {
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::system_clock::now().time_since_epoch());
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.count()));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.count())) + 1;
 }
 
 }  // namespace nestline::redis

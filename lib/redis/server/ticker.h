@@ -9,6 +9,8 @@
 // The slices must be replicated, since where the sweep stands decides which marks an insert leaves
 // (lib/place/aging.h). A value of at most kSweepSlice blocks needs none: its tick sweeps it.
 //
+//   CF.ADVANCE key tick AT time        of the present tick: a later time, see below
+//
 // While the server runs the steady clock counts, so nobody who sets the clock makes items live
 // longer or shorter. Each tick lasts its whole length from when it really began: if the timer is
 // late, as after a slow command or a pause, items live longer.
@@ -18,6 +20,23 @@
 // once, in slices as always; an addition that comes before they are over pays the rest first, since
 // its item would otherwise die by ticks that passed before it came. If more than a life has passed,
 // all items die in so many ticks; the rest of the time is left out.
+//
+// No item dies before its life is over. L is the length of a tick, b(n) the instant when tick n
+// begins. An item that is added at t, in tick k, for m ticks dies at b(k + m + 1). Two rules are
+// enough for that to be at t + m L or later:
+//
+//   1. b(k + 1) >= t: the tick after it begins no sooner than the addition.
+//   2. b(n + 1) >= b(n) + L for every n > k.
+//
+// In one process 1 holds since an addition is made in the present tick, and 2 since move() waits.
+// A copy, whichever way its bytes came (RDB file, DUMP, append-only file, replication,
+// CF.SCANDUMP), has the tick k and its `time` T, and takes b(n) = T + (n - k) L for n > k, or
+// later. So 2 holds in it, and for items of ticks before k because T is no sooner than b(k) was:
+// advance_to() rounds it up. 1 needs t <= T + L. That is so but for an addition to a tick that is
+// overdue; cover_addition() then makes T the present, and replicates that in one unit with the
+// addition. All of these are times of the wall clock, so it holds as far as those of the servers
+// agree, and one that is set ahead lets items die that much sooner. A replica counts from when it
+// received b(n) and t, both later than they were.
 //
 // The ticker has an entry for each value, from when it comes into a key until it is freed. An entry
 // has the key where the value was last; commands that make values, loading, and the server's events
@@ -49,7 +68,10 @@ void tick_key(WindowedValue& value, int database, std::string_view key);
 // replicates that. O(memory) for each of them; there are none but soon after loading.
 void pay_ticks(const Call& call, WindowedValue& value);
 
-// The steady clock, in microseconds, and the wall clock, in milliseconds since 1970.
+// After an addition: makes sure that its items live their lives in copies as well.
+void cover_addition(const Call& call, WindowedValue& value);
+
+// The steady clock, in microseconds, and the wall clock, in milliseconds since 1970, rounded up.
 std::int64_t steady_now() noexcept;
 std::uint64_t wall_now() noexcept;
 

@@ -73,7 +73,7 @@ int reserve_windowed(const Call& call, OpenedKey& key, const WindowSettings& set
   const bool is_made = make_within_memory(
       call, [&] { made = WindowedValue::create(settings, time, &server_memory()); });
   if (!is_made) return kOk;
-  if (!is_replayed(call)) made->begun = steady_now();
+  if (!is_loading(call)) made->begun = steady_now();
   key.set(std::move(made));
   std::array<char, 32> error{}, seed{};
   std::to_chars(error.data(), error.data() + error.size() - 1, settings.error);
@@ -95,6 +95,7 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event) {
   const Outcome outcome = value.add(call.item(2), *life);
   count_outcomes({&outcome, 1});
   replicate(call, event);
+  cover_addition(call, value);
   // To a primary no error is sent.
   if (outcome == Outcome::full && !is_replayed(call)) return reply_error(call, kFull);
   return api.ReplyWithBool(call.context, outcome == Outcome::stored);
@@ -111,6 +112,7 @@ int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unle
   value.add(items, outcomes);
   count_outcomes(outcomes);
   replicate(call, event);
+  cover_addition(call, value);
   api.ReplyWithArray(call.context, static_cast<long>(count));
   for (const Outcome outcome : outcomes) reply_outcome(call, outcome, unless);
   return kOk;
@@ -132,6 +134,7 @@ int add_hashes_windowed(const Call& call, WindowedValue& value, const char* even
              std::span(bits).subspan(first / 8, bit_bytes(chunk.size())));
   });
   replicate(call, event);
+  cover_addition(call, value);
   return reply_bits(call, bits);
 }
 
@@ -215,6 +218,8 @@ int advance(const Call& call) {
     api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(), now, "AT",
                   static_cast<long long>(value->time()));
     notify_change(call, "cf.advance");
+  } else if (is_replayed(call) && time && *tick == value->tick() && value->delay(*time)) {
+    api.ReplicateVerbatim(call.context);
   }
   if (slice && value->unswept() != 0) {
     value->sweep(*slice);

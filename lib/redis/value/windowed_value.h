@@ -99,6 +99,8 @@ class WindowedValue {
   /// than now, or later than kMaxTick. O(memory), unless it is the next tick and unswept() is
   /// small.
   bool advance(std::uint64_t tick, std::uint64_t time);
+  /// Makes `time` that of the present tick. False, nothing being changed, if it is not later.
+  bool delay(std::uint64_t time) noexcept;
   /// Does a slice of the sweep of the present tick, of about so many blocks.
   void sweep(std::uint64_t blocks) noexcept;
 

@@ -394,6 +394,82 @@ class RestartTest(Processes):
                 self.assertEqual(found, 1)
             wait_until(lambda: client.call("CF.EXISTS", "w", f"late-{number}") == 0, "it dies")  # noqa: B023
 
+    ADDITIONS = (("CF.ADD", "w0", "x", "EX", 1), ("CF.ADDNX", "w1", "x", "EX", 1000),
+                 ("CF.INSERT", "w2", "ITEMS", "x"), ("CF.INSERTNX", "w3", "ITEMS", "y", "x"),
+                 ("CF.MADDH", "w4", hash_string(["x"], 7)),
+                 ("CF.MADDNXH", "w5", hash_string(["x"], 7)))  # fmt: skip
+
+    def add_late(self, client):
+        """Adds an item to each filter in a tick that is overdue by more than a life."""
+        self.ago(20)
+        for command in self.ADDITIONS:
+            client.call("CF.RESERVE", command[1], 1000, "WINDOW", 14000, "SEED", 7)
+            client.call("CF.ADD", command[1], "early")
+            client.call("CF.ADVANCE", command[1], 1, "AT", self.at)
+            client.call(*command)
+
+    def assert_alive(self, client, prefix=""):
+        """Once the timer has seen all filters."""
+        client.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
+        client.call("CF.RESERVE", "last", 10, "WINDOW", 1)
+        wait_until(lambda: debug_of(client, "last")["tick"] > 1, "the timer has seen all")
+        for command in self.ADDITIONS:
+            key = prefix + command[1]
+            self.assertEqual(client.call("CF.MEXISTS", key, "x", "early"), [1, 1], command)
+            self.assertEqual(debug_of(client, key)["tick"], 1)
+
+    def test_additions_to_an_overdue_tick(self):
+        """They live their lives wherever the filter is loaded."""
+        for way in self.WAYS:
+            with self.subTest(way):
+                server = self.server(self.WAYS[way])
+                client = self.connect(server)
+                self.add_late(client)
+                if way == "rewritten":
+                    server.rewrite_aof()
+                self.assert_alive(self.restart(server, client, way))
+        server = self.server()
+        client = self.connect(server)
+        early = self.replica(server)
+        self.add_late(client)
+        late = self.replica(server)
+        for replica in (early, late):
+            replica.wait_for_offset(server)
+            for command in self.ADDITIONS:
+                payload = client.call("DUMP", command[1])
+                self.assertEqual(replica.call("DUMP", command[1]), payload)
+                client.call("RESTORE", "restored-" + command[1], 0, payload, "REPLACE")
+            replica.call("REPLICAOF", "NO", "ONE")
+            self.assert_alive(self.connect(replica))
+        for command in self.ADDITIONS:
+            client.call("COPY", command[1], "copied-" + command[1])
+            for iterator, piece in client.pieces(command[1]):
+                client.call("CF.LOADCHUNK", "loaded-" + command[1], iterator, piece)
+        client.call("DEBUG", "RELOAD")
+        for prefix in ("", "restored-", "copied-", "loaded-"):
+            self.assert_alive(client, prefix)
+
+    def test_saves_after_pauses(self):
+        """What was saved at once after a pause has the items that came at its end."""
+        server = self.server(arguments=())
+        client = self.connect(server)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        chance = random.Random(4)
+        copies = []
+        end = 0
+        while len(copies) < 5 or time.monotonic() < end:
+            if len(copies) < 5:
+                pause = chance.uniform(0.05, 0.4)
+                end = time.monotonic() + pause + 1
+                name = f"copy-{len(copies)}"
+                added = ("CF.ADD", "w", name)
+                payload = client.pipeline([("DEBUG", "SLEEP", pause), added, ("DUMP", "w")])[2]
+                client.call("RESTORE", name, 0, payload)
+                copies.append((name, end))
+            for name, due in copies:
+                found = client.call("CF.EXISTS", name, name)
+                self.assertTrue(found or time.monotonic() >= due, name)
+
     def test_the_last_tick(self):
         """At the last tick time stands, and what is saved can be loaded."""
         server = self.server(arguments=())
