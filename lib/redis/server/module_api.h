@@ -53,18 +53,6 @@ inline constexpr int kOptionHandleSlotMigration = 1 << 5;  // Valkey 9; others i
 inline constexpr int kNotifyGeneric = 1 << 2;  // classes of keyspace events: "g"
 inline constexpr int kNotifyModule = 1 << 13;  // "d"
 
-// An event of the server, and what it passes for that of SWAPDB.
-struct Event {
-  std::uint64_t id;
-  std::uint64_t data_version;
-};
-inline constexpr Event kEventSwapDb = {11, 1};
-struct SwapDbInfo {
-  std::uint64_t version;
-  std::int32_t first;
-  std::int32_t second;
-};
-
 // What the server knows about a client, version 1.
 struct ClientInfo {
   std::uint64_t version;
@@ -193,7 +181,6 @@ using FreeData = void (*)(Context*, void* data);
 using OneShot = void (*)(void* data);
 using TimerFunction = void (*)(Context*, void* data);
 using SeeKeyEvent = int (*)(Context*, int type, const char* event, String* key);
-using SeeEvent = void (*)(Context*, Event, std::uint64_t subevent, void* data);
 using ApplyNumber = int (*)(Context*, void* data, String** error);
 
 // X(result, name, parameters): what every server from Redis 7.0 on has.
@@ -274,8 +261,7 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(int, AvoidReplicaTraffic, ())                                                                  \
   X(unsigned long long, GetClientId, (Context*))                                                   \
   X(int, GetClientInfoById, (ClientInfo*, std::uint64_t id))                                       \
-  X(int, SubscribeToKeyspaceEvents, (Context*, int types, SeeKeyEvent))                            \
-  X(int, SubscribeToServerEvent, (Context*, Event, SeeEvent))
+  X(int, SubscribeToKeyspaceEvents, (Context*, int types, SeeKeyEvent))
 
 // Functions that some servers lack; null there.
 #define NESTLINE_REDIS_OPTIONAL(X)                         \

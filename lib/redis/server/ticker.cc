@@ -71,10 +71,7 @@ void advance_to(Context* context, String* name, WindowedValue& value, std::uint6
 // into and out of keys.
 class Ticker {
  public:
-  bool begin(Context* context) {
-    context_ = api.GetDetachedThreadSafeContext(context);
-    return api.SubscribeToServerEvent(context, kEventSwapDb, see_swap) == kOk;
-  }
+  void begin(Context* context) { context_ = api.GetDetachedThreadSafeContext(context); }
 
   void add(WindowedValue& value, int database, std::string_view key) {
     // Not before, since the server makes a call for each event.
@@ -114,12 +111,10 @@ class Ticker {
   };
   using Queue = std::set<std::pair<std::int64_t, WindowedValue*>>;
 
-  // A key that was renamed, moved, copied or restored may be one of ours.
+  // A key that was renamed, copied or restored may be one of ours.
   static int see_event(Context* context, int, const char* event, String* key) {
     const std::string_view name = event;
-    if (name != "rename_to" && name != "move_to" && name != "copy_to" && name != "restore") {
-      return kOk;
-    }
+    if (name != "rename_to" && name != "copy_to" && name != "restore") return kOk;
     try {
       const Call call{context, nullptr, 0};
       const OpenedKey opened(call, key, kUnseen);
@@ -130,8 +125,6 @@ class Ticker {
     }
     return kOk;
   }
-
-  static void see_swap(Context*, Event, std::uint64_t, void* data);
 
   static void fire(Context* context, void* ticker) noexcept {
     static_cast<Ticker*>(ticker)->fire(context);
@@ -175,35 +168,39 @@ class Ticker {
       }
       try {
         const auto due = visit(context, node.value().second, database, name->string);
-        if (due) put_back(std::move(node), *due);
+        if (due) put_back(std::move(node), database, *due);
       } catch (...) {
-        put_back(std::move(node), now + kSecond);
+        put_back(std::move(node), database, now + kSecond);
         throw;
       }
       if (now >= end) return;
     }
   }
 
-  void put_back(Queue::node_type node, std::int64_t due) noexcept {
+  void put_back(Queue::node_type node, int database, std::int64_t due) noexcept {
     const std::scoped_lock lock(mutex_);
     const auto entry = entries_.find(node.value().second);
     if (entry == entries_.end()) return;
     node.value().first = entry->second.due = due;
+    entry->second.database = database;
     queue_.insert(std::move(node));
   }
 
   // Does what is due. Returns when it is due again; nothing: the value is not there, and may have
-  // ended, so it is not looked at.
+  // ended, so it is not looked at. If it is in another database, finds out in which.
   static std::optional<std::int64_t> visit(Context* context, const WindowedValue* wanted,
-                                           int database, String* name) {
-    if (api.SelectDb(context, database) != kOk) return std::nullopt;
+                                           int& database, String* name) {
     const Call call{context, nullptr, 0};
-    const OpenedKey opened(call, name, kUnseen);
-    WindowedValue* const value = opened.windowed();
-    if (value != wanted) return std::nullopt;
-    if (!value->is_complete()) return steady_now() + kSecond;
-    begin_tick(*value);
-    return move(context, name, *value, steady_now());
+    for (int next = 0, number = database; api.SelectDb(context, number) == kOk; number = next++) {
+      const OpenedKey opened(call, name, kUnseen);
+      WindowedValue* const value = opened.windowed();
+      if (value != wanted) continue;
+      database = number;
+      if (!value->is_complete()) return steady_now() + kSecond;
+      begin_tick(*value);
+      return move(context, name, *value, steady_now());
+    }
+    return std::nullopt;
   }
 
   static std::int64_t move(Context* context, String* name, WindowedValue& value, std::int64_t now) {
@@ -234,15 +231,6 @@ class Ticker {
     queue_ = std::move(queue);
   }
 
-  void swap(int first, int second) noexcept {
-    const std::scoped_lock lock(mutex_);
-    for (auto& [value, entry] : entries_) {
-      entry.database = entry.database == first    ? second
-                       : entry.database == second ? first
-                                                  : entry.database;
-    }
-  }
-
   // Starts the timer anew, unless it ends before that.
   void wait(std::int64_t microseconds) noexcept {
     const std::int64_t milliseconds = std::clamp(microseconds, kMillisecond, kSecond) / 1000;
@@ -271,18 +259,9 @@ Ticker& ticker() {
   return *only;
 }
 
-void Ticker::see_swap(Context*, Event, std::uint64_t, void* data) {
-  const auto& swap = *static_cast<const SwapDbInfo*>(data);
-  ticker().swap(swap.first, swap.second);
-}
-
 }  // namespace
 
-bool register_ticker(Context* context) {
-  if (ticker().begin(context)) return true;
-  api.Log(context, "warning", "this server refuses to report its events");
-  return false;
-}
+void register_ticker(Context* context) { ticker().begin(context); }
 
 void tick_key(WindowedValue& value, int database, std::string_view key) {
   ticker().add(value, database, key);

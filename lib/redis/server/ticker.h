@@ -39,9 +39,11 @@
 // received b(n) and t, both later than they were.
 //
 // The ticker has an entry for each value, from when it comes into a key until it is freed. An entry
-// has the key where the value was last; commands that make values, loading, and the server's events
-// for keys that are renamed, moved, copied or restored tell where. Before it changes a value the
-// ticker looks whether the key has it. One that has left its key waits to be freed, or for such an
+// has the name of the key; commands that make values, loading, and the server's events for keys
+// that are renamed, copied or restored tell it. Before it changes a value the ticker looks whether
+// the key has it, in the database where it was last and then in the others: MOVE and SWAPDB may
+// have put it there, and with `repl-diskless-load swapdb` Redis 7.0 and 7.2 load keys of every
+// database as if they were in database 0. A value that is in none waits to be freed, or for such an
 // event.
 #ifndef NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 #define NESTLINE_LIB_REDIS_SERVER_TICKER_H_
@@ -57,9 +59,8 @@ namespace nestline::redis {
 // Blocks of a slice: 256 KiB.
 inline constexpr std::uint64_t kSweepSlice = 4096;
 
-// Subscribes to what it needs of the server; the timer begins with the first place. False, with a
-// line in the log, when the server refuses.
-bool register_ticker(Context* context);
+// Before all else here. The timer begins with the first value.
+void register_ticker(Context* context);
 
 // The value is at this key. Does nothing where that is known.
 void tick_key(WindowedValue& value, int database, std::string_view key);

@@ -143,6 +143,22 @@ class ReplicaTest(Processes):
         self.assertEqual(client.call("DUMP", "w"), follower.call("DUMP", "w"))
         primary.assert_alive()
 
+    def test_databases_that_are_loaded_beside_others(self):
+        """Redis 7.0 then names database 0 for keys of every database."""
+        primary = self.server(arguments=())
+        replica = self.server({"repl-diskless-load": "swapdb"}, arguments=())
+        client, follower = self.connect(primary), self.connect(replica)
+        for connection, window in ((client, 1), (follower, 86400)):
+            connection.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
+            connection.call("SELECT", 5)
+            connection.call("CF.RESERVE", "w", 1000, "WINDOW", window)
+        follower.call("REPLICAOF", "127.0.0.1", primary.port)
+        replica.wait_for_link()
+        replica.wait_for_offset(primary)
+        follower.call("REPLICAOF", "NO", "ONE")
+        follower.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
+        wait_until(lambda: debug_of(follower, "w")["tick"] > 20, "time moves on")
+
     def test_nothing_changes_while_writes_are_paused(self):
         primary = self.server(arguments=())
         replica = self.replica(primary, arguments=())
