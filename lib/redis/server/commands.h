@@ -240,7 +240,6 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event);
 int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
                     const char* event);
 int add_hashes_windowed(const Call& call, WindowedValue& value, const char* event);
-int exists_hashes_windowed(const Call& call, const WindowedValue& value);
 int info_windowed(const Call& call, const WindowedValue& value, bool is_full);
 int debug_windowed(const Call& call, const WindowedValue& value);
 // Whether pieces of it are missing; if so, it has replied with the error.

@@ -55,10 +55,6 @@ bool is_loading(const Call& call) {
   return (api.GetContextFlags(call.context) & kContextLoading) != 0;
 }
 
-int reply_bits(const Call& call, std::span<const char> bits) {
-  return api.ReplyWithStringBuffer(call.context, bits.data(), bits.size());
-}
-
 }  // namespace
 
 bool refuse_incomplete(const Call& call, const WindowedValue& value) {
@@ -135,20 +131,7 @@ int add_hashes_windowed(const Call& call, WindowedValue& value, const char* even
   });
   replicate(call, event);
   cover_addition(call, value);
-  return reply_bits(call, bits);
-}
-
-int exists_hashes_windowed(const Call& call, const WindowedValue& value) {
-  if (refuse_incomplete(call, value)) return kOk;
-  const HashString hashes(call.item(2));
-  std::vector<char> bits(bit_bytes(hashes.size()));
-  std::array<std::uint8_t, HashString::kMaxInChunk> found;
-  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
-    const auto some = std::span(found).first(chunk.size());
-    value.exists(chunk, some);
-    put_bits(some, std::span(bits).subspan(first / 8, bit_bytes(some.size())));
-  });
-  return reply_bits(call, bits);
+  return api.ReplyWithStringBuffer(call.context, bits.data(), bits.size());
 }
 
 int info_windowed(const Call& call, const WindowedValue& value, bool is_full) {

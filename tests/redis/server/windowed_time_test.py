@@ -15,6 +15,12 @@ from servers import Server, wait_until
 from windowed_test import LIFE, OFF, debug_of
 
 
+def all_are_seen(client):
+    """Waits until the timer has seen all filters that there are."""
+    client.call("CF.RESERVE", "last", 10, "WINDOW", 1)
+    wait_until(lambda: debug_of(client, "last")["tick"] > 1, "the timer has seen all")
+
+
 class Processes(unittest.TestCase):
     def server(self, options=None, arguments=OFF):
         server = Server(options, arguments)
@@ -179,50 +185,6 @@ class ReplicaTest(Processes):
         primary.assert_alive()
         replica.assert_alive()
 
-    def test_keys_that_move(self):
-        primary = self.server(arguments=())
-        client = self.connect(primary)
-
-        def moves_on(key):
-            tick = debug_of(client, key)["tick"]
-            wait_until(lambda: debug_of(client, key)["tick"] > tick, f"the time of {key} moves on")
-
-        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
-        moves_on("w")
-        client.call("RENAME", "w", "a")
-        moves_on("a")
-        client.call("COPY", "a", "b")
-        moves_on("b")
-        payload = client.call("DUMP", "b")
-        client.call("RESTORE", "c", 0, payload)
-        moves_on("c")
-        client.call("MOVE", "c", 3)
-        client.call("COPY", "b", "d", "DB", 4)
-        client.call("SELECT", 3)
-        moves_on("c")
-        client.call("SELECT", 4)
-        moves_on("d")
-        client.call("SWAPDB", 4, 5)
-        client.call("SELECT", 5)
-        moves_on("d")
-        for iterator, piece in client.pieces("d"):
-            client.call("CF.LOADCHUNK", "e", iterator, piece)
-        moves_on("e")
-        client.call("DEBUG", "RELOAD")
-        moves_on("e")
-        client.call("SELECT", 0)
-        moves_on("a")
-        client.call("SET", "a", "text")
-        client.call("DEL", "b")
-        client.call("FLUSHALL")
-        client.call("CF.RESERVE", "a", 1000, "WINDOW", 1)
-        moves_on("a")
-
-    def visited(self, client):
-        """Waits until the timer has seen all filters that there are."""
-        client.call("CF.RESERVE", "last", 10, "WINDOW", 1)
-        wait_until(lambda: debug_of(client, "last")["tick"] > 0, "the timer has seen all")
-
     def test_a_name_used_again(self):
         """A filter has its own time, whatever was at its key before."""
         server = self.server(arguments=())
@@ -231,6 +193,7 @@ class ReplicaTest(Processes):
         other = ("CF.RESERVE", "other", 1000, "WINDOW", 1)
         client.call(*again)
         restore = ("RESTORE", "w", 0, client.call("DUMP", "w"))
+        pieces = [("CF.LOADCHUNK", "w", *piece) for piece in client.pieces("w")]
         ways = (
             [("DEL", "w"), again],
             [("UNLINK", "w"), again],
@@ -239,10 +202,12 @@ class ReplicaTest(Processes):
             [("PEXPIRE", "w", 1), ("DEBUG", "SLEEP", "0.002"), again],
             [("SET", "w", "text"), ("DEL", "w"), again],
             [("MULTI",), ("DEL", "w"), again, ("EXEC",)],
-            [("DEL", "w"), ("FUNCTION", "FLUSH"), restore],
+            [("DEL", "w"), restore],
+            [("DEL", "w"), *pieces],
             [(*restore, "REPLACE")],
             [other, ("RENAME", "other", "w")],
             [other, ("COPY", "other", "w", "REPLACE")],
+            [("SELECT", 1), other, ("COPY", "other", "w", "DB", 0, "REPLACE"), ("SELECT", 0)],
             [("DEL", "w"), ("SELECT", 1), again, ("MOVE", "w", 0), ("SELECT", 0)],
             [("SELECT", 1), again, ("SELECT", 0), ("SWAPDB", 0, 1)],
             [("DEL", "w"), again, ("DEBUG", "RELOAD")],
@@ -253,7 +218,7 @@ class ReplicaTest(Processes):
             with self.subTest(way[0][0]):
                 client.call("FLUSHALL")
                 client.call("CF.RESERVE", "w", 1000, "WINDOW", 86400)
-                self.visited(client)
+                all_are_seen(client)
                 errors = [reply for reply in client.pipeline(way) if isinstance(reply, Error)]
                 self.assertEqual(errors, [])
                 wait_until(lambda: debug_of(client, "w")["tick"] > 0, f"time moves on after {way}")  # noqa: B023
@@ -427,8 +392,7 @@ class RestartTest(Processes):
     def assert_alive(self, client, prefix=""):
         """Once the timer has seen all filters."""
         client.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
-        client.call("CF.RESERVE", "last", 10, "WINDOW", 1)
-        wait_until(lambda: debug_of(client, "last")["tick"] > 1, "the timer has seen all")
+        all_are_seen(client)
         for command in self.ADDITIONS:
             key = prefix + command[1]
             self.assertEqual(client.call("CF.MEXISTS", key, "x", "early"), [1, 1], command)
