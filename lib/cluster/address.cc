@@ -82,8 +82,9 @@ ServerUrl parse_server(std::string_view text) {
   std::string_view rest = text;
   if (scheme != std::string_view::npos) {
     std::string name(text.substr(0, scheme));
-    for (char& letter : name)
-      letter = letter >= 'A' && letter <= 'Z' ? letter + ('a' - 'A') : letter;
+    for (char& letter : name) {
+      if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
     url.tls = name == "rediss" || name == "valkeys";
     if (!url.tls && name != "redis" && name != "valkey") {
       refuse(text.substr(0, scheme), "begins with another scheme than redis:// and rediss://");
