@@ -40,8 +40,9 @@ namespace nestline {
 /// Where the servers are and how to talk to them.
 struct ClusterOptions {
   /// At least one server that answers; the others are found through it. "HOST:PORT", "HOST" (port
-  /// 6379), "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT]", or "rediss://..." for TLS. What
-  /// is in a URL between "//" and "@" is percent-decoded and goes before `user` and `password`.
+  /// 6379), "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT][/0]", or "rediss://..." for TLS;
+  /// "valkey://" and "valkeys://" are the same. What is in a URL between "//" and "@" is
+  /// percent-decoded and goes before `user` and `password`.
   std::vector<std::string> servers{};
   /// For AUTH. No password: no AUTH. No user: "default".
   std::string user{};

@@ -19,8 +19,8 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 [[noreturn]] void refuse(std::string_view address, const std::string& why) {
   const std::string_view shown = address.substr(address.rfind('@') + 1);
   throw std::invalid_argument("the server '" + std::string(shown) + "' " + why +
-                              "; write HOST:PORT, redis://[USER[:PASSWORD]@]HOST[:PORT] or the "
-                              "same with rediss:// for TLS");
+                              "; write HOST:PORT, redis://[USER[:PASSWORD]@]HOST[:PORT][/0] or "
+                              "the same with rediss:// for TLS");
 }
 
 // Nothing when a % is not followed by two digits.
@@ -81,8 +81,12 @@ ServerUrl parse_server(std::string_view text) {
   const std::size_t scheme = text.find("://");
   std::string_view rest = text;
   if (scheme != std::string_view::npos) {
-    url.tls = text.starts_with("rediss://");
-    if (!url.tls && !text.starts_with("redis://")) {
+    std::string name(text.substr(0, scheme));
+    for (char& letter : name) {
+      if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    url.tls = name == "rediss" || name == "valkeys";
+    if (!url.tls && name != "redis" && name != "valkey") {
       refuse(text.substr(0, scheme), "begins with another scheme than redis:// and rediss://");
     }
     rest = text.substr(scheme + 3);
@@ -99,11 +103,15 @@ ServerUrl parse_server(std::string_view text) {
       if (url.user->empty()) url.user.reset();
       if (colon == std::string_view::npos) url.password.reset();
     }
-    if (rest.ends_with('/')) rest.remove_suffix(1);
   } else if (text.find('@') != std::string_view::npos) {
     refuse(text, "has a user or a password before it, but no redis:// or rediss:// before those");
   }
-  url.address = parse_address(rest);
+  const std::string_view address = rest.substr(0, rest.find_first_of("/?#"));
+  const std::string_view behind = rest.substr(address.size());
+  if (!behind.empty() && behind != "/" && behind != "/0") {
+    refuse(address, "has more behind it than the database /0, in which logical filters are");
+  }
+  url.address = parse_address(address);
   return url;
 }
 

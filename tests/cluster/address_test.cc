@@ -22,9 +22,18 @@ TEST(Address, IsHostAndPort) {
 }
 
 TEST(Address, UrlHasLoginAndTls) {
-  const ServerUrl plain = parse_server("redis://host:1/");
-  EXPECT_EQ(plain.address, (Address{"host", 1}));
-  EXPECT_FALSE(plain.tls || plain.user || plain.password);
+  for (const char* const text : {"redis://host:1", "redis://host:1/", "redis://host:1/0",
+                                 "REDIS://host:1/0", "valkey://host:1/0", "host:1/0"}) {
+    const ServerUrl plain = parse_server(text);
+    EXPECT_EQ(plain.address, (Address{"host", 1})) << text;
+    EXPECT_FALSE(plain.tls || plain.user || plain.password) << text;
+  }
+  EXPECT_EQ(parse_server("redis://host/0").address, (Address{"host", kStandardPort}));
+  for (const char* const text : {"rediss://a:b/c%3F@[::1]/0", "valkeys://a:b/c?@[::1]:6379"}) {
+    const ServerUrl secret = parse_server(text);
+    EXPECT_TRUE(secret.tls && secret.user == "a" && secret.password == "b/c?") << text;
+    EXPECT_EQ(secret.address, (Address{"::1", kStandardPort})) << text;
+  }
   const ServerUrl whole = parse_server("rediss://me%40here:p%3aw@[fe80::1]:7");
   EXPECT_TRUE(whole.tls);
   EXPECT_EQ(whole.user, "me@here");
@@ -61,6 +70,15 @@ TEST(Address, RefusesOthersWithoutTheirPassword) {
                                     ":secret@host",
                                     "secret@host",
                                     "me:sec@ret@host",
+                                    "redis://host:1/1",
+                                    "redis://host/00",
+                                    "redis://host:1/0/",
+                                    "redis://host:1?password=secret",
+                                    "redis://host:1/0?db=0&password=secret",
+                                    "redis://:secret@host/0#secret",
+                                    "unix:///tmp/secret",
+                                    "redis://host:/0",
+                                    "redis:///0",
                                     "rediss://:secret@host:99999"};
   for (const char* const text : kWrong) {
     SCOPED_TRACE(text);

@@ -277,6 +277,16 @@ void Turns::serve() noexcept {
   }
 }
 
+// Whether the server tells the client about changes, by CLIENT TRACKING in any of its modes or by a
+// subscription. It could get such a message first, and then a reply from before the change, which
+// it would take for a newer one.
+bool is_told_of_changes(const Call& call) {
+  ClientInfo client{};
+  client.version = 1;
+  return api.GetClientInfoById(&client, api.GetClientId(call.context)) != kOk ||
+         (client.flags & (kClientTracking | kClientSubscribed)) != 0;
+}
+
 }  // namespace
 
 bool is_for_workers(const Call& call, std::size_t lookups) {
@@ -284,7 +294,7 @@ bool is_for_workers(const Call& call, std::size_t lookups) {
   if (now.threads == 0 || lookups < static_cast<std::size_t>(now.thread_items)) return false;
   constexpr int kNeedsReply =
       kContextLua | kContextMulti | kContextDenyBlocking | kContextReplicated | kContextLoading;
-  return (api.GetContextFlags(call.context) & kNeedsReply) == 0;
+  return (api.GetContextFlags(call.context) & kNeedsReply) == 0 && !is_told_of_changes(call);
 }
 
 bool hand_over(const Call& call, const OpenedKey& key, Reply reply,

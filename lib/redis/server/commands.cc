@@ -34,6 +34,7 @@ void report(InfoContext* info, int) {
   };
   const ServerMemoryUse memory = server_memory_use();
   field("keys", counters.values.load());
+  field("windowed_keys", counters.windowed.load());
   field("filters", memory.allocations);
   field("filter_bytes", memory.bytes);
   field("items_added", counters.items_added);
@@ -91,6 +92,9 @@ OpenedKey::~OpenedKey() {
 
 const KeptValue& OpenedKey::keep(KeptValue value) {
   auto kept = std::make_unique<KeptValue>(std::move(value));
+  if (kept->windowed) {
+    tick_key(*kept->windowed, api.GetSelectedDb(call_.context), text(call_.key()));
+  }
   ++counters.values;
   value_ = kept.get();
   is_other_ = false;
@@ -103,7 +107,6 @@ CuckooValue& OpenedKey::set(std::unique_ptr<CuckooValue> filter) {
 }
 
 WindowedValue& OpenedKey::set(std::unique_ptr<WindowedValue> windowed) {
-  tick_key(api.GetSelectedDb(call_.context), text(call_.key()));
   return *keep({nullptr, std::move(windowed)}).windowed;
 }
 

@@ -134,8 +134,14 @@ int reply_not_added(const Call& call, Added outcome);
 // What the server keeps as a value: one of the two. Batches that worker threads are busy with hold
 // the filter too (batch.cc), so it may live on after its key.
 struct KeptValue {
+  // Ends a value, which the ticker then forgets. By any thread.
+  struct End {
+    End() = default;
+    End(std::default_delete<WindowedValue>) {}  // so that it takes values from what makes them
+    void operator()(WindowedValue* value) const noexcept;
+  };
   std::shared_ptr<CuckooValue> filter;
-  std::unique_ptr<WindowedValue> windowed;
+  std::unique_ptr<WindowedValue, End> windowed;
 };
 
 // What register_data_type got from the server.
@@ -191,7 +197,8 @@ void replicate(const Call& call, const char* event);
 // For the section "nestline" of INFO: counts since the module was loaded, unless stated otherwise.
 // Those that the server's thread for freeing changes too are atomic.
 struct Counters {
-  std::atomic<std::uint64_t> values{0};  // now, with those that wait to be freed
+  std::atomic<std::uint64_t> values{0};    // now, with those that wait to be freed
+  std::atomic<std::uint64_t> windowed{0};  // of them
   std::uint64_t items_added = 0;
   std::uint64_t items_deleted = 0;
   std::uint64_t stopped_by_max_expansions = 0;  // items
@@ -233,7 +240,6 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event);
 int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
                     const char* event);
 int add_hashes_windowed(const Call& call, WindowedValue& value, const char* event);
-int exists_hashes_windowed(const Call& call, const WindowedValue& value);
 int info_windowed(const Call& call, const WindowedValue& value, bool is_full);
 int debug_windowed(const Call& call, const WindowedValue& value);
 // Whether pieces of it are missing; if so, it has replied with the error.

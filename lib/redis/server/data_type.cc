@@ -145,10 +145,7 @@ KeptValue load_image(Io* io) {
   const Buffer head(io);
   if (!head.is_there()) return {};
   if (!WindowedValue::is_head(head.bytes())) return {load_pieces<ImageReader>(io, head), nullptr};
-  KeptValue value{nullptr, load_pieces<WindowedReader>(io, head)};
-  const String* const key = api.GetKeyNameFromIO(io);
-  if (value.windowed && key != nullptr) tick_key(api.GetDbIdFromIO(io), text(key));
-  return value;
+  return {nullptr, load_pieces<WindowedReader>(io, head)};
 }
 
 void save(Io* io, const WindowedValue& value) {
@@ -193,20 +190,22 @@ KeptValue load(Io* io, int encoding_version) {
   return value;
 }
 
-// Null when there is no value, or no memory.
-void* keep(KeptValue value) {
+// Null when there is no value, or no memory. `key` is where it will be, if that is known.
+void* keep(KeptValue value, const String* key = nullptr, int database = 0) {
   if (!value.filter && !value.windowed) return nullptr;
   try {
-    void* const made = new KeptValue(std::move(value));
+    auto made = std::make_unique<KeptValue>(std::move(value));
+    if (made->windowed && key != nullptr) tick_key(*made->windowed, database, text(key));
     ++counters.values;
-    return made;
+    return made.release();
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
 void* load_value(Io* io, int encoding_version) {
-  void* const loaded = keep(load(io, encoding_version));
+  void* const loaded =
+      keep(load(io, encoding_version), api.GetKeyNameFromIO(io), api.GetDbIdFromIO(io));
   if (loaded == nullptr) ++counters.refused_payloads;
   return loaded;
 }

@@ -102,21 +102,8 @@ int add_all(const Call& call, Unless unless, const char* event) {
   return reply_bytes(call, done.bits());
 }
 
-// The reply of a lookup: `answer` makes it of the filter and the hashes.
-template <typename Answer>
-int look_up(const Call& call, Reply reply, const Answer& answer) {
-  const HashString hashes(call.item(2));
-  const OpenedKey key(call, kRead);
-  if (key.windowed() != nullptr && reply == Reply::bits) {
-    return exists_hashes_windowed(call, *key.windowed());
-  }
-  const CuckooValue* const filter = whole_filter(call, key, kWindowHasNoCopies);
-  if (filter == nullptr) return kOk;
-  if (is_for_workers(call, hashes.size()) && hand_over(call, key, reply)) return kOk;
-  return reply_bytes(call, answer(*filter, hashes));
-}
-
-std::vector<char> bits_of(const CuckooValue& filter, const HashString& hashes) {
+template <typename Value>
+std::vector<char> bits_of(const Value& filter, const HashString& hashes) {
   std::vector<char> bits(bit_bytes(hashes.size()));
   Answers answers;
   hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
@@ -125,6 +112,21 @@ std::vector<char> bits_of(const CuckooValue& filter, const HashString& hashes) {
     put_bits(some, std::span(bits).subspan(first / 8, bit_bytes(some.size())));
   });
   return bits;
+}
+
+// The reply of a lookup: `answer` makes it of the filter and the hashes.
+template <typename Answer>
+int look_up(const Call& call, Reply reply, const Answer& answer) {
+  const HashString hashes(call.item(2));
+  const OpenedKey key(call, kRead);
+  if (key.windowed() != nullptr && reply == Reply::bits) {
+    if (refuse_incomplete(call, *key.windowed())) return kOk;
+    return reply_bytes(call, bits_of(*key.windowed(), hashes));
+  }
+  const CuckooValue* const filter = whole_filter(call, key, kWindowHasNoCopies);
+  if (filter == nullptr) return kOk;
+  if (is_for_workers(call, hashes.size()) && hand_over(call, key, reply)) return kOk;
+  return reply_bytes(call, answer(*filter, hashes));
 }
 
 std::vector<char> counts_of(const CuckooValue& filter, const HashString& hashes) {
@@ -139,7 +141,7 @@ std::vector<char> counts_of(const CuckooValue& filter, const HashString& hashes)
 
 }  // namespace
 
-int exists_hashes(const Call& call) { return look_up(call, Reply::bits, bits_of); }
+int exists_hashes(const Call& call) { return look_up(call, Reply::bits, bits_of<CuckooValue>); }
 int count_hashes(const Call& call) { return look_up(call, Reply::counts, counts_of); }
 int add_hashes(const Call& call) { return add_all(call, Unless::never, "cf.maddh"); }
 int add_unique_hashes(const Call& call) { return add_all(call, Unless::present, "cf.maddnxh"); }

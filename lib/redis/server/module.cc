@@ -64,9 +64,9 @@ int RedisModule_OnLoad(nestline::redis::Context* context, nestline::redis::Strin
   api.SetModuleOptions(context, kOptionHandleIoErrors | kOptionNoImplicitSignal |
                                     kOptionHandleReplAsyncLoad | kOptionHandleSlotMigration);
   if (!register_commands(context) || !register_data_type(context) ||
-      !register_info_section(context) || !register_ticker(context) ||
-      !configure(context, arguments, count)) {
+      !register_info_section(context) || !configure(context, arguments, count)) {
     return kError;
   }
+  register_ticker(context);
   return kOk;
 }

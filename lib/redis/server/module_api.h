@@ -53,17 +53,18 @@ inline constexpr int kOptionHandleSlotMigration = 1 << 5;  // Valkey 9; others i
 inline constexpr int kNotifyGeneric = 1 << 2;  // classes of keyspace events: "g"
 inline constexpr int kNotifyModule = 1 << 13;  // "d"
 
-// An event of the server, and what it passes for that of SWAPDB.
-struct Event {
-  std::uint64_t id;
-  std::uint64_t data_version;
-};
-inline constexpr Event kEventSwapDb = {11, 1};
-struct SwapDbInfo {
+// What the server knows about a client, version 1.
+struct ClientInfo {
   std::uint64_t version;
-  std::int32_t first;
-  std::int32_t second;
+  std::uint64_t flags;
+  std::uint64_t id;
+  char address[46];
+  std::uint16_t port;
+  std::uint16_t database;
 };
+static_assert(sizeof(ClientInfo) == 80, "as the servers write it");
+inline constexpr std::uint64_t kClientSubscribed = 1 << 1;  // bits of its flags
+inline constexpr std::uint64_t kClientTracking = 1 << 3;
 
 inline constexpr unsigned kConfigDefault = 0;
 
@@ -180,7 +181,6 @@ using FreeData = void (*)(Context*, void* data);
 using OneShot = void (*)(void* data);
 using TimerFunction = void (*)(Context*, void* data);
 using SeeKeyEvent = int (*)(Context*, int type, const char* event, String* key);
-using SeeEvent = void (*)(Context*, Event, std::uint64_t subevent, void* data);
 using ApplyNumber = int (*)(Context*, void* data, String** error);
 
 // X(result, name, parameters): what every server from Redis 7.0 on has.
@@ -259,8 +259,9 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(std::uint64_t, CreateTimer, (Context*, long long milliseconds, TimerFunction, void* data))     \
   X(int, StopTimer, (Context*, std::uint64_t timer, void** data))                                  \
   X(int, AvoidReplicaTraffic, ())                                                                  \
-  X(int, SubscribeToKeyspaceEvents, (Context*, int types, SeeKeyEvent))                            \
-  X(int, SubscribeToServerEvent, (Context*, Event, SeeEvent))
+  X(unsigned long long, GetClientId, (Context*))                                                   \
+  X(int, GetClientInfoById, (ClientInfo*, std::uint64_t id))                                       \
+  X(int, SubscribeToKeyspaceEvents, (Context*, int types, SeeKeyEvent))
 
 // Functions that some servers lack; null there.
 #define NESTLINE_REDIS_OPTIONAL(X)                         \

@@ -4,12 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <map>
+#include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "lib/redis/server/commands.h"
@@ -23,31 +24,35 @@ constexpr std::int64_t kMillisecond = 1000;
 constexpr std::int64_t kSecond = 1'000'000;
 // How long one call of the timer works; then commands have their turn.
 constexpr std::int64_t kTurn = 200;
-// Visits leave no trace in the key's time of use, in events and statistics.
-constexpr int kUnseen = kNoTouch | kNoNotify | kNoStats;
+// Visits leave no trace in the key's time of use, in events and statistics. No server counts a key
+// that is opened for writing; Redis 7.0 counts every other.
+constexpr int kUnseen = kWrite | kNoTouch | kNoNotify | kNoStats;
 // The ticks in which everything dies.
 constexpr std::int64_t kAllTicks = WindowedValue::kLife + 1;
 
-struct Place {
-  int database;
-  std::string key;
-  friend bool operator<(const Place& a, const Place& b) {
-    return std::tie(a.database, a.key) < std::tie(b.database, b.key);
-  }
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+// A name in memory of the server. Nobody else holds it, so any thread may free it.
+struct Name {
+  explicit Name(std::string_view key) : string(api.CreateString(nullptr, key.data(), key.size())) {}
+  Name(const Name&) = delete;
+  Name& operator=(const Name&) = delete;
+  ~Name() { api.FreeString(nullptr, string); }
+  String* const string;
 };
 
 // For a value that was loaded: finds when its tick began and how many ticks it owes, by the wall
-// clock.
-void begin_tick(WindowedValue& value, std::int64_t now) {
+// clock. The steady clock is read after it, or the tick would begin too soon.
+void begin_tick(WindowedValue& value) {
   if (value.begun) return;
-  const std::uint64_t wall = wall_now();
+  const std::uint64_t wall = wall_now() - 1;  // rounded down
   const std::uint64_t milliseconds = wall - std::min(wall, value.time());
   const std::int64_t length = value.tick_length();
   const auto passed = std::min(
       static_cast<std::int64_t>(std::min(milliseconds, kMaxWindow * 10'000)) * kMillisecond,
       kAllTicks * length);
   value.owed = static_cast<unsigned>(passed / length);
-  value.begun = now - passed % length;
+  value.begun = steady_now() - passed % length;
 }
 
 // Moves a value on to a tick, which began as `begun` and `owed` have it, and replicates that.
@@ -62,43 +67,64 @@ void advance_to(Context* context, String* name, WindowedValue& value, std::uint6
   api.NotifyKeyspaceEvent(context, kNotifyModule, "cf.advance", name);
 }
 
-// All of it runs in the server's thread.
+// Any thread may forget() a value; all else runs in the server's thread, which alone moves values
+// into and out of keys.
 class Ticker {
  public:
-  bool begin(Context* context) {
-    context_ = api.GetDetachedThreadSafeContext(context);
-    return api.SubscribeToServerEvent(context, kEventSwapDb, see_swap) == kOk;
-  }
+  void begin(Context* context) { context_ = api.GetDetachedThreadSafeContext(context); }
 
-  void add(Place place) {
-    const auto [known, is_new] = places_.insert(std::move(place));
-    if (!is_new) return;
+  void add(WindowedValue& value, int database, std::string_view key) {
     // Not before, since the server makes a call for each event.
     if (!std::exchange(is_subscribed_, true)) {
       (void)api.SubscribeToKeyspaceEvents(context_, kNotifyGeneric, see_event);
     }
-    queue_.emplace(steady_now(), *known);
+    const std::scoped_lock lock(mutex_);
+    const auto [known, is_new] = entries_.try_emplace(&value);
+    counters.windowed += is_new;
+    Entry& entry = known->second;
+    const bool is_there = entry.name != nullptr && text(entry.name->string) == key;
+    if (is_there && entry.database == database && entry.due != kNever) return;
+    if (!is_there) entry.name = std::make_unique<Name>(key);
+    entry.database = database;
+    queue_.erase({std::exchange(entry.due, kNever), &value});
+    const std::int64_t now = steady_now();
+    queue_.emplace(now, &value);
+    entry.due = now;
     wait(0);
   }
 
+  void forget(WindowedValue& value) noexcept {
+    const std::scoped_lock lock(mutex_);
+    const auto entry = entries_.find(&value);
+    if (entry == entries_.end()) return;
+    queue_.erase({entry->second.due, &value});
+    entries_.erase(entry);
+    --counters.windowed;
+  }
+
  private:
-  // A key that was renamed, moved, copied or restored may be one of ours.
+  // Where a value is, as far as we know, and when it is due.
+  struct Entry {
+    int database = 0;
+    std::unique_ptr<Name> name;
+    std::int64_t due = kNever;  // kNever: it is not in the queue
+  };
+  using Queue = std::set<std::pair<std::int64_t, WindowedValue*>>;
+
+  // A key that was renamed, copied or restored may be one of ours.
   static int see_event(Context* context, int, const char* event, String* key) {
     const std::string_view name = event;
-    if (name != "rename_to" && name != "move_to" && name != "copy_to" && name != "restore") {
-      return kOk;
-    }
+    if (name != "rename_to" && name != "copy_to" && name != "restore") return kOk;
     try {
       const Call call{context, nullptr, 0};
-      const OpenedKey opened(call, key, kRead | kUnseen);
-      if (opened.windowed() != nullptr) tick_key(api.GetSelectedDb(context), text(key));
+      const OpenedKey opened(call, key, kUnseen);
+      WindowedValue* const value = opened.windowed();
+      if (value != nullptr) tick_key(*value, api.GetSelectedDb(context), text(key));
     } catch (const std::exception&) {
       api.Log(context, "warning", "no memory to move the time of a filter on");
     }
     return kOk;
   }
-
-  static void see_swap(Context*, Event, std::uint64_t, void* data);
 
   static void fire(Context* context, void* ticker) noexcept {
     static_cast<Ticker*>(ticker)->fire(context);
@@ -106,62 +132,75 @@ class Ticker {
 
   void fire(Context* context) noexcept {
     timer_.reset();
+    if (counters.windowed == 0) return;
     const int flags = api.GetContextFlags(context);
     if ((flags & (kContextLoading | kContextAsyncLoading)) != 0) return wait(100 * kMillisecond);
-    const bool is_primary = (flags & kContextPrimary) != 0;
-    if (is_primary) {
+    const bool was_primary = std::exchange(is_primary_, (flags & kContextPrimary) != 0);
+    if (!is_primary_) return wait(kSecond);
+    try {
+      if (!was_primary) all_are_due();
       if (configuration().window_timer == 0) return wait(100 * kMillisecond);
       // While writes are paused, as for a failover, nothing may change.
       if (api.AvoidReplicaTraffic() != 0) return wait(10 * kMillisecond);
-    }
-    try {
-      if (is_primary && !was_primary_) all_are_due();
-      was_primary_ = is_primary;
-      serve(context, is_primary);
+      serve(context);
     } catch (const std::exception&) {
       return wait(kSecond);  // no memory: what was to be done is still due
     }
-    if (queue_.empty()) return;
-    wait(queue_.begin()->first - steady_now());
+    const std::scoped_lock lock(mutex_);
+    if (!queue_.empty()) wait(queue_.begin()->first - steady_now());
   }
 
-  void serve(Context* context, bool is_primary) {
+  void serve(Context* context) {
     const std::int64_t end = steady_now() + kTurn;
-    for (std::int64_t now = steady_now(); !queue_.empty() && queue_.begin()->first <= now;
-         now = steady_now()) {
+    for (std::int64_t now = steady_now();; now = steady_now()) {
       // The node moves, so that nothing has to be allocated once a value has changed.
-      auto node = queue_.extract(queue_.begin());
-      std::optional<std::int64_t> due;
+      Queue::node_type node;
+      std::unique_ptr<Name> name;  // a copy: a value that has left its key may end at any moment
+      int database = 0;
+      {
+        const std::scoped_lock lock(mutex_);
+        if (queue_.empty() || queue_.begin()->first > now) return;
+        Entry& entry = entries_.at(queue_.begin()->second);
+        name = std::make_unique<Name>(text(entry.name->string));
+        database = entry.database;
+        node = queue_.extract(queue_.begin());
+        entry.due = kNever;
+      }
       try {
-        due = visit(context, node.mapped(), is_primary);
+        const auto due = visit(context, node.value().second, database, name->string);
+        if (due) put_back(std::move(node), database, *due);
       } catch (...) {
-        node.key() = now + kSecond;
-        queue_.insert(std::move(node));
+        put_back(std::move(node), database, now + kSecond);
         throw;
       }
-      if (due) {
-        node.key() = *due;
-        queue_.insert(std::move(node));
-      } else {
-        places_.erase(node.mapped());
-      }
-      if (now >= end) break;
+      if (now >= end) return;
     }
   }
 
-  // Does what is due at a place. Returns when it is due again; nothing: there is no value of ours.
-  static std::optional<std::int64_t> visit(Context* context, const Place& place, bool is_primary) {
-    if (api.SelectDb(context, place.database) != kOk) return std::nullopt;
-    const Name name(context, place.key);
+  void put_back(Queue::node_type node, int database, std::int64_t due) noexcept {
+    const std::scoped_lock lock(mutex_);
+    const auto entry = entries_.find(node.value().second);
+    if (entry == entries_.end()) return;
+    node.value().first = entry->second.due = due;
+    entry->second.database = database;
+    queue_.insert(std::move(node));
+  }
+
+  // Does what is due. Returns when it is due again; nothing: the value is not there, and may have
+  // ended, so it is not looked at. If it is in another database, finds out in which.
+  static std::optional<std::int64_t> visit(Context* context, const WindowedValue* wanted,
+                                           int& database, String* name) {
     const Call call{context, nullptr, 0};
-    const OpenedKey opened(call, name.string, kRead | kUnseen);
-    WindowedValue* const value = opened.windowed();
-    if (value == nullptr) return std::nullopt;
-    const std::int64_t now = steady_now();
-    if (!is_primary) return now + std::max(kSecond, value->tick_length());
-    if (!value->is_complete()) return now + kSecond;
-    begin_tick(*value, now);
-    return move(context, name.string, *value, now);
+    for (int next = 0, number = database; api.SelectDb(context, number) == kOk; number = next++) {
+      const OpenedKey opened(call, name, kUnseen);
+      WindowedValue* const value = opened.windowed();
+      if (value != wanted) continue;
+      database = number;
+      if (!value->is_complete()) return steady_now() + kSecond;
+      begin_tick(*value);
+      return move(context, name, *value, steady_now());
+    }
+    return std::nullopt;
   }
 
   static std::int64_t move(Context* context, String* name, WindowedValue& value, std::int64_t now) {
@@ -184,33 +223,12 @@ class Ticker {
     return value.unswept() > kSweepSlice ? now : now + length;
   }
 
-  // A string of the server for one visit.
-  struct Name {
-    Name(Context* context_, const std::string& key)
-        : context(context_), string(api.CreateString(context, key.data(), key.size())) {}
-    Name(const Name&) = delete;
-    Name& operator=(const Name&) = delete;
-    ~Name() { api.FreeString(context, string); }
-    Context* context;
-    String* string;
-  };
-
   void all_are_due() {
-    std::multimap<std::int64_t, Place> queue;
-    for (const Place& place : places_) queue.emplace(0, place);
+    const std::scoped_lock lock(mutex_);
+    Queue queue;
+    for (auto& [value, entry] : entries_) queue.emplace(0, value);
+    for (auto& [value, entry] : entries_) entry.due = 0;
     queue_ = std::move(queue);
-  }
-
-  void swap(int first, int second) {
-    std::set<Place> places;
-    for (const Place& place : places_) {
-      const int database = place.database == first    ? second
-                           : place.database == second ? first
-                                                      : place.database;
-      places.insert({database, place.key});
-    }
-    places_ = std::move(places);
-    all_are_due();
   }
 
   // Starts the timer anew, unless it ends before that.
@@ -226,12 +244,13 @@ class Ticker {
   }
 
   Context* context_ = nullptr;
-  std::set<Place> places_;
-  std::multimap<std::int64_t, Place> queue_;  // by the time when each is due
+  std::mutex mutex_;  // guards entries_ and queue_
+  std::unordered_map<WindowedValue*, Entry> entries_;
+  Queue queue_;  // by the time when each is due
   std::optional<std::uint64_t> timer_;
   std::int64_t end_ = 0;  // of the timer
   bool is_subscribed_ = false;
-  bool was_primary_ = false;
+  bool is_primary_ = false;
 };
 
 // Lives as long as the process: the server may call it until then.
@@ -240,37 +259,39 @@ Ticker& ticker() {
   return *only;
 }
 
-void Ticker::see_swap(Context* context, Event, std::uint64_t, void* data) {
-  try {
-    const auto& swap = *static_cast<const SwapDbInfo*>(data);
-    ticker().swap(swap.first, swap.second);
-  } catch (const std::exception&) {
-    api.Log(context, "warning", "no memory to move the time of filters on");
-  }
-}
-
 }  // namespace
 
-bool register_ticker(Context* context) {
-  if (ticker().begin(context)) return true;
-  api.Log(context, "warning", "this server refuses to report its events");
-  return false;
+void register_ticker(Context* context) { ticker().begin(context); }
+
+void tick_key(WindowedValue& value, int database, std::string_view key) {
+  ticker().add(value, database, key);
 }
 
-void tick_key(int database, std::string_view key) { ticker().add({database, std::string(key)}); }
+void KeptValue::End::operator()(WindowedValue* value) const noexcept {
+  ticker().forget(*value);
+  delete value;
+}
 
 void pay_ticks(const Call& call, WindowedValue& value) {
   if (value.begun && value.owed == 0) return;
   if (is_replayed(call) || (api.GetContextFlags(call.context) & kContextPrimary) == 0) return;
-  const std::int64_t now = steady_now();
   if (configuration().window_timer == 0) {
-    value.begun = now;
+    value.begun = steady_now();
     value.owed = 0;
     return;
   }
-  begin_tick(value, now);
+  begin_tick(value);
   const std::uint64_t tick = std::min(value.tick() + std::exchange(value.owed, 0), kMaxTick);
-  if (tick > value.tick()) advance_to(call.context, call.key(), value, tick, now);
+  if (tick > value.tick()) advance_to(call.context, call.key(), value, tick, steady_now());
+}
+
+void cover_addition(const Call& call, WindowedValue& value) {
+  const std::uint64_t wall = wall_now();
+  const auto length = static_cast<std::uint64_t>(value.tick_length() / kMillisecond);
+  if (wall <= value.time() + length || is_replayed(call)) return;
+  (void)value.delay(wall);
+  api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(),
+                static_cast<long long>(value.tick()), "AT", static_cast<long long>(value.time()));
 }
 
 std::int64_t steady_now() noexcept {
@@ -282,7 +303,7 @@ std::int64_t steady_now() noexcept {
 std::uint64_t wall_now() noexcept {
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::system_clock::now().time_since_epoch());
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.count()));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.count())) + 1;
 }
 
 }  // namespace nestline::redis

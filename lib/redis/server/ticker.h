@@ -9,10 +9,11 @@
 // The slices must be replicated, since where the sweep stands decides which marks an insert leaves
 // (lib/place/aging.h). A value of at most kSweepSlice blocks needs none: its tick sweeps it.
 //
+//   CF.ADVANCE key tick AT time        of the present tick: a later time, see below
+//
 // While the server runs the steady clock counts, so nobody who sets the clock makes items live
 // longer or shorter. Each tick lasts its whole length from when it really began: if the timer is
-// late, as after a slow command or a pause, items live longer, and none that came meanwhile dies
-// before its window has passed.
+// late, as after a slow command or a pause, items live longer.
 //
 // When a value was loaded, how long its tick has been going on follows from the wall clock and the
 // value's `time`: a time in the future counts as now. The ticks that it owes follow each other at
@@ -20,10 +21,30 @@
 // its item would otherwise die by ticks that passed before it came. If more than a life has passed,
 // all items die in so many ticks; the rest of the time is left out.
 //
-// The ticker knows keys, not values: where a value of ours is or was. It looks at each when it is
-// due, and forgets those that hold something else. New places are reported by the commands that
-// make values, by loading, and by the server's events for keys that are renamed, moved, copied or
-// restored.
+// No item dies before its life is over. L is the length of a tick, b(n) the instant when tick n
+// begins. An item that is added at t, in tick k, for m ticks dies at b(k + m + 1). Two rules are
+// enough for that to be at t + m L or later:
+//
+//   1. b(k + 1) >= t: the tick after it begins no sooner than the addition.
+//   2. b(n + 1) >= b(n) + L for every n > k.
+//
+// In one process 1 holds since an addition is made in the present tick, and 2 since move() waits.
+// A copy, whichever way its bytes came (RDB file, DUMP, append-only file, replication,
+// CF.SCANDUMP), has the tick k and its `time` T, and takes b(n) = T + (n - k) L for n > k, or
+// later. So 2 holds in it, and for items of ticks before k because T is no sooner than b(k) was:
+// advance_to() rounds it up. 1 needs t <= T + L. That is so but for an addition to a tick that is
+// overdue; cover_addition() then makes T the present, and replicates that in one unit with the
+// addition. All of these are times of the wall clock, so it holds as far as those of the servers
+// agree, and one that is set ahead lets items die that much sooner. A replica counts from when it
+// received b(n) and t, both later than they were.
+//
+// The ticker has an entry for each value, from when it comes into a key until it is freed. An entry
+// has the name of the key; commands that make values, loading, and the server's events for keys
+// that are renamed, copied or restored tell it. Before it changes a value the ticker looks whether
+// the key has it, in the database where it was last and then in the others: MOVE and SWAPDB may
+// have put it there, and with `repl-diskless-load swapdb` Redis 7.0 and 7.2 load keys of every
+// database as if they were in database 0. A value that is in none waits to be freed, or for such an
+// event.
 #ifndef NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 #define NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 
@@ -38,18 +59,20 @@ namespace nestline::redis {
 // Blocks of a slice: 256 KiB.
 inline constexpr std::uint64_t kSweepSlice = 4096;
 
-// Subscribes to what it needs of the server; the timer begins with the first place. False, with a
-// line in the log, when the server refuses.
-bool register_ticker(Context* context);
+// Before all else here. The timer begins with the first value.
+void register_ticker(Context* context);
 
-// There is a value with a window at this key. Does nothing where that is known.
-void tick_key(int database, std::string_view key);
+// The value is at this key. Does nothing where that is known.
+void tick_key(WindowedValue& value, int database, std::string_view key);
 
 // Before an addition to the value of the call's key: moves it on by the ticks that it owes, and
 // replicates that. O(memory) for each of them; there are none but soon after loading.
 void pay_ticks(const Call& call, WindowedValue& value);
 
-// The steady clock, in microseconds, and the wall clock, in milliseconds since 1970.
+// After an addition: makes sure that its items live their lives in copies as well.
+void cover_addition(const Call& call, WindowedValue& value);
+
+// The steady clock, in microseconds, and the wall clock, in milliseconds since 1970, rounded up.
 std::int64_t steady_now() noexcept;
 std::uint64_t wall_now() noexcept;
 

@@ -50,8 +50,9 @@ void reply_outcome(const Call& call, Outcome outcome, Unless unless) {
   }
 }
 
-int reply_bits(const Call& call, std::span<const char> bits) {
-  return api.ReplyWithStringBuffer(call.context, bits.data(), bits.size());
+// Whether the command is of an append-only file: then the steady clock does not know its time.
+bool is_loading(const Call& call) {
+  return (api.GetContextFlags(call.context) & kContextLoading) != 0;
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ int reserve_windowed(const Call& call, OpenedKey& key, const WindowSettings& set
   const bool is_made = make_within_memory(
       call, [&] { made = WindowedValue::create(settings, time, &server_memory()); });
   if (!is_made) return kOk;
-  if (!is_replayed(call)) made->begun = steady_now();
+  if (!is_loading(call)) made->begun = steady_now();
   key.set(std::move(made));
   std::array<char, 32> error{}, seed{};
   std::to_chars(error.data(), error.data() + error.size() - 1, settings.error);
@@ -90,6 +91,7 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event) {
   const Outcome outcome = value.add(call.item(2), *life);
   count_outcomes({&outcome, 1});
   replicate(call, event);
+  cover_addition(call, value);
   // To a primary no error is sent.
   if (outcome == Outcome::full && !is_replayed(call)) return reply_error(call, kFull);
   return api.ReplyWithBool(call.context, outcome == Outcome::stored);
@@ -106,6 +108,7 @@ int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unle
   value.add(items, outcomes);
   count_outcomes(outcomes);
   replicate(call, event);
+  cover_addition(call, value);
   api.ReplyWithArray(call.context, static_cast<long>(count));
   for (const Outcome outcome : outcomes) reply_outcome(call, outcome, unless);
   return kOk;
@@ -127,20 +130,8 @@ int add_hashes_windowed(const Call& call, WindowedValue& value, const char* even
              std::span(bits).subspan(first / 8, bit_bytes(chunk.size())));
   });
   replicate(call, event);
-  return reply_bits(call, bits);
-}
-
-int exists_hashes_windowed(const Call& call, const WindowedValue& value) {
-  if (refuse_incomplete(call, value)) return kOk;
-  const HashString hashes(call.item(2));
-  std::vector<char> bits(bit_bytes(hashes.size()));
-  std::array<std::uint8_t, HashString::kMaxInChunk> found;
-  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
-    const auto some = std::span(found).first(chunk.size());
-    value.exists(chunk, some);
-    put_bits(some, std::span(bits).subspan(first / 8, bit_bytes(some.size())));
-  });
-  return reply_bits(call, bits);
+  cover_addition(call, value);
+  return api.ReplyWithStringBuffer(call.context, bits.data(), bits.size());
 }
 
 int info_windowed(const Call& call, const WindowedValue& value, bool is_full) {
@@ -202,16 +193,16 @@ int advance(const Call& call) {
   }
   if (refuse_incomplete(call, *value)) return kOk;
   // Here, since a place that was missed would stand still when this replica is promoted.
-  if (is_replayed(call)) tick_key(api.GetSelectedDb(call.context), text(call.key()));
+  if (is_replayed(call)) tick_key(*value, api.GetSelectedDb(call.context), text(call.key()));
   const auto now = static_cast<long long>(*tick);
   if (value->advance(*tick, time.value_or(wall_now()))) {
-    // From an append-only file it is older than now.
-    const bool is_loading = (api.GetContextFlags(call.context) & kContextLoading) != 0;
     value->owed = 0;
-    value->begun = is_loading ? std::nullopt : std::optional(steady_now());
+    value->begun = is_loading(call) ? std::nullopt : std::optional(steady_now());
     api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(), now, "AT",
                   static_cast<long long>(value->time()));
     notify_change(call, "cf.advance");
+  } else if (is_replayed(call) && time && *tick == value->tick() && value->delay(*time)) {
+    api.ReplicateVerbatim(call.context);
   }
   if (slice && value->unswept() != 0) {
     value->sweep(*slice);

@@ -87,6 +87,12 @@ bool WindowedValue::advance(std::uint64_t tick, std::uint64_t time) {
   return true;
 }
 
+bool WindowedValue::delay(std::uint64_t time) noexcept {
+  if (time <= time_) return false;
+  time_ = std::min(time, kMaxTime);
+  return true;
+}
+
 void WindowedValue::sweep(std::uint64_t blocks) noexcept {
   (void)filter_.sweep(static_cast<std::size_t>(std::min(blocks, this->blocks())));
 }

@@ -3,9 +3,9 @@
 //
 // Time is the filter's tick, a fourteenth of the window. The value reads no clock: advance() moves
 // it on. Beside the tick it has two times. `time` is the wall clock's when the tick began, in
-// milliseconds since 1970; it is part of the image, so that the time between saving and loading
-// counts. `begun` is the steady clock's of this process, not part of the image; whoever moves time
-// on keeps it (lib/redis/server/ticker.h).
+// milliseconds since 1970, or a later one that delay() has set; it is part of the image, so that
+// the time between saving and loading counts. `begun` is the steady clock's of this process, not
+// part of the image; whoever moves time on keeps it (lib/redis/server/ticker.h).
 //
 // An item is hashed once, to 64 bits, under the value's seed: hash_key(item, seed).
 //
@@ -99,6 +99,8 @@ class WindowedValue {
   /// than now, or later than kMaxTick. O(memory), unless it is the next tick and unswept() is
   /// small.
   bool advance(std::uint64_t tick, std::uint64_t time);
+  /// Makes `time` that of the present tick. False, nothing being changed, if it is not later.
+  bool delay(std::uint64_t time) noexcept;
   /// Does a slice of the sweep of the present tick, of about so many blocks.
   void sweep(std::uint64_t blocks) noexcept;
 

@@ -67,7 +67,7 @@ class TroubleTest(CommandCase):
     def test_words_that_are_no_server(self):
         for word in (
             "", ":", "host:", "host:0", "host:65536", "host:1x", "http://host", "redis://", "[::1",
-            "redis://user:pass%zz@host", "redis:/host",
+            "redis://user:pass%zz@host", "redis:/host", "redis://host:1/1", "redis://host?db=0&pass=x",
         ):  # fmt: skip
             status, out, err = self.run_command("query", "x", servers=("--server", word))
             self.assertEqual((status, out, err.count(b"\n")), (2, b"", 1), (word, err))
@@ -108,7 +108,7 @@ class TroubleTest(CommandCase):
                 ["secret", "empty"], *create, "--password-file", "secret", servers=servers
             )
             self.expect_error(["nowhere"], *create, "--password-file", "nowhere", servers=servers)
-            inside = ("--server", f"redis://:sesame@{address}")
+            inside = ("--server", f"redis://:sesame@{address}/0")
             self.expect(*create, servers=inside, env=clean)
             with Connection(server.port) as admin:
                 admin.call("AUTH", "sesame")

@@ -84,6 +84,8 @@ void fill_interface() {
     return &type;
   };
   api.GetContextFlags = [](Context* context) { return context->flags; };
+  api.GetClientId = [](Context*) { return 1ULL; };
+  api.GetClientInfoById = [](ClientInfo*, std::uint64_t) { return kOk; };
   api.GetRandomBytes = [](unsigned char* bytes, std::size_t count) {
     std::memset(bytes, 7, count);
   };

@@ -10,9 +10,15 @@ import unittest
 
 from hashing import hash_string
 from module_case import items
-from resp import Connection, Simple
+from resp import Connection, Error, Simple
 from servers import Server, wait_until
 from windowed_test import LIFE, OFF, debug_of
+
+
+def all_are_seen(client):
+    """Waits until the timer has seen all filters that there are."""
+    client.call("CF.RESERVE", "last", 10, "WINDOW", 1)
+    wait_until(lambda: debug_of(client, "last")["tick"] > 1, "the timer has seen all")
 
 
 class Processes(unittest.TestCase):
@@ -143,6 +149,22 @@ class ReplicaTest(Processes):
         self.assertEqual(client.call("DUMP", "w"), follower.call("DUMP", "w"))
         primary.assert_alive()
 
+    def test_databases_that_are_loaded_beside_others(self):
+        """Redis 7.0 then names database 0 for keys of every database."""
+        primary = self.server(arguments=())
+        replica = self.server({"repl-diskless-load": "swapdb"}, arguments=())
+        client, follower = self.connect(primary), self.connect(replica)
+        for connection, window in ((client, 1), (follower, 86400)):
+            connection.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
+            connection.call("SELECT", 5)
+            connection.call("CF.RESERVE", "w", 1000, "WINDOW", window)
+        follower.call("REPLICAOF", "127.0.0.1", primary.port)
+        replica.wait_for_link()
+        replica.wait_for_offset(primary)
+        follower.call("REPLICAOF", "NO", "ONE")
+        follower.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
+        wait_until(lambda: debug_of(follower, "w")["tick"] > 20, "time moves on")
+
     def test_nothing_changes_while_writes_are_paused(self):
         primary = self.server(arguments=())
         replica = self.replica(primary, arguments=())
@@ -163,53 +185,75 @@ class ReplicaTest(Processes):
         primary.assert_alive()
         replica.assert_alive()
 
-    def test_keys_that_move(self):
-        primary = self.server(arguments=())
-        client = self.connect(primary)
+    def test_a_name_used_again(self):
+        """A filter has its own time, whatever was at its key before."""
+        server = self.server(arguments=())
+        client = self.connect(server)
+        again = ("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        other = ("CF.RESERVE", "other", 1000, "WINDOW", 1)
+        client.call(*again)
+        restore = ("RESTORE", "w", 0, client.call("DUMP", "w"))
+        pieces = [("CF.LOADCHUNK", "w", *piece) for piece in client.pieces("w")]
+        ways = (
+            [("DEL", "w"), again],
+            [("UNLINK", "w"), again],
+            [("FLUSHALL",), again],
+            [("FLUSHDB", "ASYNC"), again],
+            [("PEXPIRE", "w", 1), ("DEBUG", "SLEEP", "0.002"), again],
+            [("SET", "w", "text"), ("DEL", "w"), again],
+            [("MULTI",), ("DEL", "w"), again, ("EXEC",)],
+            [("DEL", "w"), restore],
+            [("DEL", "w"), *pieces],
+            [(*restore, "REPLACE")],
+            [other, ("RENAME", "other", "w")],
+            [other, ("COPY", "other", "w", "REPLACE")],
+            [("SELECT", 1), other, ("COPY", "other", "w", "DB", 0, "REPLACE"), ("SELECT", 0)],
+            [("DEL", "w"), ("SELECT", 1), again, ("MOVE", "w", 0), ("SELECT", 0)],
+            [("SELECT", 1), again, ("SELECT", 0), ("SWAPDB", 0, 1)],
+            [("DEL", "w"), again, ("DEBUG", "RELOAD")],
+            [("CONFIG", "SET", "maxmemory-policy", "allkeys-random"), ("CONFIG", "SET", "maxmemory", 1),
+             ("PING",), ("CONFIG", "SET", "maxmemory", 0), again],
+        )  # fmt: skip
+        for way in ways:
+            with self.subTest(way[0][0]):
+                client.call("FLUSHALL")
+                client.call("CF.RESERVE", "w", 1000, "WINDOW", 86400)
+                all_are_seen(client)
+                errors = [reply for reply in client.pipeline(way) if isinstance(reply, Error)]
+                self.assertEqual(errors, [])
+                wait_until(lambda: debug_of(client, "w")["tick"] > 0, f"time moves on after {way}")  # noqa: B023
 
-        def moves_on(key):
-            tick = debug_of(client, key)["tick"]
-            wait_until(lambda: debug_of(client, key)["tick"] > tick, f"the time of {key} moves on")
+    def test_names_go_with_their_filters(self):
+        """They are in the server's memory, and free as soon as the filters are."""
+        server = self.server(arguments=())
+        names = [str(number) + "n" * 1_000_000 for number in range(5)]
+        used = lambda: int(server.information("memory")["used_memory"])  # noqa: E731
+        kept = lambda: server.information("nestline")["nestline_windowed_keys"]  # noqa: E731
+        before = used()
+        ways = (("DEL", *names), ("UNLINK", *names), ("FLUSHALL", "SYNC"), ("FLUSHALL", "ASYNC"))
+        for way in ways:
+            with Connection(server.port) as client:
+                client.pipeline([("CF.RESERVE", name, 100, "WINDOW", 86400) for name in names])
+                self.assertEqual(kept(), "5")
+                self.assertGreater(used() - before, 2 * sum(map(len, names)))
+                client.call(*way)
+            wait_until(lambda: kept() == "0" and used() < before + 1_000_000, "all is free")
 
-        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
-        moves_on("w")
-        client.call("RENAME", "w", "a")
-        moves_on("a")
-        client.call("COPY", "a", "b")
-        moves_on("b")
-        payload = client.call("DUMP", "b")
-        client.call("RESTORE", "c", 0, payload)
-        moves_on("c")
-        client.call("MOVE", "c", 3)
-        client.call("COPY", "b", "d", "DB", 4)
-        client.call("SELECT", 3)
-        moves_on("c")
-        client.call("SELECT", 4)
-        moves_on("d")
-        client.call("SWAPDB", 4, 5)
-        client.call("SELECT", 5)
-        moves_on("d")
-        for iterator, piece in self.pieces(client, "d"):
-            client.call("CF.LOADCHUNK", "e", iterator, piece)
-        moves_on("e")
-        client.call("DEBUG", "RELOAD")
-        moves_on("e")
-        client.call("SELECT", 0)
-        moves_on("a")
-        client.call("SET", "a", "text")
-        client.call("DEL", "b")
-        client.call("FLUSHALL")
-        client.call("CF.RESERVE", "a", 1000, "WINDOW", 1)
-        moves_on("a")
-
-    @staticmethod
-    def pieces(client, key):
-        iterator = 0
-        while True:
-            iterator, piece = client.call("CF.SCANDUMP", key, iterator)
-            if not iterator:
-                return
-            yield iterator, piece
+    def test_visits_are_not_counted(self):
+        """Neither as uses of the keys nor as lookups."""
+        server = self.server({"maxmemory-policy": "allkeys-lfu"}, arguments=())
+        client = self.connect(server)
+        for number in range(20):
+            client.call("CF.RESERVE", f"w{number}", 10, "WINDOW", 1)
+        client.call("RENAME", "w0", "w")
+        frequency = client.call("OBJECT", "FREQ", "w")
+        client.call("CONFIG", "RESETSTAT")
+        wait_until(lambda: debug_of(client, "w19")["tick"] > 4, "time moves on")
+        asked = server.information("commandstats")["cmdstat_cf.debug"].split(",")[0]
+        stats = server.information("stats")
+        self.assertEqual(f"calls={stats['keyspace_hits']}", asked)
+        self.assertEqual(stats["keyspace_misses"], "0")
+        self.assertLessEqual(client.call("OBJECT", "FREQ", "w"), frequency)
 
 
 class RestartTest(Processes):
@@ -315,21 +359,82 @@ class RestartTest(Processes):
             replica.wait_for_offset(server)
             self.assertEqual(replica.call("DUMP", "x"), client.call("DUMP", "x"), command)
 
+    ADDITIONS = (("CF.ADD", "w0", "x", "EX", 1), ("CF.ADDNX", "w1", "x", "EX", 1000),
+                 ("CF.INSERT", "w2", "ITEMS", "x"), ("CF.INSERTNX", "w3", "ITEMS", "y", "x"),
+                 ("CF.MADDH", "w4", hash_string(["x"], 7)),
+                 ("CF.MADDNXH", "w5", hash_string(["x"], 7)))  # fmt: skip
+
+    def add_late(self, client):
+        """Adds an item to each filter in a tick that is overdue by more than a life."""
+        self.ago(20)
+        for command in self.ADDITIONS:
+            client.call("CF.RESERVE", command[1], 1000, "WINDOW", 14000, "SEED", 7)
+            client.call("CF.ADD", command[1], "early")
+            client.call("CF.ADVANCE", command[1], 1, "AT", self.at)
+            client.call(*command)
+
+    def assert_alive(self, client, prefix=""):
+        """Once the timer has seen all filters."""
+        client.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
+        all_are_seen(client)
+        for command in self.ADDITIONS:
+            key = prefix + command[1]
+            self.assertEqual(client.call("CF.MEXISTS", key, "x", "early"), [1, 1], command)
+            self.assertEqual(debug_of(client, key)["tick"], 1)
+
+    def test_additions_to_an_overdue_tick(self):
+        """They live their lives wherever the filter is loaded."""
+        for way in self.WAYS:
+            with self.subTest(way):
+                server = self.server(self.WAYS[way])
+                client = self.connect(server)
+                self.add_late(client)
+                if way == "rewritten":
+                    server.rewrite_aof()
+                self.assert_alive(self.restart(server, client, way))
+        server = self.server()
+        client = self.connect(server)
+        early = self.replica(server)
+        self.add_late(client)
+        late = self.replica(server)
+        for replica in (early, late):
+            replica.wait_for_offset(server)
+            for command in self.ADDITIONS:
+                payload = client.call("DUMP", command[1])
+                self.assertEqual(replica.call("DUMP", command[1]), payload)
+                client.call("RESTORE", "restored-" + command[1], 0, payload, "REPLACE")
+            replica.call("REPLICAOF", "NO", "ONE")
+            self.assert_alive(self.connect(replica))
+        for command in self.ADDITIONS:
+            client.call("COPY", command[1], "copied-" + command[1])
+            for iterator, piece in client.pieces(command[1]):
+                client.call("CF.LOADCHUNK", "loaded-" + command[1], iterator, piece)
+        client.call("DEBUG", "RELOAD")
+        for prefix in ("", "restored-", "copied-", "loaded-"):
+            self.assert_alive(client, prefix)
+
     def test_a_late_timer(self):
-        """An item that comes while a tick is overdue is found until its window has passed."""
+        """Items that came while a tick was overdue live their window, also in what is saved then."""
         server = self.server(arguments=())
         client = self.connect(server)
         client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
-        for number in range(3):
-            begin = time.monotonic()
-            replies = client.pipeline([("DEBUG", "SLEEP", "0.9"), ("CF.ADD", "w", f"late-{number}")])
-            self.assertEqual(replies, [Simple("OK"), 1])
-            while True:
-                found = client.call("CF.EXISTS", "w", f"late-{number}")
-                if time.monotonic() >= begin + 0.9 + 1:
-                    break
-                self.assertEqual(found, 1)
-            wait_until(lambda: client.call("CF.EXISTS", "w", f"late-{number}") == 0, "it dies")  # noqa: B023
+        chance = random.Random(4)
+        added = []
+        end = 0
+        while len(added) < 5 or time.monotonic() < end:
+            if len(added) < 5:
+                pause = chance.uniform(0.05, 0.4)
+                end = time.monotonic() + pause + 1
+                name = f"copy-{len(added)}"
+                commands = [("DEBUG", "SLEEP", pause), ("CF.ADD", "w", name), ("DUMP", "w")]
+                client.call("RESTORE", name, 0, client.pipeline(commands)[2])
+                added.append((name, end))
+            for name, due in added:
+                found = [client.call("CF.EXISTS", key, name) for key in ("w", name)]
+                self.assertTrue(found == [1, 1] or time.monotonic() >= due, (name, found))
+        for name, _ in added:
+            wait_until(lambda: client.call("CF.EXISTS", "w", name) == 0, "it dies")  # noqa: B023
+            wait_until(lambda: client.call("CF.EXISTS", name, name) == 0, "it dies")  # noqa: B023
 
     def test_the_last_tick(self):
         """At the last tick time stands, and what is saved can be loaded."""

@@ -162,6 +162,30 @@ class WorkersTest(ModuleCase):
         self.assertEqual(len(self.call("EVAL", script, 1, "a", hashes)), len(present))
         self.assertEqual(self.batches(), before)
 
+    def test_clients_that_are_told_of_changes(self):
+        """The server's thread answers them: no reply is older than a message that came before it."""
+        self.fill("a", names("item", 20))
+        hashes = hash_string(names("item", 20), 7)
+        commands = (("CF.MEXISTS", "a", *names("item", 20)), ("CF.MEXISTSH", "a", hashes),
+                    ("CF.MCOUNTH", "a", hashes))  # fmt: skip
+        other = self.two.call("CLIENT", "ID")
+        tracking = ((), ("BCAST",), ("OPTIN",), ("OPTOUT",), ("NOLOOP",), ("BCAST", "PREFIX", "a"))
+        ways = [(("CLIENT", "TRACKING", "ON", *mode), ("CLIENT", "TRACKING", "OFF")) for mode in tracking]
+        ways += [(("SUBSCRIBE", "x"), ("UNSUBSCRIBE", "x")), (("PSUBSCRIBE", "x"), ("PUNSUBSCRIBE", "x"))]
+        redirect = ("CLIENT", "TRACKING", "ON", "REDIRECT", other)
+        asker = Connection(self.server.port)
+        self.addCleanup(asker.close)
+        cases = [(self.three, *way) for way in ways]
+        cases += [(asker, redirect, ways[0][1]), (self.three, redirect, ways[0][1])]
+        for client, begin, end in cases:
+            before = self.batches()
+            client.call(*begin)
+            client.pipeline(commands)
+            self.assertEqual(self.batches() - before, 0, begin)
+            client.call(*end)
+            client.pipeline(commands)
+            self.assertEqual(self.batches() - before, 3, begin)
+
     def test_key_goes_away(self):
         """Each answer is of the filter that the key had, or there is no key."""
         present = names("item", BLOCK)
