@@ -89,6 +89,11 @@ include(FetchContent)
 FetchContent_Declare(nestline SOURCE_DIR "{SOURCE}")
 FetchContent_MakeAvailable(nestline)
 """
+LOOKS_FOR_FETCHED = FETCHED.replace("(FetchContent)", """(FetchContent)
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/highway/CMakeLists.txt "
+add_library(hwy INTERFACE)
+target_include_directories(hwy INTERFACE /usr/include)")
+FetchContent_Declare(hwy SOURCE_DIR ${CMAKE_CURRENT_BINARY_DIR}/highway OVERRIDE_FIND_PACKAGE)""")
 SIBLINGS = """
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/finds/CMakeLists.txt "find_package(nestline GLOBAL REQUIRED COMPONENTS store)")
 add_subdirectory(${CMAKE_CURRENT_BINARY_DIR}/finds ${CMAKE_CURRENT_BINARY_DIR}/found)
@@ -119,6 +124,9 @@ PARENTS = {
     "found and added": (FOUND + ADDED + LINKED, [], None),
     "added and found": ("set(NESTLINE_BUILD_STORE ON)\nset(NESTLINE_BUILD_CLUSTER ON)\n" + ADDED + FOUND + LINKED, [], None),
     "fetched": (FETCHED + LINKED, [], None),
+    "fetched when it is looked for": (LOOKS_FOR_FETCHED + LINKED, [], None),
+    "in C": ("set(NESTLINE_BUILD_STORE ON)\nset(NESTLINE_BUILD_C ON)\n" + ADDED +
+             LINKED.replace("user.cc", "user.c").replace("::nestline", "::c"), [], None),
     "found by a sibling": (SIBLINGS + LINKED, [], None),
     "multi-config": (ALL + ADDED + LINKED, ["-GNinja Multi-Config"], None),
     "in a folder/parallel/of many": (ALL + ADDED + PARTS_OF_C, [], None),
@@ -150,7 +158,7 @@ class ParentsTest(unittest.TestCase):
         parent = cls.work / name
         parent.mkdir(parents=True)
         (parent / "CMakeLists.txt").write_text(
-            f"cmake_minimum_required(VERSION 3.24)\nproject(parent LANGUAGES CXX)\n{text}")
+            f"cmake_minimum_required(VERSION 3.24)\nproject(parent LANGUAGES {'C' if name == 'in C' else 'CXX'})\n{text}")
         done = subprocess.run(
             [CMAKE, "-S.", "-Bbuild", f"-DCMAKE_PREFIX_PATH={cls.work}/prefix", "-DCMAKE_BUILD_TYPE=Release",
              f"-DCMAKE_CXX_COMPILER={os.environ['CXX']}", *options],
