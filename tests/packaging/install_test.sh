@@ -9,8 +9,7 @@
 # print what it should; and so has a program with the store, one with the client of clusters, and one in
 # C with the library for C. A server loads the installed Redis module. The shared libraries must export
 # nothing but our names, and what links the static ones none of ours; two such libraries in one program
-# must not bind to each other. nestline must configure as a part of another project without bringing its tests
-# along. What users get wrong must end with a sentence that names the remedy.
+# must not bind to each other. What users get wrong must end with a sentence that names the remedy.
 set -euo pipefail
 
 cmake=$1 compiler=$2 source=$3 build=$4 version=$5
@@ -230,18 +229,6 @@ check_exports "$(find "$work/shared" -name libnestline.so)" Filter::insert
 check_exports "$(find "$work/shared" -name libnestline-store.so)" Store::put
 check_exports "$(find "$work/shared" -name libnestline-cluster.so)" ClusterFilter::insert
 
-mkdir "$work/other"
-ln -s "$source" "$work/other/nestline"
-cp "$source/tests/packaging/install/main.cc" "$work/other"
-sed 's/^find_package(nestline REQUIRED).*/add_subdirectory(nestline)/' \
-  "$source/tests/packaging/install/CMakeLists.txt" >"$work/other/CMakeLists.txt"
-configure "$work/other" "$work/part"
-targets=$("$cmake" --build "$work/part" --target help)
-[[ $targets == *nestline* ]] || fail "part of another project: no target nestline"
-[[ $targets != *nestline_command* && $targets != *_test* ]] \
-  || fail "part of another project: builds more than the library"
-echo "part of another project: configures"
-
 # configures FOLDER SENTENCE OPTION...: whether CMake configures FOLDER; it has to print SENTENCE, which it may
 # break into lines.
 configures() {
@@ -252,7 +239,6 @@ configures() {
   return "$status"
 }
 
-configures "$work/other" "without optimization"
 ! configures "$source" "cannot find hwy 1.0.3, TBB 2021.8. On Debian run scripts/install-dependencies build" \
   -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON \
   || fail "it configures without Highway"
