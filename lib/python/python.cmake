@@ -60,7 +60,7 @@ set_target_properties(
   PROPERTIES PREFIX ""
              OUTPUT_NAME _nestline
              SUFFIX .${Python_SOABI}.so
-             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline
+             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline$<0:> # so that no folder of a configuration is added
              LINK_DEPENDS ${python_exports})
 
 # The whole package in the build folder, so that tests import it from there.
