@@ -48,7 +48,7 @@ struct ExpiringOptions {
   /// `bits` given: what that width has at `load`.
   double fpr = 0;
   /// Fingerprint width, 8 or 12 bits; 0: the width that meets `fpr`. With 4 bits of life beside
-  /// each fingerprint, that is 14.2 and 19.0 bits a key at a load of 0.9.
+  /// each fingerprint, and their marks, that is 14.4 and 19.3 bits a key at a load of 0.9.
   int bits = 0;
   /// Ticks that a key lives at least, 1 to 14. More ticks cost nothing and make the end of a life
   /// more exact: a key lives between `life` and `life + 1` ticks.

@@ -29,8 +29,15 @@
 // The saved file is there only while it is true: the first change removes it, and the disk has
 // forgotten it before the engine sees the change. So after a crash there is either no file, or one
 // that was saved after the last change. docs/ENGINES.md has recipes for engines and transactions.
+//
+// This header alone needs exceptions: it must tell an engine's, and a damaged file, from success.
+// The others compile with -fno-exceptions and -fno-rtti.
 #ifndef NESTLINE_GUARD_H_
 #define NESTLINE_GUARD_H_
+
+#ifndef __cpp_exceptions
+#error "nestline/guard.h needs exceptions: compile what includes it without -fno-exceptions"
+#endif
 
 #include <algorithm>
 #include <array>
@@ -229,7 +236,10 @@ class Guard {
  private:
   // Few enough that the thread sanitizer can see one thread hold them all.
   static constexpr std::size_t kTurns = 32;
-  enum class State : std::uint8_t { passing, filling, filtering, gave_up };
+  // Not an enum's type: GCC shows the standard library's templates of one to other libraries.
+  struct State {
+    enum : std::uint8_t { passing, filling, filtering, gave_up };
+  };
 
   [[nodiscard]] Hash hash(Key key) const noexcept { return hash_key(key, filter_.seed()); }
   std::mutex& turn(Hash hash) noexcept { return turns_[hash.value >> 59U]; }
@@ -338,7 +348,7 @@ class Guard {
   ConcurrentFilter filter_;
   std::pmr::memory_resource* memory_;
   std::filesystem::path path_;
-  std::atomic<State> state_{State::passing};
+  std::atomic<std::uint8_t> state_{State::passing};
   std::atomic<bool> saved_;  // whether there may be a file
   std::mutex file_mutex_;
   std::array<std::mutex, kTurns> turns_;  // of keys, by hash

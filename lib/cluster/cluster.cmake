@@ -4,13 +4,15 @@
 # It has the data type of the Redis module in it, to build parts here. A static one finds the rest of
 # nestline in the library nestline. A shared one has what it needs of it, since the shared library
 # nestline does not export names behind the public headers; cluster_export_list keeps those inside.
-find_package(OpenSSL ${NESTLINE_OPENSSL_VERSION} QUIET COMPONENTS SSL Crypto)
-pkg_check_modules(NESTLINE_HIREDIS IMPORTED_TARGET hiredis>=${NESTLINE_HIREDIS_VERSION})
-nestline_need(build "OpenSSL ${NESTLINE_OPENSSL_VERSION}" OPENSSL_FOUND
-              "hiredis ${NESTLINE_HIREDIS_VERSION}" NESTLINE_HIREDIS_FOUND)
+nestline_find(OpenSSL::SSL OpenSSL ${NESTLINE_OPENSSL_VERSION} COMPONENTS SSL Crypto)
+nestline_find_module(HIREDIS hiredis>=${NESTLINE_HIREDIS_VERSION})
+nestline_need(build "OpenSSL ${NESTLINE_OPENSSL_VERSION}" OpenSSL::SSL
+              "hiredis ${NESTLINE_HIREDIS_VERSION} by pkg-config" PkgConfig::NESTLINE_HIREDIS)
 # It asks for -D_FILE_OFFSET_BITS=64, which changes nothing where addresses have 64 bits, and keeps the
 # tests from using headers that were compiled without it.
-set_property(TARGET PkgConfig::NESTLINE_HIREDIS PROPERTY INTERFACE_COMPILE_OPTIONS)
+if(NESTLINE_HIREDIS_FOUND)
+  set_property(TARGET PkgConfig::NESTLINE_HIREDIS PROPERTY INTERFACE_COMPILE_OPTIONS)
+endif()
 set(cluster_sources
     cluster/address.cc
     cluster/batches.cc

@@ -7,13 +7,13 @@
 # Not pybind11's own functions for CMake: they look for an interpreter of their own choice.
 if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)
   # The system's, which has the packages of the system, and not one that happens to be on the PATH.
-  set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python to build the module for")
+  set(Python_EXECUTABLE /usr/bin/python3)
 endif()
 find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
-find_path(NESTLINE_PYBIND11_INCLUDE_DIR pybind11/pybind11.h DOC "Folder of pybind11, version 2.10 or later")
+nestline_find_header(NESTLINE_PYBIND11_INCLUDE_DIR pybind11/pybind11.h "pybind11, version 2.10 or later"
+                     pybind11::headers)
 nestline_need("build python" "the headers of Python 3.10 for ${Python_EXECUTABLE}" Python_FOUND
               pybind11/pybind11.h NESTLINE_PYBIND11_INCLUDE_DIR)
-mark_as_advanced(NESTLINE_PYBIND11_INCLUDE_DIR)
 
 add_library(
   nestline_python MODULE
@@ -29,7 +29,7 @@ add_library(
 target_compile_features(nestline_python PRIVATE cxx_std_20)
 target_include_directories(nestline_python PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(nestline_python SYSTEM PRIVATE ${NESTLINE_PYBIND11_INCLUDE_DIR}
-                                                          ${highway_headers})
+                                                          ${NESTLINE_HIGHWAY_INCLUDE_DIR})
 nestline_leave_out(nestline_python PRIVATE)
 target_link_libraries(nestline_python PRIVATE Python::Module ${libraries})
 if(TARGET nestline_store)
@@ -54,13 +54,13 @@ if(NOT NESTLINE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 set(python_exports ${CMAKE_CURRENT_SOURCE_DIR}/packaging/nestline-python.map)
 target_link_options(nestline_python PRIVATE LINKER:--version-script=${python_exports})
-set(python_folder ${CMAKE_BINARY_DIR}/python)
+set(python_folder ${PROJECT_BINARY_DIR}/python)
 set_target_properties(
   nestline_python
   PROPERTIES PREFIX ""
              OUTPUT_NAME _nestline
              SUFFIX .${Python_SOABI}.so
-             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline
+             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline$<0:> # so that no folder of a configuration is added
              LINK_DEPENDS ${python_exports})
 
 # The whole package in the build folder, so that tests import it from there.

@@ -9,7 +9,8 @@ add_library(
   sqlite/lookups.cc)
 target_compile_features(nestline_sqlite PRIVATE cxx_std_20)
 target_include_directories(nestline_sqlite PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-target_include_directories(nestline_sqlite SYSTEM PRIVATE ${SQLite3_INCLUDE_DIRS})
+target_include_directories(
+  nestline_sqlite SYSTEM PRIVATE $<TARGET_PROPERTY:SQLite::SQLite3,INTERFACE_INCLUDE_DIRECTORIES>)
 nestline_warnings(nestline_sqlite)
 add_dependencies(nestline_sqlite nestline_inside)
 set(sqlite_exports ${CMAKE_CURRENT_SOURCE_DIR}/sqlite/nestline_sqlite.map)

@@ -1,7 +1,7 @@
 # The store nestline::store: a library of its own, so that programs with filters alone do without it and
 # the libraries that it needs. Included by lib/CMakeLists.txt.
-find_package(OpenSSL ${NESTLINE_OPENSSL_VERSION} QUIET COMPONENTS Crypto)
-nestline_need(build "OpenSSL ${NESTLINE_OPENSSL_VERSION}" OPENSSL_FOUND)
+nestline_find(OpenSSL::Crypto OpenSSL ${NESTLINE_OPENSSL_VERSION} COMPONENTS Crypto)
+nestline_need(build "OpenSSL ${NESTLINE_OPENSSL_VERSION}" OpenSSL::Crypto)
 set(store_sources
     store/changing.cc
     store/checkpoint.cc

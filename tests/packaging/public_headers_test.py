@@ -14,6 +14,8 @@ INCLUDE = pathlib.Path(os.environ["INCLUDE"])
 # cluster.h needs, brings streams.
 ABOUT_FILES = {
     "expiring_filter.h", "guard.h", "io.h", "mapped_filter.h", "maplet.h", "store.h"}
+# What programs may do without: all but the guard compile so.
+SPARE = ["-fno-exceptions", "-fno-rtti"]
 COSTLY = {"filesystem": ABOUT_FILES, "istream": ABOUT_FILES | {"cluster.h"}}
 
 
@@ -25,9 +27,9 @@ def compiled(header, standard, *options):
         input=f"#include <nestline/{header}>\n", capture_output=True, text=True, check=False)
 
 
-def included_by(header):
-    """The files that a program gets when it includes only this header."""
-    done = compiled(header, "c++20", "-M")
+def included_by(header, *options):
+    """The files that a program gets when it includes only this header, which must compile."""
+    done = compiled(header, "c++20", "-fsyntax-only", "-MD", "-MF", "/dev/stdout", *options)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return {pathlib.PurePath(word).name for word in done.stdout.split()}
 
@@ -38,10 +40,14 @@ class PublicHeadersTest(unittest.TestCase):
         self.assertLess(ABOUT_FILES, headers)
         for header in sorted(headers):
             with self.subTest(header=header):
-                files = included_by(header)
+                files = included_by(header, *([] if header == "guard.h" else SPARE))
                 self.assertIn(header, files)
                 for costly, allowed in COSTLY.items():
                     self.assertEqual(costly in files, header in allowed, costly)
+
+    def test_the_guard_says_that_it_needs_exceptions(self):
+        first = re.search(r"error: .*", compiled("guard.h", "c++20", "-fsyntax-only", *SPARE).stderr)
+        self.assertIn("nestline/guard.h needs exceptions", first.group())
 
     def test_an_older_standard_is_the_first_error_but_for_the_header_for_c(self):
         first = re.search(r"error: .*", compiled("filter.h", "c++17", "-fsyntax-only").stderr)
