@@ -117,6 +117,7 @@ class ForeignProjectTest(unittest.TestCase):
             if number == slow_from:
                 slow = self.run_command("git", "rev-parse", "HEAD").strip()
             printed = self.run_example("ci_measure.sh")
+            self.assertEqual("too short to be judged: 2" in printed, number < 7, printed)
         self.assertIn("regressions: 1, improvements: 0", printed)
         files = sorted(path.name for path in self.results.glob("*.json"))
         self.assertEqual(len(files), 2 * slow_from)

@@ -34,6 +34,7 @@ function duration(nanoseconds) {
 export function valueText(series, measure, value) {
   if (measure === "ratio") return digits(value);
   if (series.quantity === "time") return duration(value);
+  if (series.quantity === "value") return `${digits(value)} ${series.unit}`.trim();
   return rate(value, series.quantity === "bytes_per_second" ? "B" : "");
 }
 
@@ -41,6 +42,7 @@ const FIGURE_NAMES = {
   items_per_second: "Items per second",
   bytes_per_second: "Bytes per second",
   time: "Time",
+  value: "Value",
 };
 
 export function measureName(series, measure) {
@@ -91,6 +93,12 @@ export function keyValue(key, value) {
 // A benchmark's name in which lines may break after slashes.
 export function breakable(name) {
   return name.replace(/\//g, "/\u200b");
+}
+
+// At most five of some texts.
+export function someOf(texts) {
+  const shown = texts.slice(0, 5).join(", ");
+  return texts.length > 5 ? `${shown} and ${texts.length - 5} more` : shown;
 }
 
 export function plural(count, word) {
