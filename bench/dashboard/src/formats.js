@@ -13,7 +13,7 @@ export function isObject(value) {
 }
 
 export const NANOSECONDS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
-const TIME = /^(?:(ns|nanosec)|([uµμ]s|microsec)|(ms|millisec)|(s|sec))(?:ond)?s?(?:\s*\/\s*[a-z]+)?$/i;
+const TIME = /^(?:(ns|nanosec)|([u\u00b5\u03bc]s|microsec)|(ms|millisec)|(s|sec))(?:ond)?s?(?:\s*\/\s*[a-z]+)?$/i;
 const RATE = /(?:\/\s*|\bper\s+)s(?:ec(?:ond)?)?$|^[a-z]+ps$/i;
 const SIZE = /^[kmgt]?i?(?:b|bytes?)$/i;
 
@@ -29,9 +29,9 @@ function isBiggerBetter(unit, { bigger = [], smaller = [] }) {
   return RATE.test(unit) ? true : SIZE.test(unit) ? false : null;
 }
 
-// The standard deviation in "± 3" or "± 2.5%"; null if there is none.
+// The standard deviation in "+- 3" or "2.5%"; null if there is none.
 function deviationOf(range, value) {
-  const found = /^(?:±|\+\/?-|\+-)?\s*(\d+(?:\.\d*)?(?:e[+-]?\d+)?)\s*(%?)/i.exec(String(range ?? ""));
+  const found = /^(?:\u00b1|\+\/?-|\+-)?\s*(\d+(?:\.\d*)?(?:e[+-]?\d+)?)\s*(%?)/i.exec(String(range ?? ""));
   return found && Number(found[1]) * (found[2] ? value / 100 : 1);
 }
 
