@@ -7,6 +7,7 @@ reference is faster. nestline has 8 bits.
 """
 
 import re
+import sys
 
 import builds
 import results
@@ -20,6 +21,9 @@ def read(files):
     for file in files:
         for row in results.rows_in(file):
             match = NAME.match(row["name"])
+            failure = results.failure_of(row)
+            if match and failure:
+                print(f"{row['name']}: {failure.text(f'in {file}')}", file=sys.stderr)
             if match and "rate" in row and results.aggregate_of(row) in ("", "median"):
                 key = match["reference"], match["operation"]
                 found.setdefault(key, {})[match["size"]] = row

@@ -13,9 +13,9 @@ export function isObject(value) {
 }
 
 export const NANOSECONDS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
-const TIME = /^(?:(ns|nanosec)|([u\u00b5\u03bc]s|microsec)|(ms|millisec)|(s|sec))(?:ond)?s?(?:\s*\/\s*[a-z]+)?$/i;
-const RATE = /(?:\/\s*|\bper\s+)s(?:ec(?:ond)?)?$|^[a-z]+ps$/i;
-const SIZE = /^[kmgt]?i?(?:b|bytes?)$/i;
+const TIME = /^(?:(ns|nanosec)|([u\u00b5\u03bc]s|microsec)|(ms|millisec)|(s|sec))(?:ond)?s?(?:\s*(?:\/|\bper\b)\s*[a-z]+)?$/i;
+const RATE = /(?:\/\s*|\bper\s+)s(?:ec(?:ond)?)?$|^[kmg]?(?:flops|iops|ops|bps|fps|tps|qps|rps)$/i;
+const SIZE = /^[kmgt]?i?(?:b|bytes?)(?:\/op)?$/i;
 
 function timeUnit(unit) {
   const found = TIME.exec(unit)?.slice(1).findIndex(Boolean);

@@ -74,19 +74,31 @@ function plainContext(context) {
     .map(([key, value]) => [key, String(value)]);
 }
 
+// Problems with the same message become one, which names some of the files.
+function grouped(problems) {
+  const files = new Map();
+  for (const { file, message } of problems) {
+    files.set(message, (files.get(message) ?? new Set()).add(file));
+  }
+  return [...files].map(([message, of]) => {
+    const some = [...of].slice(0, 3).join(", ");
+    return { file: of.size > 3 ? `${some} and ${of.size - 3} more` : some, message };
+  });
+}
+
 // What keeps `short` of the series from being judged.
 function shortnessOf(short, series, commits) {
   const machines = new Set(series.map(({ machine }) => machine)).size;
-  const most = series.reduce((most, { points }) => Math.max(most, points.length), 0);
-  const advice =
-    commits.length >= NEEDED_POINTS && machines > 1
-      ? `; if the ${machines} machines here are of one kind, say so with --machine NAME`
-      : "";
-  return (
-    `${short === series.length ? "nothing can be judged" : `${short} series are not judged`}: they ` +
-    `have fewer than the ${NEEDED_POINTS} points in which a change can be found; the longest series ` +
-    `has ${most}, of ${commits.length} commits or files${advice}`
-  );
+  const longest = series.reduce((most, { points }) => Math.max(most, points.length), 0);
+  const facts = [
+    `not judged, since they have fewer than the ${NEEDED_POINTS} points in which a change can be ` +
+      `found: ${short} of ${series.length} series`,
+    short === series.length && `the longest has ${longest}, of ${commits.length} commits or files`,
+    commits.length >= NEEDED_POINTS &&
+      machines > 1 &&
+      `if the ${machines} machines here are of one kind, say so with --machine NAME`,
+  ];
+  return facts.filter(Boolean).join("; ");
 }
 
 async function run() {
@@ -96,7 +108,7 @@ async function run() {
   }
   const { runs, problems: ofFiles } = readFolder(folder, reading);
   const { commits, series, problems: ofSeries } = seriesOf(runs, machines);
-  const problems = [...ofFiles, ...ofSeries];
+  const problems = grouped([...ofFiles, ...ofSeries]);
   for (const { file, message } of problems) console.error(`${file}: ${message}`);
   if (!series.length) {
     throw new Error(`no file of Google Benchmark could be read in ${folder}; no page written`);

@@ -178,11 +178,11 @@ test("hosted runners: a new host each time, and the regression is found", async 
   const young = dashboard(runners);
   assert.equal(young.status, 3);
   assert.match(young.stdout, /1 series from 7 files, .* too short to be judged: 1\n/);
-  assert.match(young.stderr, /nothing can be judged: they have fewer than the 8 points .* has 7, of 7/);
+  assert.match(young.stderr, /not judged, since .* fewer than the 8 points .*: 1 of 1 series; the longest has 7, of 7/);
   const { page } = await openPage(t, browser, join(runners, "index.html"));
   assert.equal(await page.locator("#regressions-title").textContent(), "Regressions (not judged)");
   const text = await page.locator("#regressions").textContent();
-  assert.match(text, /1 of 1 series have fewer than 8 points and are not judged/);
+  assert.match(text, /Not judged, since they have fewer than 8 points: 1 of 1 series/);
   assert.match(text, /Nothing can be judged: no series has the 8 points/);
   assert.doesNotMatch(await page.locator("main").textContent(), /None found/);
   assert.match(await page.locator(".card").textContent(), /too short to be judged/);

@@ -66,8 +66,8 @@ function showShortness() {
   const short = data.series.filter(({ judged }) => !judged).length;
   byId("short").hidden = !short;
   byId("short").textContent =
-    `${short} of ${data.series.length} series have fewer than ${data.method.needed} points and ` +
-    "are not judged.";
+    `Not judged, since they have fewer than ${data.method.needed} points: ` +
+    `${short} of ${data.series.length} series.`;
 }
 
 // Cards of series with regressions come first, in the order of the list; then the others.
