@@ -96,14 +96,7 @@ const Opened& StatementFilters::open_file(const std::filesystem::path& path) {
   return keep({.filter = MappedFilter::open(path), .path = path, .bytes = size});
 }
 
-const Opened* StatementFilters::find(std::uint64_t number) const {
-  for (const auto& opened : opened_) {
-    if (opened != nullptr && opened->number == number) return opened.get();
-  }
-  return nullptr;
-}
-
-const Opened* StatementFilters::renew(std::uint64_t number) {
+const Opened* StatementFilters::find(std::uint64_t number) {
   return newest_if([&](const Opened& opened) { return opened.number == number; });
 }
 
@@ -115,7 +108,7 @@ StatementFilters* statement_filters(sqlite3_context* context) {
 const Opened* opened_of(sqlite3_context* context, sqlite3_value* value) {
   const std::span<const std::byte> bytes = blob_of(value);
   if (!is_handle(bytes)) return nullptr;
-  const StatementFilters* const filters = statement_filters(context);
+  StatementFilters* const filters = statement_filters(context);
   const auto number = get<std::uint64_t>(bytes, kHandleText.size());
   const Opened* const opened = filters != nullptr ? filters->find(number) : nullptr;
   if (opened == nullptr) {

@@ -66,17 +66,12 @@ class StatementFilters {
   // Throws FormatError, std::bad_alloc.
   const BlobFilter& checked(std::span<const std::byte> bytes);
 
-  // Filters to open: the one that is kept is the newest then, and good until kMaxOpened others
-  // are. That is the one of these bytes, or of this path, if it is kept; otherwise it is opened,
-  // and the oldest goes for it. Throws FormatError, std::system_error, std::bad_alloc.
+  // The filter of these bytes, of this path, of this number. It is the newest then, and good until
+  // kMaxOpened others are. If it is not kept it is opened, and the oldest goes for it; a number
+  // that is not kept gives null. Throws FormatError, std::system_error, std::bad_alloc.
   const Opened& open_blob(std::span<const std::byte> bytes);
   const Opened& open_file(const std::filesystem::path& path);
-
-  // The filter that has this number; null if it is not kept.
-  [[nodiscard]] const Opened* find(std::uint64_t number) const;
-
-  // The same, which becomes the newest.
-  const Opened* renew(std::uint64_t number);
+  const Opened* find(std::uint64_t number);
 
  private:
   std::array<std::optional<BlobFilter>, 8> checked_;

@@ -98,11 +98,7 @@ void open(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
     const Opened* opened = opened_of(context, arguments[0]);
     // The number of what was opened for a constant argument.
     auto* const number = kept<std::uint64_t>(context, 0);
-    if (opened != nullptr) {
-      opened = filters.renew(opened->number);
-    } else if (number != nullptr) {
-      opened = filters.renew(*number);
-    }
+    if (opened == nullptr && number != nullptr) opened = filters.find(*number);
     if (opened == nullptr) opened = &filters.open_blob(blob_of(arguments[0]));
     if (number != nullptr) *number = opened->number;
     set_handle(context, *opened);
