@@ -55,9 +55,9 @@ def aggregate_of(row):
     """"median" and the like; "" for a repetition."""
     if row.get("run_type") == "iteration":
         return ""
-    found = AGGREGATE.search(row["name"])
+    found = AGGREGATE.search(str(row.get("name")))
     other = "aggregate" if "run_type" in row else ""
-    return row.get("aggregate_name") or (found[1] if found else other)
+    return str(row.get("aggregate_name") or (found[1] if found else other))
 
 
 class Unmeasured(typing.NamedTuple):
@@ -124,7 +124,7 @@ def benchmarks_of(text, label):
     for row in rows:
         name = name_of(row)
         twins = families.setdefault(name, [])
-        family = row.get("family_index"), row.get("per_family_instance_index")
+        family = [row.get("family_index"), row.get("per_family_instance_index")]
         if family not in twins:
             twins.append(family)
         place = twins.index(family) + 1
