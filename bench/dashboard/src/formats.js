@@ -13,7 +13,8 @@ export function isObject(value) {
 }
 
 export const NANOSECONDS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
-const TIME = /^(?:(ns|nanosec)|([u\u00b5\u03bc]s|microsec)|(ms|millisec)|(s|sec))(?:ond)?s?(?:\s*(?:\/|\bper\b)\s*[a-z]+)?$/i;
+const TIME =
+  /^(?:(ns|nanosec)|([u\u00b5\u03bc]s|microsec)|(ms|millisec)|(s|sec))(?:ond)?s?(?:\s*(?:\/|\bper\b)\s*[a-z]+)?$/i;
 const RATE = /(?:\/\s*|\bper\s+)s(?:ec(?:ond)?)?$|^[kmg]?(?:flops|iops|ops|bps|fps|tps|qps|rps)$/i;
 const SIZE = /^[kmgt]?i?(?:b|bytes?)(?:\/op)?$/i;
 
@@ -31,7 +32,9 @@ function isBiggerBetter(unit, { bigger = [], smaller = [] }) {
 
 // The standard deviation in "+- 3" or "2.5%"; null if there is none.
 function deviationOf(range, value) {
-  const found = /^(?:\u00b1|\+\/?-|\+-)?\s*(\d+(?:\.\d*)?(?:e[+-]?\d+)?)\s*(%?)/i.exec(String(range ?? ""));
+  const found = /^(?:\u00b1|\+\/?-|\+-)?\s*(\d+(?:\.\d*)?(?:e[+-]?\d+)?)\s*(%?)/i.exec(
+    String(range ?? ""),
+  );
   return found && Number(found[1]) * (found[2] ? value / 100 : 1);
 }
 
@@ -39,13 +42,19 @@ function deviationOf(range, value) {
 function aggregates(base, values, put) {
   return Object.entries(values)
     .filter(([, value]) => isNumber(value))
-    .map(([kind, value]) => ({ ...base, run_type: "aggregate", aggregate_name: kind, ...put(value) }));
+    .map(([kind, value]) => ({
+      ...base,
+      run_type: "aggregate",
+      aggregate_name: kind,
+      ...put(value),
+    }));
 }
 
 function rowsOfValue(entry, options, complain) {
   const { name, range } = entry;
   const unit = String(entry.unit ?? "").trim();
-  const value = typeof entry.value === "string" && entry.value.trim() ? Number(entry.value) : entry.value;
+  const value =
+    typeof entry.value === "string" && entry.value.trim() ? Number(entry.value) : entry.value;
   const time = timeUnit(unit);
   const bigger = isBiggerBetter(unit, options);
   if (time === null && bigger === null) {

@@ -77,13 +77,17 @@ export function machineLabels(runs, options = {}) {
   const base = ({ values: [machine, cpu, host, , cpus], runs: own }) => {
     const hosts = new Set(own.map((run) => text(runs[run].context.host_name)));
     const name = cpu || host || (hosts.size === 1 ? [...hosts][0] : "");
-    return machine || [name, cpus && `${cpus} CPUs`].filter(Boolean).join(", ") || "unknown machine";
+    return (
+      machine || [name, cpus && `${cpus} CPUs`].filter(Boolean).join(", ") || "unknown machine"
+    );
   };
   const labels = [];
   const bases = kinds.map(base);
   kinds.forEach((kind, number) => {
     const namesakes = kinds.filter((_, other) => bases[other] === bases[number]);
-    const differing = fields.filter((_, i) => namesakes.some((one) => one.values[i] !== kind.values[i]));
+    const differing = fields.filter((_, i) =>
+      namesakes.some((one) => one.values[i] !== kind.values[i]),
+    );
     const shown = differing.map((field) => {
       const value = kind.values[fields.indexOf(field)];
       return value ? field.show(value) : "unknown";

@@ -59,8 +59,10 @@ export function text(value) {
   return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
 }
 
-const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?) ?(Z|[+-]\d\d:?\d\d|[+-]\d\d)?)?$/i;
-const NAMED_MONTH = /^(?:[a-z]{3,9},? )?(?:\d{1,2} )?[a-z]{3,9} [\d :]*\d{4}[\d :]*(?: (?:[+-]\d{4}|GMT|UTC|Z))?$/i;
+const ISO =
+  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?) ?(Z|[+-]\d\d:?\d\d|[+-]\d\d)?)?$/i;
+const NAMED_MONTH =
+  /^(?:[a-z]{3,9},? )?(?:\d{1,2} )?[a-z]{3,9} [\d :]*\d{4}[\d :]*(?: (?:[+-]\d{4}|GMT|UTC|Z))?$/i;
 
 // A date in ISO 8601, in seconds or milliseconds since 1970, or with the name of its month, as Git and
 // mails write it; null for any other. Without a zone it is UTC. Date.parse alone takes 05/11/2026 for
@@ -72,7 +74,10 @@ function time(value) {
   const iso = ISO.exec(written);
   let parsed = NaN;
   if (iso) {
-    const zone = (iso[3] ?? "Z").replace(/^([+-]\d\d):?(\d\d)?$/, (_, hours, rest) => `${hours}:${rest ?? "00"}`);
+    const zone = (iso[3] ?? "Z").replace(
+      /^([+-]\d\d):?(\d\d)?$/,
+      (_, hours, rest) => `${hours}:${rest ?? "00"}`,
+    );
     parsed = Date.parse(`${iso[1]}T${(iso[2] ?? "00:00").replace(",", ".")}${zone.toUpperCase()}`);
   } else if (NAMED_MONTH.test(written)) {
     parsed = Date.parse(/[+-]\d{4}$|GMT$|UTC$|Z$/i.test(written) ? written : `${written} UTC`);
@@ -80,7 +85,7 @@ function time(value) {
   return Number.isNaN(parsed) ? null : parsed;
 }
 
-// What a run measures: { id, label, title, time }. It is the commit, or the file if the context
+// What a run measures: { id, isCommit, label, title, time, measured }. It is the commit, or the file if the context
 // names no commit.
 export function commitOf(run) {
   const commit = text(run.context.commit);
@@ -97,6 +102,7 @@ export function commitOf(run) {
           .replace(/\.json$/i, ""),
     title: known ? text(run.context.commit_title) : "",
     time: known ? (time(run.context.commit_date) ?? measured) : measured,
+    measured,
   };
 }
 
@@ -105,13 +111,21 @@ function shortCommit(commit) {
 }
 
 // What is wrong with the dates of runs, by which their commits are put in order.
-export function problemsWithDates(runs) {
+export function problemsWithDates(runs, commits) {
+  const tied = new Set();
+  commits.forEach((commit, index) => {
+    const { time: at, measured, label } = commits[index - 1] ?? {};
+    if (at === undefined || at === null || at !== commit.time || measured !== commit.measured)
+      return;
+    tied.add(label).add(commit.label);
+  });
   const dated = runs.some((run) => commitOf(run).time !== null);
   const placed = runs.some(({ context }) => time(context.commit_date) !== null);
   return runs.flatMap((run) => {
-    const { isCommit, time: known } = commitOf(run);
+    const { isCommit, time: known, label } = commitOf(run);
     const wrong = ["commit_date", "date"].filter(
-      (key) => (key === "date" || isCommit) && text(run.context[key]) && time(run.context[key]) === null,
+      (key) =>
+        (key === "date" || isCommit) && text(run.context[key]) && time(run.context[key]) === null,
     );
     const messages = wrong.map((key) => `its ${key} is not understood: ${text(run.context[key])}`);
     const place = dated ? "before all that have a date" : "by the name of its file";
@@ -119,6 +133,8 @@ export function problemsWithDates(runs) {
     else if (isCommit && placed && time(run.context.commit_date) === null) {
       messages.push("it has no commit_date: it stands where it was measured");
     }
+    if (tied.has(label))
+      messages.push("it has the date of another: their order is that of their names");
     return messages.map((message) => ({ file: run.file, message }));
   });
 }

@@ -94,16 +94,23 @@ function earlier(a, b) {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-// What the runs measured, in the order of time. Those without a time come first, by name.
+// What the runs measured, in the order of time; equal times in the order in which they were measured.
+// Those without a time come first, by name.
 function commitsOf(runs) {
   const commits = new Map();
   for (const commit of runs.map(commitOf)) {
     const known = commits.get(commit.id) ?? commit;
     const time = earlier(known.time, commit.time);
-    commits.set(commit.id, { ...known, title: known.title || commit.title, time });
+    const measured = earlier(known.measured, commit.measured);
+    commits.set(commit.id, { ...known, title: known.title || commit.title, time, measured });
   }
-  const timeOf = ({ time }) => time ?? Number.MIN_SAFE_INTEGER;
-  return [...commits.values()].sort((a, b) => timeOf(a) - timeOf(b) || compareTexts(a.id, b.id));
+  const first = Number.MIN_SAFE_INTEGER;
+  return [...commits.values()].sort(
+    (a, b) =>
+      (a.time ?? first) - (b.time ?? first) ||
+      (a.measured ?? first) - (b.measured ?? first) ||
+      compareTexts(a.id, b.id),
+  );
 }
 
 // Puts the entries of all runs into series; `points` maps the index of a commit to its entries. A
@@ -179,7 +186,10 @@ function problemsOf({ name, field, points }, runs) {
 export function seriesOf(runs, options) {
   const commits = commitsOf(runs);
   const all = collect(runs, commits, options).map(finish);
-  const problems = [...problemsWithDates(runs), ...all.flatMap((one) => problemsOf(one, runs))];
+  const problems = [
+    ...problemsWithDates(runs, commits),
+    ...all.flatMap((one) => problemsOf(one, runs)),
+  ];
   const variants = (key) => {
     const found = new Map();
     for (const one of all) found.set(one.name, (found.get(one.name) ?? new Set()).add(one[key]));

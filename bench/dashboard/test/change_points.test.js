@@ -90,7 +90,8 @@ test("a young change is blamed on its own commit, or is not known yet", (t) => {
         for (let seed = 1; seed <= 12; ++seed) {
           const change = { at: 20, ratio };
           const values = simulate({ shape, length: 20 + young, seed, change, deviation: 0.02 });
-          const at = changePoints(values).find((found) => ratio < 1 === found.ratio < 1)?.at ?? null;
+          const at =
+            changePoints(values).find((found) => ratio < 1 === found.ratio < 1)?.at ?? null;
           if (at !== null) ++places[at < 20 ? "early" : at > 20 ? "late" : "right"];
           if (young < 3) assert.notEqual(at, 20); // fewer than three points are not known
         }

@@ -1,6 +1,7 @@
 // Measures the change point method on simulated series and prints three tables: how often a flat
 // series gets a mark, how often a real change of 10 % is marked as such, and how often a young and
-// larger one is blamed on an earlier commit, each with a 95 % interval (Wilson). The figures in the method note of the page come from here.
+// larger one is blamed on an earlier commit, each with a 95 % interval (Wilson). The figures in the
+// method note of the page come from here.
 //
 //   node test/false_alarms.js [SERIES]
 //
@@ -76,7 +77,9 @@ for (const shape of SHAPES) {
 
 // Blamed on an earlier commit: the last change for the worse is before the right place.
 const few = Math.ceil(count / 20);
-console.log(`\nSeries that slow down by 20, 30, 50 and 100 %, and blame a commit before that, ${few} each:`);
+console.log(
+  `\nSeries that slow down by 20, 30, 50 and 100 %, and blame a commit before that, ${few} each:`,
+);
 for (const shape of SHAPES.filter((name) => name !== "correlated")) {
   for (const young of [3, 4, 5, 6]) {
     let [early, right] = [0, 0];

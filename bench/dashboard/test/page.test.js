@@ -178,7 +178,10 @@ test("hosted runners: a new host each time, and the regression is found", async 
   const young = dashboard(runners);
   assert.equal(young.status, 3);
   assert.match(young.stdout, /1 series from 7 files, .* too short to be judged: 1\n/);
-  assert.match(young.stderr, /not judged, since .* fewer than the 8 points .*: 1 of 1 series; the longest has 7, of 7/);
+  assert.match(
+    young.stderr,
+    /not judged, since .* fewer than the 8 points .*: 1 of 1 series; the longest has 7, of 7/,
+  );
   const { page } = await openPage(t, browser, join(runners, "index.html"));
   assert.equal(await page.locator("#regressions-title").textContent(), "Regressions (not judged)");
   const text = await page.locator("#regressions").textContent();
@@ -190,7 +193,10 @@ test("hosted runners: a new host each time, and the regression is found", async 
   writeHosted(runners, 24);
   const old = dashboard(runners);
   assert.equal(old.status, 0);
-  assert.match(old.stdout, /2 series from 24 files, regressions: 1, improvements: 0, too short to be judged: 1\n/);
+  assert.match(
+    old.stdout,
+    /2 series from 24 files, regressions: 1, improvements: 0, too short to be judged: 1\n/,
+  );
   const list = await openPage(t, browser, join(runners, "index.html"));
   const row = list.page.locator("#regressions tbody tr");
   assert.match(await row.textContent(), /100 ns . 130 ns/);
@@ -199,7 +205,10 @@ test("hosted runners: a new host each time, and the regression is found", async 
 
   const split = dashboard("--by-host", runners);
   assert.equal(split.status, 3);
-  assert.match(split.stderr, /has 1, of 24 commits or files; if the 24 machines here are of one kind/);
+  assert.match(
+    split.stderr,
+    /has 1, of 24 commits or files; if the 24 machines here are of one kind/,
+  );
   assert.equal(dashboard("--machine", "one", "--by-host", runners).status, 2);
 });
 

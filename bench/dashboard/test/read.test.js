@@ -294,16 +294,22 @@ test("the figure is what the most points have, and nothing is erased", () => {
 
 test("two benchmarks of one name stay apart", () => {
   const twin = (family_index, cpu_time) => single("a", { family_index, cpu_time });
-  const { series, problems } = of({ "x.json": file({ date: "2026-01-01" }, twin(0, 5), twin(1, 9)) });
-  assert.deepEqual(series.map(({ name, points }) => [name, points[0].figure.mid]), [
-    ["a", 5],
-    ["a #2", 9],
-  ]);
+  const { series, problems } = of({
+    "x.json": file({ date: "2026-01-01" }, twin(0, 5), twin(1, 9)),
+  });
+  assert.deepEqual(
+    series.map(({ name, points }) => [name, points[0].figure.mid]),
+    [
+      ["a", 5],
+      ["a #2", 9],
+    ],
+  );
   assert.match(problems[0].message, /^2 benchmarks are named a; the second is shown as a #2$/);
 });
 
 test("dates: what is understood, and what is named", () => {
-  const timeOf = (commit_date) => commitOf({ file: "f", context: { commit: "c", commit_date } }).time;
+  const timeOf = (commit_date) =>
+    commitOf({ file: "f", context: { commit: "c", commit_date } }).time;
   const wanted = Date.UTC(2026, 4, 11, 12, 30, 5);
   for (const date of [
     "2026-05-11T12:30:05Z",
@@ -327,24 +333,53 @@ test("dates: what is understood, and what is named", () => {
     "2.json": at({ commit: "two", commit_date: "2026-01-01" }),
     "3.json": at({ commit: "three", commit_date: "soon" }),
   });
-  assert.deepEqual(commits.map(({ id }) => id), ["three", "two", "one"]);
-  assert.deepEqual(problems.map(({ file, message }) => `${file}: ${message}`), [
-    "1.json: its commit_date is not understood: 05/11/2026",
-    "1.json: it has no commit_date: it stands where it was measured",
-    "3.json: its commit_date is not understood: soon",
-    "3.json: it has no date: it stands before all that have a date",
-  ]);
+  assert.deepEqual(
+    commits.map(({ id }) => id),
+    ["three", "two", "one"],
+  );
+  assert.deepEqual(
+    problems.map(({ file, message }) => `${file}: ${message}`),
+    [
+      "1.json: its commit_date is not understood: 05/11/2026",
+      "1.json: it has no commit_date: it stands where it was measured",
+      "3.json: its commit_date is not understood: soon",
+      "3.json: it has no date: it stands before all that have a date",
+    ],
+  );
+});
+
+test("dates that are equal: the order of measuring, else a sentence", () => {
+  const at = (commit, date) => file({ commit, commit_date: "2026-01-01", date }, single("a", {}));
+  const order = ({ commits }) => commits.map(({ id }) => id);
+  const first = { "1.json": at("f", "2026-02-01"), "2.json": at("a", "2026-02-02") };
+  assert.deepEqual([order(of(first)), of(first).problems], [["f", "a"], []]);
+  const tied = of({ ...first, "3.json": at("b", "2026-02-02"), "4.json": at("b", "2026-02-03") });
+  assert.deepEqual(order(tied), ["f", "a", "b"]);
+  assert.deepEqual(
+    tied.problems.map(({ file, message }) => `${file}: ${message}`),
+    ["2.json", "3.json", "4.json"].map(
+      (name) => `${name}: it has the date of another: their order is that of their names`,
+    ),
+  );
 });
 
 test("machines: hardware, not hosts; a field that is missing says nothing", () => {
   const labels = (contexts, options) =>
-    machineLabels(contexts.map((context) => ({ context })), options);
+    machineLabels(
+      contexts.map((context) => ({ context })),
+      options,
+    );
   const caches = [
     { type: "Data", level: 1, size: 32768, num_sharing: 2 },
     { type: "Instruction", level: 1, size: 65536 },
     { type: "Unified", level: 2, size: 1048576 },
   ];
-  const hosted = (number, more) => ({ host_name: `runner-${number}`, num_cpus: 4, caches, ...more });
+  const hosted = (number, more) => ({
+    host_name: `runner-${number}`,
+    num_cpus: 4,
+    caches,
+    ...more,
+  });
   const kinds = (contexts, options) => new Set(labels(contexts, options)).size;
   for (const [contexts, count] of [
     [[hosted(1), hosted(2), hosted(3, { mhz_per_cpu: 3000, load_avg: [1] })], 1],
@@ -356,19 +391,23 @@ test("machines: hardware, not hosts; a field that is missing says nothing", () =
     [[hosted(1), { ...hosted(2), num_cpus: 2 }], 2],
     [[hosted(1), { ...hosted(2), caches: caches.slice(0, 2) }], 2],
     [[hosted(1, { library_build_type: "debug" }), hosted(2, { library_build_type: "release" })], 2],
-    [[{ machine: "m", num_cpus: 2 }, { machine: "m", cpu: "A", target: "T", num_cpus: 2 }], 1],
+    [
+      [
+        { machine: "m", num_cpus: 2 },
+        { machine: "m", cpu: "A", target: "T", num_cpus: 2 },
+      ],
+      1,
+    ],
     [[{ host_name: "a" }, { host_name: "b" }], 1],
   ]) {
     assert.equal(kinds(contexts), count, JSON.stringify(contexts));
     assert.equal(kinds(contexts, { machine: "one" }), 1);
   }
   assert.equal(kinds([hosted(1), hosted(2)], { byHost: true }), 2);
-  assert.deepEqual(labels([hosted(1), hosted(2), { ...hosted(3), caches: [] }, hosted(1, { num_cpus: 2 })]), [
-    "4 CPUs",
-    "4 CPUs",
-    "4 CPUs",
-    "runner-1, 2 CPUs",
-  ]);
+  assert.deepEqual(
+    labels([hosted(1), hosted(2), { ...hosted(3), caches: [] }, hosted(1, { num_cpus: 2 })]),
+    ["4 CPUs", "4 CPUs", "4 CPUs", "runner-1, 2 CPUs"],
+  );
 });
 
 test("a program that is named after its build is one program", () => {
@@ -383,10 +422,18 @@ test("a program that is named after its build is one program", () => {
 
 test("files of pytest-benchmark", () => {
   const run = (id, median, more) => ({
-    machine_info: { node: `host-${id}`, python_version: "3.11", cpu: { brand_raw: "A CPU", count: 8 } },
+    machine_info: {
+      node: `host-${id}`,
+      python_version: "3.11",
+      cpu: { brand_raw: "A CPU", count: 8 },
+    },
     commit_info: { id, time: "2026-01-01T00:00:00+01:00", dirty: false, ...more },
     benchmarks: [
-      { name: "test_a", fullname: "tests/test_x.py::test_a[a, 1]", stats: { median, mean: 9, stddev: 0.25 } },
+      {
+        name: "test_a",
+        fullname: "tests/test_x.py::test_a[a, 1]",
+        stats: { median, mean: 9, stddev: 0.25 },
+      },
     ],
     datetime: "2026-01-02T00:00:00",
     version: "4.0.0",
@@ -396,9 +443,15 @@ test("files of pytest-benchmark", () => {
     "2.json": run("c2", 3, { dirty: true, time: "2026-01-03T00:00:00+01:00" }),
   });
   assert.deepEqual(problems, []);
-  assert.deepEqual(commits.map(({ id }) => id), ["c1", "c2-changed"]);
+  assert.deepEqual(
+    commits.map(({ id }) => id),
+    ["c1", "c2-changed"],
+  );
   const [{ name, machine, quantity, points }] = series;
-  assert.deepEqual([name, machine, quantity], ["tests/test_x.py::test_a[a, 1]", "A CPU, 8 CPUs", "time"]);
+  assert.deepEqual(
+    [name, machine, quantity],
+    ["tests/test_x.py::test_a[a, 1]", "A CPU, 8 CPUs", "time"],
+  );
   assert.deepEqual(points[0].figure, { mid: 2e9, low: 1.75e9, high: 2.25e9 });
 });
 
@@ -415,12 +468,25 @@ test("lists of { name, unit, value }, and which direction is better", () => {
     assert.ok(Math.abs(one.points[0].figure.low / nanoseconds - 4.5) < 1e-9);
   }
   // A unit that does not say it, in a file that names its commit.
-  const scores = { "x.json": file({ commit: "c", commit_date: "2026-01-01" }, { name: "a", unit: "score", value: 5 }) };
+  const scores = {
+    "x.json": file(
+      { commit: "c", commit_date: "2026-01-01" },
+      { name: "a", unit: "score", value: 5 },
+    ),
+  };
   const guessed = of(scores);
   assert.equal(guessed.series[0].bigger, false);
   assert.match(guessed.problems[0].message, /"score" does not say .* give --bigger "score"/);
   const told = of(scores, { bigger: ["score"] });
   assert.deepEqual([told.series[0].bigger, told.problems], [true, []]);
   assert.equal(of({ "x.json": [list[4]] }, { smaller: ["fps"] }).series[0].bigger, false);
-  assert.deepEqual(namesOf(of({ "1.json": [{ name: "a", unit: "MB", value: 1 }], "2.json": [{ name: "a", unit: "KB", value: 1 }] })), ["a (KB)", "a (MB)"]);
+  assert.deepEqual(
+    namesOf(
+      of({
+        "1.json": [{ name: "a", unit: "MB", value: 1 }],
+        "2.json": [{ name: "a", unit: "KB", value: 1 }],
+      }),
+    ),
+    ["a (KB)", "a (MB)"],
+  );
 });

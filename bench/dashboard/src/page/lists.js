@@ -31,7 +31,8 @@ function placeOf(data, series, { at, last, worse }) {
     { class: "quiet" },
     worse ? "last good: " : "last before it: ",
     commitLink(data, good, "last-good"),
-    between.length > 0 && `; ${plural(between.length, "commit")} between not measured: ${someOf(between)}`,
+    between.length > 0 &&
+      `; ${plural(between.length, "commit")} between not measured: ${someOf(between)}`,
   );
 }
 
@@ -72,7 +73,16 @@ export function fillList(place, { data, rows, open, none }) {
       cell("Remark", remarks(row)),
     );
   });
-  const names = ["Change", "Benchmark", "Measure", "Before and after", "Commit", "Machine", "p", "Remark"];
+  const names = [
+    "Change",
+    "Benchmark",
+    "Measure",
+    "Before and after",
+    "Commit",
+    "Machine",
+    "p",
+    "Remark",
+  ];
   const head = element(
     "tr",
     {},

@@ -58,7 +58,8 @@ function noneText(shown) {
   const short = shown.filter(({ judged }) => !judged).length;
   const needed = `the ${data.method.needed} points in which a change can be found`;
   if (short && short === shown.length) return `Nothing can be judged: no series has ${needed}.`;
-  const none = data.series.length === shown.length ? "None found" : "None among the benchmarks shown";
+  const none =
+    data.series.length === shown.length ? "None found" : "None among the benchmarks shown";
   return short ? `${none} in the series that have ${needed}.` : `${none}.`;
 }
 
