@@ -146,6 +146,29 @@ test("files of another project: one chart of times, labeled by file", async (t) 
   assert.deepEqual(misdeeds, []);
 });
 
+test("a list of values: the unit is named once, the axis has room", async (t) => {
+  const folder = scratchFolder(t);
+  for (let index = 10; index < 34; ++index) {
+    const context = {
+      commit: `c${index}`,
+      commit_date: `2026-01-${String(index - 9).padStart(2, "0")}`,
+    };
+    const value = index < 25 ? 1200000 : 900000;
+    const benchmarks = [{ name: "score", unit: "very long points", value }];
+    writeFileSync(join(folder, `${index}.json`), JSON.stringify({ context, benchmarks }));
+  }
+  const made = dashboard("--bigger", "very long points", folder);
+  assert.equal(
+    made.stdout.split(": ").slice(1).join(": ").trim(),
+    "1 series from 24 files, regressions: 1, improvements: 0",
+  );
+  const { page, misdeeds } = await openPage(t, browser, join(folder, "index.html"));
+  const row = await page.locator("#regressions tbody tr").textContent();
+  assert.match(row, /Value \(very long points\)1200000 very long points . 900000 very long points/);
+  assert.match(row, /c25.*last good: c24/);
+  assert.deepEqual(misdeeds, []);
+});
+
 test("exit status and sentences for wrong arguments and empty folders", (t) => {
   const empty = scratchFolder(t);
   writeFileSync(join(empty, "bad.json"), "{");

@@ -42,7 +42,7 @@ function changeTexts(series, index) {
       .filter(({ at }) => at === index)
       .map((change) => {
         const kind = change.worse ? "regression" : "improvement";
-        const name = measureName(series, measure).toLowerCase();
+        const name = measureName(series, measure).replace(/^./, (first) => first.toLowerCase());
         return `${kind} of ${percent(change.ratio)} (${name}, p ${pText(change.p)})`;
       }),
   );

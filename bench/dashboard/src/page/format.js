@@ -17,10 +17,9 @@ function digits(value) {
   return value.toPrecision(2);
 }
 
-// A rate with its unit: 412 M/s.
-function rate(value, unit) {
+function withPrefix(value, unit) {
   const [step, prefix] = STEPS.find(([least]) => value >= least) ?? [1, ""];
-  return `${digits(value / step)} ${prefix}${unit}/s`;
+  return `${digits(value / step)} ${prefix}${unit}`.trim();
 }
 
 function duration(nanoseconds) {
@@ -35,18 +34,24 @@ export function valueText(series, measure, value) {
   if (measure === "ratio") return digits(value);
   if (series.quantity === "time") return duration(value);
   if (series.quantity === "value") return `${digits(value)} ${series.unit}`.trim();
-  return rate(value, series.quantity === "bytes_per_second" ? "B" : "");
+  return withPrefix(value, series.quantity === "bytes_per_second" ? "B/s" : "/s");
+}
+
+// The same for an axis, which has no room for long units.
+export function axisText(series, measure, value) {
+  const isShort = measure === "ratio" || series.quantity !== "value";
+  return isShort ? valueText(series, measure, value) : withPrefix(value, "");
 }
 
 const FIGURE_NAMES = {
   items_per_second: "Items per second",
   bytes_per_second: "Bytes per second",
   time: "Time",
-  value: "Value",
 };
 
 export function measureName(series, measure) {
-  return measure === "ratio" ? "Ratio to the ceiling" : FIGURE_NAMES[series.quantity];
+  if (measure === "ratio") return "Ratio to the ceiling";
+  return FIGURE_NAMES[series.quantity] ?? (series.unit ? `Value (${series.unit})` : "Value");
 }
 
 // A change as a percentage with its sign.
