@@ -196,17 +196,17 @@ def compare(options):
     builds = [find(options.a, options.program), find(options.b, options.program)]
     # What Markdown there is on the standard output is alone there.
     alone = options.markdown is not None and str(options.markdown) == "-"
-    with contextlib.redirect_stdout(sys.stderr if alone else sys.stdout):
-        try:
+    try:
+        with contextlib.redirect_stdout(sys.stderr if alone else sys.stdout):
             for build in builds:
                 build.make(options.program)
             for letter, build in zip("AB", builds):
                 print(f"{letter}: {build.text}")
             found = evaluate(measure_all(builds, options), builds, options.threshold)
-        except Trouble as trouble:
-            report.write_markdown(options.markdown, report.trouble_text(trouble, builds))
-            raise
-        report.print_findings(found)
+            report.print_findings(found)
+    except Trouble as trouble:
+        report.write_markdown(options.markdown, report.trouble_text(trouble, builds))
+        raise
     report.write_markdown(options.markdown, report.markdown_text(found))
     report.write_json(options.json, found)
     return report.status(found)

@@ -333,6 +333,8 @@ class Compare(Command):
         self.assertRegex((self.folder / "out.md").read_text(encoding="utf-8"),
                          "^### Benchmarks: nothing was compared\n\n- `garbage: what it printed is no JSON"
                          .replace("garbage:", f"{garbage}:"))
+        status, out, _ = self.bench("compare", a, garbage, "--markdown", "-")
+        self.assertEqual((status, out), (2, (self.folder / "out.md").read_text(encoding="utf-8")))
         self.expect_trouble(["compare", a, b, "--markdown", "none/out.md"], "none/out.md cannot be")
         self.expect_trouble(["compare", a, b, "--json", "/"], "/ cannot be written")
 
