@@ -4,8 +4,8 @@ A round runs both programs once, A first in the even rounds and B first in the o
 that slows down, or a neighbour that comes and goes, affects both. Each round gives one ratio of
 speeds for each benchmark. The logarithms of the ratios are the paired differences.
 
-  ratio      Speed of B divided by that of A: items_per_second, or 1 / real_time for a benchmark
-             that counts no items. 1.10 is 10 % faster. Hodges and Lehmann's estimate.
+  ratio      Speed of B divided by that of A, by the best measure (results.py) that both have in all
+             rounds. 1.10 is 10 % faster. Hodges and Lehmann's estimate.
   interval   Exact, 95 % for this benchmark alone.
   verdict    "faster" or "slower" where the two-sided signed-rank test, adjusted by Holm for the
              number of benchmarks, has p <= 0.05 and the interval excludes 1; otherwise none.
@@ -17,42 +17,24 @@ So however many benchmarks there are, at most one comparison in 20 has a verdict
 at most one in 40 ends with status 1 when nothing is slower than the threshold allows. This holds if
 the rounds are independent; a neighbour that is active in every second round can spoil that. The
 price is more rounds: it takes log2(40 m) rounds to establish one difference among m benchmarks.
+
+What cannot be compared is named with its reason, and the rest is compared: a benchmark that one build
+lacks, that skips, fails, or takes no time. One that ran in A and fails in B is lost: status 2, unless
+another one is slower.
 """
 
-import json
+import contextlib
 import math
 import re
-import statistics
 import subprocess
 import sys
 
+import report
 import signed_rank
 from builds import Trouble, find, machine
+from results import Unmeasured, benchmarks_of
 
 LEVEL = signed_rank.LEVEL
-
-
-def parse_results(text, label):
-    """Returns {benchmark: (unit, speed)} from Google Benchmark's JSON."""
-    try:
-        rows = json.loads(text)["benchmarks"]
-    except (ValueError, KeyError, TypeError):
-        raise Trouble(f"{label}: what it printed is no JSON of Google Benchmark") from None
-    found = {}
-    for row in rows:
-        if row.get("run_type", "iteration") != "iteration":
-            continue
-        name = row.get("run_name", row["name"])
-        if row.get("error_occurred"):
-            raise Trouble(f"{label}: {name}: {row.get('error_message', 'failed')}")
-        if "items_per_second" in row:
-            unit, speed = "items/s", row["items_per_second"]
-        else:
-            unit, speed = "1/time", 1 / row["real_time"] if row["real_time"] else math.inf
-        if not 0 < speed < math.inf:
-            raise Trouble(f"{label}: {name}: took no time that can be measured")
-        found.setdefault(name, (unit, []))[1].append(speed)
-    return {name: (unit, statistics.median(speeds)) for name, (unit, speeds) in found.items()}
 
 
 def run_once(build, pattern, arguments):
@@ -70,7 +52,7 @@ def run_once(build, pattern, arguments):
         raise Trouble(f"{build.name}: {build.path} failed ({how})\n{done.stderr.strip()}".strip())
     if not done.stdout.strip():
         raise Trouble(f"{build.name}: no benchmark ran. {done.stderr.strip()}".strip())
-    return parse_results(done.stdout, build.name)
+    return benchmarks_of(done.stdout, build.name)
 
 
 def judge(ratios, threshold):
@@ -103,19 +85,6 @@ def judge(ratios, threshold):
     return findings
 
 
-def print_findings(findings, threshold):
-    width = max(map(len, findings))
-    print(f"{'benchmark':{width}}  {'B / A':>6}  {'95 % interval':>16}  verdict")
-    for name, finding in findings.items():
-        span = "-"
-        if finding["low"] is not None:
-            span = f"{finding['low']:.3f} to {finding['high']:.3f}"
-        verdict = finding["verdict"]
-        if finding["regression"]:
-            verdict += f", by more than {threshold:.3g} %"
-        print(f"{name:{width}}  {finding['ratio']:6.3f}  {span:>16}  {verdict}".rstrip())
-
-
 def choose_rounds(wanted, benchmarks):
     """The number of rounds, and a line on what they can show."""
     needed = signed_rank.rounds_needed(benchmarks)
@@ -129,11 +98,89 @@ def choose_rounds(wanted, benchmarks):
     return rounds, f"benchmarks: {benchmarks}, rounds: {rounds}, {note}"
 
 
-def list_lonely(first, second, builds):
-    for own, other, build in ((first, second, builds[0]), (second, first, builds[1])):
-        lonely = [name for name in own if name not in other]
+def reason_against(name, runs):
+    """Why a benchmark cannot be compared after some rounds, and whether it is lost: it failed in B
+    alone. None if it can. `runs`: for A and for B, what run_once returned in each round.
+    """
+    sides = [[run.get(name) for run in side] for side in runs]
+    having = [letter for letter, values in zip("AB", sides) if any(values)]
+    if len(having) == 1:
+        return f"only in {having[0]}", False
+    bad = {letter: [value for value in values if not isinstance(value, dict)]
+           for letter, values in zip("AB", sides)}
+    letters = [letter for letter in "AB" if bad[letter]]
+    if letters:
+        value = bad[letters[-1]][0] or Unmeasured("did not run in every round")
+        lost = letters == ["B"] and value.how not in ("skipped", "measured")
+        return value.text(f"in {' and '.join(letters)}"), lost
+    return None if measure_of(sides) else ("the builds have no measure in common", False)
+
+
+def measure_of(sides):
+    """The best measure that is in all rounds of both; None if there is none."""
+    rounds = [*sides[0], *sides[1]]
+    return next((measure for measure in rounds[0] if all(measure in one for one in rounds)), None)
+
+
+def note_on(measure, sides):
+    """Says when a benchmark is not compared by the measure that one of the builds has first."""
+    better = {next(iter(side[0])) for side in sides} - {measure}
+    return f"compared by {measure}: not both have {', '.join(sorted(better))}" if better else ""
+
+
+def measure_all(builds, options):
+    """Runs all rounds: for A and for B a list of what run_once returned."""
+    # The first round also shows which benchmarks there are.
+    runs = [[run_once(build, options.filter, options.arguments)] for build in builds]
+    first = list(dict.fromkeys([*runs[0][0], *runs[1][0]]))
+    reasons = {name: reason_against(name, runs) for name in first}
+    for letter, build in zip("AB", builds):
+        lonely = [name for name in first if reasons[name] == (f"only in {letter}", False)]
         if lonely:
             print(f"only in {build.name}, not compared: {', '.join(lonely)}")
+    names = [name for name in first if reasons[name] is None]
+    if not names:
+        sentences = "".join(f"\n{name}: {reasons[name][0]}" for name in first)
+        raise Trouble(f"the two builds have no benchmark in common that can be compared{sentences}")
+    rounds, note = choose_rounds(options.rounds, len(names))
+    print(note, flush=True)
+    for number in range(1, rounds):
+        if sys.stderr.isatty():
+            print(f"round {number + 1} of {rounds}", file=sys.stderr)
+        for side in (0, 1) if number % 2 == 0 else (1, 0):
+            runs[side].append(run_once(builds[side], options.filter, options.arguments))
+    return runs
+
+
+def evaluate(runs, builds, threshold):
+    """Everything that a report says (report.py)."""
+    names = list(dict.fromkeys(name for side in runs for run in side for name in run))
+    left_out, benchmarks = [], {}
+    for name in names:
+        reason = reason_against(name, runs)
+        if reason is not None:
+            left_out.append({"name": name, "reason": reason[0], "lost": reason[1]})
+            continue
+        sides = [[run[name] for run in side] for side in runs]
+        measure = measure_of(sides)
+        speeds = [[one[measure] for one in side] for side in sides]
+        benchmarks[name] = {"measure": measure, "note": note_on(measure, sides), "speeds": speeds}
+    ratios = {name: [b / a for a, b in zip(*one["speeds"])] for name, one in benchmarks.items()}
+    findings = judge(ratios, threshold / 100)
+    return {
+        "a": builds[0].text,
+        "b": builds[1].text,
+        "machine": machine(),
+        "rounds": len(runs[0]),
+        "threshold_percent": threshold,
+        "method": "paired by round: Wilcoxon signed-rank, Hodges-Lehmann, Holm",
+        "benchmarks": [
+            {"name": name, "measure": one["measure"], "note": one["note"], **findings[name],
+             "a_speeds": one["speeds"][0], "b_speeds": one["speeds"][1]}
+            for name, one in benchmarks.items()
+        ],
+        "not_compared": left_out,
+    }
 
 
 def compare(options):
@@ -143,52 +190,23 @@ def compare(options):
             re.compile(options.filter)
         except re.error as error:
             raise Trouble(f"--filter: {error}") from None
+    for path in (options.json, options.markdown):
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise Trouble(f"{path} cannot be written: it is a folder, or in none")
     builds = [find(options.a, options.program), find(options.b, options.program)]
-    for build in builds:
-        build.make(options.program)
-    for letter, build in zip("AB", builds):
-        print(f"{letter}: {build.text}")
-    # The first round also shows which benchmarks there are.
-    results = [[run_once(build, options.filter, options.arguments)] for build in builds]
-    list_lonely(results[0][0], results[1][0], builds)
-    names = [name for name in results[0][0] if name in results[1][0]]
-    if not names:
-        raise Trouble("the two builds have no benchmark in common")
-    for name in names:
-        if results[0][0][name][0] != results[1][0][name][0]:
-            raise Trouble(f"{name}: only one of the builds counts items")
-    rounds, note = choose_rounds(options.rounds, len(names))
-    print(note, flush=True)
-    for number in range(1, rounds):
-        if sys.stderr.isatty():
-            print(f"round {number + 1} of {rounds}", file=sys.stderr)
-        for side in (0, 1) if number % 2 == 0 else (1, 0):
-            results[side].append(run_once(builds[side], options.filter, options.arguments))
-    speeds = {}
-    for name in names:
-        try:
-            speeds[name] = [[result[name][1] for result in side] for side in results]
-        except KeyError:
-            raise Trouble(f"{name} did not run in every round") from None
-    ratios = {name: [b / a for a, b in zip(*sides)] for name, sides in speeds.items()}
-    findings = judge(ratios, options.threshold / 100)
-    print_findings(findings, options.threshold)
-    if options.json is not None:
-        report = {
-            "a": builds[0].text,
-            "b": builds[1].text,
-            "machine": machine(),
-            "rounds": rounds,
-            "threshold_percent": options.threshold,
-            "method": "paired by round: Wilcoxon signed-rank, Hodges-Lehmann, Holm",
-            "benchmarks": [
-                {"name": name, **finding, "a_speeds": speeds[name][0], "b_speeds": speeds[name][1]}
-                for name, finding in findings.items()
-            ],
-        }
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    slower = [name for name, finding in findings.items() if finding["regression"]]
-    if slower:
-        print(f"slower by more than {options.threshold:.3g} %: {len(slower)} of {len(names)}")
-        return 1
-    return 0
+    # What Markdown there is on the standard output is alone there.
+    alone = options.markdown is not None and str(options.markdown) == "-"
+    try:
+        with contextlib.redirect_stdout(sys.stderr if alone else sys.stdout):
+            for build in builds:
+                build.make(options.program)
+            for letter, build in zip("AB", builds):
+                print(f"{letter}: {build.text}")
+            found = evaluate(measure_all(builds, options), builds, options.threshold)
+            report.print_findings(found)
+    except Trouble as trouble:
+        report.write_markdown(options.markdown, report.trouble_text(trouble, builds))
+        raise
+    report.write_markdown(options.markdown, report.markdown_text(found))
+    report.write_json(options.json, found)
+    return report.status(found)

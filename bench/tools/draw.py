@@ -18,6 +18,7 @@ import tempfile
 
 import builds
 import history
+from results import rows_in
 
 RESULTS = builds.ROOT / "bench" / "rates.json"
 PICTURES = builds.ROOT / "docs" / "pictures"
@@ -51,11 +52,7 @@ class Results:
     def __init__(self, file):
         self.file = file
         self.rows = {}
-        try:
-            rows = json.loads(file.read_text(encoding="utf-8"))["benchmarks"]
-        except (OSError, ValueError, KeyError) as error:
-            raise builds.Trouble(f"{file} is no result of nestline_bench: {error}") from None
-        for row in rows:
+        for row in rows_in(file):
             self.rows.setdefault(plain(row["name"]), []).append(row)
 
     def values(self, pattern, value):

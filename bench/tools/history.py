@@ -12,9 +12,11 @@ cache; see bench/support/beside_ceiling.h.)
 import json
 import re
 import subprocess
+import sys
 import tempfile
 
 import builds
+import results
 
 FOLDER = builds.ROOT / "bench" / "history"
 FILTER = (
@@ -48,7 +50,10 @@ def small(result, context, kept=KEPT):
     """The part of a result of nestline_bench that is kept."""
     rows = []
     for row in result["benchmarks"]:
-        if row["run_type"] != "iteration" or row.get("error_occurred"):
+        failure = results.failure_of(row)
+        if failure:
+            print(f"{row['name']}: {failure.text('here')}, not kept", file=sys.stderr)
+        if failure or results.aggregate_of(row):
             continue
         names = {"name": todays_name(row["name"]), "run_name": todays_name(row["run_name"])}
         rows.append(names | {key: rounded(row[key]) for key in kept if key in row})

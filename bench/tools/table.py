@@ -6,10 +6,11 @@ for each size, with the reference's rate and, in bold, nestline's rate as a mult
 reference is faster. nestline has 8 bits.
 """
 
-import json
 import re
+import sys
 
 import builds
+import results
 
 NAME = re.compile(r"reference/(?P<reference>\w+)/(?P<operation>.+)/bytes:(?P<size>\w+)")
 
@@ -18,14 +19,12 @@ def read(files):
     """Returns {(reference, operation): {size: row}}, in the order of the files."""
     found = {}
     for file in files:
-        try:
-            rows = json.loads(file.read_text(encoding="utf-8"))["benchmarks"]
-        except (OSError, ValueError, KeyError) as error:
-            raise builds.Trouble(f"{file} is no result of nestline_bench: {error}") from None
-        for row in rows:
+        for row in results.rows_in(file):
             match = NAME.match(row["name"])
-            median = row.get("aggregate_name") == "median"
-            if match and "rate" in row and (median or row["run_type"] == "iteration"):
+            failure = results.failure_of(row)
+            if match and failure:
+                print(f"{row['name']}: {failure.text(f'in {file}')}", file=sys.stderr)
+            if match and "rate" in row and results.aggregate_of(row) in ("", "median"):
                 key = match["reference"], match["operation"]
                 found.setdefault(key, {})[match["size"]] = row
     if not found:

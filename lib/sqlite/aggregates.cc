@@ -153,11 +153,9 @@ double rate_of(sqlite3_value* value) {
 }
 
 std::uint64_t capacity_of(sqlite3_value* value) {
-  const std::int64_t capacity = sqlite3_value_int64(value);
-  if (sqlite3_value_type(value) != SQLITE_INTEGER || capacity < 1) {
-    throw Refusal("the capacity is an integer above 0");
-  }
-  return static_cast<std::uint64_t>(capacity);
+  const std::optional<std::int64_t> capacity = whole_number(value);
+  if (!capacity || *capacity < 1) throw Refusal("the capacity is a whole number above 0");
+  return static_cast<std::uint64_t>(*capacity);
 }
 
 // The options are those of the group's first row; rows that contradict it are an error.

@@ -6,6 +6,9 @@
 // sort and materialize. (Pointers, SQLite's own way to pass objects, become NULL where it stores
 // them, and copies of one may outlive the object.)
 //
+// A handle stands for what is in the filter: SQLite may evaluate one nestline_open several times
+// for a row, for a condition, an order and a result, and gets the same handle.
+//
 // What was checked and opened is kept by the statement, as its "auxiliary data": SQLite drops them
 // when the statement ends or is reset. A handle is a number that is never used again, so one that
 // has outlived its filter is an error. SQLite has two kinds of auxiliary data.
@@ -45,15 +48,16 @@ std::span<const std::byte> blob_of(sqlite3_value* value);
 struct Opened {
   std::uint64_t number = 0;
   std::variant<Filter, MappedFilter> filter;
-  std::filesystem::path path;  // of a file
-  std::uint64_t bytes = 0;     // of the file or the blob
+  std::filesystem::path path{};  // of a file
+  std::uint64_t bytes = 0;       // of the file or the blob
+  std::uint64_t digest = 0;      // of the blob: others may have the same
 };
 
 // A handle is the text "nestline" and the number.
 using Handle = std::array<std::byte, 16>;
 Handle handle_of(const Opened& opened);
 
-// What a statement has checked and opened: the last few of each.
+// What a statement has checked, and the filters that it has opened: the last few of each.
 class StatementFilters {
  public:
   static constexpr std::size_t kMaxOpened = 64;
@@ -62,24 +66,22 @@ class StatementFilters {
   // Throws FormatError, std::bad_alloc.
   const BlobFilter& checked(std::span<const std::byte> bytes);
 
-  // Keeps a filter; one of kMaxOpened goes for it. Good until then. Throws std::bad_alloc.
-  const Opened& open(std::variant<Filter, MappedFilter> filter, std::uint64_t bytes,
-                     std::filesystem::path path = {});
-
-  // The filter that has this number, or this path; null if it is not kept.
-  template <typename Value>
-  [[nodiscard]] const Opened* find(Value Opened::*member, const Value& value) const {
-    for (const auto& opened : opened_) {
-      if (opened != nullptr && (*opened).*member == value) return opened.get();
-    }
-    return nullptr;
-  }
+  // The filter of these bytes, of this path, of this number. It is the newest then, and good until
+  // kMaxOpened others are. If it is not kept it is opened, and the oldest goes for it; a number
+  // that is not kept gives null. Throws FormatError, std::system_error, std::bad_alloc.
+  const Opened& open_blob(std::span<const std::byte> bytes);
+  const Opened& open_file(const std::filesystem::path& path);
+  const Opened* find(std::uint64_t number);
 
  private:
   std::array<std::optional<BlobFilter>, 8> checked_;
-  std::array<std::unique_ptr<const Opened>, kMaxOpened> opened_;
-  std::size_t next_checked_ = 0;  // is replaced next
-  std::size_t next_opened_ = 0;
+  // Makes the first filter that has all this the newest; null if none has.
+  template <typename Condition>
+  const Opened* newest_if(Condition&& condition);
+  const Opened& keep(Opened opened);
+
+  std::size_t next_checked_ = 0;                                  // is replaced next
+  std::array<std::unique_ptr<const Opened>, kMaxOpened> opened_;  // the newest first
 };
 
 // The object of type T that the statement keeps under this number, made if there is none. Null if

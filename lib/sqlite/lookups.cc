@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
-#include <system_error>
 #include <variant>
 
 #include "lib/sqlite/filter_argument.h"
@@ -99,11 +98,8 @@ void open(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
     const Opened* opened = opened_of(context, arguments[0]);
     // The number of what was opened for a constant argument.
     auto* const number = kept<std::uint64_t>(context, 0);
-    if (opened == nullptr && number != nullptr) opened = filters.find(&Opened::number, *number);
-    if (opened == nullptr) {
-      const auto bytes = blob_of(arguments[0]);
-      opened = &filters.open(from_bytes(bytes), bytes.size());
-    }
+    if (opened == nullptr && number != nullptr) opened = filters.find(*number);
+    if (opened == nullptr) opened = &filters.open_blob(blob_of(arguments[0]));
     if (number != nullptr) *number = opened->number;
     set_handle(context, *opened);
   });
@@ -118,15 +114,7 @@ void file(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
         path.find('\0') != std::string::npos) {
       throw Refusal("the path of a file is a TEXT without a zero byte");
     }
-    StatementFilters& filters = filters_of(context);
-    const Opened* opened = filters.find(&Opened::path, std::filesystem::path(path));
-    if (opened == nullptr) {
-      // The size first: it is that of the mapped file unless the file is replaced meanwhile.
-      std::error_code unknown;  // then opening reports what is wrong
-      const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-      opened = &filters.open(MappedFilter::open(path), size, path);
-    }
-    set_handle(context, *opened);
+    set_handle(context, filters_of(context).open_file(path));
   });
 }
 

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -36,29 +37,27 @@ inline std::span<const std::byte> bytes_of(sqlite3_value* value) {
   return {static_cast<const std::byte*>(data), static_cast<std::size_t>(size)};
 }
 
-// Whether a REAL is an integer of 64 bits.
-inline bool is_integer(double real) {
+// An INTEGER, or a REAL that is an integer of 64 bits: some interfaces bind every number as REAL.
+inline std::optional<std::int64_t> whole_number(sqlite3_value* value) {
+  const int type = sqlite3_value_type(value);
+  if (type == SQLITE_INTEGER) return sqlite3_value_int64(value);
+  if (type != SQLITE_FLOAT) return std::nullopt;
   constexpr double kEnd = 9223372036854775808.0;  // 2^63
-  return real >= -kEnd && real < kEnd &&
-         static_cast<double>(static_cast<std::int64_t>(real)) == real;
+  const double real = sqlite3_value_double(value);
+  if (!(real >= -kEnd && real < kEnd)) return std::nullopt;
+  const auto whole = static_cast<std::int64_t>(real);
+  if (static_cast<double>(whole) != real) return std::nullopt;
+  return whole;
 }
 
 // Returns work(Key) for a value that is not NULL. Throws std::bad_alloc.
 template <typename Work>
 auto with_key(sqlite3_value* value, Work&& work) {
-  switch (sqlite3_value_type(value)) {
-    case SQLITE_INTEGER:
-      return work(Key(std::int64_t{sqlite3_value_int64(value)}));
-    case SQLITE_FLOAT: {
-      const double real = sqlite3_value_double(value);
-      if (is_integer(real)) return work(Key(static_cast<std::int64_t>(real)));
-      std::array<std::byte, sizeof(double)> bytes{};
-      put(std::span<std::byte>(bytes), 0, std::bit_cast<std::uint64_t>(real));
-      return work(Key(std::span<const std::byte>(bytes)));
-    }
-    default:
-      return work(Key(bytes_of(value)));
-  }
+  if (const auto whole = whole_number(value)) return work(Key(*whole));
+  if (sqlite3_value_type(value) != SQLITE_FLOAT) return work(Key(bytes_of(value)));
+  std::array<std::byte, sizeof(double)> bytes{};
+  put(std::span<std::byte>(bytes), 0, std::bit_cast<std::uint64_t>(sqlite3_value_double(value)));
+  return work(Key(std::span<const std::byte>(bytes)));
 }
 
 }  // namespace nestline::sqlite

@@ -133,17 +133,23 @@ class BuildTest(ExtensionCase):
         rate = "the false-positive rate is a number above 0 and below 1"
         for fpr in ("0", "1", "-0.5", "2", "'0.1'", "NULL", "9e999"):
             self.refused(rate, f"SELECT nestline_build(1, {fpr})")
-        capacity = "the capacity is an integer above 0"
-        for number in ("0", "-1", "1.5", "NULL", "'9'"):
+        capacity = "the capacity is a whole number above 0"
+        for number in ("0", "-1", "1.5", "NULL", "'9'", "x'39'", "0.0", "-5.0", "9e999", "-9e999", "1e19"):
             self.refused(capacity, f"SELECT nestline_build(1, 0.1, {number})")
+        self.refused("too big", "SELECT nestline_build(1, 0.1, 9e18)")
         self.refused("nestline_build: ", "SELECT nestline_build(1, 1e-30)")
         two = "(SELECT 1 k, 0.1 p UNION ALL SELECT 2, 0.2)"
         self.refused("the same in all rows", f"SELECT nestline_build(k, p) FROM {two}")
         self.refused("give a larger capacity", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i "
                      "+ 1 FROM n WHERE i < 5000) SELECT nestline_build(i, 0.01, 10) FROM n")
         self.refused("wrong number of arguments", "SELECT nestline_build()")
-        self.assertEqual(self.one("SELECT nestline_info(nestline_build(1, 0.1, 5000)) ->> "
-                                  "'capacity' >= 5000"), 1)
+        # Some interfaces bind every number as REAL; one that is whole is that integer, in all rows.
+        rows = "(SELECT 1 AS k, 5000 AS c UNION ALL SELECT 2, 5000.0)"
+        whole = self.one("SELECT nestline_build(k, 0.1, 5000) FROM " + rows)
+        self.assertEqual(self.one("SELECT nestline_info(?) ->> 'capacity' >= 5000", (whole,)), 1)
+        self.assertEqual(self.one("SELECT nestline_build(k, 0.1, ?) FROM " + rows, (5000.0,)), whole)
+        self.assertEqual(self.one("SELECT nestline_build(k, 0.1, c) FROM " + rows), whole)
+        self.assertEqual(self.one("SELECT nestline_build(k * 1.0, 0.1, 5000) FROM " + rows), whole)
 
     def test_text_is_one_key_in_every_encoding(self):
         utf8 = self.build(["gr\u00fc\u00df", "\U0001f426"])

@@ -92,12 +92,14 @@ class Command(unittest.TestCase):
                   "nestline_bits_per_key": 8.9, "nestline_fpr": 0.0164}
         result = {"context": {}, "benchmarks": [
             row(operation + "16MiB/iterations:20", **values),
-            row("erase/batch/bits:8/bytes:16MiB")]}
+            row("erase/batch/bits:8/bytes:16MiB"),
+            row(operation + "1GiB", error_occurred=True, error_message="no room")]}
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "result.json")
             file.write_text(json.dumps(result), encoding="utf-8")
             done = self.bench("table", file)
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(done.stderr, f"{operation}1GiB: no room (failed in {file})\n")
             self.assertIn("| blocked_bloom | 8.98 | 2.03% |", done.stdout)
             self.assertIn("| nestline | 8.90 | 1.64% |", done.stdout)
             self.assertIn("| blocked_bloom: may_contain/batch/hits:0 | 200 M/s, **0.76** |",

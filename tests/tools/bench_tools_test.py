@@ -155,6 +155,12 @@ class Command(unittest.TestCase):
     def program(self, name, **speeds):
         return self.script(name, FAKE_PROGRAM.format(python=sys.executable, speeds=speeds))
 
+    def printer(self, name, *rows, before="", after=""):
+        """A program that prints these rows as its result, the same in each run."""
+        text = before + json.dumps({"context": {}, "benchmarks": rows}) + after
+        (self.folder / f"{name}.json").write_text(text, encoding="utf-8")
+        return self.script(name, f"#!/bin/sh\ncat '{self.folder / name}.json'\n")
+
     root = ROOT
 
     def bench(self, *arguments):
@@ -231,6 +237,106 @@ class Compare(Command):
         self.assertIn(f"only in {b}, not compared: new", out)
         self.assertNotIn("\none", out)
         self.assertIn("\ntwo", out)
+
+    def test_measures(self):
+        """The ratio of two benchmarks of which each is {name: ..., ...}, and what is said of it."""
+        plain = {"real_time": 1000.0, "cpu_time": 500.0, "time_unit": "ns"}
+        median = {"run_type": "aggregate", "aggregate_name": "median", "cpu_time": 500.0}
+        mean = {"run_type": "aggregate", "aggregate_name": "mean", "cpu_time": 7.0}
+        cases = (
+            ("units us", plain, {"real_time": 1.0, "cpu_time": 0.5, "time_unit": "us"}, 1, ""),
+            ("units s", {"cpu_time": 5e-7, "time_unit": "s"}, {"cpu_time": 1e-3, "time_unit": "ms"}, 0.5, ""),
+            ("no unit", plain, {"cpu_time": 250.0}, 2, ""),
+            ("clock", plain, {**plain, "real_time": 1.0}, 1, ""),
+            ("clock/real_time", plain, {**plain, "real_time": 500.0, "cpu_time": 1.0}, 2, ""),
+            ("clock/manual_time/x:1", plain, {**plain, "real_time": 500.0}, 2, ""),
+            ("no cpu time", plain, {**plain, "cpu_time": 0.0, "real_time": 500.0}, 2, "by real_time: not both"),
+            ("items", {**plain, "items_per_second": 5.0}, {**plain, "items_per_second": 4.0}, 0.8, ""),
+            ("counts, once", plain, {**plain, "items_per_second": 4.0}, 1, "by cpu_time: not both"),
+            ("no items", {**plain, "items_per_second": 0}, {**plain, "items_per_second": None}, 1, ""),
+            ("aggregates", plain, [mean, median, {**mean, "aggregate_name": "stddev"}], 1, ""),
+            ("a mean", plain, [{**mean, "cpu_time": 250.0}], 2, ""),
+            ("repetitions", plain, [{**plain, "cpu_time": time} for time in (9.0, 250.0, 900.0)], 2, ""),
+        )
+        sides = [[], []]
+        for name, *values, _, _ in cases:
+            for side, rows in zip(sides, values):
+                side += [{"name": name, "run_name": name, "run_type": "iteration", **row}
+                         for row in (rows if isinstance(rows, list) else [rows])]
+        fit = {"name": "fit_BigO", "run_name": "fit", "run_type": "aggregate", "aggregate_name": "BigO"}
+        for side in sides:  # two benchmarks of one name, and a fit, which is no measurement
+            side += [{"name": "twin", "cpu_time": float(i), "family_index": i} for i in (1, 2)] + [fit]
+        a, b = self.printer("a", *sides[0], before="\ufeff"), self.printer("b", *sides[1])
+        status, out, err = self.bench("compare", a, b, "--rounds", "2", "--json", "out.json")
+        self.assertEqual((status, err), (0, ""), out)
+        report = json.loads((self.folder / "out.json").read_text(encoding="utf-8"))
+        found = {one["name"]: one for one in report["benchmarks"]}
+        self.assertEqual([*found], [name for name, *_ in cases] + ["twin", "twin #2"])
+        for name, _, _, ratio, note in cases:
+            with self.subTest(name=name):
+                self.assertAlmostEqual(found[name]["ratio"], ratio)
+                self.assertIn(note, found[name]["note"])
+                self.assertEqual(bool(note), bool(found[name]["note"]))
+        self.assertEqual((report["not_compared"], found["twin #2"]["ratio"]), ([], 1))
+
+    def test_what_cannot_be_compared_is_named(self):
+        good = {"name": "good", "cpu_time": 1.0}
+        fast = {"name": "fast", "cpu_time": 0.0, "real_time": "x"}
+        fails = {"name": "b", "error_occurred": True, "error_message": "no\nroom"}
+        skips = {"name": "b", "skipped": True, "skip_message": "not | here"}
+        runs = {"name": "b", "cpu_time": 1.0}
+        cases = (
+            (fails, fails, 0, "b: no room (failed in A and B)"),
+            (skips, skips, 0, "b: not | here (skipped in A and B)"),
+            (fails, runs, 0, "b: no room (failed in A)"),
+            (runs, fails, 2, "b: no room (failed in B)"),
+            (runs, skips, 0, "b: not | here (skipped in B)"),
+            (runs, {**fast, "name": "b"}, 0, "b: took no time that can be measured (measured in B)"),
+            (runs, {**runs, "time_unit": "min"}, 0, "b: took no time that can be measured"),
+            ({"name": "b", "real_time": 5}, runs, 0, "b: the builds have no measure in common"),
+        )
+        for of_a, of_b, wanted, sentence in cases:
+            with self.subTest(sentence=sentence, wanted=wanted):
+                a, b = self.printer("a", of_a, good), self.printer("b", of_b, good)
+                status, out, err = self.bench("compare", a, b, "--rounds", "1")
+                self.assertEqual((status, err), (wanted, ""), out)
+                self.assertIn(f"not compared: {sentence}", out)
+                self.assertEqual("lost, since they ran in A and not in B: 1" in out, wanted == 2)
+                self.assertRegex(self.line_of("good", out), r" 1\.000 ")
+        # What is slower decides, and what is measured in some rounds only is named as well.
+        a, b = self.printer("a", runs, good), self.printer("b", fails, {**good, "cpu_time": 2.0})
+        self.assertEqual(self.bench("compare", a, b)[0], 1)
+        b = self.script("b", "#!/bin/sh\ncat $([ -e ran ] || echo all.json) good.json | head -1; touch ran\n")
+        self.printer("all", runs, good, after="\n"), self.printer("good", good, after="\n")
+        status, out, _ = self.bench("compare", self.printer("c", runs, good), b, "--rounds", "2")
+        self.assertEqual(status, 2, out)
+        self.assertIn("not compared: b: did not run in every round in B", out)
+
+    def test_markdown(self):
+        hostile = "x|y` <b>@someone"
+        a = self.program("a", one=1e6, time_two=1e6, **{hostile: 1e6}, old=1e6)
+        b = self.program("b", one=0.8e6, time_two=2e6, **{hostile: 1e6}, new=1e6)
+        status, out, err = self.bench("compare", a, b, "--markdown", "-")
+        self.assertEqual(status, 1, err)
+        self.assertIn("\none ", err)  # the text for people is there
+        lines = out.splitlines()
+        self.assertEqual(lines[0], "### Benchmarks: something is slower by more than 5 %")
+        rows = [line for line in lines if line.startswith("| `")]
+        self.assertRegex(rows[0], r"^\| `one` \| 0\.\d+ \| 0\.\d+ to 0\.\d+ \| \*\*slower, by more than 5 %\*\* \|$")
+        self.assertRegex(rows[1], r"^\| `time_two` .*\| faster \|$")
+        self.assertIn("| ``x\\|y` <b>@someone`` | 1.0", out.replace("0.99", "1.0"))
+        self.assertIn("- `old` was not compared: `only in A`", lines)
+        self.assertRegex(lines[-1], r"^9 rounds on `.+`\. B / A is the ratio")
+        # Also where nothing was compared; nothing is measured for a file that cannot be written.
+        garbage = self.script("garbage", "#!/bin/sh\necho hello\n")
+        self.expect_trouble(["compare", a, garbage, "--markdown", "out.md"], "no JSON")
+        self.assertRegex((self.folder / "out.md").read_text(encoding="utf-8"),
+                         "^### Benchmarks: nothing was compared\n\n- `garbage: what it printed is no JSON"
+                         .replace("garbage:", f"{garbage}:"))
+        status, out, _ = self.bench("compare", a, garbage, "--markdown", "-")
+        self.assertEqual((status, out), (2, (self.folder / "out.md").read_text(encoding="utf-8")))
+        self.expect_trouble(["compare", a, b, "--markdown", "none/out.md"], "none/out.md cannot be")
+        self.expect_trouble(["compare", a, b, "--json", "/"], "/ cannot be written")
 
     def test_build_folder(self):
         a = self.program("a", one=1e6)

@@ -100,6 +100,9 @@ class ForeignProjectTest(unittest.TestCase):
         report = json.loads((self.project / "build" / "compare.json").read_text())
         verdicts = {row["name"].split("/")[1]: row["verdict"] for row in report["benchmarks"]}
         self.assertEqual(verdicts, {"short_keys": "", "long_keys": "slower"}, printed)
+        summary = (self.project / "build" / "compare.md").read_text()
+        self.assertTrue(summary.startswith("### Benchmarks: something is slower by more than 10 %\n"))
+        self.assertRegex(summary, r"\| `run/long_keys/[^|]*\| 0\.667 .*\*\*slower[^|]*\|\n\| `run/short_keys/")
         # Again, as in a folder that the pipeline keeps; nothing is slower than itself.
         self.run_command(*script, status=0, BASE="HEAD")
         # The other way round it is faster, which is fine.
@@ -114,6 +117,7 @@ class ForeignProjectTest(unittest.TestCase):
             if number == slow_from:
                 slow = self.run_command("git", "rev-parse", "HEAD").strip()
             printed = self.run_example("ci_measure.sh")
+            self.assertEqual("too short to be judged: 2" in printed, number < 7, printed)
         self.assertIn("regressions: 1, improvements: 0", printed)
         files = sorted(path.name for path in self.results.glob("*.json"))
         self.assertEqual(len(files), 2 * slow_from)

@@ -4,24 +4,38 @@
 // the ceiling is more reliable, because what slows down the whole machine slows down the ceiling
 // too. A change of the absolute figure near a change of the ratio (within NEAR points, in the same
 // direction) is shown in the same row. Otherwise it has its own row, which says so.
-import { changePoints, MIN_EFFECT } from "./change_points.js";
+import { changePoints, MIN_EFFECT, MIN_POINTS } from "./change_points.js";
 
 const NEAR = 2;
 
-function isWorse(measure, quantity, ratio) {
-  return measure === "figure" && quantity === "time" ? ratio > 1 : ratio < 1;
+// The fewest points in which a change can be found.
+export const NEEDED_POINTS = 2 * MIN_POINTS;
+
+// Whether more is better.
+export function isBiggerBetter({ quantity, bigger }, measure) {
+  if (measure === "ratio") return true;
+  return quantity === "value" ? bigger : quantity !== "time";
 }
 
-// The change points of one measure of a series, as indices of its points.
+// The indices of the points that have a measure.
+function presentIn({ points }, measure) {
+  return [...points.keys()].filter((index) => points[index][measure]);
+}
+
+function isJudged(series) {
+  return ["ratio", "figure"].some((of) => presentIn(series, of).length >= NEEDED_POINTS);
+}
+
+// The change points of one measure of a series, as indices of its points; `last` is the last point
+// before the change.
 function changesOf(series, measure) {
-  const present = series.points
-    .map((point, index) => index)
-    .filter((index) => series.points[index][measure]);
+  const present = presentIn(series, measure);
   const changes = changePoints(present.map((index) => series.points[index][measure].mid));
   return changes.map((change) => ({
     ...change,
     at: present[change.at],
-    worse: isWorse(measure, series.quantity, change.ratio),
+    last: present[change.at - 1],
+    worse: isBiggerBetter(series, measure) ? change.ratio < 1 : change.ratio > 1,
   }));
 }
 
@@ -32,8 +46,10 @@ function isRecovered(change, changes) {
   return change !== changes.at(-1) && lost < 1 + MIN_EFFECT;
 }
 
-// Adds `changes` to a series, { ratio, figure }, and gives its rows for the lists.
+// Adds `judged` to a series, whether a measure has enough points, and `changes`, { ratio, figure }.
+// Gives its rows for the lists.
 function judge(series, number) {
+  series.judged = isJudged(series);
   const changes = { ratio: changesOf(series, "ratio"), figure: changesOf(series, "figure") };
   series.changes = changes;
   const twinOf = (change, others) =>
@@ -43,6 +59,9 @@ function judge(series, number) {
       series: number,
       measure,
       at: change.at,
+      last: change.last,
+      before: change.before,
+      after: change.after,
       ratio: change.ratio,
       p: change.p,
       worse: change.worse,

@@ -1,15 +1,24 @@
-// What the texts in a file mean: the name of a benchmark, the machine, the commit.
+// What the texts in a file mean: the name of a benchmark, the commit and its date, the program.
 
-import { compareTexts } from "./read.js";
+const collator = new Intl.Collator("en", { numeric: true });
+
+export function compareTexts(a, b) {
+  return collator.compare(a, b) || (a < b ? -1 : Number(a > b));
+}
 
 // Parts of a name that say how long it was run: changing them does not start a new series.
 const RUN_SETTINGS = /^(repeats|iterations|min_time|min_warmup_time):/;
-const AGGREGATE_SUFFIX = /_(mean|median|stddev|cv)$/;
+const AGGREGATE_SUFFIX = /_(mean|median|stddev|cv|BigO|RMS)$/;
+
+// The name of an entry without what its aggregate adds.
+export function nameOf(entry) {
+  return entry.run_name ?? entry.name.replace(AGGREGATE_SUFFIX, "");
+}
 
 // { name, keys, wallClock }: the name of the series, its parts of the form key:value, and whether
 // the benchmark uses the wall clock.
 export function parseName(entry) {
-  const full = entry.run_name ?? entry.name.replace(AGGREGATE_SUFFIX, "");
+  const full = nameOf(entry);
   const parts = full.split("/");
   const kept = parts.filter((part) => !RUN_SETTINGS.test(part));
   const keys = {};
@@ -46,16 +55,37 @@ export function aggregateOf(entry) {
   return AGGREGATE_SUFFIX.exec(entry.name ?? "")?.[1] ?? "";
 }
 
-function text(value) {
+export function text(value) {
   return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
 }
 
+const ISO =
+  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?) ?(Z|[+-]\d\d:?\d\d|[+-]\d\d)?)?$/i;
+const NAMED_MONTH =
+  /^(?:[a-z]{3,9},? )?(?:\d{1,2} )?[a-z]{3,9} [\d :]*\d{4}[\d :]*(?: (?:[+-]\d{4}|GMT|UTC|Z))?$/i;
+
+// A date in ISO 8601, in seconds or milliseconds since 1970, or with the name of its month, as Git and
+// mails write it; null for any other. Without a zone it is UTC. Date.parse alone takes 05/11/2026 for
+// May and 12 for a year.
 function time(value) {
-  const parsed = Date.parse(text(value));
+  const written = text(value);
+  const seconds = /^\d{9,10}(\.\d+)?$/.test(written);
+  if (seconds || /^\d{12,13}$/.test(written)) return Number(written) * (seconds ? 1000 : 1);
+  const iso = ISO.exec(written);
+  let parsed = NaN;
+  if (iso) {
+    const zone = (iso[3] ?? "Z").replace(
+      /^([+-]\d\d):?(\d\d)?$/,
+      (_, hours, rest) => `${hours}:${rest ?? "00"}`,
+    );
+    parsed = Date.parse(`${iso[1]}T${(iso[2] ?? "00:00").replace(",", ".")}${zone.toUpperCase()}`);
+  } else if (NAMED_MONTH.test(written)) {
+    parsed = Date.parse(/[+-]\d{4}$|GMT$|UTC$|Z$/i.test(written) ? written : `${written} UTC`);
+  }
   return Number.isNaN(parsed) ? null : parsed;
 }
 
-// What a run measures: { id, label, title, time }. It is the commit, or the file if the context
+// What a run measures: { id, isCommit, label, title, time, measured }. It is the commit, or the file if the context
 // names no commit.
 export function commitOf(run) {
   const commit = text(run.context.commit);
@@ -72,6 +102,7 @@ export function commitOf(run) {
           .replace(/\.json$/i, ""),
     title: known ? text(run.context.commit_title) : "",
     time: known ? (time(run.context.commit_date) ?? measured) : measured,
+    measured,
   };
 }
 
@@ -79,50 +110,43 @@ function shortCommit(commit) {
   return commit.replace(/^([0-9a-f]{9})[0-9a-f]{3,}/i, "$1");
 }
 
-// What must be the same in all points of a series, besides the name of the machine.
-const MACHINE_TRAITS = {
-  cpu: (value) => value,
-  num_cpus: (value) => `${value} CPUs`,
-  target: (value) => value,
-  page_size: (value) => `pages ${value}`,
-  library_build_type: (value) => `${value} library`,
-};
-
-// For each run the label of its machine. Runs that name the same machine but differ in a trait get
-// different labels, so that their points never meet in one series.
-export function machineLabels(runs) {
-  const traits = runs.map(({ context }) =>
-    Object.keys(MACHINE_TRAITS).map((trait) => text(context[trait])),
-  );
-  const bases = runs.map(({ context }) => {
-    if (text(context.machine)) return text(context.machine);
-    const host = text(context.cpu) || text(context.host_name);
-    const cpus = text(context.num_cpus);
-    return [host || "unknown machine", cpus && `${cpus} CPUs`].filter(Boolean).join(", ");
+// What is wrong with the dates of runs, by which their commits are put in order.
+export function problemsWithDates(runs, commits) {
+  const tied = new Set();
+  commits.forEach((commit, index) => {
+    const { time: at, measured, label } = commits[index - 1] ?? {};
+    if (at === undefined || at === null || at !== commit.time || measured !== commit.measured)
+      return;
+    tied.add(label).add(commit.label);
   });
-  const seen = new Map();
-  bases.forEach((base, run) => {
-    if (!seen.has(base))
-      seen.set(
-        base,
-        traits[run].map(() => new Set()),
-      );
-    traits[run].forEach((value, trait) => seen.get(base)[trait].add(value));
-  });
-  const formats = Object.values(MACHINE_TRAITS);
-  return bases.map((base, run) => {
-    const differing = traits[run]
-      .map((value, trait) => (seen.get(base)[trait].size > 1 ? [value, formats[trait]] : null))
-      .filter(Boolean)
-      .map(([value, format]) => (value ? format(value) : "unknown"));
-    return differing.length ? `${base} (${differing.join(", ")})` : base;
+  const dated = runs.some((run) => commitOf(run).time !== null);
+  const placed = runs.some(({ context }) => time(context.commit_date) !== null);
+  return runs.flatMap((run) => {
+    const { isCommit, time: known, label } = commitOf(run);
+    const wrong = ["commit_date", "date"].filter(
+      (key) =>
+        (key === "date" || isCommit) && text(run.context[key]) && time(run.context[key]) === null,
+    );
+    const messages = wrong.map((key) => `its ${key} is not understood: ${text(run.context[key])}`);
+    const place = dated ? "before all that have a date" : "by the name of its file";
+    if (known === null) messages.push(`it has no date: it stands ${place}`);
+    else if (isCommit && placed && time(run.context.commit_date) === null) {
+      messages.push("it has no commit_date: it stands where it was measured");
+    }
+    if (tied.has(label))
+      messages.push("it has the date of another: their order is that of their names");
+    return messages.map((message) => ({ file: run.file, message }));
   });
 }
 
-// The name of the benchmark program, without its folder.
+// A hash or a version at the end of a name.
+const OF_ONE_BUILD = /[-_.@]v?(?:(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64}|\d{10,}|\d+(?:\.\d+)+)$/i;
+
+// The name of the benchmark program, without its folder and what names a single build.
 export function programOf(run) {
   return text(run.context.executable)
     .split(/[\\/]/)
     .at(-1)
-    .replace(/\.exe$/i, "");
+    .replace(/\.exe$/i, "")
+    .replace(OF_ONE_BUILD, "");
 }

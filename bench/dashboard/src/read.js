@@ -1,13 +1,17 @@
-// From a folder of Google Benchmark's JSON files to runs: one for each file that could be read.
+// From a folder of JSON files to runs: one for each file that could be read. Formats other than
+// Google Benchmark's are brought to its form first (formats.js).
 //
 // A run is { file, context, entries }: `file` is the path below the folder, `context` has the
-// file's own keys, an entry is one object of "benchmarks" that has numbers. Anything wrong with a
-// file becomes a sentence in `problems`, and the other files are read all the same.
+// file's own keys, an entry is one object of "benchmarks". Anything wrong with a file becomes a
+// sentence in `problems`, and the other files are read all the same. Of several benchmarks of one
+// name, which Google Benchmark numbers, the second gets the name "NAME #2".
 //
 // Nothing in the files is trusted: texts stay texts, and anything that should be a number but is
 // not counts as missing.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { asGoogleBenchmark, isObject, NANOSECONDS } from "./formats.js";
+import { aggregateOf, compareTexts, nameOf } from "./names.js";
 
 // All *.json below the folder, with numbers in names sorted by value; hidden folders and packages
 // are skipped.
@@ -24,12 +28,6 @@ function jsonFiles(folder, below = "") {
     }
   }
   return found.sort(compareTexts);
-}
-
-const collator = new Intl.Collator("en", { numeric: true });
-
-export function compareTexts(a, b) {
-  return collator.compare(a, b) || (a < b ? -1 : Number(a > b));
 }
 
 // Google Benchmark writes NaN and Infinity, which JSON does not have.
@@ -50,8 +48,11 @@ function parse(text) {
   }
 }
 
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+// Fits of a complexity measure nothing.
+const FITS = ["BigO", "RMS"];
+
+function reasonOf(message) {
+  return typeof message === "string" && message ? `: ${message}` : "";
 }
 
 // The usable objects of "benchmarks"; the others become problems.
@@ -61,17 +62,51 @@ function usableEntries(list, complain) {
       complain("a benchmark without a name is left out");
       return false;
     }
+    const name = entry.name ?? entry.run_name;
     if (entry.error_occurred) {
-      const reason = entry.error_message ? `: ${entry.error_message}` : "";
-      complain(`${entry.name} failed when it was measured${reason}`);
-      return false;
+      complain(`${name} failed when it was measured${reasonOf(entry.error_message)}`);
+    } else if (entry.skipped) {
+      complain(`${name} was skipped${reasonOf(entry.skip_message ?? entry.skipped)}`);
+    } else if (!Object.hasOwn(NANOSECONDS, entry.time_unit ?? "ns")) {
+      complain(`${name} has times in an unknown unit, ${JSON.stringify(entry.time_unit)}`);
     }
-    return !entry.skipped;
+    return !entry.error_occurred && !entry.skipped && !FITS.includes(aggregateOf(entry));
   });
 }
 
-// Reads one file: its run, or null. Calls complain(sentence) for anything that is wrong.
-export function readRun(file, bytes, complain) {
+// Says where it cannot be told whether entries are repetitions of one benchmark.
+function checkRepetitions(name, entries, complain) {
+  const single = entries.filter((entry) => !aggregateOf(entry));
+  const known = new Set(single.map((entry) => entry.repetition_index ?? -1));
+  if (known.size === single.length || single.length < entries.length) return;
+  complain(`${name} comes ${single.length} times; taken as repetitions of one benchmark`);
+}
+
+// Gives benchmarks that have the same name names of their own.
+function tellTwinsApart(entries, complain) {
+  const groups = new Map();
+  const renamed = entries.map((entry) => {
+    const name = nameOf(entry);
+    if (!groups.has(name)) groups.set(name, new Map());
+    const families = groups.get(name);
+    const family = `${entry.family_index} ${entry.per_family_instance_index}`;
+    if (!families.has(family)) families.set(family, []);
+    families.get(family).push(entry);
+    const place = [...families.keys()].indexOf(family) + 1;
+    return place === 1 ? entry : { ...entry, run_name: `${name} #${place}` };
+  });
+  for (const [name, families] of groups) {
+    if (families.size > 1) {
+      complain(`${families.size} benchmarks are named ${name}; the second is shown as ${name} #2`);
+    }
+    for (const of of families.values()) checkRepetitions(name, of, complain);
+  }
+  return renamed;
+}
+
+// Reads one file: its run, or null. Calls complain(sentence) for anything that is wrong. `options`
+// are those of formats.js.
+export function readRun(file, bytes, options, complain) {
   let content;
   try {
     content = parse(bytes.toString("utf8").replace(/^\ufeff/, ""));
@@ -79,21 +114,24 @@ export function readRun(file, bytes, complain) {
     complain(bytes.length ? error.message : "empty file");
     return null;
   }
-  if (!isObject(content) || !Array.isArray(content.benchmarks)) {
-    complain('no list "benchmarks" in it: not a file of Google Benchmark');
+  const found = asGoogleBenchmark(content, options, complain);
+  if (!found) {
+    complain(
+      'no list "benchmarks" in it: not a file of Google Benchmark, nor of pytest-benchmark, nor a ' +
+        "list of { name, unit, value }",
+    );
     return null;
   }
-  const context = isObject(content.context) ? content.context : {};
-  const entries = usableEntries(content.benchmarks, complain);
+  const entries = tellTwinsApart(usableEntries(found.benchmarks, complain), complain);
   if (!entries.length) {
     complain("no benchmark in it that can be shown");
     return null;
   }
-  return { file, context, entries };
+  return { file, context: found.context, entries };
 }
 
 // All files of a folder: { runs, problems }; a problem is { file, message }.
-export function readFolder(folder) {
+export function readFolder(folder, options = {}) {
   const runs = [];
   const problems = [];
   for (const file of jsonFiles(folder)) {
@@ -102,7 +140,7 @@ export function readFolder(folder) {
     try {
       const path = join(folder, file);
       if (!statSync(path).isFile()) throw new Error("not a file");
-      const run = readRun(file, readFileSync(path), complain);
+      const run = readRun(file, readFileSync(path), options, complain);
       if (run) runs.push(run);
     } catch (error) {
       complain(`cannot be read: ${error.message}`);

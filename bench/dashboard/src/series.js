@@ -4,34 +4,49 @@
 // combined. It has up to two measures, { mid, low, high }:
 //
 //   ratio   the counter of_ceiling, a share of what the machine can do at best
-//   figure  items_per_second, else bytes_per_second, else the time: the first that the newest
-//           point has. Times are nanoseconds of the clock that the benchmark asked for.
+//   figure  of these the one that the most points have, the first of several: items_per_second,
+//           bytes_per_second, value (formats.js), the time. So a counter that is added later does not
+//           erase what came before it. Times are nanoseconds of the clock that the benchmark asked
+//           for, or of the other one if more points have that.
 //
 // `mid` is the median of the repetitions, `low` and `high` are their minimum and maximum. If a file
 // has aggregates only, `mid` is their median, else their mean, and `low` and `high` are one
-// standard deviation away. A measure that is not a positive number is null.
+// standard deviation away. A measure that is not a positive number is null. A point that has none
+// is named in `problems`.
 import { median } from "./change_points.js";
-import { aggregateOf, commitOf, machineLabels, parseName, programOf } from "./names.js";
-import { compareTexts } from "./read.js";
+import { NANOSECONDS } from "./formats.js";
+import { machineLabels } from "./machines.js";
+import {
+  aggregateOf,
+  commitOf,
+  compareTexts,
+  parseName,
+  problemsWithDates,
+  programOf,
+} from "./names.js";
 
-const NANOSECONDS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
-const FIGURES = ["items_per_second", "bytes_per_second", "time"];
+const CLOCKS = ["cpu_time", "real_time"];
 
-function measured(entry, quantity, wallClock) {
-  if (quantity !== "time") return entry[quantity];
-  return entry[wallClock ? "real_time" : "cpu_time"] * (NANOSECONDS[entry.time_unit] ?? NaN);
+function fieldsOf(wallClock) {
+  const clocks = wallClock ? [...CLOCKS].reverse() : CLOCKS;
+  return ["items_per_second", "bytes_per_second", "value", ...clocks];
+}
+
+function measured(entry, field) {
+  if (!CLOCKS.includes(field)) return entry[field];
+  return entry[field] * (NANOSECONDS[entry.time_unit ?? "ns"] ?? NaN);
 }
 
 function isPositive(value) {
   return typeof value === "number" && Number.isFinite(value) && value > 0;
 }
 
-// One quantity of a point from its entries; null when they do not have it.
-function measure(entries, quantity, wallClock) {
+// One field of a point from its entries; null when they do not have it.
+function measure(entries, field) {
   const valuesOf = (...kinds) =>
     entries
       .filter((entry) => kinds.includes(aggregateOf(entry)))
-      .map((entry) => measured(entry, quantity, wallClock))
+      .map((entry) => measured(entry, field))
       .filter(isPositive);
   const repetitions = valuesOf("");
   if (repetitions.length) {
@@ -79,21 +94,29 @@ function earlier(a, b) {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-// What the runs measured, in the order of time. Those without a time come first, by name.
+// What the runs measured, in the order of time; equal times in the order in which they were measured.
+// Those without a time come first, by name.
 function commitsOf(runs) {
   const commits = new Map();
   for (const commit of runs.map(commitOf)) {
     const known = commits.get(commit.id) ?? commit;
     const time = earlier(known.time, commit.time);
-    commits.set(commit.id, { ...known, title: known.title || commit.title, time });
+    const measured = earlier(known.measured, commit.measured);
+    commits.set(commit.id, { ...known, title: known.title || commit.title, time, measured });
   }
-  const timeOf = ({ time }) => time ?? Number.MIN_SAFE_INTEGER;
-  return [...commits.values()].sort((a, b) => timeOf(a) - timeOf(b) || compareTexts(a.id, b.id));
+  const first = Number.MIN_SAFE_INTEGER;
+  return [...commits.values()].sort(
+    (a, b) =>
+      (a.time ?? first) - (b.time ?? first) ||
+      (a.measured ?? first) - (b.measured ?? first) ||
+      compareTexts(a.id, b.id),
+  );
 }
 
-// Puts the entries of all runs into series; `points` maps the index of a commit to its entries.
-function collect(runs, commits) {
-  const machines = machineLabels(runs);
+// Puts the entries of all runs into series; `points` maps the index of a commit to its entries. A
+// value in another unit is another series.
+function collect(runs, commits, options) {
+  const machines = machineLabels(runs, options);
   const indices = new Map(commits.map(({ id }, index) => [id, index]));
   const collected = new Map();
   runs.forEach((run, file) => {
@@ -102,8 +125,12 @@ function collect(runs, commits) {
     const program = programOf(run);
     for (const entry of run.entries) {
       const parsed = parseName(entry);
-      const id = JSON.stringify([parsed.name, machine, program]);
-      if (!collected.has(id)) collected.set(id, { ...parsed, machine, program, points: new Map() });
+      const unit = "value" in entry && typeof entry.unit === "string" ? entry.unit : "";
+      const id = JSON.stringify([parsed.name, machine, program, unit]);
+      if (!collected.has(id)) {
+        const bigger = entry.bigger_is_better === true;
+        collected.set(id, { ...parsed, machine, program, unit, bigger, points: new Map() });
+      }
       const { points } = collected.get(id);
       if (!points.has(commit)) points.set(commit, []);
       points.get(commit).push({ entry, file });
@@ -112,17 +139,27 @@ function collect(runs, commits) {
   return [...collected.values()];
 }
 
+// The field that most points have, and its measures.
+function figureOf(entries, wallClock) {
+  let best = null;
+  for (const field of fieldsOf(wallClock)) {
+    const figures = entries.map((list) => measure(list, field));
+    const count = figures.filter(Boolean).length;
+    if (!best || count > best.count) best = { field, figures, count };
+  }
+  return best;
+}
+
 function finish({ points, wallClock, ...rest }) {
   const ordered = [...points].sort(([a], [b]) => a - b);
   const entries = ordered.map(([, found]) => found.map(({ entry }) => entry));
-  const measures = (quantity) => entries.map((list) => measure(list, quantity, wallClock));
-  const ratios = measures("of_ceiling");
-  const quantity = FIGURES.find((name) => measures(name).at(-1)) ?? "time";
-  const figures = measures(quantity);
+  const ratios = entries.map((list) => measure(list, "of_ceiling"));
+  const { field, figures } = figureOf(entries, wallClock);
   const columns = columnsOf(entries.flat());
   return {
     ...rest,
-    quantity,
+    field,
+    quantity: CLOCKS.includes(field) ? "time" : field,
     columns,
     points: ordered.map(([commit, found], index) => ({
       commit,
@@ -133,21 +170,39 @@ function finish({ points, wallClock, ...rest }) {
   };
 }
 
-// { commits, series }: the series in the order of their names. The name contains the program only
-// if two programs have benchmarks of the same name. A point gives its commit as an index.
-export function seriesOf(runs) {
+// What cannot be seen on the page.
+function problemsOf({ name, field, points }, runs) {
+  const shown = points.some(({ ratio, figure }) => ratio || figure);
+  const message = shown ? `has no ${field}, as its other points have` : "has no positive number";
+  return points
+    .filter(({ ratio, figure }) => !ratio && !figure)
+    .flatMap(({ rows }) => [...new Set(rows.map(([file]) => runs[file].file))])
+    .map((file) => ({ file, message: `${name} is not shown: it ${message}` }));
+}
+
+// { commits, series, problems }: the series in the order of their names. The name contains the program
+// only if two programs have benchmarks of the same name, and the unit of a value if there are several.
+// A point gives its commit as an index. Options: those of machines.js.
+export function seriesOf(runs, options) {
   const commits = commitsOf(runs);
-  const all = collect(runs, commits).map(finish);
-  const programs = new Map();
-  for (const { name, program } of all) {
-    if (!programs.has(name)) programs.set(name, new Set());
-    programs.get(name).add(program);
-  }
+  const all = collect(runs, commits, options).map(finish);
+  const problems = [
+    ...problemsWithDates(runs, commits),
+    ...all.flatMap((one) => problemsOf(one, runs)),
+  ];
+  const variants = (key) => {
+    const found = new Map();
+    for (const one of all) found.set(one.name, (found.get(one.name) ?? new Set()).add(one[key]));
+    return found;
+  };
+  const [programs, units] = [variants("program"), variants("unit")];
   for (const one of all) {
-    if (programs.get(one.name).size > 1) one.name += ` [${one.program || "unknown program"}]`;
+    const several = [programs, units].map((found) => found.get(one.name).size > 1);
+    if (several[0]) one.name += ` [${one.program || "unknown program"}]`;
+    if (several[1] && one.unit) one.name += ` (${one.unit})`;
   }
   const series = all
     .filter(({ points }) => points.some(({ ratio, figure }) => ratio || figure))
     .sort((a, b) => compareTexts(a.name, b.name) || compareTexts(a.machine, b.machine));
-  return { commits, series };
+  return { commits, series, problems };
 }

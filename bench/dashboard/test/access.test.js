@@ -104,7 +104,7 @@ test("hostile texts are shown as texts", async (t) => {
   writeFileSync(join(hostile, "<b>.json"), evil);
   const url = "https://example.org/{commit}?$&";
   const made = dashboard("--title", `${evil}$&`, "--commit-url", url, hostile);
-  assert.equal(made.status, 0, made.stderr);
+  assert.equal(made.status, 3, made.stderr);
   const { page, misdeeds } = await openPage(t, browser, join(hostile, "index.html"));
   for (const summary of await page.locator("summary:visible").all()) await summary.click();
   assert.ok((await page.title()).includes("<script>alert(1)"));
@@ -143,6 +143,29 @@ test("files of another project: one chart of times, labeled by file", async (t) 
   assert.match(row, /\+\d+\.\d %.*BM_sort.*Time.*run10.*h, 8 CPUs/);
   assert.match(await page.locator(".announcement").textContent(), /^Time \d+ us \(/);
   assert.equal(await page.locator(".card a.commit").count(), 0);
+  assert.deepEqual(misdeeds, []);
+});
+
+test("a list of values: the unit is named once, the axis has room", async (t) => {
+  const folder = scratchFolder(t);
+  for (let index = 10; index < 34; ++index) {
+    const context = {
+      commit: `c${index}`,
+      commit_date: `2026-01-${String(index - 9).padStart(2, "0")}`,
+    };
+    const value = index < 25 ? 1200000 : 900000;
+    const benchmarks = [{ name: "score", unit: "very long points", value }];
+    writeFileSync(join(folder, `${index}.json`), JSON.stringify({ context, benchmarks }));
+  }
+  const made = dashboard("--bigger", "very long points", folder);
+  assert.equal(
+    made.stdout.split(": ").slice(1).join(": ").trim(),
+    "1 series from 24 files, regressions: 1, improvements: 0",
+  );
+  const { page, misdeeds } = await openPage(t, browser, join(folder, "index.html"));
+  const row = await page.locator("#regressions tbody tr").textContent();
+  assert.match(row, /Value \(very long points\)1200000 very long points . 900000 very long points/);
+  assert.match(row, /c25.*last good: c24/);
   assert.deepEqual(misdeeds, []);
 });
 

@@ -82,6 +82,48 @@ test("one outlier is not a change", () => {
   assert.deepEqual(changePoints(values), []);
 });
 
+test("a young change is blamed on its own commit, or is not known yet", (t) => {
+  const places = { early: 0, right: 0, late: 0 };
+  for (const shape of ["normal", "heavy", "spikes"]) {
+    for (const ratio of [0.7, 1.2, 2]) {
+      for (const young of [1, 2, 3, 4]) {
+        for (let seed = 1; seed <= 12; ++seed) {
+          const change = { at: 20, ratio };
+          const values = simulate({ shape, length: 20 + young, seed, change, deviation: 0.02 });
+          const at =
+            changePoints(values).find((found) => ratio < 1 === found.ratio < 1)?.at ?? null;
+          if (at !== null) ++places[at < 20 ? "early" : at > 20 ? "late" : "right"];
+          if (young < 3) assert.notEqual(at, 20); // fewer than three points are not known
+        }
+      }
+    }
+  }
+  t.diagnostic(JSON.stringify(places));
+  assert.ok(places.right > 100);
+  assert.ok(places.early + places.late <= 0.02 * places.right);
+});
+
+test("the same at the other end, and between two changes", () => {
+  for (const [before, after] of [
+    [3, 20],
+    [20, 3],
+  ]) {
+    for (let seed = 1; seed <= 40; ++seed) {
+      const change = { at: before, ratio: 0.7 };
+      const values = simulate({ shape: "normal", length: before + after, seed, change });
+      for (const { at } of changePoints(values)) assert.equal(at, before, `seed ${seed}`);
+    }
+  }
+  const stairs = [...level(100, 8), ...level(130, 8), ...level(110, 8)];
+  assert.deepEqual(
+    changePoints(stairs).map(({ at, before, after }) => [at, before, after]),
+    [
+      [8, 100, 130],
+      [16, 130, 110],
+    ],
+  );
+});
+
 test("the answer is the same each time", () => {
   const values = simulate({
     shape: "heavy",

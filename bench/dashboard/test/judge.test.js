@@ -102,3 +102,32 @@ test("points without the measure are skipped", () => {
     [12],
   );
 });
+
+test("a value is judged by its own direction; a change names the levels and the point before", () => {
+  for (const bigger of [true, false]) {
+    const series = { ...seriesWith({ figure: [100, 80], quantity: "value" }), bigger };
+    const { regressions, improvements } = judgeAll([series]);
+    const [rows, others] = bigger ? [regressions, improvements] : [improvements, regressions];
+    assert.deepEqual([rows.length, others.length, series.judged], [1, 0, true]);
+    const [{ at, last, before, after }] = rows;
+    assert.deepEqual([at, last, before, after], [12, 11, 100, 80]);
+  }
+});
+
+test("a series is judged when one of its measures has eight points", () => {
+  for (const [ratios, figures, judged] of [
+    [8, 8, true],
+    [7, 8, true],
+    [8, 0, true],
+    [7, 7, false],
+    [0, 7, false],
+  ]) {
+    const series = seriesWith({ ratio: [1], figure: [1] });
+    series.points.forEach((point, index) => {
+      if (index >= ratios) point.ratio = null;
+      if (index >= figures) point.figure = null;
+    });
+    judgeAll([series]);
+    assert.equal(series.judged, judged);
+  }
+});

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dashboard, launch, openPage, scratchFolder, shownNames } from "./browser.js";
-import { commitHash, writeSample } from "./sample.js";
+import { commitHash, writeHosted, writeSample } from "./sample.js";
 
 // The sample has one benchmark that slows down by 10 % and stays there; everything else is flat.
 const SLOWER = "insert/batch/load:95/bits:12/bytes:1048576";
@@ -170,6 +170,46 @@ test("by keyboard: order of focus, the slider, the raw numbers, the table", asyn
   await page.keyboard.press("Enter");
   assert.match(await slider.getAttribute("aria-valuetext"), /, 30 of 40$/);
   assert.equal(await page.evaluate(() => document.activeElement.tagName), "SUMMARY");
+});
+
+test("hosted runners: a new host each time, and the regression is found", async (t) => {
+  const runners = scratchFolder(t);
+  writeHosted(runners, 7);
+  const young = dashboard(runners);
+  assert.equal(young.status, 3);
+  assert.match(young.stdout, /1 series from 7 files, .* too short to be judged: 1\n/);
+  assert.match(
+    young.stderr,
+    /not judged, since .* fewer than the 8 points .*: 1 of 1 series; the longest has 7, of 7/,
+  );
+  const { page } = await openPage(t, browser, join(runners, "index.html"));
+  assert.equal(await page.locator("#regressions-title").textContent(), "Regressions (not judged)");
+  const text = await page.locator("#regressions").textContent();
+  assert.match(text, /Not judged, since they have fewer than 8 points: 1 of 1 series/);
+  assert.match(text, /Nothing can be judged: no series has the 8 points/);
+  assert.doesNotMatch(await page.locator("main").textContent(), /None found/);
+  assert.match(await page.locator(".card").textContent(), /too short to be judged/);
+
+  writeHosted(runners, 24);
+  const old = dashboard(runners);
+  assert.equal(old.status, 0);
+  assert.match(
+    old.stdout,
+    /2 series from 24 files, regressions: 1, improvements: 0, too short to be judged: 1\n/,
+  );
+  const list = await openPage(t, browser, join(runners, "index.html"));
+  const row = list.page.locator("#regressions tbody tr");
+  assert.match(await row.textContent(), /100 ns . 130 ns/);
+  // The commit before it has another benchmark only.
+  assert.match(await row.textContent(), /c12.*last good: c10; 1 commit between not measured: c11/);
+
+  const split = dashboard("--by-host", runners);
+  assert.equal(split.status, 3);
+  assert.match(
+    split.stderr,
+    /has 1, of 24 commits or files; if the 24 machines here are of one kind/,
+  );
+  assert.equal(dashboard("--machine", "one", "--by-host", runners).status, 2);
 });
 
 test("hundreds of series: only the charts near the window are drawn", async (t) => {

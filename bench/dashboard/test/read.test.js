@@ -4,12 +4,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commitOf, compareValues, machineLabels, parseName } from "../src/names.js";
+import { machineLabels } from "../src/machines.js";
+import { commitOf, compareValues, parseName, programOf } from "../src/names.js";
 import { readFolder } from "../src/read.js";
 import { seriesOf } from "../src/series.js";
 
 // Reads files given as { path: content }, where content is text or an object that becomes JSON.
-function read(files) {
+function read(files, options) {
   const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
   try {
     for (const [path, content] of Object.entries(files)) {
@@ -17,7 +18,7 @@ function read(files) {
       const text = typeof content === "string" ? content : JSON.stringify(content);
       writeFileSync(join(folder, path), text);
     }
-    return readFolder(folder);
+    return readFolder(folder, options);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -234,5 +235,258 @@ test("benchmarks of the same name in two programs stay apart", () => {
   assert.deepEqual(
     series.map(({ name }) => name),
     ["a [one]", "a [two]"],
+  );
+});
+
+const namesOf = ({ series }) => series.map(({ name }) => name);
+const of = (files, options, machines) => {
+  const { runs, problems } = read(files, options);
+  const all = seriesOf(runs, machines);
+  return { ...all, problems: [...problems, ...all.problems] };
+};
+
+test("what is not shown is named with its file", () => {
+  const problemsOf = (...benchmarks) =>
+    of({ "x.json": file({ date: "2026-01-01" }, single("other", {}), ...benchmarks) }).problems;
+  const fit = { name: "a_BigO", run_name: "a", run_type: "aggregate", aggregate_name: "BigO" };
+  for (const [entries, message] of [
+    [[single("a", { real_time: 0, cpu_time: 0 })], "a is not shown: it has no positive number"],
+    [[{ name: "a", stats: {} }], "a is not shown: it has no positive number"],
+    [[{ name: "a", skipped: true, skip_message: "not here" }], "a was skipped: not here"],
+    [[single("a", { time_unit: "min" })], 'a has times in an unknown unit, "min"'],
+    [[single("a", {}), single("a", {})], "a comes 2 times; taken as repetitions of one benchmark"],
+    [[{ real_time: 1 }], "a benchmark without a name is left out"],
+    [[fit], undefined],
+    [[single("a", { repetition_index: 0 }), single("a", { repetition_index: 1 })], undefined],
+    [[single("a", { cpu_time: 0 })], undefined],
+  ]) {
+    const problems = problemsOf(...entries);
+    assert.equal(problems[0]?.message, message);
+    assert.ok(problems.every((problem) => problem.file === "x.json"));
+  }
+});
+
+test("the figure is what the most points have, and nothing is erased", () => {
+  const plain = { real_time: 7, cpu_time: 5, time_unit: "ns" };
+  const items = { ...plain, items_per_second: 3 };
+  for (const [points, quantity, mids] of [
+    [[plain, plain, items], "time", [5, 5, 5]],
+    [[items, items, { fpr: 1 }], "items_per_second", [3, 3, undefined]],
+    [[{ real_time: 7 }, { real_time: 8 }, plain], "time", [7, 8, 7]],
+    [[plain, { ...plain, cpu_time: 0 }, plain], "time", [7, 7, 7]],
+    [[plain, { cpu_time: 6 }, { cpu_time: 0.004, time_unit: "us" }], "time", [5, 6, 4]],
+  ]) {
+    const files = points.map((values, day) => [
+      `${day}.json`,
+      file({ date: `2026-01-0${day + 1}` }, { name: "a", run_type: "iteration", ...values }),
+    ]);
+    const { series, problems } = of(Object.fromEntries(files));
+    assert.equal(series[0].quantity, quantity);
+    assert.deepEqual(
+      series[0].points.map(({ figure }) => figure?.mid),
+      mids,
+    );
+    const message = "a is not shown: it has no items_per_second, as its other points have";
+    const missing = mids.includes(undefined) ? [{ file: "2.json", message }] : [];
+    assert.deepEqual(problems, missing);
+  }
+});
+
+test("two benchmarks of one name stay apart", () => {
+  const twin = (family_index, cpu_time) => single("a", { family_index, cpu_time });
+  const { series, problems } = of({
+    "x.json": file({ date: "2026-01-01" }, twin(0, 5), twin(1, 9)),
+  });
+  assert.deepEqual(
+    series.map(({ name, points }) => [name, points[0].figure.mid]),
+    [
+      ["a", 5],
+      ["a #2", 9],
+    ],
+  );
+  assert.match(problems[0].message, /^2 benchmarks are named a; the second is shown as a #2$/);
+});
+
+test("dates: what is understood, and what is named", () => {
+  const timeOf = (commit_date) =>
+    commitOf({ file: "f", context: { commit: "c", commit_date } }).time;
+  const wanted = Date.UTC(2026, 4, 11, 12, 30, 5);
+  for (const date of [
+    "2026-05-11T12:30:05Z",
+    "2026-05-11T14:30:05+02:00",
+    "2026-05-11 14:30:05 +0200",
+    "2026-05-11 12:30:05",
+    "2026-05-11T12:30:05.000",
+    "Mon May 11 14:30:05 2026 +0200",
+    "Mon, 11 May 2026 12:30:05 GMT",
+    String(wanted / 1000),
+    wanted,
+  ]) {
+    assert.equal(timeOf(date), wanted, date);
+  }
+  for (const date of ["05/11/2026", "11.05.2026", "12", "2026-13-40", "yesterday", "2026", ""]) {
+    assert.equal(timeOf(date), null, date);
+  }
+  const at = (context) => file(context, single("a", {}));
+  const { problems, commits } = of({
+    "1.json": at({ commit: "one", commit_date: "05/11/2026", date: "2026-02-01" }),
+    "2.json": at({ commit: "two", commit_date: "2026-01-01" }),
+    "3.json": at({ commit: "three", commit_date: "soon" }),
+  });
+  assert.deepEqual(
+    commits.map(({ id }) => id),
+    ["three", "two", "one"],
+  );
+  assert.deepEqual(
+    problems.map(({ file, message }) => `${file}: ${message}`),
+    [
+      "1.json: its commit_date is not understood: 05/11/2026",
+      "1.json: it has no commit_date: it stands where it was measured",
+      "3.json: its commit_date is not understood: soon",
+      "3.json: it has no date: it stands before all that have a date",
+    ],
+  );
+});
+
+test("dates that are equal: the order of measuring, else a sentence", () => {
+  const at = (commit, date) => file({ commit, commit_date: "2026-01-01", date }, single("a", {}));
+  const order = ({ commits }) => commits.map(({ id }) => id);
+  const first = { "1.json": at("f", "2026-02-01"), "2.json": at("a", "2026-02-02") };
+  assert.deepEqual([order(of(first)), of(first).problems], [["f", "a"], []]);
+  const tied = of({ ...first, "3.json": at("b", "2026-02-02"), "4.json": at("b", "2026-02-03") });
+  assert.deepEqual(order(tied), ["f", "a", "b"]);
+  assert.deepEqual(
+    tied.problems.map(({ file, message }) => `${file}: ${message}`),
+    ["2.json", "3.json", "4.json"].map(
+      (name) => `${name}: it has the date of another: their order is that of their names`,
+    ),
+  );
+});
+
+test("machines: hardware, not hosts; a field that is missing says nothing", () => {
+  const labels = (contexts, options) =>
+    machineLabels(
+      contexts.map((context) => ({ context })),
+      options,
+    );
+  const caches = [
+    { type: "Data", level: 1, size: 32768, num_sharing: 2 },
+    { type: "Instruction", level: 1, size: 65536 },
+    { type: "Unified", level: 2, size: 1048576 },
+  ];
+  const hosted = (number, more) => ({
+    host_name: `runner-${number}`,
+    num_cpus: 4,
+    caches,
+    ...more,
+  });
+  const kinds = (contexts, options) => new Set(labels(contexts, options)).size;
+  for (const [contexts, count] of [
+    [[hosted(1), hosted(2), hosted(3, { mhz_per_cpu: 3000, load_avg: [1] })], 1],
+    [[hosted(1), hosted(2, { library_build_type: "release" })], 1],
+    [[hosted(1), hosted(2, { cpu: "A" }), hosted(3, { target: "AVX2", new_key: 1 })], 1],
+    [[hosted(1), hosted(2, { machine: "ci" })], 1],
+    [[hosted(1, { cpu: "A" }), hosted(2, { cpu: "B" })], 2],
+    [[hosted(1, { cpu: "A" }), hosted(2, { cpu: "B" }), hosted(3)], 3],
+    [[hosted(1), { ...hosted(2), num_cpus: 2 }], 2],
+    [[hosted(1), { ...hosted(2), caches: caches.slice(0, 2) }], 2],
+    [[hosted(1, { library_build_type: "debug" }), hosted(2, { library_build_type: "release" })], 2],
+    [
+      [
+        { machine: "m", num_cpus: 2 },
+        { machine: "m", cpu: "A", target: "T", num_cpus: 2 },
+      ],
+      1,
+    ],
+    [[{ host_name: "a" }, { host_name: "b" }], 1],
+  ]) {
+    assert.equal(kinds(contexts), count, JSON.stringify(contexts));
+    assert.equal(kinds(contexts, { machine: "one" }), 1);
+  }
+  assert.equal(kinds([hosted(1), hosted(2)], { byHost: true }), 2);
+  assert.deepEqual(
+    labels([hosted(1), hosted(2), { ...hosted(3), caches: [] }, hosted(1, { num_cpus: 2 })]),
+    ["4 CPUs", "4 CPUs", "4 CPUs", "runner-1, 2 CPUs"],
+  );
+});
+
+test("a program that is named after its build is one program", () => {
+  const program = (executable) => programOf({ context: { executable } });
+  for (const build of ["0a1b2c3d", "deadbeef12345678", "1.2.3", "v2.0", "20260101120000"]) {
+    assert.equal(program(`/target/deps/hash_bench-${build}`), "hash_bench", build);
+  }
+  for (const name of ["sort_bench", "bench_1000000", "bench-decade", "bench2"]) {
+    assert.equal(program(`x/${name}.exe`), name);
+  }
+});
+
+test("files of pytest-benchmark", () => {
+  const run = (id, median, more) => ({
+    machine_info: {
+      node: `host-${id}`,
+      python_version: "3.11",
+      cpu: { brand_raw: "A CPU", count: 8 },
+    },
+    commit_info: { id, time: "2026-01-01T00:00:00+01:00", dirty: false, ...more },
+    benchmarks: [
+      {
+        name: "test_a",
+        fullname: "tests/test_x.py::test_a[a, 1]",
+        stats: { median, mean: 9, stddev: 0.25 },
+      },
+    ],
+    datetime: "2026-01-02T00:00:00",
+    version: "4.0.0",
+  });
+  const { series, commits, problems } = of({
+    "1.json": run("c1", 2),
+    "2.json": run("c2", 3, { dirty: true, time: "2026-01-03T00:00:00+01:00" }),
+  });
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    commits.map(({ id }) => id),
+    ["c1", "c2-changed"],
+  );
+  const [{ name, machine, quantity, points }] = series;
+  assert.deepEqual(
+    [name, machine, quantity],
+    ["tests/test_x.py::test_a[a, 1]", "A CPU, 8 CPUs", "time"],
+  );
+  assert.deepEqual(points[0].figure, { mid: 2e9, low: 1.75e9, high: 2.25e9 });
+});
+
+test("lists of { name, unit, value }, and which direction is better", () => {
+  const bigger = { MB: false, "MB/s": true, "ops/sec": true, "items per second": true, fps: true };
+  const list = Object.keys(bigger).map((unit) => ({ name: unit, unit, value: 5 }));
+  const units = of({ "x.json": list });
+  assert.deepEqual(Object.fromEntries(units.series.map((one) => [one.name, one.bigger])), bigger);
+  const times = { ns: 1, us: 1e3, "\u00b5s/op": 1e3, ms: 1e6, s: 1e9, seconds: 1e9, "ns/iter": 1 };
+  for (const [unit, nanoseconds] of Object.entries(times)) {
+    const [one] = of({ "x.json": [{ name: "a", unit, value: "5", range: "\u00b1 10%" }] }).series;
+    assert.equal(one.quantity, "time");
+    assert.equal(one.points[0].figure.mid, 5 * nanoseconds);
+    assert.ok(Math.abs(one.points[0].figure.low / nanoseconds - 4.5) < 1e-9);
+  }
+  // A unit that does not say it, in a file that names its commit.
+  const scores = {
+    "x.json": file(
+      { commit: "c", commit_date: "2026-01-01" },
+      { name: "a", unit: "score", value: 5 },
+    ),
+  };
+  const guessed = of(scores);
+  assert.equal(guessed.series[0].bigger, false);
+  assert.match(guessed.problems[0].message, /"score" does not say .* give --bigger "score"/);
+  const told = of(scores, { bigger: ["score"] });
+  assert.deepEqual([told.series[0].bigger, told.problems], [true, []]);
+  assert.equal(of({ "x.json": [list[4]] }, { smaller: ["fps"] }).series[0].bigger, false);
+  assert.deepEqual(
+    namesOf(
+      of({
+        "1.json": [{ name: "a", unit: "MB", value: 1 }],
+        "2.json": [{ name: "a", unit: "KB", value: 1 }],
+      }),
+    ),
+    ["a (KB)", "a (MB)"],
   );
 });

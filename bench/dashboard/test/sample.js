@@ -104,3 +104,25 @@ export function writeSample(folder, options = {}) {
     }
   });
 }
+
+// Files as hosted runners write them: another host for each commit, and a benchmark that takes 30 %
+// longer from commit 12 on. Commit 11 did not measure it.
+export function writeHosted(folder, commits) {
+  for (let index = 0; index < commits; ++index) {
+    const context = {
+      date: new Date(Date.UTC(2026, 0, 1 + index)).toISOString(),
+      host_name: `fv-az${index}-${1000 - index}`,
+      executable: `./bench-${commitHash(index).slice(0, 12)}`,
+      num_cpus: 4,
+      mhz_per_cpu: 2400 + 10 * index,
+      caches: [{ type: "Unified", level: 2, size: 524288, num_sharing: 2 }],
+      ...(index % 3 && { library_build_type: "release" }),
+      commit: `c${index}`,
+      commit_date: new Date(Date.UTC(2026, 0, 1 + index)).toISOString(),
+    };
+    const cpu_time = index < 12 ? 100 : 130;
+    const name = index === 11 ? "b" : "a";
+    const benchmarks = [{ name, run_name: name, run_type: "iteration", cpu_time, time_unit: "ns" }];
+    writeFileSync(join(folder, `${index}.json`), JSON.stringify({ context, benchmarks }));
+  }
+}

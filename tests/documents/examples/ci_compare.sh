@@ -9,4 +9,4 @@ git worktree add --detach build/base-source "$BASE"
 build build/base-source build/base
 build . build/head
 "$NESTLINE/scripts/bench" compare build/base/hash_bench build/head/hash_bench \
-  --threshold 10 --json build/compare.json -- --benchmark_min_time=0.1
+  --threshold 10 --json build/compare.json --markdown build/compare.md -- --benchmark_min_time=0.1

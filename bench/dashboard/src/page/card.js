@@ -23,11 +23,11 @@ export function measuresOf(series) {
 }
 
 // The commit of a point: a link when the page knows where commits are.
-export function commitLink(data, point) {
+export function commitLink(data, point, name = "commit") {
   const known = data.commitUrl && point.isCommit && /^[\w.]+$/.test(point.id);
-  if (!known) return element("span", { class: "commit" }, point.label);
+  if (!known) return element("span", { class: name }, point.label);
   const href = data.commitUrl.replaceAll("{commit}", () => encodeURIComponent(point.id));
-  return element("a", { class: "commit", href, rel: "noreferrer" }, point.label);
+  return element("a", { class: name, href, rel: "noreferrer" }, point.label);
 }
 
 function spreadText(series, measure, { low, high }) {
@@ -42,7 +42,7 @@ function changeTexts(series, index) {
       .filter(({ at }) => at === index)
       .map((change) => {
         const kind = change.worse ? "regression" : "improvement";
-        const name = measureName(series, measure).toLowerCase();
+        const name = measureName(series, measure).replace(/^./, (first) => first.toLowerCase());
         return `${kind} of ${percent(change.ratio)} (${name}, p ${pText(change.p)})`;
       }),
   );
@@ -208,7 +208,7 @@ export function makeCard(data, number) {
     element(
       "p",
       { class: "quiet" },
-      joined(series.machine, plural(last + 1, "point")),
+      joined(series.machine, plural(last + 1, "point"), !series.judged && "too short to be judged"),
       " ",
       badges(series),
     ),

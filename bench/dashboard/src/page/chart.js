@@ -5,7 +5,7 @@
 // and a ring around the chosen point. A click chooses a point. People who cannot see the canvas use
 // the slider and the tables of the card.
 import uPlot from "uplot";
-import { percent, valueText } from "./format.js";
+import { axisText, percent, valueText } from "./format.js";
 
 const HEIGHT = 190;
 const FONT = "12px system-ui, sans-serif";
@@ -152,7 +152,7 @@ function optionsOf({ series, measure, width, chosen, choose }) {
         ...axis,
         space: 36,
         size: 66,
-        values: (_, splits) => splits.map((value) => valueText(series, measure, value)),
+        values: (_, splits) => splits.map((value) => axisText(series, measure, value)),
       },
     ],
     series: [

@@ -17,10 +17,9 @@ function digits(value) {
   return value.toPrecision(2);
 }
 
-// A rate with its unit: 412 M/s.
-function rate(value, unit) {
+function withPrefix(value, unit) {
   const [step, prefix] = STEPS.find(([least]) => value >= least) ?? [1, ""];
-  return `${digits(value / step)} ${prefix}${unit}/s`;
+  return `${digits(value / step)} ${prefix}${unit}`.trim();
 }
 
 function duration(nanoseconds) {
@@ -34,7 +33,14 @@ function duration(nanoseconds) {
 export function valueText(series, measure, value) {
   if (measure === "ratio") return digits(value);
   if (series.quantity === "time") return duration(value);
-  return rate(value, series.quantity === "bytes_per_second" ? "B" : "");
+  if (series.quantity === "value") return `${digits(value)} ${series.unit}`.trim();
+  return withPrefix(value, series.quantity === "bytes_per_second" ? "B/s" : "/s");
+}
+
+// The same for an axis, which has no room for long units.
+export function axisText(series, measure, value) {
+  const isShort = measure === "ratio" || series.quantity !== "value";
+  return isShort ? valueText(series, measure, value) : withPrefix(value, "");
 }
 
 const FIGURE_NAMES = {
@@ -44,7 +50,8 @@ const FIGURE_NAMES = {
 };
 
 export function measureName(series, measure) {
-  return measure === "ratio" ? "Ratio to the ceiling" : FIGURE_NAMES[series.quantity];
+  if (measure === "ratio") return "Ratio to the ceiling";
+  return FIGURE_NAMES[series.quantity] ?? (series.unit ? `Value (${series.unit})` : "Value");
 }
 
 // A change as a percentage with its sign.
@@ -91,6 +98,12 @@ export function keyValue(key, value) {
 // A benchmark's name in which lines may break after slashes.
 export function breakable(name) {
   return name.replace(/\//g, "/\u200b");
+}
+
+// At most five of some texts.
+export function someOf(texts) {
+  const shown = texts.slice(0, 5).join(", ");
+  return texts.length > 5 ? `${shown} and ${texts.length - 5} more` : shown;
 }
 
 export function plural(count, word) {

@@ -1,7 +1,16 @@
 // The lists of regressions and of improvements, as tables that fold into blocks on a phone.
 import { commitLink } from "./card.js";
 import { element, fill } from "./dom.js";
-import { breakable, dateText, measureName, pText, percent } from "./format.js";
+import {
+  breakable,
+  dateText,
+  measureName,
+  plural,
+  pText,
+  percent,
+  someOf,
+  valueText,
+} from "./format.js";
 
 function remarks({ recovered, twin, alone, measure }) {
   const texts = [];
@@ -10,6 +19,21 @@ function remarks({ recovered, twin, alone, measure }) {
   if (measure === "ratio" && twin === null) texts.push("absolute figure unchanged");
   if (alone) texts.push("ratio unchanged: perhaps the machine");
   return texts.join("; ");
+}
+
+// The last commit before a change, and those that other files name between the two: the change may
+// have come with any of them.
+function placeOf(data, series, { at, last, worse }) {
+  const [good, first] = [series.points[last], series.points[at]];
+  const between = data.commits.slice(good.commit + 1, first.commit).map(({ label }) => label);
+  return element(
+    "div",
+    { class: "quiet" },
+    worse ? "last good: " : "last before it: ",
+    commitLink(data, good, "last-good"),
+    between.length > 0 &&
+      `; ${plural(between.length, "commit")} between not measured: ${someOf(between)}`,
+  );
 }
 
 // Fills `place`; open(row) is called when the reader opens the chart of a row.
@@ -34,17 +58,31 @@ export function fillList(place, { data, rows, open, none }) {
       cell("Benchmark", element("a", { href, onclick: () => open(row) }, breakable(series.name))),
       cell("Measure", measureName(series, row.measure)),
       cell(
+        "Before and after",
+        `${valueText(series, row.measure, row.before)} \u2192 ${valueText(series, row.measure, row.after)}`,
+      ),
+      cell(
         "Commit",
         commitLink(data, point),
         point.title ? ` ${point.title}` : "",
         element("span", { class: "quiet" }, ` ${dateText(point.time)}`),
+        placeOf(data, series, row),
       ),
       cell("Machine", series.machine),
       cell("p", pText(row.p)),
       cell("Remark", remarks(row)),
     );
   });
-  const names = ["Change", "Benchmark", "Measure", "Commit", "Machine", "p", "Remark"];
+  const names = [
+    "Change",
+    "Benchmark",
+    "Measure",
+    "Before and after",
+    "Commit",
+    "Machine",
+    "p",
+    "Remark",
+  ];
   const head = element(
     "tr",
     {},

@@ -41,6 +41,8 @@ function showMethod() {
   const texts = {
     significance: share(data.method.significance),
     minPoints: String(data.method.minPoints),
+    leastSide: String(data.method.leastSide),
+    needed: String(data.method.needed),
     minEffect: share(data.method.minEffect),
   };
   for (const place of document.querySelectorAll("[data-method]")) {
@@ -49,6 +51,24 @@ function showMethod() {
   byId("to-method").addEventListener("click", () => {
     byId("method").open = true;
   });
+}
+
+// What stands in place of an empty list: never "none found" where nothing was judged.
+function noneText(shown) {
+  const short = shown.filter(({ judged }) => !judged).length;
+  const needed = `the ${data.method.needed} points in which a change can be found`;
+  if (short && short === shown.length) return `Nothing can be judged: no series has ${needed}.`;
+  const none =
+    data.series.length === shown.length ? "None found" : "None among the benchmarks shown";
+  return short ? `${none} in the series that have ${needed}.` : `${none}.`;
+}
+
+function showShortness() {
+  const short = data.series.filter(({ judged }) => !judged).length;
+  byId("short").hidden = !short;
+  byId("short").textContent =
+    `Not judged, since they have fewer than ${data.method.needed} points: ` +
+    `${short} of ${data.series.length} series.`;
 }
 
 // Cards of series with regressions come first, in the order of the list; then the others.
@@ -83,17 +103,19 @@ function showAll() {
     const rows = (list) => list.filter(({ series }) => shown.has(series));
     const worse = rows(data.regressions);
     const better = rows(data.improvements);
-    const none =
-      data.series.length === shown.size ? "None found." : "None among the benchmarks shown.";
+    const none = noneText([...shown].map((number) => data.series[number]));
     fillList(byId("regressions").querySelector("div"), { data, rows: worse, open, none });
     fillList(byId("improvements").querySelector("div"), { data, rows: better, open, none });
-    byId("regressions-title").textContent = `Regressions (${worse.length})`;
-    byId("improvements").querySelector("summary").textContent = `Improvements (${better.length})`;
+    const judged = [...shown].some((number) => data.series[number].judged);
+    const count = (list) => (judged || !shown.size ? list.length : "not judged");
+    byId("regressions-title").textContent = `Regressions (${count(worse)})`;
+    byId("improvements").querySelector("summary").textContent = `Improvements (${count(better)})`;
     byId("shown").textContent = `${shown.size} of ${data.series.length} shown`;
   });
 }
 
 showSummary();
 showProblems();
+showShortness();
 showMethod();
 showAll();
