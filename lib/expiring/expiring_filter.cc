@@ -221,10 +221,11 @@ void ExpiringClock::catch_up(std::chrono::steady_clock::time_point now) {
   if (now < begin_) return;
   const std::uint64_t tick =
       first_ + static_cast<std::uint64_t>((now - begin_).count() / tick_.count());
-  if (tick <= filter_.now()) return;
+  // Ticks go on from 0 after 2^64 - 1.
+  const auto is_late = [&] { return static_cast<std::int64_t>(tick - filter_.now()) > 0; };
+  if (!is_late()) return;
   const std::lock_guard lock(catching_up_);
-  const std::uint64_t before = filter_.now();
-  if (tick > before) filter_.advance(tick - before);
+  if (is_late()) filter_.advance(tick - filter_.now());
 }
 
 }  // namespace nestline
