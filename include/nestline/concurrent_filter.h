@@ -124,10 +124,10 @@ class NESTLINE_EXPORT ConcurrentReader {
 /// call. Asynchronous cancellation must be off: it could leave a lock taken.
 ///
 /// fork(): the child may use the filter if no other thread was in a call on any filter of this
-/// kind, or in an urcu_bp call or section of its own, at that moment. A change that was under way
-/// is never finished in the child, and its locks stay taken there. Where threads cannot be kept
-/// quiet, take a snapshot() before fork(): it has no locks, so the child may use it whatever the
-/// other threads did.
+/// kind, or in an urcu_bp call or section of its own, at that moment; it may have had a
+/// ConcurrentReader. A change that was under way is never finished in the child, and its locks stay
+/// taken there. Where threads cannot be kept quiet, take a snapshot() before fork(): it has no
+/// locks, so the child may use it whatever the other threads did.
 class NESTLINE_EXPORT ConcurrentFilter {
  public:
   struct State;  // private to the library

@@ -15,11 +15,14 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <stdexcept>
+#include <vector>
 
 #include "lib/concurrent/thread_number.h"
 #include "lib/filter/storage.h"
@@ -72,6 +75,46 @@ NESTLINE_INLINE unsigned long* section_count() noexcept {
   static_assert(offsetof(struct urcu_bp_reader, ctr) == 0);
   return reinterpret_cast<unsigned long*>(URCU_TLS(urcu_bp_reader));
 }
+
+// The counts of the threads that have been in sections here. In the child of a fork() nobody ends
+// the sections of the other threads, and whoever waits would wait for ever: so they end there as
+// the child begins. (liburcu's own calls for that wait for its mutexes, which another thread may
+// hold while it waits for the one that forks; and a program that makes these calls must be the only
+// one.)
+class KnownThreads {
+ public:
+  // Adds the calling thread, which is registered. Throws std::bad_alloc.
+  static void add() {
+    if (is_known) return;
+    KnownThreads& known = all();
+    const std::lock_guard lock(known.mutex_);
+    std::vector<unsigned long*>& counts = known.counts_;
+    // liburcu gives the count of a thread that has ended to another.
+    if (std::find(counts.begin(), counts.end(), section_count()) == counts.end()) {
+      counts.push_back(section_count());
+    }
+    is_known = true;
+  }
+
+ private:
+  KnownThreads() {
+    (void)::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                           [] {
+                             for (unsigned long* const count : all().counts_) {
+                               if (count != section_count()) CMM_ACCESS_ONCE(*count) = 0;
+                             }
+                             all().mutex_.unlock();
+                           });
+  }
+  static KnownThreads& all() {
+    static KnownThreads& known = *new KnownThreads;  // for the whole process
+    return known;
+  }
+  NESTLINE_NEAR_TLS static inline thread_local constinit bool is_known = false;
+
+  std::mutex mutex_;
+  std::vector<unsigned long*> counts_;
+};
 
 // While one lives, memory that the thread reaches through an atomic pointer is not freed. The
 // thread that begins one ends it.
@@ -133,6 +176,10 @@ class Section {
   [[gnu::cold, gnu::noinline]] static void enter_slowly() noexcept {
     urcu_bp_read_lock();
     show_all();
+    try {
+      KnownThreads::add();
+    } catch (...) {  // for want of memory: at its next slow begin
+    }
   }
 
   unsigned long* count_;  // null: it began slowly, and ends so
@@ -182,6 +229,7 @@ inline void register_reader() {
   if (registered) return;
   (void)Storage::allocate(kRoom);  // and freed at once
   urcu_bp_register_thread();
+  KnownThreads::add();
   registered = true;
 }
 
