@@ -46,11 +46,13 @@ class ConcurrentFilter;
 /// Each lookup is linearizable as the filter's own: it sees every change that ended before it
 /// began, also when the filter has grown meanwhile.
 ///
-/// One thread makes it, uses it and destroys it, before the filter is destroyed or moved. While it
-/// lives, this thread must not call a member that changes a ConcurrentFilter, a Maplet or an
-/// ExpiringFilter: such a call may wait for ever. Threads that grow, clear, merge or copy a
-/// filter, and the first that changes one beside another, wait until it is destroyed: so destroy it
-/// after some thousand lookups, which take some 10 us, and make a new one.
+/// One thread makes it, uses it and destroys it, before that thread ends and before the filter is
+/// destroyed or moved. Threads that grow, clear, merge or copy a filter, and the first that changes
+/// one beside another, wait until it is destroyed: so destroy it after some thousand lookups, which
+/// take some 10 us, and make a new one. A thread's readers may end in any order, but those that
+/// overlap make others wait until the last of them has ended. While one lives, its own thread must
+/// not change or copy a ConcurrentFilter, a Maplet or an ExpiringFilter: see ConcurrentFilter,
+/// "Inside a section".
 class NESTLINE_EXPORT ConcurrentReader {
  public:
   /// O(1).
@@ -96,13 +98,18 @@ class NESTLINE_EXPORT ConcurrentReader {
 /// may have moved other keys' fingerprints.
 ///
 /// The first change by a second thread waits once for the lookups that are running, and for every
-/// urcu_bp section of the program's own.
+/// urcu_bp section of the program's own. liburcu blocks the signals of a thread while it waits.
 ///
 /// While the filter grows, or while merge, clear or snapshot runs, lookups go on undisturbed and
 /// writers wait. Old memory is freed by userspace RCU (liburcu) when no lookup can still read it:
 /// the thread that grows the filter waits for the lookups that are running. They are short, because
-/// batches are cut into chunks. So no member that changes the filter may be called inside an
-/// urcu_bp_read_lock() of the program's own.
+/// batches are cut into chunks.
+///
+/// Inside a section: a thread that has a ConcurrentReader, is in a function that Store::get calls,
+/// or is between urcu_bp_read_lock() and urcu_bp_read_unlock() of the program's own would wait for
+/// itself. So clear, grow, merge, snapshot and the batches that change keys throw std::logic_error
+/// there, and change nothing. insert, insert_unique, update and erase of one key do not throw:
+/// where they would have to wait, they end the program by std::terminate() with the same sentence.
 ///
 /// Threads and memory: a thread's first call on any filter of this kind registers it with liburcu,
 /// which sometimes allocates a little memory (256 bytes a thread, in pieces that double) and calls
@@ -117,10 +124,10 @@ class NESTLINE_EXPORT ConcurrentReader {
 /// call. Asynchronous cancellation must be off: it could leave a lock taken.
 ///
 /// fork(): the child may use the filter if no other thread was in a call on any filter of this
-/// kind, or in an urcu_bp call or section of its own, at that moment. A change that was under way
-/// is never finished in the child, and its locks stay taken there. Where threads cannot be kept
-/// quiet, take a snapshot() before fork(): it has no locks, so the child may use it whatever the
-/// other threads did.
+/// kind, or in an urcu_bp call or section of its own, at that moment; it may have had a
+/// ConcurrentReader. A change that was under way is never finished in the child, and its locks stay
+/// taken there. Where threads cannot be kept quiet, take a snapshot() before fork(): it has no
+/// locks, so the child may use it whatever the other threads did.
 class NESTLINE_EXPORT ConcurrentFilter {
  public:
   struct State;  // private to the library
@@ -145,7 +152,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] Filter freeze() &&;
 
   /// A copy of the present content, for saving or shipping. It has each operation whole or not at
-  /// all. Throws std::bad_alloc.
+  /// all. Throws std::bad_alloc, and std::logic_error inside a section.
   [[nodiscard]] Filter snapshot() const;
 
   [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
@@ -172,10 +179,11 @@ class NESTLINE_EXPORT ConcurrentFilter {
   bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
 
   /// Removes everything, at one instant. Allocates new memory of the same size and frees the old.
-  /// Throws std::bad_alloc; the filter is then unchanged.
+  /// Throws std::bad_alloc, and std::logic_error inside a section; the filter is then unchanged.
   void clear();
 
-  // Batches, as Filter's. No other thread may write to a span during the call.
+  // Batches, as Filter's. No other thread may write to a span during the call. Those that change
+  // keys throw std::logic_error inside a section, before anything is changed.
 
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
@@ -206,11 +214,12 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// Bytes of the blocks, as Filter's. While the filter grows, the new blocks are not counted yet.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
-  /// As Filter's. Lookups go on meanwhile.
+  /// As Filter's. Lookups go on meanwhile. Throws std::logic_error inside a section.
   bool grow();
 
   /// As Filter's, at one instant. Of a ConcurrentFilter, a snapshot is merged; `other` may be this
   /// filter. Needs memory for the result beside the present filter, and for the snapshot.
+  /// Throws std::logic_error inside a section.
   void merge(const Filter& other);
   void merge(const ConcurrentFilter& other);
 

@@ -69,7 +69,9 @@ struct ExpiringOptions {
 ///
 /// Thread safety: every member may be called from any thread at any time, except construction,
 /// destruction and move. What ConcurrentFilter promises about threads and memory, signals,
-/// cancellation and fork() holds here too.
+/// cancellation, fork() and calls inside a section holds here too: batches of inserts, advance,
+/// clear, save and ExpiringClock::catch_up throw std::logic_error inside a section, and change
+/// nothing; insert and sweep end the program where they would have to wait.
 ///
 /// Order: each insert, may_contain, left and advance(1) is linearizable. A batch is many single
 /// operations. clear, and an advance by more than 14 ticks, which empties the filter, are not at
@@ -141,7 +143,8 @@ class NESTLINE_EXPORT ExpiringFilter {
 
   /// Moves time on. First finishes the sweep of the present tick, if inserts and sweep() have not:
   /// one pass over the memory for each tick. Two threads that advance take turns. More than 14
-  /// ticks at once empty the filter instead, and writers wait for that.
+  /// ticks at once empty the filter instead, and writers wait for that. Throws std::logic_error
+  /// inside a section.
   void advance(std::uint64_t ticks = 1);
 
   /// Does a part of the sweep of the present tick, of about so many blocks of 64 bytes, for a
@@ -149,13 +152,14 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// advance() will return at once.
   bool sweep(std::size_t blocks) noexcept;
 
-  /// The tick.
+  /// The tick, from 0 on; 2^64 - 1 is followed by 0.
   [[nodiscard]] std::uint64_t now() const noexcept;
   /// Slots in use, by dead keys that were not swept yet too; exact while no writer runs.
   [[nodiscard]] std::uint64_t size() const noexcept;
 
-  /// Removes everything; time stays. Writers wait meanwhile. O(memory).
-  void clear() noexcept;
+  /// Removes everything; time stays. Writers wait meanwhile. O(memory). Throws std::logic_error
+  /// inside a section.
+  void clear();
 
   /// Keys that may be alive at once.
   [[nodiscard]] std::uint64_t capacity() const noexcept;
@@ -195,7 +199,7 @@ class NESTLINE_EXPORT ExpiringFilter {
 
 /// Writes the filter as of one instant to `path`, and replaces a file there atomically, as save of
 /// a Filter does. Needs memory for a copy; writers wait while it is copied. Throws
-/// std::system_error, std::bad_alloc.
+/// std::system_error, std::bad_alloc, and std::logic_error inside a section.
 NESTLINE_EXPORT void save(const ExpiringFilter& filter, const std::filesystem::path& path);
 /// The same to a sink.
 NESTLINE_EXPORT void save(const ExpiringFilter& filter, const ByteSink& sink);
@@ -251,7 +255,7 @@ class NESTLINE_EXPORT ExpiringClock {
   ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window);
 
   /// Advances the filter to the tick of `now`, if that is later. Where no tick has passed, it costs
-  /// the reading of the clock.
+  /// the reading of the clock. Throws std::logic_error inside a section when one has.
   void catch_up(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
   /// How long a tick takes.

@@ -72,7 +72,7 @@ struct Options {
 /// How an insert ended.
 enum class Outcome : std::uint8_t {
   stored,   ///< The key is in the filter.
-  present,  ///< insert_unique only: may_contain was already true, nothing was stored.
+  present,  ///< insert_unique only: may_contain was already true, nothing has changed.
   full,     ///< No room can be made. The filter is unchanged, byte for byte, unless it grows by
             ///< itself: then it may have doubled first, with the same keys in it.
   copies,   ///< Every slot that this key may use holds a copy of it already, or of a key that looks

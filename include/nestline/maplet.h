@@ -52,8 +52,9 @@ struct MapletOptions {
 ///
 /// Thread safety: every member may be called from any thread at any time, except construction,
 /// destruction and move. What ConcurrentFilter promises about order, progress, threads and memory,
-/// signals, cancellation and fork() holds here too: insert, find, replace and erase are each
-/// linearizable.
+/// signals, cancellation, fork() and calls inside a section holds here too: insert, find, replace
+/// and erase are each linearizable. Batches of inserts, grow, for_each, save, snapshot and
+/// snapshot_into throw std::logic_error inside a section, and change nothing.
 ///
 /// Speed: find reads one block of 64 bytes, or two for the share of keys that a full maplet keeps
 /// elsewhere: 0.09, 0.14 and 0.22 of the absent keys at 85, 90 and 95 % load.
@@ -127,24 +128,27 @@ class NESTLINE_EXPORT Maplet {
   [[nodiscard]] unsigned growth_left() const noexcept;
 
   /// Doubles the slots and the capacity, without the keys. False if no doubling is left. Lookups
-  /// go on meanwhile, changes wait. Throws std::bad_alloc; the maplet is then unchanged.
+  /// go on meanwhile, changes wait. Throws std::bad_alloc, and std::logic_error inside a section;
+  /// the maplet is then unchanged.
   bool grow();
 
   /// Calls with(value) for the value of each pair, as of one instant, in no particular order.
-  /// Copies the maplet first. Throws std::bad_alloc, and what `with` throws.
+  /// Copies the maplet first, so `with` may do anything. Throws std::bad_alloc, std::logic_error
+  /// inside a section, and what `with` throws.
   void for_each(const std::function<void(std::uint64_t value)>& with) const;
 
   /// A copy as of one instant. Changes wait while it is copied, not while memory is made ready for
-  /// it. Throws std::bad_alloc.
+  /// it. Throws std::bad_alloc, and std::logic_error inside a section.
   [[nodiscard]] Maplet snapshot() const;
 
   /// The same in two steps, for a caller who copies while he holds a lock: an empty maplet with as
   /// many slots and memory that is ready to be written, and the copy into it, which allocates
   /// nothing. The copy is refused, and `ready` stays as it is, when this maplet has grown between
   /// the two: begin again. `ready` must be another maplet, used by no other thread; one that was
-  /// copied into before may serve again. ready_for_snapshot throws std::bad_alloc.
+  /// copied into before may serve again. ready_for_snapshot throws std::bad_alloc, snapshot_into
+  /// std::logic_error inside a section.
   [[nodiscard]] Maplet ready_for_snapshot() const;
-  [[nodiscard]] bool snapshot_into(Maplet& ready) const noexcept;
+  [[nodiscard]] bool snapshot_into(Maplet& ready) const;
 
  private:
   friend struct MapletAccess;
@@ -159,7 +163,8 @@ class NESTLINE_EXPORT Maplet {
 // A maplet's file is not a filter's: each is refused where the other is wanted.
 
 /// Writes the maplet as of one instant to `path`, and replaces a file there atomically, as save of
-/// a Filter does. Needs memory for a copy. Throws std::system_error, std::bad_alloc.
+/// a Filter does. Needs memory for a copy. Throws std::system_error, std::bad_alloc, and
+/// std::logic_error inside a section.
 NESTLINE_EXPORT void save(const Maplet& maplet, const std::filesystem::path& path);
 /// The same to a sink.
 NESTLINE_EXPORT void save(const Maplet& maplet, const ByteSink& sink);

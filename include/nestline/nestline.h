@@ -599,8 +599,8 @@ NESTLINE_EXPORT bool nestline_store_get_into(const nestline_store* store, const 
 /// Whether the key is there; false also when the call fails.
 NESTLINE_EXPORT bool nestline_store_contains(const nestline_store* store, const void* key,
                                              size_t size, const char** error);
-/// Takes the value of the key at position `i`. It must be short and make no call on the store; the
-/// bytes are gone when it has returned.
+/// Takes the value of the key at position `i`. It must be short, make no call on the store and
+/// change no filter; the bytes are gone when it has returned.
 typedef void (*nestline_store_value)(void* context, size_t i, const void* value, size_t size);
 /// Asks for `count` keys: calls `with` for each that is there, in any order, and returns how many
 /// were. NESTLINE_NO_COUNT when it fails.

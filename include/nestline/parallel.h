@@ -37,8 +37,9 @@ struct NESTLINE_EXPORT Cancelled : std::runtime_error {
                                            std::span<std::uint8_t> stored = {});
 
 /// ConcurrentFilter::insert with the keys split among threads, which insert them in no particular
-/// order. Throws std::invalid_argument before anything is touched. Throws Cancelled; the filter
-/// then has those keys whose `stored` is 1.
+/// order. Throws std::invalid_argument, and std::logic_error inside a section (ConcurrentFilter),
+/// before anything is touched. Throws Cancelled; the filter then has those keys whose `stored` is
+/// 1.
 [[nodiscard]] NESTLINE_EXPORT std::size_t insert(ConcurrentFilter& filter, KeySpan keys,
                                                  std::span<std::uint8_t> stored = {});
 

@@ -52,6 +52,7 @@ std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first,
 
 std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
   batch::Record record("stored", stored, keys.size());
+  refuse_in_section();  // before anything is changed
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     for (std::size_t taken = 0; taken < chunks.inputs().count;) {
       taken += insert_some(*state_, chunks.inputs().from(taken), chunks.first() + taken, record);
@@ -62,6 +63,7 @@ std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> store
 
 std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
   batch::Record record("erased", erased, keys.size());
+  refuse_in_section();
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->write([&]<class Locks>(const Filter::State& table, Locks) {
       const std::size_t before = record.total();

@@ -3,6 +3,7 @@
 #include "nestline/concurrent_filter.h"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 #include <string>
 #include <utility>
@@ -60,6 +61,7 @@ void make_way(State& state, const Tried& tried) noexcept {
     return std::optional(!waits);
   });
   if (!due) return;
+  require_no_section();
   bool possible = true;
   // Not for a table that another thread has exchanged by now.
   const auto wanted = [&](const Filter::State& table) {
@@ -155,15 +157,30 @@ bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   });
 }
 
-static_assert(sizeof(ReadSection) <= 2 * sizeof(void*) && alignof(ReadSection) <= alignof(void*));
+namespace {
+
+// What a ConcurrentReader holds: a section, and whose it is. Another thread must not end it, nor
+// may its own once liburcu has forgotten it: where that cannot be reported, the section is left as
+// it is, so that no other's count is touched.
+struct OwnSection {
+  ReadSection section;
+  std::uint64_t thread = thread_number();
+  [[nodiscard]] bool is_ours() const { return thread == thread_number() && section.is_known(); }
+};
+
+}  // namespace
 
 ConcurrentReader::ConcurrentReader(const ConcurrentFilter& filter) noexcept
     : state_(filter.state_.get()), hash_of_(filter.hash_of_) {
-  new (section_) ReadSection;
+  static_assert(sizeof(OwnSection) <= sizeof(section_) && alignof(OwnSection) <= alignof(void*));
+  new (section_) OwnSection;
 }
 
 ConcurrentReader::~ConcurrentReader() {
-  std::launder(reinterpret_cast<ReadSection*>(section_))->~ReadSection();
+  auto* const own = std::launder(reinterpret_cast<OwnSection*>(section_));
+  const bool is_ours = own->is_ours();
+  assert(is_ours && "the thread that makes a ConcurrentReader must destroy it, before it ends");
+  if (is_ours) own->~OwnSection();
 }
 
 ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentReader(*this); }

@@ -175,6 +175,7 @@ struct ConcurrentFilter::State : SecondLook {
           if (auto result = work(*table_.load(), BlockLocks())) return *std::move(result);
         }
       }
+      require_no_section();
       if (turn || waits >= kMaxWaits) {
         const Pause pause(*this);
         writers_.share();
@@ -195,10 +196,10 @@ struct ConcurrentFilter::State : SecondLook {
     return changed;
   }
 
-  // Makes the writers wait while it lives. Must not be made inside a section.
+  // Makes the writers wait while it lives. Throws std::logic_error inside a section.
   class Pause {
    public:
-    explicit Pause(const State& state) : Pause(state, std::unique_lock(state.pausing_)) {}
+    explicit Pause(const State& state) : Pause(state, state.begin_to_pause()) {}
     Pause(const State& state, std::unique_lock<std::mutex> lock)
         : state_(state), lock_(std::move(lock)) {
       state_.paused_.store(true);
@@ -249,12 +250,12 @@ struct ConcurrentFilter::State : SecondLook {
   }
 
   // Replaces the table with make(table), unless that is null or wanted(table) is false; returns
-  // whether it did. When make throws, nothing has changed.
+  // whether it did. When make throws, or it is called inside a section, nothing has changed.
   template <typename Make, typename Wanted>
   bool exchange(Make&& make, Wanted&& wanted) {
     std::unique_ptr<Filter::State> old;
     {
-      std::unique_lock lock(pausing_);
+      std::unique_lock<std::mutex> lock = begin_to_pause();
       if (!wanted(std::as_const(*table_.load()))) return false;
       const Pause pause(*this, std::move(lock));
       std::unique_ptr<Filter::State> next = make(std::as_const(pause.table()));
@@ -312,6 +313,12 @@ struct ConcurrentFilter::State : SecondLook {
 
   // That of filters of 8, 12 and 16 bits.
   static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
+
+  // For a Pause. A thread inside a section would wait here for one who waits for the section.
+  [[nodiscard]] std::unique_lock<std::mutex> begin_to_pause() const {
+    refuse_in_section();
+    return std::unique_lock(pausing_);
+  }
 
   // This thread among the writers.
   static Writers::Thread writer() { return 2 * thread_number(); }

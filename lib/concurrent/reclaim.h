@@ -15,18 +15,19 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
 
 #include "lib/concurrent/thread_number.h"
 #include "lib/filter/storage.h"
 #include "lib/place/memory_order.h"
 
-// ThreadSanitizer does not know liburcu's memory orders, and the undefined-behaviour sanitizer
-// reports that liburcu aligns its readers less than their type requires.
-#ifndef NESTLINE_SANITIZED
-#define _LGPL_SOURCE  // the two short functions that liburcu offers for inlining
-#endif
 // Before each use of a thread_local variable of another file, C++ code checks whether its
 // constructor has to run. liburcu's variables are C and have no constructor: hence __thread.
 #include <urcu/tls-compat.h>
@@ -35,6 +36,8 @@
 #define DECLARE_URCU_TLS(type, name) __thread type name
 #endif
 #include <urcu/urcu-bp.h>
+// What it offers for short functions of others, and not its functions.
+#include <urcu/static/urcu-bp.h>
 
 #if NESTLINE_TSAN
 extern "C" void __tsan_acquire(void* address);
@@ -61,68 +64,125 @@ inline void stored_alone() noexcept {
 inline void show_all() noexcept {
   if (all_is_seen) return;
   full_fence();
-#ifndef NESTLINE_SANITIZED
   all_is_seen = urcu_bp_has_sys_membarrier != 0;
-#endif
 }
 
-// While one lives, memory that the thread reaches through an atomic pointer is not freed. Sections
-// nest.
+// liburcu's count of the calling thread: how many sections it is in, in the bits of
+// URCU_BP_GP_CTR_NEST_MASK, and above them the phase of grace periods in which the first of these
+// began. Null before its first section. (liburcu aligns its readers less than their type requires,
+// which the sanitizer for undefined behaviour reports of any use of the type.)
+NESTLINE_INLINE unsigned long* section_count() noexcept {
+  static_assert(offsetof(struct urcu_bp_reader, ctr) == 0);
+  return reinterpret_cast<unsigned long*>(URCU_TLS(urcu_bp_reader));
+}
+
+// The counts of the threads that have been in sections here. In the child of a fork() nobody ends
+// the sections of the other threads, and whoever waits would wait for ever: so they end there as
+// the child begins. (liburcu's own calls for that wait for its mutexes, which another thread may
+// hold while it waits for the one that forks; and a program that makes these calls must be the only
+// one.)
+class KnownThreads {
+ public:
+  // Adds the calling thread, which is registered. Throws std::bad_alloc.
+  static void add() {
+    if (is_known) return;
+    KnownThreads& known = all();
+    const std::lock_guard lock(known.mutex_);
+    std::vector<unsigned long*>& counts = known.counts_;
+    // liburcu gives the count of a thread that has ended to another.
+    if (std::find(counts.begin(), counts.end(), section_count()) == counts.end()) {
+      counts.push_back(section_count());
+    }
+    is_known = true;
+  }
+
+ private:
+  KnownThreads() {
+    (void)::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                           [] {
+                             for (unsigned long* const count : all().counts_) {
+                               if (count != section_count()) CMM_ACCESS_ONCE(*count) = 0;
+                             }
+                             all().mutex_.unlock();
+                           });
+  }
+  static KnownThreads& all() {
+    static KnownThreads& known = *new KnownThreads;  // for the whole process
+    return known;
+  }
+  NESTLINE_NEAR_TLS static inline thread_local constinit bool is_known = false;
+
+  std::mutex mutex_;
+  std::vector<unsigned long*> counts_;
+};
+
+// While one lives, memory that the thread reaches through an atomic pointer is not freed. The
+// thread that begins one ends it.
 //
 // This is liburcu's urcu_bp_read_lock() and urcu_bp_read_unlock() for the case that nearly always
 // holds: the thread is registered, and the system has membarrier(), so that neither needs a fence.
-// Then it is enough to look up the thread's reader once, and to leave by storing what was before.
+// Then it is enough to look up the thread's count once.
+//
+// Sections of a thread, also the program's own of liburcu, may end in any order. Each begins by
+// adding one to the count and ends by subtracting one, which leaves the phase alone. The one that
+// finds none beside it takes the phase of that moment. So the count is above zero, and the phase is
+// that of the first begin, from there until the last of them ends: for who waits, they are one
+// section. A signal handler whose sections end in it leaves the number as it was, so it may come
+// between the load and the store of either; if it changes the phase, then only while there is no
+// section, and the begin that it interrupts stores the phase that it has loaded from urcu_bp_gp.
+// That may be old, as with any thread that is interrupted there: who waits looks at the readers in
+// both phases.
 class Section {
  public:
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
 
+  // Whether liburcu knows it as one of the calling thread, which has begun it: not any more when it
+  // has unregistered the thread, at the thread's end.
+  [[nodiscard]] bool is_known() const {
+    const unsigned long* const count = section_count();
+    return count != nullptr && (count_ == nullptr || count_ == count);
+  }
+
  protected:
-#ifdef NESTLINE_SANITIZED
-  explicit Section(bool) noexcept {
-    urcu_bp_read_lock();
-    show_all();
-  }
-  ~Section() {
-#if NESTLINE_TSAN
-    __tsan_release(&grace_period_mark);
-#endif
-    urcu_bp_read_unlock();
-  }
-#else
   NESTLINE_INLINE explicit Section(bool quick) noexcept {
-    struct urcu_bp_reader* const reader = quick ? URCU_TLS(urcu_bp_reader) : nullptr;
-    if (reader != nullptr) [[likely]] {
-      before_ = CMM_LOAD_SHARED(reader->ctr);
-      CMM_ACCESS_ONCE(reader->ctr) =
-          is_inside(before_) ? before_ + URCU_BP_GP_COUNT : CMM_LOAD_SHARED(urcu_bp_gp.ctr);
+    unsigned long* const count = quick ? section_count() : nullptr;
+    if (count != nullptr) [[likely]] {
+      const unsigned long before = CMM_LOAD_SHARED(*count);
+      CMM_ACCESS_ONCE(*count) = (before & URCU_BP_GP_CTR_NEST_MASK) != 0
+                                    ? before + URCU_BP_GP_COUNT
+                                    : CMM_LOAD_SHARED(urcu_bp_gp.ctr);
       cmm_barrier();
-      reader_ = reader;
+      count_ = count;
     } else {
       enter_slowly();
-      reader_ = nullptr;
+      count_ = nullptr;
     }
   }
   NESTLINE_INLINE ~Section() {
-    if (reader_ != nullptr) [[likely]] {
+#if NESTLINE_TSAN
+    __tsan_release(&grace_period_mark);
+#endif
+    if (count_ != nullptr) [[likely]] {
       cmm_barrier();
-      CMM_ACCESS_ONCE(reader_->ctr) = before_;
+      *count_ -= URCU_BP_GP_COUNT;
+      cmm_barrier();
     } else {
-      leave_slowly();
+      urcu_bp_read_unlock();
     }
   }
 
  private:
-  static bool is_inside(unsigned long ctr) { return (ctr & URCU_BP_GP_CTR_NEST_MASK) != 0; }
   [[gnu::cold, gnu::noinline]] static void enter_slowly() noexcept {
     urcu_bp_read_lock();
     show_all();
+    try {
+      KnownThreads::add();
+    } catch (...) {  // for want of memory: at its next slow begin
+    }
   }
-  [[gnu::cold, gnu::noinline]] static void leave_slowly() noexcept { urcu_bp_read_unlock(); }
 
-  struct urcu_bp_reader* reader_;
-  unsigned long before_;  // its count outside this section
-#endif
+  unsigned long* count_;  // null: it began slowly, and ends so
 };
 
 // For lookups: all threads see what this one has stored.
@@ -134,12 +194,30 @@ class ReadSection : public Section {
 // For changes.
 class WriteSection : public Section {
  public:
-#ifdef NESTLINE_SANITIZED
-  WriteSection() noexcept : Section(false) {}
-#else
   WriteSection() noexcept : Section(urcu_bp_has_sys_membarrier != 0) {}
-#endif
 };
+
+// Throws std::logic_error in a thread that is in a section: who waits there for readers, or for a
+// thread that waits for them, waits for ever. So every wait begins with this, before it takes a
+// mutex or changes anything.
+inline void refuse_in_section() {
+  const unsigned long* const count = section_count();
+  if (count == nullptr || (*count & URCU_BP_GP_CTR_NEST_MASK) == 0) return;
+  throw std::logic_error(
+      "this call would wait for ever for its own thread, which is still reading: it has a "
+      "ConcurrentReader, or is in a function that Store::get calls or between urcu_bp_read_lock() "
+      "and urcu_bp_read_unlock(); make the call after that has ended");
+}
+
+// The same for changes of one key, which must not throw: it ends the program with that sentence.
+// (An exception that leaves a noexcept function may end it without.)
+[[gnu::cold]] inline void require_no_section() noexcept {
+  try {
+    refuse_in_section();
+  } catch (...) {
+    std::terminate();
+  }
+}
 
 // Registers the calling thread, so that its sections need no memory. Throws std::bad_alloc, unless
 // another thread takes the memory just after this check found it.
@@ -151,6 +229,7 @@ inline void register_reader() {
   if (registered) return;
   (void)Storage::allocate(kRoom);  // and freed at once
   urcu_bp_register_thread();
+  KnownThreads::add();
   registered = true;
 }
 
@@ -168,8 +247,10 @@ class Uncancelled {
 };
 
 // Returns when every section that had begun before has ended; sections that begin later see
-// everything that was written before. Must not be called inside a section.
-inline void wait_for_readers() noexcept {
+// everything that was written before. Throws std::logic_error inside a section. liburcu blocks all
+// signals of the thread meanwhile.
+inline void wait_for_readers() {
+  refuse_in_section();
   const Uncancelled uncancelled;
   urcu_bp_synchronize_rcu();
 #if NESTLINE_TSAN

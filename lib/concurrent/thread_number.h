@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-// The thread-local variables of this library take a byte and a word in all. With glibc they are
+// The thread-local variables of this library take two bytes and a word in all. With glibc they are
 // reached without a call, also in a shared library, and one that is loaded by dlopen still finds
 // room for so few bytes.
 #ifdef __GLIBC__

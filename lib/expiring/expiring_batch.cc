@@ -80,6 +80,7 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life,
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
   Outcomes all(outcomes, keys.size());
+  refuse_in_section();  // before anything is changed
   for (KeyChunks chunks(keys, state.seed); chunks.next();) {
     const Inputs& inputs = chunks.inputs();
     for (std::size_t taken = 0; taken < inputs.count;) {

@@ -161,6 +161,7 @@ Hash ExpiringFilter::prepare(Key key) const noexcept {
 }
 
 void ExpiringFilter::advance(std::uint64_t ticks) {
+  refuse_in_section();  // before it waits for who holds the mutex
   const std::lock_guard lock(state_->advancing);
   if (ticks > kMaxLife) return state_->empty_and_advance(ticks);
   for (; ticks != 0; --ticks) state_->advance();
@@ -178,7 +179,8 @@ bool ExpiringFilter::sweep(std::size_t blocks) noexcept {
   return state.is_swept();
 }
 
-void ExpiringFilter::clear() noexcept {
+void ExpiringFilter::clear() {
+  refuse_in_section();
   const std::lock_guard lock(state_->advancing);
   state_->empty_and_advance(0);
 }
@@ -221,10 +223,12 @@ void ExpiringClock::catch_up(std::chrono::steady_clock::time_point now) {
   if (now < begin_) return;
   const std::uint64_t tick =
       first_ + static_cast<std::uint64_t>((now - begin_).count() / tick_.count());
-  if (tick <= filter_.now()) return;
+  // Ticks go on from 0 after 2^64 - 1.
+  const auto is_late = [&] { return static_cast<std::int64_t>(tick - filter_.now()) > 0; };
+  if (!is_late()) return;
+  refuse_in_section();
   const std::lock_guard lock(catching_up_);
-  const std::uint64_t before = filter_.now();
-  if (tick > before) filter_.advance(tick - before);
+  if (is_late()) filter_.advance(tick - filter_.now());
 }
 
 }  // namespace nestline

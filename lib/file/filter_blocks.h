@@ -1,6 +1,5 @@
 // For other formats: what a program that stores filters in its own format needs beyond the public
-// headers. Of the library's internals, lib/redis uses only this and shared_blocks.h, and lib/sqlite
-// only this and blob_filter.h.
+// headers. scripts/lint lists which rooms use this, and what else of the library's internals.
 //
 // A filter is its shape, from which make_empty makes it again, and its blocks, bytes that can be
 // read and replaced in ranges. Both may be hostile: shapes and blocks that no filter can have are

@@ -352,7 +352,9 @@ class BulkBuild {
       const Outcome outcome = *table().insert(place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
-      if (stored_.empty() && !is_found(key) && !is_found(other(key))) refuse();
+      if (stored_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
+        refuse();
+      }
       has_failed_ = true;
       departed.refused.push_back(key);
       return;
@@ -440,6 +442,10 @@ class BulkBuild {
   std::span<std::uint8_t> stored_;
   BuildTasks& tasks_;
   const bool gives_up_;  // as fill_in_bulk does
+  // Keys that are missed as they are refused. Where they are few, that is decided at the end: marks
+  // that rise for later keys may show others that look the same.
+  static constexpr std::uint32_t kMaxMissed = 256;
+  std::uint32_t missed_ = 0;
   bool has_failed_ = false;
   std::uint32_t shift_;
   ScratchMemory memory_;

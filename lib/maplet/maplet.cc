@@ -56,7 +56,7 @@ Maplet maplet_of(Filter&& read) {
 template <typename Write>
 void save_copy(const Maplet& maplet, Write&& write) {
   const Maplet copy = maplet.snapshot();
-  MapletAccess::state(copy).read([&](const Filter::State& table) { write(table); });
+  write(MapletAccess::state(copy).table_of_writer());
 }
 
 // What a writer was at. Not inlined: lookups would have to save registers for it.
@@ -171,7 +171,7 @@ Maplet Maplet::snapshot() const { return MapletAccess::make(state_->copy()); }
 
 Maplet Maplet::ready_for_snapshot() const { return MapletAccess::make(state_->ready_for_copy()); }
 
-bool Maplet::snapshot_into(Maplet& ready) const noexcept {
+bool Maplet::snapshot_into(Maplet& ready) const {
   const State::Pause pause(*state_);
   const State::Pause other(*ready.state_);
   Filter::State& table = other.table();
@@ -182,14 +182,12 @@ bool Maplet::snapshot_into(Maplet& ready) const noexcept {
 
 void Maplet::for_each(const std::function<void(std::uint64_t value)>& with) const {
   const Maplet copy = snapshot();
-  copy.state_->read([&](const Filter::State& table) {
-    const Block* const blocks = table.view.blocks;
-    for (std::uint64_t i = 0; i < table.view.geometry.blocks(); ++i) {
-      std::uint64_t taken = MapletLayout::kAllSlots & ~table.kernels->free_slots(blocks[i]);
-      for (; taken != 0; taken &= taken - 1)
-        with(MapletLayout::value(blocks[i], first_slot(taken)));
-    }
-  });
+  const Filter::State& table = copy.state_->table_of_writer();
+  const Block* const blocks = table.view.blocks;
+  for (std::uint64_t i = 0; i < table.view.geometry.blocks(); ++i) {
+    std::uint64_t taken = MapletLayout::kAllSlots & ~table.kernels->free_slots(blocks[i]);
+    for (; taken != 0; taken &= taken - 1) with(MapletLayout::value(blocks[i], first_slot(taken)));
+  }
 }
 
 // Batches: one section per chunk of keys, so that growing waits for one chunk at most.
@@ -212,6 +210,7 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
                            std::span<std::uint8_t> stored) {
   check_length("values", values.size(), keys.size());
   check_optional_length("stored", stored.size(), keys.size());
+  refuse_in_section();  // before anything is changed
   // Keys whose blocks are on their way to the cache while others are stored.
   constexpr std::size_t kAhead = 16;
   std::size_t total = 0;
@@ -248,9 +247,7 @@ void save(const Maplet& maplet, const ByteSink& sink) {
 }
 
 void save(Maplet&& maplet, const ByteSink& sink) {
-  const Maplet own = std::move(maplet);
-  const Maplet::State::Pause alone(MapletAccess::state(own));  // counts the keys
-  write_filter(alone.table(), sink);
+  write_filter(*MapletAccess::release(std::move(maplet)), sink);
 }
 
 Maplet load_maplet(const std::filesystem::path& path) {

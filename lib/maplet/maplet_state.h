@@ -46,6 +46,11 @@ struct MapletAccess {
     return Maplet(std::make_unique<Maplet::State>(std::move(table)));
   }
   static const Maplet::State& state(const Maplet& maplet) { return *maplet.state_; }
+  // The table, for who alone has the maplet.
+  static std::unique_ptr<Filter::State> release(Maplet&& maplet) {
+    const Maplet own = std::move(maplet);
+    return own.state_->release();
+  }
 };
 
 // The candidates of the key with this hash, into the front of `values`.

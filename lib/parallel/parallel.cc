@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/concurrent/reclaim.h"
 #include "lib/filter/batch.h"
 #include "lib/filter/bulk_build.h"
 #include "lib/parallel/parallel_tasks.h"
@@ -46,6 +47,7 @@ template <typename Change>
 std::size_t change_all(const char* name, KeySpan keys, std::span<std::uint8_t> changed,
                        const Change& change) {
   check_optional_length(name, changed.size(), keys.size());
+  refuse_in_section();  // other threads may wait for this one, which waits for them
   std::fill(changed.begin(), changed.end(), std::uint8_t{0});
   return sum_of_pieces(keys.size(), [&](std::size_t, std::size_t first, std::size_t count) {
     return change(keys.subspan(first, count),

@@ -27,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "lib/concurrent/reclaim.h"
 #include "lib/store/cold_reads.h"
 #include "lib/store/counters.h"
 #include "lib/store/disk.h"
@@ -56,9 +57,10 @@ class InsideGet {
   InsideGet(const InsideGet&) = delete;
   InsideGet& operator=(const InsideGet&) = delete;
 
-  // For calls that take a mutex or wait for readers. Throws std::logic_error in such a thread.
+  // For calls that take a mutex or wait for readers. Throws std::logic_error in such a thread, and
+  // in one that is in another section.
   static void refuse() {
-    if (depth == 0) return;
+    if (depth == 0) return refuse_in_section();
     throw std::logic_error(
         "the function that get() calls can only ask stores: call for_each, files, refresh, "
         "sync and what changes a store when get() has returned");

@@ -38,9 +38,6 @@ target_link_libraries(
 nestline_warnings(nestline_store)
 nestline_precompile(nestline_store)
 nestline_unity(nestline_store)
-if(NESTLINE_SANITIZE OR NESTLINE_FUZZ)
-  target_compile_definitions(nestline_store PRIVATE NESTLINE_SANITIZED) # see reclaim.h
-endif()
 # A shared one finds the other library beside it.
 set_target_properties(
   nestline_store
@@ -62,9 +59,6 @@ if(NESTLINE_BUILD_TESTS)
   target_compile_options(nestline_store_hooked PRIVATE ${test_options})
   target_include_directories(nestline_store_hooked SYSTEM PRIVATE ${NESTLINE_XXHASH_INCLUDE_DIR})
   target_link_libraries(nestline_store_hooked PUBLIC nestline_inside ${store_libraries})
-  if(NESTLINE_SANITIZE OR NESTLINE_FUZZ)
-    target_compile_definitions(nestline_store_hooked PRIVATE NESTLINE_SANITIZED) # see reclaim.h
-  endif()
   nestline_warnings(nestline_store_hooked)
   nestline_unity(nestline_store_hooked)
 endif()

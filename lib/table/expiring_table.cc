@@ -33,6 +33,7 @@ bool ExpiringTable<L, Locks>::renew_at(Hold& hold, const Place& place, std::uint
 template <class L, class Locks>
 auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Result {
   Room room;
+  Absence absence;
   for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
     {
       Hold hold(this->blocks_, home.block);
@@ -46,7 +47,7 @@ auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Re
         raise_marks<L>(hold, this->blocks_, this->geometry_, home.block,
                        spill_class(home.fingerprint));
       };
-      if (both && renew_at(hold, away, life)) {
+      if (both && !this->is_unseen(absence, away) && renew_at(hold, away, life)) {
         if (!NESTLINE_FORGET_YOUNG_MARKS) stays_away();
         return Outcome::present;
       }
@@ -65,8 +66,9 @@ auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Re
         stays_away();
         return Outcome::stored;
       }
+      absence = this->absence_of(home);
     }
-    if (this->spill_for(home, room)) return Outcome::full;
+    if (this->spill_for(home, room, &absence)) return Outcome::full;
   }
   return std::nullopt;
 }

@@ -27,6 +27,7 @@ class ExpiringTable : public Table<L, Locks> {
   [[nodiscard]] std::uint32_t emptied() const { return this->emptied_; }
 
  private:
+  using typename Table<L, Locks>::Absence;
   using typename Table<L, Locks>::Hold;
   using typename Table<L, Locks>::Room;
 

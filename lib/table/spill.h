@@ -73,6 +73,9 @@ class SpillPlan {
            search(newcomer, kWideTries);
   }
 
+  // Counts the moves that change this block; beside other threads only.
+  void watch(std::uint64_t block) { watched_ = block; }
+
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
   bool carry_out() {
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
@@ -86,6 +89,8 @@ class SpillPlan {
 
   // Whether room was made in the newcomer's alternate instead of at home.
   [[nodiscard]] bool newcomer_leaves() const { return newcomer_leaves_; }
+  // How many of its moves have changed the watched block.
+  [[nodiscard]] std::uint32_t changes() const { return changes_; }
   // Dead slots that it has emptied.
   [[nodiscard]] std::uint32_t emptied() const { return emptied_; }
   // The newcomer's way in that block when the moves have been made, if it is known.
@@ -306,6 +311,7 @@ class SpillPlan {
     if (node.victim == kNobody) {
       typename Locks::Hold hold(blocks_, from);
       raise_marks<L>(hold, blocks_, geometry_, from, spill_class(arrival.fingerprint));
+      count_change(from);
       newcomer_leaves_ = true;
       return true;
     }
@@ -319,6 +325,7 @@ class SpillPlan {
       if (ticks_left(L::value(blocks_[from], node.victim), now) == 0 && !NESTLINE_MOVE_THE_DEAD) {
         L::set(hold.change(from), node.victim, 0);
         ++emptied_;
+        count_change(from);
         return true;
       }
     }
@@ -331,7 +338,13 @@ class SpillPlan {
     walk<L>(hold.change(arrival.block), way, arrival.fingerprint, L::value(source, node.victim));
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
+    count_change(from);
+    count_change(arrival.block);
     return true;
+  }
+
+  void count_change(std::uint64_t block) {
+    if constexpr (!Locks::kAlone) changes_ += block == watched_;
   }
 
   // Whether `block` is node i's or one of those before it.
@@ -352,9 +365,11 @@ class SpillPlan {
   bool newcomer_leaves_ = false;
   std::uint32_t node_count_ = 0;
   std::uint32_t emptied_ = 0;
-  std::uint32_t end_ = 0;  // the node that ends the chain
-  Way end_way_;            // of the arrival there, to a free slot
-  Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
+  std::uint32_t changes_ = 0;
+  std::uint64_t watched_ = ~std::uint64_t{0};  // no block
+  std::uint32_t end_ = 0;                      // the node that ends the chain
+  Way end_way_;                                // of the arrival there, to a free slot
+  Way home_way_;  // of the newcomer at home, to the slot that is vacated for it
   std::array<Node, most_expanded(kWideTries) + 1> nodes_;
 };
 

@@ -1,5 +1,7 @@
 #include "lib/table/table.h"
 
+#include <utility>
+
 #include "lib/table/spill.h"
 
 namespace nestline {
@@ -16,14 +18,16 @@ bool Table<L, Locks>::store(Hold& hold, const Place& place, Value value, Way way
 }
 
 template <class L, class Locks>
-std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value value, bool unique,
-                                                     const Room& room) {
+std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value value,
+                                                     const Room& room, Absence* unique) {
   Hold hold(blocks_, home.block);
-  if (unique) {
+  if (unique != nullptr) {
     Place away;
     const bool both = may_be_away(blocks_[home.block], home, away);
     if (both) hold.add(away.block);
-    if (copies(home) != 0 || (both && copies(away) != 0)) return Outcome::present;
+    if (copies(home) != 0 || (both && copies(away) != 0 && !is_unseen(*unique, away))) {
+      return Outcome::present;
+    }
   }
   if (room.away) {
     // Home's mark covers the class by now, so no harm is done if home changes while add() waits.
@@ -32,30 +36,33 @@ std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value va
     if (store(hold, away, value, room.way)) return Outcome::stored;
   }
   if (store(hold, home, value, room.away ? Way() : room.way)) return Outcome::stored;
+  if (unique != nullptr) *unique = absence_of(home);
   return std::nullopt;
 }
 
 template <class L, class Locks>
 auto Table<L, Locks>::insert(const Place& home, Value value, bool unique) -> Result {
-  if (const auto placed = try_to_place(home, value, unique, Room())) return placed;
-  return insert_by_spill(home, value, unique);
+  Absence absence;
+  Absence* const check = unique ? &absence : nullptr;
+  if (const auto placed = try_to_place(home, value, Room(), check)) return placed;
+  return insert_by_spill(home, value, check);
 }
 
 template <class L, class Locks>
-auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, bool unique) -> Result {
+auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, Absence* unique) -> Result {
   Room room;
   for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
-    if (const auto failed = spill_for(home, room)) {
+    if (const auto failed = spill_for(home, room, unique)) {
       // Copies that others have stored since.
-      return unique && failed == Outcome::copies ? Outcome::present : failed;
+      return unique != nullptr && failed == Outcome::copies ? Outcome::present : failed;
     }
-    if (const auto placed = try_to_place(home, value, unique, room)) return placed;
+    if (const auto placed = try_to_place(home, value, room, unique)) return placed;
   }
   return std::nullopt;
 }
 
 template <class L, class Locks>
-std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room) {
+std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room, Absence* absence) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   {
     // Copies of one fingerprint cannot make room for each other; return before searching. Most of
@@ -71,7 +78,10 @@ std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room)
   SpillPlan<L, Locks> plan(blocks_, geometry_, kernels_);
   if (!plan.search(home)) return Outcome::full;
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+  const bool watches = !Locks::kAlone && absence != nullptr && absence->alternate;
+  if (watches) plan.watch(*absence->alternate);
   const bool made = plan.carry_out();
+  if (watches) absence->header += plan.changes() * kHeaderVersion;
   if constexpr (L::kExpires) emptied_ += plan.emptied();
   room.away = made && plan.newcomer_leaves();
   room.way = made ? plan.newcomer_way() : Way();
@@ -82,14 +92,18 @@ template <class L, class Locks>
 auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced)
     -> Result {
   Room room;
+  Absence absence;  // of the old key
+  const auto find_old = [&] {
+    return read(old_home, [&](auto& view) { return find(view, old_home, absence); });
+  };
   for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
-    const auto old = read(old_home, [&](auto& view) { return find(view, old_home); });
+    const auto old = find_old();
     const Place target = room.away ? moved(geometry_, new_home) : new_home;
     {
       Hold hold(blocks_, target.block);
       if (old) hold.add(old->block);
       // A copy may be taken from the alternate only while there is none at home (table.h).
-      if (!still(old, old_home, hold)) continue;
+      if (!still(old, old_home, absence, hold)) continue;
       const Way way = kernels_.find_free_way(blocks_[target.block], target);
       if (way) {
         if (old) L::set(hold.change(old->block), first_slot(copies(*old)), 0);
@@ -99,20 +113,22 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
         return Outcome::stored;
       }
     }
-    if (room.away) {
-      room.away = false;
-    } else if (const auto failed = spill_for(new_home, room)) {
-      return failed;
+    if (std::exchange(room.away, false)) continue;
+    if (!old && !absence.alternate) {
+      const Absence before = absence_of(old_home);
+      if (find_old()) continue;
+      absence = before;
     }
+    if (const auto failed = spill_for(new_home, room, &absence)) return failed;
   }
   return std::nullopt;
 }
 
 template <class L, class Locks>
 bool Table<L, Locks>::still(const std::optional<Place>& found, const Place& home,
-                            const Hold& hold) const {
+                            const Absence& absence, const Hold& hold) const {
   View view(blocks_, &hold);
-  const std::optional<Place> now = find(view, home);
+  const std::optional<Place> now = find(view, home, absence);
   const bool same = now.has_value() == found.has_value() && (!now || now->block == found->block);
   return same && view.valid();
 }
@@ -202,12 +218,15 @@ std::size_t Table<L, Locks>::values(const Place& home,
 
 template <class L, class Locks>
 template <class AnyView>
-std::optional<Place> Table<L, Locks>::find(AnyView& view, const Place& home) const {
+std::optional<Place> Table<L, Locks>::find(AnyView& view, const Place& home,
+                                           const Absence& absence) const {
   const Block& block = view.at(home.block);
   if (copies(block, home) != 0) return home;
   Place away;
-  if (may_be_away(block, home, away) && copies(view.at(away.block), away) != 0) return away;
-  return std::nullopt;
+  if (!may_be_away(block, home, away)) return std::nullopt;
+  const bool unseen = is_unseen(absence, away);  // before it is looked at
+  if (copies(view.at(away.block), away) == 0 || unseen) return std::nullopt;
+  return away;
 }
 
 template <class L, class Locks>

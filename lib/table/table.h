@@ -62,7 +62,9 @@ class Table {
   // where there is a copy; it checks and stores at one instant.
   Result insert(const Place& home, Value value = {}, bool unique = false);
   // The same for a newcomer that a first try at home found no way for.
-  Result insert_by_spill(const Place& home, Value value = {}, bool unique = false);
+  Result insert_by_spill(const Place& home, Value value = {}) {
+    return insert_by_spill(home, value, nullptr);
+  }
 
   // For layouts without values.
 
@@ -108,25 +110,48 @@ class Table {
     bool away = false;  // to its alternate, and home's mark covers it
     Way way;            // there, if known
   };
-  // Stores a newcomer where there is room for it, or finds that there is none.
-  std::optional<Outcome> try_to_place(const Place& home, Value value, bool unique,
-                                      const Room& room);
+  // When a key was seen to be absent, by a call that then makes room. Its moves raise marks, and so
+  // may bring to light a key in the alternate that looks the same and was stored there as its home:
+  // to the call that key stays unseen, as if it had looked only once. It does so as long as nobody
+  // else has changed the alternate, since only then can the key itself not have come there. (In
+  // doubt, what others make visible is there: it is from then on, for every lookup.) Its own moves
+  // bring no such key to the alternate, as they would have to bring it from home.
+  struct Absence {
+    std::optional<std::uint64_t> alternate;  // its block; none before the key was seen to be absent
+    std::uint32_t header = 0;  // its version is the block's while only this call changes it
+  };
+  // Of a key that is absent at this instant.
+  [[nodiscard]] Absence absence_of(const Place& home) const {
+    const std::uint64_t alternate = moved(geometry_, home).block;
+    return {alternate, Locks::kAlone ? 0 : blocks_[alternate].header()};
+  }
+  // Whether a key that seems to be in this block, which is not its home, is unseen there.
+  [[nodiscard]] bool is_unseen(const Absence& absence, const Place& away) const {
+    if (!absence.alternate) return false;
+    return Locks::kAlone || (blocks_[away.block].header() ^ absence.header) < kHeaderVersion;
+  }
+  Result insert_by_spill(const Place& home, Value value, Absence* unique);
+  // Stores a newcomer where there is room for it, or finds that there is none. `unique`, unless it
+  // is null: if it is absent, which it notes there.
+  std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room,
+                                      Absence* unique);
   // Stores in this block, which `hold` holds, if there is a way to a free slot: the known one if it
   // is open.
   bool store(Hold& hold, const Place& place, Value value, Way way);
   // Makes room for a newcomer, or returns why it cannot. Holds no lock before or after.
-  std::optional<Outcome> spill_for(const Place& home, Room& room);
+  std::optional<Outcome> spill_for(const Place& home, Room& room, Absence* absence = nullptr);
   // Whether find() would still return a copy in the same block, or no copy, while `hold` is held;
   // also false if that cannot be decided now.
   [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
-                           const Hold& hold) const;
+                           const Absence& absence, const Hold& hold) const;
 
   // Calls work(view) on the home, or both blocks, of a key as they stood at one instant.
   template <typename Work>
   auto read(const Place& home, Work&& work) const;
   // Where a copy of the key is, if anywhere, as the view shows it.
   template <class AnyView>
-  [[nodiscard]] std::optional<Place> find(AnyView& view, const Place& home) const;
+  [[nodiscard]] std::optional<Place> find(AnyView& view, const Place& home,
+                                          const Absence& absence = {}) const;
 
   [[nodiscard]] std::uint64_t copies(const Block& block, const Place& place) const {
     std::uint64_t found = kernels_.copies(block, place);

@@ -160,8 +160,16 @@ static bool count_record(void* context, const void* key, size_t size, const void
   return --*left > 0;
 }
 
+// What would wait for the call that it is made in is refused.
+static void clear_filter(void* filter, size_t i, const void* value, size_t size) {
+  CHECK(i == 0 && value != NULL && size == 1);
+  FAILS(!nestline_clear(filter, error), "its own thread");
+}
+
 static void test_many(nestline_store* store) {
   static answers_t answers;
+  nestline_options options = NESTLINE_OPTIONS_INIT;
+  nestline_filter* filter = NULL;
   nestline_store_batch* batch = NULL;
   char text[16];
   uint64_t left = UINT64_MAX;
@@ -199,6 +207,11 @@ static void test_many(nestline_store* store) {
   for (i = 0; i < kKeys; ++i) good = good && answers.answers[i] == (i % 2 == 0);
   CHECK(good && answers.good);
   WORKS(nestline_store_get_batch(store, NULL, NULL, 0, take, NULL, error) == 0);
+  options.capacity = 100;
+  WORKS((filter = nestline_create(&options, error)) != NULL);
+  CHECK(nestline_store_get_batch(store, keys, sizes, 1, clear_filter, filter, NULL) == 1);
+  WORKS(nestline_clear(filter, error));
+  nestline_free(filter);
   FAILS(nestline_store_get_batch(store, NULL, sizes, 1, take, NULL, error) == NO,
         "the array of keys is NULL");
   FAILS(nestline_store_get_batch(store, keys, sizes, 1, NULL, NULL, error) == NO,

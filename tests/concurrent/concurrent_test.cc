@@ -3,23 +3,35 @@
 // copying.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <new>
+#include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "lib/concurrent/reclaim.h"
 #include "nestline/concurrent_filter.h"
+#include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
 #include "nestline/io.h"
+#include "nestline/maplet.h"
+#include "nestline/parallel.h"
 #include "tests/concurrent/filter_pair.h"
+#include "tests/concurrent/many_writers.h"
 #include "tests/support/child_process.h"
 #include "tests/support/errors.h"
 #include "tests/support/keys_of_kinds.h"
@@ -273,6 +285,211 @@ TEST(ConcurrentReaderTest, SeesWhatIsInsertedAfterTheFilterHasGrown) {
     for (std::thread& writer : writers) writer.join();
     ASSERT_EQ(missed, 0u);
   }
+}
+
+// Making room for a key raises marks, and so may show another key that looks the same: for the call
+// itself the key was absent when it looked first. Few blocks have many such keys.
+template <class AnyFilter, typename Change>
+void expect_outcomes_of_first_looks(const std::function<AnyFilter()>& make, const Change& change) {
+  std::mt19937_64 random(3);
+  std::uint64_t stored = 0;
+  for (int round = 0; round < 250; ++round) {
+    AnyFilter filter = make();
+    for (bool is_full = false; !is_full;) {
+      const Hash key{random()};
+      const bool was_there = filter.may_contain(key);
+      const Outcome outcome = change(filter, key).outcome;
+      is_full = outcome == Outcome::full;
+      ASSERT_EQ(outcome == Outcome::present, was_there) << "in round " << round;
+      stored += outcome == Outcome::stored;
+    }
+  }
+  EXPECT_GT(stored, 10'000u);
+}
+
+TEST(OutcomesTest, AreOfTheFirstLook) {
+  const Options options = {.capacity = 150, .bits = 8};
+  const auto insert = [](auto& filter, Hash key) { return filter.insert_unique(key); };
+  expect_outcomes_of_first_looks<Filter>([&] { return Filter(options); }, insert);
+  for (const Writing writing : {Writing::alone, Writing::many}) {
+    SCOPED_TRACE(writing == Writing::many ? "many writers" : "one writer");
+    const auto make = [&] {
+      ConcurrentFilter filter(options);
+      if (writing == Writing::many) become_many_writers(filter);
+      return filter;
+    };
+    expect_outcomes_of_first_looks<ConcurrentFilter>(make, insert);
+    // The old key is absent, but for a false positive.
+    expect_outcomes_of_first_looks<ConcurrentFilter>(make, [](auto& filter, Hash key) {
+      if (filter.may_contain(key)) return Inserted{Outcome::present};
+      const std::uint64_t before = filter.size();
+      // Both at the same home, whose mark is raised for the new one.
+      const Inserted done = filter.update(key, Hash{key.value ^ 0xffff'ffffu << 12});
+      EXPECT_EQ(filter.size(), before + done.operator bool());
+      return done.outcome == Outcome::copies ? Inserted{Outcome::stored} : done;
+    });
+    expect_outcomes_of_first_looks<ExpiringFilter>(
+        [&] {
+          ExpiringFilter filter({.capacity = 150});
+          if (writing == Writing::many) {
+            (void)filter.insert(1);
+            std::thread([&] { (void)filter.insert(2); }).join();
+          }
+          return filter;
+        },
+        [](auto& filter, Hash key) { return filter.insert(key); });
+  }
+}
+
+// The sections that this thread is in, as liburcu counts them.
+unsigned long sections() {
+  const unsigned long* const count = section_count();
+  return count == nullptr ? 0 : *count & URCU_BP_GP_CTR_NEST_MASK;
+}
+
+ConcurrentFilter some_filter() {
+  ConcurrentFilter filter({.capacity = 500, .bits = 8, .max_capacity = 8000});
+  EXPECT_EQ(filter.insert(sequence(0, 500)), 500u);
+  return filter;
+}
+
+// Readers of two filters, one that begins slowly, and a section of the program's own.
+TEST(ConcurrentReaderTest, MayEndInAnyOrder) {
+  ConcurrentFilter one = some_filter();
+  ConcurrentFilter other = some_filter();
+  std::array<unsigned, 4> order = {0, 1, 2, 3};
+  do {
+    std::array<std::optional<ConcurrentReader>, 4> readers;
+    readers[0].emplace(one);
+    ::urcu_bp_read_lock();
+    readers[2].emplace(other);
+    stored_alone();
+    readers[3].emplace(one);
+    unsigned long left = readers.size();
+    for (const unsigned i : order) {
+      ASSERT_EQ(sections(), left--);
+      if (i == 1) {
+        ::urcu_bp_read_unlock();
+      } else {
+        readers[i].reset();
+      }
+      for (const auto& reader : readers) ASSERT_TRUE(!reader || reader->may_contain(7));
+    }
+    ASSERT_EQ(sections(), 0u);
+  } while (std::next_permutation(order.begin(), order.end()));
+  std::thread([&] {
+    EXPECT_TRUE(one.grow());
+    other.clear();
+  }).join();
+}
+
+// Of a thread that has ended. Without assertions nothing happens then.
+TEST(ConcurrentReaderTest, IsNotDestroyedByAnotherThread) {
+  ConcurrentFilter filter = some_filter();
+  alignas(ConcurrentReader) std::array<std::byte, sizeof(ConcurrentReader)> memory;
+  auto* const reader = reinterpret_cast<ConcurrentReader*>(memory.data());
+  std::thread([&] { new (reader) ConcurrentReader(filter); }).join();
+  // The new thread may get the memory of the other from liburcu.
+  std::thread([&] {
+    EXPECT_TRUE(filter.may_contain(7));
+    EXPECT_DEBUG_DEATH(reader->~ConcurrentReader(), "must destroy it");
+    EXPECT_EQ(sections(), 0u);
+  }).join();
+  EXPECT_TRUE(filter.grow());
+}
+
+// Sanitizers see whether a reader looks at memory that was freed.
+TEST(ConcurrentReaderTest, HoldsItsMemoryWhicheverEndsBeforeIt) {
+  std::array<ConcurrentFilter, 2> filters = {some_filter(), some_filter()};
+  std::atomic<bool> over = false;
+  std::thread changer([&] {
+    const Filter nothing({.capacity = 500, .bits = 8, .max_capacity = 8000});
+    for (std::size_t i = 0; i < 400; ++i) filters[i % 2].merge(nothing);
+    over = true;
+  });
+  std::uint64_t missed = 0;
+  while (!over) {
+    std::deque<ConcurrentReader> readers;
+    readers.emplace_back(filters[0]);
+    readers.emplace_back(filters[1]);
+    readers.pop_front();
+    for (std::uint64_t key = 0; key < 500; ++key) missed += !readers[0].may_contain(key);
+  }
+  changer.join();
+  EXPECT_EQ(missed, 0u);
+}
+
+// Every call that would wait for its own thread's section, of each kind of filter: it is refused
+// and changes nothing, and works when the section has ended.
+TEST(ConcurrentReaderTest, RefusesCallsThatWouldWaitForTheirOwnThread) {
+  ConcurrentFilter filter = some_filter();
+  ConcurrentFilter other({.capacity = 500, .bits = 8, .max_capacity = 8000});
+  Maplet maplet({.capacity = 500});
+  EXPECT_TRUE(maplet.insert(1, 2));
+  Maplet ready = maplet.ready_for_snapshot();
+  ExpiringFilter expiring({.capacity = 500});
+  EXPECT_TRUE(expiring.insert(1));
+  ExpiringClock clock(expiring, std::chrono::hours(14));
+  const auto keys = sequence(500, 100);
+  const std::vector<std::uint64_t> values(100);
+  const ByteSink sink = [](std::span<const std::byte>) {};
+  const std::vector<std::function<void()>> calls = {
+      [&] { (void)filter.snapshot(); },
+      [&] { filter.merge(Filter({.capacity = 500, .bits = 8, .max_capacity = 8000})); },
+      [&] { filter.merge(other); },
+      [&] { (void)filter.insert(keys); },
+      [&] { filter.erase(keys); },
+      [&] { (void)parallel::insert(filter, keys); },
+      [&] { parallel::erase(filter, keys); },
+      [&] { filter.clear(); },
+      [&] { filter.grow(); },
+      [&] { (void)maplet.snapshot(); },
+      [&] { (void)maplet.snapshot_into(ready); },
+      [&] { maplet.for_each([](std::uint64_t) {}); },
+      [&] { save(maplet, sink); },
+      [&] { (void)maplet.insert(keys, values); },
+      [&] { maplet.grow(); },
+      [&] { save(expiring, sink); },
+      [&] { expiring.insert(keys); },
+      [&] { clock.catch_up(std::chrono::steady_clock::now() + std::chrono::hours(3)); },
+      [&] { expiring.advance(); },
+      [&] { expiring.advance(20); },
+      [&] { expiring.clear(); },
+  };
+  const auto state = [&] {
+    return std::tuple(to_bytes(filter.snapshot()), maplet.size(), maplet.capacity(),
+                      expiring.size(), expiring.now());
+  };
+  const auto before = state();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    for (const bool is_own : {false, true}) {
+      std::optional<ConcurrentReader> reader;
+      is_own ? ::urcu_bp_read_lock() : void(reader.emplace(other));
+      expect_error<std::logic_error>(calls[i], "its own thread");
+      EXPECT_TRUE(filter.may_contain(7));
+      EXPECT_EQ(sections(), 1u);
+      if (is_own) ::urcu_bp_read_unlock();
+    }
+  }
+  EXPECT_EQ(state(), before);
+  for (const auto& call : calls) EXPECT_NO_THROW(call());
+}
+
+// What must not throw ends the program with the same sentence: an insert that has to make the
+// filter grow, and the first change by a second thread.
+TEST(ConcurrentReaderTest, EndsTheProgramWhereACallMustNotThrow) {
+  ConcurrentFilter filter = some_filter();
+  const auto change = [&](auto&& work) {
+    const ConcurrentReader reader = filter.reader();
+    work();
+  };
+  EXPECT_DEATH(change([&] {
+                 for (std::uint64_t key = 500; filter.insert(key); ++key) continue;
+               }),
+               "its own thread");
+  std::optional<ConcurrentFilter> elsewhere;
+  std::thread([&] { elsewhere.emplace(some_filter()); }).join();
+  EXPECT_DEATH(change([&] { elsewhere->erase(1); }), "its own thread");
 }
 
 TEST(ConcurrentFilterTest, RefusedMemoryChangesNothing) {

@@ -64,12 +64,13 @@ void use_in_the_child_of_a_quiet_process(bool filled_elsewhere) {
     fill();
   }
   ConcurrentFilter& filter = *made;
-  // Threads that have used it and are idle at the moment of fork.
+  // Threads that have used it and are idle at the moment of fork, but have readers.
   std::barrier rest(3);
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&] {
       EXPECT_TRUE(holds_all(filter));
+      const ConcurrentReader reader = filter.reader();
       rest.arrive_and_wait();
       rest.arrive_and_wait();
     });

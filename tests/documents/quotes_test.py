@@ -58,6 +58,15 @@ class QuotesTest(unittest.TestCase):
                         self.assertTrue(is_quoted(text, whole), f"not as it stands in {source}")
         self.assertGreater(len(quoted), 6)
 
+    def test_each_public_header_is_listed(self):
+        texts = {name: (ROOT / "docs" / name).read_text(encoding="utf-8")
+                 for name in ("CPP.md", "C.md", "HACKING.md")}
+        for path in (ROOT / "include" / "nestline").glob("*.h"):
+            with self.subTest(header=path.name):
+                self.assertIn(f"`{path.name}`", texts["HACKING.md"])
+                if path.name != "export.h":  # what users do not include
+                    self.assertIn(f"/nestline/{path.name})", texts["CPP.md"] + texts["C.md"])
+
     def test_links_lead_somewhere(self):
         for document in DOCUMENTS:
             for link in LINK.findall(document.read_text(encoding="utf-8")):

@@ -254,6 +254,25 @@ TEST_F(ExpiringFileTest, RefusesHeadersThatNoFilterWrites) {
   EXPECT_NE(cause_of([&] { (void)from_bytes(filter); }).find("reserved bytes"), std::string::npos);
 }
 
+// Ticks go on from 0 after 2^64 - 1.
+TEST_F(ExpiringFileTest, HoldsEveryTickAroundTheLast) {
+  ExpiringFilter filter({.capacity = 500});
+  filter.advance(~std::uint64_t{0} - 20);
+  for (std::uint64_t key = 0; key < 40; ++key) {
+    EXPECT_TRUE(filter.insert(key));
+    const Bytes bytes = bytes_of(filter);
+    const ExpiringFilter loaded = load_expiring(bytes);
+    ASSERT_EQ(loaded.now(), key - 21);
+    ASSERT_EQ(bytes_of(loaded), bytes);
+    for (std::uint64_t old = 0; old <= key; ++old) {
+      ASSERT_TRUE(key - old > 14 || loaded.may_contain(old));
+    }
+    expect_sound_mapping(bytes);
+    filter.advance();
+  }
+  EXPECT_EQ(filter.size(), 15u);
+}
+
 TEST_F(ExpiringFileTest, RefusesBlocksThatNoFilterLeaves) {
   constexpr std::size_t kBlocks = 70;
   for (const int bits : {8, 12}) {

@@ -251,6 +251,12 @@ TEST(ExpiringClockTest, KeysLiveTheirWindow) {
   EXPECT_FALSE(filter.may_contain("a"));
   clock.catch_up(begin + 24h);
   EXPECT_EQ(filter.now(), 24u * 3600);
+  filter.advance(~filter.now() - 1);
+  ExpiringClock past_the_last(filter, 14s);
+  past_the_last.catch_up(std::chrono::steady_clock::now() + 4s);
+  EXPECT_EQ(filter.now(), 2u);
+  past_the_last.catch_up(begin + 3s);
+  EXPECT_EQ(filter.now(), 2u);
   EXPECT_THROW(ExpiringClock(filter, 13ns), std::invalid_argument);
   EXPECT_EQ(ExpiringClock(filter, 14ns).tick(), 1ns);
   EXPECT_EQ(ExpiringClock(filter, 27ns).tick(), 2ns);  // so 14 of them are not less than a window

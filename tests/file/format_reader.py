@@ -87,7 +87,7 @@ class Reader:
             self.tick = self.number(4032)
             expect(1 <= self.life <= 14, "life")
             expect(waiting < 64, "waiting inserts")
-            expect(0 <= self.tick - exchanged < 16, "tick of the last exchange")
+            expect((self.tick - exchanged) % 2**64 < 16, "tick of the last exchange")
             expect(self.swept <= self.blocks, "swept blocks")
             unused = [(104, 4032), (4040, 4088)]
             marks = -(-self.blocks // BLOCK)

@@ -13,12 +13,15 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "nestline/concurrent_filter.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temp_folder.h"
@@ -501,6 +504,24 @@ TEST_F(StoreTest, CallsFromInsideGet) {
   expect_equal(store, {{"a", "1"}, {"b", "2"}});
   store.put("a", "3");
   expect_equal(store, {{"a", "3"}, {"b", "2"}});
+}
+
+// It may begin a reader that outlives it: as long as that lives, the same calls are refused.
+TEST_F(StoreTest, AReaderThatBeginsInsideGet) {
+  Store store = Store::open(db());
+  store.put("a", "1");
+  ConcurrentFilter filter({.capacity = 100});
+  std::optional<ConcurrentReader> reader;
+  EXPECT_TRUE(store.get("a", [&](std::string_view) { reader.emplace(filter); }));
+  EXPECT_THROW(filter.grow(), std::logic_error);
+  EXPECT_THROW(store.put("a", "2"), std::logic_error);
+  EXPECT_THROW(store.compact(), std::logic_error);
+  reader.reset();
+  expect_equal(store, {{"a", "1"}});
+  store.put("a", "2");
+  store.compact();
+  std::thread([&] { EXPECT_TRUE(filter.grow()); }).join();
+  expect_equal(store, {{"a", "2"}});
 }
 
 // Iteration beside refresh(), which replaces the content: sanitizers look for uses of the old one.

@@ -8,12 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <functional>
 #include <new>
+#include <thread>
 
 namespace nestline::test {
 
@@ -60,12 +63,15 @@ inline int wait_for(pid_t child) {
 }
 
 // Does the work in a process of its own. Returns its status, or -1 when it was killed: also when it
-// hangs for two minutes.
+// hangs for two minutes, perhaps with its signals blocked.
 inline int in_child(const std::function<int()>& work) {
-  const int status = wait_for(start([&] {
-    ::alarm(120);
-    return work();
-  }));
+  const pid_t child = start(work);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > end) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
