@@ -74,6 +74,16 @@ class ManTest(unittest.TestCase):
                     options_in(text) - shown, {"-h", "--help"} if words != group else set()
                 )
 
+    def test_each_command_has_a_page_of_its_name(self):
+        names = {"-".join(["nestline", *words]) + ".1" for words in COMMANDS}
+        self.assertEqual({page.name for page in (MANUAL / "man").iterdir()}, names)
+        for words, text in COMMANDS.items():
+            name = "-".join(["nestline", *words])
+            page = (MANUAL / "man" / f"{name}.1").read_text().replace("\\-", "-")
+            self.assertIn(f".SH NAME\n{name} - ", page)
+            for option in options_in(text):
+                self.assertIn(f"\\fB{option}\\fR", page)
+
     def test_a_formatter_reads_them_without_a_warning(self):
         if not shutil.which("groff"):
             self.skipTest("there is no groff")
