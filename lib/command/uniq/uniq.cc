@@ -77,7 +77,7 @@ struct UniqArguments {
   std::string state;        // the file; empty: none
   bool repeated = false;    // -d
   bool count_only = false;  // -c
-  std::vector<std::string> inputs;
+  LineInputs inputs;
 };
 
 template <typename Value>
@@ -388,8 +388,9 @@ Command uniq_command() {
             state_file(arguments->state)},
            {"-d", "", "Print the lines that repeat, each once", &arguments->repeated},
            {"-c", "", "Print only the number of lines", &arguments->count_only},
+           zero_option(arguments->inputs.zero_terminated),
            {"INPUT", "", "Files of lines; - is standard input; default: standard input",
-            &arguments->inputs}},
+            &arguments->inputs.files}},
           [arguments] { return uniq(*arguments); },
           [arguments] { check_rate(*arguments); }};
 }
