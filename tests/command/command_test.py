@@ -276,7 +276,8 @@ class Build(CommandTest):
                                                 stdin=b"again\n" * 30 + b"once\n")
             self.assertEqual((status, out), (0, b""))
             self.assertEqual(err, b"nestline: f: %d lines were further copies of keys that have "
-                             b"the most copies already; they are still found\n"
+                             b"the most copies already; they are still found; to know which, build "
+                             b"from no lines with --capacity, then nestline add --left-out\n"
                              % (30 - most))
             self.assertEqual(self.info("f")["keys"], most + 1)
             self.expect(["query", "f"], stdin=b"again\nonce\n", out=b"again\nonce\n")
