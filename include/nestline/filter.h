@@ -131,10 +131,11 @@ class NESTLINE_EXPORT Filter {
   /// on all cores and leaves the same bytes.
   ///
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
-  /// and so does a key that finds no room. `stored` is empty or has an element for each key: 1, or
-  /// 0 for a key that is not stored. Of equal keys, those beyond the most copies (Outcome::copies)
-  /// are not stored; may_contain is true for them all the same. size() returns how many were
-  /// stored.
+  /// and so does a key that finds no room. Copies that are not stored do not count: where there are
+  /// so many that fewer doublings are enough, it is built a second time. `stored` is empty or has
+  /// an element for each key: 1, or 0 for a key that is not stored. Of equal keys, those beyond the
+  /// most copies (Outcome::copies) are not stored; may_contain is true for them all the same.
+  /// size() returns how many were stored.
   ///
   /// Takes about 2.5 bytes a key and 9 bytes a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
