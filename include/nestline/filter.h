@@ -185,8 +185,9 @@ class NESTLINE_EXPORT Filter {
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of(key)); }
 
-  /// Removes one copy of `key`; false when none was found. Only for keys that were inserted:
-  /// erasing a stranger may remove a key that looks the same, which is then missed.
+  /// Removes one copy of `key`; false when none was found. Only for copies that were stored:
+  /// erasing a stranger, or a copy that an insert refused, may remove a key that looks the same,
+  /// which is then missed.
   bool erase(Key key) noexcept { return erase_one(hash_of(key)); }
 
   /// Removes everything and keeps the memory.

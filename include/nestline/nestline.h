@@ -293,7 +293,8 @@ NESTLINE_EXPORT uint64_t nestline_count_u64(const nestline_filter* filter, uint6
 NESTLINE_EXPORT uint64_t nestline_count_hash(const nestline_filter* filter, uint64_t hash,
                                              const char** error);
 
-/// Removes one copy of a key that was inserted. False: none was found (*error is NULL), or the call
+/// Removes one copy of a key, which must have been stored: after a copy that an insert refused, a
+/// key that looks the same may be missed. False: none was found (*error is NULL), or the call
 /// failed.
 NESTLINE_EXPORT bool nestline_erase_bytes(nestline_filter* filter, const void* key, size_t size,
                                           const char** error);

@@ -144,8 +144,10 @@ class Edit(CommandTest):
         self.write("keys", b"b\n" * 10)
         before = self.read("f")
         for arguments, message in [
-            (["add", "--left-out", "f"], b"--left-out takes another file than the filter"),
-            (["remove", "--left-out", "./f"], b"--left-out takes another file than the filter"),
+            (["add", "--left-out", "f"], b"--left-out takes the name of a file"),
+            (["remove", "--left-out", "./f"], b"--left-out takes the name of a file"),
+            (["add", "--left-out", "-"], b"--left-out takes the name of a file"),
+            (["remove", "--left-out", ""], b"--left-out takes the name of a file"),
             (["add", "--left-out", "."], b"nestline: .: Is a directory"),
             (["remove", "--left-out", "."], b"nestline: .: Is a directory"),
             (["add", "--left-out", "none/rest"], b"nestline: none/rest: "),

@@ -91,7 +91,8 @@ Command keys_command(const char* name, const char* about, const char* footer,
                      {filter_file(arguments->file), zero_option(arguments->inputs.zero_terminated)},
                      [arguments, work] { return work(*arguments); }};
   if (left_out_help != nullptr) {
-    command.options.push_back({"--left-out", "FILE", left_out_help, &arguments->left_out});
+    command.options.push_back(
+        {"--left-out", "FILE", left_out_help, file_name(arguments->left_out)});
   }
   command.options.push_back(input_keys(arguments->inputs, when_absent));
   return command;

@@ -66,11 +66,12 @@ constexpr const char* kRemoveFooter =
   throw CommandError(arguments.file, sentence);
 }
 
-// --left-out is another file than the filter.
+// --left-out is another file than the filter, and one that can be read again.
 void check_left_out(const KeysArguments& arguments) {
   std::error_code none;
-  if (std::filesystem::equivalent(arguments.left_out, arguments.file, none)) {
-    throw UsageError("--left-out takes another file than the filter");
+  if (arguments.left_out == "-" ||
+      std::filesystem::equivalent(arguments.left_out, arguments.file, none)) {
+    throw UsageError("--left-out takes the name of a file, and not that of the filter");
   }
 }
 

@@ -85,6 +85,13 @@ double parse_rate(const std::string& name, const std::string& text) {
   refuse(name, "a number above 0 and below 1", text);
 }
 
+Read file_name(std::string& into) {
+  return [&into](const std::string& name, const std::string& text) {
+    if (text.empty()) throw UsageError(name + " takes the name of a file");
+    into = text;
+  };
+}
+
 Read load_factor(double& into) {
   return [&into](const std::string& name, const std::string& text) {
     const auto value = parse_whole<double>(text);

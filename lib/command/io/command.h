@@ -100,6 +100,8 @@ Read rate(Number& into) {
   return
       [&into](const std::string& name, const std::string& text) { into = parse_rate(name, text); };
 }
+/// Of a file, which is not empty.
+Read file_name(std::string& into);
 /// 0.5 to 0.95.
 Read load_factor(double& into);
 /// 8, 12 or 16.
