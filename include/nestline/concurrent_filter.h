@@ -220,8 +220,8 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// As Filter's, at one instant. Of a ConcurrentFilter, a snapshot is merged; `other` may be this
   /// filter. Needs memory for the result beside the present filter, and for the snapshot.
   /// Throws std::logic_error inside a section.
-  void merge(const Filter& other);
-  void merge(const ConcurrentFilter& other);
+  std::uint64_t merge(const Filter& other, Copies copies = Copies::all);
+  std::uint64_t merge(const ConcurrentFilter& other, Copies copies = Copies::all);
 
   /// As Filter's. The answer is for this moment: it can change when a filter grows.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;

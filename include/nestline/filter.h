@@ -89,6 +89,16 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
   explicit operator bool() const noexcept { return outcome == Outcome::stored; }
 };
 
+/// Which copies a merge must take. Some find no place however large the filter is, because their
+/// key has the most copies already (Outcome::copies); others would after growth, because their key
+/// has k - 1 copies at least and other keys hold the rest of its slots. What is left out is found
+/// by lookups all the same, as after build.
+enum class Copies : std::uint8_t {
+  all,       ///< All, or nothing is merged.
+  most,      ///< All but those of keys that have the most copies already, or one less.
+  that_fit,  ///< Those that find place.
+};
+
 /// A cuckoo filter in memory.
 ///
 /// What it can hold and how often it is wrong: docs/SIZING.md has the formulas.
@@ -121,10 +131,11 @@ class NESTLINE_EXPORT Filter {
   /// on all cores and leaves the same bytes.
   ///
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
-  /// and so does a key that finds no room. `stored` is empty or has an element for each key: 1, or
-  /// 0 for a key that is not stored. Of equal keys, those beyond the most copies (Outcome::copies)
-  /// are not stored; may_contain is true for them all the same. size() returns how many were
-  /// stored.
+  /// and so does a key that finds no room. Copies that are not stored do not count: where there are
+  /// so many that fewer doublings are enough, it is built a second time. `stored` is empty or has
+  /// an element for each key: 1, or 0 for a key that is not stored. Of equal keys, those beyond the
+  /// most copies (Outcome::copies) are not stored; may_contain is true for them all the same.
+  /// size() returns how many were stored.
   ///
   /// Takes about 2.5 bytes a key and 9 bytes a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
@@ -174,8 +185,9 @@ class NESTLINE_EXPORT Filter {
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of(key)); }
 
-  /// Removes one copy of `key`; false when none was found. Only for keys that were inserted:
-  /// erasing a stranger may remove a key that looks the same, which is then missed.
+  /// Removes one copy of `key`; false when none was found. Only for copies that were stored:
+  /// erasing a stranger, or a copy that an insert refused, may remove a key that looks the same,
+  /// which is then missed.
   bool erase(Key key) noexcept { return erase_one(hash_of(key)); }
 
   /// Removes everything and keeps the memory.
@@ -257,15 +269,20 @@ class NESTLINE_EXPORT Filter {
   /// Adds everything that is in `other`, copies included, without the keys. Both must have been
   /// made with the same width, seed and number of blocks and have grown equally often, as is the
   /// case for filters of equal Options that have not grown; otherwise throws std::invalid_argument.
-  /// All or nothing: throws std::length_error when something finds no room, and std::bad_alloc
-  /// because the union is made in new memory; the filter is then unchanged. The union has room for
-  /// the keys that insert would have room for, so it may go beyond capacity(). If it does not fit,
-  /// it may fit when both filters have grown. `other` may be this filter.
-  void merge(const Filter& other);
+  /// Throws std::length_error when something finds no room, with a sentence that tells too many
+  /// copies from too many keys, and std::bad_alloc because the union is made in new memory; the
+  /// filter is then unchanged. The union has room for the keys that insert would have room for, so
+  /// it may go beyond capacity(). Keys without room may have some when both filters have grown;
+  /// copies of one key beyond the most never have. `other` may be this filter.
+  ///
+  /// Returns how many copies were left out: 0 with Copies::all. Where some were, a key that both
+  /// filters had can be erased less often than it was inserted: once all that is stored of it is
+  /// erased it is missed, and a further erase may take a key that looks the same.
+  std::uint64_t merge(const Filter& other, Copies copies = Copies::all);
 
   /// Whether merge accepts `other`: false where merge throws std::invalid_argument. `why`, if not
-  /// null, is then set to the reason, a sentence. Does not say whether there is room for the union.
-  /// Throws std::bad_alloc for the sentence.
+  /// null, is then set to the reason, a sentence. Does not say whether there is room for the keys
+  /// and the copies of the union. Throws std::bad_alloc for the sentence.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
 
  protected:

@@ -189,9 +189,10 @@ NESTLINE_EXPORT bool nestline_clear(nestline_filter* filter, const char** error)
 /// Doubles the filter in one pass over its memory, without the keys. Fails when the fingerprints
 /// have no bit left to take. Lookups go on meanwhile; changes wait.
 NESTLINE_EXPORT bool nestline_grow(nestline_filter* filter, const char** error);
-/// Adds everything that is in `other` (which may be mapped, or `filter` itself): all or nothing.
-/// Both must have been made with equal options and have grown equally often. Needs memory for a
-/// copy of each.
+/// Adds everything that is in `other` (which may be mapped, or `filter` itself): all or nothing,
+/// also when together they hold more copies of a key than find place, as *error then says. Both
+/// must have been made with equal options and have grown equally often. Needs memory for a copy of
+/// each.
 NESTLINE_EXPORT bool nestline_merge(nestline_filter* filter, const nestline_filter* other,
                                     const char** error);
 
@@ -292,7 +293,8 @@ NESTLINE_EXPORT uint64_t nestline_count_u64(const nestline_filter* filter, uint6
 NESTLINE_EXPORT uint64_t nestline_count_hash(const nestline_filter* filter, uint64_t hash,
                                              const char** error);
 
-/// Removes one copy of a key that was inserted. False: none was found (*error is NULL), or the call
+/// Removes one copy of a key, which must have been stored: after a copy that an insert refused, a
+/// key that looks the same may be missed. False: none was found (*error is NULL), or the call
 /// failed.
 NESTLINE_EXPORT bool nestline_erase_bytes(nestline_filter* filter, const void* key, size_t size,
                                           const char** error);

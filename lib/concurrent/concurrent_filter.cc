@@ -232,14 +232,17 @@ void ConcurrentFilter::clear() { state_->exchange(empty_copy); }
 
 bool ConcurrentFilter::grow() { return state_->exchange(grown); }
 
-void ConcurrentFilter::merge(const Filter& other) {
-  state_->exchange(
-      [&](const Filter::State& table) { return merged(table, FilterAccess::state(other)); });
+std::uint64_t ConcurrentFilter::merge(const Filter& other, Copies copies) {
+  std::uint64_t left_out = 0;
+  state_->exchange([&](const Filter::State& table) {
+    return merged(table, FilterAccess::state(other), copies, left_out);
+  });
+  return left_out;
 }
 
-void ConcurrentFilter::merge(const ConcurrentFilter& other) {
+std::uint64_t ConcurrentFilter::merge(const ConcurrentFilter& other, Copies copies) {
   // Never pauses the writers of both filters at once: two filters may be merged into each other.
-  merge(other.snapshot());
+  return merge(other.snapshot(), copies);
 }
 
 bool ConcurrentFilter::can_merge(const Filter& other, std::string* why) const {

@@ -230,7 +230,11 @@ bool Filter::grow() {
   return true;
 }
 
-void Filter::merge(const Filter& other) { state_ = merged(*state_, *other.state_); }
+std::uint64_t Filter::merge(const Filter& other, Copies copies) {
+  std::uint64_t left_out = 0;
+  state_ = merged(*state_, *other.state_, copies, left_out);
+  return left_out;
+}
 
 bool Filter::can_merge(const Filter& other, std::string* why) const {
   return nestline::can_merge(likeness(*state_), likeness(*other.state_), why);

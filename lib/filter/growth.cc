@@ -73,10 +73,18 @@ void copy_blocks(const State& from, State& to) {
 // each slot.
 enum class Order : std::uint8_t { by_block, by_slot };
 
-// Makes the union in the blocks of `made`. Any outcome but stored means that a fingerprint found no
-// room and the blocks are unusable.
-Outcome unite(const State& into, const State& other, Order order, State& made) {
+// Makes the union in the blocks of `made`, and counts the copies that are not in it. Any outcome
+// but stored means that a fingerprint found no room and the blocks are unusable.
+//
+// A copy that finds no room lacks it because of copies where there are nearly as many as a bucket
+// has slots, or with Copies::most nearly as many as there can be. by_slot decides that, when
+// nothing more can be tried. Among blocks full of copies each search takes 10 to 50 us, and most
+// find nothing: once many copies were left out, those that need a search are left out without one.
+constexpr std::uint64_t kManySearches = 4096;
+Outcome unite(const State& into, const State& other, Order order, Copies copies, State& made) {
   copy_blocks(into, made);
+  const std::uint64_t keys = into.size + other.size;
+  made.size = keys;
   const auto from = blocks_of(other);
   // All marks first: a key that is away in `other` stays away, so its home's mark must cover it.
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -95,8 +103,20 @@ Outcome unite(const State& into, const State& other, Order order, State& made) {
       if (fingerprint == 0) continue;
       const std::uint32_t phase = L::phase_at(fingerprint, slot);
       const Place place{block, L::bucket(fingerprint, phase), fingerprint, phase};
-      const Outcome outcome = *table.insert(place);
-      if (outcome != Outcome::stored) return outcome;
+      const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kLanes;
+      const auto is_crowded = [&] {
+        return order == Order::by_slot && table.count(place) + 1 >= crowd;
+      };
+      const auto has_way = [&](const Place& to) {
+        return bool{made.kernels->find_free_way(made.blocks()[to.block], to)};
+      };
+      const bool is_in_vain = keys - made.size >= kManySearches && !has_way(place) &&
+                              !has_way(moved(made.view.geometry, place)) && is_crowded();
+      Outcome outcome = is_in_vain ? Outcome::copies : *table.insert(place);
+      if (outcome == Outcome::stored) continue;
+      if (is_crowded()) outcome = Outcome::copies;
+      if (outcome == Outcome::full || copies == Copies::all) return outcome;
+      --made.size;
     }
     return Outcome::stored;
   });
@@ -166,16 +186,18 @@ bool can_merge(const Likeness& into, const Likeness& other, std::string* why) {
   return false;
 }
 
-std::unique_ptr<State> merged(const State& into, const State& other) {
+std::unique_ptr<State> merged(const State& into, const State& other, Copies copies,
+                              std::uint64_t& left_out) {
   std::string why;
   if (!can_merge(likeness(into), likeness(other), &why)) throw std::invalid_argument(why);
-  if (into.size + other.size > slots(into)) refuse_room(Outcome::full);
+  const std::uint64_t keys = into.size + other.size;
+  if (copies == Copies::all && keys > slots(into)) refuse_room(Outcome::full);
   auto made = empty_copy(into);
-  Outcome outcome = unite(into, other, Order::by_block, *made);
-  // Too many copies do not fit in any order.
-  if (outcome == Outcome::full) outcome = unite(into, other, Order::by_slot, *made);
+  Outcome outcome = unite(into, other, Order::by_block, copies, *made);
+  // More copies than there are slots for do not fit in any order.
+  if (outcome == Outcome::full) outcome = unite(into, other, Order::by_slot, copies, *made);
   if (outcome != Outcome::stored) refuse_room(outcome);
-  made->size = into.size + other.size;
+  left_out = keys - made->size;
   return made;
 }
 

@@ -44,8 +44,10 @@ Likeness likeness(const Filter::State& state);
 bool can_merge(const Likeness& into, const Likeness& other, std::string* why);
 
 // All keys of `into` and `other`, which may be the same filter; capacities are those of `into`.
-// Also throws std::invalid_argument unless can_merge, std::length_error when a key finds no room.
-std::unique_ptr<Filter::State> merged(const Filter::State& into, const Filter::State& other);
+// `left_out`: how many copies are not among them. Also throws std::invalid_argument unless
+// can_merge, std::length_error when a key finds no room, or, with Copies::all, a copy.
+std::unique_ptr<Filter::State> merged(const Filter::State& into, const Filter::State& other,
+                                      Copies copies, std::uint64_t& left_out);
 
 // The same filter without and with its keys.
 std::unique_ptr<Filter::State> empty_copy(const Filter::State& state);

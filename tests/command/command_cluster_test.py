@@ -30,6 +30,8 @@ class ClusterArgumentsTest(CommandTest):
             self.assertEqual((status, err), (0, b""))
             self.assertIn(b"--server SERVER", text)
             self.assertIn(b"NESTLINE_CLUSTER_PASSWORD", text)
+            self.assertEqual(b"-z,--zero-terminated" in text,
+                             name in ("add", "query", "remove", "push"))
             self.assertIn(b"Exit status: 0", text)
             self.assertLess(max(map(len, text.splitlines())), 110)
 

@@ -152,6 +152,35 @@ class Merge(CommandTest):
         self.assertLessEqual(info["expected_fpr"], 0.001)
         self.expect(["verify", "all", "-"], stdin=small + large + lines(b"other", 7500))
 
+    def test_copies_beyond_the_most_are_no_lack_of_room(self):
+        self.write("one", b"the same\n")
+        self.write("list", lines(b"common", 4000))
+        for name, bits, most, count, options in [
+            ("one", "8", 8, 9, []), ("one", "16", 10, 12, []), ("one", "12", 8, 10, ["2000000"]),
+            ("list", "8", 8, 5, []), ("list", "8", 8, 5, ["160000"]),
+            ("list", "12", 8, 12, ["160000"]),
+        ]:
+            with self.subTest(name=name, bits=bits, options=options):
+                capacity = ["--capacity", "100000", "--bits", bits]
+                capacity += ["--max-capacity", *options] if options else []
+                self.expect(["build", "-o", "f", *capacity, name])
+                status, out, err = self.run_command("merge", "-o", "all", *["f"] * count)
+                self.assertEqual((status, out), (0, b""), err)
+                info, keys = self.info("all"), self.info("f")["keys"]
+                told = re.fullmatch(rb"nestline: all: (\d+) lines? w[^\n]* the most copies already; "
+                                    rb"[^\n]*; removing such keys [^\n]*\n", err)
+                self.assertEqual(info["keys"], count * keys - int(told[1]))
+                self.assertEqual(info["doublings"], 0)
+                if name == "one":
+                    self.assertEqual(info["keys"], most)
+                self.expect(["verify", "all", name])
+        # Copies that fit are a reason to grow.
+        self.expect(["build", "-o", "f", "--capacity", "4000", "--max-capacity", "32000",
+                     "--bits", "12", "list"])
+        status, _, err = self.run_command("merge", "-o", "all", *["f"] * 3)
+        self.assertEqual((status, self.info("all")["doublings"]), (0, 2), err)
+        self.assertGreaterEqual(self.info("all")["keys"], 11990)
+
     def test_what_cannot_be_merged(self):
         self.build("a", lines(b"a", 1000), "--bits", "12", "--seed", "1")
         self.build("width", lines(b"a", 1000), "--bits", "16", "--seed", "1")

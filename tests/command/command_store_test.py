@@ -19,6 +19,11 @@ def escaped(data):
     return data.replace(b"\\", b"\\\\").replace(b"\t", b"\\t").replace(b"\n", b"\\n")
 
 
+def line_of(key):
+    """What list prints and mget reads."""
+    return (escaped(key)[:-1] + b"\\r" if key.endswith(b"\r") else escaped(key)) + b"\n"
+
+
 def text_of(records):
     """What load reads and dump prints."""
     return b"".join(escaped(key) + b"\t" + escaped(value) + b"\n" for key, value in records)
@@ -295,7 +300,7 @@ class StoreText(StoreTest):
     def test_list_keys(self):
         self.load(ODD)
         self.expect_store(["list", "--keys", "db"],
-                          out=b"".join(escaped(key) + b"\n" for key, _ in ODD))
+                          out=b"".join(line_of(key) for key, _ in ODD))
         self.expect_store(["list", "db"])
 
     def test_mget(self):
@@ -307,11 +312,28 @@ class StoreText(StoreTest):
         self.expect_store(["mget", "db"], 1, stdin=b"key\nnone\n")
         self.expect_store(["mget", "db"], 1)
         self.load(ODD, name="odd")
-        keys = b"".join(escaped(key) + b"\n" for key, _ in ODD)
-        self.expect_store(["mget", "odd"], stdin=keys, out=text_of(ODD))
+        keys = b"".join(line_of(key) for key, _ in ODD)
+        for end in (b"\n", b"\r\n"):
+            self.expect_store(["mget", "odd"], stdin=keys.replace(b"\n", end), out=text_of(ODD))
+        self.expect_store(["mget", "odd"], stdin=b"plain\r", out=b"plain\tvalue\n")
         self.expect_store_error(["mget", "db"], b"line 2: after a backslash comes",
                                 stdin=b"none\na\\\n")
         self.expect_store_error(["mget", "db", "none"], b"nestline: none: No such file")
+
+    def test_lines_that_end_in_a_zero_byte(self):
+        self.load(ODD)
+        dumped = self.dump("-z")
+        self.assertEqual(dumped.count(b"\0"), len(ODD))
+        self.expect_store(["load", "-z", "again"], stdin=dumped[:-1])
+        self.assertEqual(self.dump(name="again"), text_of(ODD))
+        keys = self.output("store", "list", "--keys", "-z", "db")
+        self.expect_store(["mget", "-z", "db"], stdin=keys, out=dumped)
+        self.expect_store(["mget", "-z", "db"], 1, stdin=b"plain\r\0plain\n")
+        self.write("a\nb", b"x" * 5000)
+        self.expect_store(["import", "db", "a\nb"])
+        self.expect_store(["list", "-z", "db"], out=b"a\\nb\t5000\t2\0")
+        for command in ("load", "dump"):
+            self.expect_store_error([command, "-z", "--cdb", "db"], b"excludes --cdb")
 
     def test_mget_of_large_values(self):
         # More than is kept at once.

@@ -100,12 +100,56 @@ class Lines(CommandTest):
         self.build("f", keys)
         self.assertEqual(self.info("f")["keys"], 7)
         self.expect(["query", "f"], stdin=keys, out=keys + b"\n")
-        # The line end is not part of the key; a carriage return anywhere else is.
+        # The line end is not part of the key, nor is the half of one that ends an input; a carriage
+        # return anywhere else is.
         self.expect(["query", "f"], stdin=b"plain\r\nwindows\n\r\n\r\r\n",
                     out=b"plain\r\nwindows\n\r\n\r\r\n")
-        self.expect(["query", "f"], stdin=b"tail\r\r\n", out=b"tail\r\r\n")
-        self.expect(["query", "f", "-v"], stdin=b"tail\r\n\0\nplain\r",
-                    out=b"tail\r\n\0\nplain\r\n")
+        self.expect(["query", "f"], stdin=b"tail\n\r\rplain\r\ntail\r", out=b"tail\ntail\r\n")
+        self.expect(["query", "f", "-v"], stdin=b"tail\r\r\n\0\nplain\r\r",
+                    out=b"tail\r\r\n\0\nplain\r\r\n")
+
+    def test_half_a_line_end_at_the_end(self):
+        # Also where the buffer ends, and in a second input.
+        for size in (0, 1, 63, 64, 65, 2**20 - 2, 2**20 - 1, 2**20, 2**20 + 1):
+            key = b"x" * size
+            with self.subTest(size=size):
+                self.write("half", key + b"\r")
+                self.build("f", key + b"\r", "--capacity", "9")
+                for end in (b"", b"\r", b"\n", b"\r\n"):
+                    if key + end:
+                        self.expect(["query", "-c", "f", "-", "half"], stdin=key + end, out=b"2\n")
+                self.expect(["verify", "f", "half"])
+                self.expect(["uniq", "half", "half", "-"], stdin=key + b"\r\n" + key + b"\n",
+                            out=key + b"\r\n")
+                self.expect(["add", "f"], stdin=key + b"\r\n")
+                self.expect(["remove", "f", "half", "-"], stdin=key + b"\n")
+                self.assertEqual(self.info("f")["keys"], 0)
+
+    def test_lines_that_end_in_a_zero_byte(self):
+        keys = [b"a", b"", b"two\nlines", b"return\r", b"return", b"\r\n", b"x" * (2**20 - 1),
+                b"y" * (2**20 + 1)] + [b"%d\n" % i for i in range(40000)]
+        text = b"\0".join(keys) + b"\0"
+        self.write("keys", text[:-1])  # the last one has no end
+        for options in ([], ["--capacity", "50000"], ["--threads", "2"]):
+            self.expect(["build", "-z", "-o", "f", "--bits", "16", *options, "keys"])
+            self.assertEqual(self.info("f")["keys"], len(keys))
+            self.expect(["query", "--zero-terminated", "f", "keys"], out=text)
+        self.expect(["verify", "-z", "f", "keys"])
+        others = b"two\0lines\0return\n\0return\r\r\0a\r\0a"
+        self.expect(["query", "-zv", "f"], stdin=others,
+                    out=b"two\0lines\0return\n\0return\r\r\0a\r\0")
+        self.expect(["verify", "-z", "f"], 0, stdin=others)
+        self.expect(["verify", "-z", "f", "-"], 1, err=others[:-1], stdin=others)
+        self.expect(["uniq", "-z", "--fpr", "0.000001", "keys", "keys", "-"], out=text + b"\r\0",
+                    stdin=b"a\0\r\0a")
+        self.expect(["add", "-z", "f"], stdin=b"more\n\0")
+        self.expect(["remove", "-z", "f", "keys"])
+        self.expect(["query", "-z", "f"], stdin=b"more\0more\n", out=b"more\n\0")
+        self.expect_error(["query", "-z", "f", "."], b"nestline: .: Is a directory")
+        with open("/dev/full", "wb") as full:
+            for arguments in (["query", "-zv", "f", "keys"], ["uniq", "-z", "keys"]):
+                self.expect(arguments, 2, out=None, stdout=full,
+                            err=b"nestline: standard output: No space left on device\n")
 
     def test_long_lines_and_buffer_ends(self):
         long_line = bytes(range(32, 127)) * 58000  # 5.5 MB
@@ -232,7 +276,8 @@ class Build(CommandTest):
                                                 stdin=b"again\n" * 30 + b"once\n")
             self.assertEqual((status, out), (0, b""))
             self.assertEqual(err, b"nestline: f: %d lines were further copies of keys that have "
-                             b"the most copies already; they are still found\n"
+                             b"the most copies already; they are still found; to know which, build "
+                             b"from no lines with --capacity, then nestline add --left-out\n"
                              % (30 - most))
             self.assertEqual(self.info("f")["keys"], most + 1)
             self.expect(["query", "f"], stdin=b"again\nonce\n", out=b"again\nonce\n")

@@ -151,6 +151,16 @@ class Uniq(UniqTest):
         self.write("one", b"a\nb")
         self.write("two", b"b\nc")
         self.expect_lines(["one", "-", "two"], out=b"a\nb\nd\nc\n", stdin=b"d\na")
+        # Nor are half line ends keys: what is printed has no line twice, and goes through as it is.
+        dos = b"A\r\nB\r\n"
+        self.write("half", b"A\r")
+        for arguments, text, printed in [([], dos + b"A\r", dos), (["-c"], dos + b"A\r", b"2\n"),
+                                         (["-", "half"], dos, dos), (["half", "-"], dos, dos),
+                                         (["-d"], dos + b"A\r", b"A\r\n")]:
+            self.expect_lines(arguments, out=printed, stdin=text)
+        for _ in range(2):
+            self.expect_lines(["--state", "s", "half", "-"], 0 if dos else 1, out=dos, stdin=dos)
+            dos = b""
 
     def test_capacity(self):
         text = lines(b"key", 5000) * 2 + lines(b"more", 5000)

@@ -107,13 +107,65 @@ class Edit(CommandTest):
         status, _, err = self.run_command("add", "f", stdin=b"a\n" * 8)
         self.assertEqual(status, 0)
         self.assertEqual(err, b"nestline: f: 1 line was a further copy of a key that has the most "
-                         b"copies already; it is still found\n")
+                         b"copies already; it is still found; to know which, use --left-out\n")
         self.assertEqual(self.info("f")["keys"], 10)
         self.expect(["remove", "f"], stdin=b"a\n" * 9)
         self.expect(["query", "f"], stdin=b"a\n", out=b"a\n")
         self.expect(["remove", "f"], 1, b"", b"nestline: f: 1 of 2 lines were not in the filter; "
                     b"nothing was removed for them\n", stdin=b"a\na\n")
         self.expect(["query", "f"], 1, stdin=b"a\n")
+
+    def test_an_add_that_leaves_lines_out_can_be_undone(self):
+        # The lines occur as often as a filter can hold, but some look the same as others.
+        others = lines(b"other", 100000)
+        self.write("others", others)
+        for bits, end, options in (("8", b"\n", []), ("12", b"\0", ["-z"]),
+                                   ("8", b"\r\n", ["--max-capacity", "1000000"])):
+            zero = [option for option in options if option == "-z"]
+            self.expect(["build", "-o", "f", "--bits", bits, "--capacity", "120000",
+                         *[option for option in options if option != "-z"], "others"])
+            added = end.join(lines(b"added", 1000).split()) + end
+            text = added * 8 + b"added-0"  # without an end
+            self.write("text", text)
+            status, out, err = self.run_command("add", "f", *zero, "--left-out", "rest", "text")
+            self.assertEqual((status, out), (0, b""))
+            self.assertRegex(err, rb"\Anestline: f: \d+ lines were further copies [^\n]* found\n\Z")
+            rest = self.read("rest").replace(b"\r", b"").split(end[-1:])[:-1]
+            self.assertEqual(self.info("f")["keys"], 100000 + 8001 - len(rest))
+            self.assertGreater(len(rest), 0)
+            self.assertIn(b"added-0", rest)
+            self.expect(["verify", "f", *zero, "text"])
+            self.expect(["remove", "f", *zero, "--left-out", "rest", "text"])
+            self.assertEqual(self.info("f")["keys"], 100000)
+            self.expect(["verify", "f", "others"])
+
+    def test_files_of_lines_that_are_left_out(self):
+        self.build("f", b"a\n", "--capacity", "100")
+        self.write("keys", b"b\n" * 10)
+        before = self.read("f")
+        for arguments, message in [
+            (["add", "--left-out", "f"], b"--left-out takes the name of a file"),
+            (["remove", "--left-out", "./f"], b"--left-out takes the name of a file"),
+            (["add", "--left-out", "-"], b"--left-out takes the name of a file"),
+            (["remove", "--left-out", ""], b"--left-out takes the name of a file"),
+            (["add", "--left-out", "."], b"nestline: .: Is a directory"),
+            (["remove", "--left-out", "."], b"nestline: .: Is a directory"),
+            (["add", "--left-out", "none/rest"], b"nestline: none/rest: "),
+            (["remove", "--left-out", "none"], b"nestline: none: No such file"),
+            (["add", "--left-out", "/dev/full"], b"nestline: /dev/full: No space left on device"),
+        ]:
+            self.expect_error([*arguments, "f", "keys"], message)
+            self.assertEqual(self.read("f"), before)
+        # Nothing is written when the add fails, and an empty file when nothing is left out.
+        self.write("many", lines(b"key", 9000))
+        self.expect_error(["add", "f", "--left-out", "rest", "many"], b"full after")
+        self.assertFalse(os.path.exists(self.path("rest")))
+        self.expect(["add", "f", "--left-out", "rest"], stdin=b"b\n")
+        self.assertEqual(self.read("rest"), b"")
+        self.expect(["remove", "f", "--left-out", "rest"], stdin=b"b\n")
+        self.expect(["remove", "f", "--left-out", "keys"], stdin=b"b\n" * 11, status=1,
+                    err=b"nestline: f: 1 of 1 lines were not in the filter; nothing was removed "
+                        b"for them\n")
 
     def test_full_leaves_the_file_alone(self):
         self.build("f", lines(b"key", 40), "--capacity", "40")

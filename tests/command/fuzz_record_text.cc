@@ -73,24 +73,26 @@ void try_cdb(const std::string& text) {
 }
 
 // Whatever the lines are, they are all the bytes, and each means what its escapes say.
-void try_lines(const std::string& text) {
+void try_lines(const std::string& text, bool zero_terminated) {
   const MemoryFile file(text);
-  LineReader reader({file.name()});
+  const LineInputs inputs{{file.name()}, zero_terminated};
+  LineReader reader(inputs);
+  const char end = inputs.line_end();
   LineBatch batch;
   std::string all, meaning, again;
   while (reader.next(batch)) {
     for (std::size_t i = 0; i < batch.keys.size(); ++i) {
       const std::string line(exact_line(batch, i));
-      all += line + "\n";
+      all += line + end;
       if (!unescape(line, meaning)) continue;
       std::string written;
-      append_escaped(written, meaning);
-      check(written.find_first_of("\t\n") == std::string::npos);
+      append_escaped(written, meaning, end);
+      check(written.find('\t') == std::string::npos && written.find(end) == std::string::npos);
       check(unescape(written, again) && again == meaning);
     }
   }
-  const bool ended = text.empty() || text.back() == '\n';
-  check(all == (ended ? text : text + "\n"));
+  const bool ended = text.empty() || text.back() == end;
+  check(all == (ended ? text : text + end));
 }
 
 void try_record(const std::string& key, const std::string& value) {
@@ -109,7 +111,7 @@ void try_record(const std::string& key, const std::string& value) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   try_cdb(text);
-  try_lines(text);
+  for (const bool zero : {false, true}) try_lines(text, zero);
   const std::size_t half = size == 0 ? 0 : data[0] % size;
   try_record(text.substr(0, half), text.substr(half));
   return 0;

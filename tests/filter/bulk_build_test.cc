@@ -315,6 +315,26 @@ TEST_P(BulkBuild, GrowsAsInsertsDo) {
   }
 }
 
+// Nor does it grow for copies that cannot be stored, alone or beside keys that fill it.
+TEST_P(BulkBuild, GrowsForNoCopiesInVain) {
+  const int bits = GetParam();
+  const Options options = {.capacity = 1000, .bits = bits, .max_capacity = 16'000};
+  for (const std::size_t others : {0u, 900u, 1'500u}) {
+    std::vector<Hash> hashes = random_hashes(others, 4);
+    hashes.resize(others + 10'000, Hash{42});
+    Filter plain(options);
+    const std::size_t count = plain.insert(hashes);
+    std::vector<std::uint8_t> stored(hashes.size());
+    for (const Filter& built :
+         {Filter::build(options, hashes), Filter::build(options, hashes, stored)}) {
+      EXPECT_EQ(built.size(), count);
+      EXPECT_EQ(built.growth(), plain.growth());
+      EXPECT_EQ(built.count(Hash{42}), most_copies(bits));
+    }
+    EXPECT_EQ(std::accumulate(stored.begin(), stored.end(), std::size_t{0}), count);
+  }
+}
+
 // All keys have one home: they find no room long before the capacity, but the filter may grow.
 TEST(BulkBuildGrowth, GivesRoomToKeysThatFindNone) {
   std::vector<Hash> hashes = random_hashes(20'000, 3);

@@ -35,6 +35,8 @@ std::vector<std::uint64_t> hashes(std::uint64_t from, std::uint64_t count) {
   return all;
 }
 
+Geometry geometry_of(const Filter& filter) { return FilterAccess::state(filter).view.geometry; }
+
 void insert_all(Filter& filter, const std::vector<std::uint64_t>& all) {
   for (const std::uint64_t hash : all) ASSERT_TRUE(filter.insert(Hash{hash}));
 }
@@ -203,6 +205,52 @@ TEST_P(MergeTest, TooManyCopiesChangeNothing) {
   ASSERT_TRUE(third.insert("the same"));
   expect_refused<std::length_error>(into, third, "more copies of one key");
   EXPECT_EQ(into.count("the same"), most);
+  // Left out on demand: one copy, and nothing else.
+  const std::uint64_t size = into.size() + third.size();
+  ConcurrentFilter shared(into.clone());
+  for (const Copies copies : {Copies::most, Copies::that_fit}) {
+    Filter united = into.clone();
+    EXPECT_EQ(united.merge(third, copies), 1u);
+    EXPECT_EQ(united.size(), size - 1);
+    EXPECT_EQ(united.count("the same"), most);
+    for (const std::uint64_t hash : hashes(0, 1500)) EXPECT_TRUE(united.may_contain(Hash{hash}));
+    EXPECT_EQ(to_bytes(from_bytes(to_bytes(united))), to_bytes(united));
+    for (unsigned i = 0; i < most; ++i) EXPECT_TRUE(united.erase("the same"));
+    for (const std::uint64_t hash : hashes(0, 1500)) EXPECT_TRUE(united.erase(Hash{hash}));
+    EXPECT_EQ(united.size(), 0u);
+  }
+  EXPECT_EQ(shared.merge(ConcurrentFilter(std::move(third)), Copies::that_fit), 1u);
+  EXPECT_EQ(shared.size(), size - 1);
+  EXPECT_EQ(shared.count("the same"), most);
+}
+
+// Lists with common keys at half load: copies crowd each other out, which is no lack of room.
+// Copies of keys that have few already are none of these: then there are too many keys.
+TEST_P(MergeTest, CopiesThatCrowdEachOther) {
+  const auto all = hashes(0, 4000);
+  const auto merge_lists = [&](Filter& into, unsigned lists, Copies copies) {
+    Filter list = empty_filter(GetParam(), geometry_of(into));
+    insert_all(list, all);
+    std::uint64_t left_out = 0;
+    for (unsigned i = 0; i < lists; ++i) left_out += into.merge(list, copies);
+    return left_out;
+  };
+  const unsigned lists = most_copies(GetParam()) + 2;
+  const auto blocks = std::uint64_t{lists} * all.size() * 2 / slots_of(GetParam());
+  Filter filter = empty_filter(GetParam(), {blocks, 0});
+  const std::uint64_t left_out = merge_lists(filter, lists, Copies::that_fit);
+  EXPECT_GE(left_out, 2 * all.size());
+  EXPECT_LT(left_out, 4 * all.size());
+  EXPECT_EQ(filter.size(), lists * all.size() - left_out);
+  for (const std::uint64_t hash : all) ASSERT_GE(filter.count(Hash{hash}), 4u);
+  Filter refused = empty_filter(GetParam(), {blocks, 0});
+  expect_error<std::length_error>([&] { merge_lists(refused, lists, Copies::all); },
+                                  "more copies of one key");
+  Filter small = empty_filter(GetParam(), {all.size() * 3 / 2 / slots_of(GetParam()), 0});
+  for (const Copies copies : {Copies::all, Copies::most, Copies::that_fit}) {
+    expect_error<std::length_error>([&] { merge_lists(small, 2, copies); },
+                                    "more keys than find room");
+  }
 }
 
 TEST_P(MergeTest, WithItself) {

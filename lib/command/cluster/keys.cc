@@ -36,7 +36,7 @@ constexpr const char* kRemoveFooter =
     "Exit status: 0 done, 1 some lines were not in the filter (the others were removed), 2 error.";
 
 struct ClusterAdd : InCluster {
-  std::vector<std::string> inputs;
+  LineInputs inputs;
   bool unique = false;  // --unique
 };
 
@@ -46,7 +46,7 @@ struct ClusterQuery : InCluster, LineChoice {
 };
 
 struct ClusterRemove : InCluster {
-  std::vector<std::string> inputs;
+  LineInputs inputs;
 };
 
 using Keys = std::span<const std::string_view>;
@@ -173,7 +173,7 @@ void choose_filter(ClusterQuery& query) {
   query.copy_instead = !query.file.empty();
   if (query.copy_instead) {
     query.name = query.file;
-    if (query.first_word) query.inputs.insert(query.inputs.begin(), *query.first_word);
+    if (query.first_word) query.inputs.files.insert(query.inputs.files.begin(), *query.first_word);
   } else {
     if (!query.first_word) throw UsageError("NAME is required");
     query.name = *query.first_word;
@@ -188,6 +188,7 @@ Command add_keys_command() {
                     {{"add", "Add keys", kAddFooter},
                      &add->name,
                      {filter_name(*add),
+                      zero_option(add->inputs.zero_terminated),
                       input_keys(add->inputs),
                       {"--unique", "", "Add only keys that do not seem to be there", &add->unique},
                       wait_option(*add)},
@@ -201,6 +202,7 @@ Command query_keys_command() {
       {{"query", "Print the lines that may be in it", kQueryFooter},
        &query->name,
        {{"NAME", "", "The name of the logical filter", &query->first_word},
+        zero_option(query->inputs.zero_terminated),
         input_keys(query->inputs),
         {"-v", "", "Print the other lines: those that are certainly not in it", &query->invert},
         {"-c", "", "Print only the number of lines", &query->count_only},
@@ -212,11 +214,11 @@ Command query_keys_command() {
 
 Command remove_keys_command() {
   const auto remove = std::make_shared<ClusterRemove>();
-  return in_cluster(*remove,
-                    {{"remove", "Remove keys", kRemoveFooter},
-                     &remove->name,
-                     {filter_name(*remove), input_keys(remove->inputs), wait_option(*remove)},
-                     [remove] { return run(*remove); }});
+  return in_cluster(*remove, {{"remove", "Remove keys", kRemoveFooter},
+                              &remove->name,
+                              {filter_name(*remove), zero_option(remove->inputs.zero_terminated),
+                               input_keys(remove->inputs), wait_option(*remove)},
+                              [remove] { return run(*remove); }});
 }
 
 }  // namespace nestline::command

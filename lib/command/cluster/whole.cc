@@ -52,7 +52,7 @@ struct ClusterCreate : InCluster {
 };
 
 struct ClusterPush : InCluster {
-  std::vector<std::string> inputs;
+  LineInputs inputs;
   std::string file;    // --file: a file that pull wrote, in place of inputs
   bool merge = false;  // --merge
 };
@@ -156,13 +156,14 @@ Command push_command() {
       {{"push", "Build it of keys here and send it", kPushFooter},
        &push->name,
        {filter_name(*push),
+        zero_option(push->inputs.zero_terminated),
         input_keys(push->inputs),
         {"--merge", "", "Add the keys to those that are there", &push->merge},
         {"--file", "FILE", "Send a file that nestline cluster pull wrote, not INPUT", &push->file},
         wait_option(*push)},
        [push] { return run(*push); },
        [push] {
-         if (!push->file.empty() && !push->inputs.empty()) {
+         if (!push->file.empty() && !push->inputs.files.empty()) {
            throw UsageError("give --file or INPUT, not both");
          }
        }});

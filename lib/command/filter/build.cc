@@ -46,6 +46,10 @@ constexpr const char* kBuildFooter =
     "once, in a smaller filter, build it from the output of sort -u.\n"
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
+// What a user must know who removes all lines again.
+constexpr const char* kUndoBuild =
+    "; to know which, build from no lines with --capacity, then nestline add --left-out";
+
 struct BuildArguments : KeysArguments {
   Options options;  // capacity 0: not given, count the keys
   std::uint64_t threads = 1;
@@ -172,7 +176,7 @@ int build(const BuildArguments& arguments) {
       streaming ? build_streaming(arguments, reader) : build_of_hashes(arguments, reader);
   save(built.filter(), arguments.file);
   reader.bar.erase();
-  built.report_copies(arguments.file);
+  report_copies(arguments.file, built.refused_copies(), "line", kUndoBuild);
   print_summary(arguments.file, built.filter());
   return kExitYes;
 }
@@ -200,6 +204,7 @@ Command build_command() {
             count(options.seed, 0, std::numeric_limits<std::uint64_t>::max())},
            {"--threads", "T", "Threads that fill the filter, at most one per core; default: 1",
             count(arguments->threads, 1, kMaxThreads)},
+           zero_option(arguments->inputs.zero_terminated),
            input_keys(arguments->inputs)},
           [arguments] { return build(*arguments); },
           [&options] {

@@ -57,7 +57,7 @@ int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
     for (std::size_t i = 0; i < flags.size(); ++i) {
       if (flags[i] != 0) continue;
       output.write(batch.lines(i, i + 1));
-      if (batch.unterminated) output.write("\n");
+      output.write(batch.missing_end(i + 1));
     }
     output.flush();
   }
@@ -66,7 +66,7 @@ int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
 
 int verify(const KeysArguments& arguments) {
   if (is_state(arguments.file)) {
-    if (!arguments.inputs.empty()) {
+    if (!arguments.inputs.files.empty()) {
       throw CommandError(arguments.file,
                          "this is a state of nestline uniq, which is checked "
                          "without any INPUT");
@@ -75,7 +75,7 @@ int verify(const KeysArguments& arguments) {
     return kExitYes;
   }
   const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
-  return arguments.inputs.empty() ? kExitYes : verify_keys(filter, arguments);
+  return arguments.inputs.files.empty() ? kExitYes : verify_keys(filter, arguments);
 }
 
 }  // namespace
@@ -83,12 +83,30 @@ int verify(const KeysArguments& arguments) {
 Option filter_file(std::string& file) { return {"FILE", "", "The filter file", &file, kRequired}; }
 
 Command keys_command(const char* name, const char* about, const char* footer,
-                     int (*work)(const KeysArguments&), const std::string& when_absent) {
+                     int (*work)(const KeysArguments&), const std::string& when_absent,
+                     const char* left_out_help) {
   const auto arguments = std::make_shared<KeysArguments>();
-  return {{name, about, footer},
-          &arguments->file,
-          {filter_file(arguments->file), input_keys(arguments->inputs, when_absent)},
-          [arguments, work] { return work(*arguments); }};
+  Command command = {{name, about, footer},
+                     &arguments->file,
+                     {filter_file(arguments->file), zero_option(arguments->inputs.zero_terminated)},
+                     [arguments, work] { return work(*arguments); }};
+  if (left_out_help != nullptr) {
+    command.options.push_back(
+        {"--left-out", "FILE", left_out_help, file_name(arguments->left_out)});
+  }
+  command.options.push_back(input_keys(arguments->inputs, when_absent));
+  return command;
+}
+
+void report_copies(const std::string& file, std::uint64_t left_out, const std::string& what,
+                   const char* advice) {
+  if (left_out == 0) return;
+  const bool one = left_out == 1;
+  complain(file, std::to_string(left_out) + " " + what +
+                     (one ? " was a further copy of a key that has"
+                          : "s were further copies of keys that have") +
+                     " the most copies already; " + (one ? "it is" : "they are") + " still found" +
+                     advice);
 }
 
 void print_summary(const std::string& file, const Filter& filter) {
@@ -110,6 +128,7 @@ Command query_command() {
       {filter_file(arguments->file),
        {"-v", "", "Print the other lines: those that are certainly not in it", &arguments->invert},
        {"-c", "", "Print only the number of lines", &arguments->count_only},
+       zero_option(arguments->inputs.zero_terminated),
        input_keys(arguments->inputs)},
       [arguments] { return query(*arguments); }};
 }

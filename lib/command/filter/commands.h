@@ -13,14 +13,21 @@ namespace nestline::command {
 /// What most of them take.
 struct KeysArguments {
   std::string file;
-  std::vector<std::string> inputs;
+  LineInputs inputs;
+  std::string left_out;  // --left-out: the file; empty: none
 };
 
-/// FILE, and a command that has this, INPUT and no other options.
+/// FILE, and a command that has this, INPUT, -z and, with a help for it, --left-out.
 Option filter_file(std::string& file);
 Command keys_command(const char* name, const char* about, const char* footer,
                      int (*work)(const KeysArguments&),
-                     const std::string& when_absent = kStandardInput);
+                     const std::string& when_absent = kStandardInput,
+                     const char* left_out_help = nullptr);
+
+/// Prints a message about lines or copies, if any, that were left out because their key has as many
+/// as it can, and what to know before these keys are removed again.
+void report_copies(const std::string& file, std::uint64_t left_out, const std::string& what,
+                   const char* advice);
 
 /// Prints a summary of the filter that was saved, when standard error is a terminal.
 void print_summary(const std::string& file, const Filter& filter);

@@ -2,12 +2,26 @@
 //
 // add is all or nothing: when the filter becomes full, the file stays as it was. remove removes the
 // keys that it finds and counts the others.
+//
+// A line that add leaves out has no copy in the filter, so removing it too would take the copy of a
+// line that looks the same. --left-out makes the two exact opposites: add writes these lines to a
+// file, before it replaces the filter, and remove passes over as many lines as the file has.
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <vector>
+
 #include "lib/command/filter/commands.h"
 #include "lib/command/filter/inserter.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/file_lock.h"
+#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/io/query_lines.h"
+#include "lib/file/replacement.h"
 #include "nestline/io.h"
 
 namespace nestline::command {
@@ -17,11 +31,17 @@ constexpr const char* kAddFooter =
     "FILE is replaced in one step, or left unchanged when the keys do not fit. A filter that was\n"
     "built with --max-capacity grows up to that number of keys. Commands that change the same\n"
     "file wait for each other.\n"
+    "A filter holds at most 8 copies of a key (10 at 16 bits), and fewer where keys that look the\n"
+    "same, or copies of others, take its slots. Further lines are left out and counted in a\n"
+    "message; they are still found. To be able to remove the same lines again, write those that\n"
+    "are left out to a file with --left-out, and give it to nestline remove --left-out.\n"
     "Exit status: 0 done, 2 error.";
 
 constexpr const char* kRemoveFooter =
     "Only remove keys that were added. A key that was not added may look the same as one that\n"
     "was; removing it removes the other key, which is then not found. Each line removes one copy.\n"
+    "To undo a nestline add that left lines out, also give the file of these with --left-out:\n"
+    "removing them too can remove others that look the same.\n"
     "FILE is replaced in one step. Commands that change the same file wait for each other.\n"
     "Exit status: 0 done, 1 some lines were not in the filter (the others were removed), 2 error.";
 
@@ -46,39 +66,103 @@ constexpr const char* kRemoveFooter =
   throw CommandError(arguments.file, sentence);
 }
 
+// --left-out is another file than the filter, and one that can be read again.
+void check_left_out(const KeysArguments& arguments) {
+  std::error_code none;
+  if (arguments.left_out == "-" ||
+      std::filesystem::equivalent(arguments.left_out, arguments.file, none)) {
+    throw UsageError("--left-out takes the name of a file, and not that of the filter");
+  }
+}
+
+void write_left_out(const std::string& file, std::string_view lines) {
+  try {
+    replace_file(file, [&](const ByteSink& sink) { sink(std::as_bytes(std::span(lines))); });
+  } catch (const std::system_error& error) {
+    throw CommandError(file, error.code().message());
+  }
+}
+
+// How often each line is in the file of lines that were left out.
+std::unordered_map<std::string, std::uint64_t> read_left_out(const KeysArguments& arguments) {
+  std::unordered_map<std::string, std::uint64_t> lines;
+  if (arguments.left_out.empty()) return lines;
+  check_left_out(arguments);
+  LineReader reader({{arguments.left_out}, arguments.inputs.zero_terminated});
+  LineBatch batch;
+  while (reader.next(batch)) {
+    for (const std::string_view key : batch.keys) ++lines[std::string(key)];
+  }
+  return lines;
+}
+
 int add(const KeysArguments& arguments) {
+  if (!arguments.left_out.empty()) {
+    check_left_out(arguments);
+    check_target(arguments.left_out);
+  }
   const FileLock lock(arguments.file);
   Inserter inserter(load(arguments.file));
   const std::uint64_t before = inserter.filter().size();
   ShownReader reader(arguments.inputs, "add");
   LineBatch batch;
+  std::string left_out;
   while (reader.next(batch)) {
     if (!inserter.insert(batch.keys)) fail_full(arguments, before, inserter, reader);
+    if (arguments.left_out.empty()) continue;
+    for (const std::uint32_t i : inserter.left_out()) {
+      left_out.append(batch.lines(i, i + 1)).append(batch.missing_end(i + 1));
+    }
   }
+  if (!arguments.left_out.empty()) write_left_out(arguments.left_out, left_out);
   if (inserter.stored() > 0) save(inserter.filter(), arguments.file);
   reader.bar.erase();
-  inserter.report_copies(arguments.file);
+  report_copies(arguments.file, inserter.refused_copies(), "line",
+                arguments.left_out.empty() ? "; to know which, use --left-out" : "");
   return kExitYes;
 }
 
 int remove(const KeysArguments& arguments) {
+  auto left_out = read_left_out(arguments);
   const FileLock lock(arguments.file);
   Filter filter = load(arguments.file);
   ShownReader reader(arguments.inputs, "remove");
   LineBatch batch;
   std::uint64_t removed = 0;
-  while (reader.next(batch)) removed += filter.erase(batch.keys);
+  std::uint64_t passed_over = 0;
+  std::vector<std::string_view> kept;
+  while (reader.next(batch)) {
+    if (left_out.empty()) {
+      removed += filter.erase(batch.keys);
+      continue;
+    }
+    kept.clear();
+    for (const std::string_view key : batch.keys) {
+      const auto found = left_out.find(std::string(key));
+      if (found == left_out.end() || found->second == 0) {
+        kept.push_back(key);
+      } else {
+        --found->second;
+        ++passed_over;
+      }
+    }
+    removed += filter.erase(kept);
+  }
   if (removed > 0) save(filter, arguments.file);
   reader.bar.erase();
-  return report_removed(arguments.file, removed, reader.lines());
+  return report_removed(arguments.file, removed, reader.lines() - passed_over);
 }
 
 }  // namespace
 
-Command add_command() { return keys_command("add", "Add keys to a filter", kAddFooter, add); }
+Command add_command() {
+  return keys_command("add", "Add keys to a filter", kAddFooter, add, kStandardInput,
+                      "Write the lines that are left out to this file");
+}
 
 Command remove_command() {
-  return keys_command("remove", "Remove keys from a filter", kRemoveFooter, remove);
+  return keys_command("remove", "Remove keys from a filter", kRemoveFooter, remove, kStandardInput,
+                      "Lines that nestline add left out: as many of INPUT are passed over");
 }
 
 }  // namespace nestline::command

@@ -1,23 +1,28 @@
 // See inserter.h.
 #include "lib/command/filter/inserter.h"
 
-#include "lib/command/io/errors.h"
+#include <algorithm>
 
 namespace nestline::command {
 
 bool Inserter::insert(KeySpan keys) {
-  return insert_batch(refused_.empty() ? keys : KeySpan(not_refused(keys)));
+  left_out_.clear();
+  positions_.clear();
+  const bool done = insert_batch(refused_.empty() ? keys : KeySpan(not_refused(keys)));
+  std::ranges::sort(left_out_);
+  return done;
 }
 
 std::span<const Hash> Inserter::not_refused(KeySpan keys) {
   hashes_.clear();
   keys.visit([&](const auto& span) {
-    for (const auto& key : span) {
-      const Hash hash = hash_key(key, filter_.seed());
+    for (std::size_t i = 0; i < span.size(); ++i) {
+      const Hash hash = hash_key(span[i], filter_.seed());
       if (refused_.contains(hash.value)) {
-        ++refused_copies_;
+        leave_out(i);
       } else {
         hashes_.push_back(hash);
+        positions_.push_back(i);
       }
     }
   });
@@ -45,7 +50,7 @@ bool Inserter::insert_batch(KeySpan keys) {
         }
         refused_.insert(hash.value);
       }
-      ++refused_copies_;
+      leave_out(positions_.empty() ? i : positions_[i]);
     }
     return true;
   });
@@ -62,15 +67,6 @@ bool Inserter::insert_new(std::span<const Hash> keys, std::vector<Hash>& found) 
     }
   }
   return true;
-}
-
-void Inserter::report_copies(const std::string& file) const {
-  if (refused_copies_ == 0) return;
-  complain(file, std::to_string(refused_copies_) +
-                     (refused_copies_ == 1 ? " line was a further copy of a key that has"
-                                           : " lines were further copies of keys that have") +
-                     " the most copies already; " + (refused_copies_ == 1 ? "it is" : "they are") +
-                     " still found");
 }
 
 }  // namespace nestline::command

@@ -29,6 +29,8 @@ class Inserter {
 
   /// Inserts every key. False when the filter is full; then some keys of the batch are left out.
   [[nodiscard]] bool insert(KeySpan keys);
+  /// The positions of the copies that the last batch of insert() left out, in ascending order.
+  [[nodiscard]] std::span<const std::uint32_t> left_out() const noexcept { return left_out_; }
 
   /// Inserts the keys that are not found yet, and appends the others to `found`. False when full.
   [[nodiscard]] bool insert_new(std::span<const Hash> keys, std::vector<Hash>& found);
@@ -39,17 +41,23 @@ class Inserter {
   /// Counts copies that were left out by others.
   void add_refused_copies(std::uint64_t copies) noexcept { refused_copies_ += copies; }
 
-  /// Prints a message about refused copies to standard error, if there were any.
-  void report_copies(const std::string& file) const;
+  /// Copies that were left out.
+  [[nodiscard]] std::uint64_t refused_copies() const noexcept { return refused_copies_; }
 
  private:
   bool insert_batch(KeySpan keys);
-  // Hashes of the keys that were not left out before; counts the others.
+  // Hashes of the keys that were not left out before; leaves out the others.
   std::span<const Hash> not_refused(KeySpan keys);
+  void leave_out(std::size_t position) {
+    ++refused_copies_;
+    left_out_.push_back(static_cast<std::uint32_t>(position));
+  }
 
   Filter filter_;
   std::vector<std::uint8_t> flags_;
-  std::vector<Hash> hashes_;
+  std::vector<Hash> hashes_;            // what not_refused() returns,
+  std::vector<std::size_t> positions_;  // and where they are in the batch
+  std::vector<std::uint32_t> left_out_;
   std::unordered_set<std::uint64_t> refused_;  // hashes of keys that were left out
   std::uint64_t stored_ = 0;
   std::uint64_t refused_copies_ = 0;

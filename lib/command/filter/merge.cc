@@ -27,7 +27,9 @@ constexpr const char* kMergeFooter =
     "All filters must have been built with the same --bits or --fpr, --seed, --capacity,\n"
     "--max-capacity and --load. The keys are not needed. Filters that have grown less are grown\n"
     "to match. When the keys do not fit and the first filter was built with --max-capacity, the\n"
-    "result grows. Copies add up. FILE may be one of the inputs; it is replaced in one step.\n"
+    "result grows. Copies add up, to at most 8 of a key (10 at 16 bits), or fewer where copies of\n"
+    "other keys take its slots. Further ones are left out, with a message; their key is still\n"
+    "found. FILE may be one of the inputs; it is replaced in one step.\n"
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
 // A filter and the file that it comes from.
@@ -74,27 +76,35 @@ void grow(Source& source) {
   if (!source.filter.grow()) throw CommandError(source.file, "cannot grow any further");
 }
 
-// Merges `other` into `one`. Grows both as far as needed and as far as `one` was built for.
-void merge_into(Source& one, Source& other) {
+[[noreturn]] void refuse_room(const Source& one, const Source& other) {
+  throw CommandError(other.file,
+                     "no room for its " + std::to_string(other.filter.size()) + " keys beside " +
+                         std::to_string(one.filter.size()) + " others in a filter for " +
+                         std::to_string(one.filter.capacity()) +
+                         "; build the filters with a larger --capacity or --max-capacity");
+}
+
+// Merges `other` into `one` and returns how many copies were left out. Grows both as far as needed
+// and as far as `one` was built for; not for copies that find no place in a larger filter either.
+std::uint64_t merge_into(Source& one, Source& other) {
   check_alike(one, other);
   while (other.filter.memory_bytes() < one.filter.memory_bytes()) grow(other);
   while (one.filter.memory_bytes() < other.filter.memory_bytes()) grow(one);
-  const std::uint64_t keys = one.filter.size() + other.filter.size();
-  const auto may_grow = [&] { return one.filter.capacity() < one.filter.max_capacity(); };
-  const auto grow_both = [&] { return one.filter.grow() && other.filter.grow(); };
-  while (keys > one.filter.capacity() && may_grow() && grow_both()) continue;
-  while (true) {
+  for (bool may_grow = true;;) {
+    may_grow = may_grow && one.filter.capacity() < one.filter.max_capacity();
     try {
-      one.filter.merge(other.filter);
-      return;
+      Filter both = one.filter.clone();
+      const bool grows = may_grow && both.size() + other.filter.size() > both.capacity();
+      const std::uint64_t left_out =
+          both.merge(other.filter, grows ? Copies::most : Copies::that_fit);
+      if (!may_grow || both.size() <= both.capacity()) {
+        one.filter = std::move(both);
+        return left_out;
+      }
     } catch (const std::length_error&) {
-      if (may_grow() && grow_both()) continue;
-      throw CommandError(
-          other.file, "no room for its " + std::to_string(other.filter.size()) + " keys beside " +
-                          std::to_string(one.filter.size()) + " others in a filter for " +
-                          std::to_string(one.filter.capacity()) +
-                          "; build the filters with a larger --capacity or --max-capacity");
+      if (!may_grow) refuse_room(one, other);
     }
+    may_grow = one.filter.grow() && other.filter.grow();
   }
 }
 
@@ -102,20 +112,23 @@ int merge(const KeysArguments& arguments) {
   check_target(arguments.file);
   // The file may be one of the inputs, and another command may be adding to it.
   const FileLock lock(arguments.file);
-  Progress progress("merge", total_bytes(arguments.inputs));
-  Source result = load_source(arguments.inputs.front());
+  Progress progress("merge", total_bytes(arguments.inputs.files));
+  Source result = load_source(arguments.inputs.files.front());
   std::uint64_t done = result.filter.memory_bytes();
   std::uint64_t keys = result.filter.size();
-  for (std::size_t i = 1; i < arguments.inputs.size(); ++i) {
+  std::uint64_t left_out = 0;
+  for (std::size_t i = 1; i < arguments.inputs.files.size(); ++i) {
     progress.update(done, keys);
-    Source next = load_source(arguments.inputs[i]);
+    Source next = load_source(arguments.inputs.files[i]);
     done += next.filter.memory_bytes();
     keys += next.filter.size();
-    merge_into(result, next);
+    left_out += merge_into(result, next);
   }
   progress.update(done, keys);
   save(result.filter, arguments.file);
   progress.erase();
+  report_copies(arguments.file, left_out, "line",
+                "; removing such keys as often as they were added can remove others");
   print_summary(arguments.file, result.filter);
   return kExitYes;
 }
@@ -127,10 +140,10 @@ Command merge_command() {
   return {{"merge", "Combine filters into one, without their keys", kMergeFooter},
           &arguments->file,
           {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
-           {"INPUT", "", "Filter files, two or more", &arguments->inputs, kRequired}},
+           {"INPUT", "", "Filter files, two or more", &arguments->inputs.files, kRequired}},
           [arguments] { return merge(*arguments); },
           [arguments] {
-            if (arguments->inputs.size() < 2) {
+            if (arguments->inputs.files.size() < 2) {
               throw UsageError("merge takes two or more filter files");
             }
           }};

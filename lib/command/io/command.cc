@@ -41,8 +41,15 @@ constexpr std::uint64_t kCentury = 36525 * kDay;
 
 }  // namespace
 
-Option input_keys(std::vector<std::string>& inputs, const std::string& when_absent) {
-  return {"INPUT", "", "Files with one key per line; - is standard input; " + when_absent, &inputs};
+Option input_keys(LineInputs& inputs, const std::string& when_absent) {
+  return {"INPUT", "", "Files with one key per line; - is standard input; " + when_absent,
+          &inputs.files};
+}
+
+Option zero_option(bool& zero_terminated) {
+  return {"-z,--zero-terminated", "",
+          "A line ends in a zero byte, in input and output, and not in a line feed",
+          &zero_terminated};
 }
 
 std::uint64_t parse_count(const std::string& name, const std::string& text, std::uint64_t least,
@@ -76,6 +83,13 @@ double parse_rate(const std::string& name, const std::string& text) {
   const auto value = parse_whole<double>(text);
   if (value && *value > 0 && *value < 1) return *value;
   refuse(name, "a number above 0 and below 1", text);
+}
+
+Read file_name(std::string& into) {
+  return [&into](const std::string& name, const std::string& text) {
+    if (text.empty()) throw UsageError(name + " takes the name of a file");
+    into = text;
+  };
 }
 
 Read load_factor(double& into) {

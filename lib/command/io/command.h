@@ -15,6 +15,8 @@
 #include <variant>
 #include <vector>
 
+#include "lib/command/io/line_reader.h"
+
 namespace nestline::command {
 
 /// Takes the text of an option that was given. Throws UsageError with the option's name.
@@ -64,8 +66,9 @@ Request parse(const Command& program, int argc, const char* const* argv);
 inline constexpr const char* kStandardInput = "default: standard input";
 
 /// The words after the others: files of keys, and what is read when there are none.
-Option input_keys(std::vector<std::string>& inputs,
-                  const std::string& when_absent = kStandardInput);
+Option input_keys(LineInputs& inputs, const std::string& when_absent = kStandardInput);
+/// -z, which each command has that reads or prints lines.
+Option zero_option(bool& zero_terminated);
 
 // Each throws UsageError that names the option.
 
@@ -97,6 +100,8 @@ Read rate(Number& into) {
   return
       [&into](const std::string& name, const std::string& text) { into = parse_rate(name, text); };
 }
+/// Of a file, which is not empty.
+Read file_name(std::string& into);
 /// 0.5 to 0.95.
 Read load_factor(double& into);
 /// 8, 12 or 16.

@@ -23,9 +23,9 @@ constexpr std::size_t kBatchLines = 16384;
 constexpr std::size_t kSearched = 64;  // bytes at once
 
 // Which of the next bytes are line ends, as bits, the first one the lowest.
-std::uint64_t line_ends(const char* bytes) {
+std::uint64_t line_ends(const char* bytes, char line_end) {
   std::array<std::uint8_t, kSearched> is_end;
-  for (std::size_t i = 0; i < kSearched; ++i) is_end[i] = bytes[i] == '\n';
+  for (std::size_t i = 0; i < kSearched; ++i) is_end[i] = bytes[i] == line_end;
   std::uint64_t ends = 0;
   for (std::size_t i = 0; i < kSearched; i += 8) {
     std::uint64_t eight = 0;
@@ -37,25 +37,30 @@ std::uint64_t line_ends(const char* bytes) {
   return ends;
 }
 
+// Where the key of a line ends that ends here.
+const char* key_end(const char* begin, const char* end, char line_end) {
+  return line_end == '\n' && end > begin && end[-1] == '\r' ? end - 1 : end;
+}
+
 }  // namespace
 
-LineReader::LineReader(std::vector<std::string> inputs, int wake)
+LineReader::LineReader(LineInputs inputs, int wake)
     : inputs_(std::move(inputs)),
       wake_(wake),
       buffer_(std::make_unique_for_overwrite<char[]>(kLineBufferBytes)),
       size_(kLineBufferBytes),
       keys_(kBatchLines) {
-  if (inputs_.empty()) inputs_.emplace_back("-");
-  total_bytes_ = nestline::command::total_bytes(inputs_);
+  if (inputs_.files.empty()) inputs_.files.emplace_back("-");
+  total_bytes_ = nestline::command::total_bytes(inputs_.files);
 }
 
 bool LineReader::next(LineBatch& batch) {
   try {
-    while (current_ < inputs_.size()) {
-      if (!input_) input_.emplace(inputs_[current_]);
+    while (current_ < inputs_.files.size()) {
+      if (!input_) input_.emplace(inputs_.files[current_]);
       if (take_lines(batch)) return true;
       if (!wait()) {
-        current_ = inputs_.size();
+        current_ = inputs_.files.size();
         break;
       }
       if (fill()) continue;
@@ -120,16 +125,16 @@ bool LineReader::take_lines(LineBatch& batch) {
   const char* const limit = buffer_.get() + end_;
   std::size_t count = 0;
   batch.drained = false;
+  const char last = inputs_.line_end();
   const auto take = [&](const char* line_end) {
-    const char* key_end = line_end;
-    if (key_end > line && key_end[-1] == '\r') --key_end;
-    keys_[count++] = {line, static_cast<std::size_t>(key_end - line)};
+    const char* const end = key_end(line, line_end, last);
+    keys_[count++] = {line, static_cast<std::size_t>(end - line)};
     line = line_end + 1;
   };
   while (count < kBatchLines) {
     const auto rest = static_cast<std::size_t>(limit - search);
     // Short lines end many at once; memchr is for what is longer.
-    std::uint64_t ends = rest < kSearched ? 0 : line_ends(search);
+    std::uint64_t ends = rest < kSearched ? 0 : line_ends(search, last);
     if (ends != 0) {
       for (; ends != 0 && count < kBatchLines; ends &= ends - 1) {
         take(search + std::countr_zero(ends));
@@ -137,7 +142,7 @@ bool LineReader::take_lines(LineBatch& batch) {
       search = ends == 0 ? search + kSearched : line;
       continue;
     }
-    const auto* line_end = static_cast<const char*>(std::memchr(search, '\n', rest));
+    const auto* line_end = static_cast<const char*>(std::memchr(search, last, rest));
     if (line_end == nullptr) {
       search = limit;
       batch.drained = true;
@@ -151,12 +156,16 @@ bool LineReader::take_lines(LineBatch& batch) {
   lines_ += count;
   batch.keys = std::span(keys_).first(count);
   batch.end = line;
+  batch.line_end = last;
   batch.unterminated = false;
   return count > 0;
 }
 
 void LineReader::take_last_line(LineBatch& batch) {
-  keys_[0] = {buffer_.get() + begin_, end_ - begin_};
+  const char* const line = buffer_.get() + begin_;
+  batch.line_end = inputs_.line_end();
+  const char* const end = key_end(line, buffer_.get() + end_, batch.line_end);
+  keys_[0] = {line, static_cast<std::size_t>(end - line)};
   ++lines_;
   batch.keys = std::span(keys_).first(1);
   batch.end = buffer_.get() + end_;

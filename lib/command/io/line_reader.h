@@ -8,8 +8,10 @@
 //            data              begin                                        end     size
 //
 // A key is a line without its line end, which is `\n` or `\r\n`. Every other byte is part of the
-// key, including NUL and a lone `\r`. The last line of an input may have no line end. Lines of two
-// inputs are never joined. The reader does not seek and does not interpret an encoding.
+// key, including NUL and any other `\r`. The last line of an input may end with `\r`, as with half
+// a line end, or with none: it is printed with the `\n` that it lacks, and is then read as the same
+// key. With -z a line ends in NUL and in nothing else. Lines of two inputs are never joined. The
+// reader does not seek and does not interpret an encoding.
 #ifndef NESTLINE_LIB_COMMAND_IO_LINE_READER_H_
 #define NESTLINE_LIB_COMMAND_IO_LINE_READER_H_
 
@@ -26,11 +28,20 @@
 
 namespace nestline::command {
 
+/// Where lines come from, and how each of them ends: what the options of a command say.
+struct LineInputs {
+  std::vector<std::string> files;  ///< `-` is standard input, and so is an empty list.
+  bool zero_terminated = false;    ///< -z
+
+  [[nodiscard]] char line_end() const { return zero_terminated ? '\0' : '\n'; }
+};
+
 /// Consecutive lines in the reader's buffer, valid until the next call.
 struct LineBatch {
   std::span<const std::string_view> keys;
   const char* end = nullptr;  ///< Just past the last line and its line end.
-  bool unterminated = false;  ///< The last line has no line end.
+  char line_end = '\n';       ///< The last byte of each line.
+  bool unterminated = false;  ///< The last line lacks it.
   bool drained = false;       ///< No whole line is left: the next call has to read.
 
   /// The bytes of the lines from `first` up to but excluding `last`, with their line ends.
@@ -40,13 +51,17 @@ struct LineBatch {
     const char* after = last < keys.size() ? keys[last].data() : end;
     return {begin, static_cast<std::size_t>(after - begin)};
   }
+  /// The line end that the bytes of the lines up to `last` lack: one, or none.
+  [[nodiscard]] std::string_view missing_end(std::size_t last) const {
+    return {&line_end, unterminated && last == keys.size() ? std::size_t{1} : 0};
+  }
 };
 
-/// The lines of several inputs, in order. `-` is standard input, and so is an empty list.
+/// The lines of several inputs, in order.
 class LineReader {
  public:
   /// When the descriptor `wake` becomes readable, the reader ends before it would read again.
-  explicit LineReader(std::vector<std::string> inputs, int wake = -1);
+  explicit LineReader(LineInputs inputs, int wake = -1);
 
   /// Gets the next batch, which is never empty; false at the end of the last input. Throws
   /// CommandError for an input that cannot be read; the next call continues with the next input.
@@ -69,9 +84,9 @@ class LineReader {
   bool take_lines(LineBatch& batch);
   void take_last_line(LineBatch& batch);
 
-  std::vector<std::string> inputs_;
+  LineInputs inputs_;
   int wake_;
-  std::size_t current_ = 0;         // position in inputs_
+  std::size_t current_ = 0;         // position in the files
   std::optional<InputFile> input_;  // the current one, when it is open
   std::unique_ptr<char[]> buffer_;
   std::size_t size_;

@@ -66,7 +66,7 @@ class Progress {
 /// A LineReader with a bar, which it moves before each batch.
 class ShownReader : public LineReader {
  public:
-  ShownReader(std::vector<std::string> inputs, std::string_view verb, bool wanted = true)
+  ShownReader(LineInputs inputs, std::string_view verb, bool wanted = true)
       : LineReader(std::move(inputs)), bar(verb, total_bytes(), wanted) {}
 
   bool next(LineBatch& batch) {

@@ -40,7 +40,7 @@ void LinePrinter::print(const LineBatch& batch, std::span<const std::uint32_t> p
 void LinePrinter::print_range(const LineBatch& batch, std::size_t first, std::size_t last) {
   if (first == last) return;
   output_.write(batch.lines(first, last));
-  if (batch.unterminated && last == batch.keys.size()) output_.write("\n");
+  output_.write(batch.missing_end(last));
 }
 
 int print_lines(const LineChoice& choice, const SelectKeys& select) {

@@ -28,7 +28,7 @@ class LinePrinter {
   explicit LinePrinter(bool invert = false) : invert_(invert) {}
 
   /// Prints the lines at `positions`, which are in ascending order; when inverted, all others. A
-  /// last line without a line end gets one.
+  /// last line gets the line end that it lacks.
   void print(const LineBatch& batch, std::span<const std::uint32_t> positions);
   void flush() { output_.flush(); }
 
@@ -41,7 +41,7 @@ class LinePrinter {
 
 /// Which lines to print, and how.
 struct LineChoice {
-  std::vector<std::string> inputs;
+  LineInputs inputs;
   bool invert = false;      // -v
   bool count_only = false;  // -c
 };

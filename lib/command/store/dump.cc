@@ -22,27 +22,31 @@ constexpr const char* kDumpFooter =
 
 constexpr const char* kListFooter =
     "A line has the name of a file, its bytes and its pieces, with tabs between them. Names and\n"
-    "keys have the escapes of nestline store load.\n"
+    "keys have the escapes of nestline store load, also with -z.\n"
     "Exit status: 0 done, 2 error.";
 
 constexpr const char* kMgetFooter =
     "Prints KEY, a tab and VALUE for each key that is there, in the order of the input, with the\n"
-    "escapes of nestline store load; keys in the input have them too.\n"
+    "escapes of nestline store load; keys in the input have them too. A key is a line without its\n"
+    "line end, a line feed or a carriage return and a line feed: \\r ends a key with a carriage\n"
+    "return. With -z a zero byte in a key or a value is \\0.\n"
     "Exit status: 0 at least one key is there, 1 none is, 2 error.";
 
 struct StoreDump {
   std::string folder;
   bool cdb = false;
+  LineInputs lines;  // none are read; how those that are printed end
 };
 
 struct StoreList {
   std::string folder;
   bool keys = false;
+  LineInputs lines;
 };
 
 struct StoreMget {
   std::string folder;
-  std::vector<std::string> inputs;
+  LineInputs inputs;
   bool stats = false;  // prints what the lookups cost
 };
 
@@ -73,7 +77,7 @@ void print_all(const Store& store, const char* verb, Output& output, Print&& pri
 // The answers to some keys, printed in the order of the keys.
 class Answers {
  public:
-  explicit Answers(const Store& store) : store_(store) {}
+  Answers(const Store& store, char line_end) : store_(store), line_end_(line_end) {}
 
   // Returns how many of the keys are there; at most kKeysAtOnce keys.
   std::size_t print(std::span<const std::string_view> keys, Output& output) {
@@ -103,14 +107,16 @@ class Answers {
     if (!answer.there) return;
     text_.clear();
     if (answer.kept) {
-      append_line(text_, key, std::string_view(bytes_).substr(answer.begin, answer.size));
+      append_line(text_, key, std::string_view(bytes_).substr(answer.begin, answer.size),
+                  line_end_);
     } else if (store_.get(key, value_)) {
-      append_line(text_, key, value_);
+      append_line(text_, key, value_, line_end_);
     }
     output.write(text_);
   }
 
   const Store& store_;
+  const char line_end_;
   std::array<Answer, kKeysAtOnce> answers_;
   std::string bytes_;
   std::string value_;
@@ -123,7 +129,7 @@ void read_keys(const LineBatch& batch, std::uint64_t lines_before,
   keys.clear();
   copies.clear();
   for (std::size_t i = 0; i < batch.keys.size(); ++i) {
-    std::string_view key = exact_line(batch, i);
+    std::string_view key = batch.keys[i];
     if (key.find('\\') != std::string_view::npos) {
       if (!unescape(key, copies.emplace_back())) {
         throw CommandError("line " + std::to_string(lines_before + i + 1),
@@ -146,7 +152,11 @@ void print_costs(const std::string& folder, const Store& store) {
 int run(const StoreDump& dump) {
   const Store store = open_to_read(dump.folder);
   Output output;
-  print_all(store, "dump", output, dump.cdb ? append_cdb : append_line);
+  print_all(store, "dump", output,
+            [&](std::string& text, std::string_view key, std::string_view value) {
+              if (dump.cdb) return append_cdb(text, key, value);
+              append_line(text, key, value, dump.lines.line_end());
+            });
   if (dump.cdb) output.write("\n");
   output.flush();
   return kExitYes;
@@ -155,18 +165,22 @@ int run(const StoreDump& dump) {
 int run(const StoreList& list) {
   const Store store = open_to_read(list.folder);
   Output output;
+  const char line_end = list.lines.line_end();
   if (list.keys) {
     print_all(store, "list", output,
-              [](std::string& text, std::string_view key, std::string_view /*value*/) {
-                append_escaped(text, key);
-                text += '\n';
+              [&](std::string& text, std::string_view key, std::string_view /*value*/) {
+                append_escaped(text, key, line_end);
+                // Beside a line feed it would be read as a part of the line end.
+                if (line_end == '\n' && key.ends_with('\r'))
+                  text.replace(text.size() - 1, 1, "\\r");
+                text += line_end;
               });
   } else {
     std::string text;
     for (const Store::FileInfo& file : store.files()) {
-      append_line(text, file.name, std::to_string(file.bytes));
+      append_line(text, file.name, std::to_string(file.bytes), line_end);
       text.back() = '\t';
-      text.append(std::to_string(file.pieces)).append("\n");
+      text.append(std::to_string(file.pieces)).push_back(line_end);
     }
     output.write(text);
   }
@@ -178,7 +192,7 @@ int run(const StoreMget& mget) {
   const Store store = open_to_read(mget.folder);
   ShownReader reader(mget.inputs, "mget", bar_wanted());
   Output output;
-  Answers answers(store);
+  Answers answers(store, mget.inputs.line_end());
   LineBatch batch;
   std::vector<std::string_view> keys;
   std::deque<std::string> copies;
@@ -204,7 +218,8 @@ Command dump_command() {
   const auto dump = std::make_shared<StoreDump>();
   return in_store({{"dump", "Print all records as text", kDumpFooter},
                    &dump->folder,
-                   {{"--cdb", "", "Print them as cdb has them", &dump->cdb}},
+                   {zero_option(dump->lines.zero_terminated),
+                    {"--cdb", "", "Print them as cdb has them", &dump->cdb, false, "-z"}},
                    [dump] { return run(*dump); }});
 }
 
@@ -212,7 +227,8 @@ Command list_command() {
   const auto list = std::make_shared<StoreList>();
   return in_store({{"list", "List the imported files", kListFooter},
                    &list->folder,
-                   {{"--keys", "", "Print all keys instead, one a line", &list->keys}},
+                   {{"--keys", "", "Print all keys instead, one a line", &list->keys},
+                    zero_option(list->lines.zero_terminated)},
                    [list] { return run(*list); }});
 }
 
@@ -222,7 +238,8 @@ Command mget_command() {
       {{"mget", "Print the records of many keys", kMgetFooter},
        &mget->folder,
        {{"INPUT", "", "Files with a key a line; - is standard input, and the default",
-         &mget->inputs},
+         &mget->inputs.files},
+        zero_option(mget->inputs.zero_terminated),
         {"--stats", "", "Also print, on standard error, how many records of the log were read",
          &mget->stats}},
        [mget] { return run(*mget); }});

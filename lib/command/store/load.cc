@@ -25,15 +25,15 @@ constexpr const char* kLoadFooter =
     "return,\n"
     "\\0 a zero byte and \\\\ a backslash; every other byte is itself. A line ends with a line "
     "feed;\n"
-    "a carriage return before it is part of the value. With --cdb, a record is\n"
-    "+klen,dlen:key->data and a line feed, and an empty line ends the records.\n"
+    "a carriage return before it is part of the value. With -z a line ends with a zero byte. With\n"
+    "--cdb, a record is +klen,dlen:key->data and a line feed, and an empty line ends the records.\n"
     "When a key occurs again, its last value stays. When a line is wrong, those before it are in\n"
     "the store.\n"
     "Exit status: 0 done, 2 error.";
 
 struct StoreLoad {
   std::string folder;
-  std::vector<std::string> inputs;
+  LineInputs inputs;
   bool cdb = false;
   std::uint64_t expected_records = 0;
   Sync sync = Sync::interval;
@@ -92,8 +92,9 @@ class Loader {
 using Show = std::function<void(std::uint64_t)>;
 
 // Each returns the bytes of the input.
-std::uint64_t load_lines(const std::string& name, Loader& loader, const Show& show) {
-  LineReader reader({name});
+std::uint64_t load_lines(const std::string& name, bool zero_terminated, Loader& loader,
+                         const Show& show) {
+  LineReader reader({{name}, zero_terminated});
   LineBatch batch;
   std::string key, value;
   std::uint64_t number = 0;
@@ -141,14 +142,15 @@ int run(const StoreLoad& load) {
   const auto so_far = [&](const std::string& what) {
     return what + "; records loaded before: " + std::to_string(loader.records());
   };
-  std::vector<std::string> names = load.inputs;
+  std::vector<std::string> names = load.inputs.files;
   if (names.empty()) names.emplace_back("-");
   Progress progress("load", total_bytes(names));
   std::uint64_t before = 0;
   const Show show = [&](std::uint64_t bytes) { progress.update(before + bytes, loader.records()); };
   try {
     for (const std::string& name : names) {
-      before += load.cdb ? load_cdb(name, loader, show) : load_lines(name, loader, show);
+      before += load.cdb ? load_cdb(name, loader, show)
+                         : load_lines(name, load.inputs.zero_terminated, loader, show);
       loader.write();
     }
   } catch (const CommandError& error) {
@@ -172,15 +174,16 @@ int run(const StoreLoad& load) {
 
 Command load_command() {
   const auto load = std::make_shared<StoreLoad>();
-  return in_store(
-      {{"load", "Store the records of text", kLoadFooter},
-       &load->folder,
-       {{"INPUT", "", "Files with records; - is standard input, and the default", &load->inputs},
-        {"--cdb", "", "The records are as cdb has them", &load->cdb},
-        {"--expected-records", "N", "Makes the first index for so many records",
-         count(load->expected_records, 0, kMaxRecords)},
-        sync_option(load->sync)},
-       [load] { return run(*load); }});
+  return in_store({{"load", "Store the records of text", kLoadFooter},
+                   &load->folder,
+                   {{"INPUT", "", "Files with records; - is standard input, and the default",
+                     &load->inputs.files},
+                    zero_option(load->inputs.zero_terminated),
+                    {"--cdb", "", "The records are as cdb has them", &load->cdb, false, "-z"},
+                    {"--expected-records", "N", "Makes the first index for so many records",
+                     count(load->expected_records, 0, kMaxRecords)},
+                    sync_option(load->sync)},
+                   [load] { return run(*load); }});
 }
 
 }  // namespace nestline::command

@@ -10,9 +10,10 @@
 namespace nestline::command {
 namespace {
 
-// The letter behind a backslash, and what it means; the first three are written, all are read.
-constexpr std::string_view kLetters("tn\\r0");
-constexpr std::string_view kMeanings("\t\n\\\r\0", 5);
+// The letter behind a backslash, and what it means; the first three are written, in lines that end
+// in NUL the fourth too, all are read.
+constexpr std::string_view kLetters("tn\\0r");
+constexpr std::string_view kMeanings("\t\n\\\0\r", 5);
 
 // A length is not trusted: memory is taken as the bytes come in.
 constexpr std::size_t kStep = std::size_t{1} << 20;
@@ -20,13 +21,13 @@ constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 32;
 
 }  // namespace
 
-void append_escaped(std::string& text, std::string_view bytes) {
-  constexpr std::string_view kEscaped = kMeanings.substr(0, 3);
-  for (std::size_t at = bytes.find_first_of(kEscaped); at != std::string_view::npos;
-       at = bytes.find_first_of(kEscaped)) {
+void append_escaped(std::string& text, std::string_view bytes, char line_end) {
+  const std::string_view escaped = kMeanings.substr(0, line_end == '\0' ? 4 : 3);
+  for (std::size_t at = bytes.find_first_of(escaped); at != std::string_view::npos;
+       at = bytes.find_first_of(escaped)) {
     text.append(bytes.substr(0, at));
     text += '\\';
-    text += kLetters[kEscaped.find(bytes[at])];
+    text += kLetters[escaped.find(bytes[at])];
     bytes.remove_prefix(at + 1);
   }
   text.append(bytes);
@@ -53,11 +54,11 @@ std::string_view exact_line(const LineBatch& batch, std::size_t i) {
   return line;
 }
 
-void append_line(std::string& text, std::string_view key, std::string_view value) {
-  append_escaped(text, key);
+void append_line(std::string& text, std::string_view key, std::string_view value, char line_end) {
+  append_escaped(text, key, line_end);
   text += '\t';
-  append_escaped(text, value);
-  text += '\n';
+  append_escaped(text, value, line_end);
+  text += line_end;
 }
 
 void append_cdb(std::string& text, std::string_view key, std::string_view value) {

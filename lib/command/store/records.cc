@@ -23,7 +23,8 @@ constexpr const char* kPutFooter =
     "Exit status: 0 done, 1 with --new: the key is there, nothing was changed, 2 error.";
 
 constexpr const char* kGetFooter =
-    "Prints the bytes of the value and nothing else; on a terminal, a line end too.\n"
+    "Prints the bytes of the value and nothing else, no line end either, so that a value can be\n"
+    "kept byte for byte; on a terminal, a line end too. nestline store mget prints lines.\n"
     "Exit status: 0 found, 1 not found, 2 error.";
 
 constexpr const char* kHasFooter =

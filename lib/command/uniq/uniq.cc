@@ -77,7 +77,7 @@ struct UniqArguments {
   std::string state;        // the file; empty: none
   bool repeated = false;    // -d
   bool count_only = false;  // -c
-  std::vector<std::string> inputs;
+  LineInputs inputs;
 };
 
 template <typename Value>
@@ -359,39 +359,32 @@ void check_rate(const UniqArguments& arguments) {
                        : "--fpr must be at least 0.000001, or 0.00000001 with --capacity");
 }
 
-// A name of a file, which is not empty.
-Read state_file(std::string& into) {
-  return [&into](const std::string& name, const std::string& text) {
-    if (text.empty()) throw UsageError(name + " takes the name of a file");
-    into = text;
-  };
-}
-
 }  // namespace
 
 Command uniq_command() {
   const auto arguments = std::make_shared<UniqArguments>();
-  return {{"uniq", "Print the lines that were not seen before, in order", kFooter},
-          &arguments->state,
-          {{"--capacity", "N", "Number of different lines to take memory for; default: it grows",
-            count(arguments->capacity, 1, kMaxLines)},
-           {"--fpr", "P", "Share of new lines that may be left out; default: 0.001",
-            rate(arguments->fpr)},
-           {"--window", "N", "Forget a line when N others are newer",
-            count(arguments->window, 1, kMaxLines), false, "--capacity"},
-           {"--within", "TIME",
-            "Forget a line when it was not read for so long: 500ms, 30s, 10m, 24h, 7d",
-            duration(arguments->within), false, "--window"},
-           {"--seed", "S", "Seed of the hash; other seeds err on other lines",
-            count(arguments->seed, 0, std::numeric_limits<std::uint64_t>::max())},
-           {"--state", "FILE", "Go on where the last run with FILE ended",
-            state_file(arguments->state)},
-           {"-d", "", "Print the lines that repeat, each once", &arguments->repeated},
-           {"-c", "", "Print only the number of lines", &arguments->count_only},
-           {"INPUT", "", "Files of lines; - is standard input; default: standard input",
-            &arguments->inputs}},
-          [arguments] { return uniq(*arguments); },
-          [arguments] { check_rate(*arguments); }};
+  return {
+      {"uniq", "Print the lines that were not seen before, in order", kFooter},
+      &arguments->state,
+      {{"--capacity", "N", "Number of different lines to take memory for; default: it grows",
+        count(arguments->capacity, 1, kMaxLines)},
+       {"--fpr", "P", "Share of new lines that may be left out; default: 0.001",
+        rate(arguments->fpr)},
+       {"--window", "N", "Forget a line when N others are newer",
+        count(arguments->window, 1, kMaxLines), false, "--capacity"},
+       {"--within", "TIME",
+        "Forget a line when it was not read for so long: 500ms, 30s, 10m, 24h, 7d",
+        duration(arguments->within), false, "--window"},
+       {"--seed", "S", "Seed of the hash; other seeds err on other lines",
+        count(arguments->seed, 0, std::numeric_limits<std::uint64_t>::max())},
+       {"--state", "FILE", "Go on where the last run with FILE ended", file_name(arguments->state)},
+       {"-d", "", "Print the lines that repeat, each once", &arguments->repeated},
+       {"-c", "", "Print only the number of lines", &arguments->count_only},
+       zero_option(arguments->inputs.zero_terminated),
+       {"INPUT", "", "Files of lines; - is standard input; default: standard input",
+        &arguments->inputs.files}},
+      [arguments] { return uniq(*arguments); },
+      [arguments] { check_rate(*arguments); }};
 }
 
 }  // namespace nestline::command

@@ -1,7 +1,8 @@
-"""Writes manual pages: one for the command, and one for each of its groups of commands.
+"""Writes manual pages: one for the command, one for each of its groups, one for each command.
 
-A page shows the commands of its level in full. A group has a page of its own, to which the page
-above it points. The text is that of the help; lines are filled anew, but for those that are
+A page shows the commands of its level in full, so that one page can be searched for all of them. A
+group has a page of its own, to which the page above it points. A command has one too, under the
+name that a user tries first: nestline-uniq, nestline-store-get. The text is that of the help; lines are filled anew, but for those that are
 indented.
 """
 
@@ -77,7 +78,7 @@ def whole(command):
 
 
 def page(command, version, parent=None):
-    """The pages of a group and of the groups below it: {name of the file: text}."""
+    """The pages of a command and of all below it: {name of the file: text}."""
     name = "-".join(command.words)
     groups = [below for below in command.subcommands if below.subcommands]
     summary = command.description.split(". ")[0].removesuffix(".")
@@ -91,8 +92,9 @@ def page(command, version, parent=None):
         roff(command.description.removesuffix(".")) + ".",
         *notes(command),
         ".SH OPTIONS",
+        *entries(command.arguments),
         *entries(command.options),
-        ".SH COMMANDS",
+        *([".SH COMMANDS"] if command.subcommands else []),
     ]
     for below in command.subcommands:
         if not below.subcommands:
@@ -108,6 +110,6 @@ def page(command, version, parent=None):
     if others:
         lines += [".SH SEE ALSO", ",\n".join(others)]
     pages = {name + ".1": "\n".join(lines) + "\n"}
-    for group in groups:
-        pages.update(page(group, version, parent=command))
+    for below in command.subcommands:
+        pages.update(page(below, version, parent=command))
     return pages

@@ -34,6 +34,14 @@ class WorkTest(CommandCase):
         )  # fmt: skip
         self.expect("add", "seen", stdin=b"")
         self.assertEqual(self.info("seen")["items"], 1999)
+        # Lines that end in a zero byte, and half a line end at the end of an input.
+        self.create("odd", 1000, "--bits", 16)
+        for change in ("add", "push"):
+            self.expect(change, "-z", "odd", stdin=b"a\nb\0c\r\0d")
+            self.expect("query", "-z", "odd", stdin=b"d\0c\0c\r\0a\nb", out=b"d\0c\r\0a\nb\0")
+        self.expect("query", "odd", stdin=b"a\nc\r\nd\r", out=b"d\r\n")
+        self.expect("remove", "-z", "odd", stdin=b"a\nb\0c\r\0d\0")
+        self.assertEqual(self.info("odd")["items"], 0)
 
     def test_copies(self):
         self.create("copies", 1000, "--max-capacity", 1000)
@@ -129,6 +137,15 @@ class WorkTest(CommandCase):
         self.assertEqual(self.info("a")["items"], 4000)
         self.assertEqual(self.info("b")["items"], 2000)
         self.expect_error(["seed"], "merge", "a", "c")
+        # Copies beyond those that a filter holds are counted beside it.
+        self.create("one", 10, "--bits", 8, "--seed", 3, "--parts", 1)
+        self.create("nine", 10, "--bits", 8, "--seed", 3, "--parts", 1)
+        self.expect("add", "one", stdin=b"the same\n")
+        for _ in range(12):
+            self.expect("merge", "nine", "one")
+        self.assertEqual(self.info("nine")["items"], 12)
+        self.expect("remove", "nine", stdin=b"the same\n" * 12)
+        self.expect("query", "nine", stdin=b"the same\n", status=1)
         self.expect_error(["nobody"], "merge", "a", "nobody")
 
     def test_info(self):
