@@ -280,7 +280,7 @@ class ListReader {
 
 // The type of an array's items as NumPy calls it, or as the buffer says it.
 std::string type_name(py::handle array, const Py_buffer& view) {
-  if (py::hasattr(array, "dtype")) return py::str(array.attr("dtype"));
+  if (has_attribute(array, "dtype")) return py::str(array.attr("dtype"));
   return view.format == nullptr ? "B" : view.format;
 }
 
@@ -319,7 +319,7 @@ KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun) {
   } else if (PyList_Check(keep_.ptr()) || PyTuple_Check(keep_.ptr())) {
     read_list(keep_, wanted);
   } else if (is_one_key(keep_) ||
-             !(PyObject_CheckBuffer(keep_.ptr()) != 0 || py::hasattr(keep_, "__array__"))) {
+             !(PyObject_CheckBuffer(keep_.ptr()) != 0 || has_attribute(keep_, "__array__"))) {
     throw py::type_error(
         wanted.noun + "s are an array, a list or a tuple" +
         (wanted.only_integers() ? "" : ", a nestline.StringArray or a nestline.Hash of an array") +

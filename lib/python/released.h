@@ -45,6 +45,10 @@ py::object object_from(Work&& work) {
   return py::reinterpret_steal<py::object>(made);
 }
 
+inline bool has_attribute(py::handle object, const char* name) {
+  return in_python([&] { return PyObject_HasAttrString(object.ptr(), name); }) != 0;
+}
+
 // Releases the lock until it is destroyed.
 class Released {
  public:

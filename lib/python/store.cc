@@ -132,11 +132,8 @@ py::list get_many(PyStore& held, py::handle keys) {
 // All changes or none.
 void write(PyStore& held, const py::object& changes) {
   Store::Batch batch;
-  const bool is_dict =
-      in_python([&] { return PyObject_HasAttrString(changes.ptr(), "items"); }) != 0;
-  const py::list pairs = list_of(
-      is_dict ? object_from([&] { return PyObject_CallMethod(changes.ptr(), "items", nullptr); })
-              : changes);
+  const auto items = [&] { return PyObject_CallMethod(changes.ptr(), "items", nullptr); };
+  const py::list pairs = list_of(has_attribute(changes, "items") ? object_from(items) : changes);
   for (const py::handle pair : pairs) {
     if (!PyTuple_Check(pair.ptr()) || PyTuple_GET_SIZE(pair.ptr()) != 2) {
       throw py::type_error(

@@ -208,7 +208,8 @@ def test_hashes():
      np.array(5.0), np.array(["2024"], "M8[ns]"), np.array([5], "m8[s]"), np.zeros(2, "V3"),
      np.array([(1, 2)], "i4,i4"), [np.datetime64("2024")], np.ma.array([1, 2], mask=[0, 1]),
      np.ma.array([1]), np.ma.masked, np.ma.array(1, mask=True), [np.ma.array(1, mask=True)],
-     np.ma.array(["a"]), array.array("d", [1]), ctypes.c_int(5), (ctypes.c_char * 2)(), [1, "a"], ["a", b"b"], [b"a", 1], [nestline.Hash(1), 1]],
+     np.ma.array(["a"]), array.array("d", [1]), ctypes.c_int(5), (ctypes.c_char * 2)(),
+     [1, "a"], ["a", b"b"], [b"a", 1], [nestline.Hash(1), 1]],
 )
 def test_what_is_no_key_is_a_type_error(bad):
     filter = filter_of([1])
@@ -253,8 +254,8 @@ def test_an_empty_array_of_any_type_is_an_empty_batch(empty):
 def test_columns_of_pandas():
     pandas = pytest.importorskip("pandas")
     filter = filter_of([1, 2])
-    for column in (pandas.Series([1, 2]), pandas.Index([1, 2]), pandas.Series([1, 2], dtype="Int64"),
-                   pandas.Series([1, 5, 2])[[0, 2]]):
+    for column in (pandas.Series([1, 2]), pandas.Index([1, 2]),
+                   pandas.Series([1, 2], dtype="Int64"), pandas.Series([1, 5, 2])[[0, 2]]):
         assert filter.may_contain(column).tolist() == [True, True]
     assert filter_of(["a"]).may_contain(pandas.Series(["a", "b"])).tolist() == [True, False]
     for bad in (pandas.Series([1, None]), pandas.Series([1, pandas.NA], dtype="Int64"),

@@ -164,7 +164,8 @@ def test_a_forked_process_has_a_filter_of_its_own(kind):
     assert filter.insert("a")
 
 
-# Daemon threads in calls of each kind, or in code of Python that such a call runs, when the program ends.
+# Daemon threads are in calls of each kind, or in code of Python that such a call runs, when the
+# program ends.
 AT_EXIT = """
 import sys, threading, time
 import nestline
@@ -196,6 +197,10 @@ class Sleeps:
 class Column:
     __array__ = sleep
 
+class Asked:
+    def __getattr__(self, name):
+        sleep()
+
 class Dict:
     items = sleep
 
@@ -215,7 +220,8 @@ calls = {
     "index": lambda: filter.may_contain([Sleeps()]), "one": lambda: Sleeps() in filter,
     "array": lambda: filter.may_contain(Column()), "capacity": lambda: nestline.Filter(Sleeps()),
     "fpr": lambda: nestline.Filter(5, fpr=Sleeps()), "path": lambda: nestline.load(Sleeps()),
-    "value": lambda: maplet.insert(1, Sleeps()), "copied": lambda: shared.copy(),
+    "value": lambda: maplet.insert(1, Sleeps()),
+    "asked": lambda: filter.may_contain(Asked()), "copied": lambda: shared.copy(),
 }
 if hasattr(nestline, "Store"):
     store = nestline.Store("store")

@@ -77,7 +77,8 @@ def test_everything_has_the_signature_of_the_stubs():
     ):
         assert str(inspect.signature(function)) == text
     assert nestline.Filter.grow.__doc__.startswith("Doubles")
-    assert "insert(self, keys, out=None)\n" in pydoc.render_doc(nestline.Filter, renderer=pydoc.plaintext)
+    help = pydoc.render_doc(nestline.Filter, renderer=pydoc.plaintext)
+    assert "insert(self, keys, out=None)\n" in help
 
 
 def mypy(folder, *arguments):
