@@ -278,12 +278,6 @@ class ListReader {
   std::string utf8_;
 };
 
-// The type of an array's items as NumPy calls it, or as the buffer says it.
-std::string type_name(py::handle array, const Py_buffer& view) {
-  if (has_attribute(array, "dtype")) return py::str(array.attr("dtype"));
-  return view.format == nullptr ? "B" : view.format;
-}
-
 [[noreturn]] void refuse_array(const std::string& type, const Wanted& wanted) {
   throw py::type_error("an array of type '" + type + "' has no " +
                        (wanted.kind == Wanted::Kind::keys ? "key" : wanted.noun) + "s: " +
@@ -406,7 +400,7 @@ void KeyBatch::read_array(const Wanted& wanted) {
     source_ = std::move(text);
     hashes_ = true;
   } else if (size_ != 0) {
-    refuse_array(type_name(keep_, view), wanted);
+    refuse_array(view.format == nullptr ? "B" : view.format, wanted);
   }
 }
 
