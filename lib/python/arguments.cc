@@ -3,13 +3,18 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
+
+#include "lib/python/one_key.h"
 
 namespace nestline::python {
 
 std::uint64_t number_of(py::handle object, const char* name) {
-  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
-  if (!index) throw py::error_already_set();
+  if (is_bool(object)) throw py::type_error(std::string(name) + " is an int, not a bool");
+  (void)dimensions_of(object);  // throws for a masked one
+  const py::object index = index_of(object);
   const unsigned long long number = PyLong_AsUnsignedLongLong(index.ptr());
   if (number == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
@@ -19,26 +24,56 @@ std::uint64_t number_of(py::handle object, const char* name) {
   return number;
 }
 
+int small_of(py::handle object, const char* name) {
+  constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
+  return static_cast<int>(std::min(number_of(object, name), kMost));
+}
+
+double real_of(py::handle object, const char* name) {
+  if (is_bool(object) || dimensions_of(object).value_or(0) != 0) {
+    throw py::type_error(std::string(name) + " is a number, not " + Py_TYPE(object.ptr())->tp_name);
+  }
+  const double number = in_python([&] { return PyFloat_AsDouble(object.ptr()); });
+  if (number == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return number;
+}
+
+std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun) {
+  const KeyBatch batch(object, 0, noun);
+  std::vector<std::uint64_t> numbers(batch.size());
+  batch.each_piece([&](KeySpan piece, std::size_t first) {
+    piece.visit([&](auto span) {
+      if constexpr (IntegerKey<typename decltype(span)::value_type>) {
+        std::ranges::transform(span, numbers.begin() + static_cast<std::ptrdiff_t>(first),
+                               [](auto number) { return static_cast<std::uint64_t>(number); });
+      }
+    });
+  });
+  return numbers;
+}
+
 std::filesystem::path path_of(py::handle object) {
   PyObject* bytes = nullptr;
-  if (PyUnicode_FSConverter(object.ptr(), &bytes) == 0) throw py::error_already_set();
+  if (in_python([&] { return PyUnicode_FSConverter(object.ptr(), &bytes); }) == 0) {
+    throw py::error_already_set();
+  }
   const auto path = py::reinterpret_steal<py::bytes>(bytes);
   return std::filesystem::path(static_cast<std::string>(path));
 }
 
-Options options_of(py::handle capacity, const py::object& fpr, int bits, py::handle max_capacity,
-                   py::handle seed, double load) {
+Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
+                   py::handle max_capacity, py::handle seed, py::handle load) {
   Options options;
   options.capacity = number_of(capacity, "capacity");
   if (!fpr.is_none()) {
-    options.fpr = fpr.cast<double>();
+    options.fpr = real_of(fpr, "fpr");
     // The library's 0 means that there is none.
     if (options.fpr == 0) throw std::invalid_argument("fpr is above 0 and below 1, or None");
   }
-  options.bits = bits;
+  options.bits = small_of(bits, "bits");
   options.max_capacity = number_of(max_capacity, "max_capacity");
   options.seed = number_of(seed, "seed");
-  options.load = load;
+  options.load = real_of(load, "load");
   return options;
 }
 
@@ -47,6 +82,12 @@ Answers::Answers(const KeyBatch& keys, const py::object& out, Kind kind) : array
     const auto size = static_cast<py::ssize_t>(keys.size());
     array_ = kind == Kind::yes_or_no ? py::object(py::array_t<bool>(size))
                                      : py::object(py::array_t<std::uint8_t>(size));
+  } else {
+    (void)dimensions_of(out);  // throws for a masked one
+    if (const std::string type = kind_of(out); !type.empty() && type != "b" && type != "u") {
+      throw py::type_error("out is an array of " + std::string(py::str(out.attr("dtype"))) +
+                           ", and answers are bool or uint8");
+    }
   }
   const Py_buffer& view =
       buffer_.emplace(array_, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_STRIDES).view();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/python/buffer.h"
 #include "lib/python/key_batch.h"
@@ -15,15 +16,27 @@
 
 namespace nestline::python {
 
-// An int from 0 to 2**64 - 1. Throws TypeError, and OverflowError that names the argument.
+// An int from 0 to 2**64 - 1. Throws TypeError, for a bool too, and OverflowError that names the
+// argument.
 std::uint64_t number_of(py::handle object, const char* name);
+
+// The same, where the library takes an int: what does not fit becomes a number that it refuses.
+int small_of(py::handle object, const char* name);
+
+// An int or a float. Throws TypeError.
+double real_of(py::handle object, const char* name);
+
+// A list, tuple or array of integers of any type; negative ones become large. A copy, since another
+// thread could change the array after it was checked. `noun` is one of them. Throws TypeError and
+// OverflowError that name the position.
+std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun);
 
 // A str, bytes or os.PathLike.
 std::filesystem::path path_of(py::handle object);
 
 // The options of a filter. `fpr` may be None.
-Options options_of(py::handle capacity, const py::object& fpr, int bits, py::handle max_capacity,
-                   py::handle seed, double load);
+Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
+                   py::handle max_capacity, py::handle seed, py::handle load);
 
 // The end of a repr: "5 keys, load 0.50, 8 bits, false-positive rate 0.01".
 template <typename Filter>

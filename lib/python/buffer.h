@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/python/released.h"
+
 namespace nestline::python {
 
 namespace py = pybind11;
@@ -21,11 +23,15 @@ class Buffer {
   // `flags` as for PyObject_GetBuffer. Throws Python's error if the object does not give its memory
   // so.
   Buffer(py::handle object, int flags) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw py::error_already_set();
+    if (in_python([&] { return PyObject_GetBuffer(object.ptr(), &view_, flags); }) != 0) {
+      throw py::error_already_set();
+    }
   }
   Buffer(Buffer&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
   Buffer& operator=(Buffer&&) = delete;
-  ~Buffer() { PyBuffer_Release(&view_); }  // does nothing if there is no object
+  ~Buffer() {
+    in_python([&] { PyBuffer_Release(&view_); });  // does nothing if there is no object
+  }
 
   [[nodiscard]] const Py_buffer& view() const { return view_; }
   [[nodiscard]] char* data() const { return static_cast<char*>(view_.buf); }

@@ -11,29 +11,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/python/arguments.h"
 #include "lib/python/busy.h"
 #include "lib/python/key_batch.h"
 #include "lib/python/one_key.h"
+#include "lib/python/released.h"
 
 namespace nestline::python {
-
-// Releases the interpreter's lock, unless the work takes less time than getting the lock back
-// might.
-class Released {
- public:
-  static constexpr std::size_t kFew = 512;
-  explicit Released(std::size_t keys) {
-    if (keys > kFew) release_.emplace();
-  }
-
- private:
-  std::optional<py::gil_scoped_release> release_;
-};
 
 // Python's answers to one key or many, of whatever is in a box. Calls operation(filter, key) with
 // the lock held, or operation(filter, keys, answers) for the pieces of a batch. `alone`: whether
@@ -129,6 +117,20 @@ bool update(Held& held, py::handle old_key, py::handle new_key) {
   return static_cast<bool>(filter->update(before, after));
 }
 
+// The positions in a selection. Throws std::invalid_argument when one is outside of the keys.
+inline std::vector<std::uint32_t> positions_in(const py::object& selection, std::size_t keys) {
+  const std::vector<std::uint64_t> numbers = numbers_of(selection, "position");
+  for (const std::uint64_t number : numbers) {
+    if (number >= keys) {
+      const auto given = static_cast<std::int64_t>(number);
+      throw std::invalid_argument("position " +
+                                  (given < 0 ? std::to_string(given) : std::to_string(number)) +
+                                  " is outside of the " + std::to_string(keys) + " keys");
+    }
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
 // The positions of keys that may be there; of those in `selection` only, unless it is None.
 template <typename Held>
 py::object select(Held& held, py::handle keys, const py::object& selection) {
@@ -137,16 +139,9 @@ py::object select(Held& held, py::handle keys, const py::object& selection) {
   if (batch.size() > std::size_t{UINT32_MAX} + 1) {
     throw std::invalid_argument("select takes at most 2**32 keys at a time");
   }
-  py::array_t<std::uint32_t, py::array::c_style | py::array::forcecast> chosen;
-  if (!selection.is_none()) {
-    chosen = py::array_t<std::uint32_t>::ensure(selection);
-    if (!chosen) throw py::error_already_set();
-    if (chosen.ndim() != 1) throw std::invalid_argument("a selection has one dimension");
-  }
-  const std::size_t most =
-      selection.is_none() ? batch.size() : static_cast<std::size_t>(chosen.size());
-  const std::span<const std::uint32_t> wanted(chosen.data(),
-                                              static_cast<std::size_t>(chosen.size()));
+  std::vector<std::uint32_t> wanted;
+  if (!selection.is_none()) wanted = positions_in(selection, batch.size());
+  const std::size_t most = selection.is_none() ? batch.size() : wanted.size();
   std::vector<std::uint32_t> positions(most);
   std::size_t found = 0;
   {

@@ -18,22 +18,32 @@ namespace {
 using PyCluster = Box<ClusterFilter>;
 using PyCopy = Box<ClusterCopy>;
 
+// An argument of one of pybind11's types. Throws TypeError.
+template <typename T>
+T given(py::handle object, const std::string& name) {
+  try {
+    return object.cast<T>();
+  } catch (const py::cast_error&) {
+    throw py::type_error(name + " is of a wrong type, " + Py_TYPE(object.ptr())->tp_name);
+  }
+}
+
 // The keyword arguments of create, open and remove for reaching the servers.
 ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   ClusterOptions options;
   if (py::isinstance<py::str>(servers)) {
     options.servers = {servers.cast<std::string>()};
   } else {
-    options.servers = servers.cast<std::vector<std::string>>();
+    options.servers = given<std::vector<std::string>>(servers, "servers");
   }
   for (const auto& [key, value] : more) {
     const auto name = key.cast<std::string>();
     if (name == "user") {
-      options.user = value.cast<std::string>();
+      options.user = given<std::string>(value, name);
     } else if (name == "password") {
-      options.password = value.cast<std::string>();
+      options.password = given<std::string>(value, name);
     } else if (name == "tls") {
-      options.tls = value.cast<bool>();
+      options.tls = given<bool>(value, name);
     } else if (name == "ca_file") {
       options.ca_file = path_of(value).string();
     } else if (name == "cert_file") {
@@ -41,15 +51,15 @@ ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
     } else if (name == "key_file") {
       options.key_file = path_of(value).string();
     } else if (name == "verify") {
-      options.verify = value.cast<bool>();
+      options.verify = given<bool>(value, name);
     } else if (name == "timeout") {
-      const auto seconds = value.cast<double>();
+      const double seconds = real_of(value, "timeout");
       if (!(seconds >= 0.001 && seconds <= 1e6)) {
         throw std::invalid_argument("timeout is from 0.001 to 1000000 seconds");
       }
       options.timeout = std::chrono::milliseconds(std::llround(seconds * 1000));
     } else if (name == "wait_replicas") {
-      options.wait_replicas = value.cast<unsigned>();
+      options.wait_replicas = static_cast<unsigned>(small_of(value, "wait_replicas"));
     } else {
       throw py::type_error("unknown argument '" + name +
                            "': user, password, tls, ca_file, cert_file, key_file, verify, timeout "
@@ -69,7 +79,7 @@ py::object answers_of(Held& held, py::handle keys, const py::object& out, Answer
     KeyBatch batch(keys, filter->seed());
     const Answers answers(batch, out, kind);
     {
-      const py::gil_scoped_release released;
+      const Released released;
       operation(*filter, batch.whole(), answers.bytes());
     }
     return answers.array();
@@ -79,7 +89,7 @@ py::object answers_of(Held& held, py::handle keys, const py::object& out, Answer
   const std::array<Hash, 1> hash{hash_key(key, filter->seed())};
   std::array<std::uint8_t, 1> answer{};
   {
-    const py::gil_scoped_release released;
+    const Released released;
     operation(*filter, KeySpan(hash), std::span<std::uint8_t>(answer));
   }
   if (kind == Answers::Kind::yes_or_no) return py::bool_(answer[0] != 0);
@@ -117,25 +127,25 @@ void upload(PyCluster& held, py::handle content, bool merge) {
   const Upload how = merge ? Upload::merge : Upload::replace;
   if (py::isinstance<PyCopy>(content)) {
     const auto copy = content.cast<PyCopy&>().shared();
-    const py::gil_scoped_release released;
+    const Released released;
     filter->upload(*copy, how);
     return;
   }
   KeyBatch batch(content, filter->seed());
-  const py::gil_scoped_release released;
+  const Released released;
   filter->upload(batch.whole(), how);
 }
 
 void merge_on_servers(PyCluster& held, PyCluster& other) {
   const auto filter = held.alone(), source = other.alone();
-  const py::gil_scoped_release released;
+  const Released released;
   filter->merge(*source);
 }
 
 py::dict cluster_stats(PyCluster& held) {
   const auto filter = held.alone();
   const ClusterStats stats = [&] {
-    const py::gil_scoped_release released;
+    const Released released;
     return filter->stats();
   }();
   py::list parts;
@@ -161,42 +171,36 @@ py::dict cluster_stats(PyCluster& held) {
 
 void bind_calls(py::class_<PyCluster>& type) {
   constexpr auto kYesOrNo = Answers::Kind::yes_or_no;
-  bind_answers<true>(
-      type, "insert",
-      "insert(keys, out=None)\n\nAdds one copy of the key, or of each key. False: its part is "
-      "full.",
-      kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.insert(keys, out); });
-  bind_answers<true>(
-      type, "insert_unique",
-      "insert_unique(keys, out=None)\n\nAdds each key unless it seems to be there; True if it "
-      "was added now.\nSafe to repeat after a ClusterError.",
-      kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.insert_unique(keys, out); });
-  bind_may_contain<true>(type,
-                         "may_contain(keys, out=None)\n\nFalse: the key is certainly not in it.");
-  bind_answers<true>(
-      type, "erase", "erase(keys, out=None)\n\nRemoves one copy; only of keys that were inserted.",
-      kYesOrNo, [](auto& filter, KeySpan keys, auto out) { filter.erase(keys, out); });
-  bind_answers<true>(type, "count", "count(keys, out=None)\n\nHow many copies there are.",
-                     Answers::Kind::numbers,
+  bind_answers<true>(type, "insert",
+                     "Adds one copy of the key, or of each key. False: its part is "
+                     "full.",
+                     kYesOrNo,
+                     [](auto& filter, KeySpan keys, auto out) { filter.insert(keys, out); });
+  bind_answers<true>(type, "insert_unique",
+                     "Adds each key unless it seems to be there; True if it "
+                     "was added now.\nSafe to repeat after a ClusterError.",
+                     kYesOrNo,
+                     [](auto& filter, KeySpan keys, auto out) { filter.insert_unique(keys, out); });
+  bind_may_contain<true>(type, "False: the key is certainly not in it.");
+  bind_answers<true>(type, "erase", "Removes one copy; only of keys that were inserted.", kYesOrNo,
+                     [](auto& filter, KeySpan keys, auto out) { filter.erase(keys, out); });
+  bind_answers<true>(type, "count", "How many copies there are.", Answers::Kind::numbers,
                      [](auto& filter, KeySpan keys, auto out) { filter.count(keys, out); });
-  type.def(
-      "upload", &upload, py::arg("content"), py::arg("merge") = false,
-      "upload(content, merge=False)\n\nBuilds the parts of these keys here and sends them whole, "
-      "in place of the content\nor, with merge, added to it. A ClusterCopy is sent as it is.");
+  type.def("upload", &upload, py::arg("content"), py::arg("merge") = false,
+           "Builds the parts of these keys here and sends them whole, "
+           "in place of the content\nor, with merge, added to it. A ClusterCopy is sent as it is.");
   method(type, "download", &unlocked<&ClusterFilter::download, true, PyCluster>,
-         "download()\n\nThe content, as a ClusterCopy.");
+         "The content, as a ClusterCopy.");
   bind_merge<&merge_on_servers, PyCluster>(
-      type, "source",
-      "merge(source)\n\nAdds another ClusterFilter of equal seed and parts, on the servers.");
-  type.def("stats", &cluster_stats,
-           "stats()\n\nFigures of the filter and of each part, as a dict.");
+      type, "source", "Adds another ClusterFilter of equal seed and parts, on the servers.");
+  type.def("stats", &cluster_stats, "Figures of the filter and of each part, as a dict.");
   type.def(
       "part_of",
       [](PyCluster& held, py::handle key) {
         const OneKey one(key);
         return held.shared()->part_of(one);
       },
-      py::arg("key"), "part_of(key)\n\nThe part of a key, from 0 to parts - 1.");
+      py::arg("key"), "The part of a key, from 0 to parts - 1.");
 }
 
 ClusterCopy copy_at(const std::filesystem::path& path) { return ClusterCopy::load(path.string()); }
@@ -206,18 +210,17 @@ void bind_copy(py::module_& module) {
                           "All parts of a ClusterFilter in memory, from download() or load(path).");
   made_by(type, "ClusterCopy.load or ClusterFilter.download makes a ClusterCopy");
   type.def_static("load", &opened<&copy_at>, py::arg("path"),
-                  "load(path)\n\nThe copy in a file. FormatError if there is none.");
+                  "The copy in a file. FormatError if there is none.");
   type.def(
       "save",
       [](PyCopy& held, py::handle file) {
         const std::string path = path_of(file).string();
         const auto copy = held.shared();
-        const py::gil_scoped_release released;
+        const Released released;
         copy->save(path);
       },
-      py::arg("path"), "save(path)\n\nReplaces the file atomically.");
-  bind_may_contain<false>(type,
-                          "may_contain(keys, out=None)\n\nAs of ClusterFilter, without a server.");
+      py::arg("path"), "Replaces the file atomically.");
+  bind_may_contain<false>(type, "As of ClusterFilter, without a server.");
   method(
       type, "__len__", +[](PyCopy& held) { return held.shared()->items(); }, "");
   figure<&ClusterCopy::parts>(type, "parts", "How many parts it has.");
@@ -246,45 +249,43 @@ ca_file, cert_file, key_file, verify, timeout (seconds, 2), wait_replicas.
   type.def_static(
       "create",
       [](const py::object& servers, const std::string& name, py::handle capacity,
-         const py::object& fpr, int bits, py::handle max_capacity, py::handle seed, unsigned parts,
-         const py::kwargs& more) {
+         const py::object& fpr, py::handle bits, py::handle max_capacity, py::handle seed,
+         py::handle parts, const py::kwargs& more) {
         const ClusterOptions cluster = servers_of(servers, more);
-        const Options options = options_of(capacity, fpr, bits, max_capacity, seed, Options().load);
-        const py::gil_scoped_release released;
-        return boxed(ClusterFilter::create(cluster, name, options, parts));
+        const Options options =
+            options_of(capacity, fpr, bits, max_capacity, seed, py::float_(Options().load));
+        const auto count = static_cast<unsigned>(small_of(parts, "parts"));
+        const Released released;
+        return boxed(ClusterFilter::create(cluster, name, options, count));
       },
       py::arg("servers"), py::arg("name"), py::arg("capacity"), py::kw_only(),
       py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
       py::arg("seed") = 0, py::arg("parts") = 64,
-      R"(create(servers, name, capacity, *, fpr=None, bits=0, max_capacity=0, seed=0, parts=64, **more)
-
-A new logical filter. ClusterError when the name is taken.
+      R"(A new logical filter. ClusterError when the name is taken.
 )");
   type.def_static(
       "open",
       [](const py::object& servers, const std::string& name, const py::kwargs& more) {
         const ClusterOptions cluster = servers_of(servers, more);
-        const py::gil_scoped_release released;
+        const Released released;
         return boxed(ClusterFilter::open(cluster, name));
       },
-      py::arg("servers"), py::arg("name"),
-      "open(servers, name, **more)\n\nOne that exists. ClusterError when there is none.");
+      py::arg("servers"), py::arg("name"), "One that exists. ClusterError when there is none.");
   type.def_static(
       "remove",
       [](const py::object& servers, const std::string& name, const py::kwargs& more) {
         const ClusterOptions cluster = servers_of(servers, more);
-        const py::gil_scoped_release released;
+        const Released released;
         return ClusterFilter::remove(cluster, name);
       },
-      py::arg("servers"), py::arg("name"),
-      "remove(servers, name, **more)\n\nRemoves a logical filter; whether there was anything.");
+      py::arg("servers"), py::arg("name"), "Removes a logical filter; whether there was anything.");
   bind_calls(type);
   figure<&ClusterFilter::name>(type, "name", "Its name.");
   figure<&ClusterFilter::parts>(type, "parts", "Number of parts.");
   figure<&ClusterFilter::seed>(type, "seed", "Seed of the hash.");
   figure<&ClusterFilter::capacity>(type, "capacity", "As created.");
   figure<&ClusterFilter::fpr>(type, "fpr", "The rate asked for.");
-  bind_end<&close<PyCluster>>(type, "close()\n\nEnds the connections.");
+  bind_end<&close<PyCluster>>(type, "Ends the connections.");
   type.def("__repr__", [](PyCluster& held) {
     if (!held.is_open()) return py::str("<nestline.ClusterFilter: closed>");
     const auto filter = held.shared();

@@ -31,8 +31,7 @@ double seconds_of(nanoseconds time) { return std::chrono::duration<double>(time)
 
 // Seconds, which are not negative.
 double seconds_in(py::handle object, const char* name) {
-  const double seconds = PyFloat_AsDouble(object.ptr());
-  if (seconds == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  const double seconds = real_of(object, name);
   constexpr double kMost = 9e9;  // 285 years; 64 bits of nanoseconds are 292
   if (!(seconds >= 0 && seconds <= kMost)) {
     throw std::invalid_argument(std::string(name) + " is a number of seconds, from 0 to 9e9");
@@ -63,7 +62,7 @@ class PyExpiringFilter : public Box<ExpiringFilter> {
     if (now < next_) return;
     const auto use = shared();
     {
-      const py::gil_scoped_release released;
+      const Released released;
       clock_->catch_up(now);
     }
     // The clock began before begin_, so its next tick comes no later than this.
@@ -140,14 +139,14 @@ void advance(PyExpiringFilter& held, py::handle ticks) {
   }
   const std::uint64_t count = number_of(ticks, "ticks");
   const auto filter = held.shared();
-  const py::gil_scoped_release released;
+  const Released released;
   filter->advance(count);
 }
 
 bool sweep(PyExpiringFilter& held, py::handle blocks) {
   const std::uint64_t count = number_of(blocks, "blocks");
   const auto filter = held.shared();
-  const py::gil_scoped_release released;
+  const Released released;
   return filter->sweep(count);
 }
 
@@ -179,7 +178,7 @@ Made aged(ExpiringFilter&& filter, Window window, double elapsed) {
 Made expiring_in(py::handle object, const py::object& window) {
   const Window kept = window_of(window);
   const Buffer buffer(object, PyBUF_SIMPLE);
-  const py::gil_scoped_release released;
+  const Released released;
   return made(load_expiring(std::as_bytes(std::span(buffer.text()))), kept);
 }
 
@@ -187,22 +186,28 @@ Made load_from(py::handle file, const py::object& window, py::handle elapsed) {
   const Window kept = window_of(window);
   const double seconds = seconds_in(elapsed, "elapsed");
   const std::filesystem::path path = path_of(file);
-  const py::gil_scoped_release released;
+  const Released released;
   return aged(load_expiring(path), kept, seconds);
 }
 
 py::object seconds_or_none(Window time) { return time ? py::cast(seconds_of(*time)) : py::none(); }
 
-py::tuple state_of(PyExpiringFilter& held) {
+py::object state_of(PyExpiringFilter& held) {
+  held.catch_up();
   return py::make_tuple(expiring_bytes(held), seconds_or_none(held.window()));
 }
-Made of_state(const py::tuple& state) { return expiring_in(state[0], state[1]); }
+Made of_state(const py::object& state) {
+  if (!PyTuple_Check(state.ptr()) || py::len(state) != 2) {
+    throw std::invalid_argument("not the state of an ExpiringFilter");
+  }
+  const py::object bytes = py::tuple(state)[0], window = py::tuple(state)[1];
+  return expiring_in(bytes, window);
+}
 Made expiring_copy(PyExpiringFilter& held) { return of_state(state_of(held)); }
 
 void bind_time(py::class_<PyExpiringFilter>& type) {
-  method(type, "advance", &advance, R"(advance(ticks=1)
-
-Moves time on, for a filter without a window. One pass over the memory for each
+  method(type, "advance", &advance,
+         R"(Moves time on, for a filter without a window. One pass over the memory for each
 tick, with the interpreter's lock released; more than 14 at once empty the filter.
 
 >>> seen = ExpiringFilter(1000, life=2)
@@ -216,9 +221,8 @@ True
 (False, 3)
 )",
          py::arg("ticks") = 1);
-  method(type, "sweep", &timed<&sweep, py::handle>, R"(sweep(blocks)
-
-Does a part of the sweep of the present tick, of about so many blocks of 64 bytes,
+  method(type, "sweep", &timed<&sweep, py::handle>,
+         R"(Does a part of the sweep of the present tick, of about so many blocks of 64 bytes,
 which the next tick need not do. True: nothing is left to sweep.
 
 >>> seen = ExpiringFilter(1000)
@@ -239,9 +243,8 @@ which the next tick need not do. True: nothing is left to sweep.
 }
 
 void bind_keys_of(py::class_<PyExpiringFilter>& type) {
-  method(type, "insert", &insert_keys, R"(insert(keys, out=None, *, life=None)
-
-Makes the key, or each key, live for a whole window from now, or for the rest of
+  method(type, "insert", &insert_keys,
+         R"(Makes the key, or each key, live for a whole window from now, or for the rest of
 this tick and `life` more ticks. True: it is new. False: it was there, or looks
 like one that is, and its life is renewed, never shortened.
 
@@ -258,9 +261,7 @@ array([False,  True, False])
 )",
          py::arg("keys"), py::arg("out") = py::none(), py::kw_only(), py::arg("life") = py::none());
   method(type, "may_contain", &timed<&may_contain<PyExpiringFilter>, py::handle, const py::object&>,
-         R"(may_contain(keys, out=None)
-
-Whether the key may be there and alive. For many keys, an array of bool.
+         R"(Whether the key may be there and alive. For many keys, an array of bool.
 
 >>> seen = ExpiringFilter(1000, fpr=0.001)
 >>> seen.insert([1, 2])
@@ -272,9 +273,7 @@ array([ True,  True])
   method(type, "__contains__", &timed<&contains<PyExpiringFilter>, py::handle>,
          "Whether a key may be there and alive.", py::arg("key"));
   method(type, "select", &timed<&select<PyExpiringFilter>, py::handle, const py::object&>,
-         R"(select(keys, selection=None)
-
-The positions of the keys that may be there, as select of a Filter.
+         R"(The positions of the keys that may be there, as select of a Filter.
 
 >>> seen = ExpiringFilter(1000, fpr=0.001)
 >>> seen.insert([10, 11])
@@ -283,9 +282,8 @@ array([ True,  True])
 array([0, 2], dtype=uint32)
 )",
          py::arg("keys"), py::arg("selection") = py::none());
-  method(type, "left", &timed<&left, py::handle, const py::object&>, R"(left(keys, out=None)
-
-For how many more ticks the key lives at least; 0: it is not there, or this is its
+  method(type, "left", &timed<&left, py::handle, const py::object&>,
+         R"(For how many more ticks the key lives at least; 0: it is not there, or this is its
 last tick. For many keys, an array of uint8.
 
 >>> seen = ExpiringFilter(1000, fpr=0.001, life=5)
@@ -298,7 +296,7 @@ True
          py::arg("keys"), py::arg("out") = py::none());
   method(type, "__len__", &timed<&size>, "");
   method(type, "clear", &unlocked<&ExpiringFilter::clear, false, PyExpiringFilter>,
-         "clear()\n\nRemoves everything; time stays.");
+         "Removes everything; time stays.");
 }
 
 }  // namespace
@@ -306,9 +304,7 @@ True
 void bind_expiring(py::module_& module) {
   py::class_<PyExpiringFilter> type(
       module, "ExpiringFilter",
-      R"(ExpiringFilter(capacity, window=None, fpr=None, bits=0, life=14, seed=0, load=0.9)
-
-A set of keys that forgets each of them after its life: "was this key seen in the
+      R"(A set of keys that forgets each of them after its life: "was this key seen in the
 last ten minutes?" Any number of threads may use it at the same time.
 
 capacity  keys alive at once: those of a whole window and one tick
@@ -333,7 +329,7 @@ False
 (True, False)
 )");
   type.def(py::init([](py::handle capacity, const py::object& window, const py::object& fpr,
-                       int bits, py::handle life, py::handle seed, double load) {
+                       py::handle bits, py::handle life, py::handle seed, py::handle load) {
              const Options given = options_of(capacity, fpr, bits, py::int_(0), seed, load);
              const std::uint64_t ticks = number_of(life, "life");
              constexpr std::uint64_t kMost = std::numeric_limits<unsigned>::max();
@@ -360,21 +356,13 @@ False
   figure<&ExpiringFilter::bits>(type, "bits", "Bits of a fingerprint: 8 or 12.");
   figure<&ExpiringFilter::seed>(type, "seed", "The seed of the hash.");
   figure<&ExpiringFilter::memory_bytes>(type, "memory_bytes", "Bytes of memory.");
-  method(type, "copy", &timed<&expiring_copy>,
-         "copy()\n\nA copy of one instant; copy.copy() makes one too.");
-  method(type, "__copy__", &timed<&expiring_copy>, "");
-  type.def(
-      "__deepcopy__",
-      [](PyExpiringFilter& held, const py::object&) { return timed<&expiring_copy>(held); },
-      py::arg("memo"));
-  method(type, "to_bytes", &timed<&expiring_bytes>, R"(to_bytes()
-
-The bytes that save would write. pickle uses them too, and keeps the window; time
+  bind_state<&expiring_copy, &state_of, &of_state>(
+      type, "A copy of one instant; copy.copy() makes one too.");
+  method(type, "to_bytes", &timed<&expiring_bytes>,
+         R"(The bytes that save would write. pickle uses them too, and keeps the window; time
 stands still until they are a filter again.
 )");
-  type.def(py::pickle(&timed<&state_of>, &of_state));
   type.def_static("from_bytes", &expiring_in, py::arg("data"), py::arg("window") = py::none(),
-                  "from_bytes(data, window=None)\n\n"
                   "The filter in these bytes, at the tick at which it was saved. FormatError if\n"
                   "there is none.");
   type.def("__repr__", [](PyExpiringFilter& held) {
@@ -388,9 +376,8 @@ stands still until they are a filter again.
   });
   method(module, "save", &timed<&save_as<PyExpiringFilter>, py::handle>, "", py::arg("filter"),
          py::arg("path"));
-  method(module, "load_expiring", &load_from, R"(load_expiring(path, window=None, elapsed=0)
-
-The ExpiringFilter in a file, at the tick at which it was saved; every byte is
+  method(module, "load_expiring", &load_from,
+         R"(The ExpiringFilter in a file, at the tick at which it was saved; every byte is
 checked. With a window it has a clock that begins now. elapsed: seconds that have
 passed since it was saved, which count in whole ticks.
 

@@ -32,13 +32,13 @@ class PyMappedFilter : public Box<MappedFilter> {
 };
 
 std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, const py::object& fpr,
-                                int bits, py::handle max_capacity, py::handle seed, double load,
-                                bool parallel) {
+                                py::handle bits, py::handle max_capacity, py::handle seed,
+                                py::handle load, bool parallel) {
   KeyBatch batch(keys, number_of(seed, "seed"));
   const py::object room =
       capacity.is_none() ? py::int_(std::max<std::size_t>(batch.size(), 1)) : capacity;
   const Options options = options_of(room, fpr, bits, max_capacity, seed, load);
-  const py::gil_scoped_release released;
+  const Released released;
   const KeySpan all = batch.whole();
   return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
 }
@@ -79,7 +79,7 @@ void merge(PyFilter& held, PyFilter& other) {
     return;
   }
   const auto added = other.shared();
-  const py::gil_scoped_release released;
+  const Released released;
   filter->merge(*added);
 }
 
@@ -87,7 +87,7 @@ template <typename Other>
 void merge_into(PyConcurrentFilter& held, Other& other) {
   const auto filter = held.shared();
   const auto added = other.shared();
-  const py::gil_scoped_release released;
+  const Released released;
   filter->merge(*added);
 }
 
@@ -101,7 +101,7 @@ Verify verify_of(const std::string& name) {
 std::unique_ptr<PyMappedFilter> mapped(py::handle file, const std::string& verify) {
   const std::filesystem::path path = std::filesystem::absolute(path_of(file));
   const Verify how = verify_of(verify);
-  const py::gil_scoped_release released;
+  const Released released;
   return std::make_unique<PyMappedFilter>(MappedFilter::open(path, how), path.string(), verify);
 }
 
@@ -110,10 +110,22 @@ py::object path_as_text(const std::string& path) {
       PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
 }
 
+// By which another process maps the file too.
+py::object place_of(PyMappedFilter& held) {
+  return py::make_tuple(path_as_text(held.path()), held.verify());
+}
+std::unique_ptr<PyMappedFilter> mapped_at(const py::object& place) {
+  if (!PyTuple_Check(place.ptr()) || py::len(place) != 2) {
+    throw std::invalid_argument("not the state of a MappedFilter");
+  }
+  const py::object path = py::tuple(place)[0], verify = py::tuple(place)[1];
+  return mapped(path, py::str(verify));
+}
+
 template <typename Held>
 void bind_constructor(py::class_<Held>& type) {
-  type.def(py::init([](py::handle capacity, const py::object& fpr, int bits,
-                       py::handle max_capacity, py::handle seed, double load) {
+  type.def(py::init([](py::handle capacity, const py::object& fpr, py::handle bits,
+                       py::handle max_capacity, py::handle seed, py::handle load) {
              const Options options = options_of(capacity, fpr, bits, max_capacity, seed, load);
              return boxed(typename Held::Value(options));
            }),
@@ -122,10 +134,9 @@ void bind_constructor(py::class_<Held>& type) {
 }
 
 void bind_filter(py::module_& module) {
-  py::class_<PyFilter> type(module, "Filter",
-                            R"(Filter(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)
-
-A set of keys that answers "maybe" or "certainly not", and can erase keys.
+  py::class_<PyFilter> type(
+      module, "Filter",
+      R"(A set of keys that answers "maybe" or "certainly not", and can erase keys.
 
 capacity      keys it must hold
 fpr           wanted false-positive rate; None: 0.01, or what bits gives
@@ -148,13 +159,10 @@ True
 (True, False)
 )");
   bind_constructor(type);
-  type.def_static(
-      "build", &build, py::arg("keys"), py::kw_only(), py::arg("capacity") = py::none(),
-      py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
-      py::arg("seed") = 0, py::arg("load") = 0.95, py::arg("parallel") = false,
-      R"(build(keys, *, capacity=None, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95, parallel=False)
-
-A filter of all keys, in a fraction of the time of inserting them; for as many
+  type.def_static("build", &build, py::arg("keys"), py::kw_only(), py::arg("capacity") = py::none(),
+                  py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
+                  py::arg("seed") = 0, py::arg("load") = 0.95, py::arg("parallel") = false,
+                  R"(A filter of all keys, in a fraction of the time of inserting them; for as many
 keys as there are if no capacity is given. parallel: on all cores. ValueError
 when a key finds no room.
 
@@ -165,20 +173,18 @@ when a key finds no room.
   bind_lookups(type);
   bind_changes<true>(type);
   method(
-      type, "clear", +[](PyFilter& held) { held.alone()->clear(); },
-      "clear()\n\nRemoves everything.");
-  method(type, "grow", &unlocked<&Filter::grow, true, PyFilter>, R"(grow()
-
-Doubles the filter, without the keys. Lookups are then wrong about twice as often
+      type, "clear", +[](PyFilter& held) { held.alone()->clear(); }, "Removes everything.");
+  method(type, "grow", &unlocked<&Filter::grow, true, PyFilter>,
+         R"(Doubles the filter, without the keys. Lookups are then wrong about twice as often
 at the same load. False: there is no bit of fingerprint left to take.
 
 >>> filter = Filter(1000)
 >>> filter.grow(), filter.growth, filter.capacity >= 1700
 (True, 1, True)
 )");
-  bind_merge<&merge, PyFilter>(type, "other", R"(merge(other)
-
-Adds everything that is in another Filter, copies included; so does filter |=
+  bind_merge<&merge, PyFilter>(
+      type, "other",
+      R"(Adds everything that is in another Filter, copies included; so does filter |=
 other. Both must have the same width, seed, and number of blocks; otherwise, and
 when there is no room, ValueError: the filter is then unchanged.
 
@@ -190,19 +196,17 @@ when there is no room, ValueError: the filter is then unchanged.
 >>> "a" in filter, "b" in filter, len(filter)
 (True, True, 2)
 )");
-  bind_can_merge<PyFilter>(
-      type, "can_merge(other)\n\nWhether both have the same width, seed and blocks.");
+  bind_can_merge<PyFilter>(type, "Whether both have the same width, seed and blocks.");
   bind_copies<&unlocked<&clone_of, false, PyFilter>, &bytes_in, &made_of<&filter_in>>(
-      type, "copy()\n\nA copy in memory of its own; copy.copy() makes one too.", R"(to_bytes()
-
-The bytes that save would write. pickle uses them too.
+      type, "A copy in memory of its own; copy.copy() makes one too.",
+      R"(The bytes that save would write. pickle uses them too.
 
 >>> filter = Filter.build(["a"])
 >>> "a" in Filter.from_bytes(filter.to_bytes())
 True
 )");
   type.def_static("from_bytes", &made_of<&filter_in>, py::arg("data"),
-                  "from_bytes(data)\n\nThe filter in these bytes. FormatError if there is none.");
+                  "The filter in these bytes. FormatError if there is none.");
   type.def("__repr__",
            [](PyFilter& held) { return "<nestline.Filter: " + figures_of(*held.shared()) + ">"; });
 }
@@ -211,9 +215,7 @@ True
 void bind_concurrent_filter(py::module_& module) {
   py::class_<PyConcurrentFilter> type(
       module, "ConcurrentFilter",
-      R"(ConcurrentFilter(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)
-
-A Filter that any number of threads read and change at the same time. Batches run
+      R"(A Filter that any number of threads read and change at the same time. Batches run
 on as many cores as there are threads, since they release the interpreter's lock.
 
 >>> from concurrent.futures import ThreadPoolExecutor
@@ -227,17 +229,16 @@ on as many cores as there are threads, since they release the interpreter's lock
 )");
   bind_constructor(type);
   type.def_static("from_filter", &unlocked<&concurrent_clone_of, false, PyFilter>,
-                  py::arg("filter"),
-                  "from_filter(filter)\n\nOne with the content of a Filter, which stays.");
+                  py::arg("filter"), "One with the content of a Filter, which stays.");
   bind_lookups(type);
   bind_changes<false>(type);
   method(type, "clear", &unlocked<&ConcurrentFilter::clear, false, PyConcurrentFilter>,
-         "clear()\n\nRemoves everything, at one instant.");
+         "Removes everything, at one instant.");
   method(type, "grow", &unlocked<&ConcurrentFilter::grow, false, PyConcurrentFilter>,
-         "grow()\n\nAs of Filter. Lookups go on meanwhile.");
-  bind_merge<&merge_into<PyFilter>, PyFilter>(type, "other", R"(merge(other)
-
-Adds everything that is in a Filter or ConcurrentFilter, at one instant; so does
+         "As of Filter. Lookups go on meanwhile.");
+  bind_merge<&merge_into<PyFilter>, PyFilter>(
+      type, "other",
+      R"(Adds everything that is in a Filter or ConcurrentFilter, at one instant; so does
 filter |= other. Errors as of Filter.
 
 >>> filter = ConcurrentFilter(1000)
@@ -246,23 +247,22 @@ filter |= other. Errors as of Filter.
 True
 )");
   bind_merge<&merge_into<PyConcurrentFilter>, PyConcurrentFilter>(type, "other", "");
-  bind_can_merge<PyFilter>(
-      type, "can_merge(other)\n\nWhether both have the same width, seed and blocks.");
+  bind_can_merge<PyFilter>(type, "Whether both have the same width, seed and blocks.");
   bind_can_merge<PyConcurrentFilter>(type, "");
   method(type, "snapshot", &unlocked<&snapshot_of<ConcurrentFilter>, false, PyConcurrentFilter>,
-         "snapshot()\n\nA Filter with the content of one instant, for saving or shipping.");
+         "A Filter with the content of one instant, for saving or shipping.");
   bind_copies<&unlocked<&copy_of, false, PyConcurrentFilter>, &bytes_now, &made_of<&concurrent_in>>(
-      type, "copy()\n\nA copy of one instant; copy.copy() makes one too.",
-      "to_bytes()\n\nThe bytes that save would write, of one instant.");
+      type, "A copy of one instant; copy.copy() makes one too.",
+      "The bytes that save would write, of one instant.");
   type.def("__repr__", [](PyConcurrentFilter& held) {
     return "<nestline.ConcurrentFilter: " + figures_of(*held.shared()) + ">";
   });
 }
 
 void bind_mapped_filter(py::module_& module) {
-  py::class_<PyMappedFilter> type(module, "MappedFilter", R"(MappedFilter(path, verify="lazily")
-
-A Filter that answers from its file, without loading it. Processes that map the
+  py::class_<PyMappedFilter> type(
+      module, "MappedFilter",
+      R"(A Filter that answers from its file, without loading it. Processes that map the
 same file share its memory. Ends with close(), or at the end of a with block.
 
 verify: when blocks are checked against their checksums: "lazily", when they are
@@ -275,10 +275,10 @@ array([ True, False])
 )");
   type.def(py::init(&mapped), py::arg("path"), py::arg("verify") = "lazily");
   type.def_static("open", &mapped, py::arg("path"), py::arg("verify") = "lazily",
-                  "open(path, verify=\"lazily\")\n\nThe same as MappedFilter(path, verify).");
+                  "The same as MappedFilter(path, verify).");
   bind_lookups(type);
   method(type, "verify", &unlocked<&MappedFilter::verify, false, PyMappedFilter>,
-         "verify()\n\nReads and checks the whole file. FormatError for the first flaw.");
+         "Reads and checks the whole file. FormatError for the first flaw.");
   type.def(
       "damage",
       [](PyMappedFilter& held) -> py::object {
@@ -286,23 +286,15 @@ array([ True, False])
         if (!damage) return py::none();
         return py::cast(std::string(damage->what()));
       },
-      "damage()\n\nThe first damaged section that lookups have found, as a sentence, or None.");
+      "The first damaged section that lookups have found, as a sentence, or None.");
   method(type, "snapshot", &unlocked<&snapshot_of<MappedFilter>, false, PyMappedFilter>,
-         "snapshot()\n\nA Filter with a copy of the content. Checks everything.");
-  bind_end<&close<PyMappedFilter>>(type,
-                                   "close()\n\nEnds the mapping. Later calls are a ValueError.");
+         "A Filter with a copy of the content. Checks everything.");
+  bind_end<&close<PyMappedFilter>>(type, "Ends the mapping. Later calls are a ValueError.");
   type.def_property_readonly(
       "path", [](const PyMappedFilter& held) { return path_as_text(held.path()); },
       "The file's path.");
   // What never changes is its own copy, as of a str.
-  type.def("__copy__", [](py::object self) { return self; });
-  type.def(
-      "__deepcopy__", [](py::object self, const py::object&) { return self; }, py::arg("memo"));
-  type.def(py::pickle(
-      [](const PyMappedFilter& held) {
-        return py::make_tuple(path_as_text(held.path()), held.verify());
-      },
-      [](const py::tuple& state) { return mapped(state[0], state[1].cast<std::string>()); }));
+  bind_state<nullptr, &place_of, &mapped_at>(type);
   type.def("__repr__", [](PyMappedFilter& held) {
     if (!held.is_open()) return std::string("<nestline.MappedFilter: closed>");
     return "<nestline.MappedFilter: " + figures_of(*held.shared()) + ">";
@@ -315,9 +307,8 @@ void bind_filters(py::module_& module) {
   bind_filter(module);
   bind_concurrent_filter(module);
   bind_mapped_filter(module);
-  method(module, "save", &save_as<PyFilter>, R"(save(filter, path)
-
-Writes a filter or a maplet to a file, and replaces a file there atomically. Of a
+  method(module, "save", &save_as<PyFilter>,
+         R"(Writes a filter or a maplet to a file, and replaces a file there atomically. Of a
 ConcurrentFilter, the content of one instant. OSError if the system refuses.
 
 >>> save(Filter.build(["a", "b"], fpr=0.0001), "words.nest")
@@ -328,9 +319,7 @@ ConcurrentFilter, the content of one instant. OSError if the system refuses.
          py::arg("filter"), py::arg("path"));
   method(module, "save", &save_as<PyConcurrentFilter>, "", py::arg("filter"), py::arg("path"));
   method(module, "load", &opened<&filter_at>,
-         R"(load(path)
-
-The Filter in a file; every byte is checked. FormatError if there is none in it,
+         R"(The Filter in a file; every byte is checked. FormatError if there is none in it,
 FileNotFoundError and other kinds of OSError if it cannot be read.
 )",
          py::arg("path"));

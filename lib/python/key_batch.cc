@@ -193,7 +193,7 @@ std::optional<KeySpan> as_it_is(const char* begin, std::size_t size, std::size_t
 // Reads the items of a list or tuple.
 class ListReader {
  public:
-  ListReader(bool hashes, std::uint64_t seed) : hashes_(hashes), seed_(seed) {}
+  explicit ListReader(const Wanted& wanted) : wanted_(wanted) {}
 
   std::uint64_t number(PyObject* item, std::size_t position) {
     if (PyBytes_Check(item)) {
@@ -205,14 +205,14 @@ class ListReader {
       return hash(text_of(item));
     }
     if (!PyLong_Check(item)) {
-      if (PyByteArray_Check(item) || PyMemoryView_Check(item)) {
-        expect(Kind::bytes, item, position);
-        return hash(Buffer(item, PyBUF_SIMPLE).text());
-      }
       if (!is_one_key(item)) refuse(item, position);
       if (py::isinstance<Hashes>(item)) {
         expect(Kind::hashes, item, position);
         return integer_of(hashes_in(item));
+      }
+      if (!PyIndex_Check(item)) {
+        expect(Kind::bytes, item, position);
+        return hash(Buffer(item, PyBUF_SIMPLE).text());
       }
     }
     if (PyBool_Check(item)) refuse(item, position);
@@ -221,19 +221,22 @@ class ListReader {
       return integer_of(item);
     } catch (py::error_already_set& error) {
       if (!error.matches(PyExc_OverflowError)) throw;
-      PyErr_Format(PyExc_OverflowError, "key %zu: an integer key is from -2**63 to 2**64 - 1",
-                   position);
+      PyErr_Format(PyExc_OverflowError, "%s %zu: an integer is from -2**63 to 2**64 - 1",
+                   wanted_.noun.c_str(), position);
       throw py::error_already_set();
     }
   }
 
-  [[nodiscard]] bool are_hashes() const { return hashes_ || kind_ != Kind::integers; }
+  [[nodiscard]] bool are_hashes() const {
+    return wanted_.kind == Wanted::Kind::hashes ||
+           (kind_ != Kind::integers && !wanted_.only_integers());
+  }
 
  private:
   enum class Kind { none, integers, text, bytes, hashes };
 
   [[nodiscard]] std::uint64_t hash(std::string_view string) const {
-    return hash_key(string, seed_).value;
+    return hash_key(string, wanted_.seed).value;
   }
 
   // Not by the interpreter's own function, which would keep the UTF-8 in the object for ever.
@@ -255,57 +258,68 @@ class ListReader {
 
   void expect(Kind kind, PyObject* item, std::size_t position) {
     if (kind_ == Kind::none) {
-      if (hashes_ && kind != Kind::integers) refuse(item, position);
+      if (wanted_.only_integers() && kind != Kind::integers) refuse(item, position);
       kind_ = kind;
     }
     if (kind != kind_) {
+      if (wanted_.only_integers()) refuse(item, position);
       throw py::type_error("key " + std::to_string(position) + " is " + Py_TYPE(item)->tp_name +
                            ", and keys before it are of another kind: a list has keys of one kind");
     }
   }
 
   [[noreturn]] void refuse(PyObject* item, std::size_t position) const {
-    throw py::type_error(
-        "key " + std::to_string(position) + " is " + Py_TYPE(item)->tp_name +
-        (hashes_ ? ": a hash is an int" : ": a key is an int, a str, bytes or a nestline.Hash"));
+    throw py::type_error(wanted_.noun + " " + std::to_string(position) + " is " +
+                         Py_TYPE(item)->tp_name + ": " + wanted_.rule());
   }
 
-  bool hashes_;
-  std::uint64_t seed_;
+  const Wanted& wanted_;
   Kind kind_ = Kind::none;
   std::string utf8_;
 };
 
-[[noreturn]] void refuse_array(const Py_buffer& view, bool hashes) {
-  throw py::type_error(
-      std::string("an array of type '") + (view.format == nullptr ? "B" : view.format) +
-      (hashes ? "' has no hashes: they are integers of 64 bits"
-              : "' has no keys: keys are integers, or strings of NumPy's types S and U"));
+[[noreturn]] void refuse_array(const std::string& type, const Wanted& wanted) {
+  throw py::type_error("an array of type '" + type + "' has no " +
+                       (wanted.kind == Wanted::Kind::keys ? "key" : wanted.noun) + "s: " +
+                       (wanted.kind == Wanted::Kind::keys
+                            ? "keys are integers, or strings of NumPy's types S and U"
+                            : wanted.rule()));
 }
 
 }  // namespace
 
-KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed) {
-  bool hashes = false;
-  keep_ = py::reinterpret_borrow<py::object>(keys);
-  if (py::isinstance<Hashes>(keep_)) {
-    keep_ = hashes_in(keep_);
-    hashes = true;
+std::string Wanted::rule() const {
+  switch (kind) {
+    case Kind::hashes:
+      return "a hash is an integer of 64 bits";
+    case Kind::numbers:
+      return "a " + noun + " is an integer";
+    case Kind::keys:
+      break;
   }
-  if (py::isinstance<StringArray>(keep_) && !hashes) {
+  return "a key is an int, a str, bytes or a nestline.Hash";
+}
+
+KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun) {
+  Wanted wanted{.seed = seed};
+  if (noun != nullptr) wanted = {.kind = Wanted::Kind::numbers, .noun = noun};
+  keep_ = py::reinterpret_borrow<py::object>(keys);
+  if (py::isinstance<Hashes>(keep_) && noun == nullptr) {
+    keep_ = hashes_in(keep_);
+    wanted = {.kind = Wanted::Kind::hashes, .noun = "hash"};
+  }
+  if (py::isinstance<StringArray>(keep_) && !wanted.only_integers()) {
     use_strings(keep_.cast<const StringArray&>(), seed);
   } else if (PyList_Check(keep_.ptr()) || PyTuple_Check(keep_.ptr())) {
-    read_list(keep_, hashes, seed);
-  } else if (PyObject_CheckBuffer(keep_.ptr()) != 0) {
-    read_array(keep_, hashes, seed);
-  } else if (py::hasattr(keep_, "__array__")) {  // a column of pandas, and the like
-    keep_ = keep_.attr("__array__")();
-    read_array(keep_, hashes, seed);
-  } else {
+    read_list(keep_, wanted);
+  } else if (is_one_key(keep_) ||
+             !(PyObject_CheckBuffer(keep_.ptr()) != 0 || has_attribute(keep_, "__array__"))) {
     throw py::type_error(
-        std::string("keys are an array, a list, a tuple, a nestline.StringArray or a "
-                    "nestline.Hash of one, not ") +
-        Py_TYPE(keep_.ptr())->tp_name);
+        wanted.noun + "s are an array, a list or a tuple" +
+        (wanted.only_integers() ? "" : ", a nestline.StringArray or a nestline.Hash of an array") +
+        ", not " + Py_TYPE(keep_.ptr())->tp_name);
+  } else {
+    read_array(wanted);
   }
 }
 
@@ -315,7 +329,7 @@ void KeyBatch::use_strings(const StringArray& strings, std::uint64_t seed) {
   hashes_ = true;
 }
 
-void KeyBatch::read_list(py::handle keys, bool hashes, std::uint64_t seed) {
+void KeyBatch::read_list(py::handle keys, const Wanted& wanted) {
   constexpr std::size_t kAhead = 8;  // the objects lie anywhere in memory
   const bool is_list = PyList_Check(keys.ptr());
   const auto size_now = [&] {
@@ -324,7 +338,7 @@ void KeyBatch::read_list(py::handle keys, bool hashes, std::uint64_t seed) {
   };
   size_ = size_now();
   numbers_.resize(size_);
-  ListReader reader(hashes, seed);
+  ListReader reader(wanted);
   for (std::size_t i = 0; i < size_; ++i) {
     // __index__ of an item can run anything.
     if (size_now() != size_) throw std::runtime_error("the list was changed while it was read");
@@ -338,19 +352,32 @@ void KeyBatch::read_list(py::handle keys, bool hashes, std::uint64_t seed) {
   direct_ = span_of(numbers_);
 }
 
-void KeyBatch::read_array(py::handle keys, bool hashes, std::uint64_t seed) {
-  const Py_buffer& view = buffer_.emplace(keys, PyBUF_RECORDS_RO).view();
-  if (view.ndim != 1) {
-    if (view.ndim == 0) throw py::type_error("keys are an array of one dimension, or a list");
-    throw std::invalid_argument("keys have one dimension: use keys.ravel()");
+void KeyBatch::read_array(const Wanted& wanted) {
+  if (PyObject_CheckBuffer(keep_.ptr()) == 0) {  // a column of pandas, and the like
+    keep_ = object_from([&] { return PyObject_CallMethod(keep_.ptr(), "__array__", nullptr); });
   }
+  const std::optional<std::int64_t> dimensions = dimensions_of(keep_);
+  if (dimensions == 1 && std::string_view("iuSUO").find(kind_of(keep_)) == std::string_view::npos) {
+    // Dates and others have no buffer.
+    if (py::len(keep_) != 0) refuse_array(py::str(keep_.attr("dtype")), wanted);
+    return;  // no keys, whatever they would be
+  }
+  if (dimensions == 0)
+    throw py::type_error(wanted.noun + "s are an array of one dimension, or a list");
+  if (dimensions.value_or(1) != 1) {
+    throw std::invalid_argument(wanted.noun + "s have one dimension: use array.ravel()");
+  }
+  const Py_buffer& view = buffer_.emplace(keep_, PyBUF_RECORDS_RO).view();
+  if (view.ndim != 1)
+    throw py::type_error(wanted.noun + "s are an array of one dimension, or a list");
   const ItemType type = ItemType::of(view);
   if (type.code == 'O') {
-    const py::list list(py::reinterpret_borrow<py::object>(keys));
+    const py::list list(keep_);
     buffer_.reset();
-    return read_list(list, hashes, seed);
+    return read_list(list, wanted);
   }
   size_ = static_cast<std::size_t>(view.shape[0]);
+  const bool hashes = wanted.kind == Wanted::Kind::hashes;
   const auto width = static_cast<std::size_t>(view.itemsize);
   const Items items{static_cast<const char*>(view.buf),
                     view.strides == nullptr ? view.itemsize : view.strides[0]};
@@ -364,16 +391,16 @@ void KeyBatch::read_array(py::handle keys, bool hashes, std::uint64_t seed) {
       }
     }
     source_ = integer_source(width, type.is_signed(), items, type.swapped);
-  } else if (type.code == 's' && !hashes) {
-    source_ = std::make_unique<FixedBytes>(items, width, seed);
+  } else if (type.code == 's' && !wanted.only_integers()) {
+    source_ = std::make_unique<FixedBytes>(items, width, wanted.seed);
     hashes_ = true;
-  } else if (type.code == 'w' && !hashes) {
-    auto text = std::make_unique<FixedText>(items, width, type.swapped, seed);
+  } else if (type.code == 'w' && !wanted.only_integers()) {
+    auto text = std::make_unique<FixedText>(items, width, type.swapped, wanted.seed);
     text->check(size_);
     source_ = std::move(text);
     hashes_ = true;
-  } else {
-    refuse_array(view, hashes);
+  } else if (size_ != 0) {
+    refuse_array(view.format == nullptr ? "B" : view.format, wanted);
   }
 }
 
@@ -391,13 +418,6 @@ KeySpan KeyBatch::whole() {
     source_ = nullptr;
   }
   return direct_;
-}
-
-void KeyBatch::check_position(std::uint32_t position) const {
-  if (position >= size_) {
-    throw std::invalid_argument("position " + std::to_string(position) + " is outside of the " +
-                                std::to_string(size_) + " keys");
-  }
 }
 
 void KeyBatch::gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const {

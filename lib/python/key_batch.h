@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/python/buffer.h"
@@ -36,15 +37,26 @@ class KeySource {
   virtual void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const = 0;
 };
 
+// What is read: keys, or only one kind of integers, and what one of them is called.
+struct Wanted {
+  enum class Kind { keys, hashes, numbers };
+  Kind kind = Kind::keys;
+  std::uint64_t seed = 0;
+  std::string noun = "key";
+  [[nodiscard]] bool only_integers() const { return kind != Kind::keys; }
+  // The rule, for messages.
+  [[nodiscard]] std::string rule() const;
+};
+
 class KeyBatch {
  public:
   // How many keys are converted at a time.
   static constexpr std::size_t kPiece = 4096;
 
   // `seed` is that of the filter. Throws TypeError for what is not a batch of keys, with the
-  // position of the wrong one, and OverflowError. Made and destroyed with the interpreter's lock
-  // held.
-  KeyBatch(py::handle keys, std::uint64_t seed);
+  // position of the wrong one, and OverflowError. With a noun only integers are taken, of which
+  // each is one. Made and destroyed with the interpreter's lock held.
+  KeyBatch(py::handle keys, std::uint64_t seed, const char* noun = nullptr);
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
@@ -66,11 +78,9 @@ class KeyBatch {
     }
   }
 
-  // The same for the keys at these positions; `first` counts positions. Throws
-  // std::invalid_argument when one is outside.
+  // The same for the keys at these positions, which must be inside; `first` counts positions.
   template <typename With>
   void each_piece(std::span<const std::uint32_t> positions, With&& with) const {
-    for (const std::uint32_t position : positions) check_position(position);
     std::array<std::uint64_t, kPiece> piece;
     for (std::size_t first = 0; first < positions.size(); first += kPiece) {
       const auto part = positions.subspan(first, std::min(kPiece, positions.size() - first));
@@ -83,10 +93,9 @@ class KeyBatch {
   KeySpan whole();
 
  private:
-  void read_array(py::handle keys, bool hashes, std::uint64_t seed);
-  void read_list(py::handle keys, bool hashes, std::uint64_t seed);
+  void read_array(const Wanted& wanted);
+  void read_list(py::handle keys, const Wanted& wanted);
   void use_strings(const StringArray& strings, std::uint64_t seed);
-  void check_position(std::uint32_t position) const;
   void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const;
   [[nodiscard]] KeySpan span_of(std::span<const std::uint64_t> numbers) const;
 

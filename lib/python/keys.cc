@@ -15,20 +15,34 @@
 namespace nestline::python {
 namespace {
 
+// Arrays are buffers too: those of NumPy have dimensions, array.array is known, and the rest names
+// its items with their byte order, or wider ones. Arrow's bytes are signed.
 bool is_bytes_like(PyObject* object) {
-  return PyBytes_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object);
+  if (PyBytes_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object)) return true;
+  if (PyObject_CheckBuffer(object) == 0 || dimensions_of(object) ||
+      py::isinstance(object, py::module_::import("array").attr("array"))) {
+    return false;
+  }
+  const Buffer buffer(object, PyBUF_RECORDS_RO);
+  const std::string_view format = buffer.view().format == nullptr ? "B" : buffer.view().format;
+  return buffer.view().ndim == 1 && (format == "B" || format == "b" || format == "c");
+}
+
+// NumPy's masked array; nobody has one before its module is loaded. It lives as long as the
+// process.
+PyTypeObject* masked_array() {
+  static PyObject* type = nullptr;
+  if (type != nullptr) return reinterpret_cast<PyTypeObject*>(type);
+  PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.ma");
+  if (module == nullptr) return nullptr;
+  py::object found = py::getattr(module, "MaskedArray", py::none());
+  if (PyType_Check(found.ptr())) type = found.release().ptr();
+  return reinterpret_cast<PyTypeObject*>(type);
 }
 
 [[noreturn]] void refuse(PyObject* object) {
   throw py::type_error("a key is an int, a str, bytes or a nestline.Hash, not " +
                        std::string(Py_TYPE(object)->tp_name));
-}
-
-// Python's and NumPy's, which has __index__ too.
-bool is_bool(py::handle object) {
-  if (PyLong_Check(object.ptr())) return PyBool_Check(object.ptr());
-  return PyObject_CheckBuffer(object.ptr()) != 0 &&
-         ItemType::of(Buffer(object, PyBUF_RECORDS_RO).view()).code == '?';
 }
 
 Hashes hash_of(py::handle keys, py::handle seed_argument) {
@@ -38,7 +52,7 @@ Hashes hash_of(py::handle keys, py::handle seed_argument) {
   py::array_t<std::uint64_t> hashes(static_cast<py::ssize_t>(batch.size()));
   std::uint64_t* const to = hashes.mutable_data();
   {
-    const py::gil_scoped_release released;
+    const Released released;
     batch.each_piece([&](KeySpan piece, std::size_t first) {
       piece.visit([&](auto span) {
         for (std::size_t i = 0; i < span.size(); ++i) to[first + i] = hash_key(span[i], seed).value;
@@ -56,14 +70,44 @@ const py::object& hashes_in(py::handle object) {
   return value;
 }
 
-std::uint64_t integer_of(py::handle object) {
-  if (is_bool(object)) throw py::type_error("a bool is not a key: use int(key)");
-  py::object index;
-  if (!PyLong_Check(object.ptr())) {
-    index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
-    if (!index) throw py::error_already_set();
-    object = index;
+std::string kind_of(py::handle object) {
+  const py::object kind = py::getattr(py::getattr(object, "dtype", py::none()), "kind", py::none());
+  return py::isinstance<py::str>(kind) ? kind.cast<std::string>() : std::string();
+}
+
+bool is_bool(py::handle object) {
+  if (PyLong_Check(object.ptr())) return PyBool_Check(object.ptr());
+  if (PyObject_CheckBuffer(object.ptr()) == 0) return false;
+  try {
+    return ItemType::of(Buffer(object, PyBUF_RECORDS_RO).view()).code == '?';
+  } catch (const py::error_already_set&) {
+    return false;  // dates have no buffer
   }
+}
+
+py::object index_of(py::handle object) {
+  return object_from([&] { return PyNumber_Index(object.ptr()); });
+}
+
+std::optional<std::int64_t> dimensions_of(py::handle object) {
+  const auto dimensions = py::reinterpret_steal<py::object>(
+      in_python([&] { return PyObject_GetAttrString(object.ptr(), "ndim"); }));
+  if (!dimensions) PyErr_Clear();
+  if (!dimensions || !PyLong_Check(dimensions.ptr())) return std::nullopt;
+  PyTypeObject* const masked = masked_array();
+  if (masked != nullptr && PyObject_TypeCheck(object.ptr(), masked)) {
+    throw py::type_error("a masked array would lose its mask: give array.compressed()");
+  }
+  return PyLong_AsLongLong(dimensions.ptr());
+}
+
+std::uint64_t integer_of(py::handle object) {
+  py::object index;
+  const bool is_int = PyLong_Check(object.ptr());
+  if (is_int ? PyBool_Check(object.ptr()) != 0 : is_bool(object)) {
+    throw py::type_error("a bool is not a key: use int(key)");
+  }
+  if (!is_int) object = index = index_of(object);
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
   if (overflow == 0) {
@@ -88,23 +132,22 @@ std::string_view utf8_of(py::handle object) {
 
 bool is_one_key(py::handle object) {
   PyObject* const key = object.ptr();
-  if (PyLong_Check(key) || PyUnicode_Check(key) || is_bytes_like(key)) return true;
-  if (py::isinstance<Hashes>(object)) return is_one_key(hashes_in(object));
+  if (PyLong_Check(key) || PyUnicode_Check(key) || PyBytes_Check(key)) return true;
   if (PyList_Check(key) || PyTuple_Check(key)) return false;
-  if (!PyIndex_Check(key)) return false;
+  if (py::isinstance<Hashes>(object)) return is_one_key(hashes_in(object));
   // Arrays of NumPy have __index__ too, but have dimensions.
-  if (PyObject_CheckBuffer(key) == 0) return true;
-  return Buffer(object, PyBUF_RECORDS_RO).view().ndim == 0;
+  if (PyIndex_Check(key)) return dimensions_of(object).value_or(0) == 0;
+  return is_bytes_like(key);
 }
 
 OneKey::OneKey(py::handle object) {
   PyObject* const key = object.ptr();
   if (PyUnicode_Check(key)) {
     key_ = utf8_of(object);
+  } else if (PyLong_Check(key) || (PyIndex_Check(key) && is_one_key(object))) {
+    key_ = integer_of(object);
   } else if (is_bytes_like(key)) {
     key_ = bytes_.emplace(object, PyBUF_SIMPLE).text();
-  } else if (PyLong_Check(key) || PyIndex_Check(key)) {
-    key_ = integer_of(object);
   } else if (py::isinstance<Hashes>(object)) {
     key_ = Hash{integer_of(hashes_in(object))};
   } else {
@@ -123,12 +166,15 @@ Bytes::Bytes(py::handle object, const char* what) {
   }
 }
 
-// The offsets are checked once, when the array is made.
+// The offsets are checked once, when the array is made. Bytes, as Arrow's buffers are, hold those
+// of 32 bits, which its strings have unless they are large.
 StringArray::StringArray(py::handle offsets, py::handle data)
     : offsets_(offsets, PyBUF_ND | PyBUF_FORMAT), data_(data, PyBUF_SIMPLE) {
   const ItemType type = ItemType::of(offsets_.view());
-  const Py_ssize_t width = offsets_.view().itemsize;
-  if (!type.is_integer() || type.swapped || (width != 4 && width != 8)) {
+  const bool bytes = offsets_.view().itemsize == 1 && offsets_.bytes() % 4 == 0;
+  const Py_ssize_t width = bytes ? 4 : offsets_.view().itemsize;
+  const bool numbers = type.is_integer() || (bytes && type.code == 'c');
+  if (!numbers || type.swapped || (width != 4 && width != 8)) {
     throw py::type_error("offsets are integers of 32 or 64 bits in this machine's byte order");
   }
   if (offsets_.view().ndim != 1) throw std::invalid_argument("offsets have one dimension");
@@ -152,9 +198,9 @@ StringArray::StringArray(py::handle offsets, py::handle data)
 }
 
 void bind_keys(py::module_& module) {
-  py::class_<Hashes>(module, "Hash", R"(Hash(value)
-
-A key that is hashed already, or many: an int, or an array or a list of them. All
+  py::class_<Hashes>(
+      module, "Hash",
+      R"(A key that is hashed already, or many: an int, or an array or a list of them. All
 64 bits are used as they are, so they must be well mixed: a counter is not.
 
 >>> filter = Filter(1000)
@@ -174,18 +220,15 @@ True
         return py::str("nestline.Hash({!r})").format(hashes_in(hashes));
       });
   module.def("hash_key", &hash_of, py::arg("keys"), py::arg("seed") = 0,
-             R"(hash_key(keys, seed=0)
-
-The Hash under which a filter with this seed stores the key, or the keys: for
+             R"(The Hash under which a filter with this seed stores the key, or the keys: for
 programs that keep hashes instead of keys, or ask many filters.
 
 >>> filter = Filter.build(["a", "b"], seed=5, fpr=0.0001)
 >>> filter.may_contain(hash_key(["a", "c"], 5))
 array([ True, False])
 )");
-  py::class_<StringArray>(module, "StringArray", R"(StringArray(offsets, data)
-
-Strings in two buffers, as Apache Arrow has them: string i is
+  py::class_<StringArray>(module, "StringArray",
+                          R"(Strings in two buffers, as Apache Arrow has them: string i is
 data[offsets[i]:offsets[i + 1]]. Offsets are integers of 32 or 64 bits. Nothing
 is copied. A StringArray is a batch of keys.
 

@@ -17,7 +17,6 @@ namespace nestline::python {
 namespace {
 
 using PyMaplet = Box<Maplet>;
-using Values = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
 
 std::uint64_t value_of(py::handle object, const char* name) {
   const std::uint64_t value = number_of(object, name);
@@ -26,22 +25,16 @@ std::uint64_t value_of(py::handle object, const char* name) {
   throw py::error_already_set();
 }
 
-// The values of a batch. NumPy would make large numbers of negative ones, and cut fractions off.
-Values values_of(py::handle object, std::size_t keys) {
-  const py::array given = py::array::ensure(object);
-  if (!given) throw py::error_already_set();
-  if (given.dtype().kind() != 'u' && given.dtype().kind() != 'i' && given.size() != 0) {
-    throw py::type_error("values are an array of integers");
-  }
-  Values values = Values::ensure(given);
-  if (!values) throw py::error_already_set();
-  if (values.ndim() != 1 || static_cast<std::size_t>(values.size()) != keys) {
+// The values of a batch.
+std::vector<std::uint64_t> values_of(py::handle object, std::size_t keys) {
+  std::vector<std::uint64_t> values = numbers_of(object, "value");
+  if (values.size() != keys) {
     throw std::invalid_argument("there are " + std::to_string(keys) + " keys and " +
                                 std::to_string(values.size()) + " values: give one for each key");
   }
-  for (py::ssize_t i = 0; i < values.size(); ++i) {
-    if (values.data()[i] > Maplet::kMaxValue) {
-      PyErr_Format(PyExc_OverflowError, "value %zd: a value is from 0 to 2**40 - 1", i);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > Maplet::kMaxValue) {
+      PyErr_Format(PyExc_OverflowError, "value %zu: a value is from 0 to 2**40 - 1", i);
       throw py::error_already_set();
     }
   }
@@ -56,8 +49,8 @@ py::object insert_pairs(PyMaplet& held, py::handle keys, py::handle values, cons
     return py::cast(static_cast<bool>(maplet->insert(key, value_of(values, "value"))));
   }
   const KeyBatch batch(keys, maplet->seed());
-  const Values carried = values_of(values, batch.size());
-  const std::span<const std::uint64_t> all(carried.data(), batch.size());
+  const std::vector<std::uint64_t> carried = values_of(values, batch.size());
+  const std::span all(carried);
   const Answers stored(batch, out, Answers::Kind::yes_or_no);
   {
     const Released released(batch.size());
@@ -122,14 +115,11 @@ Maplet maplet_copy(const Maplet& maplet) { return maplet.snapshot(); }
 
 void bind_changes_of_maplet(py::class_<PyMaplet>& type) {
   type.def("insert", &insert_pairs, py::arg("keys"), py::arg("values"), py::arg("out") = py::none(),
-           R"(insert(keys, values, out=None)
-
-Adds the pair of a key and a value, or each pair of an array of keys and an array
+           R"(Adds the pair of a key and a value, or each pair of an array of keys and an array
 of values. True for a pair that was added. False: there is no room.
 )");
-  type.def("candidates", &candidates, py::arg("keys"), R"(candidates(keys)
-
-The values that a key may have: all of its own, and seldom one of another key, so
+  type.def("candidates", &candidates, py::arg("keys"),
+           R"(The values that a key may have: all of its own, and seldom one of another key, so
 check each where it points. For one key a list of int. For many the arrays
 (offsets, values): those of key i are values[offsets[i]:offsets[i + 1]].
 
@@ -149,7 +139,6 @@ array([ True,  True])
                                       value_of(new_value, "new_value"));
       },
       py::arg("key"), py::arg("old_value"), py::arg("new_value"),
-      "replace(key, old_value, new_value)\n\n"
       "Gives one pair the new value, at one instant. False: there is no such pair.");
   type.def(
       "erase",
@@ -158,17 +147,17 @@ array([ True,  True])
         return held.shared()->erase(one, value_of(value, "value"));
       },
       py::arg("key"), py::arg("value"),
-      "erase(key, value)\n\nRemoves one pair that was inserted. False: there is none.");
+      "Removes one pair that was inserted. False: there is none.");
   method(type, "grow", &unlocked<&Maplet::grow, false, PyMaplet>,
-         "grow()\n\nDoubles the slots. False if no doubling is left.");
+         "Doubles the slots. False if no doubling is left.");
 }
 
 }  // namespace
 
 void bind_maplet(py::module_& module) {
-  py::class_<PyMaplet> type(module, "Maplet", R"(Maplet(capacity, max_capacity=0, seed=0)
-
-A filter that carries a value from 0 to 2**40 - 1 with each key, such as an offset
+  py::class_<PyMaplet> type(
+      module, "Maplet",
+      R"(A filter that carries a value from 0 to 2**40 - 1 with each key, such as an offset
 in a file. Any number of threads may read and change it at the same time.
 
 >>> places = Maplet(1_000_000)
@@ -207,18 +196,18 @@ True
   method(
       type, "__len__", +[](PyMaplet& held) { return held.shared()->size(); }, "");
   bind_copies<&unlocked<&maplet_copy, false, PyMaplet>, &maplet_bytes, &made_of<&maplet_in>>(
-      type, "copy()\n\nA copy of one instant; copy.copy() makes one too.",
-      "to_bytes()\n\nThe bytes that save would write.");
+      type, "A copy of one instant; copy.copy() makes one too.",
+      "The bytes that save would write.");
   type.def_static("from_bytes", &made_of<&maplet_in>, py::arg("data"),
-                  "from_bytes(data)\n\nThe maplet in these bytes. FormatError if there is none.");
+                  "The maplet in these bytes. FormatError if there is none.");
   type.def("__repr__", [](PyMaplet& held) {
     const auto maplet = held.shared();
     return py::str("<nestline.Maplet: {} pairs, load {:.3f}, false candidates {:.2g}>")
         .format(maplet->size(), maplet->load_factor(), maplet->expected_false_candidates());
   });
   method(module, "save", &save_as<PyMaplet>, "", py::arg("filter"), py::arg("path"));
-  method(module, "load_maplet", &opened<&maplet_at>,
-         "load_maplet(path)\n\nThe Maplet in a file; every byte is checked.", py::arg("path"));
+  method(module, "load_maplet", &opened<&maplet_at>, "The Maplet in a file; every byte is checked.",
+         py::arg("path"));
 }
 
 }  // namespace nestline::python

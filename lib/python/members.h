@@ -11,6 +11,7 @@
 
 #include "lib/python/arguments.h"
 #include "lib/python/calls.h"
+#include "lib/python/copies.h"
 #include "nestline/io.h"
 
 namespace nestline::python {
@@ -45,7 +46,7 @@ void figure(py::class_<Held>& type, const char* name, const char* doc) {
 template <auto member, bool alone, typename Held>
 auto unlocked(Held& held) {
   const auto one = typename Held::Use(held, alone);
-  const py::gil_scoped_release released;
+  const Released released;
   if constexpr (std::is_class_v<decltype(std::invoke(member, *one))>) {
     return boxed(std::invoke(member, *one));
   } else {
@@ -58,7 +59,7 @@ template <typename Make>
 py::bytes bytes_of(Make&& make) {
   std::vector<std::byte> bytes;
   {
-    const py::gil_scoped_release released;
+    const Released released;
     bytes = make();
   }
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -68,7 +69,7 @@ py::bytes bytes_of(Make&& make) {
 template <auto make>
 auto made_of(py::handle object) {
   const Buffer buffer(object, PyBUF_SIMPLE);
-  const py::gil_scoped_release released;
+  const Released released;
   return boxed(make(std::as_bytes(std::span(buffer.text()))));
 }
 
@@ -76,7 +77,7 @@ auto made_of(py::handle object) {
 template <auto make>
 auto opened(py::handle file) {
   const std::filesystem::path path = path_of(file);
-  const py::gil_scoped_release released;
+  const Released released;
   return boxed(make(path));
 }
 
@@ -85,7 +86,7 @@ template <typename Held>
 void save_as(Held& held, py::handle file) {
   const auto one = held.shared();
   const std::filesystem::path path = path_of(file);
-  const py::gil_scoped_release released;
+  const Released released;
   if constexpr (requires { save(*one, path); }) {
     save(*one, path);
   } else {
@@ -93,15 +94,11 @@ void save_as(Held& held, py::handle file) {
   }
 }
 
-// copy, to_bytes and what the modules copy and pickle call.
+// copy, to_bytes and what the modules copy and pickle call. copy, bytes and from are functions.
 template <auto copy, auto bytes, auto from, typename Held>
 void bind_copies(py::class_<Held>& type, const char* copy_doc, const char* bytes_doc) {
-  method(type, "copy", copy, copy_doc);
-  method(type, "__copy__", copy, "");
-  type.def(
-      "__deepcopy__", [](Held& held, const py::object&) { return copy(held); }, py::arg("memo"));
   method(type, "to_bytes", bytes, bytes_doc);
-  type.def(py::pickle(bytes, [](const py::bytes& state) { return from(state); }));
+  bind_state<copy, bytes, from>(type, copy_doc);
 }
 
 // merge, |= and can_merge with an object of the class Other.
@@ -140,9 +137,8 @@ void close(Held& held) {
 // may_contain, count, select, `in`, len and the figures.
 template <typename Held>
 void bind_lookups(py::class_<Held>& type) {
-  method(type, "may_contain", &may_contain<Held>, R"(may_contain(keys, out=None)
-
-False: the key is certainly not in the filter. True: it is, or it is one of the
+  method(type, "may_contain", &may_contain<Held>,
+         R"(False: the key is certainly not in the filter. True: it is, or it is one of the
 few that look the same. For many keys, an array of bool.
 
 >>> import numpy as np
@@ -155,9 +151,8 @@ array([ True, False])
          py::arg("keys"), py::arg("out") = py::none());
   method(type, "__contains__", &contains<Held>, "Whether a key may be in the filter.",
          py::arg("key"));
-  method(type, "count", &count<Held>, R"(count(keys, out=None)
-
-How many copies of the key there are; it may count copies of another key that
+  method(type, "count", &count<Held>,
+         R"(How many copies of the key there are; it may count copies of another key that
 looks the same. For many keys, an array of uint8.
 
 >>> filter = Filter(1000)
@@ -167,11 +162,11 @@ array([ True,  True,  True])
 (2, array([2, 1, 0], dtype=uint8))
 )",
          py::arg("keys"), py::arg("out") = py::none());
-  method(type, "select", &select<Held>, R"(select(keys, selection=None)
-
-The positions of the keys that may be in the filter, ascending, as an array of
+  method(type, "select", &select<Held>,
+         R"(The positions of the keys that may be in the filter, ascending, as an array of
 uint32. With a selection, which is such an array, only the keys at those
-positions are looked up, in its order.
+positions are looked up, in its order. A mask is a TypeError: give
+np.flatnonzero(mask).
 
 >>> filter = Filter.build([10, 11, 12], fpr=0.0001)
 >>> filter.select([12, 99, 10])
@@ -203,9 +198,8 @@ array([2], dtype=uint32)
 // insert, insert_unique, update, erase. `alone`: whether they may run beside no other call.
 template <bool alone, typename Held>
 void bind_changes(py::class_<Held>& type) {
-  method(type, "insert", &insert<alone, Held>, R"(insert(keys, out=None)
-
-Stores one copy of the key, or of each key. True for a key that was stored.
+  method(type, "insert", &insert<alone, Held>,
+         R"(Stores one copy of the key, or of each key. True for a key that was stored.
 False: there is no room, and the key will be missed.
 
 >>> filter = Filter(1000)
@@ -217,9 +211,8 @@ array([ True,  True])
 (3, True)
 )",
          py::arg("keys"), py::arg("out") = py::none());
-  method(type, "insert_unique", &insert_unique<alone, Held>, R"(insert_unique(keys, out=None)
-
-Stores the key, or each key, unless it may be there already. True for a key that
+  method(type, "insert_unique", &insert_unique<alone, Held>,
+         R"(Stores the key, or each key, unless it may be there already. True for a key that
 was stored. False: it was there, or it looks like one that is there, or there is
 no room, in which case may_contain says False.
 
@@ -228,9 +221,8 @@ no room, in which case may_contain says False.
 array([ True,  True, False])
 )",
          py::arg("keys"), py::arg("out") = py::none());
-  method(type, "update", &update<alone, Held>, R"(update(old_key, new_key)
-
-Replaces one copy of old_key, which must have been inserted, by new_key. False:
+  method(type, "update", &update<alone, Held>,
+         R"(Replaces one copy of old_key, which must have been inserted, by new_key. False:
 there is no room for new_key, and old_key is still there.
 
 >>> filter = Filter.build(["a"], fpr=0.0001)
@@ -238,9 +230,8 @@ there is no room for new_key, and old_key is still there.
 (True, False, True)
 )",
          py::arg("old_key"), py::arg("new_key"));
-  method(type, "erase", &erase<alone, Held>, R"(erase(keys, out=None)
-
-Removes one copy of the key, or of each key. True for a key that was found. Only
+  method(type, "erase", &erase<alone, Held>,
+         R"(Removes one copy of the key, or of each key. True for a key that was found. Only
 for keys that were inserted: otherwise a key that looks the same may be lost.
 
 >>> filter = Filter.build(["a", "b"], fpr=0.0001)

@@ -5,10 +5,14 @@
 //   std::bad_alloc                             MemoryError
 //   std::system_error                          OSError, or the class of it for its errno
 //   FormatError, StoreError, ClusterError      classes of the module
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "lib/python/bindings.h"
+#include "lib/python/copies.h"
 #include "nestline/format_error.h"
 #include "nestline/version.h"
 #ifdef NESTLINE_PYTHON_CLUSTER
@@ -101,17 +105,55 @@ void bind_errors(py::module_& module) {
   py::register_exception_translator(&translate);
 }
 
+// What inspect.signature and help() read: "insert(self, keys, out=None)" before the docstring, in
+// the form that the interpreter knows, of what pybind11 knows of the function.
+std::string signature_of(const py::detail::function_record& record) {
+  std::vector<std::string> parameters;
+  for (const auto& argument : record.args) {
+    if (parameters.size() == record.nargs_pos && !record.has_args) parameters.emplace_back("*");
+    parameters.emplace_back(argument.name);
+    if (argument.value) parameters.back() += "=" + std::string(py::repr(argument.value));
+  }
+  if (parameters.empty() && record.is_method) parameters.emplace_back("self");
+  if (record.has_args) parameters.emplace_back("*args");
+  if (record.has_kwargs) parameters.emplace_back("**kwargs");
+  std::string text = record.name + std::string("(");
+  for (const std::string& parameter : parameters) {
+    text += (text.back() == '(' ? "" : ", ") + parameter;
+  }
+  return text + ")\n--\n\n";
+}
+
+// Gives signatures to the functions of a module or class.
+void sign(py::handle owner) {
+  for (const auto& [name, value] : py::dict(owner.attr("__dict__"))) {
+    const py::object member = py::getattr(owner, name);
+    PyObject* const function = PyInstanceMethod_Check(member.ptr())
+                                   ? PyInstanceMethod_GET_FUNCTION(member.ptr())
+                                   : member.ptr();
+    if (!PyCFunction_Check(function)) continue;
+    const py::handle self = PyCFunction_GET_SELF(function);
+    if (!self || !PyCapsule_CheckExact(self.ptr())) continue;
+    const auto capsule = py::reinterpret_borrow<py::capsule>(self);
+    const py::detail::function_record& record = *capsule.get_pointer<py::detail::function_record>();
+    const std::string doc = record.def->ml_doc == nullptr ? "" : record.def->ml_doc;
+    // pybind11 frees it.
+    std::free(const_cast<char*>(record.def->ml_doc));
+    record.def->ml_doc = strdup((signature_of(record) + doc).c_str());
+  }
+}
+
 }  // namespace
 }  // namespace nestline::python
 
 PYBIND11_MODULE(_nestline, module) {
   using namespace nestline::python;
   pybind11::options options;
-  options.disable_function_signatures();  // the docstrings begin with them
+  options.disable_function_signatures();  // sign() gives them in another form
+  guard_base();
   module.doc() = "The compiled part of nestline.";
   module.attr("__version__") = NESTLINE_VERSION_STRING;
-  module.def("target", &target_name,
-             "target()\n\nThe instruction set that batches use on this processor.");
+  module.def("target", &target_name, "The instruction set that batches use on this processor.");
   bind_errors(module);
   bind_keys(module);
   bind_filters(module);
@@ -125,7 +167,11 @@ PYBIND11_MODULE(_nestline, module) {
 #endif
   // What users see, also in tracebacks and pickles, is the package.
   for (const auto& [name, value] : module.attr("__dict__").cast<pybind11::dict>()) {
-    if (PyType_Check(value.ptr()))
-      pybind11::setattr(value, "__module__", pybind11::str("nestline"));
+    if (!PyType_Check(value.ptr())) continue;
+    pybind11::setattr(value, "__module__", pybind11::str("nestline"));
+    if (PyObject_HasAttrString(value.ptr(), "__cause__") != 0) continue;  // an error
+    bind_reduction(value);
+    sign(value);
   }
+  sign(module);
 }

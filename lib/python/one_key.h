@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -30,8 +31,22 @@ std::uint64_t integer_of(py::handle object);
 // surrogate.
 std::string_view utf8_of(py::handle object);
 
-// Whether the object is one key, and not many: a buffer with dimensions that is not bytes, and a
-// list, are many. What is neither counts as many too.
+// The kind of an object's dtype, such as "i" and "b" of NumPy; empty if it has none.
+std::string kind_of(py::handle object);
+
+// A bool of Python or NumPy, which has __index__ and __float__ too.
+bool is_bool(py::handle object);
+
+// The int of what has __index__. Throws its error, TypeError for the rest.
+py::object index_of(py::handle object);
+
+// How many dimensions an array or a scalar of NumPy or the like has, by its own word; none of
+// others. Throws TypeError for a masked one, whose mask would be lost.
+std::optional<std::int64_t> dimensions_of(py::handle object);
+
+// Whether the object is one key, and not many: an integer, text, or memory: bytes, a memoryview,
+// and what else exports bytes and does not say that they are numbers, such as an mmap or a buffer
+// of Arrow. What is neither one key nor many counts as many too.
 bool is_one_key(py::handle object);
 
 // A key and what keeps its bytes in place.

@@ -18,6 +18,7 @@ nestline_need("build python" "the headers of Python 3.10 for ${Python_EXECUTABLE
 add_library(
   nestline_python MODULE
   python/arguments.cc
+  python/copies.cc
   python/expiring.cc
   python/filters.cc
   python/key_batch.cc
@@ -30,6 +31,8 @@ target_compile_features(nestline_python PRIVATE cxx_std_20)
 target_include_directories(nestline_python PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(nestline_python SYSTEM PRIVATE ${NESTLINE_PYBIND11_INCLUDE_DIR}
                                                           ${NESTLINE_HIGHWAY_INCLUDE_DIR})
+# pybind11's classes of this module alone, so that guard_base may change their base.
+target_compile_definitions(nestline_python PRIVATE PYBIND11_BUILD_TYPE="_nestline")
 nestline_leave_out(nestline_python PRIVATE)
 target_link_libraries(nestline_python PRIVATE Python::Module ${libraries})
 if(TARGET nestline_store)

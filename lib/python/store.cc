@@ -31,9 +31,9 @@ using Record = std::pair<std::string, std::string>;
 constexpr const char* kKey = "a key of a store";
 constexpr const char* kValue = "a value of a store";
 
-StoreOptions options_of(bool create, bool read_only, const std::string& sync, double sync_interval,
-                        py::handle segment_bytes, py::handle expected_records, double compact_above,
-                        bool verify_reads) {
+StoreOptions options_of(bool create, bool read_only, const std::string& sync, py::handle interval,
+                        py::handle segment_bytes, py::handle expected_records,
+                        py::handle compact_above, bool verify_reads) {
   StoreOptions options;
   options.create = create;
   options.read_only = read_only;
@@ -46,23 +46,28 @@ StoreOptions options_of(bool create, bool read_only, const std::string& sync, do
   } else {
     throw std::invalid_argument("sync is 'never', 'interval' or 'each', not '" + sync + "'");
   }
+  const double sync_interval = real_of(interval, "sync_interval");
   if (!(sync_interval >= 0.001 && sync_interval <= 1e6)) {
     throw std::invalid_argument("sync_interval is from 0.001 to 1000000 seconds");
   }
   options.sync_interval = std::chrono::milliseconds(std::llround(sync_interval * 1000));
   options.segment_bytes = number_of(segment_bytes, "segment_bytes");
   options.expected_records = number_of(expected_records, "expected_records");
-  options.compact_above = compact_above;
+  options.compact_above = real_of(compact_above, "compact_above");
   options.verify_reads = verify_reads;
   return options;
 }
 
-// What work(store) returns, with the interpreter's lock released.
+// What work(store) returns, or work(store, released), with the interpreter's lock released.
 template <typename Work>
 auto with_store(PyStore& held, Work&& work) {
   const auto store = held.shared();
-  const py::gil_scoped_release released;
-  return work(*store);
+  const Released released;
+  if constexpr (requires { work(*store, released); }) {
+    return work(*store, released);
+  } else {
+    return work(*store);
+  }
 }
 
 std::optional<std::string> found(PyStore& held, py::handle key) {
@@ -97,13 +102,19 @@ bool erase(PyStore& held, py::handle key) {
   return with_store(held, [&](Store& store) { return store.erase(bytes); });
 }
 
+// The items of an iterable, which may make them as it goes, or change meanwhile.
+py::list list_of(py::handle iterable) {
+  const auto list = in_python([&] { return PySequence_List(iterable.ptr()); });
+  if (list == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::list>(list);
+}
+
 // Many keys in one call: the library reads them from the disk side by side.
-py::list get_many(PyStore& held, const py::iterable& keys) {
+py::list get_many(PyStore& held, py::handle keys) {
+  const py::list objects = list_of(keys);
   std::vector<std::unique_ptr<Bytes>> kept;
-  std::vector<py::object> objects;  // `keys` may make its items as it goes
   std::vector<std::string_view> views;
-  for (const py::handle key : keys) {
-    objects.push_back(py::reinterpret_borrow<py::object>(key));
+  for (const py::handle key : objects) {
     kept.push_back(std::make_unique<Bytes>(key, kKey));
     views.push_back(*kept.back());
   }
@@ -121,7 +132,8 @@ py::list get_many(PyStore& held, const py::iterable& keys) {
 // All changes or none.
 void write(PyStore& held, const py::object& changes) {
   Store::Batch batch;
-  const py::object pairs = py::hasattr(changes, "items") ? changes.attr("items")() : changes;
+  const auto items = [&] { return PyObject_CallMethod(changes.ptr(), "items", nullptr); };
+  const py::list pairs = list_of(has_attribute(changes, "items") ? object_from(items) : changes);
   for (const py::handle pair : pairs) {
     if (!PyTuple_Check(pair.ptr()) || PyTuple_GET_SIZE(pair.ptr()) != 2) {
       throw py::type_error(
@@ -175,10 +187,15 @@ py::object next_record(Records& all) {
 
 // With the interpreter's lock for each record, and without all of them in memory.
 void for_each(PyStore& held, const py::function& with) {
-  with_store(held, [&](Store& store) {
+  with_store(held, [&](Store& store, const Released& released) {
     store.for_each([&](std::string_view key, std::string_view value) {
-      const py::gil_scoped_acquire acquired;
-      with(py::bytes(key.data(), key.size()), py::bytes(value.data(), value.size()));
+      released.call([&] {
+        const py::bytes key_bytes(key.data(), key.size()), value_bytes(value.data(), value.size());
+        (void)object_from([&] {
+          return PyObject_CallFunctionObjArgs(with.ptr(), key_bytes.ptr(), value_bytes.ptr(),
+                                              nullptr);
+        });
+      });
     });
   });
 }
@@ -208,7 +225,7 @@ py::dict stats_of(PyStore& held) {
 // Writes what it can report before the store is gone.
 void close_store(PyStore& held) {
   std::optional<Store> store = held.take();
-  const py::gil_scoped_release released;
+  const Released released;
   if (!store) return;
   if (!held.is_read_only()) store->checkpoint();
   store.reset();
@@ -240,16 +257,13 @@ void bind_records(py::class_<PyStore>& type) {
         return py::bytes(*value);
       },
       py::arg("key"), py::arg("default") = py::none(),
-      "get(key, default=None)\n\nThe value of the key, or default if it is not there.");
-  type.def("put", &put, py::arg("key"), py::arg("value"),
-           "put(key, value)\n\nThe same as store[key] = value.");
+      "The value of the key, or default if it is not there.");
+  type.def("put", &put, py::arg("key"), py::arg("value"), "The same as store[key] = value.");
   type.def("insert", &insert, py::arg("key"), py::arg("value"),
-           "insert(key, value)\n\nThe same only if the key is not there; False if it is.");
-  type.def("erase", &erase, py::arg("key"),
-           "erase(key)\n\nRemoves the key. False: it was not there.");
-  type.def("get_many", &get_many, py::arg("keys"), R"(get_many(keys)
-
-The values of many keys, None for those that are not there. Faster than one by
+           "The same only if the key is not there; False if it is.");
+  type.def("erase", &erase, py::arg("key"), "Removes the key. False: it was not there.");
+  type.def("get_many", &get_many, py::arg("keys"),
+           R"(The values of many keys, None for those that are not there. Faster than one by
 one where they have to be read from the disk.
 
 >>> with Store("users.db") as store:
@@ -257,9 +271,8 @@ one where they have to be read from the disk.
 ...     store.get_many(["b", "c"])
 [b'2', None]
 )");
-  type.def("write", &write, py::arg("changes"), R"(write(changes)
-
-Makes all changes or none, after a crash as well: a dict, or pairs (key, value)
+  type.def("write", &write, py::arg("changes"),
+           R"(Makes all changes or none, after a crash as well: a dict, or pairs (key, value)
 in their order. The value None removes a key.
 
 >>> with Store("users.db") as store:
@@ -271,14 +284,13 @@ in their order. The value None removes a key.
   using Give = Records::Give;
   method(type, "__iter__", &iterate<Give::keys>, "Iterates over the keys of one instant.");
   method(type, "keys", &iterate<Give::keys>,
-         "keys()\n\nAn iterator over the keys of one instant, which it copies.");
+         "An iterator over the keys of one instant, which it copies.");
   method(type, "values", &iterate<Give::values>,
-         "values()\n\nAn iterator over the values of one instant, which it copies.");
-  method(
-      type, "items", &iterate<Give::items>,
-      "items()\n\nAn iterator over the pairs of one instant, which it copies: for_each does not.");
+         "An iterator over the values of one instant, which it copies.");
+  method(type, "items", &iterate<Give::items>,
+         "An iterator over the pairs of one instant, which it copies: for_each does not.");
   type.def("for_each", &for_each, py::arg("with_"),
-           "for_each(with_)\n\nCalls with_(key, value) for the records of one instant.");
+           "Calls with_(key, value) for the records of one instant.");
 }
 
 }  // namespace
@@ -289,9 +301,7 @@ void bind_store(py::module_& module) {
       .def("__next__", &next_record);
   py::class_<PyStore> type(
       module, "Store",
-      R"(Store(folder, *, create=True, read_only=False, sync="interval", sync_interval=0.1, segment_bytes=1073741824, expected_records=0, compact_above=0.5, verify_reads=True)
-
-An exact key/value store in a folder: a dict of bytes on disk, with an index of
+      R"(An exact key/value store in a folder: a dict of bytes on disk, with an index of
 under 9 bytes a record in memory. A str as key or value stands for its UTF-8. Any
 number of threads may use it; one process writes, others open it read_only.
 
@@ -305,13 +315,13 @@ the system writes it. The end of the process alone loses nothing.
 (b'Ada', False, 1)
 )");
   type.def(py::init([](py::handle folder, bool create, bool read_only, const std::string& sync,
-                       double sync_interval, py::handle segment_bytes, py::handle expected_records,
-                       double compact_above, bool verify_reads) {
+                       py::handle sync_interval, py::handle segment_bytes,
+                       py::handle expected_records, py::handle compact_above, bool verify_reads) {
              const std::filesystem::path path = path_of(folder);
              const StoreOptions options =
                  options_of(create, read_only, sync, sync_interval, segment_bytes, expected_records,
                             compact_above, verify_reads);
-             const py::gil_scoped_release released;
+             const Released released;
              return std::make_unique<PyStore>(Store::open(path, options), read_only);
            }),
            py::arg("folder"), py::kw_only(), py::arg("create") = true, py::arg("read_only") = false,
@@ -320,16 +330,15 @@ the system writes it. The end of the process alone loses nothing.
            py::arg("compact_above") = 0.5, py::arg("verify_reads") = true);
   bind_records(type);
   method(type, "sync", &unlocked<&Store::sync, false, PyStore>,
-         "sync()\n\nReturns when every change that has returned is on disk.");
+         "Returns when every change that has returned is on disk.");
   method(type, "compact", &unlocked<&Store::compact, false, PyStore>,
-         "compact()\n\nCopies what is live out of files with dead bytes, and removes them.");
+         "Copies what is live out of files with dead bytes, and removes them.");
   method(type, "checkpoint", &unlocked<&Store::checkpoint, false, PyStore>,
-         "checkpoint()\n\nSaves the index, so that the next opening is quick.");
+         "Saves the index, so that the next opening is quick.");
   method(type, "refresh", &unlocked<&Store::refresh, false, PyStore>,
-         "refresh()\n\nOf a read-only store: follows the writer; whether there was anything new.");
-  type.def("stats", &stats_of, "stats()\n\nFigures, as a dict.");
-  bind_end<&close_store>(type,
-                         "close()\n\nSyncs and closes the store. Later calls are a ValueError.");
+         "Of a read-only store: follows the writer; whether there was anything new.");
+  type.def("stats", &stats_of, "Figures, as a dict.");
+  bind_end<&close_store>(type, "Syncs and closes the store. Later calls are a ValueError.");
   type.def("__repr__", [](PyStore& held) {
     if (!held.is_open()) return py::str("<nestline.Store: closed>");
     const StoreStats stats = held.shared()->stats();

@@ -238,14 +238,16 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
   const auto bytes_of = [](std::unique_ptr<Filter::State> made) {
     return block_bytes(FilterAccess::make(std::move(made)));
   };
+  std::uint64_t left_out = 0;
+  const auto merged_bytes = [&] { return bytes_of(merged(state, state, Copies::all, left_out)); };
   const auto clean_grown = bytes_of(grown(state));
-  const auto clean_merged = bytes_of(merged(state, state));
+  const auto clean_merged = merged_bytes();
   for (std::uint64_t b = 0; b < state.view.geometry.blocks(); ++b) {
     std::memset(state.blocks()[b].bytes.data() + kMarkByte + 1, static_cast<int>(b + 1), 3);
   }
   EXPECT_EQ(bytes_of(full_copy(state)), clean);
   EXPECT_EQ(bytes_of(grown(state)), clean_grown);
-  EXPECT_EQ(bytes_of(merged(state, state)), clean_merged);
+  EXPECT_EQ(merged_bytes(), clean_merged);
   EXPECT_EQ(bytes_of(empty_copy(state)), std::vector<std::uint8_t>(clean.size()));
   EXPECT_EQ(full_copy(state)->size, filter.size());
   EXPECT_EQ(empty_copy(state)->size, 0u);

@@ -1,11 +1,15 @@
 """Filters in files and in bytes, MappedFilter, and errors of Python's own kinds."""
 
 import copy
+import copyreg
 import errno
 import multiprocessing
 import os
 import pathlib
 import pickle
+import shelve
+import subprocess
+import sys
 
 import nestline
 import numpy as np
@@ -121,6 +125,94 @@ def test_damaged_pickles_are_errors():
             nestline.Filter.__new__(nestline.Filter).__setstate__(cut)
 
 
+class Named(nestline.Filter):
+    """With attributes of both kinds, one of which leads back."""
+
+    __slots__ = ("slot", "__dict__")
+
+    def __init__(self, name):
+        super().__init__(10)
+        self.name, self.slot, self.me = name, [name], self
+
+
+class NamedMapped(nestline.MappedFilter):
+    pass
+
+
+class NamedExpiring(nestline.ExpiringFilter):
+    pass
+
+
+COPIES = [copy.copy, copy.deepcopy]
+COPIES += [lambda x, protocol=protocol: pickle.loads(pickle.dumps(x, protocol))
+           for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+
+
+@pytest.mark.parametrize("make", COPIES)
+def test_copies_and_pickles_of_every_protocol(make, saved):
+    for kind in (nestline.Filter, nestline.ConcurrentFilter, nestline.ExpiringFilter):
+        filter = kind(10)
+        filter.insert("a")
+        again = make(filter)
+        assert type(again) is kind and "a" in again and again is not filter
+    maplet = nestline.Maplet(10)
+    maplet.insert("a", 5)
+    assert make(maplet).candidates("a") == [5]
+    with nestline.MappedFilter(saved) as mapped:
+        assert 5 in make(mapped)
+    named = Named("ann")
+    named.insert("a")
+    again = make(named)
+    assert type(again) is Named and "a" in again and again.insert("b") and "b" not in named
+    assert again.name == "ann" and again.slot == ["ann"]
+    shallow = make is copy.copy
+    assert again.me is (named if shallow else again) and (again.slot is named.slot) == shallow
+    for other, key in ((NamedMapped(saved), 5), (NamedExpiring(10, window=600), "a")):
+        other.tag = [1]
+        if key == "a":
+            other.insert(key)
+        again = make(other)
+        assert type(again) is type(other) and again.tag == [1] and key in again
+    assert again.window == 600 and type(named.copy()) is Named and named.copy().name == "ann"
+
+
+def test_what_cannot_be_pickled_is_a_type_error(tmp_path):
+    objects = [nestline.Hash(5), nestline.StringArray(np.zeros(1, np.int32), b"")]
+    objects += [getattr(nestline, name).__new__(getattr(nestline, name))
+                for name in ("Store", "ClusterFilter", "ClusterCopy") if hasattr(nestline, name)]
+    for one in objects:
+        for make in COPIES:
+            with pytest.raises(TypeError, match="cannot pickle"):
+                make(one)
+        for protocol in range(6):
+            with pytest.raises(TypeError, match="cannot pickle"):
+                one.__reduce_ex__(protocol)
+    with shelve.open(str(tmp_path / "shelf"), protocol=0) as shelf:
+        shelf["filter"] = nestline.Filter.build(["a"])
+        assert "a" in shelf["filter"]
+
+
+@pytest.mark.parametrize("kind", [nestline.Filter, nestline.ConcurrentFilter, nestline.Maplet,
+                                  nestline.MappedFilter, nestline.ExpiringFilter])
+def test_objects_are_not_made_without_a_class_or_twice(kind, saved):
+    made = kind(saved if kind is nestline.MappedFilter else 10)
+    state, base = made.__getstate__(), kind.__base__
+    for call in (lambda: base(), lambda: base(made), lambda: base.__new__(base),
+                 lambda: type("Own", (base,), {})(), lambda: object.__reduce_ex__(made, 0),
+                 lambda: copyreg._reduce_ex(made, 1), lambda: made.__reduce__(),
+                 lambda: made.__setstate__(state), lambda: kind.__setstate__(5, state)):
+        with pytest.raises(TypeError):
+            call()
+    for bad in (b"", b"x" * 5000, None, 5, (), (1, 2), [], [state, {}], [state, 5, {}], "a",
+                [state, {"a": 1}, {}], [state, None, {"a": 1}], (b"", -1), [b"x", {}, {}]):
+        bare = kind.__new__(kind)
+        with pytest.raises((TypeError, ValueError, AttributeError, OSError)):
+            bare.__setstate__(bad)
+    bare = kind.__new__(kind)
+    bare.__setstate__(state)
+    assert 5 not in bare or kind is nestline.MappedFilter
+
+
 def test_an_object_that_was_never_made_is_an_error():
     class Own(nestline.Filter):
         def __init__(self):
@@ -172,3 +264,23 @@ def test_an_object_without_content_gives_errors_only(kind):
         except (TypeError, ValueError, AttributeError, IndexError):
             pass
     assert len(filter) == 0
+
+
+def test_single_keys_files_and_the_store_need_no_numpy(tmp_path):
+    program = """
+import sys
+sys.modules["numpy"] = None
+import nestline
+filter = nestline.Filter(10, fpr=0.01)
+assert filter.insert("a") and "a" in filter and filter.may_contain(5) is False
+nestline.save(filter, "f.nest")
+assert "a" in nestline.load("f.nest") and "a" in nestline.Filter.from_bytes(filter.to_bytes())
+assert len(nestline.Filter.build(["a", "b"])) == 2
+try:
+    filter.insert(["a", "b"])
+except ImportError:
+    print("done", len(filter))
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True,
+                          text=True, check=False)
+    assert done.stdout == "done 1\n", done.stderr

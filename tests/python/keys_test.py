@@ -1,6 +1,9 @@
 """Keys of every kind: one key is the same key, whatever it comes in."""
 
 import array
+import ctypes
+import mmap
+import pickle
 import random
 import subprocess
 import sys
@@ -124,6 +127,25 @@ def test_string_arrays(type):
         nestline.StringArray(np.array([], type), b"abc")
 
 
+def test_buffers_of_arrow_are_of_signed_bytes():
+    offsets, data = arrow([b"one", b"", b"two"], np.int32)
+    size = offsets.nbytes
+    for bytes_of in (
+        lambda memory: memoryview(memory).cast("B").cast("b"), lambda memory: memory,
+        lambda memory: memoryview(memory).cast("B").cast("c"),
+        lambda memory: (ctypes.c_byte * len(memory)).from_buffer_copy(memory),
+        lambda memory: (ctypes.c_char * len(memory)).from_buffer_copy(memory),
+        lambda memory: pickle.PickleBuffer(memoryview(memory).cast("b")),
+    ):
+        keys = nestline.StringArray(bytes_of(offsets.tobytes()), bytes_of(data))
+        assert [keys[i] for i in range(len(keys))] == [b"one", b"", b"two"]
+        assert filter_of(keys).may_contain(["one", "", "two"]).all()
+        saved = bytes_of(filter_of(["one"]).to_bytes())
+        assert "one" in nestline.Filter.from_bytes(saved)
+    with pytest.raises(TypeError, match="32 or 64 bits"):
+        nestline.StringArray(offsets.tobytes()[: size - 1], data)
+
+
 def test_string_arrays_of_wrong_types():
     for bad in (np.array([0, 1], np.int16), np.array([0.0, 1.0]), np.array([0, 1], ">i4"), b"\0\1"):
         with pytest.raises(TypeError, match="32 or 64 bits"):
@@ -181,7 +203,13 @@ def test_hashes():
 @pytest.mark.parametrize(
     "bad",
     [True, np.True_, [True], 1.5, [1.5], None, {1, 2}, object(), [[1]], [None], np.array([1.5]),
-     np.array([True]), np.array([1 + 1j]), [1, "a"], ["a", b"b"], [b"a", 1], [nestline.Hash(1), 1]],
+     np.array([True]), np.array([1 + 1j]), np.float64(5), np.void(b"ab"), np.longdouble(1),
+     np.datetime64("2024-01-01", "ns"), np.timedelta64(5, "s"), np.array("2024", "M8[D]"),
+     np.array(5.0), np.array(["2024"], "M8[ns]"), np.array([5], "m8[s]"), np.zeros(2, "V3"),
+     np.array([(1, 2)], "i4,i4"), [np.datetime64("2024")], np.ma.array([1, 2], mask=[0, 1]),
+     np.ma.array([1]), np.ma.masked, np.ma.array(1, mask=True), [np.ma.array(1, mask=True)],
+     np.ma.array(["a"]), array.array("d", [1]), ctypes.c_int(5), (ctypes.c_char * 2)(),
+     [1, "a"], ["a", b"b"], [b"a", 1], [nestline.Hash(1), 1]],
 )
 def test_what_is_no_key_is_a_type_error(bad):
     filter = filter_of([1])
@@ -190,6 +218,52 @@ def test_what_is_no_key_is_a_type_error(bad):
         with pytest.raises(TypeError):
             call(bad)
     assert len(filter) == 1
+
+
+def test_memory_is_one_key_and_typed_arrays_are_many():
+    filter = filter_of([b"ab"])
+    memory = mmap.mmap(-1, 2)
+    memory[:] = b"ab"
+    signed = memoryview(b"ab").cast("b")
+    for key in (memory, pickle.PickleBuffer(b"ab"), pickle.PickleBuffer(signed), signed):
+        assert filter.may_contain(key) is True and key in filter
+        assert filter.may_contain([key]).tolist() == [True]
+        with pytest.raises(TypeError, match="keys are an array"):
+            nestline.Filter.build(key)
+    filter = filter_of([1, 2])
+    for keys in (array.array("b", [1, 2]), (ctypes.c_byte * 2)(1, 2), (ctypes.c_uint16 * 2)(1, 2),
+                 pickle.PickleBuffer(np.array([1, 2])), np.array([1, 2], object)):
+        assert filter.may_contain(keys).tolist() == [True, True]
+    for one in (np.int8(1), np.uint64(1), np.array(1), np.array(1, ">i2")):
+        assert filter.may_contain(one) is True
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [[], (), np.array([]), np.array([], bool), np.array([], "M8[ns]"), np.array([], "V2"),
+     np.array([], object), array.array("d"), np.zeros(0, "U3")],
+)
+def test_an_empty_array_of_any_type_is_an_empty_batch(empty):
+    filter = filter_of([1])
+    assert filter.insert(empty).tolist() == [] and filter.select(empty).tolist() == []
+    assert len(nestline.Filter.build(empty)) == 0
+    assert filter.select([1], empty).tolist() == []
+    assert nestline.Maplet(5).insert(empty, empty).tolist() == []
+
+
+def test_columns_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    filter = filter_of([1, 2])
+    for column in (pandas.Series([1, 2]), pandas.Index([1, 2]),
+                   pandas.Series([1, 2], dtype="Int64"), pandas.Series([1, 5, 2])[[0, 2]]):
+        assert filter.may_contain(column).tolist() == [True, True]
+    assert filter_of(["a"]).may_contain(pandas.Series(["a", "b"])).tolist() == [True, False]
+    for bad in (pandas.Series([1, None]), pandas.Series([1, pandas.NA], dtype="Int64"),
+                pandas.Series(["a", None]), pandas.to_datetime(["2024-01-01"]),
+                pandas.Series([True, False]), pandas.Timestamp("2024-01-01"), pandas.NA):
+        with pytest.raises(TypeError):
+            filter.insert(bad)
+    assert len(filter) == 2
 
 
 def test_errors_name_the_position_and_have_no_effect():
@@ -281,6 +355,60 @@ def test_select_with_a_selection():
         assert filter.select(keys, selection.tolist()).tolist() == expected
         with pytest.raises(ValueError, match="outside of the 30000 keys"):
             filter.select(keys, [30_000])
+
+
+NO_NUMBERS = [[True, False], np.array([True, False]), [np.True_], ["1"], [1.0], np.array([1.0]),
+              np.array(["1"]), [None], np.ma.array([1, 0], mask=[1, 0]), 1, "01", b"01",
+              bytearray(2), nestline.Hash([1]), np.array([1], "M8[D]"), np.array([1j]), {0, 1}]
+
+
+@pytest.mark.parametrize("bad", NO_NUMBERS)
+def test_positions_and_values_are_integers_only(bad):
+    with pytest.raises(TypeError):
+        filter_of([1]).select([1, 2], bad)
+    maplet = nestline.Maplet(10)
+    with pytest.raises(TypeError):
+        maplet.insert([1, 2], bad)
+    assert len(maplet) == 0
+
+
+def test_positions_and_values_outside_of_their_range():
+    filter, maplet = filter_of([0, 1]), nestline.Maplet(10)
+    for bad in (-1, 2, 2**32 + 1, 2**64 - 1):
+        with pytest.raises(ValueError, match=f"position {bad if bad < 2**63 else -1} is outside"):
+            filter.select([0, 1], [bad])
+    with pytest.raises(ValueError, match="position -1"):
+        filter.select([0, 1], np.array([-1], np.int8))
+    for bad in (-1, 2**40, 2**64 - 1, 2**70):
+        with pytest.raises(OverflowError, match="value 1"):
+            maplet.insert([0, 1], [5, bad])
+    with pytest.raises(OverflowError, match="position 0"):
+        filter.select([0, 1], [2**70])
+    for numbers in ([1, 0], (1, 0), np.array([1, 0], ">i8"), array.array("h", [1, 0]),
+                    np.array([0, 5, 1])[::-2], np.array([1, 0], object)):
+        assert filter.select([0, 1], numbers).tolist() == [1, 0]
+        assert maplet.insert(["a", "b"], numbers).all()
+    assert maplet.candidates("a") == [1] * 6
+
+
+@pytest.mark.parametrize("bad", [True, np.True_, "1", 1j, np.array([1]), np.ma.masked, [1]])
+def test_numbers_are_not_bent(bad):
+    filter, seen = nestline.Filter(10), nestline.ExpiringFilter(10)
+    for call in (lambda: nestline.Filter(bad), lambda: nestline.Filter(10, fpr=bad),
+                 lambda: nestline.Filter(10, bits=bad), lambda: nestline.Filter(10, load=bad),
+                 lambda: nestline.ConcurrentFilter(10, seed=bad),
+                 lambda: nestline.Filter.build([1], max_capacity=bad),
+                 lambda: nestline.hash_key(1, bad), lambda: nestline.Maplet(bad),
+                 lambda: nestline.Maplet(10).insert(1, bad),
+                 lambda: nestline.ExpiringFilter(10, window=bad),
+                 lambda: nestline.ExpiringFilter(10, life=bad), lambda: seen.advance(bad),
+                 lambda: seen.sweep(bad), lambda: seen.insert(1, life=bad)):
+        with pytest.raises(TypeError):
+            call()
+    for out in (np.ma.zeros(2, bool), np.zeros(2, "M8[s]"), np.zeros(2, np.int8)):
+        with pytest.raises(TypeError):
+            filter.insert([1, 2], out=out)
+    assert len(filter) == 0
 
 
 def test_conversion_takes_no_memory_for_all_keys():

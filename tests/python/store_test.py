@@ -1,5 +1,6 @@
 """Store against a dict."""
 
+import mmap
 import os
 import pickle
 import random
@@ -58,6 +59,10 @@ def test_text_stands_for_its_utf8(tmp_path):
     with nestline.Store(tmp_path / "db") as store:
         store["caf\u00e9"] = "\u20ac"
         assert store["caf\u00e9".encode()] == "\u20ac".encode()
+        memory = mmap.mmap(-1, 2)  # bytes of any kind, such as those of Arrow, are bytes
+        memory[:] = b"mm"
+        store[memory] = memoryview(b"signed").cast("b")
+        assert store["mm"] == b"signed" and memory in store and store.erase(memory)
         assert store[bytearray("caf\u00e9".encode())] == store[memoryview("caf\u00e9".encode())]
         store.put(b"", b"")
         assert store[""] == b""

@@ -5,6 +5,8 @@ Nothing here depends on time: the tests repeat until they have seen what they lo
 
 import array
 import os
+import subprocess
+import sys
 import threading
 
 import nestline
@@ -160,3 +162,95 @@ def test_a_forked_process_has_a_filter_of_its_own(kind):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(filter) == 5000 and filter.growth == 0
     assert filter.insert("a")
+
+
+# Daemon threads are in calls of each kind, or in code of Python that such a call runs, when the
+# program ends.
+AT_EXIT = """
+import sys, threading, time
+import nestline
+import numpy as np
+
+sys.setswitchinterval(0.0001)
+keys = np.random.default_rng(1).integers(0, 2**63, 30_000, dtype=np.uint64)
+filter = nestline.Filter.build(keys)
+shared = nestline.ConcurrentFilter(60_000)
+maplet = nestline.Maplet(60_000)
+seen = nestline.ExpiringFilter(60_000, life=3)
+nestline.save(filter, "f.nest")
+mapped = nestline.MappedFilter("f.nest")
+data = filter.to_bytes()
+was_in = set()
+
+def sleep(*_):
+    was_in.add(threading.current_thread().name)
+    while True:
+        time.sleep(0.001)
+
+def items():
+    sleep()
+    yield b"a"
+
+class Sleeps:
+    __index__ = __float__ = __fspath__ = __array__ = sleep
+
+class Column:
+    __array__ = sleep
+
+class Asked:
+    def __getattr__(self, name):
+        sleep()
+
+class Dict:
+    items = sleep
+
+calls = {
+    "look": lambda: filter.may_contain(keys), "backwards": lambda: filter.may_contain(keys[::-1]),
+    "count": lambda: filter.count(keys), "select": lambda: filter.select(keys, keys % 1000),
+    "insert": lambda: shared.insert(keys), "erase": lambda: shared.erase(keys),
+    "unique": lambda: shared.insert_unique(keys), "build": lambda: filter.build(keys),
+    "parallel": lambda: filter.build(keys, parallel=True), "copy": filter.copy,
+    "hash": lambda: nestline.hash_key(keys), "bytes": filter.to_bytes,
+    "from": lambda: filter.from_bytes(data), "save": lambda: nestline.save(filter, "g.nest"),
+    "load": lambda: nestline.load("f.nest"), "map": lambda: mapped.may_contain(keys),
+    "verify": mapped.verify, "snapshot": shared.snapshot, "merge": lambda: shared.can_merge(shared),
+    "grow": lambda: nestline.Filter(100_000).grow(), "candidates": lambda: maplet.candidates(keys),
+    "maplet": lambda: maplet.insert(keys, keys % 1000), "expiring": lambda: seen.insert(keys),
+    "left": lambda: seen.left(keys), "advance": seen.advance, "sweep": lambda: seen.sweep(1000),
+    "index": lambda: filter.may_contain([Sleeps()]), "one": lambda: Sleeps() in filter,
+    "array": lambda: filter.may_contain(Column()), "capacity": lambda: nestline.Filter(Sleeps()),
+    "fpr": lambda: nestline.Filter(5, fpr=Sleeps()), "path": lambda: nestline.load(Sleeps()),
+    "value": lambda: maplet.insert(1, Sleeps()),
+    "asked": lambda: filter.may_contain(Asked()), "copied": lambda: shared.copy(),
+}
+if hasattr(nestline, "Store"):
+    store = nestline.Store("store")
+    store["a"] = "b" * 1000
+    calls |= {
+        "put": lambda: store.put("a", "b"), "get": lambda: store.get("a"), "sync": store.sync,
+        "items": lambda: list(store.items()), "many": lambda: store.get_many(["a"] * 100),
+        "write": lambda: store.write({"a": "c"}), "checkpoint": store.checkpoint,
+        "callback": lambda: store.for_each(sleep), "many from": lambda: store.get_many(items()),
+        "write from": lambda: store.write(items()), "write of": lambda: store.write(Dict()),
+    }
+
+def run(name):
+    while True:
+        calls[name]()
+        was_in.add(name)
+
+threads = [threading.Thread(target=run, args=[name], name=name, daemon=True) for name in calls]
+for thread in threads:
+    thread.start()
+while len(was_in) < len(calls):
+    assert all(thread.is_alive() for thread in threads)
+    time.sleep(0.001)
+print("ends", flush=True)
+sys.exit(3)
+"""
+
+
+def test_a_program_may_end_while_daemon_threads_are_at_work(tmp_path):
+    done = subprocess.run([sys.executable, "-c", AT_EXIT], cwd=tmp_path, capture_output=True,
+                          text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "ends\n"), done.stderr

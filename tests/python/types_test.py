@@ -4,6 +4,7 @@ the same names in them as in the module."""
 import inspect
 import os
 import pathlib
+import pydoc
 import subprocess
 import sys
 
@@ -55,6 +56,29 @@ WRONG = [
     'nestline.ExpiringFilter(5).erase("a")',
     "nestline.nothing()",
 ]
+
+
+def test_everything_has_the_signature_of_the_stubs():
+    for name, value in vars(nestline).items():
+        if not callable(value) or (inspect.isclass(value) and issubclass(value, Exception)):
+            continue
+        assert inspect.signature(value)
+        for member in vars(value) if inspect.isclass(value) else ():
+            if callable(getattr(value, member)):
+                assert inspect.signature(getattr(value, member)), (name, member)
+    filter = nestline.Filter(5)
+    for function, text in (
+        (nestline.Filter.insert, "(self, keys, out=None)"), (filter.insert, "(keys, out=None)"),
+        (nestline.ExpiringFilter.insert, "(self, keys, out=None, *, life=None)"),
+        (nestline.Filter, "(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)"),
+        (nestline.MappedFilter.open, "(path, verify='lazily')"), (filter.copy, "()"),
+        (nestline.save, "(filter, path)"), (nestline.Filter.__len__, "(self)"),
+        (nestline.ConcurrentFilter.merge, "(self, other)"),
+    ):
+        assert str(inspect.signature(function)) == text
+    assert nestline.Filter.grow.__doc__.startswith("Doubles")
+    help = pydoc.render_doc(nestline.Filter, renderer=pydoc.plaintext)
+    assert "insert(self, keys, out=None)\n" in help
 
 
 def mypy(folder, *arguments):

@@ -1,6 +1,7 @@
 # What the extension module has, for type checkers. tests/python/types_test.py compares it with the
 # module.
 import array
+import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
@@ -8,17 +9,18 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self, TypeAlias
+from typing_extensions import Never, Self, TypeAlias
 
 __version__: str
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-_Bytes: TypeAlias = bytes | bytearray | memoryview
+_Bytes: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
 # Not SupportsIndex: arrays have __index__ too.
 _Int: TypeAlias = int | np.integer[Any]
 # A Hash is one key or many: the overloads have it apart.
 _Key: TypeAlias = _Int | str | _Bytes
 _Keys: TypeAlias = npt.NDArray[Any] | list[Any] | tuple[Any, ...] | array.array[Any] | StringArray
+_Numbers: TypeAlias = npt.NDArray[np.integer[Any]] | list[int] | tuple[int, ...] | array.array[Any]
 _Bools: TypeAlias = npt.NDArray[np.bool_]
 _Counts: TypeAlias = npt.NDArray[np.uint8]
 _Text: TypeAlias = str | _Bytes
@@ -76,7 +78,7 @@ class _Counted(_Asked):
 
 class _Questions(_Counted):
     def select(
-        self, keys: _Keys | Hash, selection: npt.NDArray[np.uint32] | list[int] | None = None
+        self, keys: _Keys | Hash, selection: _Numbers | None = None
     ) -> npt.NDArray[np.uint32]: ...
     def __len__(self) -> int: ...
     @property
@@ -197,15 +199,15 @@ class Maplet:
     def insert(self, keys: _Key, values: _Int, out: None = None) -> bool: ...
     @overload
     def insert(
-        self, keys: _Keys, values: npt.NDArray[Any] | list[int], out: None = None
+        self, keys: _Keys, values: _Numbers, out: None = None
     ) -> _Bools: ...
     @overload
     def insert(
-        self, keys: Hash, values: _Int | npt.NDArray[Any] | list[int], out: None = None
+        self, keys: Hash, values: _Int | _Numbers, out: None = None
     ) -> bool | _Bools: ...
     @overload
     def insert(
-        self, keys: _Keys | Hash, values: npt.NDArray[Any] | list[int], out: _Out
+        self, keys: _Keys | Hash, values: _Numbers, out: _Out
     ) -> _Out: ...
     @overload
     def candidates(self, keys: _Key) -> list[int]: ...
@@ -273,7 +275,7 @@ class ExpiringFilter(_Asked):
     @overload
     def left(self, keys: _Keys | Hash, out: _Out) -> _Out: ...
     def select(
-        self, keys: _Keys | Hash, selection: npt.NDArray[np.uint32] | list[int] | None = None
+        self, keys: _Keys | Hash, selection: _Numbers | None = None
     ) -> npt.NDArray[np.uint32]: ...
     def advance(self, ticks: _Int = 1) -> None: ...
     def sweep(self, blocks: _Int) -> bool: ...
@@ -357,6 +359,7 @@ class Store(_Closed):
     def stats(self) -> dict[str, Any]: ...
 
 class ClusterCopy(_Asked):
+    def __init__(self, *args: Never, **kwargs: Never) -> None: ...
     @staticmethod
     def load(path: _Path) -> ClusterCopy: ...
     def save(self, path: _Path) -> None: ...
@@ -373,6 +376,7 @@ class ClusterCopy(_Asked):
     def memory_bytes(self) -> int: ...
 
 class ClusterFilter(_Counted, _Changes, _Closed):
+    def __init__(self, *args: Never, **kwargs: Never) -> None: ...
     @staticmethod
     def create(
         servers: str | list[str],

@@ -1,0 +1,130 @@
+// Attributes of objects, by the modules copy and copyreg.
+#include "lib/python/copies.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace nestline::python {
+namespace {
+
+namespace inside = py::detail;
+
+template <typename... Arguments>
+py::object called(py::handle function, Arguments... arguments) {
+  return object_from(
+      [&] { return PyObject_CallFunctionObjArgs(function.ptr(), arguments.ptr()..., nullptr); });
+}
+
+// (the __dict__ or None, a dict of the slots that have a value); None without any.
+py::object attributes_of(py::handle self) {
+  const py::object own = py::getattr(self, "__dict__", py::none());
+  const py::object names =
+      called(py::module_::import("copyreg").attr("_slotnames"), py::type::handle_of(self));
+  py::dict slots;
+  for (const py::handle name : names) {
+    if (py::hasattr(self, name)) slots[name] = py::getattr(self, name);
+  }
+  if ((own.is_none() || py::len(own) == 0) && slots.empty()) return py::none();
+  return py::make_tuple(own, slots);
+}
+
+void give_attributes(py::handle self, py::handle own, py::handle slots) {
+  if (!own.is_none()) {
+    const py::object members = py::getattr(self, "__dict__", py::none());
+    if (!PyDict_Check(members.ptr()) || PyDict_Update(members.ptr(), own.ptr()) != 0) {
+      PyErr_Clear();
+      throw py::type_error("the state has attributes that the object cannot have");
+    }
+  }
+  const py::dict values = py::reinterpret_borrow<py::dict>(slots);
+  for (const auto& slot : values) {
+    if (in_python([&] {
+          return PyObject_SetAttr(self.ptr(), slot.first.ptr(), slot.second.ptr());
+        }) != 0) {
+      throw py::error_already_set();
+    }
+  }
+}
+
+// pybind11 has made the C++ object and what owns it.
+bool has_content(py::handle self) {
+  inside::values_and_holders parts(reinterpret_cast<inside::instance*>(self.ptr()));
+  for (auto& part : parts) {
+    if (part.holder_constructed()) return true;
+  }
+  return false;
+}
+
+PyObject* new_object(PyTypeObject* type, PyObject* /*arguments*/, PyObject* /*keywords*/) {
+  if (inside::all_type_info(type).empty()) {
+    PyErr_Format(PyExc_TypeError, "cannot create '%s' objects", type->tp_name);
+    return nullptr;
+  }
+  return inside::make_new_instance(type);
+}
+
+}  // namespace
+
+py::object with_attributes(py::handle self, const py::object& content) {
+  const py::object attributes = attributes_of(self);
+  if (attributes.is_none()) return content;
+  py::list state;
+  state.append(content);
+  for (const py::handle part : attributes) state.append(part);
+  return state;
+}
+
+void set_state(py::handle self, const py::object& construct, const py::object& state) {
+  if (has_content(self)) throw py::type_error("the object has its content: make another one");
+  if (!PyList_Check(state.ptr())) {
+    called(construct, self, state);
+    return;
+  }
+  const py::list parts(state);
+  if (parts.size() != 3 || !PyDict_Check(py::object(parts[2]).ptr()) ||
+      !(PyDict_Check(py::object(parts[1]).ptr()) || py::object(parts[1]).is_none())) {
+    throw std::invalid_argument("not the state of an object of this class");
+  }
+  const py::object content = parts[0], own = parts[1], slots = parts[2];
+  called(construct, self, content);
+  give_attributes(self, own, slots);
+}
+
+py::object subclass_copy(py::handle self, const py::object& construct, py::handle memo) {
+  const py::handle type = py::type::handle_of(self);
+  const py::object made = called(type.attr("__new__"), type);
+  called(construct, made, self);
+  py::object attributes = attributes_of(self);
+  if (memo) {
+    // What the attributes have of the object itself is the copy.
+    memo[py::int_(reinterpret_cast<std::uintptr_t>(self.ptr()))] = made;
+    attributes = called(py::module_::import("copy").attr("deepcopy"), attributes, memo);
+  }
+  if (!attributes.is_none()) {
+    const auto parts = py::reinterpret_borrow<py::tuple>(attributes);
+    const py::object own = parts[0], slots = parts[1];
+    give_attributes(made, own, slots);
+  }
+  return made;
+}
+
+void bind_reduction(py::handle type) {
+  const py::object reduce =
+      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyBaseObject_Type))
+          .attr("__reduce_ex__");
+  type.attr("__reduce_ex__") = py::cpp_function(
+      [reduce](const py::object& self, int protocol) {
+        return called(reduce, self, py::int_(std::max(protocol, 2)));
+      },
+      py::name("__reduce_ex__"), py::is_method(type), py::arg("protocol"));
+}
+
+void guard_base() {
+  const auto& internals = inside::get_internals();
+  // Other modules of the same pybind11 may share the base: their classes have its function already.
+  if (!internals.registered_types_py.empty()) return;
+  reinterpret_cast<PyTypeObject*>(internals.instance_base)->tp_new = &new_object;
+}
+
+}  // namespace nestline::python

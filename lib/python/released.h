@@ -1,0 +1,90 @@
+// Python's lock: released around the work of the library, and taken back.
+//
+// A program may end while a daemon thread is at work. Whoever then asks for the lock never gets it:
+// up to Python 3.13 the interpreter ends the thread by unwinding its stack (pthread_exit),
+// from 3.14 on it lets it hang. Unwinding would end what holds objects of Python without the lock,
+// and abort the process at the first destructor. So here the thread hangs in every version, at the
+// place where it asked: frames of this module are never unwound so. That place is a Released, or a
+// call that may run code of Python, which gives the lock away between two instructions:
+// in_python().
+#ifndef NESTLINE_LIB_PYTHON_RELEASED_H_
+#define NESTLINE_LIB_PYTHON_RELEASED_H_
+
+#include <Python.h>
+#include <pybind11/pybind11.h>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <thread>
+
+namespace nestline::python {
+
+namespace py = pybind11;
+
+// What work() returns. Hangs if the interpreter ends the thread in it, so work() calls functions of
+// Python's C interface, and has no object whose destructor would run then. Errors are of
+// std::exception, pybind11's too.
+template <typename Work>
+decltype(auto) in_python(Work&& work) {
+  try {
+    return work();
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {
+    // The unwinding, which has no name that all compilers know. It must not leave this block.
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+}
+
+// The new object that a function of Python's C interface returns, or its error.
+template <typename Work>
+py::object object_from(Work&& work) {
+  PyObject* const made = in_python(work);
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
+
+inline bool has_attribute(py::handle object, const char* name) {
+  return in_python([&] { return PyObject_HasAttrString(object.ptr(), name); }) != 0;
+}
+
+// Releases the lock until it is destroyed.
+class Released {
+ public:
+  // A batch of so many keys takes less time than getting the lock back might.
+  static constexpr std::size_t kFew = 512;
+
+  Released() : state_(PyEval_SaveThread()) {}
+  // Does nothing for few keys.
+  explicit Released(std::size_t keys) : state_(keys > kFew ? PyEval_SaveThread() : nullptr) {}
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+  ~Released() {
+    if (state_ != nullptr) take();
+  }
+
+  // What work() returns, with the lock.
+  template <typename Work>
+  decltype(auto) call(Work&& work) const {
+    struct Taken {
+      explicit Taken(const Released& released) { released.take(); }
+      Taken(const Taken&) = delete;
+      Taken& operator=(const Taken&) = delete;
+      ~Taken() { (void)PyEval_SaveThread(); }
+    };
+    const Taken taken(*this);
+    return work();
+  }
+
+ private:
+  void take() const {
+    in_python([&] { PyEval_RestoreThread(state_); });
+  }
+
+  PyThreadState* state_;
+};
+
+}  // namespace nestline::python
+
+#endif  // NESTLINE_LIB_PYTHON_RELEASED_H_
