@@ -80,8 +80,11 @@ struct StoreStats {
   std::uint64_t questions = 0;      ///< Keys that were looked up.
   std::uint64_t found = 0;          ///< Those of them that were there.
   std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
-  std::uint64_t replayed_records = 0;      ///< Read from the log by opening, after the checkpoint.
-  std::uint64_t cut_bytes = 0;             ///< Of a torn end of the log, cut by opening.
+  std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
+  std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
+  /// Changes that read well behind the first byte of that end that does not. Nothing proves that
+  /// they were ever synced. Opening has cut them off; a store that only reads stops before them.
+  std::uint64_t cut_records = 0;
   std::uint64_t index_doublings_left = 0;  ///< After them a writer makes a new index.
   std::string back_end;                    ///< How cold records are read: "preadv".
   /// The last error since opening of what the store does by itself: checkpoints, compaction, a new
@@ -268,17 +271,18 @@ struct StoreReport {
   std::vector<std::string> problems;  ///< One sentence each, with file and offset.
   std::uint64_t records = 0;          ///< Keys that are there.
   std::uint64_t bytes = 0;            ///< Of the log, read and checked.
-  std::uint64_t cut_bytes = 0;   ///< Of a torn end, which a crash leaves and which is no problem.
-  std::uint64_t lost_bytes = 0;  ///< That repair could not keep.
+  std::uint64_t cut_bytes = 0;    ///< Of a torn end, which a crash leaves and which is no problem.
+  std::uint64_t cut_records = 0;  ///< Changes in it that read well: StoreStats::cut_records.
+  std::uint64_t lost_bytes = 0;   ///< That repair could not keep.
 };
 
 /// Reads every byte of the store and checks it; changes nothing. The store may be open. Throws
-/// std::system_error when a file cannot be read.
+/// StoreError if there is no store in the folder, and std::system_error when a file cannot be read.
 NESTLINE_EXPORT StoreReport verify_store(const std::filesystem::path& folder);
 
-/// Makes a damaged store one that opens: keeps every record that is whole, and lists what is lost.
-/// Damaged files are kept beside it with the ending .damaged. Nobody may have the store open for
-/// writing: throws StoreError then.
+/// Makes a damaged store one that opens: keeps every record that is whole, also behind a torn end,
+/// and lists what is lost. Damaged files are kept beside it with the ending .damaged. Nobody may
+/// have the store open for writing: throws StoreError then, and as verify_store does.
 NESTLINE_EXPORT StoreReport repair_store(const std::filesystem::path& folder);
 
 }  // namespace nestline

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/store/test_switches.h"
 #include "nestline/store.h"
 
 namespace nestline {
@@ -64,9 +65,8 @@ std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t n
   start.insert(start.end(), value.begin(), value.end());
   start.resize(begin);
 
-  auto segment =
-      std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
-                                std::max(limit, begin + bytes + kSyncMarkBytes + kSealBytes));
+  auto segment = std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
+                                           std::max(limit, begin + bytes + kEndBytes));
   segment->is_spare = table_.free_slots() <= kSpareFiles;
   segment->file->write(0, start);
   segment->set_end(begin);
@@ -136,9 +136,10 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
   syncs_.sync(*newest_->file);
   disk_.rename(kNewEndName, name);
   newest_->file->set_name(name);
-  disk_.sync_folder();
+  if (!store_faults::no_sync_of_renewal) syncs_.sync_folder(disk_);
   if (has_proof) lay_again(*old, proven, 0);
   syncs_.begin(newest_, position(), next_sequence_);
+  note_synced();
   release_sealed();
 }
 
@@ -171,6 +172,7 @@ std::uint64_t Log::seal() {
   if (newest_->sealed.load()) return newest_->header.number;
   if (newest_->end() == first_offset_) return newest_->header.number - 1;
   syncs_.require_sound();
+  if (!in_batch_) append_mark();  // one that was there at opening stays
   write_frame(RecordKind::seal);
   newest_->sealed.store(true);
   try {
@@ -187,7 +189,7 @@ void Log::make_room(std::uint64_t bytes, For what) {
     if (table_.free_slots() < kSpareFiles) throw OutOfSlots();
     newest_->is_spare = false;
   }
-  const std::uint64_t need = bytes + kSyncMarkBytes + kSealBytes;
+  const std::uint64_t need = bytes + kEndBytes;
   if (!newest_->sealed.load(std::memory_order_relaxed)) {
     const std::uint64_t end = newest_->end();
     const std::uint64_t most = end == first_offset_ ? newest_->room() : newest_->header.limit;
@@ -315,8 +317,12 @@ Log::Batch::~Batch() {
     for (std::uint64_t number = log_.newest_->header.number; number > begin_.segment; --number) {
       if (const std::shared_ptr<Segment> later = log_.table_.get(number))
         log_.table_.forget(*later);
-      log_.disk_.remove(segment_name(number));
-      log_.disk_.sync_folder();
+      // A later file, which lists this one, may have been given up and still be there.
+      if (!log_.syncs_.is_broken()) log_.syncs_.sync_folder(log_.disk_);
+      if (!log_.syncs_.is_broken()) log_.disk_.remove(segment_name(number));
+    }
+    if (log_.newest_->header.number != begin_.segment && !log_.syncs_.is_broken()) {
+      log_.syncs_.sync_folder(log_.disk_);
     }
   } catch (const std::exception& error) {
     log_.syncs_.fail(error.what());
@@ -345,6 +351,7 @@ void Log::Batch::commit() {
 void Log::close() noexcept {
   if (newest_ == nullptr || newest_->sealed.load() || syncs_.is_broken()) return;
   try {
+    append_mark();  // need not be on disk: who reads it knows that what lies before is
     newest_->file->truncate(newest_->end());
   } catch (const std::exception&) {  // zeros at the end do no harm
   }

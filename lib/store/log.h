@@ -106,7 +106,9 @@ class Log {
   // Bytes appended since opening.
   [[nodiscard]] std::uint64_t appended_bytes() const { return appended_bytes_; }
 
-  // Cuts off what the newest file was lengthened by.
+  // All that was appended is on disk: before the next record, or by close(), the log gets a mark.
+  void note_synced() { syncs_.note_synced(position()); }
+  // Appends the mark that is due, and cuts off what the newest file was lengthened by.
   void close() noexcept;
 
  private:

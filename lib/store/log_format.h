@@ -161,6 +161,8 @@ inline constexpr std::size_t kSegmentHeaderBytes = 64;
 inline constexpr std::uint32_t kStoreFormatVersion = 1;
 inline constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{64} << 30;
 inline constexpr std::size_t kSealBytes = kRecordHeaderBytes;
+// What a file keeps free for its end: a mark before its last record, one behind it, and a seal.
+inline constexpr std::uint64_t kEndBytes = 2 * kSyncMarkBytes + kSealBytes;
 
 struct SegmentHeader {
   std::uint64_t store_id = 0;

@@ -11,6 +11,7 @@
 #include "lib/store/checkpoint.h"
 #include "lib/store/recovery.h"
 #include "lib/store/state.h"
+#include "lib/store/test_switches.h"
 
 namespace nestline {
 namespace {
@@ -69,6 +70,10 @@ void refuse_other_folder(const Disk& disk) {
   if (!disk.has(kCheckpointName) && segment_numbers(disk.names()).empty()) require_empty(disk);
 }
 
+void throw_no_store(const Disk& disk) {
+  throw StoreError(folder_name(disk) + ": there is no store in this folder");
+}
+
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice) {
   std::unique_ptr<Disk::Lock> lock = disk.lock();
   if (lock != nullptr) return lock;
@@ -91,6 +96,9 @@ Store::State::State(std::unique_ptr<Disk> disk, const StoreOptions& options, con
 void Store::State::open_for_writing() {
   refuse_other_folder(*disk_);  // and leave no lock there
   lock_ = take_lock(*disk_, ", or open the store read_only");
+  // What is found may be what a process that was killed has changed and not synced: names here,
+  // and the end of the newest file below.
+  if (!store_faults::trust_names_at_opening) syncs_.sync_folder(*disk_);
   Recovered found = recover(*disk_, options_, lookup_);
   const bool is_new = found.content == nullptr;
   if (is_new) {
@@ -106,11 +114,15 @@ void Store::State::open_for_writing() {
     log_->create_first();
   } else {
     log_->resume(found.newest, found.position, found.position.sequence);
-    if (found.cut_bytes != 0) syncs_.sync(*found.newest->file);
+    if (!store_faults::no_sync_at_opening) syncs_.sync(*found.newest->file);
     for (const auto& [segment, from, sequence] : found.renewed) {
       log_->lay_again(*segment, from, sequence);
     }
-    if (found.proven < found.position.offset) renew_end(*found.newest, found.proven);
+    if (found.proven < found.position.offset) {
+      renew_end(*found.newest, found.proven);
+    } else {
+      log_->note_synced();
+    }
   }
   leftover_ = std::move(found.leftover);
   saved_ = found.saved;
@@ -118,6 +130,7 @@ void Store::State::open_for_writing() {
   newest_.store(saved_newest_);
   replayed_records_.store(found.replayed_records);
   cut_bytes_ = found.cut_bytes;
+  cut_records_.store(found.cut_records);
 }
 
 void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
@@ -164,15 +177,14 @@ void Store::State::open_for_reading() {
       (void)disk_->names();  // throws if the folder itself is gone
     }
   }
-  if (found.content == nullptr) {
-    throw StoreError(folder_name(*disk_) + ": there is no store in this folder");
-  }
+  if (found.content == nullptr) throw_no_store(*disk_);
   content_.store(found.content.get());
   own_content_.swap(found.content);
   if (found.content != nullptr) wait_for_readers();
   position_ = found.position;
   follows_ = true;
   replayed_records_.fetch_add(found.replayed_records);
+  cut_records_.store(found.cut_records);
 }
 
 bool Store::State::refresh() {

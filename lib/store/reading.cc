@@ -215,6 +215,7 @@ StoreStats Store::State::stats() const {
   stats.syncs = syncs_.syncs();
   stats.replayed_records = replayed_records_;
   stats.cut_bytes = cut_bytes_;
+  stats.cut_records = cut_records_;
   stats.back_end = "preadv";
   const std::lock_guard lock(noting_);
   stats.background_error = background_error_;

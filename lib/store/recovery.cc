@@ -207,14 +207,7 @@ class Recovery {
       }
       // A batch that has no end is cut off, and the file in which it began is read on.
       if (!replay.open_batch()) content.table.release_before(number);
-      if (number != position.segment) {
-        require_order(*segment, position);
-        if (number != position.segment + 1 || segment->header.first_sequence != position.sequence) {
-          if (is_following_) throw_vanished(number);  // the end before it was cut and written anew
-          replay.pass_gap();
-        }
-        position = {number, kSegmentHeaderBytes, segment->header.first_sequence};
-      }
+      if (number != position.segment) begin_file(*segment, replay);
       out_.newest = segment;
       out_.proven = proof_.segment == number ? proof_.offset : 0;
       first_end_ = 0;
@@ -228,7 +221,10 @@ class Recovery {
         if (segment->sealed.load()) break;
         if (!is_last && continues_anew(*segment)) break;
         rest = is_following_ && reader.is_at_zeros() ? 0 : reader.rest();
-        if (is_last && (rest == 0 || reader.synced_up_to(rest) == 0)) break;
+        if (is_last && (rest == 0 || reader.synced_up_to(rest) == 0)) {
+          out_.cut_records = rest == 0 ? 0 : reader.behind().changes;
+          break;
+        }
         // The writer may have written the record between the two looks. Then it is there now.
         if (!is_last || !options_.read_only || suspect == position.offset) {
           throw_damaged(disk_, number, position.offset, "there is no valid record");
@@ -247,6 +243,7 @@ class Recovery {
     } else if (rest != 0) {
       cut_to(position, rest);
     }
+    if (!options_.read_only) step_back_from_mark();
     for (const auto& [number, from] : replay.renewed()) {
       const std::shared_ptr<Segment> segment = content.table.get(number);
       const auto torn = torn_.find(number);
@@ -255,6 +252,20 @@ class Recovery {
       out_.renewed.push_back({segment, from, sequence});
     }
     drop_unlisted(replay);
+  }
+
+  // Goes from the end of a file to the beginning of the next that counts.
+  void begin_file(const Segment& segment, Replay& replay) {
+    LogPosition& position = out_.position;
+    const std::uint64_t number = segment.header.number;
+    const std::uint64_t first = segment.header.first_sequence;
+    require_order(segment, position);
+    if (number != position.segment + 1 || first != position.sequence) {
+      if (is_following_) throw_vanished(number);  // the end before it was cut and written anew
+      if (number == position.segment + 1) require_renewed(number, position);
+      replay.pass_gap();
+    }
+    position = {number, kSegmentHeaderBytes, first};
   }
 
   // Whether the next file holds anew what is torn at the end of this one.
@@ -292,6 +303,8 @@ class Recovery {
         }
       }
       out_.proven = std::max(out_.proven, proven);
+      is_mark_of_all_ = record.kind == RecordKind::sync_mark && proven == reader.offset();
+      if (is_mark_of_all_) last_mark_ = {segment->header.number, reader.offset(), record.sequence};
       segment->sealed.store(record.kind == RecordKind::seal);
       out_.position.offset = reader.end();
       out_.position.sequence = reader.sequence();
@@ -306,13 +319,34 @@ class Recovery {
 
   void require_order(const Segment& segment, const LogPosition& before) const {
     const std::uint64_t first = segment.header.first_sequence;
-    // There may be a gap where the end of the file before has been written anew.
     if (first < before.sequence) {
       throw_damaged(disk_, segment.header.number, 0, "it does not continue the file before it");
     }
     if (segment.header.store_id != content_->store_id) {
       throw_damaged(disk_, segment.header.number, 0, "it belongs to another store");
     }
+  }
+
+  // Numbers may be missing between two files only where the second says that it holds the end of
+  // the first anew.
+  void require_renewed(std::uint64_t number, const LogPosition& before) const {
+    const std::optional<std::uint64_t> from = renewed_from(disk_, before.segment);
+    if (!from || *from > before.offset) {
+      throw_damaged(disk_, number, 0, "it does not continue the file before it");
+    }
+  }
+
+  // Closing leaves a mark at the end that nobody has synced: the next record, or closing, writes it
+  // again, byte for byte. All before it is on disk.
+  void step_back_from_mark() {
+    Segment& newest = *out_.newest;
+    const bool is_last = is_mark_of_all_ && last_mark_.segment == out_.position.segment &&
+                         last_mark_.offset + kSyncMarkBytes == out_.position.offset;
+    if (!is_last) return;
+    out_.position = last_mark_;
+    out_.proven = last_mark_.offset;
+    newest.set_end(last_mark_.offset);
+    SegmentCounts::subtract(newest.counts.frame, kSyncMarkBytes);
   }
 
   // Cuts off what is behind `end`: `rest` bytes behind the last record, and records before them. A
@@ -380,6 +414,8 @@ class Recovery {
   std::vector<std::uint64_t> numbers_;
   std::optional<Checkpoint> checkpoint_;
   std::map<std::uint64_t, std::uint64_t> torn_;  // number of a file, sequence number behind it
+  LogPosition last_mark_;                        // before which all is on disk
+  bool is_mark_of_all_ = false;                  // whether it is the last record
   std::uint64_t first_end_ = 0;                  // of the first record of the file that is read
   LogPosition proof_;  // up to where the log is known to have been on disk
   Content* content_ = nullptr;

@@ -42,10 +42,11 @@ struct Recovered {
   std::vector<std::uint64_t> leftover;  // numbers of files that do not count
   std::uint64_t replayed_records = 0;
   std::uint64_t cut_bytes = 0;
+  std::uint64_t cut_records = 0;  // that read well behind a torn end, also where nothing is cut
 };
 
 // Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock
-// then, syncs `newest` if cut_bytes is not 0.
+// then, syncs `newest`: also a cut that it finds done may not be on disk.
 // A store that only reads stops before a torn end, which may be a record that is being written.
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup);
 
@@ -60,6 +61,9 @@ Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, 
 
 // Throws StoreError if the folder has files, and none of them is a store's.
 void refuse_other_folder(const Disk& disk);
+
+// Throws the StoreError of a folder in which nothing says that a store has been there.
+[[noreturn]] void throw_no_store(const Disk& disk);
 
 // Throws StoreError when somebody has it; the sentence names the process, if it is known, and ends
 // with `advice`.

@@ -70,6 +70,7 @@ class Repair {
     }
     log.append_segments(gone);
     syncs_.sync(*log.newest()->file);
+    log.note_synced();
     log.close();
     syncs_.sync(*log.newest()->file);
   }
@@ -119,7 +120,12 @@ class Repair {
 StoreReport repair_on(Disk& disk) {
   refuse_other_folder(disk);
   const std::unique_ptr<Disk::Lock> lock = take_lock(disk, "; then repair it");
-  Survey survey(disk);
+  // As in opening: what a process that was killed has changed may look whole and not be on disk.
+  disk.sync_folder();
+  if (const auto numbers = segment_numbers(disk.names()); !numbers.empty()) {
+    disk.open(segment_name(numbers.back()), Disk::Mode::write)->sync();
+  }
+  Survey survey(disk, true);
   if (!survey.report.ok()) Repair(disk, survey).run();
   return survey.report;
 }

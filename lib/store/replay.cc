@@ -18,7 +18,7 @@ void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t by
 
 bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
                   const Record& record) {
-  ++records_;
+  if (record.kind != RecordKind::sync_mark) ++records_;
   const std::uint64_t bytes = bytes_of(record);
   if (record.kind == RecordKind::batch_begin) {
     const auto sizes = decode_two_numbers(record.value);

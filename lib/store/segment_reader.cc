@@ -245,6 +245,20 @@ std::uint64_t SegmentReader::synced_up_to(std::uint64_t rest) const {
   return proved > begin ? proved : 0;
 }
 
+SegmentReader::Behind SegmentReader::behind() const {
+  SegmentReader reader(file_, place_, sequence_);
+  Behind found;
+  while (reader.find(reader.end(), reader.sequence())) {
+    while (reader.next()) {
+      if (!has_key(reader.record().kind)) continue;
+      ++found.changes;
+      found.last = reader.offset();
+    }
+  }
+  // A writer may have completed the record there in the meantime.
+  return SegmentReader(file_, place_, sequence_).next() ? Behind{} : found;
+}
+
 std::optional<SegmentHeader> read_segment_header(const Disk& disk, const DiskFile& file,
                                                  std::uint64_t number) {
   std::array<std::byte, kSegmentHeaderBytes> bytes;
@@ -262,8 +276,8 @@ std::shared_ptr<Segment> open_segment(Disk& disk, std::uint64_t number, bool wri
   auto file = disk.open(segment_name(number), writable ? Disk::Mode::write : Disk::Mode::read);
   const auto header = read_segment_header(disk, *file, number);
   if (!header) throw_damaged(disk, number, 0, "the header is not valid");
-  // A file that is longer than its limit may still get a seal.
-  const std::uint64_t room = std::max(header->limit, file->size() + kSealBytes);
+  // A file that is longer than its limit may still get its end.
+  const std::uint64_t room = std::max(header->limit, file->size() + kEndBytes);
   return std::make_shared<Segment>(*header, std::move(file), room);
 }
 

@@ -65,6 +65,13 @@ class SegmentReader {
   // Up to where something in the `rest` bytes from end() on proves that the file had been on disk,
   // if that is behind end(); else 0.
   [[nodiscard]] std::uint64_t synced_up_to(std::uint64_t rest) const;
+  // How many records with a key read well behind end(), where none does, and where the last one
+  // begins.
+  struct Behind {
+    std::uint64_t changes = 0;
+    std::uint64_t last = 0;
+  };
+  [[nodiscard]] Behind behind() const;
 
  private:
   // How many bytes of values are hashed in vain, at most, for each byte of the file.

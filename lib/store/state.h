@@ -178,6 +178,7 @@ struct Store::State {
   mutable Counters counters_;
   std::atomic<std::uint64_t> replayed_records_{0};
   std::uint64_t cut_bytes_ = 0;
+  std::atomic<std::uint64_t> cut_records_{0};
 
   mutable std::mutex writer_;
   LogPosition position_;                 // behind what has been read, if read_only

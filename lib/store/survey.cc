@@ -19,7 +19,8 @@ constexpr std::uint64_t kLikelyBytes = 128;                   // of a record: a 
 
 }  // namespace
 
-Survey::Survey(Disk& disk) : disk_(disk), lookup_(disk, true) {
+Survey::Survey(Disk& disk, bool keeps_all)
+    : disk_(disk), lookup_(disk, true), keeps_all_(keeps_all) {
   if (disk_.has(kCheckpointName)) {
     checkpoint_ = read_checkpoint(disk_);
     if (!checkpoint_ || !checkpoint_->pairs) {
@@ -29,6 +30,7 @@ Survey::Survey(Disk& disk) : disk_(disk), lookup_(disk, true) {
   open_files();
   choose_files();
   if (files_.empty()) {
+    if (!checkpoint_is_damaged && !checkpoint_) throw_no_store(disk_);
     if (checkpoint_) problem_of_checkpoint("the log that it belongs to is missing");
     return;
   }
@@ -169,7 +171,9 @@ void Survey::choose_files() {
   }
   for (const File& file : files_) {
     if (!file.has_header) damage(file.number, 0, "the header is not valid");
-    if (file.segment == nullptr) damage(file.number, 0, "there is no valid record in this file");
+    if (file.segment != nullptr) continue;
+    damage(file.number, 0, "there is no valid record in this file");
+    report.lost_bytes += disk_.open(segment_name(file.number), Disk::Mode::read)->size();
   }
 }
 
@@ -182,7 +186,9 @@ void Survey::scan(const File& file, bool is_newest) {
     return damage(number, 0, "the file belongs to another store");
   }
   const bool follows = position.segment + 1 == number && !damaged.contains(position.segment);
-  if (position.segment != 0 && file.has_header && sequence < position.sequence) {
+  if (position.segment != 0 && file.has_header &&
+      (sequence < position.sequence ||
+       (follows && sequence != position.sequence && !is_renewed(position)))) {
     damage(number, 0, "the file does not continue the one before it");
   }
   if (position.segment + 1 != number || (follows && sequence != position.sequence)) {
@@ -212,13 +218,12 @@ void Survey::scan(const File& file, bool is_newest) {
     if (is_newest && position.offset != kSegmentHeaderBytes &&
         !was_synced(reader, *segment, rest)) {
       report.cut_bytes += rest;
+      report.cut_records = rest == 0 ? 0 : reader.behind().changes;
       break;
     }
     // The next file may hold anew what is torn from here on.
-    const auto next = std::find_if(files_.begin(), files_.end(),
-                                   [&](const File& each) { return each.number == number + 1; });
-    if (!is_newest && next != files_.end() && next->has_header && next->segment != nullptr &&
-        renewed_from(disk_, number).value_or(~std::uint64_t{0}) <= position.offset) {
+    if (!is_newest && is_renewed(position)) {
+      excused_.push_back(position);
       break;
     }
     const bool found = reader.find(position.offset, position.sequence);
@@ -230,6 +235,14 @@ void Survey::scan(const File& file, bool is_newest) {
     position = {number, reader.end(), reader.sequence()};
   }
   report.bytes += segment->end();
+}
+
+// Whether the next file holds anew what this one has from there on.
+bool Survey::is_renewed(const LogPosition& from) const {
+  const auto next = std::find_if(files_.begin(), files_.end(),
+                                 [&](const File& each) { return each.number == from.segment + 1; });
+  return next != files_.end() && next->has_header && next->segment != nullptr &&
+         renewed_from(disk_, from.segment).value_or(~std::uint64_t{0}) <= from.offset;
 }
 
 void Survey::note_gap(const LogPosition& at, std::uint64_t bytes, bool is_end) {
@@ -271,7 +284,10 @@ void Survey::keep_parts_of_batch() {
 }
 
 void Survey::end_log() {
-  if (!content) return;
+  for (auto end = excused_.rbegin(); end != excused_.rend(); ++end) {
+    if (!damaged.contains(end->segment + 1)) continue;
+    damage(end->segment, end->offset, "the rest is in the next file, which is damaged");
+  }
   if (checkpoint_ && checkpoint_->head.store_id == content->store_id &&
       position < checkpoint_->head.position) {
     problem(position.segment, position.offset, "records that were on disk are missing behind it");
@@ -304,6 +320,7 @@ bool Survey::was_synced(const SegmentReader& reader, const Segment& segment, std
   }
   if (proved_.segment == here.segment && here < proved_) return true;
   proved_ = {here.segment, reader.synced_up_to(rest), 0};
+  if (keeps_all_ && rest != 0) proved_.offset = std::max(proved_.offset, reader.behind().last);
   return here < proved_;
 }
 

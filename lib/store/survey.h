@@ -28,8 +28,9 @@ namespace nestline {
 class Survey {
  public:
   // Reads everything, and changes nothing. Throws StoreError for a format version that is not
-  // known, and std::system_error.
-  explicit Survey(Disk& disk);
+  // known and where there is no store, and std::system_error.
+  // `keeps_all`: takes a torn end behind which records read well for damage, which keeps these.
+  explicit Survey(Disk& disk, bool keeps_all = false);
 
   StoreReport report;
   // What the valid records make. Null: there are none.
@@ -74,6 +75,7 @@ class Survey {
   void take(const std::shared_ptr<Segment>& segment, std::uint64_t offset, const Record& record);
   void keep_parts_of_batch();
   void end_log();
+  [[nodiscard]] bool is_renewed(const LogPosition& from) const;
   [[nodiscard]] bool was_synced(const SegmentReader& reader, const Segment& segment,
                                 std::uint64_t rest);
   void compare_checkpoint();
@@ -81,13 +83,15 @@ class Survey {
 
   Disk& disk_;
   Lookup lookup_;
+  const bool keeps_all_;
   std::optional<Checkpoint> checkpoint_;
   bool compared_ = false;
   std::vector<std::uint64_t> ids_;  // of stores that the files may belong to, likely ones first
   std::vector<File> files_;
   std::optional<Replay> replay_;
-  std::vector<Piece> batch_;  // whose end has not been read
-  LogPosition proved_;        // up to where a sync mark proves its file on disk
+  std::vector<Piece> batch_;          // whose end has not been read
+  std::vector<LogPosition> excused_;  // torn ends of files that the next one holds anew
+  LogPosition proved_;                // up to where what is not valid in its file is damage
 };
 
 // verify_store() and repair_store() on a disk of the caller's.

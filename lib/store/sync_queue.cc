@@ -22,6 +22,12 @@ void SyncQueue::begin(std::shared_ptr<Segment> segment, const LogPosition& posit
   done_.notify_all();
 }
 
+void SyncQueue::note_synced(const LogPosition& position) {
+  const std::lock_guard lock(mutex_);
+  mark_ = {position.segment, position.offset};
+  mark_due_.store(!broken_.load());
+}
+
 std::optional<TwoNumbers> SyncQueue::take_mark() {
   if (!mark_due_.load(std::memory_order_acquire)) return std::nullopt;
   const std::lock_guard lock(mutex_);

@@ -6,7 +6,8 @@
 // at most half of what that sync took: else they fall into two groups that wait for each other, and
 // each sync serves one of them. A thread that is alone never waits.
 //
-// After a successful sync the log gets a sync mark before its next record (recovery.h).
+// After a successful sync the log gets a sync mark before its next record, or when it is closed
+// (recovery.h).
 //
 // A sync that failed is never repeated: the system may have dropped what it could not write, and
 // call the next one a success. The queue is broken then, for ever. The system reports a
@@ -40,6 +41,8 @@ class SyncQueue {
     offset_.store(position.offset, std::memory_order_release);
     sequence_.store(position.sequence, std::memory_order_release);
   }
+  // All before the position is on disk, which a mark is to say.
+  void note_synced(const LogPosition& position);
   // The value of the sync mark that is due, if one is.
   std::optional<TwoNumbers> take_mark();
 

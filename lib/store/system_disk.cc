@@ -28,6 +28,7 @@
 #include <utility>
 
 #include "lib/store/disk.h"
+#include "lib/store/log_format.h"
 
 namespace nestline {
 namespace {
@@ -444,16 +445,17 @@ class SystemDisk final : public Disk {
 }  // namespace
 
 std::unique_ptr<Disk> open_system_disk(const fs::path& folder, bool create) {
-  if (create && ::mkdir(folder.c_str(), 0777) == 0) {
-    const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-    SystemDisk(folder.has_filename() ? above : above.parent_path()).sync_folder();
-  } else if (create && errno != EEXIST) {
-    refuse(folder);
-  }
+  if (create && ::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) refuse(folder);
   struct stat facts {};
   if (::stat(folder.c_str(), &facts) != 0) refuse(folder);
   if (!S_ISDIR(facts.st_mode)) refuse(folder, ENOTDIR);
-  return std::make_unique<SystemDisk>(folder);
+  auto disk = std::make_unique<SystemDisk>(folder);
+  // Also when a process has made it that was killed before this.
+  if (create && segment_numbers(disk->names()).empty()) {
+    const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
+    SystemDisk(folder.has_filename() ? above : above.parent_path()).sync_folder();
+  }
+  return disk;
 }
 
 }  // namespace nestline

@@ -9,6 +9,7 @@
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"
+#include "lib/store/test_switches.h"
 
 namespace nestline {
 
@@ -47,7 +48,7 @@ void Store::State::save_index() {
   }
   syncs_.wait_for(head.position.sequence);
   write_checkpoint(*disk_, head, *std::move(pairs));
-  syncs_.sync_folder(*disk_);
+  if (!store_faults::no_sync_before_removal) syncs_.sync_folder(*disk_);
   saved_ = head.position;
   saved_bytes_ = bytes;
   saved_newest_ = head.position.segment;

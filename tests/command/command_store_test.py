@@ -472,7 +472,7 @@ class StoreCare(StoreTest):
         self.assertEqual(self.store("verify", "db")[0], 2)
         self.expect_store_error(["put", "db", "k", "v"], b"nestline: db/")
         self.assertEqual(self.store("repair", "db")[0], 0)
-        self.expect_store(["verify", "db"])
+        self.expect_store_error(["verify", "db"], b"there is no store in this folder")
         self.expect_store(["put", "db", "k", "v"])
         self.expect_store(["get", "db", "k"], out=b"v")
 
@@ -489,6 +489,45 @@ class StoreCare(StoreTest):
         self.expect_store(["put", "db", "k", "v"])
         self.expect_store(["verify", "db"])
         self.assertEqual(len(self.dump().splitlines()), 100)
+
+    def flip(self, at, cut=0):
+        os.remove(self.path("db/index.nest"))
+        name = "db/" + self.logs()[0]
+        good = self.read(name)
+        self.write(name, (good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])[:len(good) - cut])
+
+    def test_damage_after_short_runs(self):
+        for i in range(8):
+            self.expect_store(["put", "db", "k%d" % i, "v", "--sync", ("each", "never")[i % 2]])
+        self.flip(200)
+        self.assertEqual(self.store("verify", "db")[0], 2)
+        for command in (["dump", "db"], ["put", "db", "k", "v"]):
+            self.expect_store_error(command, b"repair")
+        status, _, err = self.store("repair", "db")
+        self.assertEqual(status, 0)
+        self.assertIn(b"nestline: db: 7 records are kept, ", err)
+        self.assertEqual(len(self.dump().splitlines()), 7)
+
+    # Without the mark that closing leaves: as a crash could have left it.
+    def test_torn_end_with_records_that_read_well(self):
+        for command, left, tells in ((["dump", "db"], 20, b"repair keeps them"),
+                                     (["put", "db", "k", "v"], 21, b"cut off"),
+                                     (["verify", "db"], 20, b"79 changes that read well"),
+                                     (["repair", "db"], 99, b"99 records are kept")):
+            self.load([(b"%d" % i, b"v" * 100) for i in range(100)], "--sync", "never")
+            self.flip(64 + 48 + 20 * 136 + 16, 48)
+            status, _, err = self.store(*command)
+            self.assertEqual(status, 0, err)
+            self.assertIn(tells, err)
+            self.assertEqual(len(self.store("dump", "db")[1].splitlines()), left)
+            shutil.rmtree(self.path("db"))
+
+    def test_log_without_a_store(self):
+        os.mkdir(self.path("db"))
+        for content in (b"", b"\0" * 100000):
+            self.write("db/00000001.log", content)
+            for command in (["get", "db", "k"], ["stats", "db"], ["verify", "db"], ["repair", "db"]):
+                self.expect_store_error(command, b"there is no store in this folder")
 
     def test_readers_beside_a_writer(self):
         self.load([(b"old", b"1")])

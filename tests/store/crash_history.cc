@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/store/checkpoint.h"
 #include "lib/store/state.h"
 #include "lib/store/survey.h"
 #include "nestline/store.h"
@@ -94,8 +95,13 @@ class History {
   }
 
   void take_picture(const SimulatedMachine& now) {
-    if (start_.crashes >= plan_.crashes || !one_in(start_.crashes == 0 ? plan_.one_in : 40)) return;
-    add_picture(now, one_in(8) && !names_lost_);
+    if (start_.crashes >= plan_.crashes) return;
+    if (plan_.kills_openings && start_.crashes > 0) {
+      const bool kills = start_.crashes == 1;
+      if (kills ? last_ == "open" : one_in(4)) add_picture(now, kills);
+    } else if (one_in(start_.crashes == 0 ? plan_.one_in : 40)) {
+      add_picture(now, one_in(8) && !names_lost_);
+    }
   }
 
   void add_picture(const SimulatedMachine& now, bool killed) {
@@ -135,16 +141,38 @@ class History {
   void open() {
     last_ = "open";
     options_ = draw_options();
+    check_checkpoint();
     // What a crash leaves is no problem.
     if (one_in(2) && !start_.machine->files().empty()) {
-      const StoreReport report = verify_on(*start_.machine->disk());
-      expect(report.ok(), [&] { return "verify before opening: " + report.problems.front(); });
+      try {
+        const StoreReport report = verify_on(*start_.machine->disk());
+        expect(report.ok(), [&] { return "verify before opening: " + report.problems.front(); });
+      } catch (const StoreError& error) {
+        // There may be no store yet.
+        expect(StoreModel(model()).go_back_to({}), [&] { return error.what(); });
+      }
     }
     store_.emplace(Store::State::open(start_.machine->disk(), options_, kOnCall));
     const Content found = content_of(*store_);
     expect(model().go_back_to(found), [&] { return difference(found, model().now()); });
+    model().all_is_synced();  // what an opened store shows is on disk
     check_store(*store_, found, keys_);
     if (one_in(4)) check_verify();
+  }
+
+  // No checkpoint names a file that is gone: else opening reads the whole log.
+  void check_checkpoint() {
+    const auto files = start_.machine->files();
+    const auto file = files.find(std::string(kCheckpointName));
+    std::size_t pairs_at = 0;
+    if (file == files.end()) return;
+    const auto head = decode_checkpoint(file->second, pairs_at);
+    if (!head) return;
+    for (const CheckpointSegment& segment : head->segments) {
+      expect(files.contains(segment_name(segment.number)), [&] {
+        return "the checkpoint names " + segment_name(segment.number) + ", which is gone";
+      });
+    }
   }
 
   void check_verify() {

@@ -28,6 +28,9 @@ struct CrashPlan {
   unsigned refusals = 0;
   // How many crashes may follow each other.
   unsigned crashes = 3;
+  // Whether the process that opens the store after the first crash is killed at each change that it
+  // makes, and the power goes at many of those of the next.
+  bool kills_openings = false;
 };
 
 struct CrashReport {

@@ -58,6 +58,13 @@ TEST(Crash, InTheRecoveryFromACrash) {
              {.seed = 0, .operations = 60, .one_in = 8, .refusals = 0, .crashes = 2});
 }
 
+TEST(Crash, BetweenTheChangesOfAnOpening) {
+  const CrashReport report =
+      play(6'000'000, power_losses(20),
+           {.seed = 0, .operations = 40, .one_in = 30, .kills_openings = true});
+  EXPECT_GT(report.kills, 0u);
+}
+
 TEST(Crash, OfADiskThatRefusesCalls) {
   const CrashReport report =
       play(5'000'000, power_losses(10),

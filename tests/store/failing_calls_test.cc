@@ -165,6 +165,23 @@ TEST_F(FailingCalls, Opening) {
   EXPECT_GT(failures, 10u);
 }
 
+// Until there is a log: the process that made the folder may have been killed before it did.
+TEST(FailingCallsTest, TheFolderAboveIsSyncedBeforeTheFirstLog) {
+  const StoreFolder folder;
+  fs::create_directory(folder.path());
+  for (const bool is_new : {true, false}) {
+    try {
+      const FailingCall failing(SystemCall::fsync, 0, EIO, false);
+      const Store store = Store::open(folder.path());
+      ADD_FAILURE() << "nothing was synced";
+    } catch (const std::system_error& error) {
+      const bool names_store = std::string(error.what()).find(folder.path()) != std::string::npos;
+      EXPECT_NE(names_store, is_new) << error.what();
+    }
+    Store::open(folder.path()).put("k", "v");
+  }
+}
+
 // A call that finds no room can take milliseconds, so not every put may make one.
 TEST(FullDiskTest, IsFilledWithFewCalls) {
   constexpr std::uint64_t kRoom = 3'000'000;

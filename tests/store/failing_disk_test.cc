@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "lib/store/state.h"
 #include "lib/store/survey.h"
@@ -332,6 +333,44 @@ TEST(FailingDiskTest, TheLastFilesAreForOpeningAndCompaction) {
   EXPECT_LE(store.stats().segments, 3U);
   store.put("2", "value");
   EXPECT_EQ(content_of(store).size(), 3U);
+}
+
+// A batch of several files that the disk refuses, and a loss of power while it is taken back.
+TEST(FailingBatch, LeavesWhatOpens) {
+  Store::Batch batch;
+  Content before, after;
+  for (std::size_t i = 0; i < 120; ++i) batch.put(key_of(i), after[key_of(i)] = "of a batch");
+  before["first"] = after["first"] = "1";
+  for (const Call call : {Call::create, Call::write, Call::sync, Call::sync_folder}) {
+    for (std::uint64_t number = 0; number < 5; ++number) {
+      for (std::uint64_t seed = 0; seed < 2; ++seed) {
+        const auto machine = SimulatedMachine::make(seed);
+        Store store = open(*machine, Sync::each);
+        store.put("first", "1");
+        std::vector<std::shared_ptr<SimulatedMachine>> left;
+        machine->before_change = [&](const SimulatedMachine& now) {
+          left.push_back(now.after_power_loss(left.size() + 100 * seed));
+        };
+        machine->fail(call, number, EIO, seed % 2 == 1);
+        try {
+          store.write(batch);
+        } catch (const std::exception&) {
+        }
+        machine->before_change = nullptr;
+        for (std::uint64_t fate = 0; fate < 40; ++fate) {
+          left.push_back(machine->after_power_loss(fate));
+        }
+        for (const auto& each : left) {
+          try {
+            expect_before_or_after(content_of(open(*each, Sync::never)), before, after);
+          } catch (const std::exception& error) {
+            FAIL() << kCallNames[static_cast<std::size_t>(call)] << ' ' << number << ", seed "
+                   << seed << ": " << error.what();
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

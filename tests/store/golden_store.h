@@ -1,6 +1,7 @@
-// The golden stores: two folders of a store's files, kept under tests/store/golden.
-// make_store_golden.cc wrote them on x86-64; they are never written again, since every later
-// version must read them, and every processor must make the second out of the first, byte for byte.
+// The golden stores: folders of a store's files, kept under tests/store/golden. x86-64 wrote them;
+// they are never written again, since every later version must read them, and every processor must
+// make the third out of the first, byte for byte. The second is the same without marks of openings
+// and closings. make_store_golden.cc writes such a folder.
 #ifndef NESTLINE_TESTS_STORE_GOLDEN_STORE_H_
 #define NESTLINE_TESTS_STORE_GOLDEN_STORE_H_
 
@@ -70,7 +71,7 @@ inline void begin(Twin twin) {
   for (unsigned i = 100; i < 110; ++i) twin.put(key(i), value(i));  // after the checkpoint
 }
 
-// What makes the second folder from the first.
+// What makes the others from the first.
 inline void go_on(Twin twin) {
   for (unsigned i = 0; i < 200; i += 2) twin.put(key(i), value(i + 2));
   Store::Batch batch;

@@ -1,8 +1,7 @@
-// Writes the golden stores of golden_store.h. Only for a new version of the format: the existing
-// ones are then the test that the old version is still read.
+// Writes a golden store of golden_store.h: what this version makes of the first one. Only when what
+// is written changes: the existing ones are then the test that it is still read.
 //
-//   make_store_golden FOLDER     FOLDER is tests/store; golden/first and golden/second below it are
-//   made
+//   make_store_golden FOLDER NAME     FOLDER is tests/store; golden/NAME below it is made
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -30,21 +29,15 @@ void write(const fs::path& folder, const golden::Files& files) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: make_store_golden FOLDER\n");
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: make_store_golden FOLDER NAME\n");
     return 2;
   }
   try {
-    const fs::path golden = fs::path(argv[1]) / "golden";
-    const auto machine = SimulatedMachine::make(1);
+    const auto machine = SimulatedMachine::with_files(golden::read(argv[1], "first"));
     golden::Records records;
-    golden::change(*machine, records, [](auto twin) { golden::begin(twin); });
-    write(golden / "first", machine->files());
-    // As the test begins: with these files and nothing else.
-    const auto again = SimulatedMachine::make(1);
-    for (const auto& [name, bytes] : machine->files()) again->set_file(name, bytes);
-    golden::change(*again, records, [](auto twin) { golden::go_on(twin); });
-    write(golden / "second", again->files());
+    golden::change(*machine, records, [](auto twin) { golden::go_on(twin); });
+    write(fs::path(argv[1]) / "golden" / argv[2], machine->files());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

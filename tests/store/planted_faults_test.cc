@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "lib/store/state.h"
@@ -35,9 +39,9 @@ class Planted {
 };
 
 // Plays crash histories until one finds something. Returns that, or "" after `most` of them.
-std::string find_by_crashes(std::uint64_t most) {
-  for (CrashPlan plan{.seed = 0, .operations = 150, .one_in = 3, .refusals = 0, .crashes = 2};
-       plan.seed < most; ++plan.seed) {
+std::string find_by_crashes(std::uint64_t most,
+                            CrashPlan plan = {.operations = 150, .one_in = 3, .crashes = 2}) {
+  for (; plan.seed < most; ++plan.seed) {
     const CrashReport report = play_crashes(plan);
     if (!report.violation.empty()) return report.violation;
   }
@@ -50,13 +54,59 @@ TEST(PlantedFaults, AFolderThatIsNotSynced) {
   EXPECT_NE(find_by_crashes(200), "");
 }
 
-TEST(PlantedFaults, TombstonesThatAreDroppedTooEarly) {
-  const Planted fault(store_faults::drop_tombstones_early);
+// Each is found with as many losses of power as the tests of crashes see without it.
+TEST(PlantedFaults, OpeningsThatDoNotSync) {
+  const CrashPlan plan = {.operations = 40, .one_in = 30, .kills_openings = true};
+  EXPECT_EQ(find_by_crashes(2, plan), "");
+  for (store_faults::Switch* const fault :
+       {&store_faults::trust_names_at_opening, &store_faults::no_sync_at_opening,
+        &store_faults::no_sync_of_renewal}) {
+    const Planted planted(*fault);
+    EXPECT_NE(find_by_crashes(200, plan), "");
+  }
+}
+
+TEST(PlantedFaults, FilesThatGoBeforeTheCheckpointHasItsName) {
+  const Planted fault(store_faults::no_sync_before_removal);
   EXPECT_NE(find_by_crashes(200), "");
 }
 
 Store open(SimulatedMachine& machine) {
   return Store::State::open(machine.disk(), options_of(2048), kOnCall);
+}
+
+// Whether a compaction comes back within that time although a reader is in a file of the store.
+bool comes_back_under_a_reader(std::chrono::milliseconds time) {
+  const auto machine = SimulatedMachine::make(1);
+  StoreOptions options = options_of(2048, Sync::never, 1000);
+  options.compact_above = 0.1;
+  Store store = Store::State::open(machine->disk(), options, kOnCall);
+  for (std::size_t i = 0; i < 60; ++i) store.put(key_of(i % 20), std::string(100, 'v'));
+  std::promise<void> inside, leave;
+  std::thread reader([&] {
+    (void)store.get(key_of(1), [&](std::string_view) {
+      inside.set_value();
+      leave.get_future().wait();
+    });
+  });
+  inside.get_future().wait();
+  auto compaction = std::async(std::launch::async, [&] { Store::State::keep_up_on(store); });
+  const bool is_back = compaction.wait_for(time) == std::future_status::ready;
+  leave.set_value();
+  reader.join();
+  compaction.get();
+  return is_back;
+}
+
+TEST(PlantedFaults, FilesThatAreForgottenUnderReaders) {
+  EXPECT_FALSE(comes_back_under_a_reader(std::chrono::milliseconds(50)));
+  const Planted fault(store_faults::forget_under_readers);
+  EXPECT_TRUE(comes_back_under_a_reader(std::chrono::seconds(20)));
+}
+
+TEST(PlantedFaults, TombstonesThatAreDroppedTooEarly) {
+  const Planted fault(store_faults::drop_tombstones_early);
+  EXPECT_NE(find_by_crashes(200), "");
 }
 
 // Changes that the disk refuses. Returns what is wrong afterwards.

@@ -25,12 +25,14 @@ constexpr const char* kCompactFooter =
 
 constexpr const char* kVerifyFooter =
     "Reads every byte. Prints nothing when all is well, otherwise each problem on a line of\n"
-    "standard error. A torn end of the log, which a crash leaves, is no problem.\n"
+    "standard error. A torn end of the log, which a crash leaves, is no problem; a line says how\n"
+    "many changes read well in it, which the next command that writes cuts off.\n"
     "Exit status: 0 all is well, 2 the store is damaged or another error.";
 
 constexpr const char* kRepairFooter =
     "Makes a damaged store one that opens: keeps every record that is whole, and says what is\n"
-    "lost. Damaged files are kept with the ending .damaged.\n"
+    "lost. Damaged files are kept with the ending .damaged. Changes behind a torn end are kept\n"
+    "too, where they read well.\n"
     "Exit status: 0 done, 2 error.";
 
 struct StoreShow {
@@ -88,6 +90,7 @@ int run(const StoreShow& show) {
   report.add("overflow_keys", "keys beside the index", stats.overflow_keys);
   report.add("replayed_records", "records read by opening", stats.replayed_records);
   report.add("cut_bytes", "torn bytes at the end", stats.cut_bytes);
+  report.add("cut_records", "changes in them that read well", stats.cut_records);
   report.add("back_end", "cold reads go through", stats.back_end, stats.back_end);
   report.advice(advice_on(stats));
   print(report.text(show.json));
@@ -97,7 +100,7 @@ int run(const StoreShow& show) {
 std::uint64_t log_bytes(const StoreStats& stats) { return stats.live_bytes + stats.dead_bytes; }
 
 int compact(const std::string& folder) {
-  Store store = Store::open(folder, {.create = false});
+  Store store = open_to_write(folder, {.create = false});
   const StoreStats before = store.stats();
   store.compact();
   finish_writing(store, Sync::interval);
@@ -118,7 +121,11 @@ int verify(const std::string& folder) {
   if (report.cut_bytes > 0) {
     complain(folder, "the log ends with " + std::to_string(report.cut_bytes) +
                          " torn bytes, as a crash leaves them; the next command that writes cuts "
-                         "them off");
+                         "them off" +
+                         (report.cut_records == 0
+                              ? ""
+                              : ", and in them " + std::to_string(report.cut_records) +
+                                    " changes that read well; nestline store repair keeps those"));
   }
   return kExitYes;
 }

@@ -36,8 +36,9 @@ Command repair_command();
 Command in_store(Command command);
 Option sync_option(Sync& sync);
 
-/// A store to read, which must be there.
+/// A store to read, which must be there. This and the next say what recovery leaves out.
 Store open_to_read(const std::string& folder);
+Store open_to_write(const std::string& folder, const StoreOptions& options);
 /// Ends the changes of a command: closing the store cannot report that the disk refuses, this can.
 void finish_writing(Store& store, Sync sync);
 

@@ -47,7 +47,7 @@ struct NotThere {};
 
 int run(const StoreImport& import) {
   InputFile input(import.input);
-  Store store = Store::open(import.folder, {.sync = import.sync});
+  Store store = open_to_write(import.folder, {.sync = import.sync});
   const std::uint64_t before = store.stats().records;
   Progress progress("import", total_bytes(std::span(&import.input, 1)));
   const std::string& name = import.name ? *import.name : import.input;

@@ -137,7 +137,7 @@ std::uint64_t load_cdb(const std::string& name, Loader& loader, const Show& show
 
 int run(const StoreLoad& load) {
   Store store =
-      Store::open(load.folder, {.sync = load.sync, .expected_records = load.expected_records});
+      open_to_write(load.folder, {.sync = load.sync, .expected_records = load.expected_records});
   Loader loader(store, load.sync);
   const auto so_far = [&](const std::string& what) {
     return what + "; records loaded before: " + std::to_string(loader.records());

@@ -65,7 +65,7 @@ constexpr double kOnlyWhenCalled = 0;
 
 int run(const StorePut& put) {
   const std::string value = put.value ? *put.value : read_all("-", kMaxValue);
-  Store store = Store::open(put.folder, {.sync = put.sync, .compact_above = kOnlyWhenCalled});
+  Store store = open_to_write(put.folder, {.sync = put.sync, .compact_above = kOnlyWhenCalled});
   bool done = true;
   if (put.only_new) {
     done = store.insert(put.key, value);
@@ -91,8 +91,8 @@ int has_key(const StoreGet& has) {
 }
 
 int run(const StoreDel& del) {
-  Store store = Store::open(del.folder,
-                            {.create = false, .sync = del.sync, .compact_above = kOnlyWhenCalled});
+  Store store = open_to_write(
+      del.folder, {.create = false, .sync = del.sync, .compact_above = kOnlyWhenCalled});
   std::size_t missing = 0;
   for (const std::string& key : del.keys) {
     if (!(del.files ? store.erase_file(key) : store.erase(key))) ++missing;

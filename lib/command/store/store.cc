@@ -41,10 +41,28 @@ int run_in(const std::string& folder, const std::function<int()>& work) {
   }
 }
 
+// Opens a store, and says which records it leaves out though they read well.
+Store open(const std::string& folder, const StoreOptions& options) {
+  Store store = Store::open(folder, options);
+  if (const std::uint64_t records = store.stats().cut_records; records > 0) {
+    complain(folder,
+             "the log is torn, and behind that read well " + std::to_string(records) +
+                 " changes that do not count: nothing proves that they were ever synced" +
+                 (options.read_only ? "; nestline store repair keeps them, the next command "
+                                      "that writes cuts them off"
+                                    : "; they have been cut off"));
+  }
+  return store;
+}
+
 }  // namespace
 
 Store open_to_read(const std::string& folder) {
-  return Store::open(folder, {.create = false, .read_only = true});
+  return open(folder, {.create = false, .read_only = true});
+}
+
+Store open_to_write(const std::string& folder, const StoreOptions& options) {
+  return open(folder, options);
 }
 
 void finish_writing(Store& store, Sync sync) {
