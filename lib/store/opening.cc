@@ -145,18 +145,22 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
 
 // A writer may change the files between any two looks at them, and a writer that was killed may be
 // followed by another. Then the looks can contradict each other, as if the log were damaged. Damage
-// is still the same when everything is looked at again.
+// is still the same when everything is looked at again, and when the log is read without the
+// checkpoint.
 void Store::State::open_for_reading() {
   constexpr int kMaxTries = 100;
   Recovered found;
   std::string damage;
+  Trust trust = Trust::checkpoint;
   for (int tries = 1;; ++tries) {
     try {
-      found = recover(*disk_, options_, lookup_);
+      found = recover(*disk_, options_, lookup_, trust);
       break;
     } catch (const StoreError& error) {
-      if (damage == error.what() || tries == kMaxTries) throw;
-      damage = error.what();
+      const bool is_same = damage == error.what();
+      if ((is_same && trust == Trust::log) || tries == kMaxTries) throw;
+      if (is_same) trust = Trust::log;
+      damage = is_same ? "" : error.what();
     } catch (const std::system_error& error) {
       // The writer has compacted a file away meanwhile.
       const bool is_gone = error.code() == std::errc::no_such_file_or_directory;
@@ -205,6 +209,8 @@ Store::State::~State() {
   if (!log_ || syncs_.is_broken()) return;
   const std::lock_guard lock(upkeep_);
   try {
+    // First, since a checkpoint may fail before it comes to that.
+    syncs_.wait_for(log_->position().sequence);
     if (log_->position().sequence != saved_.sequence || !leftover_.empty()) save_index();
   } catch (const std::exception&) {  // the log has it all
   }
