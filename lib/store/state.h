@@ -158,6 +158,7 @@ struct Store::State {
     woken_.notify_all();
   }
   void keep_up();
+  void compact_worst();
   [[nodiscard]] bool is_checkpoint_due() const;
   // Keeps what happened in the background for stats().
   void note_error(const std::exception& error) noexcept;
