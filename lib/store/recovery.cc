@@ -256,11 +256,14 @@ class Recovery {
     } else if (rest != 0) {
       cut_to(position, rest);
     }
-    for (const auto& [number, from] : replay.renewed()) {
+    for (const auto& [number, from, mark] : replay.renewed()) {
       const std::shared_ptr<Segment> segment = content.table.get(number);
+      if (segment == nullptr) continue;
       const auto torn = torn_.find(number);
       const std::uint64_t sequence = torn == torn_.end() ? 0 : torn->second;
-      if (segment == nullptr || (sequence == 0 && from >= segment->end())) continue;
+      // Not what is known to be on disk: a loss of power could tear it.
+      const bool is_laid = from >= segment->end() || mark + 1 < out_.position.sequence;
+      if (sequence == 0 && is_laid) continue;
       out_.renewed.push_back({segment, from, sequence});
     }
     drop_unlisted(replay);
