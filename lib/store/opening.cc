@@ -91,6 +91,9 @@ Store::State::State(std::unique_ptr<Disk> disk, const StoreOptions& options, con
 void Store::State::open_for_writing() {
   refuse_other_folder(*disk_);  // and leave no lock there
   lock_ = take_lock(*disk_, ", or open the store read_only");
+  for (const std::string_view left : {kNewEndName, kCheckpointNewName}) {
+    disk_->remove_if_there(left);
+  }
   Recovered found = recover(*disk_, options_, lookup_);
   const bool is_new = found.content == nullptr;
   if (is_new) {
@@ -121,7 +124,6 @@ void Store::State::open_for_writing() {
 }
 
 void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
-  disk_->remove_if_there(kNewEndName);
   const std::uint64_t end = newest.end();
   std::uint64_t from = proven;
   if (from != 0 && !read_record(newest.from(from), newest.place(from))) {
@@ -131,7 +133,7 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
       from = walk.offset();
     }
   }
-  log_->renew_end(from, [&] {
+  const auto copy = [&] {
     for (std::uint64_t offset = from; offset < end;) {
       const auto record = read_record(newest.from(offset), newest.place(offset));
       if (!record) {
@@ -140,7 +142,15 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
       (void)copy_record(newest, offset, *record);
       offset += bytes_of(*record);
     }
-  });
+  };
+  for (;;) {
+    try {
+      return log_->renew_end(from, copy);
+    } catch (const std::system_error& error) {
+      if (!is_no_room(error) || log_->newest().get() != &newest) throw;
+      if (!log_->drop_checkpoint()) return log_->renew_in_place(from);
+    }
+  }
 }
 
 // A writer may change the files between any two looks at them, and a writer that was killed may be
@@ -214,7 +224,6 @@ Store::State::~State() {
     if (log_->position().sequence != saved_.sequence || !leftover_.empty()) save_index();
   } catch (const std::exception&) {  // the log has it all
   }
-  log_->close();
 }
 
 Store Store::State::open(std::unique_ptr<Disk> disk, const StoreOptions& options,

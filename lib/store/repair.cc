@@ -69,7 +69,6 @@ class Repair {
       gone.push_back(segment->header.number);
     }
     log.append_segments(gone);
-    syncs_.sync(*log.newest()->file);
     log.close();
     syncs_.sync(*log.newest()->file);
   }
