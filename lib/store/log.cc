@@ -64,10 +64,7 @@ std::uint64_t Log::kept_by(For what, const Disk::Room& room) const {
 }
 
 // With nothing free, a write may still find room, behind the end of a file or with its rights.
-void Log::require_room(std::uint64_t bytes, For what) {
-  if (what == For::upkeep) return;
-  std::uint64_t& until = room_until_[static_cast<std::size_t>(what)];
-  if (appended_bytes_ + bytes <= until) return;
+void Log::look_for_room(std::uint64_t bytes, For what) {
   const Disk::Room room = disk_.room();
   const std::uint64_t kept = kept_by(what, room);
   const std::uint64_t rest = room.free - std::min(room.free, kept);
@@ -77,7 +74,8 @@ void Log::require_room(std::uint64_t bytes, For what) {
                   ", since " + std::to_string(kept) + " are kept for " +
                       (what == For::erase ? "compacting" : "erasing and compacting"));
   }
-  until = appended_bytes_ + std::max(bytes, std::min(rest / 2, kMostUnchecked));
+  room_until_[static_cast<std::size_t>(what)] =
+      appended_bytes_ + std::max(bytes, std::min(rest / 2, kMostUnchecked));
 }
 
 std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) const {
@@ -313,21 +311,17 @@ std::uint64_t Log::append(const Change& change, For what) {
   syncs_.require_sound();
   if (what == For::change && is_erase(change.kind)) what = For::erase;
   try {
-    return append_once(change, what);
+    make_room(change.bytes(), what);
+    if (in_batch_) return write(change);
+    append_mark();
+    const std::uint64_t address = write(change);
+    syncs_.appended(position());
+    return address;
   } catch (const std::system_error& error) {
     if (what == For::change || !is_no_room(error) || syncs_.is_broken()) throw;
     if (!drop_checkpoint()) throw;
   }
-  return append_once(change, what);
-}
-
-std::uint64_t Log::append_once(const Change& change, For what) {
-  make_room(change.bytes(), what);
-  if (in_batch_) return write(change);
-  append_mark();
-  const std::uint64_t address = write(change);
-  syncs_.appended(position());
-  return address;
+  return append(change, what);
 }
 
 void Log::append_segments(std::span<const std::uint64_t> gone) {

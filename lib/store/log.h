@@ -127,7 +127,13 @@ class Log {
 
  private:
   // Throws std::system_error if so many bytes more leave too little room.
-  void require_room(std::uint64_t bytes, For what);
+  void require_room(std::uint64_t bytes, For what) {
+    const std::uint64_t until =
+        what == For::upkeep ? ~std::uint64_t{0} : room_until_[static_cast<std::size_t>(what)];
+    if (appended_bytes_ + bytes > until) [[unlikely]]
+      look_for_room(bytes, what);
+  }
+  void look_for_room(std::uint64_t bytes, For what);
   [[nodiscard]] std::uint64_t kept_by(For what, const Disk::Room& room) const;
   void set_file_limit();
   void drop_new_end() noexcept;
@@ -141,7 +147,6 @@ class Log {
   void go_on_in(std::shared_ptr<Segment> segment);
   void release_sealed();
   void make_room(std::uint64_t bytes, For what);
-  std::uint64_t append_once(const Change& change, For what);
   void append_mark();
   void write_seal();
   // Writes the record at the end of the newest segment, which has room.
