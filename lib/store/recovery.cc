@@ -256,8 +256,14 @@ class Recovery {
     } else if (rest != 0) {
       cut_to(position, rest);
     }
+    keep_renewed(replay);
+    drop_unlisted(replay);
+  }
+
+  // The ends of files that are to be laid again.
+  void keep_renewed(const Replay& replay) {
     for (const auto& [number, from, mark] : replay.renewed()) {
-      const std::shared_ptr<Segment> segment = content.table.get(number);
+      const std::shared_ptr<Segment> segment = content_->table.get(number);
       if (segment == nullptr) continue;
       const auto torn = torn_.find(number);
       const std::uint64_t sequence = torn == torn_.end() ? 0 : torn->second;
@@ -266,7 +272,6 @@ class Recovery {
       if (sequence == 0 && is_laid) continue;
       out_.renewed.push_back({segment, from, sequence});
     }
-    drop_unlisted(replay);
   }
 
   // Whether the next file holds anew what is torn at the end of this one.
