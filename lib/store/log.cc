@@ -53,14 +53,19 @@ void Log::set_file_limit() {
 // Puts leave room for the tombstones of as many bytes as the largest file has, and to compact it;
 // erases what it takes to compact some file.
 std::uint64_t Log::kept_by(For what, const Disk::Room& room) const {
-  const bool erases = what == For::erase;
   const std::uint64_t most = std::max(kLeastLimit, room.total / kPartOfDisk);
-  std::uint64_t kept = erases ? most : 0;
-  for (const std::shared_ptr<Segment>& segment : table_.list()) {
-    kept = erases ? std::min(kept, segment->room_to_compact() + kBetweenErases)
-                  : std::max(kept, 2 * segment->end());
+  const SegmentTable::List segments = table_.list();
+  std::uint64_t largest = 0;
+  for (const auto& segment : segments) largest = std::max(largest, segment->end());
+  if (what == For::change) return 2 * std::min(largest, most);
+  std::uint64_t kept = most;
+  for (const auto& segment : segments) {
+    // The newest has its room yet, and small ones would give none.
+    const bool gives = segment != newest_ || segments.size() == 1;
+    if (!gives || segment->end() < largest / 4) continue;
+    kept = std::min(kept, segment->room_to_compact() + kBetweenErases);
   }
-  return erases ? kept : std::min(kept, 2 * most);
+  return kept;
 }
 
 // With nothing free, a write may still find room, behind the end of a file or with its rights.
