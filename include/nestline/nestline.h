@@ -585,7 +585,7 @@ typedef struct nestline_store_counts {
 NESTLINE_EXPORT nestline_store* nestline_store_open(const char* path,
                                                     const nestline_store_options* options,
                                                     const char** error);
-/// Closes the store: syncs the log, unless NESTLINE_SYNC_NEVER, and saves the index. To learn of
+/// Closes the store: syncs the log, also with NESTLINE_SYNC_NEVER, and saves the index. To learn of
 /// errors, call nestline_store_checkpoint before. NULL does nothing.
 NESTLINE_EXPORT void nestline_store_close(nestline_store* store);
 

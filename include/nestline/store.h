@@ -1,4 +1,4 @@
-// An embedded key/value store: an append-only log on disk, and a cuckoo index of under 9 bytes a
+// An embedded key/value store: an append-only log on disk, and a cuckoo index of 9 to 17 bytes a
 // record in memory. Answers are exact. A key that is not there costs one line of memory, one that
 // is there one read.
 //
@@ -48,8 +48,9 @@ struct StoreOptions {
   bool read_only = false;
   Sync sync = Sync::interval;
   std::chrono::milliseconds sync_interval{100};
-  /// The log is cut into files of at most this size; a longer record has a file of its own. From
-  /// 64 KiB to 64 GiB. Of an existing store, it holds for new files.
+  /// The log is cut into files of at most this size, and of a sixteenth of the file system; a
+  /// longer record has a file of its own. From 64 KiB to 64 GiB. Of an existing store, it holds for
+  /// new files.
   std::uint64_t segment_bytes = std::uint64_t{1} << 30;
   /// How many records to make the first index for, when they are known. The index grows by itself.
   std::uint64_t expected_records = 0;
@@ -100,12 +101,13 @@ struct StoreStats {
 /// no lock. After fork(), the child must neither use nor destroy a store of its parent.
 ///
 /// Errors: std::invalid_argument for a key or value that is too long, StoreError for damaged bytes,
-/// std::system_error that names the file when the system refuses something, std::bad_alloc. A page
-/// of a mapped file that the disk cannot read is SIGBUS (docs/STORE.md, "Errors of the disk"). When
-/// a call that changes the store throws, the change has not been made, with one exception: if the
-/// disk fails while the log is synced, the change may be lost or not. From then on the store can
-/// only be read, and every change is a StoreError that names the reason: open it anew to see what
-/// is on disk.
+/// std::system_error that names the file when the system refuses something, std::bad_alloc. On a
+/// full disk, put and insert are refused first, and erase and compact() make room (docs/STORE.md,
+/// "A full disk"). A page of a mapped file that the disk cannot read is SIGBUS (docs/STORE.md,
+/// "Errors of the disk"). When a call that changes the store throws, the change has not been made,
+/// with one exception: if the disk fails while the log is synced, the change may be lost or not.
+/// From then on the store can only be read, and every change is a StoreError that names the reason:
+/// open it anew to see what is on disk.
 class NESTLINE_EXPORT Store {
  public:
   struct State;  // private to the library
@@ -118,8 +120,9 @@ class NESTLINE_EXPORT Store {
                                   const StoreOptions& options = {});
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
-  /// Closes the store: syncs the log and writes a checkpoint, so that the next open is quick. To
-  /// learn of errors, call checkpoint() before.
+  /// Closes the store: syncs the log, whatever the Sync, and writes a checkpoint, so that the next
+  /// open is quick. Without memory or room for the checkpoint, the log is synced all the same. To
+  /// learn of errors, call sync() or checkpoint() before.
   ~Store();
 
   /// Whether the key is there; `value` is overwritten only then.
@@ -206,7 +209,8 @@ class NESTLINE_EXPORT Store {
   void sync();
 
   /// Copies what is live out of every file that has dead bytes, and removes the file. Others work
-  /// on meanwhile.
+  /// on meanwhile. If the disk has no room for what lives in some of them, std::system_error comes
+  /// when the others are done.
   void compact();
 
   /// Saves the index, so that opening need not read the log before this point; holds a copy of it

@@ -302,7 +302,7 @@ void bind_store(py::module_& module) {
   py::class_<PyStore> type(
       module, "Store",
       R"(An exact key/value store in a folder: a dict of bytes on disk, with an index of
-under 9 bytes a record in memory. A str as key or value stands for its UTF-8. Any
+9 to 17 bytes a record in memory. A str as key or value stands for its UTF-8. Any
 number of threads may use it; one process writes, others open it read_only.
 
 sync: when a change is on disk, so that it survives a loss of power: "each", when

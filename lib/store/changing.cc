@@ -4,6 +4,7 @@
 //
 // What can fail comes before the record is in the log, except syncing: the checks, finding the key,
 // and memory for the index. So a change that throws has not been made.
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -169,6 +170,8 @@ void Store::State::write(std::vector<Change> changes) {
     change.digest = value_digest(change.value, content().store_id);
     bytes += change.bytes();
   }
+  const bool erases =
+      std::ranges::all_of(changes, [](const Change& c) { return is_erase(c.kind); });
   // What each change replaces: a record that is there, or an earlier one of the batch.
   std::vector<std::optional<Located>> old(changes.size());
   std::vector<std::size_t> earlier(changes.size(), changes.size());
@@ -200,7 +203,7 @@ void Store::State::write(std::vector<Change> changes) {
       Overflow::Pairs& next_spare;
     } take{index(), next_index_.get(), spare, next_spare};
     reserve(changes.size());
-    Log::Batch batch(*log_, changes.size(), bytes);
+    Log::Batch batch(*log_, changes.size(), bytes, erases ? Log::For::erase : Log::For::change);
     for (std::size_t i = 0; i < changes.size(); ++i) addresses[i] = log_->append(changes[i]);
     batch.commit();
     for (std::size_t i = 0; i < changes.size(); ++i) {

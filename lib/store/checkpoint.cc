@@ -94,7 +94,12 @@ std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
 
 void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs) {
   disk.remove_if_there(kCheckpointNewName);
-  {
+  // Before others miss the room that it would have taken in vain.
+  const std::uint64_t free = disk.room().free;
+  if (free != 0 && free < pairs.memory_bytes()) {
+    throw_no_room(disk.path_of(kCheckpointNewName), pairs.memory_bytes());
+  }
+  try {
     const std::unique_ptr<DiskFile> file = disk.open(kCheckpointNewName, Disk::Mode::create);
     const std::vector<std::byte> start = encode(head);
     file->write(0, start);
@@ -105,6 +110,12 @@ void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs) {
          }));
     file->truncate(at);  // a disk may lengthen files ahead
     file->sync();
+  } catch (...) {
+    try {
+      disk.remove_if_there(kCheckpointNewName);
+    } catch (const std::system_error&) {  // the next one does it, or the next opening
+    }
+    throw;
   }
   disk.rename(kCheckpointNewName, kCheckpointName);
 }

@@ -10,10 +10,12 @@
 //      it until they are done.
 //   4. The file goes after the next checkpoint, so that no checkpoint points to a file that is not
 //      there. When a copy finds no room, that checkpoint comes at once, and if there is no room for
-//      it either, the old one goes. So one file's room is enough for any number of files.
+//      it either, the old one goes. So one file's room is enough for any number of files. A file
+//      that needs more than there is waits for those that need less.
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "lib/concurrent/reclaim.h"
@@ -27,6 +29,8 @@ namespace {
 // How much is read, and then copied with the other writers waiting, before they have their turn.
 constexpr std::size_t kRecordsAtOnce = 256;
 constexpr std::uint64_t kBytesAtOnce = std::uint64_t{32} << 10;
+// What a file takes at least.
+constexpr std::uint64_t kFileBytes = std::uint64_t{4} << 10;
 // With more small files than this, they are put together one by one: files are limited.
 constexpr std::size_t kMaxSmall = 16;
 
@@ -132,17 +136,31 @@ void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
 
 void Store::State::compact_and_free(const std::shared_ptr<Segment>& segment) {
   try {
+    require_room(*segment);
     compact_segment(segment);
   } catch (const std::system_error&) {
     // No room, perhaps, and files that are empty already have it. What was copied stays copied.
     if (leftover_.empty()) throw;
     free_leftovers();
+    require_room(*segment);
     compact_segment(segment);
   }
 }
 
+void Store::State::require_room(const Segment& segment) {
+  const std::uint64_t needed = segment.room_to_compact();
+  std::uint64_t free = disk_->room().free;
+  if (free < needed && needed - free <= index().maplet.memory_bytes()) {
+    const std::lock_guard lock(writer_);
+    if (log_->drop_checkpoint()) free = disk_->room().free;
+  }
+  if (free >= needed) return;
+  throw_no_room(disk_->path_of(segment_name(segment.header.number)), needed - free);
+}
+
 std::shared_ptr<Segment> Store::State::worst_segment() const {
   const SegmentTable::List segments = content().table.list();
+  const Disk::Room room = disk_->room();
   std::shared_ptr<Segment> worst;
   double most = options_.compact_above;
   std::uint64_t bytes = 0;
@@ -154,6 +172,7 @@ std::shared_ptr<Segment> Store::State::worst_segment() const {
     bytes += segment->end();
     tombstones += own;
     if (!segment->sealed.load() || segment->damaged.load()) continue;
+    if (room.free < segment->room_to_compact()) continue;
     if (segment->end() < segment->header.limit / 16 && ++small_ones == 1) first_small = segment;
     // Tombstones cannot go from where they are, except from the oldest segment.
     const std::uint64_t kept = segment == segments.front() ? 0 : own;
@@ -244,24 +263,37 @@ void Store::State::compact() {
   {
     const std::lock_guard lock(writer_);
     const std::shared_ptr<Segment> newest = log_->newest();
-    last = newest->dead() != 0 || newest->sealed.load() ? log_->seal() : newest->header.number - 1;
+    // Without room for another file, this one has some for the list of those that stay.
+    const bool has_room = disk_->room().free >= kFileBytes;
+    last = newest->sealed.load() || (newest->dead() != 0 && has_room) ? log_->seal()
+                                                                      : newest->header.number - 1;
     (void)note_appended();
   }
   std::vector<std::uint64_t> numbers;  // not the files themselves: an emptied one is to be closed
   for (const std::shared_ptr<Segment>& segment : content().table.list()) {
     if (segment->header.number <= last) numbers.push_back(segment->header.number);
   }
-  for (const std::uint64_t number : numbers) {
+  std::exception_ptr no_room;
+  const auto is_done = [&](std::uint64_t number) {
     const std::shared_ptr<Segment> segment = content().table.get(number);
-    if (segment->dead() == 0 && segment->counts.live.load() != 0) continue;
+    if (segment->dead() == 0 && segment->counts.live.load() != 0) return true;
     try {
       compact_and_free(segment);
     } catch (const StoreError&) {
       syncs_.require_sound();
       if (!damage) damage = std::current_exception();
+    } catch (const std::system_error& error) {
+      if (!is_no_room(error)) throw;
+      if (!no_room) no_room = std::current_exception();
+      return false;
     }
-  }
+    return true;
+  };
+  do {
+    no_room = nullptr;
+  } while (std::erase_if(numbers, is_done) != 0 && no_room);
   free_leftovers();
+  if (no_room) std::rethrow_exception(no_room);
   if (damage) std::rethrow_exception(damage);
 }
 

@@ -18,6 +18,7 @@
 #define NESTLINE_LIB_STORE_DISK_H_
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +26,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace nestline {
@@ -49,6 +51,10 @@ class DiskFile {
     (void)bytes;
     return nullptr;
   }
+
+  // Takes the room of the first `bytes` from the disk, if it can say so before they are written.
+  // Throws as write() does.
+  virtual void reserve(std::uint64_t bytes) { (void)bytes; }
 
   // Cuts the file at `size`, or lengthens it with zeros.
   virtual void truncate(std::uint64_t size) = 0;
@@ -105,6 +111,16 @@ class Disk {
     if (has(name)) remove(name);
   }
 
+  // What the file system has for this process, in bytes, as far as it tells: what is free, of how
+  // much in all, and how long a file may be.
+  struct Room {
+    static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+    std::uint64_t free = kUnknown;
+    std::uint64_t total = kUnknown;
+    std::uint64_t file = kUnknown;
+  };
+  [[nodiscard]] virtual Room room() const { return {}; }
+
   // The right to write in this folder, until the object dies or the process does; null if somebody
   // has it, in this process or another.
   class Lock {
@@ -118,6 +134,16 @@ class Disk {
   // For error messages.
   [[nodiscard]] virtual std::filesystem::path path_of(std::string_view name) const = 0;
 };
+
+// Whether the system refuses for want of room: of the disk, of a quota, or of a file.
+inline bool is_no_room(const std::system_error& error) {
+  return error.code() == std::errc::no_space_on_device ||
+         error.code() == std::errc::file_too_large ||
+         error.code() == std::error_code(EDQUOT, std::generic_category());
+}
+// Throws that error: so many bytes more are needed. `reason` goes on behind that.
+[[noreturn]] void throw_no_room(const std::filesystem::path& path, std::uint64_t bytes,
+                                int error = ENOSPC, const std::string& reason = {});
 
 // The real one. `create`: whether to make the folder if it is missing (and to sync its parent).
 std::unique_ptr<Disk> open_system_disk(const std::filesystem::path& folder, bool create);

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/store/checkpoint.h"
 #include "lib/store/test_switches.h"
 #include "nestline/store.h"
 
@@ -21,6 +22,13 @@ constexpr std::size_t kNextLines = 256;
 // A file begins with the list of all files. It may become longer than it should, so that it has
 // room for this many lists: else a log of very many files would be made of lists.
 constexpr std::uint64_t kMinLists = 16;
+// Of the disk: how large a file is at most.
+constexpr std::uint64_t kPartOfDisk = 16;
+constexpr std::uint64_t kLeastLimit = std::uint64_t{64} << 10;
+// What erases and lists of segments take beyond what they should.
+constexpr std::uint64_t kBetweenErases = std::uint64_t{8} << 10;
+// The disk's room is looked at after so many bytes at most: others take of it too.
+constexpr std::uint64_t kMostUnchecked = std::uint64_t{64} << 20;
 
 void copy(std::byte*& to, std::string_view from) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size());
@@ -34,7 +42,46 @@ void Log::resume(std::shared_ptr<Segment> newest, const LogPosition& position,
   newest_ = std::move(newest);
   first_offset_ = 0;
   next_sequence_ = position.sequence;
+  set_file_limit();
   syncs_.begin(newest_, position, synced);
+}
+
+void Log::set_file_limit() {
+  const Disk::Room room = disk_.room();
+  file_limit_ = std::min({limit_, std::max(kLeastLimit, room.total / kPartOfDisk), room.file});
+}
+
+// Puts leave room for the tombstones of as many bytes as the largest file has, and to compact it;
+// erases what it takes to compact some file.
+std::uint64_t Log::kept_by(For what, const Disk::Room& room) const {
+  const std::uint64_t most = std::max(kLeastLimit, room.total / kPartOfDisk);
+  const SegmentTable::List segments = table_.list();
+  std::uint64_t largest = 0;
+  for (const auto& segment : segments) largest = std::max(largest, segment->end());
+  if (what == For::change) return 2 * std::min(largest, most);
+  std::uint64_t kept = most;
+  for (const auto& segment : segments) {
+    // The newest has its room yet, and small ones would give none.
+    const bool gives = segment != newest_ || segments.size() == 1;
+    if (!gives || segment->end() < largest / 4) continue;
+    kept = std::min(kept, segment->room_to_compact() + kBetweenErases);
+  }
+  return kept;
+}
+
+// With nothing free, a write may still find room, behind the end of a file or with its rights.
+void Log::look_for_room(std::uint64_t bytes, For what) {
+  const Disk::Room room = disk_.room();
+  const std::uint64_t kept = kept_by(what, room);
+  const std::uint64_t rest = room.free - std::min(room.free, kept);
+  if (room.free != 0 && rest < bytes) {
+    throw_no_room(disk_.path_of(segment_name(newest_->header.number)), kept + bytes - room.free,
+                  ENOSPC,
+                  ", since " + std::to_string(kept) + " are kept for " +
+                      (what == For::erase ? "compacting" : "erasing and compacting"));
+  }
+  room_until_[static_cast<std::size_t>(what)] =
+      appended_bytes_ + std::max(bytes, std::min(rest / 2, kMostUnchecked));
 }
 
 std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) const {
@@ -83,11 +130,12 @@ void Log::go_on_in(std::shared_ptr<Segment> segment) {
 
 void Log::create(std::uint64_t number, std::uint64_t bytes, For what) {
   const std::string name = segment_name(number);
+  set_file_limit();
   if (half_made_) disk_.remove_if_there(name);
   std::shared_ptr<Segment> segment;
   half_made_ = true;
   try {
-    segment = make_file(name, number, limit_, bytes, what);
+    segment = make_file(name, number, file_limit_, bytes, what);
     syncs_.sync(*segment->file);
     syncs_.sync_folder(disk_);
     table_.add(segment);
@@ -115,32 +163,71 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
   const std::shared_ptr<Segment> old = newest_;
   const std::uint64_t number = old->header.number;
   const bool has_proof = proven != 0;  // else not even its first record: it is replaced
-  if (has_proof && !old->sealed.load()) {
-    write_frame(RecordKind::seal);
-    old->sealed.store(true);
-  }
   const std::string name = segment_name(has_proof ? number + 1 : number);
-  if (!has_proof) {
-    table_.forget(*old);
-    next_sequence_ = old->header.first_sequence;
+  const std::uint64_t sequence = next_sequence_;
+  const bool needs_seal = has_proof && !old->sealed.load();
+  try {
+    // What it was lengthened by is the first room for the new one.
+    old->file->truncate(old->end());
+    if (!has_proof) table_.forget(*old);
+    next_sequence_ = has_proof ? sequence + (needs_seal ? 1 : 0) : old->header.first_sequence;
+    const std::uint64_t bytes = old->end() - proven;
+    std::shared_ptr<Segment> next =
+        make_file(std::string(kNewEndName), has_proof ? number + 1 : number,
+                  std::max(file_limit_, old->header.limit), bytes, For::upkeep);
+    next->file->reserve(next->end() + bytes + kSyncMarkBytes + kSealBytes);
+    if (needs_seal) {
+      next_sequence_ = sequence;
+      write_seal();
+    }
+    go_on_in(std::move(next));
+  } catch (...) {
+    next_sequence_ = sequence;
+    drop_new_end();
+    if (table_.get(number) == nullptr) table_.add(old, old->slot);
+    throw;
   }
-  go_on_in(make_file(std::string(kNewEndName), has_proof ? number + 1 : number,
-                     std::max(limit_, old->header.limit), old->end() - proven, For::upkeep));
-  table_.add(newest_);
-  if (has_proof) {
-    renewing_ = true;
-    copy();
-    renewing_ = false;
-    write_frame(RecordKind::sync_mark, encode_two_numbers({number, proven}));
+  try {
+    table_.add(newest_);
+    if (has_proof) {
+      renewing_ = true;
+      copy();
+      renewing_ = false;
+      write_frame(RecordKind::sync_mark, encode_two_numbers({number, proven}));
+    }
+    syncs_.sync(*newest_->file);
+    disk_.rename(kNewEndName, name);
+  } catch (...) {
+    drop_new_end();
+    throw;
   }
-  syncs_.sync(*newest_->file);
-  disk_.rename(kNewEndName, name);
   newest_->file->set_name(name);
   if (!store_faults::no_sync_of_renewal) syncs_.sync_folder(disk_);
   if (has_proof) lay_again(*old, proven, 0);
   syncs_.begin(newest_, position(), next_sequence_);
   note_synced();
   release_sealed();
+}
+
+void Log::drop_new_end() noexcept {
+  try {
+    disk_.remove_if_there(kNewEndName);
+  } catch (const std::exception&) {  // the next opening does it
+  }
+}
+
+// A loss of power in the middle may tear it, also what was on disk before, if the disk does not
+// write sectors whole.
+void Log::renew_in_place(std::uint64_t proven) {
+  const std::uint64_t end = newest_->end();
+  lay_again(*newest_, proven, 0);
+  syncs_.begin(newest_, position(), next_sequence_);
+  if (newest_->sealed.load()) return;
+  try {
+    write_frame(RecordKind::sync_mark, encode_two_numbers({newest_->header.number, end}));
+    syncs_.appended(position());
+  } catch (const std::system_error&) {  // no room for it: the next opening does this again
+  }
 }
 
 void Log::lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence) {
@@ -168,13 +255,22 @@ void Log::lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence
   if (segment.is_released()) segment.release();  // it may have become longer
 }
 
+// Nothing comes behind it, so nothing is lengthened ahead.
+void Log::write_seal() {
+  newest_->file->reserve(newest_->end() + kSealBytes);
+  write_frame(RecordKind::seal);
+  newest_->sealed.store(true);
+}
+
 std::uint64_t Log::seal() {
   if (newest_->sealed.load()) return newest_->header.number;
   if (newest_->end() == first_offset_) return newest_->header.number - 1;
   syncs_.require_sound();
-  if (!in_batch_) append_mark();  // one that was there at opening stays
-  write_frame(RecordKind::seal);
-  newest_->sealed.store(true);
+  if (!in_batch_) {  // a mark that was there at opening stays
+    newest_->file->reserve(newest_->end() + kSyncMarkBytes + kSealBytes);
+    append_mark();
+  }
+  write_seal();
   try {
     newest_->file->truncate(newest_->end());
   } catch (const std::exception&) {  // zeros behind a seal do no harm
@@ -185,14 +281,16 @@ std::uint64_t Log::seal() {
 }
 
 void Log::make_room(std::uint64_t bytes, For what) {
-  if (newest_->is_spare && what == For::change) {
+  require_room(bytes, what);
+  if (newest_->is_spare && what != For::upkeep) {
     if (table_.free_slots() < kSpareFiles) throw OutOfSlots();
     newest_->is_spare = false;
   }
   const std::uint64_t need = bytes + kEndBytes;
   if (!newest_->sealed.load(std::memory_order_relaxed)) {
     const std::uint64_t end = newest_->end();
-    const std::uint64_t most = end == first_offset_ ? newest_->room() : newest_->header.limit;
+    const std::uint64_t most =
+        end == first_offset_ ? newest_->room() : std::min(newest_->header.limit, file_limit_);
     if (need <= most && end <= most - need) return;
     (void)seal();
     if (!newest_->sealed.load()) {
@@ -212,15 +310,28 @@ void Log::append_mark() {
   syncs_.appended(position());
 }
 
+bool Log::drop_checkpoint() {
+  if (!disk_.has(kCheckpointName)) return false;
+  disk_.remove(kCheckpointName);
+  return true;
+}
+
 std::uint64_t Log::append(const Change& change, For what) {
   if (renewing_) return write(change);
   syncs_.require_sound();
-  make_room(change.bytes(), what);
-  if (in_batch_) return write(change);
-  append_mark();
-  const std::uint64_t address = write(change);
-  syncs_.appended(position());
-  return address;
+  if (what == For::change && is_erase(change.kind)) what = For::erase;
+  try {
+    make_room(change.bytes(), what);
+    if (in_batch_) return write(change);
+    append_mark();
+    const std::uint64_t address = write(change);
+    syncs_.appended(position());
+    return address;
+  } catch (const std::system_error& error) {
+    if (what == For::change || !is_no_room(error) || syncs_.is_broken()) throw;
+    if (!drop_checkpoint()) throw;
+  }
+  return append(change, what);
 }
 
 void Log::append_segments(std::span<const std::uint64_t> gone) {
@@ -295,12 +406,14 @@ void Log::cut_back(Segment& segment, std::uint64_t offset) noexcept {
   }
 }
 
-Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes) : log_(log) {
+Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what)
+    : log_(log), what_(what) {
   log.syncs_.require_sound();
   const std::string value = encode_two_numbers({changes, bytes});
   const std::uint64_t own = record_bytes(0, value.size()) + record_bytes(0, 0);
+  log.require_room(bytes + own, what);
   // In one file, if it fits into one.
-  log.make_room(bytes + own < log.limit_ / 2 ? bytes + own : own);
+  log.make_room(bytes + own < log.file_limit_ / 2 ? bytes + own : own, what);
   log.append_mark();
   begin_ = log.position();
   segment_ = log.newest_;
@@ -340,7 +453,7 @@ Log::Batch::~Batch() {
 }
 
 void Log::Batch::commit() {
-  log_.make_room(record_bytes(0, 0));
+  log_.make_room(record_bytes(0, 0), what_);
   log_.write_frame(RecordKind::batch_end);
   log_.syncs_.appended(log_.position());
   done_ = true;

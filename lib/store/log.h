@@ -4,12 +4,18 @@
 // Header and list of the next one are synced, and the folder is, before it gets its first record.
 // So a record in a segment proves that all segments before it are complete.
 //
+// Puts leave some of the disk's room to erases, and these to compaction, so that a full disk can be
+// emptied: as much as two of the largest files have, and as one of the smallest needs. Hence files
+// have a sixteenth of the disk at most. Where others have taken that room, erases and compaction
+// get that of the checkpoint, which is a cache.
+//
 // When an append fails, what it may have written is cut off again, and the cut is synced, so that
 // these bytes cannot turn up behind later records. If the disk refuses that too, the store can only
 // be read from then on.
 #ifndef NESTLINE_LIB_STORE_LOG_H_
 #define NESTLINE_LIB_STORE_LOG_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -53,7 +59,8 @@ class Log {
  public:
   // What is appended. Changes leave to upkeep, which is opening and compaction, the last
   // kSpareFiles slots for files, and the files that are made from them until slots are free again.
-  enum class For : std::uint8_t { change, upkeep };
+  // Each leaves some of the disk's room to those behind it.
+  enum class For : std::uint8_t { change, erase, upkeep };
 
   Log(Disk& disk, SegmentTable& table, SyncQueue& syncs, std::uint64_t store_id,
       std::uint64_t limit)
@@ -63,8 +70,11 @@ class Log {
   void resume(std::shared_ptr<Segment> newest, const LogPosition& position, std::uint64_t synced);
   // Writes the end of the newest file anew, from the offset `proven` on (recovery.h). `copy`
   // appends what counts of it. The new file is synced before it gets its name, so it is there whole
-  // or not at all. For the time of opening.
+  // or not at all. For the time of opening. Where there is no room, throws std::system_error
+  // (is_no_room), and everything is as before.
   void renew_end(std::uint64_t proven, const std::function<void()>& copy);
+  // Then: lays it over itself.
+  void renew_in_place(std::uint64_t proven);
   // Then, or at a later opening: lays the end of a file, from `from` on, over itself, and syncs it.
   // `sequence`: of the seal that it gets, if it is torn; else 0.
   void lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence);
@@ -78,7 +88,7 @@ class Log {
   // dies before, everything since its beginning is cut off.
   class Batch {
    public:
-    Batch(Log& log, std::uint64_t changes, std::uint64_t bytes);
+    Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what);
     ~Batch();
     Batch(const Batch&) = delete;
     Batch& operator=(const Batch&) = delete;
@@ -90,6 +100,7 @@ class Log {
     std::shared_ptr<Segment> segment_;
     std::uint64_t frame_ = 0;  // what the segment's counts were
     std::uint64_t tombstones_ = 0;
+    const For what_;
     bool done_ = false;
   };
 
@@ -106,12 +117,28 @@ class Log {
   // Bytes appended since opening.
   [[nodiscard]] std::uint64_t appended_bytes() const { return appended_bytes_; }
 
+  // Removes the checkpoint, for its room; false if there is none.
+  bool drop_checkpoint();
   // All that was appended is on disk: before the next record, or by close(), the log gets a mark.
   void note_synced() { syncs_.note_synced(position()); }
   // Appends the mark that is due, and cuts off what the newest file was lengthened by.
   void close() noexcept;
+  ~Log() { close(); }
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
 
  private:
+  // Throws std::system_error if so many bytes more leave too little room.
+  void require_room(std::uint64_t bytes, For what) {
+    const std::uint64_t until =
+        what == For::upkeep ? ~std::uint64_t{0} : room_until_[static_cast<std::size_t>(what)];
+    if (appended_bytes_ + bytes > until) [[unlikely]]
+      look_for_room(bytes, what);
+  }
+  void look_for_room(std::uint64_t bytes, For what);
+  [[nodiscard]] std::uint64_t kept_by(For what, const Disk::Room& room) const;
+  void set_file_limit();
+  void drop_new_end() noexcept;
   // Makes segment `number`, with room for a record of `bytes`, the newest.
   void create(std::uint64_t number, std::uint64_t bytes, For what);
   // The file `name` with header and list, not synced, and a limit of `least` or more. `bytes`: as
@@ -121,8 +148,9 @@ class Log {
   // Behind header and list of this file.
   void go_on_in(std::shared_ptr<Segment> segment);
   void release_sealed();
-  void make_room(std::uint64_t bytes, For what = For::change);
+  void make_room(std::uint64_t bytes, For what);
   void append_mark();
+  void write_seal();
   // Writes the record at the end of the newest segment, which has room.
   std::uint64_t write(const Change& change);
   // A record without a key.
@@ -136,6 +164,9 @@ class Log {
   SyncQueue& syncs_;
   const std::uint64_t store_id_;
   const std::uint64_t limit_;
+  std::uint64_t file_limit_ = 0;  // the same, or less on a small disk
+  // Up to which appended_bytes_ the disk is known to have room, for changes and for erases.
+  std::array<std::uint64_t, 2> room_until_{};
   std::shared_ptr<Segment> newest_;
   std::uint64_t first_offset_ = 0;  // of the newest segment's first record of several
   std::uint64_t next_sequence_ = 1;

@@ -99,6 +99,9 @@ void Store::State::open_for_writing() {
   // What is found may be what a process that was killed has changed and not synced: names here,
   // and the end of the newest file below.
   if (!store_faults::trust_names_at_opening) syncs_.sync_folder(*disk_);
+  for (const std::string_view left : {kNewEndName, kCheckpointNewName}) {
+    disk_->remove_if_there(left);
+  }
   Recovered found = recover(*disk_, options_, lookup_);
   const bool is_new = found.content == nullptr;
   if (is_new) {
@@ -134,7 +137,6 @@ void Store::State::open_for_writing() {
 }
 
 void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
-  disk_->remove_if_there(kNewEndName);
   const std::uint64_t end = newest.end();
   std::uint64_t from = proven;
   if (from != 0 && !read_record(newest.from(from), newest.place(from))) {
@@ -144,7 +146,7 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
       from = walk.offset();
     }
   }
-  log_->renew_end(from, [&] {
+  const auto copy = [&] {
     for (std::uint64_t offset = from; offset < end;) {
       const auto record = read_record(newest.from(offset), newest.place(offset));
       if (!record) {
@@ -153,23 +155,35 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
       (void)copy_record(newest, offset, *record);
       offset += bytes_of(*record);
     }
-  });
+  };
+  for (;;) {
+    try {
+      return log_->renew_end(from, copy);
+    } catch (const std::system_error& error) {
+      if (!is_no_room(error) || log_->newest().get() != &newest) throw;
+      if (!log_->drop_checkpoint()) return log_->renew_in_place(from);
+    }
+  }
 }
 
 // A writer may change the files between any two looks at them, and a writer that was killed may be
 // followed by another. Then the looks can contradict each other, as if the log were damaged. Damage
-// is still the same when everything is looked at again.
+// is still the same when everything is looked at again, and when the log is read without the
+// checkpoint.
 void Store::State::open_for_reading() {
   constexpr int kMaxTries = 100;
   Recovered found;
   std::string damage;
+  Trust trust = Trust::checkpoint;
   for (int tries = 1;; ++tries) {
     try {
-      found = recover(*disk_, options_, lookup_);
+      found = recover(*disk_, options_, lookup_, trust);
       break;
     } catch (const StoreError& error) {
-      if (damage == error.what() || tries == kMaxTries) throw;
-      damage = error.what();
+      const bool is_same = damage == error.what();
+      if ((is_same && trust == Trust::log) || tries == kMaxTries) throw;
+      if (is_same) trust = Trust::log;
+      damage = is_same ? "" : error.what();
     } catch (const std::system_error& error) {
       // The writer has compacted a file away meanwhile.
       const bool is_gone = error.code() == std::errc::no_such_file_or_directory;
@@ -217,10 +231,11 @@ Store::State::~State() {
   if (!log_ || syncs_.is_broken()) return;
   const std::lock_guard lock(upkeep_);
   try {
+    // First, since a checkpoint may fail before it comes to that.
+    syncs_.wait_for(log_->position().sequence);
     if (log_->position().sequence != saved_.sequence || !leftover_.empty()) save_index();
   } catch (const std::exception&) {  // the log has it all
   }
-  log_->close();
 }
 
 Store Store::State::open(std::unique_ptr<Disk> disk, const StoreOptions& options,

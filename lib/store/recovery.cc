@@ -24,7 +24,9 @@ class Recovery {
   Recovery(Disk& disk, const StoreOptions& options, const Lookup& lookup)
       : disk_(disk), options_(options), lookup_(lookup) {}
 
-  Recovered run() {
+  // `cut`: bytes that an earlier attempt has cut off.
+  Recovered run(Trust trust, std::uint64_t cut = 0) {
+    out_.cut_bytes = cut;
     // In this order: the files of the log that a checkpoint needs are older than it is.
     checkpoint_ = read_checkpoint(disk_);
     numbers_ = segment_numbers(disk_.names());
@@ -39,11 +41,15 @@ class Recovery {
     if (!header) throw_damaged(disk_, newest, 0, "the header is not valid");
     if (checkpoint_ && checkpoint_->head.store_id != header->store_id) checkpoint_.reset();
     if (checkpoint_) proof_ = checkpoint_->head.position;
-    if (!begin_with_checkpoint(header->store_id)) begin_with_nothing(*file, *header);
+    if (trust == Trust::log || !begin_with_checkpoint(header->store_id)) {
+      begin_with_nothing(*file, *header);
+    }
     content_ = out_.content.get();
     replay();
     return std::move(out_);
   }
+
+  [[nodiscard]] std::uint64_t cut_bytes() const { return out_.cut_bytes; }
 
   Recovered follow(Content& content, const LogPosition& position) {
     content_ = &content;
@@ -201,7 +207,7 @@ class Recovery {
       if (!segment) {
         segment = open(number);
         if (!content.table.format().fits(segment->header.limit)) {
-          throw_damaged(disk_, number, 0, "the header does not fit the checkpoint");
+          throw_damaged(disk_, number, 0, "the file is larger than an address of the index allows");
         }
         content.table.add(segment);
       }
@@ -221,6 +227,9 @@ class Recovery {
         if (segment->sealed.load()) break;
         if (!is_last && continues_anew(*segment)) break;
         rest = is_following_ && reader.is_at_zeros() ? 0 : reader.rest();
+        if (rest != 0 && position.offset == out_.saved.offset && number == out_.saved.segment) {
+          require_own_checkpoint(*segment);
+        }
         if (is_last && (rest == 0 || reader.synced_up_to(rest) == 0)) {
           out_.cut_records = rest == 0 ? 0 : reader.behind().changes;
           break;
@@ -243,15 +252,23 @@ class Recovery {
     } else if (rest != 0) {
       cut_to(position, rest);
     }
+    keep_renewed(replay);
     if (!options_.read_only) step_back_from_mark();
-    for (const auto& [number, from] : replay.renewed()) {
-      const std::shared_ptr<Segment> segment = content.table.get(number);
+    drop_unlisted(replay);
+  }
+
+  // The ends of files that are to be laid again.
+  void keep_renewed(const Replay& replay) {
+    for (const auto& [number, from, mark] : replay.renewed()) {
+      const std::shared_ptr<Segment> segment = content_->table.get(number);
+      if (segment == nullptr) continue;
       const auto torn = torn_.find(number);
       const std::uint64_t sequence = torn == torn_.end() ? 0 : torn->second;
-      if (segment == nullptr || (sequence == 0 && from >= segment->end())) continue;
+      // Not what is known to be on disk: a loss of power could tear it.
+      const bool is_laid = from >= segment->end() || mark + 1 < out_.position.sequence;
+      if (sequence == 0 && is_laid) continue;
       out_.renewed.push_back({segment, from, sequence});
     }
-    drop_unlisted(replay);
   }
 
   // Goes from the end of a file to the beginning of the next that counts.
@@ -309,6 +326,18 @@ class Recovery {
       out_.position.offset = reader.end();
       out_.position.sequence = reader.sequence();
     }
+  }
+
+  // Where no record follows the position of the checkpoint, it may be one of a copy of this store
+  // that has gone on by itself: then what is here is no torn end. One that follows proves it.
+  void require_own_checkpoint(const Segment& segment) const {
+    SegmentWalk walk(segment, out_.saved.offset);
+    while (walk.next()) {
+    }
+    const std::optional<Record>& last = walk.record();
+    if (last && !walk.is_damaged() && last->sequence + 1 == out_.saved.sequence) return;
+    throw_damaged(disk_, out_.saved.segment, out_.saved.offset,
+                  "no record ends where index.nest has its position");
   }
 
   // The file has grown since it was opened: a reader begins again, as if it had been replaced.
@@ -425,8 +454,18 @@ class Recovery {
 
 }  // namespace
 
-Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup) {
-  return Recovery(disk, options, lookup).run();
+Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup, Trust trust) {
+  std::uint64_t cut = 0;
+  {
+    Recovery recovery(disk, options, lookup);
+    try {
+      return recovery.run(trust);
+    } catch (const StoreError&) {
+      if (trust == Trust::log || options.read_only) throw;
+      cut = recovery.cut_bytes();
+    }
+  }
+  return Recovery(disk, options, lookup).run(Trust::log, cut);
 }
 
 Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,

@@ -45,10 +45,18 @@ struct Recovered {
   std::uint64_t cut_records = 0;  // that read well behind a torn end, also where nothing is cut
 };
 
+// What the index is made of. A checkpoint that contradicts the log costs time and nothing else: the
+// log alone decides what is damage. Of the checkpoint's head, the position counts all the same.
+enum class Trust : std::uint8_t { checkpoint, log };
+
 // Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock
-// then, syncs `newest`: also a cut that it finds done may not be on disk.
-// A store that only reads stops before a torn end, which may be a record that is being written.
-Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup);
+// then, syncs `newest`: also a cut that it finds done may not be on disk. What is damage with the
+// checkpoint is read once more without it.
+// A store that only reads stops before a torn end, which may be a record that is being written. Its
+// caller looks again at what is damage, since a writer may be at work, and then without the
+// checkpoint.
+Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
+                  Trust trust = Trust::checkpoint);
 
 // Reads on from `position` behind what `content` has of the log that another process writes. It
 // stops before a record that is not valid, which may be one that is being written, and before a

@@ -57,7 +57,7 @@ bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
     if (!numbers) return false;
     list_ = List{segment->header.number, *std::move(numbers)};
   } else if (const auto mark = mark_of_file_before(record, segment->header.number)) {
-    renewed_.push_back(*mark);
+    renewed_.push_back({mark->first, mark->second, record.sequence});
   }
   return true;
 }

@@ -43,8 +43,14 @@ class Replay {
   };
   [[nodiscard]] const std::optional<List>& list() const { return list_; }
 
-  // Which files have been written anew from which offset on, by the file after each.
-  [[nodiscard]] const std::vector<TwoNumbers>& renewed() const { return renewed_; }
+  // Which files have been written anew from which offset on, by the file after each. `mark`: the
+  // number of the record that says so. When another follows it, the file before is on disk too.
+  struct Renewed {
+    std::uint64_t segment = 0;
+    std::uint64_t from = 0;
+    std::uint64_t mark = 0;
+  };
+  [[nodiscard]] const std::vector<Renewed>& renewed() const { return renewed_; }
 
   [[nodiscard]] std::uint64_t records() const { return records_; }
 
@@ -77,7 +83,7 @@ class Replay {
   std::optional<Batch> batch_;
   bool began_in_gap_ = false;  // whether a batch may have
   std::optional<List> list_;
-  std::vector<TwoNumbers> renewed_;
+  std::vector<Renewed> renewed_;
   std::uint64_t records_ = 0;
 };
 

@@ -82,6 +82,14 @@ class Segment {
     return last > kept ? last - kept : 0;
   }
 
+  // How many bytes compaction takes from the disk, at most, before it gives the file's back.
+  [[nodiscard]] std::uint64_t room_to_compact() const {
+    constexpr std::uint64_t kBeginOfFile = std::uint64_t{4} << 10;
+    const std::uint64_t copied = counts.live.load(std::memory_order_relaxed) +
+                                 counts.tombstones.load(std::memory_order_relaxed);
+    return copied == 0 ? 0 : copied + kBeginOfFile;
+  }
+
   const SegmentHeader header;
   const std::unique_ptr<DiskFile> file;
   SegmentCounts counts;

@@ -128,6 +128,8 @@ struct Store::State {
   // The same, and frees the room of emptied files when there is none left.
   void compact_and_free(const std::shared_ptr<Segment>& segment);
   void copy_live(const std::shared_ptr<Segment>& segment);
+  // Throws std::system_error if the disk has too little room for that.
+  void require_room(const Segment& segment);
   // Copies a record to the end of the log if the index points to it, or if it is a tombstone of a
   // key that is not there. Returns whether it did. With writer_ held.
   bool copy_record(const Segment& segment, std::uint64_t offset, const Record& record);
@@ -160,6 +162,7 @@ struct Store::State {
     woken_.notify_all();
   }
   void keep_up();
+  void compact_worst();
   [[nodiscard]] bool is_checkpoint_due() const;
   // Keeps what happened in the background for stats().
   void note_error(const std::exception& error) noexcept;

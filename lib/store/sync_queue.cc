@@ -1,6 +1,7 @@
 #include "lib/store/sync_queue.h"
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "lib/store/test_switches.h"
@@ -100,31 +101,34 @@ std::exception_ptr SyncQueue::sync_next(std::unique_lock<std::mutex>& lock, Disk
 std::exception_ptr SyncQueue::sync_file(std::unique_lock<std::mutex>& lock, DiskFile& file) {
   lock.unlock();
   std::exception_ptr error;
-  std::string reason;
   try {
     file.sync();
     syncs_.fetch_add(1, std::memory_order_relaxed);
+    lock.lock();
   } catch (const std::exception& refusal) {
     error = std::current_exception();
-    reason = refusal.what();
+    lock.lock();
+    fail_locked(refusal.what());
   }
-  lock.lock();
   leading_ = false;
-  if (error) {
-    if (reason_.empty()) reason_ = std::move(reason);
-    broken_.store(true);
-  }
   done_.notify_all();
   return error;
 }
 
-void SyncQueue::fail(const std::string& reason) {
+void SyncQueue::fail(const char* reason) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (reason_.empty()) reason_ = reason;
-    broken_.store(true);
+    fail_locked(reason);
   }
   done_.notify_all();
+}
+
+void SyncQueue::fail_locked(const char* reason) noexcept {
+  broken_.store(true);
+  try {
+    if (reason_.empty()) reason_ = reason;
+  } catch (const std::bad_alloc&) {  // broken all the same
+  }
 }
 
 void SyncQueue::throw_broken() const {

@@ -50,7 +50,7 @@ class SyncQueue {
   void wait_for(std::uint64_t sequence);
 
   // Records that the disk refused something else that must not be tried again.
-  void fail(const std::string& reason);
+  void fail(const char* reason) noexcept;
   // Throws StoreError if it did.
   void require_sound() const {
     if (broken_.load(std::memory_order_acquire)) throw_broken();
@@ -74,6 +74,7 @@ class SyncQueue {
   // Syncs `file`, or the newest if that is null, when nobody else syncs, unless the queue is
   // broken.
   std::exception_ptr sync_next(std::unique_lock<std::mutex>& lock, DiskFile* file);
+  void fail_locked(const char* reason) noexcept;  // with mutex_ held
   [[noreturn]] void throw_broken() const;
 
   mutable std::mutex mutex_;

@@ -3,7 +3,9 @@
 // A file of the log is written through memory: a window of it is mapped for writing, and the file
 // is lengthened ahead, so that most writes are a copy and no system call. fallocate() reserves the
 // room, so that a full disk is an error of the write and no signal. Where a file system has no
-// fallocate(), and for large pieces and files that are not mapped, pwrite() writes.
+// fallocate(), and for large pieces and files that are not mapped, pwrite() writes. What is taken
+// ahead is a small part of what is free, since erases, compaction and others need room too. Nothing
+// is written behind the limit of a file (RLIMIT_FSIZE), where the system would send a signal.
 //
 // A file that is released (DiskFile::release) has no descriptor of its own but its map, so the
 // limit of descriptors does not bound the number of files. The first files that are mapped, a
@@ -15,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,6 +50,18 @@ constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;  // the window begin
   throw std::system_error(error, std::generic_category(), path.string());
 }
 
+std::uint64_t longest_file() {
+  struct rlimit limit {};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
+             ? Disk::Room::kUnknown
+             : limit.rlim_cur;
+}
+
+Disk::Room room_of(const struct statvfs& facts) {
+  if (facts.f_blocks == 0) return {.file = longest_file()};  // it does not tell
+  return {facts.f_bavail * facts.f_frsize, facts.f_blocks * facts.f_frsize, longest_file()};
+}
+
 // Repeats a call that a signal interrupts.
 template <typename Call>
 auto persistently(Call&& call) {
@@ -64,7 +79,9 @@ class OpenFile {
  public:
   OpenFile(const fs::path& path, int flags)
       : number_(persistently([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
-    if (number_ < 0) refuse(path);
+    if (number_ >= 0) return;
+    if (errno == ENOSPC || errno == EDQUOT) throw_no_room(path, kStep, errno);
+    refuse(path);
   }
   ~OpenFile() { ::close(number_); }
   OpenFile(const OpenFile&) = delete;
@@ -180,6 +197,7 @@ class SystemFile final : public DiskFile {
 
   void write(std::uint64_t offset, std::span<const std::byte> from) override {
     if (from.empty()) return;
+    require_length(offset + from.size());
     if (std::byte* const to = room_at(offset, from.size())) {
       std::memcpy(to, from.data(), from.size());
       return;
@@ -188,7 +206,7 @@ class SystemFile final : public DiskFile {
       const auto count = persistently([&] {
         return ::pwrite(file_->number(), from.data(), from.size(), static_cast<::off_t>(offset));
       });
-      if (count <= 0) refuse(path_, count < 0 ? errno : EIO);
+      if (count <= 0) fail_write(from.size(), count < 0 ? errno : EIO);
       offset += static_cast<std::uint64_t>(count);
       from = from.subspan(static_cast<std::size_t>(count));
     }
@@ -205,8 +223,12 @@ class SystemFile final : public DiskFile {
       if (window_.get() == nullptr) return nullptr;
       advise(window_, MADV_HUGEPAGE);
     }
-    if (end > room_ && !lengthen(end)) return nullptr;
+    if (end > room_ && !lengthen(end, std::clamp(room_, kMinAhead, kMaxAhead))) return nullptr;
     return window_.get() + (offset - window_begin_);
+  }
+
+  void reserve(std::uint64_t bytes) override {
+    if (bytes > room_ && bytes <= most_) (void)lengthen(bytes, 0);
   }
 
   void truncate(std::uint64_t size) override {
@@ -324,16 +346,33 @@ class SystemFile final : public DiskFile {
     return static_cast<std::uint64_t>(facts.st_size);
   }
 
-  // Reserves room up to `end`, and more if the disk has it. False if the file system cannot.
+  void require_length(std::uint64_t end) const {
+    if (end > longest_) throw_no_room(path_, end - longest_, EFBIG);
+  }
+
+  [[noreturn]] void fail_write(std::uint64_t bytes, int error) const {
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG) throw_no_room(path_, bytes, error);
+    refuse(path_, error);
+  }
+
+  // Reserves room up to `end`, and so much ahead if the disk has it. False if the file system
+  // cannot.
   //
   // A call that finds no room may take long, since some file systems allocate what there is first.
   // So each asks for half as much as the one before, down to the end of a step, and the next
   // lengthening begins where this one ends: a disk is filled to its end with few such calls.
-  bool lengthen(std::uint64_t end) {
+  bool lengthen(std::uint64_t end, std::uint64_t ahead) {
+    constexpr std::uint64_t kPartOfFree = 8;
+    require_length(end);
     const std::uint64_t step_end = round_up(end, kStep);
-    std::uint64_t ahead = std::min(std::clamp(room_, kMinAhead, kMaxAhead), 2 * ahead_);
+    ahead = std::min(ahead, 2 * ahead_);
+    struct statvfs facts {};
+    if (ahead != 0 && ::fstatvfs(file_->number(), &facts) == 0) {
+      ahead = std::min(ahead, room_of(facts).free / kPartOfFree);
+    }
     while (true) {
-      const std::uint64_t to = ahead < kStep ? end : std::min(step_end + ahead - kStep, most_);
+      const std::uint64_t to =
+          ahead < kStep ? end : std::min({step_end + ahead - kStep, most_, longest_});
       const int result = persistently([&] {
         return ::fallocate(file_->number(), 0, static_cast<::off_t>(room_),
                            static_cast<::off_t>(to - room_));
@@ -347,7 +386,12 @@ class SystemFile final : public DiskFile {
       if (ahead < kStep) break;
       ahead /= 2;
     }
-    if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) refuse(path_);
+    const int error = errno;
+    if (error != EOPNOTSUPP && error != ENOSYS && error != EINVAL) {
+      // Some file systems keep what they had found.
+      (void)!::ftruncate(file_->number(), static_cast<::off_t>(room_));
+      fail_write(end - room_, error);
+    }
     most_ = 0;
     return false;
   }
@@ -371,6 +415,7 @@ class SystemFile final : public DiskFile {
   std::uint64_t room_ = 0;           // up to where the file has its room on the disk
   std::uint64_t most_ = 0;           // up to where it is written through the window
   std::uint64_t ahead_ = kMaxAhead;  // what the last lengthening took ahead
+  const std::uint64_t longest_ = longest_file();
   Mapping view_;
   Mapping window_;
   std::uint64_t window_begin_ = 0;
@@ -421,11 +466,17 @@ class SystemDisk final : public Disk {
     }
     // For who is refused: the number of this process. The lock does not need it.
     const std::string process = this_holder() + '\n';
+    if (process.size() > longest_file()) return lock;
     if (::ftruncate(file, 0) == 0) (void)!::pwrite(file, process.data(), process.size(), 0);
     return lock;
   }
 
   [[nodiscard]] std::string this_holder() const override { return std::to_string(::getpid()); }
+
+  [[nodiscard]] Room room() const override {
+    struct statvfs facts {};
+    return ::statvfs(folder_.c_str(), &facts) == 0 ? room_of(facts) : Room{};
+  }
 
   [[nodiscard]] fs::path path_of(std::string_view name) const override { return folder_ / name; }
 
@@ -443,6 +494,16 @@ class SystemDisk final : public Disk {
 };
 
 }  // namespace
+
+void throw_no_room(const fs::path& path, std::uint64_t bytes, int error,
+                   const std::string& reason) {
+  const std::string needed = std::to_string(bytes) + " bytes more are needed" + reason;
+  const std::string advice =
+      error == EFBIG ? needed + " than a file may have; raise that limit (ulimit -f)"
+                     : (error == EDQUOT ? "the quota is used up: " : "the disk is full: ") +
+                           needed + "; free room there, or erase keys and compact the store";
+  throw std::system_error(error, std::generic_category(), path.string() + ": " + advice);
+}
 
 std::unique_ptr<Disk> open_system_disk(const fs::path& folder, bool create) {
   if (create && ::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) refuse(folder);

@@ -69,15 +69,23 @@ bool Store::State::is_checkpoint_due() const {
 void Store::State::keep_up() {
   const std::lock_guard upkeep(upkeep_);
   renew_worn_index();
-  if (options_.compact_above != 0) {
-    if (const std::shared_ptr<Segment> segment = worst_segment()) {
-      compact_and_free(segment);
-      const std::uint64_t index_bytes = index().maplet.memory_bytes();
-      if (leftover_bytes_ >= index_bytes) free_leftovers();
-      wake([&] { awake_ = true; });
-    }
+  try {
+    compact_worst();
+  } catch (const std::exception& error) {
+    syncs_.require_sound();
+    note_error(error);  // and no reason to leave the checkpoint out
   }
   if (is_checkpoint_due()) save_index();
+}
+
+void Store::State::compact_worst() {
+  if (options_.compact_above == 0) return;
+  const std::shared_ptr<Segment> segment = worst_segment();
+  if (segment == nullptr) return;
+  compact_and_free(segment);
+  const std::uint64_t index_bytes = index().maplet.memory_bytes();
+  if (leftover_bytes_ >= index_bytes) free_leftovers();
+  wake([&] { awake_ = true; });
 }
 
 void Store::State::start_threads() {

@@ -88,7 +88,8 @@ class History {
 
   StoreOptions draw_options() {
     return {.sync = std::array{Sync::never, Sync::interval, Sync::each}[below(3)],
-            .segment_bytes = std::array<std::uint64_t, 5>{1024, 2048, 5000, 5000, 65536}[below(5)],
+            .segment_bytes =
+                std::array<std::uint64_t, 6>{1024, 2048, 5000, 5000, 65536, 1 << 24}[below(6)],
             .expected_records = std::array<std::uint64_t, 3>{1, 40, 1000}[below(3)],
             .compact_above = std::array{0.0, 0.1, 0.5}[below(3)],
             .verify_reads = one_in(2)};

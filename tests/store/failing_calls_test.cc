@@ -5,6 +5,7 @@
 #include "tests/store/failing_calls.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -19,6 +20,7 @@
 #include "tests/store/store_checks.h"
 #include "tests/store/store_folder.h"
 #include "tests/store/store_operations.h"
+#include "tests/support/child_process.h"
 
 namespace nestline::test {
 namespace {
@@ -200,6 +202,77 @@ TEST(FullDiskTest, IsFilledWithFewCalls) {
   EXPECT_GT(puts, (kRoom - 8192) / kRecord);
   EXPECT_LT(full.refused(), 100u);
   EXPECT_TRUE(store.contains(std::to_string(10'000'000 + puts - 1)));
+}
+
+// Opening a log of which nothing says how much is on disk, where the disk has no byte left, takes
+// none. It shows what is there, and what is refused says how much is missing where.
+TEST(FullDiskTest, OpensAndKeepsNothing) {
+  const StoreFolder folder;
+  const fs::path log = folder.path() / "00000001.log";
+  Content content;
+  {
+    Store store = Store::open(folder.path(), {.sync = Sync::never});
+    for (unsigned i = 0; i < 300; ++i) {
+      const std::string key = std::to_string(i);
+      store.put(key, content[key] = std::string(i, 'v'));
+    }
+  }
+  fs::remove(folder.path() / "index.nest");
+  const auto bytes = fs::file_size(log);
+  for (const int error : {ENOSPC, EDQUOT, ENOSPC}) {
+    const FailingCall failing(SystemCall::fallocate, 0, error, true);
+    Store store = Store::open(folder.path(), {.sync = Sync::never});
+    EXPECT_EQ(difference(content_of(store), content), "no difference");
+    try {
+      store.put("new", "value");
+      ADD_FAILURE() << "a full disk takes a record";
+    } catch (const std::system_error& refusal) {
+      EXPECT_EQ(refusal.code().value(), error);
+      const std::string what = refusal.what();
+      EXPECT_NE(what.find(log.string() + ": "), std::string::npos) << what;
+      EXPECT_NE(what.find(" bytes more are needed; free room there"), std::string::npos) << what;
+    }
+    EXPECT_EQ(fs::file_size(log), bytes);
+    EXPECT_FALSE(fs::exists(folder.path() / "end.new"));
+  }
+  Store store = Store::open(folder.path());
+  store.put("new", "value");
+  EXPECT_TRUE(store.contains("new"));
+}
+
+// Files end before the limit of a process for them, behind which the system sends a signal.
+TEST(FullDiskTest, ALimitOfFilesIsAnErrorAndNoSignal) {
+  constexpr std::uint64_t kLimit = 200'000;
+  const StoreFolder folder;
+  const int status = in_child([&] {
+    const rlimit limit{kLimit, kLimit};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    Store store = Store::open(folder.path(), {.sync = Sync::never});
+    for (unsigned i = 0; i < 500; ++i) store.put(std::to_string(i), std::string(1000, 'v'));
+    store.sync();
+    try {
+      store.put("too long", std::string(kLimit, 'v'));
+      return 2;
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::file_too_large) throw;
+    }
+    try {
+      store.checkpoint();
+      return 3;
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::file_too_large) throw;
+    }
+    store.put("499", "last");
+    store.compact();
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  for (const fs::directory_entry& file : fs::directory_iterator(folder.path())) {
+    EXPECT_LE(file.file_size(), kLimit) << file.path();
+    EXPECT_NE(file.path().extension(), ".new");
+  }
+  const Store store = Store::open(folder.path(), {.read_only = true});
+  EXPECT_EQ(store.stats().records, 500U);
 }
 
 // What is interrupted or short is done again.

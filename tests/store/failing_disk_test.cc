@@ -4,12 +4,15 @@
 // power, it holds what was there before the operation or after it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -312,6 +315,131 @@ TEST_F(FailingDisk, CompactionNeedsTheRoomOfOneFile) {
     EXPECT_EQ(difference(content_of(open(*machine->after_power_loss(seed), Sync::never)), content),
               "no difference");
   }
+}
+
+// What the store has taken, or others, is all that the disk has. Then the store opens as often as
+// one likes and takes no more of it, reads go on, and erasing and compacting empty it.
+class FullDisk : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  FullDisk() { machine_->set_room(room_); }
+
+  Store open() { return Store::State::open(machine_->disk(), options_, kOnCall); }
+  static bool is_refused(const std::function<void()>& run) {
+    try {
+      run();
+      return false;
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), std::errc::no_space_on_device) << error.what();
+      return true;
+    }
+  }
+  [[nodiscard]] std::uint64_t used() const {
+    std::uint64_t bytes = 0;
+    for (const auto& [name, file] : machine_->files()) bytes += file.size();
+    return bytes;
+  }
+  void put_until_refused(Store& store) {
+    for (;;) {
+      const std::string key = "key " + std::to_string(content_.size());
+      const std::string value(random_() % 900, 'v');
+      if (is_refused([&] { store.put(key, value); })) return;
+      content_[key] = value;
+    }
+  }
+  void erase_until_refused(Store& store) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : content_) keys.push_back(key);
+    std::shuffle(keys.begin(), keys.end(), random_);
+    for (const std::string& key : keys) {
+      if (is_refused([&] { EXPECT_TRUE(store.erase(key)); })) return;
+      content_.erase(key);
+    }
+  }
+  void kill(std::uint64_t room) {
+    machine_ = machine_->after_process_end();
+    machine_->set_room(room);
+  }
+  void expect_whole(const Store& store) const {
+    ASSERT_EQ(difference(content_of(store), content_), "no difference");
+  }
+
+  std::mt19937_64 random_{GetParam()};
+  const std::uint64_t room_ = GetParam() % 2 == 0 ? 2'000'000 : 300'000;
+  const StoreOptions options_ =
+      options_of(std::array<std::uint64_t, 3>{16384, 65536, 1 << 30}[GetParam() % 3], Sync::never);
+  std::shared_ptr<SimulatedMachine> machine_ = SimulatedMachine::make(GetParam());
+  Content content_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FullDisk, ::testing::Range<std::uint64_t>(0, 12));
+
+TEST_P(FullDisk, OfTheStoreIsEmptied) {
+  {
+    Store store = open();
+    put_until_refused(store);
+    expect_whole(store);
+    if (GetParam() % 4 < 2) kill(room_);
+  }
+  ASSERT_GT(content_.size(), 300U);
+  for (unsigned rounds = 0; !content_.empty(); ++rounds) {
+    ASSERT_LT(rounds, 40U) << content_.size() << " keys are left";
+    Store store = open();
+    expect_whole(store);
+    erase_until_refused(store);
+    (void)is_refused([&] { store.compact(); });
+    expect_whole(store);
+    if (rounds % 2 == 0) kill(room_);
+  }
+  EXPECT_LT(used(), room_ / 4);
+  Store store = open();
+  store.put("key", "value");
+  EXPECT_EQ(content_of(store).size(), 1U);
+}
+
+TEST_P(FullDisk, OfOthersLeavesTheStoreOpen) {
+  {
+    Store store = open();
+    while (used() < room_ / 2) {
+      const std::string key = "key " + std::to_string(content_.size());
+      store.put(key, content_[key] = std::string(random_() % 900, 'v'));
+    }
+    if (GetParam() % 4 < 2) {
+      store.sync();
+    } else {
+      kill(room_);
+    }
+  }
+  machine_->remove_file("index.nest");
+  for (const std::string left : {"index.nest.new", "end.new"}) {
+    machine_->set_file(left, SimulatedMachine::Bytes(5000));
+  }
+  const std::uint64_t full = used() - 10'000;
+  machine_->set_room(full);
+  for (unsigned times = 0; times < 3; ++times) {
+    {
+      Store store = open();
+      expect_whole(store);
+      while (!is_refused([&] { store.put("new", std::string(500, 'n')); })) {
+        content_["new"] = std::string(500, 'n');
+      }
+      (void)is_refused([&] { store.compact(); });
+      expect_whole(store);
+    }
+    EXPECT_LE(used(), full);
+    const auto files = machine_->files();
+    EXPECT_FALSE(files.contains("index.nest.new") || files.contains("end.new"));
+    if (times == 0) kill(full);
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const auto later = machine_->after_power_loss(seed);
+      expect_whole(Store::State::open(later->disk(), options_, kOnCall));
+    }
+  }
+  machine_->set_room(2 * room_);
+  Store store = open();
+  store.put("new", "value");
+  content_["new"] = "value";
+  store.compact();
+  expect_whole(store);
 }
 
 // Files of 64 GiB, of which a store has 128, each left by a crash. The last slots are not for

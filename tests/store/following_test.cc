@@ -13,11 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "lib/store/survey.h"
@@ -32,8 +34,8 @@ namespace {
 
 constexpr std::uint64_t kFileBytes = 2048;
 
-StoreOptions options_of(bool read_only) {
-  StoreOptions options = test::options_of(kFileBytes, Sync::never, kPreparedKeys);
+StoreOptions options_of(bool read_only, std::uint64_t file_bytes = kFileBytes) {
+  StoreOptions options = test::options_of(file_bytes, Sync::never, kPreparedKeys);
   options.read_only = read_only;
   return options;
 }
@@ -134,8 +136,10 @@ class Scene {
     before_writer_ = nullptr;
   }
 
-  // The writer is killed where it stands, and another one opens and does these steps.
-  void kill_writer(const std::vector<StoreStep>& steps) {
+  // The writer is killed where it stands, and another one opens, which makes files of another size,
+  // and does these steps.
+  void kill_writer(const std::vector<StoreStep>& steps, std::uint64_t file_bytes = kFileBytes) {
+    file_bytes_ = file_bytes;
     is_killed_ = true;
     thread_.reset();
     writer_.reset();
@@ -164,9 +168,10 @@ class Scene {
  private:
   void open_writer() {
     writer_.emplace(Store::State::open(stepped_disk(machine_->disk(), before_writer_),
-                                       options_of(false), kOnCall));
+                                       options_of(false, file_bytes_), kOnCall));
   }
 
+  std::uint64_t file_bytes_ = kFileBytes;
   std::shared_ptr<SimulatedMachine> machine_;
   BeforeCall before_writer_;
   BeforeCall before_reader_;
@@ -278,6 +283,86 @@ TEST_P(FollowingTest, ABatchIsCutOffAndAnotherTakesItsPlace) {
   }
 }
 
+// What a checkpoint says of the log may be of another time, of other options, or of another store.
+// It is a cache: the log alone decides what is there.
+class AnyCheckpoint : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;  // needs other addresses
+  using Files = std::map<std::string, SimulatedMachine::Bytes>;
+
+  static Store open(SimulatedMachine& machine, std::uint64_t file_bytes, bool read_only = false) {
+    return Store::State::open(machine.disk(), options_of(read_only, file_bytes), kOnCall);
+  }
+  // Puts `count` records, which it adds to `content`.
+  static void fill(Store& store, Content& content, std::size_t count, const std::string& value) {
+    for (std::size_t i = 0; i < count; ++i) {
+      content[key_of(i)] = value + std::to_string(content.size());
+      store.put(key_of(i), content[key_of(i)]);
+    }
+  }
+  // Readers, verify and a writer agree.
+  static void expect_content(const Files& files, const Content& content, const std::string& what) {
+    SCOPED_TRACE(what);
+    const auto machine = SimulatedMachine::with_files(files);
+    try {
+      EXPECT_EQ(difference(content_of(open(*machine, kFileBytes, true)), content), "no difference");
+      EXPECT_EQ(difference(content_of(open(*machine, kFileBytes)), content), "no difference");
+      EXPECT_EQ(verify_on(*machine->disk()).problems, std::vector<std::string>{});
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+};
+
+TEST_F(AnyCheckpoint, OfFilesThatWereSmaller) {
+  for (const std::uint64_t before : {kFileBytes, kLarge}) {
+    const auto machine = SimulatedMachine::make(1);
+    Content content;
+    {
+      Store store = open(*machine, before);
+      fill(store, content, 4, "first");
+    }
+    Store follower = open(*machine, kFileBytes, true);
+    for (const std::uint64_t after : {kLarge, 64 * kLarge, kFileBytes}) {
+      Store store = open(*machine, after);
+      fill(store, content, 12, std::string(kFileBytes / 4, 'x'));
+      Content found = content_of(open(*machine, kFileBytes, true));
+      EXPECT_EQ(difference(found, content), "no difference") << before << ", then " << after;
+      EXPECT_TRUE(follower.refresh());
+      EXPECT_EQ(difference(content_of(follower), content), "no difference");
+      expect_content(machine->after_process_end()->files(), content, "killed");
+    }
+  }
+}
+
+// Two stores go on from one copy; each then gets the checkpoint of the other, and one of before.
+TEST_F(AnyCheckpoint, OfACopyThatWentOnByItself) {
+  for (std::size_t records = 0; records < 12; ++records) {
+    const auto first = SimulatedMachine::make(1);
+    Content before;
+    {
+      Store store = open(*first, kLarge);
+      fill(store, before, 6, "before");
+    }
+    const auto second = first->after_process_end();
+    const auto old = first->files().at("index.nest");
+    Content here = before;
+    Content there = before;
+    {
+      Store store = open(*first, kLarge);
+      fill(store, here, 12, "here and longer");
+      store.sync();
+      Store other = open(*second, kLarge);
+      fill(other, there, records, "there");
+    }
+    Files files = first->files();
+    const auto own = std::exchange(files["index.nest"], second->files().at("index.nest"));
+    expect_content(files, here, std::to_string(records) + " records, of the other");
+    files["index.nest"] = old;
+    expect_content(files, here, std::to_string(records) + " records, of before");
+  }
+}
+
 // The two take turns, as the seed has it.
 TEST_P(FollowingTest, TurnsOfAnyLength) {
   std::vector<StoreStep> all = store_steps(kFileBytes);
@@ -307,7 +392,7 @@ TEST_P(FollowingTest, TurnsOfAnyLength) {
         const auto next = [&] {
           if (until_kill-- == 0) {
             ++kills;
-            scene.kill_writer(draw_steps());
+            scene.kill_writer(draw_steps(), kFileBytes << (below(3) * 10));
           } else if (below(one_in) == 0) {
             scene.go_on(below(8) == 0 ? 100 : below(6));
           }

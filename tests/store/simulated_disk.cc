@@ -118,6 +118,13 @@ class SimulatedFile final : public DiskFile {
     if (begun.power_goes) SimulatedMachine::power_is_off(name_);
   }
 
+  void reserve(std::uint64_t bytes) override {
+    const std::scoped_lock lock(machine_->mutex_);
+    if (!machine_->has_room(*inode_, bytes)) fail_with(name_, ENOSPC);
+    if (bytes <= inode_->now.size()) return;
+    inode_->change({.truncation = true, .offset = bytes, .bytes = {}, .size = bytes});
+  }
+
   void truncate(std::uint64_t size) override {
     const std::scoped_lock lock(machine_->mutex_);
     if (!writable_) fail_with(name_, EBADF);
@@ -229,6 +236,12 @@ class SimulatedFolder final : public Disk {
     return std::make_unique<FolderLock>(machine_);
   }
 
+  [[nodiscard]] Room room() const override {
+    const std::scoped_lock lock(machine_->mutex_);
+    if (machine_->room_ == SimulatedMachine::kNever) return {};
+    return {machine_->room_ - std::min(machine_->room_, machine_->used()), machine_->room_};
+  }
+
   [[nodiscard]] std::filesystem::path path_of(std::string_view name) const override {
     return std::filesystem::path("simulated") / name;
   }
@@ -294,11 +307,15 @@ void SimulatedMachine::set_room(std::uint64_t bytes) {
   room_ = bytes;
 }
 
+std::uint64_t SimulatedMachine::used() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, inode] : names_) bytes += inode->now.size();
+  return bytes;
+}
+
 bool SimulatedMachine::has_room(const Inode& inode, std::uint64_t end) const {
   if (room_ == kNever || end <= inode.now.size()) return true;
-  std::uint64_t used = end - inode.now.size();
-  for (const auto& [name, other] : names_) used += other->now.size();
-  return used <= room_;
+  return used() + end - inode.now.size() <= room_;
 }
 
 void SimulatedMachine::write(Inode& inode, std::uint64_t offset, std::span<const std::byte> from,

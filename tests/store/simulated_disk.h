@@ -121,6 +121,7 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   // The same, and throws when the call fails. Returns whether the power goes.
   bool begin(Call call, const std::string& file);
   [[noreturn]] static void power_is_off(const std::string& file);
+  [[nodiscard]] std::uint64_t used() const;
   [[nodiscard]] bool has_room(const Inode& inode, std::uint64_t end) const;
   void write(Inode& inode, std::uint64_t offset, std::span<const std::byte> from, bool whole);
 
