@@ -231,7 +231,7 @@ class Recovery {
           require_own_checkpoint(*segment);
         }
         if (is_last && (rest == 0 || reader.synced_up_to(rest) == 0)) {
-          out_.cut_records = rest == 0 ? 0 : reader.behind().changes;
+          out_.cut_records = rest == 0 ? 0 : reader.behind().cut_with(replay.open_changes());
           break;
         }
         // The writer may have written the record between the two looks. Then it is there now.
