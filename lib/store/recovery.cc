@@ -370,7 +370,8 @@ class Recovery {
   void step_back_from_mark() {
     Segment& newest = *out_.newest;
     const bool is_last = is_mark_of_all_ && last_mark_.segment == out_.position.segment &&
-                         last_mark_.offset + kSyncMarkBytes == out_.position.offset;
+                         last_mark_.offset + kSyncMarkBytes == out_.position.offset &&
+                         !(last_mark_ < proof_);  // the log never ends before a checkpoint
     if (!is_last) return;
     out_.position = last_mark_;
     out_.proven = last_mark_.offset;
