@@ -83,8 +83,9 @@ struct StoreStats {
   std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
   std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
   std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
-  /// Changes that read well behind the first byte of that end that does not. Nothing proves that
-  /// they were ever synced. Opening has cut them off; a store that only reads stops before them.
+  /// Changes that read well behind the first byte of that end that does not, and those before it of
+  /// the same batch. Nothing proves that they were ever synced. Opening has cut them off; a store
+  /// that only reads stops before them.
   std::uint64_t cut_records = 0;
   std::uint64_t index_doublings_left = 0;  ///< After them a writer makes a new index.
   std::string back_end;                    ///< How cold records are read: "preadv".

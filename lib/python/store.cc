@@ -217,6 +217,7 @@ py::dict stats_of(PyStore& held) {
   figures["syncs"] = stats.syncs;
   figures["replayed_records"] = stats.replayed_records;
   figures["cut_bytes"] = stats.cut_bytes;
+  figures["cut_records"] = stats.cut_records;
   figures["back_end"] = stats.back_end;
   figures["background_error"] = stats.background_error;
   return figures;

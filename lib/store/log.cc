@@ -219,15 +219,9 @@ void Log::drop_new_end() noexcept {
 // A loss of power in the middle may tear it, also what was on disk before, if the disk does not
 // write sectors whole.
 void Log::renew_in_place(std::uint64_t proven) {
-  const std::uint64_t end = newest_->end();
   lay_again(*newest_, proven, 0);
   syncs_.begin(newest_, position(), next_sequence_);
-  if (newest_->sealed.load()) return;
-  try {
-    write_frame(RecordKind::sync_mark, encode_two_numbers({newest_->header.number, end}));
-    syncs_.appended(position());
-  } catch (const std::system_error&) {  // no room for it: the next opening does this again
-  }
+  note_synced();
 }
 
 void Log::lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence) {
@@ -305,7 +299,12 @@ void Log::make_room(std::uint64_t bytes, For what) {
 void Log::append_mark() {
   const std::optional<TwoNumbers> mark = syncs_.take_mark();
   if (!mark) return;
-  write_frame(RecordKind::sync_mark, encode_two_numbers(*mark));
+  try {
+    write_frame(RecordKind::sync_mark, encode_two_numbers(*mark));
+  } catch (...) {
+    syncs_.note_synced({mark->first, mark->second, 0});
+    throw;
+  }
   // The record that comes next may fail: who waits for all that is there must not wait for it.
   syncs_.appended(position());
 }

@@ -231,7 +231,7 @@ class Recovery {
           require_own_checkpoint(*segment);
         }
         if (is_last && (rest == 0 || reader.synced_up_to(rest) == 0)) {
-          out_.cut_records = rest == 0 ? 0 : reader.behind().changes;
+          out_.cut_records = rest == 0 ? 0 : reader.behind().cut_with(replay.open_changes());
           break;
         }
         // The writer may have written the record between the two looks. Then it is there now.
@@ -370,7 +370,8 @@ class Recovery {
   void step_back_from_mark() {
     Segment& newest = *out_.newest;
     const bool is_last = is_mark_of_all_ && last_mark_.segment == out_.position.segment &&
-                         last_mark_.offset + kSyncMarkBytes == out_.position.offset;
+                         last_mark_.offset + kSyncMarkBytes == out_.position.offset &&
+                         !(last_mark_ < proof_);  // the log never ends before a checkpoint
     if (!is_last) return;
     out_.position = last_mark_;
     out_.proven = last_mark_.offset;

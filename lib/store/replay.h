@@ -33,6 +33,8 @@ class Replay {
     if (!batch_) return std::nullopt;
     return batch_->begin;
   }
+  // How many of its changes have been.
+  [[nodiscard]] std::uint64_t open_changes() const { return batch_ ? batch_->steps.size() : 0; }
   // Forgets that batch, as if none of it had been read.
   void drop_batch();
 

@@ -238,8 +238,10 @@ std::uint64_t SegmentReader::synced_up_to(std::uint64_t rest) const {
                 }
                 const auto record = read_record(bytes, {place_.store_id, place_.segment, at});
                 const auto mark = record ? decode_two_numbers(record->value) : std::nullopt;
-                if (!mark || mark->first != place_.segment) return false;
-                proved = mark->second;
+                if (!mark) return false;
+                const bool is_renewed = mark_of_file_before(*record, place_.segment).has_value();
+                if (!is_renewed && mark->first != place_.segment) return false;
+                proved = is_renewed ? at : mark->second;
                 return proved > begin;
               });
   return proved > begin ? proved : 0;
@@ -250,8 +252,9 @@ SegmentReader::Behind SegmentReader::behind() const {
   Behind found;
   while (reader.find(reader.end(), reader.sequence())) {
     while (reader.next()) {
-      if (!has_key(reader.record().kind)) continue;
-      ++found.changes;
+      const RecordKind kind = reader.record().kind;
+      if (!has_key(kind) && kind != RecordKind::batch_end) continue;
+      found.changes += has_key(kind) ? 1 : 0;
       found.last = reader.offset();
     }
   }

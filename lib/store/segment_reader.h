@@ -66,10 +66,15 @@ class SegmentReader {
   // if that is behind end(); else 0.
   [[nodiscard]] std::uint64_t synced_up_to(std::uint64_t rest) const;
   // How many records with a key read well behind end(), where none does, and where the last one
-  // begins.
+  // begins, or the last end of a batch; 0: there is none.
   struct Behind {
     std::uint64_t changes = 0;
     std::uint64_t last = 0;
+    // How many are lost by a cut at end() of which so many of a batch lie before it. A crash may
+    // leave these alone.
+    [[nodiscard]] std::uint64_t cut_with(std::uint64_t in_batch) const {
+      return last == 0 ? 0 : changes + in_batch;
+    }
   };
   [[nodiscard]] Behind behind() const;
 

@@ -218,7 +218,7 @@ void Survey::scan(const File& file, bool is_newest) {
     if (is_newest && position.offset != kSegmentHeaderBytes &&
         !was_synced(reader, *segment, rest)) {
       report.cut_bytes += rest;
-      report.cut_records = rest == 0 ? 0 : reader.behind().changes;
+      report.cut_records = rest == 0 ? 0 : reader.behind().cut_with(replay_->open_changes());
       break;
     }
     // The next file may hold anew what is torn from here on.

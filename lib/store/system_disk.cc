@@ -506,7 +506,8 @@ void throw_no_room(const fs::path& path, std::uint64_t bytes, int error,
 }
 
 std::unique_ptr<Disk> open_system_disk(const fs::path& folder, bool create) {
-  if (create && ::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) refuse(folder);
+  const bool is_made = create && ::mkdir(folder.c_str(), 0777) == 0;
+  if (create && !is_made && errno != EEXIST) refuse(folder);
   struct stat facts {};
   if (::stat(folder.c_str(), &facts) != 0) refuse(folder);
   if (!S_ISDIR(facts.st_mode)) refuse(folder, ENOTDIR);
@@ -514,7 +515,12 @@ std::unique_ptr<Disk> open_system_disk(const fs::path& folder, bool create) {
   // Also when a process has made it that was killed before this.
   if (create && segment_numbers(disk->names()).empty()) {
     const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-    SystemDisk(folder.has_filename() ? above : above.parent_path()).sync_folder();
+    try {
+      SystemDisk(folder.has_filename() ? above : above.parent_path()).sync_folder();
+    } catch (const std::system_error& error) {
+      // It may be somebody else's, which this process cannot read.
+      if (is_made || error.code() != std::errc::permission_denied) throw;
+    }
   }
   return disk;
 }

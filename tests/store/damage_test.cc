@@ -396,6 +396,62 @@ TEST(DamageOfShortRuns, ThatNothingProvesIsCounted) {
   EXPECT_EQ(open(repaired).stats().records, kAll - 1);
 }
 
+// A mark that finds no room is written before the next record that does.
+TEST(DamageOfShortRuns, IsProvedByAMarkThatWasRefused) {
+  const auto machine = SimulatedMachine::make(3);
+  Store store = Store::State::open(machine->disk(), options_of(65536), kOnCall);
+  store.put("key 1", "value");
+  store.sync();
+  machine->fail(Call::write, 0, ENOSPC, false);
+  EXPECT_THROW(store.put("key 2", "value"), std::system_error);
+  store.put("key 3", "value");
+  Files files = machine->files();
+  files["00000001.log"][place_of(files, "key 1").second] ^= std::byte{1};
+  EXPECT_EQ(opens(files, true), Verdict::damaged);
+}
+
+// A file that holds an end anew was synced before it got its name.
+TEST(DamageOfShortRuns, InARenewedEndIsNoTornEnd) {
+  const auto machine = SimulatedMachine::make(3);
+  StoreOptions options = options_of(65536);
+  options.sync = Sync::never;
+  const Store killed = [&] {
+    Store store = Store::State::open(machine->disk(), options, kOnCall);
+    for (std::size_t i = 0; i < 9; ++i) store.put("key " + std::to_string(i), "value");
+    return store;
+  }();
+  const auto later = machine->after_process_end();
+  const Store store = open(later);
+  Files files = later->files();
+  Bytes& renewed = files["00000002.log"];
+  const auto place = place_of({{"", renewed}}, "key 5");
+  ASSERT_NE(place.second, 0u);
+  renewed[place.second] ^= std::byte{1};
+  EXPECT_EQ(opens(files, true), Verdict::damaged);
+}
+
+// Those of the same batch before it are counted, too, also where only its end reads well behind.
+TEST(DamageOfShortRuns, CountsTheWholeBatchThatIsCut) {
+  constexpr std::size_t kAll = 20;
+  const auto machine = SimulatedMachine::make(3);
+  StoreOptions options = options_of(65536);
+  options.sync = Sync::never;
+  Store store = Store::State::open(machine->disk(), options, kOnCall);
+  store.put("before", "value");
+  Store::Batch batch;
+  for (std::size_t i = 0; i < kAll; ++i) batch.put("key " + std::to_string(i), "value");
+  store.write(batch);
+  for (const char* const key : {"key 9", "key 19"}) {
+    Files files = machine->files();
+    files["00000001.log"][place_of(files, key).second] ^= std::byte{1};
+    EXPECT_EQ(verify_on(*machine_with(files)->disk()).cut_records, kAll - 1) << key;
+    EXPECT_EQ(open(machine_with(files), true).stats().cut_records, kAll - 1) << key;
+    const auto repaired = machine_with(files);
+    EXPECT_FALSE(repair_on(*repaired->disk()).ok()) << key;
+    EXPECT_EQ(open(repaired).stats().records, kAll) << key;
+  }
+}
+
 // The second file of a batch that was never whole comes back, as an unlink does that nobody synced,
 // when the first has been cut and filled with fewer records: numbers are missing between the two.
 TEST(DamageOfNames, AFileThatComesBackIsNoHistory) {

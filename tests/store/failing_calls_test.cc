@@ -184,6 +184,14 @@ TEST(FailingCallsTest, TheFolderAboveIsSyncedBeforeTheFirstLog) {
   }
 }
 
+TEST(FailingCallsTest, TheFolderAboveNeedNotBeReadable) {
+  const StoreFolder folder;
+  fs::create_directory(folder.path());
+  const FailingCall failing(SystemCall::open, 0, EACCES, false);
+  Store::open(folder.path()).put("k", "v");
+  EXPECT_TRUE(failing.has_failed());
+}
+
 // A call that finds no room can take milliseconds, so not every put may make one.
 TEST(FullDiskTest, IsFilledWithFewCalls) {
   constexpr std::uint64_t kRoom = 3'000'000;

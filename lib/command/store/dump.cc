@@ -58,6 +58,17 @@ constexpr std::size_t kBytesAtOnce = std::size_t{1} << 26;
 // Bars and printed lines would spoil each other.
 bool bar_wanted() { return !is_terminal(STDOUT_FILENO); }
 
+// Does the work. What it has written is printed also when a record is damaged.
+template <typename Work>
+void print_all_of(Work&& work, Output& output) {
+  try {
+    work();
+  } catch (const StoreError&) {
+    output.flush();
+    throw;
+  }
+}
+
 // Calls print(text, key, value) for each record of the store, and prints the text.
 template <typename Print>
 void print_all(const Store& store, const char* verb, Output& output, Print&& print) {
@@ -65,13 +76,14 @@ void print_all(const Store& store, const char* verb, Output& output, Print&& pri
   progress.begin(Progress::Unit::keys, store.stats().records);
   std::uint64_t records = 0;
   std::string text;
-  store.for_each([&](std::string_view key, std::string_view value) {
+  const auto print_one = [&](std::string_view key, std::string_view value) {
     text.clear();
     print(text, key, value);
     output.write(text);
     ++records;
     if (records % 256 == 0) progress.update(records, records);
-  });
+  };
+  print_all_of([&] { store.for_each(print_one); }, output);
 }
 
 // The answers to some keys, printed in the order of the keys.
@@ -201,7 +213,8 @@ int run(const StoreMget& mget) {
     read_keys(batch, reader.lines() - batch.keys.size(), keys, copies);
     for (std::size_t first = 0; first < keys.size(); first += kKeysAtOnce) {
       const std::size_t count = std::min(kKeysAtOnce, keys.size() - first);
-      found += answers.print(std::span(keys).subspan(first, count), output);
+      const auto some = std::span(keys).subspan(first, count);
+      print_all_of([&] { found += answers.print(some, output); }, output);
       reader.bar.update(reader.bytes(), reader.lines());
     }
     if (batch.drained) output.flush();
