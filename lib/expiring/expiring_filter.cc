@@ -224,11 +224,13 @@ void ExpiringClock::catch_up(std::chrono::steady_clock::time_point now) {
   const std::uint64_t tick =
       first_ + static_cast<std::uint64_t>((now - begin_).count() / tick_.count());
   // Ticks go on from 0 after 2^64 - 1.
-  const auto is_late = [&] { return static_cast<std::int64_t>(tick - filter_.now()) > 0; };
-  if (!is_late()) return;
+  const auto late = [&] { return static_cast<std::int64_t>(tick - filter_.now()); };
+  if (late() <= 0) return;
   refuse_in_section();
   const std::lock_guard lock(catching_up_);
-  if (is_late()) filter_.advance(tick - filter_.now());
+  // Asked once: others may advance the filter too.
+  if (const std::int64_t ticks = late(); ticks > 0)
+    filter_.advance(static_cast<std::uint64_t>(ticks));
 }
 
 }  // namespace nestline

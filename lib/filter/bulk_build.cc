@@ -478,17 +478,17 @@ Filter filled(std::unique_ptr<State> state, KeySpan keys, std::span<std::uint8_t
 Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_t> stored,
                      BuildTasks& tasks) {
   check_optional_length("stored", stored.size(), keys.size());
-  const auto filter_for = [&](std::uint64_t count) {
-    return grown_for(FilterAccess::take(Filter(options)), count);
-  };
-  std::unique_ptr<State> state = filter_for(keys.size());
+  const auto empty = [&] { return FilterAccess::take(Filter(options)); };
+  std::unique_ptr<State> state = grown_for(empty(), keys.size());
   const std::uint32_t growth = state->view.geometry.growth;
   Filter built = filled(std::move(state), keys, stored, tasks, false);
   if (growth == 0 || built.size() == keys.size()) return built;
   // What was left out is copies, which are no reason to grow.
-  state = filter_for(built.size());
-  if (state->view.geometry.growth == growth) return built;
+  const std::uint64_t count = built.size();
+  state = empty();
+  if (doubled_for(*state, count).first.growth == growth) return built;
   FilterAccess::take(std::move(built)).reset();
+  state = grown_for(std::move(state), count);
   OneThread again;  // what `tasks` keep is the first build's memory
   return filled(std::move(state), keys, stored, again, false);
 }

@@ -135,16 +135,20 @@ std::unique_ptr<State> grown(const State& state) {
   return made;
 }
 
-std::unique_ptr<State> grown_for(std::unique_ptr<State> empty, std::uint64_t keys) {
-  const State& state = *empty;
-  Geometry geometry = state.view.geometry;
-  std::uint64_t capacity = state.capacity;
-  while (capacity < std::min(keys, state.max_capacity) && can_grow(state.bits, geometry)) {
+std::pair<Geometry, std::uint64_t> doubled_for(const State& empty, std::uint64_t keys) {
+  Geometry geometry = empty.view.geometry;
+  std::uint64_t capacity = empty.capacity;
+  while (capacity < std::min(keys, empty.max_capacity) && can_grow(empty.bits, geometry)) {
     ++geometry.growth;
-    capacity = grown_capacity(state.bits, geometry, capacity);
+    capacity = grown_capacity(empty.bits, geometry, capacity);
   }
-  return geometry.growth == state.view.geometry.growth ? std::move(empty)
-                                                       : fresh(state, geometry, capacity);
+  return {geometry, capacity};
+}
+
+std::unique_ptr<State> grown_for(std::unique_ptr<State> empty, std::uint64_t keys) {
+  const auto [geometry, capacity] = doubled_for(*empty, keys);
+  return geometry.growth == empty->view.geometry.growth ? std::move(empty)
+                                                        : fresh(*empty, geometry, capacity);
 }
 
 std::unique_ptr<State> grown_if_possible(const State& state) noexcept {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <memory_resource>
 #include <string>
+#include <utility>
 
 #include "lib/place/geometry.h"
 #include "nestline/filter.h"
@@ -21,7 +22,9 @@ namespace nestline {
 // double no more: max_growth is reached, or there would be more than kMaxBlocks.
 std::unique_ptr<Filter::State> grown(const Filter::State& state);
 
-// An empty filter doubled at once, as often as inserts of so many keys would double it.
+// An empty filter doubled at once, as often as inserts of so many keys would double it; and what
+// its geometry and its capacity are then.
+std::pair<Geometry, std::uint64_t> doubled_for(const Filter::State& empty, std::uint64_t keys);
 std::unique_ptr<Filter::State> grown_for(std::unique_ptr<Filter::State> empty, std::uint64_t keys);
 
 // What grown does, for a filter that grows automatically: also nothing when there is no memory.

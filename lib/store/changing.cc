@@ -65,7 +65,7 @@ void Store::write(const Batch& batch) {
 }
 
 void Store::State::require_writable() const {
-  InsideGet::refuse();
+  refuse_in_section();
   if (options_.read_only) throw StoreError("the store was opened for reading only");
 }
 
@@ -150,7 +150,7 @@ bool Store::State::change(Space space, Purpose purpose, std::string_view key,
 }
 
 void Store::State::sync() {
-  InsideGet::refuse();
+  refuse_in_section();
   if (options_.read_only) return;
   std::uint64_t sequence = 0;
   {

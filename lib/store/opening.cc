@@ -202,7 +202,7 @@ void Store::State::open_for_reading() {
 }
 
 bool Store::State::refresh() {
-  InsideGet::refuse();
+  refuse_in_section();
   if (!options_.read_only) return false;
   const std::lock_guard lock(writer_);
   const std::uint64_t before = position_.sequence;

@@ -81,10 +81,7 @@ bool Store::State::get(std::string_view key, With with, void* context) const {
   const auto [found, false_reads] =
       lookup_.find(here, *here.index.load(std::memory_order_acquire), wanted);
   counters_.count(found ? 1 : 0, found ? 0 : 1, false_reads);
-  if (found && with != nullptr) {
-    const InsideGet inside;
-    with(context, found->value);
-  }
+  if (found && with != nullptr) with(context, found->value);
   return found.has_value();
 }
 
@@ -132,7 +129,6 @@ std::size_t Store::State::get_many(std::span<const std::string_view> keys, WithM
       }
       if (!one) continue;
       ++hits;
-      const InsideGet inside;
       with(context, begin + i, one->value);
     }
     counters_.count(hits, count - hits, false_reads);
@@ -144,7 +140,7 @@ std::size_t Store::State::get_many(std::span<const std::string_view> keys, WithM
 // A copy of the index defines which records count, and the log is read beside whatever changes
 // meanwhile. Damaged records are reported when all others were visited.
 void Store::State::visit(Space space, const Visit& with) const {
-  InsideGet::refuse();
+  refuse_in_section();
   // Segments stay open while they are in this list, also when their files are gone.
   SegmentTable::List segments;
   std::vector<std::uint64_t> ends;

@@ -27,7 +27,6 @@
 #include <thread>
 #include <vector>
 
-#include "lib/concurrent/reclaim.h"
 #include "lib/store/cold_reads.h"
 #include "lib/store/counters.h"
 #include "lib/store/disk.h"
@@ -45,29 +44,6 @@ struct OpenOn {
   bool threads = true;
   // Bytes of log between checkpoints; 0: as Store::open has it.
   std::uint64_t log_bytes_per_checkpoint = 0;
-};
-
-// Which threads are inside a function of the caller that get() calls, and so in a ReadSection.
-// Whoever frees an index or a segment waits for them, perhaps with a store's mutex held. If they
-// took that mutex, of any store, they would wait for ever. They are refused instead.
-class InsideGet {
- public:
-  InsideGet() noexcept { ++depth; }
-  ~InsideGet() { --depth; }
-  InsideGet(const InsideGet&) = delete;
-  InsideGet& operator=(const InsideGet&) = delete;
-
-  // For calls that take a mutex or wait for readers. Throws std::logic_error in such a thread, and
-  // in one that is in another section.
-  static void refuse() {
-    if (depth == 0) return refuse_in_section();
-    throw std::logic_error(
-        "the function that get() calls can only ask stores: call for_each, files, refresh, "
-        "sync and what changes a store when get() has returned");
-  }
-
- private:
-  static inline thread_local constinit unsigned depth = 0;
 };
 
 struct Store::State {

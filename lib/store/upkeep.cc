@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
@@ -99,6 +100,7 @@ void Store::State::start_threads() {
 }
 
 void Store::State::end_threads() noexcept {
+  if (!threads_.empty()) require_no_section();  // they may wait for it
   wake([&] { ending_ = true; });
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory_resource>
@@ -22,6 +23,7 @@ class Accounted final : public Base {
   ~Accounted() override { EXPECT_EQ(out_, 0u); }
 
   [[nodiscard]] std::size_t out() const { return out_; }
+  [[nodiscard]] std::size_t peak() const { return peak_; }
   [[nodiscard]] std::size_t asked() const { return asked_; }
   [[nodiscard]] std::size_t refused() const { return refused_; }
   // Refuses requests that would take it above this many bytes.
@@ -38,6 +40,7 @@ class Accounted final : public Base {
     void* const memory = ::operator new (bytes, std::align_val_t{alignment});
     std::memset(memory, kFill, bytes);
     out_ += bytes;
+    peak_ = std::max(peak_, out_);
     ++asked_;
     return memory;
   }
@@ -51,6 +54,7 @@ class Accounted final : public Base {
   }
 
   std::size_t out_ = 0;
+  std::size_t peak_ = 0;
   std::size_t asked_ = 0;
   std::size_t refused_ = 0;
   std::size_t most_ = ~std::size_t{0};

@@ -516,6 +516,7 @@ TEST_F(StoreTest, AReaderThatBeginsInsideGet) {
   EXPECT_THROW(filter.grow(), std::logic_error);
   EXPECT_THROW(store.put("a", "2"), std::logic_error);
   EXPECT_THROW(store.compact(), std::logic_error);
+  EXPECT_DEATH(const Store closed = std::move(store), "its own thread");
   reader.reset();
   expect_equal(store, {{"a", "1"}});
   store.put("a", "2");
