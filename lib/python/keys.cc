@@ -28,16 +28,29 @@ bool is_bytes_like(PyObject* object) {
   return buffer.view().ndim == 1 && (format == "B" || format == "b" || format == "c");
 }
 
-// NumPy's masked array; nobody has one before its module is loaded. It lives as long as the
-// process.
-PyTypeObject* masked_array() {
+// Whether the object is of a class of a module; nobody has one before the module is loaded. `kept`
+// is the class once it is known, which lives as long as the process.
+bool is_of(PyObject* object, PyObject*& kept, const char* module, const char* name) {
+  if (kept == nullptr) {
+    PyObject* const loaded = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+    if (loaded == nullptr) return false;
+    py::object found = py::getattr(loaded, name, py::none());
+    if (!PyType_Check(found.ptr())) return false;
+    kept = found.release().ptr();
+  }
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(kept)) != 0;
+}
+
+// An integer of NumPy, which is no bool and no array, without the slow questions that others need.
+// Differences of times are a kind of them, without __index__.
+bool is_numpy_integer(PyObject* object) {
   static PyObject* type = nullptr;
-  if (type != nullptr) return reinterpret_cast<PyTypeObject*>(type);
-  PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.ma");
-  if (module == nullptr) return nullptr;
-  py::object found = py::getattr(module, "MaskedArray", py::none());
-  if (PyType_Check(found.ptr())) type = found.release().ptr();
-  return reinterpret_cast<PyTypeObject*>(type);
+  return PyIndex_Check(object) && is_of(object, type, "numpy", "integer");
+}
+
+bool is_masked(PyObject* object) {
+  static PyObject* type = nullptr;
+  return is_of(object, type, "numpy.ma", "MaskedArray");
 }
 
 [[noreturn]] void refuse(PyObject* object) {
@@ -94,8 +107,7 @@ std::optional<std::int64_t> dimensions_of(py::handle object) {
       in_python([&] { return PyObject_GetAttrString(object.ptr(), "ndim"); }));
   if (!dimensions) PyErr_Clear();
   if (!dimensions || !PyLong_Check(dimensions.ptr())) return std::nullopt;
-  PyTypeObject* const masked = masked_array();
-  if (masked != nullptr && PyObject_TypeCheck(object.ptr(), masked)) {
+  if (is_masked(object.ptr())) {
     throw py::type_error("a masked array would lose its mask: give array.compressed()");
   }
   return PyLong_AsLongLong(dimensions.ptr());
@@ -104,7 +116,8 @@ std::optional<std::int64_t> dimensions_of(py::handle object) {
 std::uint64_t integer_of(py::handle object) {
   py::object index;
   const bool is_int = PyLong_Check(object.ptr());
-  if (is_int ? PyBool_Check(object.ptr()) != 0 : is_bool(object)) {
+  if (is_int ? PyBool_Check(object.ptr()) != 0
+             : !is_numpy_integer(object.ptr()) && is_bool(object)) {
     throw py::type_error("a bool is not a key: use int(key)");
   }
   if (!is_int) object = index = index_of(object);
@@ -132,7 +145,9 @@ std::string_view utf8_of(py::handle object) {
 
 bool is_one_key(py::handle object) {
   PyObject* const key = object.ptr();
-  if (PyLong_Check(key) || PyUnicode_Check(key) || PyBytes_Check(key)) return true;
+  if (PyLong_Check(key) || PyUnicode_Check(key) || PyBytes_Check(key) || is_numpy_integer(key)) {
+    return true;
+  }
   if (PyList_Check(key) || PyTuple_Check(key)) return false;
   if (py::isinstance<Hashes>(object)) return is_one_key(hashes_in(object));
   // Arrays of NumPy have __index__ too, but have dimensions.
