@@ -133,7 +133,7 @@ py::list get_many(PyStore& held, py::handle keys) {
 void write(PyStore& held, const py::object& changes) {
   Store::Batch batch;
   const auto items = [&] { return PyObject_CallMethod(changes.ptr(), "items", nullptr); };
-  const py::list pairs = list_of(has_attribute(changes, "items") ? object_from(items) : changes);
+  const py::list pairs = list_of(attribute_of(changes, "items") ? object_from(items) : changes);
   for (const py::handle pair : pairs) {
     if (!PyTuple_Check(pair.ptr()) || PyTuple_GET_SIZE(pair.ptr()) != 2) {
       throw py::type_error(
