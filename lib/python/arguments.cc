@@ -85,7 +85,7 @@ Answers::Answers(const KeyBatch& keys, const py::object& out, Kind kind) : array
   } else {
     (void)dimensions_of(out);  // throws for a masked one
     if (const std::string type = kind_of(out); !type.empty() && type != "b" && type != "u") {
-      throw py::type_error("out is an array of " + std::string(py::str(out.attr("dtype"))) +
+      throw py::type_error("out is an array of " + type_of(out) +
                            ", and answers are bool or uint8");
     }
   }

@@ -16,14 +16,18 @@ py::object called(py::handle function, Arguments... arguments) {
       [&] { return PyObject_CallFunctionObjArgs(function.ptr(), arguments.ptr()..., nullptr); });
 }
 
+py::object function_of(const char* module, const char* name) {
+  return object_from([&] { return PyImport_ImportModule(module); }).attr(name);
+}
+
 // (the __dict__ or None, a dict of the slots that have a value); None without any.
 py::object attributes_of(py::handle self) {
-  const py::object own = py::getattr(self, "__dict__", py::none());
-  const py::object names =
-      called(py::module_::import("copyreg").attr("_slotnames"), py::type::handle_of(self));
+  py::object own = attribute_of(self, "__dict__");
+  if (!own) own = py::none();
+  const py::object names = called(function_of("copyreg", "_slotnames"), py::type::handle_of(self));
   py::dict slots;
   for (const py::handle name : names) {
-    if (py::hasattr(self, name)) slots[name] = py::getattr(self, name);
+    if (const py::object value = attribute_of(self, name)) slots[name] = value;
   }
   if ((own.is_none() || py::len(own) == 0) && slots.empty()) return py::none();
   return py::make_tuple(own, slots);
@@ -31,8 +35,8 @@ py::object attributes_of(py::handle self) {
 
 void give_attributes(py::handle self, py::handle own, py::handle slots) {
   if (!own.is_none()) {
-    const py::object members = py::getattr(self, "__dict__", py::none());
-    if (!PyDict_Check(members.ptr()) || PyDict_Update(members.ptr(), own.ptr()) != 0) {
+    const py::object members = attribute_of(self, "__dict__");
+    if (!members || !PyDict_Check(members.ptr()) || PyDict_Update(members.ptr(), own.ptr()) != 0) {
       PyErr_Clear();
       throw py::type_error("the state has attributes that the object cannot have");
     }
@@ -99,7 +103,7 @@ py::object subclass_copy(py::handle self, const py::object& construct, py::handl
   if (memo) {
     // What the attributes have of the object itself is the copy.
     memo[py::int_(reinterpret_cast<std::uintptr_t>(self.ptr()))] = made;
-    attributes = called(py::module_::import("copy").attr("deepcopy"), attributes, memo);
+    attributes = called(function_of("copy", "deepcopy"), attributes, memo);
   }
   if (!attributes.is_none()) {
     const auto parts = py::reinterpret_borrow<py::tuple>(attributes);

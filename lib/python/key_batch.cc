@@ -313,7 +313,7 @@ KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun) {
   } else if (PyList_Check(keep_.ptr()) || PyTuple_Check(keep_.ptr())) {
     read_list(keep_, wanted);
   } else if (is_one_key(keep_) ||
-             !(PyObject_CheckBuffer(keep_.ptr()) != 0 || has_attribute(keep_, "__array__"))) {
+             !(PyObject_CheckBuffer(keep_.ptr()) != 0 || attribute_of(keep_, "__array__"))) {
     throw py::type_error(
         wanted.noun + "s are an array, a list or a tuple" +
         (wanted.only_integers() ? "" : ", a nestline.StringArray or a nestline.Hash of an array") +
@@ -359,7 +359,9 @@ void KeyBatch::read_array(const Wanted& wanted) {
   const std::optional<std::int64_t> dimensions = dimensions_of(keep_);
   if (dimensions == 1 && std::string_view("iuSUO").find(kind_of(keep_)) == std::string_view::npos) {
     // Dates and others have no buffer.
-    if (py::len(keep_) != 0) refuse_array(py::str(keep_.attr("dtype")), wanted);
+    const auto length = in_python([&] { return PyObject_Size(keep_.ptr()); });
+    if (length < 0) throw py::error_already_set();
+    if (length != 0) refuse_array(type_of(keep_), wanted);
     return;  // no keys, whatever they would be
   }
   if (dimensions == 0)

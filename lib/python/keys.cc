@@ -15,29 +15,43 @@
 namespace nestline::python {
 namespace {
 
+// Whether the object is of a class of a module; nobody has one before the module is loaded. `kept`
+// is the class once it is known, which lives as long as the process.
+bool is_of(PyObject* object, PyObject*& kept, const char* module, const char* name) {
+  if (kept == nullptr) {
+    PyObject* const loaded = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+    if (loaded == nullptr) return false;
+    py::object found = attribute_of(loaded, name);
+    if (!found || !PyType_Check(found.ptr())) return false;
+    kept = found.release().ptr();
+  }
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(kept)) != 0;
+}
+
+// An integer of NumPy, which is no bool and no array, without the slow questions that others need.
+// Differences of times are a kind of them, without __index__.
+bool is_numpy_integer(PyObject* object) {
+  static PyObject* type = nullptr;
+  return PyIndex_Check(object) && is_of(object, type, "numpy", "integer");
+}
+
+bool is_masked(PyObject* object) {
+  static PyObject* type = nullptr;
+  return is_of(object, type, "numpy.ma", "MaskedArray");
+}
+
 // Arrays are buffers too: those of NumPy have dimensions, array.array is known, and the rest names
 // its items with their byte order, or wider ones. Arrow's bytes are signed.
 bool is_bytes_like(PyObject* object) {
   if (PyBytes_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object)) return true;
+  static PyObject* array = nullptr;
   if (PyObject_CheckBuffer(object) == 0 || dimensions_of(object) ||
-      py::isinstance(object, py::module_::import("array").attr("array"))) {
+      is_of(object, array, "array", "array")) {
     return false;
   }
   const Buffer buffer(object, PyBUF_RECORDS_RO);
   const std::string_view format = buffer.view().format == nullptr ? "B" : buffer.view().format;
   return buffer.view().ndim == 1 && (format == "B" || format == "b" || format == "c");
-}
-
-// NumPy's masked array; nobody has one before its module is loaded. It lives as long as the
-// process.
-PyTypeObject* masked_array() {
-  static PyObject* type = nullptr;
-  if (type != nullptr) return reinterpret_cast<PyTypeObject*>(type);
-  PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.ma");
-  if (module == nullptr) return nullptr;
-  py::object found = py::getattr(module, "MaskedArray", py::none());
-  if (PyType_Check(found.ptr())) type = found.release().ptr();
-  return reinterpret_cast<PyTypeObject*>(type);
 }
 
 [[noreturn]] void refuse(PyObject* object) {
@@ -71,8 +85,14 @@ const py::object& hashes_in(py::handle object) {
 }
 
 std::string kind_of(py::handle object) {
-  const py::object kind = py::getattr(py::getattr(object, "dtype", py::none()), "kind", py::none());
-  return py::isinstance<py::str>(kind) ? kind.cast<std::string>() : std::string();
+  const py::object type = attribute_of(object, "dtype");
+  const py::object kind = type ? attribute_of(type, "kind") : py::object();
+  return kind && py::isinstance<py::str>(kind) ? kind.cast<std::string>() : std::string();
+}
+
+std::string type_of(py::handle object) {
+  const py::object type = attribute_of(object, "dtype");
+  return object_from([&] { return PyObject_Str(type.ptr()); }).cast<std::string>();
 }
 
 bool is_bool(py::handle object) {
@@ -90,12 +110,9 @@ py::object index_of(py::handle object) {
 }
 
 std::optional<std::int64_t> dimensions_of(py::handle object) {
-  const auto dimensions = py::reinterpret_steal<py::object>(
-      in_python([&] { return PyObject_GetAttrString(object.ptr(), "ndim"); }));
-  if (!dimensions) PyErr_Clear();
+  const py::object dimensions = attribute_of(object, "ndim");
   if (!dimensions || !PyLong_Check(dimensions.ptr())) return std::nullopt;
-  PyTypeObject* const masked = masked_array();
-  if (masked != nullptr && PyObject_TypeCheck(object.ptr(), masked)) {
+  if (is_masked(object.ptr())) {
     throw py::type_error("a masked array would lose its mask: give array.compressed()");
   }
   return PyLong_AsLongLong(dimensions.ptr());
@@ -104,7 +121,8 @@ std::optional<std::int64_t> dimensions_of(py::handle object) {
 std::uint64_t integer_of(py::handle object) {
   py::object index;
   const bool is_int = PyLong_Check(object.ptr());
-  if (is_int ? PyBool_Check(object.ptr()) != 0 : is_bool(object)) {
+  if (is_int ? PyBool_Check(object.ptr()) != 0
+             : !is_numpy_integer(object.ptr()) && is_bool(object)) {
     throw py::type_error("a bool is not a key: use int(key)");
   }
   if (!is_int) object = index = index_of(object);
@@ -132,7 +150,9 @@ std::string_view utf8_of(py::handle object) {
 
 bool is_one_key(py::handle object) {
   PyObject* const key = object.ptr();
-  if (PyLong_Check(key) || PyUnicode_Check(key) || PyBytes_Check(key)) return true;
+  if (PyLong_Check(key) || PyUnicode_Check(key) || PyBytes_Check(key) || is_numpy_integer(key)) {
+    return true;
+  }
   if (PyList_Check(key) || PyTuple_Check(key)) return false;
   if (py::isinstance<Hashes>(object)) return is_one_key(hashes_in(object));
   // Arrays of NumPy have __index__ too, but have dimensions.
@@ -217,7 +237,8 @@ True
            py::arg("value"))
       .def_property_readonly("value", &hashes_in, "The hash or hashes.")
       .def("__repr__", [](py::handle hashes) {
-        return py::str("nestline.Hash({!r})").format(hashes_in(hashes));
+        const py::object& value = hashes_in(hashes);
+        return object_from([&] { return PyUnicode_FromFormat("nestline.Hash(%R)", value.ptr()); });
       });
   module.def("hash_key", &hash_of, py::arg("keys"), py::arg("seed") = 0,
              R"(The Hash under which a filter with this seed stores the key, or the keys: for

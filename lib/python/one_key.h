@@ -31,8 +31,10 @@ std::uint64_t integer_of(py::handle object);
 // surrogate.
 std::string_view utf8_of(py::handle object);
 
-// The kind of an object's dtype, such as "i" and "b" of NumPy; empty if it has none.
+// The kind of an object's dtype, such as "i" and "b" of NumPy; empty if it has none. And the type
+// as text.
 std::string kind_of(py::handle object);
+std::string type_of(py::handle object);
 
 // A bool of Python or NumPy, which has __index__ and __float__ too.
 bool is_bool(py::handle object);

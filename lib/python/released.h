@@ -45,8 +45,14 @@ py::object object_from(Work&& work) {
   return py::reinterpret_steal<py::object>(made);
 }
 
-inline bool has_attribute(py::handle object, const char* name) {
-  return in_python([&] { return PyObject_HasAttrString(object.ptr(), name); }) != 0;
+// The attribute; null if there is none.
+inline py::object attribute_of(py::handle object, py::handle name) {
+  PyObject* const found = in_python([&] { return PyObject_GetAttr(object.ptr(), name.ptr()); });
+  if (found == nullptr) PyErr_Clear();
+  return py::reinterpret_steal<py::object>(found);
+}
+inline py::object attribute_of(py::handle object, const char* name) {
+  return attribute_of(object, py::str(name));
 }
 
 // Releases the lock until it is destroyed.

@@ -133,7 +133,7 @@ py::list get_many(PyStore& held, py::handle keys) {
 void write(PyStore& held, const py::object& changes) {
   Store::Batch batch;
   const auto items = [&] { return PyObject_CallMethod(changes.ptr(), "items", nullptr); };
-  const py::list pairs = list_of(has_attribute(changes, "items") ? object_from(items) : changes);
+  const py::list pairs = list_of(attribute_of(changes, "items") ? object_from(items) : changes);
   for (const py::handle pair : pairs) {
     if (!PyTuple_Check(pair.ptr()) || PyTuple_GET_SIZE(pair.ptr()) != 2) {
       throw py::type_error(
@@ -223,12 +223,13 @@ py::dict stats_of(PyStore& held) {
   return figures;
 }
 
-// Writes what it can report before the store is gone.
+// Syncs before the store is gone, so that an error of that is reported. A checkpoint that cannot be
+// written is none: the log has everything.
 void close_store(PyStore& held) {
   std::optional<Store> store = held.take();
   const Released released;
   if (!store) return;
-  if (!held.is_read_only()) store->checkpoint();
+  if (!held.is_read_only()) store->sync();
   store.reset();
 }
 
@@ -339,7 +340,9 @@ the system writes it. The end of the process alone loses nothing.
   method(type, "refresh", &unlocked<&Store::refresh, false, PyStore>,
          "Of a read-only store: follows the writer; whether there was anything new.");
   type.def("stats", &stats_of, "Figures, as a dict.");
-  bind_end<&close_store>(type, "Syncs and closes the store. Later calls are a ValueError.");
+  bind_end<&close_store>(
+      type, R"(Syncs and closes the store, and saves the index. Later calls are a ValueError.
+Without room for the index there is no error: the next opening reads the log.)");
   type.def("__repr__", [](PyStore& held) {
     if (!held.is_open()) return py::str("<nestline.Store: closed>");
     const StoreStats stats = held.shared()->stats();

@@ -139,6 +139,20 @@ class Edit(CommandTest):
             self.assertEqual(self.info("f")["keys"], 100000)
             self.expect(["verify", "f", "others"])
 
+    def test_what_a_later_add_left_out_is_added_again_after_an_earlier_one_is_removed(self):
+        self.build("f", b"", "--capacity", "1000", "--bits", "8")
+        self.write("first", b"a\n" * 8)
+        self.write("second", b"a\nb\n")
+        for number, rest in (("first", b""), ("second", b"a\n")):
+            self.run_command("add", "f", "--left-out", number + ".rest", number)
+            self.assertEqual(self.read(number + ".rest"), rest)
+        self.expect(["remove", "f", "--left-out", "first.rest", "first"])
+        self.expect(["query", "f", "second"], out=b"b\n")
+        self.expect(["add", "f", "--left-out", "again.rest", "second.rest"])
+        self.expect(["verify", "f", "second"])
+        self.expect(["remove", "f", "--left-out", "again.rest", "second"])
+        self.assertEqual(self.info("f")["keys"], 0)
+
     def test_files_of_lines_that_are_left_out(self):
         self.build("f", b"a\n", "--capacity", "100")
         self.write("keys", b"b\n" * 10)
@@ -152,10 +166,13 @@ class Edit(CommandTest):
             (["remove", "--left-out", "."], b"nestline: .: Is a directory"),
             (["add", "--left-out", "none/rest"], b"nestline: none/rest: "),
             (["remove", "--left-out", "none"], b"nestline: none: No such file"),
+            (["add", "--left-out", "./keys"], b"--left-out takes another file than INPUT"),
+            (["remove", "--left-out", "keys"], b"--left-out takes another file than INPUT"),
             (["add", "--left-out", "/dev/full"], b"nestline: /dev/full: No space left on device"),
         ]:
             self.expect_error([*arguments, "f", "keys"], message)
             self.assertEqual(self.read("f"), before)
+            self.assertEqual(self.read("keys"), b"b\n" * 10)
         # Nothing is written when the add fails, and an empty file when nothing is left out.
         self.write("many", lines(b"key", 9000))
         self.expect_error(["add", "f", "--left-out", "rest", "many"], b"full after")

@@ -4,6 +4,8 @@ import mmap
 import os
 import pickle
 import random
+import subprocess
+import sys
 import threading
 
 import nestline
@@ -143,6 +145,24 @@ def test_closing_and_reading_only(tmp_path):
             nestline.Store(path, **bad)
 
 
+def test_closing_without_room_for_the_index_is_no_error(tmp_path):
+    # The store has files of at most 64 KiB and an index of more than 128.
+    program = f"""if True:
+        import resource, nestline
+        with nestline.Store({str(tmp_path / "db")!r}, segment_bytes=1 << 16) as store:
+            store.write({{str(i): "" for i in range(30000)}})
+            most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 17, most))
+            try:
+                store.checkpoint()
+            except OSError:
+                print("no room")"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("no room\n", 0), done.stderr
+    with nestline.Store(tmp_path / "db", read_only=True) as store:
+        assert len(store) == 30000
+
+
 def test_threads(tmp_path):
     with nestline.Store(tmp_path / "db") as store:
 
@@ -165,7 +185,7 @@ def test_a_damaged_store_is_an_error(tmp_path):
             store[f"{i}"] = "x" * 100
     (log,) = (tmp_path / "db").glob("*.log")
     data = bytearray(log.read_bytes())
-    data[len(data) // 3] ^= 1
+    data[data.index(b"x" * 100, len(data) // 3)] ^= 1
     log.write_bytes(data)
     with pytest.raises(nestline.StoreError):
         with nestline.Store(tmp_path / "db") as store:

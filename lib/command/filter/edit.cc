@@ -6,6 +6,7 @@
 // A line that add leaves out has no copy in the filter, so removing it too would take the copy of a
 // line that looks the same. --left-out makes the two exact opposites: add writes these lines to a
 // file, before it replaces the filter, and remove passes over as many lines as the file has.
+#include <algorithm>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -41,7 +42,8 @@ constexpr const char* kRemoveFooter =
     "Only remove keys that were added. A key that was not added may look the same as one that\n"
     "was; removing it removes the other key, which is then not found. Each line removes one copy.\n"
     "To undo a nestline add that left lines out, also give the file of these with --left-out:\n"
-    "removing them too can remove others that look the same.\n"
+    "removing them too can remove others that look the same. Undo the last add first, or add the\n"
+    "lines that later ones left out again.\n"
     "FILE is replaced in one step. Commands that change the same file wait for each other.\n"
     "Exit status: 0 done, 1 some lines were not in the filter (the others were removed), 2 error.";
 
@@ -68,10 +70,16 @@ constexpr const char* kRemoveFooter =
 
 // --left-out is another file than the filter, and one that can be read again.
 void check_left_out(const KeysArguments& arguments) {
-  std::error_code none;
-  if (arguments.left_out == "-" ||
-      std::filesystem::equivalent(arguments.left_out, arguments.file, none)) {
+  const auto is = [&](const std::string& file) {
+    std::error_code none;
+    return std::filesystem::equivalent(arguments.left_out, file, none);
+  };
+  if (arguments.left_out == "-" || is(arguments.file)) {
     throw UsageError("--left-out takes the name of a file, and not that of the filter");
+  }
+  // To remove the lines of an input that is also this file is to remove none.
+  if (std::ranges::any_of(arguments.inputs.files, is)) {
+    throw UsageError("--left-out takes another file than INPUT");
   }
 }
 
