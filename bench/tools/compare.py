@@ -42,7 +42,8 @@ def run_once(build, pattern, arguments):
     if pattern is not None:
         command.append(f"--benchmark_filter={pattern}")
     try:
-        done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+        done = subprocess.run([*command, *arguments], capture_output=True, encoding="utf-8",
+                              errors="replace")
     except OSError as error:
         raise Trouble(f"{build.name}: {build.path}: {error.strerror}") from None
     if done.returncode:

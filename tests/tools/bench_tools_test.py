@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench" / "tools"))
@@ -311,6 +312,16 @@ class Compare(Command):
         status, out, _ = self.bench("compare", self.printer("c", runs, good), b, "--rounds", "2")
         self.assertEqual(status, 2, out)
         self.assertIn("not compared: b: did not run in every round in B", out)
+
+    def test_no_trouble_ends_with_the_status_of_a_slower_one(self):
+        rows = '{"name": "caf\xe9", "cpu_time": 1.0}, {"name": "caf\u2713", "cpu_time": 1.0}'
+        (self.folder / "rows").write_bytes(b'{"benchmarks": [' + rows.encode("latin-1", "backslashreplace") + b"]}")
+        a = self.script("a", f"#!/bin/sh\ncat '{self.folder}/rows'\n")
+        with unittest.mock.patch.dict(os.environ, PYTHONIOENCODING="ascii"):
+            status, out, err = self.bench("compare", a, a, "--rounds", "1")
+        self.assertEqual((status, err), (0, ""))
+        self.assertRegex(out, r"caf\\ufffd +1\.000(.|\n)*caf\\u2713 +1\.000")
+        self.expect_trouble(["compare", a, a, "--rounds", "1", "--json", "/dev/full"], "No space left")
 
     def test_markdown(self):
         hostile = "x|y` <b>@someone"

@@ -60,12 +60,12 @@ export function text(value) {
 }
 
 const ISO =
-  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?) ?(Z|[+-]\d\d:?\d\d|[+-]\d\d)?)?$/i;
+  /^(\d{4})(-?)(\d\d)\2(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d(?:[.,]\d+)?))? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$/i;
 const NAMED_MONTH =
-  /^(?:[a-z]{3,9},? )?(?:\d{1,2} )?[a-z]{3,9} [\d :]*\d{4}[\d :]*(?: (?:[+-]\d{4}|GMT|UTC|Z))?$/i;
+  /^(?:[a-z]{3,9},? )?(?:\d{1,2} )?[a-z]{3,9} [\d :]*(?:(?:GMT|UTC) )?\d{4}[\d :]*(?: (?:[+-]\d{4}|GMT|UTC|Z))?$/i;
 
-// A date in ISO 8601, in seconds or milliseconds since 1970, or with the name of its month, as Git and
-// mails write it; null for any other. Without a zone it is UTC. Date.parse alone takes 05/11/2026 for
+// A date in ISO 8601, in seconds or milliseconds since 1970, or with the name of its month, as Git, mails
+// and `date -u` write it; null for any other. Without a zone it is UTC. Date.parse alone takes 05/11/2026 for
 // May and 12 for a year.
 function time(value) {
   const written = text(value);
@@ -74,13 +74,14 @@ function time(value) {
   const iso = ISO.exec(written);
   let parsed = NaN;
   if (iso) {
-    const zone = (iso[3] ?? "Z").replace(
-      /^([+-]\d\d):?(\d\d)?$/,
-      (_, hours, rest) => `${hours}:${rest ?? "00"}`,
-    );
-    parsed = Date.parse(`${iso[1]}T${(iso[2] ?? "00:00").replace(",", ".")}${zone.toUpperCase()}`);
+    const [, year, , month, day, hours = "00", minutes = "00", seconds = "00", zone = "Z"] = iso;
+    const shift = zone
+      .replace(/^[a-z]+$/i, "Z")
+      .replace(/^(...):?(..)?$/, (_, whole, rest) => `${whole}:${rest ?? "00"}`);
+    const clock = `${hours}:${minutes}:${seconds.replace(",", ".")}`;
+    parsed = Date.parse(`${year}-${month}-${day}T${clock}${shift}`);
   } else if (NAMED_MONTH.test(written)) {
-    parsed = Date.parse(/[+-]\d{4}$|GMT$|UTC$|Z$/i.test(written) ? written : `${written} UTC`);
+    parsed = Date.parse(/[+-]\d{4}$|GMT|UTC|Z$/i.test(written) ? written : `${written} UTC`);
   }
   return Number.isNaN(parsed) ? null : parsed;
 }

@@ -317,6 +317,10 @@ test("dates: what is understood, and what is named", () => {
     "2026-05-11 14:30:05 +0200",
     "2026-05-11 12:30:05",
     "2026-05-11T12:30:05.000",
+    "2026-05-11 12:30:05 UTC",
+    "20260511T123005Z",
+    "20260511T1430:05+02",
+    "Mon May 11 12:30:05 UTC 2026",
     "Mon May 11 14:30:05 2026 +0200",
     "Mon, 11 May 2026 12:30:05 GMT",
     String(wanted / 1000),
@@ -324,7 +328,7 @@ test("dates: what is understood, and what is named", () => {
   ]) {
     assert.equal(timeOf(date), wanted, date);
   }
-  for (const date of ["05/11/2026", "11.05.2026", "12", "2026-13-40", "yesterday", "2026", ""]) {
+  for (const date of ["05/11/2026", "11.05.2026", "12", "2026-13-40", "202605-11", "yesterday", "2026", ""]) {
     assert.equal(timeOf(date), null, date);
   }
   const at = (context) => file(context, single("a", {}));
