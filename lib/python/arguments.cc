@@ -4,6 +4,7 @@
 #include <pybind11/numpy.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -36,6 +37,14 @@ double real_of(py::handle object, const char* name) {
   const double number = in_python([&] { return PyFloat_AsDouble(object.ptr()); });
   if (number == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
   return number;
+}
+
+std::chrono::milliseconds duration_of(py::handle object, const char* name) {
+  const double seconds = real_of(object, name);
+  if (!(seconds >= 0.001 && seconds <= 1e6)) {
+    throw std::invalid_argument(std::string(name) + " is from 0.001 to 1000000 seconds");
+  }
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
 }
 
 std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun) {

@@ -3,6 +3,7 @@
 #ifndef NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 #define NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -25,6 +26,9 @@ int small_of(py::handle object, const char* name);
 
 // An int or a float. Throws TypeError.
 double real_of(py::handle object, const char* name);
+
+// The same as seconds, from a millisecond to 1e6 of them. Throws std::invalid_argument too.
+std::chrono::milliseconds duration_of(py::handle object, const char* name);
 
 // A list, tuple or array of integers of any type; negative ones become large. A copy, since another
 // thread could change the array after it was checked. `noun` is one of them. Throws TypeError and

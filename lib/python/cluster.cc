@@ -4,7 +4,6 @@
 
 #include <pybind11/stl.h>
 
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,11 +52,7 @@ ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
     } else if (name == "verify") {
       options.verify = given<bool>(value, name);
     } else if (name == "timeout") {
-      const double seconds = real_of(value, "timeout");
-      if (!(seconds >= 0.001 && seconds <= 1e6)) {
-        throw std::invalid_argument("timeout is from 0.001 to 1000000 seconds");
-      }
-      options.timeout = std::chrono::milliseconds(std::llround(seconds * 1000));
+      options.timeout = duration_of(value, "timeout");
     } else if (name == "wait_replicas") {
       options.wait_replicas = static_cast<unsigned>(small_of(value, "wait_replicas"));
     } else {

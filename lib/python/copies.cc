@@ -79,6 +79,13 @@ py::object with_attributes(py::handle self, const py::object& content) {
   return state;
 }
 
+std::pair<py::object, py::object> pair_in(const py::object& content, const char* otherwise) {
+  if (!PyTuple_Check(content.ptr()) || py::len(content) != 2)
+    throw std::invalid_argument(otherwise);
+  const auto parts = py::reinterpret_borrow<py::tuple>(content);
+  return {parts[0], parts[1]};
+}
+
 void set_state(py::handle self, const py::object& construct, const py::object& state) {
   if (has_content(self)) throw py::type_error("the object has its content: make another one");
   if (!PyList_Check(state.ptr())) {

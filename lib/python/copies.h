@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "lib/python/released.h"
 
@@ -19,6 +20,9 @@ namespace nestline::python {
 
 // [content, __dict__, slots], or the content alone if there are no attributes.
 py::object with_attributes(py::handle self, const py::object& content);
+
+// The two parts of a content. Throws std::invalid_argument with this sentence for anything else.
+std::pair<py::object, py::object> pair_in(const py::object& content, const char* otherwise);
 
 // Makes `self` of a state.
 void set_state(py::handle self, const py::object& construct, const py::object& state);

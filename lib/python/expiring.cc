@@ -153,17 +153,6 @@ bool sweep(PyExpiringFilter& held, py::handle blocks) {
 std::uint64_t size(PyExpiringFilter& held) { return held.shared()->size(); }
 std::uint64_t now(PyExpiringFilter& held) { return held.shared()->now(); }
 
-py::bytes expiring_bytes(PyExpiringFilter& held) {
-  const auto filter = held.shared();
-  return bytes_of([&] {
-    std::vector<std::byte> bytes;
-    save(*filter, [&](std::span<const std::byte> piece) {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-    });
-    return bytes;
-  });
-}
-
 // A filter that was saved this long ago.
 Made aged(ExpiringFilter&& filter, Window window, double elapsed) {
   if (elapsed > 0) {
@@ -194,13 +183,10 @@ py::object seconds_or_none(Window time) { return time ? py::cast(seconds_of(*tim
 
 py::object state_of(PyExpiringFilter& held) {
   held.catch_up();
-  return py::make_tuple(expiring_bytes(held), seconds_or_none(held.window()));
+  return py::make_tuple(bytes_in(held), seconds_or_none(held.window()));
 }
 Made of_state(const py::object& state) {
-  if (!PyTuple_Check(state.ptr()) || py::len(state) != 2) {
-    throw std::invalid_argument("not the state of an ExpiringFilter");
-  }
-  const py::object bytes = py::tuple(state)[0], window = py::tuple(state)[1];
+  const auto [bytes, window] = pair_in(state, "not the state of an ExpiringFilter");
   return expiring_in(bytes, window);
 }
 Made expiring_copy(PyExpiringFilter& held) { return of_state(state_of(held)); }
@@ -358,7 +344,7 @@ False
   figure<&ExpiringFilter::memory_bytes>(type, "memory_bytes", "Bytes of memory.");
   bind_state<&expiring_copy, &state_of, &of_state>(
       type, "A copy of one instant; copy.copy() makes one too.");
-  method(type, "to_bytes", &timed<&expiring_bytes>,
+  method(type, "to_bytes", &timed<&bytes_in<PyExpiringFilter>>,
          R"(The bytes that save would write. pickle uses them too, and keeps the window; time
 stands still until they are a filter again.
 )");

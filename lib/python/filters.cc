@@ -43,17 +43,6 @@ std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, con
   return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
 }
 
-py::bytes bytes_in(PyFilter& held) {
-  const auto filter = held.shared();
-  return bytes_of([&] { return to_bytes(*filter); });
-}
-
-// Of one instant.
-py::bytes bytes_now(PyConcurrentFilter& held) {
-  const auto filter = held.shared();
-  return bytes_of([&] { return to_bytes(filter->snapshot()); });
-}
-
 // The library's functions without their further parameters.
 Filter filter_in(std::span<const std::byte> bytes) { return from_bytes(bytes); }
 ConcurrentFilter concurrent_in(std::span<const std::byte> bytes) {
@@ -115,10 +104,7 @@ py::object place_of(PyMappedFilter& held) {
   return py::make_tuple(path_as_text(held.path()), held.verify());
 }
 std::unique_ptr<PyMappedFilter> mapped_at(const py::object& place) {
-  if (!PyTuple_Check(place.ptr()) || py::len(place) != 2) {
-    throw std::invalid_argument("not the state of a MappedFilter");
-  }
-  const py::object path = py::tuple(place)[0], verify = py::tuple(place)[1];
+  const auto [path, verify] = pair_in(place, "not the state of a MappedFilter");
   return mapped(path, py::str(verify));
 }
 
@@ -197,7 +183,7 @@ when there is no room, ValueError: the filter is then unchanged.
 (True, True, 2)
 )");
   bind_can_merge<PyFilter>(type, "Whether both have the same width, seed and blocks.");
-  bind_copies<&unlocked<&clone_of, false, PyFilter>, &bytes_in, &made_of<&filter_in>>(
+  bind_copies<&unlocked<&clone_of, false, PyFilter>, &made_of<&filter_in>>(
       type, "A copy in memory of its own; copy.copy() makes one too.",
       R"(The bytes that save would write. pickle uses them too.
 
@@ -251,7 +237,7 @@ True
   bind_can_merge<PyConcurrentFilter>(type, "");
   method(type, "snapshot", &unlocked<&snapshot_of<ConcurrentFilter>, false, PyConcurrentFilter>,
          "A Filter with the content of one instant, for saving or shipping.");
-  bind_copies<&unlocked<&copy_of, false, PyConcurrentFilter>, &bytes_now, &made_of<&concurrent_in>>(
+  bind_copies<&unlocked<&copy_of, false, PyConcurrentFilter>, &made_of<&concurrent_in>>(
       type, "A copy of one instant; copy.copy() makes one too.",
       "The bytes that save would write, of one instant.");
   type.def("__repr__", [](PyConcurrentFilter& held) {

@@ -98,17 +98,6 @@ py::object candidates(PyMaplet& held, py::handle keys) {
   return py::make_tuple(array(first_of), array(values));
 }
 
-py::bytes maplet_bytes(PyMaplet& held) {
-  const auto maplet = held.shared();
-  return bytes_of([&] {
-    std::vector<std::byte> bytes;
-    save(*maplet, [&](std::span<const std::byte> piece) {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-    });
-    return bytes;
-  });
-}
-
 Maplet maplet_in(std::span<const std::byte> bytes) { return load_maplet(bytes); }
 Maplet maplet_at(const std::filesystem::path& path) { return load_maplet(path); }
 Maplet maplet_copy(const Maplet& maplet) { return maplet.snapshot(); }
@@ -195,7 +184,7 @@ True
       py::arg("key"), "Whether a key may have a value.");
   method(
       type, "__len__", +[](PyMaplet& held) { return held.shared()->size(); }, "");
-  bind_copies<&unlocked<&maplet_copy, false, PyMaplet>, &maplet_bytes, &made_of<&maplet_in>>(
+  bind_copies<&unlocked<&maplet_copy, false, PyMaplet>, &made_of<&maplet_in>>(
       type, "A copy of one instant; copy.copy() makes one too.",
       "The bytes that save would write.");
   type.def_static("from_bytes", &made_of<&maplet_in>, py::arg("data"),

@@ -5,7 +5,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -54,13 +56,22 @@ auto unlocked(Held& held) {
   }
 }
 
-// The bytes that make() returns, made with the interpreter's lock released.
-template <typename Make>
-py::bytes bytes_of(Make&& make) {
+// The bytes that save_as writes, made with the interpreter's lock released.
+template <typename Held>
+py::bytes bytes_in(Held& held) {
   std::vector<std::byte> bytes;
   {
+    const auto one = held.shared();
     const Released released;
-    bytes = make();
+    if constexpr (requires { to_bytes(*one); }) {
+      bytes = to_bytes(*one);
+    } else if constexpr (requires { to_bytes(one->snapshot()); }) {
+      bytes = to_bytes(one->snapshot());
+    } else {
+      save(*one, [&](std::span<const std::byte> piece) {
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+      });
+    }
   }
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -94,11 +105,11 @@ void save_as(Held& held, py::handle file) {
   }
 }
 
-// copy, to_bytes and what the modules copy and pickle call. copy, bytes and from are functions.
-template <auto copy, auto bytes, auto from, typename Held>
+// copy, to_bytes and what the modules copy and pickle call. copy and from are functions.
+template <auto copy, auto from, typename Held>
 void bind_copies(py::class_<Held>& type, const char* copy_doc, const char* bytes_doc) {
-  method(type, "to_bytes", bytes, bytes_doc);
-  bind_state<copy, bytes, from>(type, copy_doc);
+  method(type, "to_bytes", &bytes_in<Held>, bytes_doc);
+  bind_state<copy, &bytes_in<Held>, from>(type, copy_doc);
 }
 
 // merge, |= and can_merge with an object of the class Other.

@@ -4,7 +4,6 @@
 
 #include <pybind11/stl.h>
 
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,11 +45,7 @@ StoreOptions options_of(bool create, bool read_only, const std::string& sync, py
   } else {
     throw std::invalid_argument("sync is 'never', 'interval' or 'each', not '" + sync + "'");
   }
-  const double sync_interval = real_of(interval, "sync_interval");
-  if (!(sync_interval >= 0.001 && sync_interval <= 1e6)) {
-    throw std::invalid_argument("sync_interval is from 0.001 to 1000000 seconds");
-  }
-  options.sync_interval = std::chrono::milliseconds(std::llround(sync_interval * 1000));
+  options.sync_interval = duration_of(interval, "sync_interval");
   options.segment_bytes = number_of(segment_bytes, "segment_bytes");
   options.expected_records = number_of(expected_records, "expected_records");
   options.compact_above = real_of(compact_above, "compact_above");
@@ -104,9 +99,7 @@ bool erase(PyStore& held, py::handle key) {
 
 // The items of an iterable, which may make them as it goes, or change meanwhile.
 py::list list_of(py::handle iterable) {
-  const auto list = in_python([&] { return PySequence_List(iterable.ptr()); });
-  if (list == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::list>(list);
+  return object_from([&] { return PySequence_List(iterable.ptr()); });
 }
 
 // Many keys in one call: the library reads them from the disk side by side.

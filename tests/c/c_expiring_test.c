@@ -9,43 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/c/checks.h"
+#include "tests/c/keys.h"
 #include "tests/c/tape.h"
 
-enum { kKeys = 3000, kWords = (kKeys + 63) / 64 };  // more than the part in which bytes are passed
-
-static char texts[kKeys][16];
-static const void* keys[kKeys];
-static size_t sizes[kKeys];
-static uint64_t numbers[kKeys];
 static uint8_t answers[kKeys];
-static uint64_t bitmap[kWords];
+static uint64_t bitmap[(kKeys + 63) / 64];
 static uint32_t positions[kKeys];
-
-static void make_keys(void) {
-  size_t i;
-  for (i = 0; i < kKeys; ++i) {
-    keys[i] = texts[i];
-    sizes[i] = (size_t)sprintf(texts[i], "key %u", (unsigned)i);
-    numbers[i] = i * 0x9e3779b97f4a7c15u;
-  }
-}
 
 static nestline_expiring* create(uint64_t capacity) {
   nestline_expiring_options options = NESTLINE_EXPIRING_OPTIONS_INIT;
-  nestline_expiring* filter;
   options.capacity = capacity;
   options.bits = 12;
   options.seed = 5;
-  filter = nestline_expiring_create(&options, &sentence);
-  if (filter == NULL) {
-    fprintf(stderr, "no filter: %s\n", sentence);
-    exit(2);
-  }
-  return filter;
+  return made(nestline_expiring_create(&options, &sentence));
 }
 
 static void test_options(void) {
@@ -115,8 +94,7 @@ static void test_options(void) {
     FAILS(!nestline_expiring_insert_for_##kind(NULL, __VA_ARGS__, 1, error),                     \
           "the filter is NULL");                                                                 \
     FAILS(nestline_expiring_may_contain_##kind(NULL, __VA_ARGS__, error), "the filter is NULL"); \
-    FAILS(nestline_expiring_left_##kind(NULL, __VA_ARGS__, error) == NESTLINE_NO_COUNT,          \
-          "the filter is NULL");                                                                 \
+    FAILS(nestline_expiring_left_##kind(NULL, __VA_ARGS__, error) == NO, "the filter is NULL");  \
     nestline_expiring_free(one);                                                                 \
   } while (0)
 
@@ -176,26 +154,22 @@ static void test_no_room(void) {
     WORKS((stored = nestline_expiring_select_from_##kind(one, __VA_ARGS__, kKeys, chosen, 3,       \
                                                          positions, error)) >= 1);                 \
     CHECK(stored == 1 ? positions[0] == 0 : stored <= 3);                                          \
-    FAILS(nestline_expiring_insert_batch_##kind(NULL, __VA_ARGS__, kKeys, NULL, error) ==          \
-              NESTLINE_NO_COUNT,                                                                   \
+    FAILS(nestline_expiring_insert_batch_##kind(NULL, __VA_ARGS__, kKeys, NULL, error) == NO,      \
           "the filter is NULL");                                                                   \
-    FAILS(nestline_expiring_insert_batch_for_##kind(NULL, __VA_ARGS__, kKeys, 1, NULL, error) ==   \
-              NESTLINE_NO_COUNT,                                                                   \
-          "the filter is NULL");                                                                   \
+    FAILS(                                                                                         \
+        nestline_expiring_insert_batch_for_##kind(NULL, __VA_ARGS__, kKeys, 1, NULL, error) == NO, \
+        "the filter is NULL");                                                                     \
     FAILS(nestline_expiring_may_contain_batch_##kind(NULL, __VA_ARGS__, kKeys, answers, error) ==  \
-              NESTLINE_NO_COUNT,                                                                   \
+              NO,                                                                                  \
           "the filter is NULL");                                                                   \
-    FAILS(nestline_expiring_may_contain_batch_##kind(one, __VA_ARGS__, kKeys, NULL, error) ==      \
-              NESTLINE_NO_COUNT,                                                                   \
+    FAILS(nestline_expiring_may_contain_batch_##kind(one, __VA_ARGS__, kKeys, NULL, error) == NO,  \
           "the array of answers is NULL");                                                         \
-    FAILS(nestline_expiring_may_contain_bits_##kind(one, __VA_ARGS__, kKeys, NULL, error) ==       \
-              NESTLINE_NO_COUNT,                                                                   \
+    FAILS(nestline_expiring_may_contain_bits_##kind(one, __VA_ARGS__, kKeys, NULL, error) == NO,   \
           "the bitmap is NULL");                                                                   \
-    FAILS(nestline_expiring_select_##kind(one, __VA_ARGS__, kKeys, NULL, error) ==                 \
-              NESTLINE_NO_COUNT,                                                                   \
+    FAILS(nestline_expiring_select_##kind(one, __VA_ARGS__, kKeys, NULL, error) == NO,             \
           "the array of positions is NULL");                                                       \
     FAILS(nestline_expiring_select_from_##kind(one, __VA_ARGS__, 1500, chosen, 3, positions,       \
-                                               error) == NESTLINE_NO_COUNT,                        \
+                                               error) == NO,                                       \
           "outside the keys");                                                                     \
     nestline_expiring_free(one);                                                                   \
   } while (0)
@@ -205,13 +179,12 @@ static void test_batches(void) {
   TEST_BATCHES(bytes, keys, sizes);
   TEST_BATCHES(u64, numbers);
   TEST_BATCHES(hash, numbers);
-  FAILS(nestline_expiring_insert_batch_u64(filter, NULL, 1, NULL, error) == NESTLINE_NO_COUNT,
+  FAILS(nestline_expiring_insert_batch_u64(filter, NULL, 1, NULL, error) == NO,
         "the array of keys is NULL");
   WORKS(nestline_expiring_insert_batch_u64(filter, NULL, 0, NULL, error) == 0);
   // The wrong key is the last one: none was inserted.
   sizes[kKeys - 1] = SIZE_MAX;
-  FAILS(nestline_expiring_insert_batch_bytes(filter, keys, sizes, kKeys, NULL, error) ==
-            NESTLINE_NO_COUNT,
+  FAILS(nestline_expiring_insert_batch_bytes(filter, keys, sizes, kKeys, NULL, error) == NO,
         "the size of a key");
   sizes[kKeys - 1] = strlen(texts[kKeys - 1]);
   CHECK(nestline_expiring_size(filter) == 0);
@@ -319,16 +292,12 @@ static void test_files(const char* folder) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fprintf(stderr, "usage: c_expiring_test FOLDER\n");
-    return 2;
-  }
   make_keys();
   test_options();
   test_one_key();
   test_no_room();
   test_batches();
   test_time();
-  test_files(argv[1]);
+  test_files(folder_of(argc, argv));
   return summary();
 }

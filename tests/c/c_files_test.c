@@ -29,7 +29,7 @@ static nestline_filter* filled(void) {
   nestline_filter* filter;
   size_t i;
   options.capacity = kKeys;
-  filter = nestline_create(&options, NULL);
+  filter = made(nestline_create(&options, &sentence));
   for (i = 0; i < kKeys; ++i) keys[i] = i;
   CHECK(nestline_insert_batch_u64(filter, keys, kKeys, NULL, NULL) == kKeys);
   return filter;
@@ -222,10 +222,6 @@ static void test_files(const char* folder) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fprintf(stderr, "usage: c_files_test FOLDER\n");
-    return 2;
-  }
-  test_files(argv[1]);
+  test_files(folder_of(argc, argv));
   return summary();
 }

@@ -5,42 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/c/checks.h"
+#include "tests/c/keys.h"
 
-enum { kKeys = 3000 };  // more than the part in which a batch of bytes is passed on
-
-static char texts[kKeys][16];
-static const void* keys[kKeys];
-static size_t sizes[kKeys];
-static uint64_t numbers[kKeys];
 static uint8_t bytes[kKeys];
 static uint64_t bitmap[(kKeys + 63) / 64];
 static uint32_t positions[kKeys];
 
-static void make_keys(void) {
-  size_t i;
-  for (i = 0; i < kKeys; ++i) {
-    keys[i] = texts[i];
-    sizes[i] = (size_t)sprintf(texts[i], "key %u", (unsigned)i);
-    numbers[i] = i * 0x9e3779b97f4a7c15u;
-  }
-}
-
 static nestline_filter* create(uint64_t capacity, int bits) {
   nestline_options options = NESTLINE_OPTIONS_INIT;
-  nestline_filter* filter;
   options.capacity = capacity;
   options.bits = bits;
   options.seed = 5;
-  filter = nestline_create(&options, &sentence);
-  if (filter == NULL) {
-    fprintf(stderr, "no filter: %s\n", sentence);
-    exit(2);
-  }
-  return filter;
+  return made(nestline_create(&options, &sentence));
 }
 
 static void test_options(void) {

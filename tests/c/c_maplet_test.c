@@ -8,45 +8,25 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/c/checks.h"
+#include "tests/c/keys.h"
 #include "tests/c/tape.h"
 
-enum { kKeys = 3000, kRoom = 16 * kKeys };  // more than the part in which bytes are passed on
+enum { kRoom = 16 * kKeys };
 
-static char texts[kKeys][16];
-static const void* keys[kKeys];
-static size_t sizes[kKeys];
-static uint64_t numbers[kKeys];
 static uint64_t values[kKeys];
 static uint8_t stored[kKeys];
 static uint32_t first[kKeys + 1];
 static uint64_t found[kRoom];
 static const uint64_t kTooLarge = NESTLINE_MAPLET_MAX_VALUE + 1;
 
-static void make_keys(void) {
-  size_t i;
-  for (i = 0; i < kKeys; ++i) {
-    keys[i] = texts[i];
-    sizes[i] = (size_t)sprintf(texts[i], "key %u", (unsigned)i);
-    numbers[i] = i * 0x9e3779b97f4a7c15u;
-    values[i] = NESTLINE_MAPLET_MAX_VALUE - i;
-  }
-}
-
 static nestline_maplet* create(uint64_t capacity) {
   nestline_maplet_options options = NESTLINE_MAPLET_OPTIONS_INIT;
-  nestline_maplet* maplet;
   options.capacity = capacity;
   options.seed = 5;
-  maplet = nestline_maplet_create(&options, &sentence);
-  if (maplet == NULL) {
-    fprintf(stderr, "no maplet: %s\n", sentence);
-    exit(2);
-  }
-  return maplet;
+  return made(nestline_maplet_create(&options, &sentence));
 }
 
 static bool has(const uint64_t* list, uint64_t count, uint64_t value) {
@@ -312,15 +292,13 @@ static void test_whole(const char* folder) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fprintf(stderr, "usage: c_maplet_test FOLDER\n");
-    return 2;
-  }
+  size_t i;
+  for (i = 0; i < kKeys; ++i) values[i] = NESTLINE_MAPLET_MAX_VALUE - i;
   make_keys();
   test_options();
   test_one_key();
   test_no_room();
   test_batches();
-  test_whole(argv[1]);
+  test_whole(folder_of(argc, argv));
   return summary();
 }

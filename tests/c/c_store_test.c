@@ -23,14 +23,8 @@ static char path[4096];
 
 static nestline_store* open_store(bool read_only) {
   nestline_store_options options = NESTLINE_STORE_OPTIONS_INIT;
-  nestline_store* store;
   options.read_only = read_only ? 1 : 0;
-  store = nestline_store_open(path, &options, &sentence);
-  if (store == NULL) {
-    fprintf(stderr, "no store: %s\n", sentence);
-    exit(2);
-  }
-  return store;
+  return made(nestline_store_open(path, &options, &sentence));
 }
 
 static bool put_text(nestline_store* store, const char* key, const char* value) {
@@ -393,12 +387,9 @@ static void test_damage(void) {
 }
 
 int main(int argc, char** argv) {
+  const char* const folder = folder_of(argc, argv);
   nestline_store* store;
-  if (argc != 2) {
-    fprintf(stderr, "usage: c_store_test FOLDER\n");
-    return 2;
-  }
-  snprintf(path, sizeof path, "%s/c_store_test.db", argv[1]);
+  snprintf(path, sizeof path, "%s/c_store_test.db", folder);
   test_options();
   store = open_store(false);
   test_one_key(store);
@@ -411,6 +402,6 @@ int main(int argc, char** argv) {
   CHECK(is(store, "a", "third") && is(store, "late", "news") && is(store, "key 2498", "2498"));
   nestline_store_close(store);
   test_damage();
-  test_background_error(argv[1]);
+  test_background_error(folder);
   return summary();
 }

@@ -88,6 +88,17 @@ nestline_options c_options(const Options& options) {
   return given;
 }
 
+nestline_expiring_options c_options(const ExpiringOptions& options) {
+  nestline_expiring_options given = NESTLINE_EXPIRING_OPTIONS_INIT;
+  given.capacity = options.capacity;
+  given.seed = options.seed;
+  given.fpr = options.fpr;
+  given.bits = options.bits;
+  given.life = options.life;
+  if (options.load != 0.9) given.load = options.load;  // 0 is the default
+  return given;
+}
+
 template <typename Handle>
 void expect_bytes(const std::vector<std::byte>& expected, const Handle* filter,
                   void* (*to_bytes)(const Handle*, std::size_t*, const char**)) {
@@ -114,23 +125,103 @@ nestline_outcome c_outcome(Outcome outcome) {
   return NESTLINE_ERROR;
 }
 
-template <typename Key>
-class Twins {
+// A filter, its twin in C, which `free` frees, and random keys for both.
+template <typename Key, typename AnyFilter, typename Handle, auto free>
+class Pair {
  public:
-  Twins(const Options& options, std::span<const Key> keys, std::uint64_t seed)
+  template <typename AnyOptions, typename Create>
+  Pair(const AnyOptions& options, Create create, std::span<const Key> keys, std::uint64_t seed)
       : filter_(options), keys_(keys), random_(seed) {
-    const nestline_options given = c_options(options);
-    twin_ = nestline_create(&given, &error_);
+    const auto given = c_options(options);
+    twin_ = create(&given, &error_);
     EXPECT_NE(twin_, nullptr) << error_;
   }
-  ~Twins() { nestline_free(twin_); }
-  Twins(const Twins&) = delete;
-  Twins& operator=(const Twins&) = delete;
+  ~Pair() { free(twin_); }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+ protected:
+  template <typename Function, typename KeyArguments, typename... More>
+  auto call(Function function, const KeyArguments& key, More... more) {
+    error_ = "not set";
+    return std::apply(function,
+                      std::tuple_cat(std::tuple(twin_), key, std::tuple(more..., &error_)));
+  }
+
+  Key any_key() { return keys_[random_() % keys_.size()]; }
+  // Some of the keys; their number is around the parts in which batches are passed on.
+  std::span<const Key> any_keys() {
+    constexpr std::array<std::size_t, 9> kLengths = {0, 1, 63, 65, 1000, 1023, 1024, 1025, 2500};
+    const std::size_t length = kLengths[random_() % kLengths.size()];
+    return keys_.subspan(random_() % (keys_.size() - length), length);
+  }
+
+  // Asks for many keys by each of these functions.
+  template <typename MayContain, typename Bits, typename Select, typename SelectFrom>
+  void ask(std::span<const Key> keys, const Batch<Key>& batch, MayContain may_contain, Bits bits_of,
+           Select select, SelectFrom select_from) {
+    const std::size_t length = keys.size();
+    // The places that must not be written keep the value 7.
+    std::vector<std::uint8_t> expected(length + 1, 7);
+    std::vector<std::uint8_t> found(length + 1, 7);
+    const std::uint64_t total = filter_.may_contain(keys, std::span(expected.data(), length));
+    ASSERT_EQ(call(may_contain, batch.arguments_(), found.data()), total);
+    ASSERT_EQ(expected, found);
+
+    std::vector<std::uint64_t> expected_bits((length + 63) / 64);
+    std::vector<std::uint64_t> bits(expected_bits.size() + 1, 7);
+    filter_.may_contain_bits(keys, expected_bits);
+    ASSERT_EQ(call(bits_of, batch.arguments_(), bits.data()), total);
+    expected_bits.push_back(7);
+    ASSERT_EQ(expected_bits, bits);
+
+    std::vector<std::uint32_t> expected_positions(length, 7);
+    std::vector<std::uint32_t> positions(length, 7);
+    filter_.select(keys, expected_positions);
+    ASSERT_EQ(call(select, batch.arguments_(), positions.data()), total);
+    ASSERT_EQ(expected_positions, positions);
+
+    if (length == 0) return;
+    std::vector<std::uint32_t> selection(1 + random_() % 3000);
+    for (auto& i : selection) i = static_cast<std::uint32_t>(random_() % length);
+    expected_positions.assign(selection.size(), 7);
+    positions.assign(selection.size(), 7);
+    const std::uint64_t hits =
+        filter_.select(keys, std::span<const std::uint32_t>(selection), expected_positions);
+    ASSERT_EQ(
+        call(select_from, batch.arguments_(), selection.data(), selection.size(), positions.data()),
+        hits);
+    ASSERT_EQ(expected_positions, positions);
+    // In place.
+    ASSERT_EQ(
+        call(select_from, batch.arguments_(), selection.data(), selection.size(), selection.data()),
+        hits);
+    selection.resize(hits);
+    positions.resize(hits);
+    ASSERT_EQ(selection, positions);
+  }
+
+  AnyFilter filter_;
+  Handle* twin_ = nullptr;
+  std::span<const Key> keys_;
+  std::mt19937_64 random_;
+  const char* error_ = nullptr;
+};
+
+template <typename Key>
+class Twins : public Pair<Key, ConcurrentFilter, nestline_filter, nestline_free> {
+  using Base = Pair<Key, ConcurrentFilter, nestline_filter, nestline_free>;
+  using Base::any_key, Base::any_keys, Base::ask, Base::call;
+  using Base::error_, Base::filter_, Base::random_, Base::twin_;
+
+ public:
+  Twins(const Options& options, std::span<const Key> keys, std::uint64_t seed)
+      : Base(options, nestline_create, keys, seed) {}
 
   void step() {
     const std::uint64_t what = random_() % 100;
-    const Key key = keys_[random_() % keys_.size()];
-    const Key other = keys_[random_() % keys_.size()];
+    const Key key = any_key();
+    const Key other = any_key();
     if (what < 45) {
       expect(filter_.insert(key), call(OF_KIND(nestline_insert), arguments(key)));
     } else if (what < 55) {
@@ -153,16 +244,12 @@ class Twins {
     ASSERT_EQ(filter_.size(), nestline_size(twin_));
   }
 
-  // Batches of lengths around the parts in which they are passed on.
   void batch_step() {
-    constexpr std::array<std::size_t, 9> kLengths = {0, 1, 63, 65, 1000, 1023, 1024, 1025, 2500};
-    const std::size_t length = kLengths[random_() % kLengths.size()];
-    const auto keys = keys_.subspan(random_() % (keys_.size() - length), length);
+    const std::span<const Key> keys = any_keys();
     const Batch<Key> batch(keys);
-    // The places that must not be written keep the value 7.
-    std::vector<std::uint8_t> expected(length + 1, 7);
-    std::vector<std::uint8_t> done(length + 1, 7);
-    const std::span<std::uint8_t> expected_out(expected.data(), length);
+    std::vector<std::uint8_t> expected(keys.size() + 1, 7);
+    std::vector<std::uint8_t> done(keys.size() + 1, 7);
+    const std::span<std::uint8_t> expected_out(expected.data(), keys.size());
     if (random_() % 2 == 0) {
       ASSERT_EQ(filter_.insert(keys, expected_out),
                 call(OF_KIND(nestline_insert_batch), batch.arguments_(), done.data()));
@@ -171,52 +258,11 @@ class Twins {
                 call(OF_KIND(nestline_erase_batch), batch.arguments_(), done.data()));
     }
     ASSERT_EQ(expected, done);
-    ask(keys, batch);
-  }
-
-  void ask(std::span<const Key> keys, const Batch<Key>& batch) {
-    const std::size_t length = keys.size();
-    std::vector<std::uint8_t> expected(length + 1, 7);
-    std::vector<std::uint8_t> found(length + 1, 7);
-    const std::span<std::uint8_t> expected_out(expected.data(), length);
-    const std::uint64_t total = filter_.may_contain(keys, expected_out);
-    ASSERT_EQ(call(OF_KIND(nestline_may_contain_batch), batch.arguments_(), found.data()), total);
-    ASSERT_EQ(expected, found);
     filter_.count(keys, expected_out);
-    ASSERT_TRUE(call(OF_KIND(nestline_count_batch), batch.arguments_(), found.data()));
-    ASSERT_EQ(expected, found);
-
-    std::vector<std::uint64_t> expected_bits((length + 63) / 64);
-    std::vector<std::uint64_t> bits(expected_bits.size() + 1, 7);
-    filter_.may_contain_bits(keys, expected_bits);
-    ASSERT_EQ(call(OF_KIND(nestline_may_contain_bits), batch.arguments_(), bits.data()), total);
-    expected_bits.push_back(7);
-    ASSERT_EQ(expected_bits, bits);
-
-    std::vector<std::uint32_t> expected_positions(length, 7);
-    std::vector<std::uint32_t> positions(length, 7);
-    filter_.select(keys, expected_positions);
-    ASSERT_EQ(call(OF_KIND(nestline_select), batch.arguments_(), positions.data()), total);
-    ASSERT_EQ(expected_positions, positions);
-
-    if (length == 0) return;
-    std::vector<std::uint32_t> selection(1 + random_() % 3000);
-    for (auto& i : selection) i = static_cast<std::uint32_t>(random_() % length);
-    const std::span<const std::uint32_t> chosen = selection;
-    expected_positions.assign(selection.size(), 7);
-    positions.assign(selection.size(), 7);
-    const std::uint64_t hits = filter_.select(keys, chosen, expected_positions);
-    ASSERT_EQ(call(OF_KIND(nestline_select_from), batch.arguments_(), selection.data(),
-                   selection.size(), positions.data()),
-              hits);
-    ASSERT_EQ(expected_positions, positions);
-    // In place.
-    ASSERT_EQ(call(OF_KIND(nestline_select_from), batch.arguments_(), selection.data(),
-                   selection.size(), selection.data()),
-              hits);
-    selection.resize(hits);
-    positions.resize(hits);
-    ASSERT_EQ(selection, positions);
+    ASSERT_TRUE(call(OF_KIND(nestline_count_batch), batch.arguments_(), done.data()));
+    ASSERT_EQ(expected, done);
+    ask(keys, batch, OF_KIND(nestline_may_contain_batch), OF_KIND(nestline_may_contain_bits),
+        OF_KIND(nestline_select), OF_KIND(nestline_select_from));
   }
 
   void grow() { ASSERT_EQ(filter_.grow(), nestline_grow(twin_, &error_)); }
@@ -249,56 +295,34 @@ class Twins {
   }
 
  private:
-  template <typename Function, typename KeyArguments, typename... More>
-  auto call(Function function, const KeyArguments& key, More... more) {
-    error_ = "not set";
-    return std::apply(function,
-                      std::tuple_cat(std::tuple(twin_), key, std::tuple(more..., &error_)));
-  }
-
   void expect(Inserted expected, bool stored) const {
     ASSERT_EQ(static_cast<bool>(expected), stored);
     ASSERT_EQ(c_outcome(expected.outcome), nestline_outcome_of(stored, error_));
     const bool failed = expected.outcome == Outcome::full || expected.outcome == Outcome::copies;
     ASSERT_EQ(error_ != nullptr, failed);
   }
-
-  ConcurrentFilter filter_;
-  nestline_filter* twin_ = nullptr;
-  std::span<const Key> keys_;
-  std::mt19937_64 random_;
-  const char* error_ = nullptr;
 };
 
 // The same for expiring filters.
 template <typename Key>
-class ExpiringTwins {
+class ExpiringTwins : public Pair<Key, ExpiringFilter, nestline_expiring, nestline_expiring_free> {
+  using Base = Pair<Key, ExpiringFilter, nestline_expiring, nestline_expiring_free>;
+  using Base::any_key, Base::any_keys, Base::ask, Base::call;
+  using Base::error_, Base::filter_, Base::random_, Base::twin_;
+
  public:
   ExpiringTwins(const ExpiringOptions& options, std::span<const Key> keys, std::uint64_t seed)
-      : filter_(options), keys_(keys), random_(seed) {
-    nestline_expiring_options given = NESTLINE_EXPIRING_OPTIONS_INIT;
-    given.capacity = options.capacity;
-    given.seed = options.seed;
-    given.fpr = options.fpr;
-    given.bits = options.bits;
-    given.life = options.life;
-    if (options.load != 0.9) given.load = options.load;  // 0 is the default
-    twin_ = nestline_expiring_create(&given, &error_);
-    EXPECT_NE(twin_, nullptr) << error_;
-  }
-  ~ExpiringTwins() { nestline_expiring_free(twin_); }
-  ExpiringTwins(const ExpiringTwins&) = delete;
-  ExpiringTwins& operator=(const ExpiringTwins&) = delete;
+      : Base(options, nestline_expiring_create, keys, seed) {}
 
   void step() {
-    const Key key = keys_[random_() % keys_.size()];
+    const Key key = any_key();
     const auto life = static_cast<unsigned>(random_() % 17);
     const bool whole = random_() % 2 == 0;
     const Inserted expected = whole ? filter_.insert(key) : filter_.insert(key, life);
     const bool stored = whole ? call(OF_KIND(nestline_expiring_insert), arguments(key))
                               : call(OF_KIND(nestline_expiring_insert_for), arguments(key), life);
     ASSERT_EQ(c_outcome(expected.outcome), nestline_outcome_of(stored, error_));
-    const Key other = keys_[random_() % keys_.size()];
+    const Key other = any_key();
     ASSERT_EQ(filter_.may_contain(other),
               call(OF_KIND(nestline_expiring_may_contain), arguments(other)));
     ASSERT_EQ(filter_.left(other), call(OF_KIND(nestline_expiring_left), arguments(other)));
@@ -308,15 +332,12 @@ class ExpiringTwins {
   }
 
   void batch_step() {
-    constexpr std::array<std::size_t, 5> kLengths = {0, 65, 1024, 1025, 2500};
-    const std::size_t length = kLengths[random_() % kLengths.size()];
-    const auto keys = keys_.subspan(random_() % (keys_.size() - length), length);
+    const std::span<const Key> keys = any_keys();
     const Batch<Key> batch(keys);
     const auto life = static_cast<unsigned>(random_() % 17);
-    // The places that must not be written keep the value 7.
-    std::vector<std::uint8_t> expected(length + 1, 7);
-    std::vector<std::uint8_t> done(length + 1, 7);
-    const std::span<std::uint8_t> out(expected.data(), length);
+    std::vector<std::uint8_t> expected(keys.size() + 1, 7);
+    std::vector<std::uint8_t> done(keys.size() + 1, 7);
+    const std::span<std::uint8_t> out(expected.data(), keys.size());
     if (random_() % 2 == 0) {
       ASSERT_EQ(filter_.insert(keys, out),
                 call(OF_KIND(nestline_expiring_insert_batch), batch.arguments_(), done.data()));
@@ -328,28 +349,9 @@ class ExpiringTwins {
       outcome = static_cast<std::uint8_t>(c_outcome(Outcome{outcome}));
     }
     ASSERT_EQ(expected, done);
-    const std::uint64_t total = filter_.may_contain(keys, out);
-    ASSERT_EQ(call(OF_KIND(nestline_expiring_may_contain_batch), batch.arguments_(), done.data()),
-              total);
-    ASSERT_EQ(expected, done);
-    std::vector<std::uint64_t> expected_bits((length + 63) / 64), bits((length + 63) / 64);
-    filter_.may_contain_bits(keys, expected_bits);
-    ASSERT_EQ(call(OF_KIND(nestline_expiring_may_contain_bits), batch.arguments_(), bits.data()),
-              total);
-    ASSERT_EQ(expected_bits, bits);
-    std::vector<std::uint32_t> expected_positions(length, 7), positions(length, 7);
-    filter_.select(keys, expected_positions);
-    ASSERT_EQ(call(OF_KIND(nestline_expiring_select), batch.arguments_(), positions.data()), total);
-    ASSERT_EQ(expected_positions, positions);
-    if (length == 0) return;
-    std::vector<std::uint32_t> selection(1 + random_() % 3000);
-    for (auto& i : selection) i = static_cast<std::uint32_t>(random_() % length);
-    expected_positions.assign(selection.size(), 7);
-    positions.assign(selection.size(), 7);
-    ASSERT_EQ(filter_.select(keys, std::span<const std::uint32_t>(selection), expected_positions),
-              call(OF_KIND(nestline_expiring_select_from), batch.arguments_(), selection.data(),
-                   selection.size(), positions.data()));
-    ASSERT_EQ(expected_positions, positions);
+    ask(keys, batch, OF_KIND(nestline_expiring_may_contain_batch),
+        OF_KIND(nestline_expiring_may_contain_bits), OF_KIND(nestline_expiring_select),
+        OF_KIND(nestline_expiring_select_from));
   }
 
   void advance() {
@@ -379,20 +381,6 @@ class ExpiringTwins {
     });
     expect_bytes<nestline_expiring>(expected, twin_, nestline_expiring_to_bytes);
   }
-
- private:
-  template <typename Function, typename KeyArguments, typename... More>
-  auto call(Function function, const KeyArguments& key, More... more) {
-    error_ = "not set";
-    return std::apply(function,
-                      std::tuple_cat(std::tuple(twin_), key, std::tuple(more..., &error_)));
-  }
-
-  ExpiringFilter filter_;
-  nestline_expiring* twin_ = nullptr;
-  std::span<const Key> keys_;
-  std::mt19937_64 random_;
-  const char* error_ = nullptr;
 };
 
 template <typename Key>

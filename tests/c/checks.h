@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int checks, failures;
@@ -40,6 +41,13 @@ static void check(bool good, const char* what, int line) {
     check((condition) && sentence != NULL && strstr(sentence, (part)) != NULL, \
           #condition " fails with " #part, __LINE__);                          \
   } while (0)
+
+// What a call has returned that gives `sentence`; without it the test cannot go on.
+static void* made(void* handle) {
+  if (handle != NULL) return handle;
+  fprintf(stderr, "nothing was made: %s\n", sentence);
+  exit(2);
+}
 
 // What a call returns that counts and has failed.
 #define NO NESTLINE_NO_COUNT

@@ -1,11 +1,21 @@
-// Memory that the tests in C write and read through callbacks, as if it were a file.
+// For the tests in C of files: the folder, and memory that is written and read through callbacks,
+// as if it were a file.
 #ifndef NESTLINE_TESTS_C_TAPE_H_
 #define NESTLINE_TESTS_C_TAPE_H_
 
 #include <nestline/nestline.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+// The program's argument.
+static const char* folder_of(int argc, char** argv) {
+  if (argc == 2) return argv[1];
+  fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+  exit(2);
+}
 
 typedef struct {
   char bytes[1 << 20];

@@ -15,6 +15,7 @@ import subprocess
 from command_harness import PATIENCE, CommandTest, lines
 
 EXACT = ("--fpr", "0.000001")
+OTHERS = b"; leave the option out, or begin another state\n"
 
 
 def awk(text):
@@ -55,42 +56,112 @@ class UniqTest(CommandTest):
         self.fail(f"{len(printed)} lines instead of {len(wanted)}; from line {at} on "
                   f"{printed[at:at + 3]} instead of {wanted[at:at + 3]}"[:1000])
 
-
-class Uniq(UniqTest):
-    def test_agrees_with_awk(self):
+    def expect_awk(self, *options):
+        """With each of the options, all new lines are printed. Returns how many there are."""
         text = mixed(60000, 40000)
         self.write("text", text)
-        for options in ((), ("--capacity", "40000"), ("--window", "60000")):
-            self.expect_lines([*EXACT, *options, "text"], out=awk(text))
-            self.expect_lines([*EXACT, *options], out=awk(text), stdin=text)
-        count = len(awk(text).splitlines())
-        self.expect_lines(["-c", *EXACT, "text", "text"], out=b"%d\n" % count)
-        done = subprocess.run(["awk", "!seen[$0]++", "text"], cwd=self.folder, capture_output=True)
-        self.assertTrue(done.stdout == awk(text))
+        for some in options:
+            self.expect_lines([*some, "text"], out=awk(text))
+            self.expect_lines(some, out=awk(text), stdin=text)
+        return len(awk(text).splitlines())
 
-    def test_rate(self):
-        # Repeated lines are never printed; of the new ones no more are missing than the rate says.
-        text = lines(b"a", 30000) * 2 + lines(b"b", 30000)
+    def expect_rates(self, rates, *options):
+        """Repeated lines are never printed; of the new ones no more are missing than the rate says."""
         new = lines(b"a", 30000) + lines(b"b", 30000)
-        self.write("text", text)
-        for rate in ("0.05", "0.01", "0.001", "0.00005"):
-            for options in (("--capacity", "60000"), ("--window", "60000"), ()):
-                printed = self.output("uniq", "--fpr", rate, *options, "text")
-                printed = printed.splitlines(keepends=True)
-                self.assertEqual(len(set(printed)), len(printed))
-                rest = iter(new.splitlines(keepends=True))
-                self.assertTrue(all(line in rest for line in printed))  # in order
-                missing = 60000 - len(printed)
-                self.assertLessEqual(missing, 60000 * float(rate) * 1.05 + 5)
+        self.write("text", lines(b"a", 30000) + new)
+        for rate, some in itertools.product(rates, options):
+            printed = self.output("uniq", "--fpr", rate, *some, "text").splitlines(keepends=True)
+            self.assertEqual(len(set(printed)), len(printed))
+            rest = iter(new.splitlines(keepends=True))
+            self.assertTrue(all(line in rest for line in printed))  # in order
+            self.assertLessEqual(60000 - len(printed), 60000 * float(rate) * 1.05 + 5)
         # Another seed errs on other lines.
-        both = {self.run_command("uniq", "--fpr", "0.05", "--seed", seed, "text")[1]
+        both = {self.output("uniq", "--fpr", "0.05", *options[-1], "--seed", seed, "text")
                 for seed in ("0", "1")}
         self.assertEqual(len(both), 2)
 
+    def expect_repeated(self, *options):
+        self.expect_lines(["-d", *options], out=b"b\na\n", stdin=b"a\nb\nb\na\nb\nc\na\n")
+        self.expect_lines(["-dc", *options], out=b"2\n", stdin=b"a\nb\nb\na\nb\nc\na\n")
+        self.expect_lines(["-d", *options], 1, stdin=b"a\nb\n")
+
+    def expect_full(self, options, most, instead, share):
+        """The output ends where the capacity does, or, with two filters that err apart, up to that
+        share of it later; up to `most`, the text has more lines."""
+        text = lines(b"key", 5000) * 2 + lines(b"more", 5000)
+        for capacity in (1, 100, 2048, 5000, most):
+            status, out, err = self.run_command("uniq", *options, "--capacity", str(capacity),
+                                                stdin=text)
+            self.assertEqual((status, awk(text).startswith(out)), (2, True))
+            self.assertTrue(0 <= len(out.splitlines()) - capacity <= capacity * share)
+            self.assertEqual(err, b"nestline: there are more different lines than the capacity of "
+                             b"%d; the output ends before the first of them; give a larger "
+                             b"--capacity, or %s\n" % (capacity, instead))
+        self.expect_lines([*options, "--capacity", "10000"], out=awk(text), stdin=text)
+
+    def expect_to_continue(self, always, *options):
+        """With each of the options, runs with a state print together what one run prints."""
+        text = mixed(40000, 30000)
+        items = text.splitlines(keepends=True)
+        parts = [items[:1], items[1:9000], [], items[9000:9100], items[9100:33000], items[33000:]]
+        self.assertEqual(sum(parts, []), items)
+        for some in options:
+            whole = self.run_command("uniq", *always, *some, stdin=text)[1]
+            printed = b""
+            for i, part in enumerate(parts):
+                # Options that the state has may be left out, but for -d.
+                given = [*always, *some] if i != 3 else ["-d"] if "-d" in some else []
+                status, out, err = self.run_command("uniq", "--state", "s", *given,
+                                                    stdin=b"".join(part))
+                self.assertEqual((status, err), (0 if out else 1, b""))
+                printed += out
+            self.assertTrue(printed == whole, some)
+            os.remove(self.path("s"))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def expect_refusals(self, *rows):
+        """Rows of a state, options that it does not go on with, and why; the states stay as they are."""
+        before = {name: self.read(name) for name, _, _ in rows}
+        for name, arguments, part in rows:
+            self.expect_error(["uniq", "--state", name, *arguments],
+                              b"nestline: %s: %s" % (name.encode(), part), stdin=b"b\n")
+        self.assertEqual({name: self.read(name) for name in before}, before)
+
+    def expect_no_damage_missed(self, options, end, cuts=()):
+        """Makes a state with numbers up to byte `end`, and damages those, the end, and other bytes."""
+        self.run_command("uniq", "--state", "s", *options, stdin=lines(b"key", 400))
+        good = self.read("s")
+        chance = random.Random(5)
+        places = [*range(3, end, 8), *range(len(good) - 20, len(good), 4)]
+        places += [chance.randrange(len(good)) for _ in range(25)]
+        for place in places:
+            flipped = bytearray(good)
+            flipped[place] ^= 1 << chance.randrange(8)
+            self.write("s", bytes(flipped))
+            with self.subTest(options=options, place=place):
+                self.expect_error(["uniq", "--state", "s"],
+                                  b"nestline: s: at byte ", stdin=b"key-1\n")
+                self.assertEqual(self.read("s"), bytes(flipped))
+        for damaged in (*(good[:cut] for cut in (-1, 50, 4, *cuts)), good + b"\0"):
+            self.write("s", damaged)
+            self.expect_error(["uniq", "--state", "s"], b"nestline: s: at byte ")
+        os.remove(self.path("s"))
+
+
+class Uniq(UniqTest):
+    def test_agrees_with_awk(self):
+        count = self.expect_awk(EXACT, (*EXACT, "--capacity", "40000"),
+                                (*EXACT, "--window", "60000"))
+        self.expect_lines(["-c", *EXACT, "text", "text"], out=b"%d\n" % count)
+        done = subprocess.run(["awk", "!seen[$0]++", "text"], cwd=self.folder, capture_output=True)
+        self.assertTrue(done.stdout == awk(self.read("text")))
+
+    def test_rate(self):
+        self.expect_rates(("0.05", "0.01", "0.001", "0.00005"),
+                          ("--capacity", "60000"), ("--window", "60000"), ())
+
     def test_repeated(self):
-        self.expect_lines(["-d"], out=b"b\na\n", stdin=b"a\nb\nb\na\nb\nc\na\n")
-        self.expect_lines(["-dc"], out=b"2\n", stdin=b"a\nb\nb\na\nb\nc\na\n")
-        self.expect_lines(["-d"], 1, stdin=b"a\nb\n")
+        self.expect_repeated()
         text = mixed(60000, 30000)
         items = text.splitlines(keepends=True)
         for window in (60000, 700):
@@ -163,19 +234,10 @@ class Uniq(UniqTest):
             dos = b""
 
     def test_capacity(self):
-        text = lines(b"key", 5000) * 2 + lines(b"more", 5000)
         finest = ("--fpr", "0.00000001")
-        for capacity in (1, 100, 2048, 5000, 9999):
-            status, out, err = self.run_command("uniq", *finest, "--capacity", str(capacity),
-                                                stdin=text)
-            self.assertEqual((status, awk(text).startswith(out)), (2, True))
-            self.assertEqual(len(out.splitlines()), capacity)
-            self.assertEqual(err, b"nestline: there are more different lines than the capacity of "
-                             b"%d; the output ends before the first of them; give a larger "
-                             b"--capacity, or --window\n" % capacity)
-        self.expect_lines([*finest, "--capacity", "10000"], out=awk(text), stdin=text)
+        self.expect_full(finest, 9999, b"--window", share=0)
         self.expect_lines(["-d", *finest, "--capacity", "10000"], out=lines(b"key", 5000),
-                    stdin=text)
+                          stdin=lines(b"key", 5000) * 2 + lines(b"more", 5000))
 
     def test_arguments(self):
         for arguments, part in [
@@ -245,44 +307,24 @@ class Uniq(UniqTest):
 
 class UniqState(UniqTest):
     def test_runs_continue(self):
-        text = mixed(40000, 30000)
-        items = text.splitlines(keepends=True)
-        parts = [items[:1], items[1:9000], [], items[9000:9100], items[9100:33000], items[33000:]]
-        self.assertEqual(sum(parts, []), items)
-        for options in ((), ("--capacity", "30000"), ("--window", "900"), ("--window", "40000"),
-                        ("-d",), ("-d", "--window", "2500"), ("--seed", "7")):
-            whole = self.run_command("uniq", *EXACT, *options, stdin=text)[1]
-            printed = b""
-            for i, part in enumerate(parts):
-                # Options that the state has may be left out, but for -d.
-                given = [*EXACT, *options] if i != 3 else ["-d"] if "-d" in options else []
-                status, out, err = self.run_command("uniq", "--state", "s", *given,
-                                                    stdin=b"".join(part))
-                self.assertEqual((status, err), (0 if out else 1, b""))
-                printed += out
-            self.assertTrue(printed == whole, options)
-            os.remove(self.path("s"))
-        self.assertEqual(os.listdir(self.folder), [])
+        self.expect_to_continue(EXACT, (), ("--capacity", "30000"), ("--window", "900"),
+                                ("--window", "40000"), ("-d",), ("-d", "--window", "2500"),
+                                ("--seed", "7"))
 
     def test_other_options(self):
         self.expect_lines(["--state", "s", "--window", "9"], out=b"a\n", stdin=b"a\n")
         self.expect_lines(["--state", "t", "-d", "--seed", "3", "--fpr", "0.02"], 1)
-        before = self.read("s"), self.read("t")
-        end = b"; leave the option out, or begin another state\n"
-        for name, arguments, part in [
-            ("s", ["--window", "10"], b"the state was begun with --window 9" + end),
-            ("s", ["--capacity", "9"], b"the state was begun without --capacity" + end),
-            ("s", ["--fpr", "0.002"], b"the state was begun with --fpr 0.001" + end),
-            ("s", ["--seed", "2"], b"the state was begun without --seed" + end),
+        self.expect_refusals(
+            ("s", ["--window", "10"], b"the state was begun with --window 9" + OTHERS),
+            ("s", ["--capacity", "9"], b"the state was begun without --capacity" + OTHERS),
+            ("s", ["--fpr", "0.002"], b"the state was begun with --fpr 0.001" + OTHERS),
+            ("s", ["--seed", "2"], b"the state was begun without --seed" + OTHERS),
             ("s", ["-d"], b"the state was begun without -d; begin another state\n"),
             ("t", [], b"the state was begun with -d; give -d too\n"),
-            ("t", ["-d", "--seed", "4"], b"the state was begun with --seed 3" + end),
-            ("t", ["-d", "--fpr", "0.1"], b"the state was begun with --fpr 0.02" + end),
-            ("t", ["-d", "--window", "1"], b"the state was begun without --window" + end),
-        ]:
-            self.expect_error(["uniq", "--state", name, *arguments], b"nestline: %s: %s"
-                              % (name.encode(), part), stdin=b"b\n")
-        self.assertEqual((self.read("s"), self.read("t")), before)
+            ("t", ["-d", "--seed", "4"], b"the state was begun with --seed 3" + OTHERS),
+            ("t", ["-d", "--fpr", "0.1"], b"the state was begun with --fpr 0.02" + OTHERS),
+            ("t", ["-d", "--window", "1"], b"the state was begun without --window" + OTHERS),
+        )
 
     def test_full(self):
         # What was printed counts as seen, and nothing else.
@@ -382,26 +424,8 @@ class UniqState(UniqTest):
             self.expect_error([command, "s"], b"nestline: s: at byte ")
 
     def test_damage(self):
-        chance = random.Random(5)
-        for options in (["--window", "400"], ["-d", "--capacity", "500", *EXACT]):
-            self.expect_lines(["--state", "s", "-c", *options], out=b"%d\n" % (
-                0 if "-d" in options else 500), status=1 if "-d" in options else 0,
-                stdin=lines(b"key", 500))
-            good = self.read("s")
-            places = [*range(3, 88, 8), *range(len(good) - 20, len(good), 4)]
-            places += [chance.randrange(len(good)) for _ in range(25)]
-            for place in places:
-                flipped = bytearray(good)
-                flipped[place] ^= 1 << chance.randrange(8)
-                self.write("s", bytes(flipped))
-                with self.subTest(options=options, place=place):
-                    self.expect_error(["uniq", "--state", "s"],
-                                      b"nestline: s: at byte ", stdin=b"key-1\n")
-                    self.assertEqual(self.read("s"), bytes(flipped))
-            for damaged in (good[:-1], good[:50], good[:4], good + b"\0"):
-                self.write("s", damaged)
-                self.expect_error(["uniq", "--state", "s"], b"nestline: s: at byte ")
-            os.remove(self.path("s"))
+        self.expect_no_damage_missed(["--window", "300"], 88)  # the ring has gone round
+        self.expect_no_damage_missed(["-d", "--capacity", "400", *EXACT], 88)
         self.build("filter", b"a\n")
         self.expect_error(["uniq", "--state", "filter"],
                           b"nestline: filter: at byte 0: this is not a state of nestline uniq")

@@ -6,14 +6,13 @@ tests put it back. No test depends on how fast the machine is, as long as a run 
 
 import os
 import pathlib
-import random
 import struct
 import subprocess
 import sys
 import time
 
 from command_harness import NESTLINE, PATIENCE, lines
-from command_uniq_test import UniqTest, awk, mixed
+from command_uniq_test import OTHERS, UniqTest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "file"))
 
@@ -39,53 +38,24 @@ class UniqWithin(UniqTest):
         self.write(name, bytes(data))
 
     def test_agrees_with_awk(self):
-        text = mixed(60000, 40000)
-        self.write("text", text)
-        for options in ((), ("--fpr", "0.0002"), ("--fpr", "0.000002", "--capacity", "40000")):
-            self.expect_lines([*HOUR, *options, "text"], out=awk(text))
-            self.expect_lines([*HOUR, *options], out=awk(text), stdin=text)
-        self.expect_lines(["--within", "36525d", "-c", "text", "text"],
-                          out=b"%d\n" % len(awk(text).splitlines()))
+        count = self.expect_awk(HOUR, (*HOUR, "--fpr", "0.0002"),
+                                (*HOUR, "--fpr", "0.000002", "--capacity", "40000"))
+        self.expect_lines(["--within", "36525d", "-c", "text", "text"], out=b"%d\n" % count)
         self.expect_lines(["--within", "1ms"], 1)
 
     def test_rate(self):
-        text = lines(b"a", 30000) * 2 + lines(b"b", 30000)
-        new = lines(b"a", 30000) + lines(b"b", 30000)
-        self.write("text", text)
-        for rate in ("0.05", "0.01", "0.001", "0.0003", "0.00005", "0.000002"):
-            status, out, err = self.run_command("uniq", *HOUR, "--fpr", rate, "--capacity", "60000",
-                                                "text")
-            self.assertEqual((status, err), (0, b""))
-            printed = out.splitlines(keepends=True)
-            self.assertEqual(len(set(printed)), len(printed))
-            rest = iter(new.splitlines(keepends=True))
-            self.assertTrue(all(line in rest for line in printed))  # in order
-            self.assertLessEqual(60000 - len(printed), 60000 * float(rate) * 1.05 + 5)
-        both = {self.run_command("uniq", *HOUR, "--fpr", "0.05", "--capacity", "60000", "--seed",
-                                 seed, "text")[1] for seed in ("0", "1")}
-        self.assertEqual(len(both), 2)
+        self.expect_rates(("0.05", "0.01", "0.001", "0.0003", "0.00005", "0.000002"),
+                          (*HOUR, "--capacity", "60000"))
 
     def test_repeated(self):
-        self.expect_lines(["-d", *HOUR], out=b"b\na\n", stdin=b"a\nb\nb\na\nb\nc\na\n")
-        self.expect_lines(["-dc", *HOUR], out=b"2\n", stdin=b"a\nb\nb\na\nb\nc\na\n")
-        self.expect_lines(["-d", *HOUR], 1, stdin=b"a\nb\n")
+        self.expect_repeated(*HOUR)
         # After an hour a line that repeats is printed again, at its second occurrence.
         self.expect_lines(["--state", "s", *HOUR, "-d"], out=b"a\n", stdin=b"a\na\na\n")
         self.expect_lines(["--state", "s", "-d"], 1, stdin=b"a\n")
 
     def test_capacity(self):
-        text = lines(b"key", 5000) * 2 + lines(b"more", 5000)
-        finest = (*HOUR, "--fpr", "0.000002")
-        for capacity in (1, 100, 2048, 5000, 9900):
-            status, out, err = self.run_command("uniq", *finest, "--capacity", str(capacity),
-                                                stdin=text)
-            self.assertEqual((status, awk(text).startswith(out)), (2, True))
-            # With two filters, a few new lines take room in one of them only.
-            self.assertTrue(0 <= len(out.splitlines()) - capacity <= capacity // 500)
-            self.assertEqual(err, b"nestline: there are more different lines than the capacity of "
-                             b"%d; the output ends before the first of them; give a larger "
-                             b"--capacity, or none\n" % capacity)
-        self.expect_lines([*finest, "--capacity", "10000"], out=awk(text), stdin=text)
+        # With two filters, a few new lines take room in one of them only.
+        self.expect_full((*HOUR, "--fpr", "0.000002"), 9900, b"none", share=1 / 500)
         # Dead lines take no room.
         many = [*HOUR, "--capacity", "300", "--fpr", "0.001", "--state", "s"]
         self.expect_lines([*many, "-c"], out=b"300\n", stdin=lines(b"a", 300))
@@ -181,39 +151,20 @@ class UniqWithin(UniqTest):
         self.expect_lines(["--state", "s"], out=b"a\n", stdin=b"a\n")  # nor kept for ever
 
     def test_runs_continue(self):
-        text = mixed(40000, 30000)
-        items = text.splitlines(keepends=True)
-        parts = [items[:1], items[1:9000], [], items[9000:9100], items[9100:33000], items[33000:]]
-        for options in ((), ("--capacity", "30000", "--fpr", "0.000002"), ("-d",), ("--seed", "7")):
-            whole = self.run_command("uniq", *HOUR, *options, stdin=text)[1]
-            printed = b""
-            for i, part in enumerate(parts):
-                # Options that the state has may be left out, but for -d.
-                given = [*HOUR, *options] if i != 3 else ["-d"] if "-d" in options else []
-                status, out, err = self.run_command("uniq", "--state", "s", *given,
-                                                    stdin=b"".join(part))
-                self.assertEqual((status, err), (0 if out else 1, b""))
-                printed += out
-            self.assertTrue(printed == whole, options)
-            os.remove(self.path("s"))
-        self.assertEqual(os.listdir(self.folder), [])
+        self.expect_to_continue(HOUR, (), ("--capacity", "30000", "--fpr", "0.000002"), ("-d",),
+                                ("--seed", "7"))
 
     def test_other_options(self):
         self.expect_lines(["--state", "s", *SMALL], out=b"a\n", stdin=b"a\n")
         self.expect_lines(["--state", "t"], out=b"a\n", stdin=b"a\n")
-        before = self.read("s")
-        end = b"; leave the option out, or begin another state\n"
-        for name, arguments, part in [
-            ("s", ["--within", "61m"], b"the state was begun with --within 1h" + end),
-            ("s", ["--within", "1d"], b"the state was begun with --within 1h" + end),
-            ("s", ["--window", "10"], b"the state was begun without --window" + end),
-            ("s", ["--capacity", "9"], b"the state was begun with --capacity 500" + end),
+        self.expect_refusals(
+            ("s", ["--within", "61m"], b"the state was begun with --within 1h" + OTHERS),
+            ("s", ["--within", "1d"], b"the state was begun with --within 1h" + OTHERS),
+            ("s", ["--window", "10"], b"the state was begun without --window" + OTHERS),
+            ("s", ["--capacity", "9"], b"the state was begun with --capacity 500" + OTHERS),
             ("s", ["-d"], b"the state was begun without -d; begin another state\n"),
-            ("t", ["--within", "1h"], b"the state was begun without --within" + end),
-        ]:
-            self.expect_error(["uniq", "--state", name, *arguments], b"nestline: %s: %s"
-                              % (name.encode(), part), stdin=b"b\n")
-        self.assertEqual(self.read("s"), before)
+            ("t", ["--within", "1h"], b"the state was begun without --within" + OTHERS),
+        )
         self.expect_lines(["--state", "s", "--within", "60m"], 1, stdin=b"a\n")
         self.expect_lines(["--state", "s", "--within", "3600000ms"], 1, stdin=b"a\n")
 
@@ -236,21 +187,5 @@ class UniqWithin(UniqTest):
             % (500 - self.info("t")["lines"])])
 
     def test_damage(self):
-        chance = random.Random(5)
-        for options in (SMALL, ["-d", *SMALL, "--fpr", "0.00001"]):
-            self.run_command("uniq", "--state", "s", *options, stdin=lines(b"key", 400))
-            good = self.read("s")
-            places = [*range(3, 124, 8), *range(len(good) - 20, len(good), 4)]
-            places += [chance.randrange(len(good)) for _ in range(25)]
-            for place in places:
-                flipped = bytearray(good)
-                flipped[place] ^= 1 << chance.randrange(8)
-                self.write("s", bytes(flipped))
-                with self.subTest(options=options, place=place):
-                    self.expect_error(["uniq", "--state", "s"],
-                                      b"nestline: s: at byte ", stdin=b"key-1\n")
-                    self.assertEqual(self.read("s"), bytes(flipped))
-            for damaged in (good[:-1], good[:50], good[:100], good[:4], good + b"\0"):
-                self.write("s", damaged)
-                self.expect_error(["uniq", "--state", "s"], b"nestline: s: at byte ")
-            os.remove(self.path("s"))
+        self.expect_no_damage_missed(SMALL, 124, cuts=(100,))
+        self.expect_no_damage_missed(["-d", *SMALL, "--fpr", "0.00001"], 124, cuts=(100,))

@@ -2,7 +2,7 @@
 #include "lib/command/uniq/seen_plan.h"
 
 #include <array>
-#include <utility>
+#include <span>
 
 namespace nestline::command {
 namespace {
@@ -28,48 +28,28 @@ constexpr double kExpiringMargin = 0.9;
 constexpr double kLeastExpiring = 0.0008;  // of 12 bits, in a fresh filter at a lower load
 
 // In the order of the memory that they take.
-constexpr std::array<std::array<Width, 2>, 4> kPairs = {
-    {{k8, k12}, {k8, k16}, {k12, k16}, {k16, k16}}};
+using Pair = std::array<Width, 2>;
+constexpr std::array<Pair, 4> kPairs = {{{k8, k12}, {k8, k16}, {k12, k16}, {k16, k16}}};
+constexpr std::array<Pair, 3> kExpiringPairs = {
+    {{kExpiring8, kExpiring8}, {kExpiring8, kExpiring12}, {kExpiring12, kExpiring12}}};
 
-Options layer(const SeenOptions& options, std::uint64_t capacity, Width width) {
-  return {.capacity = capacity,
-          .fpr = width.fpr,
-          .bits = width.bits,
-          .load = kLoad,
-          .seed = options.seed};
-}
-
-std::vector<Options> plan_layers(const SeenOptions& options, std::uint64_t capacity, double fpr) {
-  // Width 0: the library chooses.
-  if (fpr >= k16.fpr) return {layer(options, capacity, {0, fpr})};
-  for (const auto& [first, second] : kPairs) {
-    if (first.fpr * second.fpr <= fpr) {
-      return {layer(options, capacity, first), layer(options, capacity, second)};
-    }
+// One layer with a rate of `alone`, where that is not below `least`; otherwise the first pair that
+// keeps `fpr`, or the last one.
+template <typename Layer>
+GenerationPlan<Layer> plan(const SeenOptions& options, std::uint64_t capacity, double fpr,
+                           double alone, double least, std::span<const Pair> pairs) {
+  const auto layer = [&](Width width) {
+    return Layer{.capacity = capacity,
+                 .fpr = width.fpr,
+                 .bits = width.bits,
+                 .load = kLoad,
+                 .seed = options.seed};
+  };
+  if (alone >= least) return {capacity, {layer({0, alone})}};  // the library chooses the width
+  for (const auto& [first, second] : pairs) {
+    if (first.fpr * second.fpr <= fpr) return {capacity, {layer(first), layer(second)}};
   }
-  return {layer(options, capacity, k16), layer(options, capacity, k16)};
-}
-
-ExpiringOptions expiring_layer(const SeenOptions& options, std::uint64_t capacity, Width width) {
-  return {.capacity = capacity,
-          .fpr = width.fpr,
-          .bits = width.bits,
-          .load = kLoad,
-          .seed = options.seed};
-}
-
-std::vector<ExpiringOptions> plan_expiring(const SeenOptions& options, std::uint64_t capacity,
-                                           double fpr) {
-  const double fresh = kExpiringMargin * fpr;
-  if (fresh >= kLeastExpiring) return {expiring_layer(options, capacity, {0, fresh})};
-  for (const auto& [first, second] :
-       {std::pair(kExpiring8, kExpiring8), std::pair(kExpiring8, kExpiring12)}) {
-    if (first.fpr * second.fpr <= fpr) {
-      return {expiring_layer(options, capacity, first), expiring_layer(options, capacity, second)};
-    }
-  }
-  return {expiring_layer(options, capacity, kExpiring12),
-          expiring_layer(options, capacity, kExpiring12)};
+  return {capacity, {layer(pairs.back()[0]), layer(pairs.back()[1])}};
 }
 
 // Of a set that grows.
@@ -83,22 +63,22 @@ double least_fpr(const SeenOptions& options) {
   return options.capacity == 0 && options.window == 0 ? 1e-6 : 1e-8;
 }
 
-GenerationPlan plan_generation(const SeenOptions& options, unsigned number) {
-  if (options.window > 0) {
-    return {options.window, plan_layers(options, options.window, kWindowMargin * options.fpr)};
+GenerationPlan<Options> plan_generation(const SeenOptions& options, unsigned number) {
+  std::uint64_t capacity = options.window + options.capacity;  // one of them is 0
+  double fpr = (options.window > 0 ? kWindowMargin : 1) * options.fpr;
+  if (capacity == 0) {
+    capacity = capacity_of(number);
+    fpr = share_of(number) * options.fpr;
   }
-  if (options.capacity > 0) {
-    return {options.capacity, plan_layers(options, options.capacity, options.fpr)};
-  }
-  const std::uint64_t capacity = capacity_of(number);
-  return {capacity, plan_layers(options, capacity, share_of(number) * options.fpr)};
+  return plan<Options>(options, capacity, fpr, fpr, k16.fpr, kPairs);
 }
 
-RecentPlan plan_recent(const SeenOptions& options, unsigned number) {
+GenerationPlan<ExpiringOptions> plan_recent(const SeenOptions& options, unsigned number) {
   const bool grows = options.capacity == 0;
   const std::uint64_t capacity = grows ? capacity_of(number) : options.capacity;
-  const double share = grows ? share_of(number) : 1;
-  return {capacity, plan_expiring(options, capacity, share * options.fpr)};
+  const double fpr = (grows ? share_of(number) : 1) * options.fpr;
+  return plan<ExpiringOptions>(options, capacity, fpr, kExpiringMargin * fpr, kLeastExpiring,
+                               kExpiringPairs);
 }
 
 }  // namespace nestline::command

@@ -43,15 +43,12 @@ struct SeenOptions {
   friend bool operator==(const SeenOptions&, const SeenOptions&) = default;
 };
 
+/// A generation; its layers are made with Options, or with ExpiringOptions in a set that forgets by
+/// the clock.
+template <typename Layer>
 struct GenerationPlan {
-  std::uint64_t capacity;       ///< Lines after which the next generation begins.
-  std::vector<Options> layers;  ///< One or two. A line is in the generation if all have it.
-};
-
-/// The same for a set that forgets by the clock.
-struct RecentPlan {
-  std::uint64_t capacity;
-  std::vector<ExpiringOptions> layers;
+  std::uint64_t capacity;     ///< Lines after which the next generation begins.
+  std::vector<Layer> layers;  ///< One or two. A line is in the generation if all have it.
 };
 
 /// How far the selection of new lines came.
@@ -74,10 +71,10 @@ inline constexpr unsigned kMaxGenerations = 19;
 double least_fpr(const SeenOptions& options);
 
 /// The generation of this number, counted from 0. The rate must not be below least_fpr().
-GenerationPlan plan_generation(const SeenOptions& options, unsigned number);
+GenerationPlan<Options> plan_generation(const SeenOptions& options, unsigned number);
 
 /// The same where `within` is above 0.
-RecentPlan plan_recent(const SeenOptions& options, unsigned number);
+GenerationPlan<ExpiringOptions> plan_recent(const SeenOptions& options, unsigned number);
 
 }  // namespace nestline::command
 

@@ -72,7 +72,7 @@ void SeenRecently::add_generation() {
   if (number == kMaxGenerations) {
     throw std::length_error("there are more lines than a growing set can hold");
   }
-  const RecentPlan plan = plan_recent(options_, number);
+  const auto plan = plan_recent(options_, number);
   RecentGeneration generation{number, plan.capacity, {}};
   for (const ExpiringOptions& layer : plan.layers) generation.layers.emplace_back(layer);
   generations_.push_back(std::move(generation));

@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "lib/command/io/errors.h"
@@ -66,12 +67,7 @@ class Writer {
   void set(const SeenLines& lines) {
     number(lines.generations().size());
     for (const Generation& generation : lines.generations()) {
-      number(generation.layers.size());
-      for (const Filter& layer : generation.layers) {
-        number(layer.size());
-        number(layer.memory_bytes());
-        save(layer, sink_);
-      }
+      layers(generation.layers);
     }
     const auto [older, newer] = lines.ring();
     number(older.size() + newer.size());
@@ -83,12 +79,17 @@ class Writer {
     number(lines.generations().size());
     for (const RecentGeneration& generation : lines.generations()) {
       number(generation.number);
-      number(generation.layers.size());
-      for (const ExpiringFilter& layer : generation.layers) {
-        number(layer.size());
-        number(layer.memory_bytes());
-        save(layer, sink_);
-      }
+      layers(generation.layers);
+    }
+  }
+
+  template <typename Layer>
+  void layers(const std::vector<Layer>& all) {
+    number(all.size());
+    for (const Layer& layer : all) {
+      number(layer.size());
+      number(layer.memory_bytes());
+      save(layer, sink_);
     }
   }
 
@@ -158,7 +159,10 @@ class Reader {
     const std::uint64_t count =
         number(1, grows ? kMaxGenerations : 1, "the number of generations is wrong");
     std::vector<Generation> generations;
-    for (unsigned i = 0; i < count; ++i) generations.push_back(generation(options, i));
+    for (unsigned i = 0; i < count; ++i) {
+      const auto plan = plan_generation(options, i);
+      generations.push_back({plan.capacity, layers<Filter>(options, plan.layers.size())});
+    }
     const std::uint64_t at = input_.bytes();
     const std::uint64_t kept = number(0, options.window, "the ring is longer than the window");
     if (options.window > 0 && kept != generations.front().size()) {
@@ -174,10 +178,12 @@ class Reader {
     std::vector<RecentGeneration> generations;
     std::uint64_t least = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t own =
-          number(least, most - count + i, "the number of the generation is wrong");
+      const auto own = static_cast<unsigned>(
+          number(least, most - count + i, "the number of the generation is wrong"));
       least = own + 1;
-      generations.push_back(recent_generation(options, static_cast<unsigned>(own)));
+      const auto plan = plan_recent(options, own);
+      generations.push_back(
+          {own, plan.capacity, layers<ExpiringFilter>(options, plan.layers.size())});
     }
     return {options, std::move(generations)};
   }
@@ -190,59 +196,41 @@ class Reader {
     return input_.read_all({reinterpret_cast<char*>(bytes.data()), bytes.size()});
   }
 
-  // What load_it(source) loads from here, which is byte `at`.
-  template <typename Load>
-  auto loaded(std::uint64_t at, const Load& load_it) {
+  // The filter that begins here, which is byte `at`.
+  template <typename Layer>
+  Layer loaded(std::uint64_t at) {
+    const ByteSource source([this](std::span<std::byte> bytes) { return read(bytes); });
     try {
-      return load_it(ByteSource([this](std::span<std::byte> bytes) { return read(bytes); }));
+      if constexpr (std::is_same_v<Layer, Filter>) {
+        return load(source);
+      } else {
+        return load_expiring(source);
+      }
     } catch (const FormatError& error) {
       throw FormatError(file_, at + error.offset, error.cause);
     }
   }
 
-  Generation generation(const SeenOptions& options, unsigned i) {
-    Generation result{plan_generation(options, i).capacity, {}};
-    const std::size_t planned = plan_generation(options, i).layers.size();
-    const std::uint64_t layers = number(planned, planned, "the number of layers is wrong");
-    for (std::uint64_t layer = 0; layer < layers; ++layer) {
+  template <typename Layer>
+  std::vector<Layer> layers(const SeenOptions& options, std::size_t planned) {
+    number(planned, planned, "the number of layers is wrong");
+    std::vector<Layer> result;
+    while (result.size() < planned) {
       const std::uint64_t lines = number();
       const std::uint64_t memory = number();
       const std::uint64_t at = input_.bytes();
-      result.layers.push_back(filter(at));
-      const Filter& loaded = result.layers.back();
-      if (loaded.size() != lines || loaded.memory_bytes() != memory ||
-          loaded.seed() != options.seed) {
-        refuse(at, "this filter is not the one that was saved here");
-      }
+      const Layer& layer = result.emplace_back(loaded<Layer>(at));
+      bool same =
+          layer.size() == lines && layer.memory_bytes() == memory && layer.seed() == options.seed;
+      if constexpr (requires { layer.life(); }) same = same && layer.life() == SeenRecently::kTicks;
+      if (!same) refuse(at, "this filter is not the one that was saved here");
+      if (options.within > 0) continue;
       const std::uint64_t most = options.capacity > 0 ? options.capacity : lines;
-      if (lines > most || (options.window > 0 && lines != result.layers.front().size())) {
+      if (lines > most || (options.window > 0 && lines != result.front().size())) {
         refuse(at, "this filter has another number of lines than it should have");
       }
     }
     return result;
-  }
-
-  RecentGeneration recent_generation(const SeenOptions& options, unsigned own) {
-    const RecentPlan plan = plan_recent(options, own);
-    RecentGeneration result{own, plan.capacity, {}};
-    const std::uint64_t planned = plan.layers.size();
-    const std::uint64_t layers = number(planned, planned, "the number of layers is wrong");
-    for (std::uint64_t layer = 0; layer < layers; ++layer) {
-      const std::uint64_t lines = number();
-      const std::uint64_t memory = number();
-      const std::uint64_t at = input_.bytes();
-      result.layers.push_back(loaded(at, [](const auto& source) { return load_expiring(source); }));
-      const ExpiringFilter& filter = result.layers.back();
-      if (filter.size() != lines || filter.memory_bytes() != memory ||
-          filter.seed() != options.seed || filter.life() != SeenRecently::kTicks) {
-        refuse(at, "this filter is not the one that was saved here");
-      }
-    }
-    return result;
-  }
-
-  Filter filter(std::uint64_t at) {
-    return loaded(at, [](const auto& source) { return load(source); });
   }
 
   std::vector<Hash> ring(std::uint64_t kept) {

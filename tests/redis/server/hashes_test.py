@@ -137,24 +137,13 @@ class HashesTest(HashesCase):
     def test_events_and_watch(self):
         self.reserve("a")
         one = hash_string(["x"], SEED)
-        self.call("CONFIG", "SET", "notify-keyspace-events", "KEd")
-        self.addCleanup(self.call, "CONFIG", "SET", "notify-keyspace-events", "")
-        with Connection(self.server.port) as listener:
-            listener.call("SUBSCRIBE", "__keyspace@0__:a")
-            for name in ("CF.MDELH", "CF.MADDH", "CF.MADDNXH", "CF.MEXISTSH", "CF.MCOUNTH",
-                         "CF.MDELH",
-                         "CF.MADDNXH", "CF.CLEAR"):  # fmt: skip
-                self.call(name, "a", *([] if name == "CF.CLEAR" else [one]))
-            expected = [b"cf.maddh", b"cf.mdelh", b"cf.maddnxh", b"cf.clear"]
-            self.assertEqual([listener.read()[2] for _ in expected], expected)
-        for name, runs in (("CF.MEXISTSH", True), ("CF.MCOUNTH", True), ("CF.MDELH", True),
-                           ("CF.MADDH", False), ("CF.MADDNXH", True), ("CF.MDELH", False),
-                           ("CF.MADDNXH", False)):  # fmt: skip
-            self.call("WATCH", "a")
-            self.three.call(name, "a", one)
-            self.call("MULTI")
-            self.call("PING")
-            self.assertEqual(self.call("EXEC") is not None, runs, name)
+        names = ("MDELH", "MADDH", "MADDNXH", "MEXISTSH", "MCOUNTH", "MDELH", "MADDNXH")
+        commands = [(f"CF.{name}", "a", one) for name in names]
+        self.expect_events("a", [*commands, ("CF.CLEAR", "a")],
+                           ["cf.maddh", "cf.mdelh", "cf.maddnxh", "cf.clear"])  # fmt: skip
+        self.expect_watched(*((("CF." + name, "a", one), is_seen) for name, is_seen in (
+            ("MEXISTSH", False), ("MCOUNTH", False), ("MDELH", False), ("MADDH", True),
+            ("MADDNXH", False), ("MDELH", True), ("MADDNXH", True))))  # fmt: skip
 
     def test_a_million(self):
         self.reserve("a", 1_000_000)

@@ -16,6 +16,25 @@ def items(prefix, count):
     return [f"{prefix}-{i}" for i in range(count)]
 
 
+class ServerCase(unittest.TestCase):
+    """Servers, replicas and connections to them, until the end of the test."""
+
+    def kept(self, server):
+        self.addCleanup(server.remove)
+        return server
+
+    def server(self, options=None, arguments=(), **more):
+        return self.kept(Server(options, arguments, **more))
+
+    def replica(self, primary, options=None, **more):
+        return self.kept(Server.replica_of(primary, options, **more))
+
+    def connect(self, server):
+        connection = Connection(server.port)
+        self.addCleanup(connection.close)
+        return connection
+
+
 class ModuleCase(unittest.TestCase):
     """`self.two` and `self.three` speak RESP2 and RESP3 to `self.server`, which is empty."""
 
@@ -80,6 +99,25 @@ class ModuleCase(unittest.TestCase):
         line = self.call("CF.DEBUG", key)
         self.assertIsInstance(line, bytes)
         return {name: int(value) for name, value in (w.split(":") for w in line.decode().split())}
+
+    def expect_events(self, key, commands, events):
+        """The commands cause these events of the key and, before the last of them, no others."""
+        self.call("CONFIG", "SET", "notify-keyspace-events", "KEA")
+        self.addCleanup(self.call, "CONFIG", "SET", "notify-keyspace-events", "")
+        with Connection(self.server.port) as listener:
+            listener.call("SUBSCRIBE", f"__keyspace@0__:{key}")
+            for command in commands:
+                self.call(*command)
+            self.assertEqual([listener.read()[2].decode() for _ in events], events)
+
+    def expect_watched(self, *rows):
+        """Each row is a command, and whether a client that watches its key sees a change."""
+        for command, is_seen in rows:
+            self.two.call("WATCH", command[1])
+            self.three.call(*command)
+            self.two.call("MULTI")
+            self.two.call("PING")
+            self.assertEqual(self.two.call("EXEC") is None, is_seen, command)
 
     def dump(self, key):
         """All (iterator, piece) of CF.SCANDUMP."""

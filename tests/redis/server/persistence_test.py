@@ -4,7 +4,7 @@ import glob
 import unittest
 
 from module_case import ModuleCase, items
-from resp import Connection, Error, Simple, encode
+from resp import Error, Simple, encode
 from servers import ServerTrouble, wait_until
 
 OK = Simple("OK")
@@ -78,12 +78,7 @@ class PersistenceTest(ModuleCase):
         self.server.assert_alive()
 
     def test_memory_is_the_servers(self):
-        used = lambda: int(  # noqa: E731
-            [l for l in self.call("INFO", "memory").split(b"\r\n")
-             if l.startswith(b"used_memory:")][
-                0
-            ].split(b":")[1]
-        )
+        used = lambda: int(self.server.information("memory")["used_memory"])  # noqa: E731
         before = used()
         self.call("CF.RESERVE", "a", 10000000)
         size = self.info("a")["Size"]
@@ -95,32 +90,17 @@ class PersistenceTest(ModuleCase):
         wait_until(lambda: used() - before < 1000000, "the filter's memory is back")
 
     def test_events_and_watch(self):
-        self.call("CONFIG", "SET", "notify-keyspace-events", "KEd")
-        with Connection(self.server.port) as listener:
-            listener.call("SUBSCRIBE", "__keyspace@0__:a")
-            self.call("CF.ADD", "a", "x")
-            self.call("CF.ADDNX", "a", "x")
-            self.call("CF.INSERT", "a", "ITEMS", "x", "y")
-            self.call("CF.EXISTS", "a", "x")
-            self.call("CF.DEL", "a", "none of them")
-            self.call("CF.DEL", "a", "x")
-            self.call("CF.MDEL", "a", "y")
-            self.call("CF.COMPACT", "a")
-            self.call("CF.CLEAR", "a")
-            expected = [b"cf.reserve", b"cf.add", b"cf.insert", b"cf.del", b"cf.mdel",
-                        b"cf.compact", b"cf.clear"]  # fmt: skip
-            got = [listener.read()[2] for _ in expected]
-            self.assertEqual(got, expected)
-        self.call("CONFIG", "SET", "notify-keyspace-events", "")
+        commands = [("CF.ADD", "a", "x"), ("CF.ADDNX", "a", "x"), ("CF.INSERT", "a", "ITEMS", "x", "y"),
+                    ("CF.EXISTS", "a", "x"), ("CF.DEL", "a", "none of them"), ("CF.DEL", "a", "x"),
+                    ("CF.MDEL", "a", "y"), ("CF.COMPACT", "a"), ("CF.CLEAR", "a")]  # fmt: skip
+        self.expect_events("a", commands, ["cf.reserve", "cf.add", "cf.insert", "cf.del",
+                                           "cf.mdel", "cf.compact", "cf.clear"])  # fmt: skip
         self.call("CF.ADD", "a", "x")
-        for command, runs in ((("CF.EXISTS", "a", "x"), True), (("CF.ADDNX", "a", "x"), True),
-                              (("CF.DEL", "a", "none"), True), (("CF.ADD", "a", "y"), False),
-                              (("CF.DEL", "a", "y"), False)):  # fmt: skip
-            self.call("WATCH", "a")
-            self.three.call(*command)
-            self.call("MULTI")
-            self.call("PING")
-            self.assertEqual(self.call("EXEC") is not None, runs, command)
+        self.expect_watched(
+            (("CF.EXISTS", "a", "x"), False), (("CF.ADDNX", "a", "x"), False),
+            (("CF.DEL", "a", "none"), False), (("CF.ADD", "a", "y"), True),
+            (("CF.DEL", "a", "y"), True),
+        )  # fmt: skip
 
 
 class AppendOnlyTest(ModuleCase):

@@ -24,7 +24,7 @@ import socket
 import threading
 import unittest
 
-from module_case import items
+from module_case import ServerCase, items
 from resp import Connection, Simple, encode
 from servers import Server, wait_until
 
@@ -107,17 +107,12 @@ class RecordedPrimary:
         )
 
 
-class ReplayCase(unittest.TestCase):
+class ReplayCase(ServerCase):
     @classmethod
     def setUpClass(cls):
         cls.rdb, cls.stream = recorded("redisbloom.rdb.gz"), recorded("redisbloom_stream.gz")
         with open(os.path.join(DATA, "redisbloom_expected.json"), encoding="ascii") as file:
             cls.expected = json.load(file)
-
-    def server(self, options=None, **more):
-        server = Server(options, **more)
-        self.addCleanup(server.remove)
-        return server
 
     def load_aof(self, content, **more):
         """A server whose append-only file is `content`."""
@@ -214,8 +209,7 @@ class LiveReplicaTest(ReplayCase):
         replica = self.server(options)
         replica.wait_for_link()
         # A replica of the replica sees the same stream.
-        second = Server.replica_of(replica)
-        self.addCleanup(second.remove)
+        second = self.replica(replica)
         half = self.stream.index(b"*", len(self.stream) // 2)
         primary.send(self.stream[:half])
         primary.send(self.stream[half:])

@@ -7,9 +7,9 @@ import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from module_case import items
+from module_case import ServerCase, items
 from resp import Connection, Simple
-from servers import Server, free_port, wait_until
+from servers import free_port, wait_until
 from stream import KEYS, MERGED, Stream
 
 COMMANDS = int(os.environ.get("NESTLINE_REDIS_STREAM", "1000"))
@@ -22,7 +22,7 @@ OTHER = ("cf-bucket-size", 8, "cf-initial-size", 99999, "cf-max-iterations", 7,
          "cf-expansion-factor", 0, "cf-max-expansions", 1)  # fmt: skip
 
 
-class ReplicaTest(unittest.TestCase):
+class ReplicaTest(ServerCase):
     def test_answers_while_it_loads_anew(self):
         """With swapdb the old filters answer until the new ones are there."""
         primary = self.server({"repl-diskless-sync": "yes", "repl-diskless-sync-delay": "0",
@@ -50,16 +50,6 @@ class ReplicaTest(unittest.TestCase):
             replica.wait_for_offset(primary)
             self.assertEqual(follower.call("CF.MEXISTS", "a", *items("more", 1000)), [1] * 1000)
             self.assertEqual(follower.call("DEBUG", "DIGEST"), client.call("DEBUG", "DIGEST"))
-
-    def server(self, options=None, **more):
-        server = Server(options, **more)
-        self.addCleanup(server.remove)
-        return server
-
-    def replica(self, primary, options=None, **more):
-        replica = Server.replica_of(primary, options, **more)
-        self.addCleanup(replica.remove)
-        return replica
 
     def stream(self, server, seed):
         stream = Stream(server.port, seed)
@@ -170,12 +160,7 @@ class ReplicaTest(unittest.TestCase):
             client.call("CF.RESERVE", "from", 500, "ERROR", "0.001", "EXPANSION", 2)
             for start in range(0, 20000, 1000):
                 client.call("CF.INSERT", "from", "ITEMS", *items("in", 20000)[start : start + 1000])
-            pieces, iterator = [], 0
-            while True:
-                iterator, piece = client.call("CF.SCANDUMP", "from", iterator)
-                if iterator == 0:
-                    break
-                pieces.append((iterator, piece))
+            pieces = client.pieces("from")
             self.assertGreater(len(pieces), 3)
             for iterator, piece in pieces[:2]:
                 self.assertEqual(client.call("CF.LOADCHUNK", "{t}key-0", iterator, piece), "OK")

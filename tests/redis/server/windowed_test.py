@@ -9,7 +9,7 @@ import unittest
 from dump import Payload
 from hashing import hash_string, read_bits
 from module_case import WRONG_TYPE, ModuleCase, items
-from resp import Connection, Error, Simple
+from resp import Error, Simple
 
 OFF = ("cf-window-timer", 0)
 LIFE = 14  # ticks
@@ -348,25 +348,14 @@ class CommandTest(ModuleCase):
         self.expect(Simple("OK"), "RESTORE", "x", 0, Payload(good).bytes())
 
     def test_events_and_watch(self):
-        self.call("CONFIG", "SET", "notify-keyspace-events", "KEA")
         self.reserve()
-        with Connection(self.server.port) as listener:
-            listener.call("SUBSCRIBE", "__keyspace@0__:w")
-            for command in (("CF.ADD", "w", "x"), ("CF.ADD", "w", "x"), ("CF.ADDNX", "w", "x"),
-                            ("CF.INSERT", "w", "ITEMS", "y"), ("CF.MADDH", "w", b"h" * 8),
-                            ("CF.ADVANCE", "w", 3), ("CF.ADVANCE", "w", 2), ("CF.CLEAR", "w")):
-                self.call(*command)
-            events = [listener.read()[2] for _ in range(7)]
-        self.call("CONFIG", "SET", "notify-keyspace-events", "")
-        self.assertEqual(events, [b"cf.add", b"cf.add", b"cf.addnx", b"cf.insert", b"cf.maddh",
-                                  b"cf.advance", b"cf.clear"])  # fmt: skip
-        for command, is_seen in ((("CF.ADD", "w", "x"), True), (("CF.ADVANCE", "w", 4), True),
-                                 (("CF.ADVANCE", "w", 4), False), (("CF.EXISTS", "w", "x"), False)):
-            self.two.call("WATCH", "w")
-            self.three.call(*command)
-            self.two.call("MULTI")
-            self.two.call("PING")
-            self.assertEqual(self.two.call("EXEC") is None, is_seen, command)
+        commands = [("CF.ADD", "w", "x"), ("CF.ADD", "w", "x"), ("CF.ADDNX", "w", "x"),
+                    ("CF.INSERT", "w", "ITEMS", "y"), ("CF.MADDH", "w", b"h" * 8),
+                    ("CF.ADVANCE", "w", 3), ("CF.ADVANCE", "w", 2), ("CF.CLEAR", "w")]  # fmt: skip
+        self.expect_events("w", commands, ["cf.add", "cf.add", "cf.addnx", "cf.insert", "cf.maddh",
+                                           "cf.advance", "cf.clear"])  # fmt: skip
+        self.expect_watched((("CF.ADD", "w", "x"), True), (("CF.ADVANCE", "w", 4), True),
+                            (("CF.ADVANCE", "w", 4), False), (("CF.EXISTS", "w", "x"), False))
 
     def test_redis_py(self):
         """The calls of redis-py, which know nothing of windows."""

@@ -9,33 +9,33 @@ import time
 import unittest
 
 from hashing import hash_string
-from module_case import items
+from module_case import ServerCase, items
 from resp import Connection, Error, Simple
-from servers import Server, wait_until
+from servers import wait_until
 from windowed_test import LIFE, OFF, debug_of
+
+
+def wait_for_tick(client, least, key="w"):
+    wait_until(lambda: debug_of(client, key)["tick"] >= least, f"{key} comes to tick {least}")
 
 
 def all_are_seen(client):
     """Waits until the timer has seen all filters that there are."""
     client.call("CF.RESERVE", "last", 10, "WINDOW", 1)
-    wait_until(lambda: debug_of(client, "last")["tick"] > 1, "the timer has seen all")
+    wait_for_tick(client, 2, "last")
 
 
-class Processes(unittest.TestCase):
+class Processes(ServerCase):
     def server(self, options=None, arguments=OFF):
-        server = Server(options, arguments)
-        self.addCleanup(server.remove)
-        return server
+        return super().server(options, arguments)
 
     def replica(self, primary, options=None, arguments=OFF):
-        replica = Server.replica_of(primary, options, arguments=arguments)
-        self.addCleanup(replica.remove)
-        return replica
+        return super().replica(primary, options, arguments=arguments)
 
-    def connect(self, server):
-        connection = Connection(server.port)
-        self.addCleanup(connection.close)
-        return connection
+    def timed(self, options=None):
+        """A server whose timer runs, and a connection to it."""
+        server = self.server(options, arguments=())
+        return server, self.connect(server)
 
 
 class ReplicaTest(Processes):
@@ -107,9 +107,8 @@ class ReplicaTest(Processes):
 
     def test_same_bytes_with_the_timer(self):
         """The primary moves time on and sweeps in slices, in between other commands."""
-        primary = self.server(arguments=())
+        primary, client = self.timed()
         replica = self.replica(primary, arguments=())
-        client = self.connect(primary)
         for key, capacity, window in (("small", 500, 1), ("wide", 3_000_000, 3),
                                       ("many", 100_000, 2), ("full", 1, 1)):  # fmt: skip
             client.call("CF.RESERVE", key, capacity, "WINDOW", window, "SEED", 7)
@@ -136,14 +135,14 @@ class ReplicaTest(Processes):
         client.call("CF.RESERVE", "moved", 1000, "WINDOW", 1)
         client.call("RENAME", "moved", "w2")
         replica.wait_for_offset(primary)
-        wait_until(lambda: debug_of(follower, "w2")["tick"] > 3, "time moves on")
+        wait_for_tick(follower, 4, "w2")
         self.assertEqual(client.call("FAILOVER"), Simple("OK"))
         wait_until(lambda: replica.information("replication")["role"] == "master", "it is promoted")
         for key in ("w", "w2"):
             tick = debug_of(follower, key)["tick"]
-            wait_until(lambda: debug_of(follower, key)["tick"] > tick + 3, "time moves on")  # noqa: B023
+            wait_for_tick(follower, tick + 4, key)
         primary.wait_for_link()
-        wait_until(lambda: debug_of(client, "w")["tick"] > tick + 6, "it follows")
+        wait_for_tick(client, tick + 7)
         follower.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
         primary.wait_for_offset(replica)
         self.assertEqual(client.call("DUMP", "w"), follower.call("DUMP", "w"))
@@ -163,14 +162,13 @@ class ReplicaTest(Processes):
         replica.wait_for_offset(primary)
         follower.call("REPLICAOF", "NO", "ONE")
         follower.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
-        wait_until(lambda: debug_of(follower, "w")["tick"] > 20, "time moves on")
+        wait_for_tick(follower, 21)
 
     def test_nothing_changes_while_writes_are_paused(self):
-        primary = self.server(arguments=())
+        primary, client = self.timed()
         replica = self.replica(primary, arguments=())
-        client = self.connect(primary)
         client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
-        wait_until(lambda: debug_of(client, "w")["tick"] > 1, "time moves on")
+        wait_for_tick(client, 2)
         client.call("CLIENT", "PAUSE", 100_000, "WRITE")
         tick = debug_of(client, "w")["tick"]
         commands = int(primary.information("server")["hz"])
@@ -181,14 +179,13 @@ class ReplicaTest(Processes):
             time.sleep(0.001)
         self.assertEqual(debug_of(client, "w")["tick"], tick)
         client.call("CLIENT", "UNPAUSE")
-        wait_until(lambda: debug_of(client, "w")["tick"] > tick, "time moves on again")
+        wait_for_tick(client, tick + 1)
         primary.assert_alive()
         replica.assert_alive()
 
     def test_a_name_used_again(self):
         """A filter has its own time, whatever was at its key before."""
-        server = self.server(arguments=())
-        client = self.connect(server)
+        server, client = self.timed()
         again = ("CF.RESERVE", "w", 1000, "WINDOW", 1)
         other = ("CF.RESERVE", "other", 1000, "WINDOW", 1)
         client.call(*again)
@@ -215,13 +212,13 @@ class ReplicaTest(Processes):
              ("PING",), ("CONFIG", "SET", "maxmemory", 0), again],
         )  # fmt: skip
         for way in ways:
-            with self.subTest(way[0][0]):
+            with self.subTest(way=way):
                 client.call("FLUSHALL")
                 client.call("CF.RESERVE", "w", 1000, "WINDOW", 86400)
                 all_are_seen(client)
                 errors = [reply for reply in client.pipeline(way) if isinstance(reply, Error)]
                 self.assertEqual(errors, [])
-                wait_until(lambda: debug_of(client, "w")["tick"] > 0, f"time moves on after {way}")  # noqa: B023
+                wait_for_tick(client, 1)
 
     def test_names_go_with_their_filters(self):
         """They are in the server's memory, and free as soon as the filters are."""
@@ -241,14 +238,13 @@ class ReplicaTest(Processes):
 
     def test_visits_are_not_counted(self):
         """Neither as uses of the keys nor as lookups."""
-        server = self.server({"maxmemory-policy": "allkeys-lfu"}, arguments=())
-        client = self.connect(server)
+        server, client = self.timed({"maxmemory-policy": "allkeys-lfu"})
         for number in range(20):
             client.call("CF.RESERVE", f"w{number}", 10, "WINDOW", 1)
         client.call("RENAME", "w0", "w")
         frequency = client.call("OBJECT", "FREQ", "w")
         client.call("CONFIG", "RESETSTAT")
-        wait_until(lambda: debug_of(client, "w19")["tick"] > 4, "time moves on")
+        wait_for_tick(client, 5, "w19")
         asked = server.information("commandstats")["cmdstat_cf.debug"].split(",")[0]
         stats = server.information("stats")
         self.assertEqual(f"calls={stats['keyspace_hits']}", asked)
@@ -282,7 +278,7 @@ class RestartTest(Processes):
         return self.connect(server)
 
     def settled(self, client, tick):
-        wait_until(lambda: debug_of(client, "w")["tick"] >= tick, f"it is tick {tick}")
+        wait_for_tick(client, tick)
         self.assertEqual(debug_of(client, "w")["tick"], tick)
 
     def filled(self, way):
@@ -325,8 +321,7 @@ class RestartTest(Processes):
                 self.assertEqual(client.call("CF.MEXISTS", "w", "short", "long"), [1, 1])
                 self.assertEqual(debug_of(client, "w")["tick"], 1)
         # And time goes on, as a window that is short shows.
-        server = self.server(arguments=())
-        client = self.connect(server)
+        server, client = self.timed()
         client.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
         client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
         client.call("CF.ADD", "w", "x")
@@ -415,8 +410,7 @@ class RestartTest(Processes):
 
     def test_a_late_timer(self):
         """Items that came while a tick was overdue live their window, also in what is saved then."""
-        server = self.server(arguments=())
-        client = self.connect(server)
+        server, client = self.timed()
         client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
         chance = random.Random(4)
         added = []
@@ -438,12 +432,11 @@ class RestartTest(Processes):
 
     def test_the_last_tick(self):
         """At the last tick time stands, and what is saved can be loaded."""
-        server = self.server(arguments=())
-        client = self.connect(server)
+        server, client = self.timed()
         client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
         self.assertEqual(client.call("CF.ADVANCE", "w", 1 << 62), 1 << 62)
         client.call("CF.RESERVE", "other", 1000, "WINDOW", 1)
-        wait_until(lambda: debug_of(client, "other")["tick"] > 2, "the timer runs")
+        wait_for_tick(client, 3, "other")
         client = self.restart(server, client, "rdb")
         self.assertEqual(debug_of(client, "w")["tick"], 1 << 62)
         self.assertEqual(client.call("CF.ADD", "w", "x"), 1)
@@ -451,8 +444,7 @@ class RestartTest(Processes):
 
     def test_kill_while_time_moves(self):
         """What was acknowledged before the kill is there, as far as it has not lived its life."""
-        server = self.server(self.AOF, arguments=())
-        client = self.connect(server)
+        server, client = self.timed(self.AOF)
         client.call("CF.RESERVE", "fast", 1000, "WINDOW", 1)
         client.call("CF.RESERVE", "slow", 200_000, "WINDOW", 100_000)
         for round_number in range(3):
@@ -460,7 +452,7 @@ class RestartTest(Processes):
             client.call("CF.INSERT", "slow", "ITEMS", *added)
             client.call("CF.INSERT", "fast", "ITEMS", *added[:500])
             tick = debug_of(client, "fast")["tick"]
-            wait_until(lambda: debug_of(client, "fast")["tick"] > tick, "time moves on")  # noqa: B023
+            wait_for_tick(client, tick + 1, "fast")
             client.close()
             server.kill()
             server.start()
@@ -472,8 +464,7 @@ class RestartTest(Processes):
 
     def test_sweep_in_slices(self):
         """A tick of a large filter is swept in slices, and the dead leave."""
-        server = self.server(arguments=())
-        client = self.connect(server)
+        server, client = self.timed()
         client.call("CF.RESERVE", "w", 2_000_000, "WINDOW", 1)
         for part in range(10):
             client.call("CF.INSERT", "w", "ITEMS", *items(f"in-{part}", 10_000))
