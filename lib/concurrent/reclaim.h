@@ -126,12 +126,12 @@ class KnownThreads {
 // Sections of a thread, also the program's own of liburcu, may end in any order. Each begins by
 // adding one to the count and ends by subtracting one, which leaves the phase alone. The one that
 // finds none beside it takes the phase of that moment. So the count is above zero, and the phase is
-// that of the first begin, from there until the last of them ends: for who waits, they are one
+// that of the first begin, from there until the last of them ends: for whoever waits, they are one
 // section. A signal handler whose sections end in it leaves the number as it was, so it may come
 // between the load and the store of either; if it changes the phase, then only while there is no
 // section, and the begin that it interrupts stores the phase that it has loaded from urcu_bp_gp.
-// That may be old, as with any thread that is interrupted there: who waits looks at the readers in
-// both phases.
+// That may be old, as with any thread that is interrupted there: whoever waits looks at the
+// readers in both phases.
 class Section {
  public:
   Section(const Section&) = delete;
@@ -197,9 +197,9 @@ class WriteSection : public Section {
   WriteSection() noexcept : Section(urcu_bp_has_sys_membarrier != 0) {}
 };
 
-// Throws std::logic_error in a thread that is in a section: who waits there for readers, or for a
-// thread that waits for them, waits for ever. So every wait begins with this, before it takes a
-// mutex or changes anything.
+// Throws std::logic_error in a thread that is in a section: whoever waits there for readers, or
+// for a thread that waits for them, waits for ever. So every wait begins with this, before it takes
+// a mutex or changes anything.
 inline void refuse_in_section() {
   const unsigned long* const count = section_count();
   if (count == nullptr || (*count & URCU_BP_GP_CTR_NEST_MASK) == 0) return;

@@ -161,7 +161,7 @@ Hash ExpiringFilter::prepare(Key key) const noexcept {
 }
 
 void ExpiringFilter::advance(std::uint64_t ticks) {
-  refuse_in_section();  // before it waits for who holds the mutex
+  refuse_in_section();  // before it waits for whoever holds the mutex
   const std::lock_guard lock(state_->advancing);
   if (ticks > kMaxLife) return state_->empty_and_advance(ticks);
   for (; ticks != 0; --ticks) state_->advance();

@@ -46,7 +46,7 @@ struct MapletAccess {
     return Maplet(std::make_unique<Maplet::State>(std::move(table)));
   }
   static const Maplet::State& state(const Maplet& maplet) { return *maplet.state_; }
-  // The table, for who alone has the maplet.
+  // The table, for whoever alone has the maplet.
   static std::unique_ptr<Filter::State> release(Maplet&& maplet) {
     const Maplet own = std::move(maplet);
     return own.state_->release();

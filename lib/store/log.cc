@@ -463,7 +463,7 @@ void Log::Batch::commit() {
 void Log::close() noexcept {
   if (newest_ == nullptr || newest_->sealed.load() || syncs_.is_broken()) return;
   try {
-    append_mark();  // need not be on disk: who reads it knows that what lies before is
+    append_mark();  // need not be on disk: whoever reads it knows that what lies before is
     newest_->file->truncate(newest_->end());
   } catch (const std::exception&) {  // zeros at the end do no harm
   }

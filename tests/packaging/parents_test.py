@@ -25,8 +25,8 @@ add_library(user STATIC ${CMAKE_CURRENT_BINARY_DIR}/user.cc)
 target_link_libraries(user PRIVATE nestline::nestline)
 """
 
-# What a project has of the libraries that nestline needs: built here under their names, or imported. Their
-# headers are the system's, but for Highway's, which come with a target that another one links.
+# What a project has of the libraries that nestline needs: built here under their names, or imported, some of them
+# under other names. Their headers are the system's, but for Highway's, which come with a target that another one links.
 BUILT = """
 foreach(name TBB::tbb OpenSSL::SSL OpenSSL::Crypto CLI11::CLI11 nlohmann_json::nlohmann_json SQLite::SQLite3
              PkgConfig::NESTLINE_URCU PkgConfig::NESTLINE_HIREDIS hwy::hwy)
@@ -39,9 +39,11 @@ target_include_directories(hwy_headers INTERFACE $<BUILD_INTERFACE:/usr/include>
 target_link_libraries(hwy__hwy INTERFACE hwy_headers)
 """
 IMPORTED = """
-foreach(name TBB::tbb hwy::hwy OpenSSL::SSL OpenSSL::Crypto)
+foreach(name OpenSSL::SSL OpenSSL::Crypto real_tbb real_hwy)
   add_library(${name} INTERFACE IMPORTED)
 endforeach()
+add_library(TBB::tbb ALIAS real_tbb)
+add_library(hwy::hwy ALIAS real_hwy)
 """
 FIND_MODULE = """
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/FindTBB.cmake "
@@ -125,6 +127,8 @@ PARENTS = {
     "twice": (ADDED + ADDED.replace(" nestline", " again") + LINKED, [], None),
     "twice, the second with more": (ADDED + ALL + ADDED.replace(" nestline", " again"), [],
                                     "without nestline::store: set NESTLINE_BUILD_STORE to ON before"),
+    "found, and added with more": ("find_package(nestline REQUIRED)\nset(NESTLINE_BUILD_STORE ON)\n" + ADDED, [],
+                                   "or name the component store where it is found"),
     "found and added": (FOUND + ADDED + LINKED, [], None),
     "added and found": ("set(NESTLINE_BUILD_STORE ON)\nset(NESTLINE_BUILD_CLUSTER ON)\n" + ADDED + FOUND + LINKED, [], None),
     "fetched": (FETCHED + LINKED, [], None),

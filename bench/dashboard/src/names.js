@@ -140,8 +140,10 @@ export function problemsWithDates(runs, commits) {
   });
 }
 
-// A hash or a version at the end of a name.
-const OF_ONE_BUILD = /[-_.@]v?(?:(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64}|\d{10,}|\d+(?:\.\d+)+)$/i;
+// A hash, a date or a version at the end of a name, also as `git describe` writes it. Other numbers may be
+// sizes.
+const OF_ONE_BUILD =
+  /[-_.@]v?(?:(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64}|20\d{6}|\d{10,}|\d+(?:\.\d+)+(?:-\d+-g[0-9a-f]{7,})?)(?:-dirty)?$/i;
 
 // The name of the benchmark program, without its folder and what names a single build.
 export function programOf(run) {

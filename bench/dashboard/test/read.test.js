@@ -416,10 +416,12 @@ test("machines: hardware, not hosts; a field that is missing says nothing", () =
 
 test("a program that is named after its build is one program", () => {
   const program = (executable) => programOf({ context: { executable } });
-  for (const build of ["0a1b2c3d", "deadbeef12345678", "1.2.3", "v2.0", "20260101120000"]) {
+  const dates = ["20260101120000", "20260101"];
+  const described = ["v1.2.3-14-gabc1234", "1.2-1-g1234567-dirty", "0a1b2c3d-dirty"];
+  for (const build of ["0a1b2c3d", "deadbeef12345678", "1.2.3", "v2.0", ...dates, ...described]) {
     assert.equal(program(`/target/deps/hash_bench-${build}`), "hash_bench", build);
   }
-  for (const name of ["sort_bench", "bench_1000000", "bench-decade", "bench2"]) {
+  for (const name of ["sort_bench", "bench_1000000", "bench_1048576", "bench-decade", "bench2"]) {
     assert.equal(program(`x/${name}.exe`), name);
   }
 });

@@ -46,7 +46,7 @@ constexpr const char* kBuildFooter =
     "once, in a smaller filter, build it from the output of sort -u.\n"
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
-// What a user must know who removes all lines again.
+// What a user who removes all lines again must know.
 constexpr const char* kUndoBuild =
     "; to know which, build from no lines with --capacity, then nestline add --left-out";
 
