@@ -107,8 +107,15 @@ class Disk {
     const std::vector<std::string> all = names();
     return std::find(all.begin(), all.end(), name) != all.end();
   }
-  void remove_if_there(std::string_view name) {
-    if (has(name)) remove(name);
+  // False: it is not there. Another thread may remove it, too.
+  bool remove_if_there(std::string_view name) {
+    try {
+      remove(name);
+      return true;
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::no_such_file_or_directory) throw;
+      return false;
+    }
   }
 
   // What the file system has for this process, in bytes, as far as it tells: what is free, of how

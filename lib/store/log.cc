@@ -309,11 +309,7 @@ void Log::append_mark() {
   syncs_.appended(position());
 }
 
-bool Log::drop_checkpoint() {
-  if (!disk_.has(kCheckpointName)) return false;
-  disk_.remove(kCheckpointName);
-  return true;
-}
+bool Log::drop_checkpoint() { return disk_.remove_if_there(kCheckpointName); }
 
 std::uint64_t Log::append(const Change& change, For what) {
   if (renewing_) return write(change);
