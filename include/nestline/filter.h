@@ -96,7 +96,7 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
 enum class Copies : std::uint8_t {
   all,       ///< All, or nothing is merged.
   most,      ///< All but those of keys that have the most copies already, or one less.
-  that_fit,  ///< Those that find place.
+  that_fit,  ///< Those that find place; once 4,096 did not, those that find it without a search.
 };
 
 /// A cuckoo filter in memory.

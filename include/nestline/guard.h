@@ -82,7 +82,8 @@ concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
 /// Thread safety: every member from any thread at any time, if the engine allows it, except
 /// construction, destruction, load, add and take, which document what they need. Lookups take no
 /// lock. put and erase hold a lock while they call the engine, one of 32 that the key's hash
-/// chooses: the functions that they are given must not change keys through the same guard.
+/// chooses: the functions that they are given must not change keys through the same guard. Inside a
+/// section (ConcurrentFilter) only lookups may be called: the others may wait for ever.
 ///
 /// A lookup answers no only if there was an instant during the call at which the key was not in
 /// the engine. What ConcurrentFilter promises about order and memory holds here.

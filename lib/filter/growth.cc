@@ -110,8 +110,8 @@ Outcome unite(const State& into, const State& other, Order order, Copies copies,
       const auto has_way = [&](const Place& to) {
         return bool{made.kernels->find_free_way(made.blocks()[to.block], to)};
       };
-      const bool is_in_vain = keys - made.size >= kManySearches && !has_way(place) &&
-                              !has_way(moved(made.view.geometry, place)) && is_crowded();
+      const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
+                              !has_way(place) && !has_way(moved(made.view.geometry, place));
       Outcome outcome = is_in_vain ? Outcome::copies : *table.insert(place);
       if (outcome == Outcome::stored) continue;
       if (is_crowded()) outcome = Outcome::copies;
@@ -195,7 +195,6 @@ std::unique_ptr<State> merged(const State& into, const State& other, Copies copi
   std::string why;
   if (!can_merge(likeness(into), likeness(other), &why)) throw std::invalid_argument(why);
   const std::uint64_t keys = into.size + other.size;
-  if (copies == Copies::all && keys > slots(into)) refuse_room(Outcome::full);
   auto made = empty_copy(into);
   Outcome outcome = unite(into, other, Order::by_block, copies, *made);
   // More copies than there are slots for do not fit in any order.

@@ -205,6 +205,13 @@ TEST_P(MergeTest, TooManyCopiesChangeNothing) {
   ASSERT_TRUE(third.insert("the same"));
   expect_refused<std::length_error>(into, third, "more copies of one key");
   EXPECT_EQ(into.count("the same"), most);
+  // Also where there are more of them than slots.
+  Filter crowded = empty_filter(GetParam(), {10, 0});
+  for (const std::uint64_t hash : hashes(0, 8 * slots_of(GetParam()) / most)) {
+    for (unsigned i = 0; i < most; ++i) (void)crowded.insert(Hash{hash});
+  }
+  ASSERT_GT(2 * crowded.size(), crowded.slots());
+  expect_refused<std::length_error>(crowded, crowded, "more copies of one key");
   // Left out on demand: one copy, and nothing else.
   const std::uint64_t size = into.size() + third.size();
   ConcurrentFilter shared(into.clone());
