@@ -191,11 +191,27 @@ def items():
     sleep()
     yield b"a"
 
+class Last:  # gives the other threads time to ask for the lock while the interpreter ends
+    def __del__(self, wait=time.sleep):
+        wait(0.1)
+
+last = Last()
+
 class Sleeps:
     __index__ = __float__ = __fspath__ = __array__ = sleep
 
 class Column:
-    __array__ = sleep
+    __array__ = __len__ = __repr__ = sleep
+
+class Typed(Column):
+    ndim = 1
+    dtype = property(sleep)
+    def __array__(self):
+        return self
+
+class Dated(Typed):
+    class dtype:
+        kind = "M"
 
 class Asked:
     def __getattr__(self, name):
@@ -218,11 +234,14 @@ calls = {
     "maplet": lambda: maplet.insert(keys, keys % 1000), "expiring": lambda: seen.insert(keys),
     "left": lambda: seen.left(keys), "advance": seen.advance, "sweep": lambda: seen.sweep(1000),
     "index": lambda: filter.may_contain([Sleeps()]), "one": lambda: Sleeps() in filter,
-    "array": lambda: filter.may_contain(Column()), "capacity": lambda: nestline.Filter(Sleeps()),
+    "array": lambda: filter.may_contain(Column()), "typed": lambda: filter.may_contain(Typed()),
+    "dated": lambda: filter.may_contain(Dated()),
+    "capacity": lambda: nestline.Filter(Sleeps()),
     "fpr": lambda: nestline.Filter(5, fpr=Sleeps()), "path": lambda: nestline.load(Sleeps()),
     "value": lambda: maplet.insert(1, Sleeps()),
     "asked": lambda: filter.may_contain(Asked()), "copied": lambda: shared.copy(),
 }
+calls |= {f"repr {i}": lambda: repr(nestline.Hash([Column()])) for i in range(16)}
 if hasattr(nestline, "Store"):
     store = nestline.Store("store")
     store["a"] = "b" * 1000
@@ -233,6 +252,8 @@ if hasattr(nestline, "Store"):
         "callback": lambda: store.for_each(sleep), "many from": lambda: store.get_many(items()),
         "write from": lambda: store.write(items()), "write of": lambda: store.write(Dict()),
     }
+
+calls = {name: call for name, call in calls.items() if name.startswith(sys.argv[1])}
 
 def run(name):
     while True:
@@ -250,7 +271,8 @@ sys.exit(3)
 """
 
 
-def test_a_program_may_end_while_daemon_threads_are_at_work(tmp_path):
-    done = subprocess.run([sys.executable, "-c", AT_EXIT], cwd=tmp_path, capture_output=True,
+@pytest.mark.parametrize("kinds", ["", "repr"])
+def test_a_program_may_end_while_daemon_threads_are_at_work(tmp_path, kinds):
+    done = subprocess.run([sys.executable, "-c", AT_EXIT, kinds], cwd=tmp_path, capture_output=True,
                           text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "ends\n"), done.stderr
