@@ -104,9 +104,7 @@ bool erase(PyStore& held, py::handle key) {
 
 // The items of an iterable, which may make them as it goes, or change meanwhile.
 py::list list_of(py::handle iterable) {
-  const auto list = in_python([&] { return PySequence_List(iterable.ptr()); });
-  if (list == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::list>(list);
+  return object_from([&] { return PySequence_List(iterable.ptr()); });
 }
 
 // Many keys in one call: the library reads them from the disk side by side.
