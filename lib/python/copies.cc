@@ -103,8 +103,9 @@ void set_state(py::handle self, const py::object& construct, const py::object& s
 }
 
 py::object subclass_copy(py::handle self, const py::object& construct, py::handle memo) {
-  const py::handle type = py::type::handle_of(self);
-  const py::object made = called(type.attr("__new__"), type);
+  // Not by __new__ of the subclass, which may want arguments.
+  const auto made =
+      py::reinterpret_steal<py::object>(inside::make_new_instance(Py_TYPE(self.ptr())));
   called(construct, made, self);
   py::object attributes = attributes_of(self);
   if (memo) {

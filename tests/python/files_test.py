@@ -130,6 +130,12 @@ class Named(nestline.Filter):
 
     __slots__ = ("slot", "__dict__")
 
+    def __new__(cls, _):
+        return super().__new__(cls)
+
+    def __getnewargs__(self):
+        return (self.name,)
+
     def __init__(self, name):
         super().__init__(10)
         self.name, self.slot, self.me = name, [name], self
