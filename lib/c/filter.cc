@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"

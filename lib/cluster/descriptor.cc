@@ -5,8 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
-#include <optional>
 #include <random>
 #include <stdexcept>
 

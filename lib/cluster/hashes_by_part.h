@@ -3,7 +3,6 @@
 #ifndef NESTLINE_LIB_CLUSTER_HASHES_BY_PART_H_
 #define NESTLINE_LIB_CLUSTER_HASHES_BY_PART_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <span>

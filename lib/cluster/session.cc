@@ -48,11 +48,9 @@ Request Session::about_all(std::string commands, unsigned replies) const {
 }
 
 Request Session::about_part(std::uint32_t part, std::string commands, unsigned replies) const {
-  Request request;
+  Request request = about_all(std::move(commands), replies);
   request.label = labels_[part];
   request.slot = slot_of(keys_[part]);
-  request.commands = std::move(commands);
-  request.replies = replies;
   return request;
 }
 

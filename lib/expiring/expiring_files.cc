@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "lib/expiring/expiring_state.h"

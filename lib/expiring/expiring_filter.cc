@@ -8,7 +8,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "lib/expiring/expiring_state.h"
 #include "lib/filter/growth.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <istream>
 #include <memory>
-#include <new>
 #include <ostream>
 #include <stdexcept>
 #include <string>

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <stdexcept>
-#include <string>
 
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"

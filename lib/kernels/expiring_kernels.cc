@@ -1,6 +1,5 @@
 // The tables of kernels of expiring filters, made once per target, as kernels.cc makes the others.
 // In a source of their own, so that compilers make of the kernels of filters what they made before.
-#include <cstdint>
 #include <iterator>
 
 #include "lib/kernels/kernels.h"

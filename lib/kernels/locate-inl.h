@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
 
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"

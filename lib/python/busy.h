@@ -13,7 +13,6 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace nestline::python {

@@ -5,7 +5,6 @@
 #include <pybind11/stl.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/python/bindings.h"

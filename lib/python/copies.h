@@ -9,7 +9,6 @@
 
 #include <pybind11/pybind11.h>
 
-#include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>

@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"

@@ -5,9 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
-#include <cstring>
 #include <string>
-#include <utility>
 
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"

@@ -7,8 +7,6 @@
 
 #include <sqlite3ext.h>
 
-#include <exception>
-#include <new>
 #include <stdexcept>
 
 SQLITE_EXTENSION_INIT3

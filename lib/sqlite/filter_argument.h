@@ -31,7 +31,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 #include <variant>
 
 #include "lib/file/blob_filter.h"

@@ -1,7 +1,6 @@
 // The functions of a row: nestline_contains, nestline_count, nestline_info; nestline_open and
 // nestline_file, which return handles.
 #include <charconv>
-#include <filesystem>
 #include <iterator>
 #include <string>
 #include <variant>

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "lib/file/filter_blocks.h"
 #include "lib/sqlite/api.h"

@@ -23,39 +23,24 @@
 #include <tuple>
 #include <utility>
 
-#include "lib/place/test_hooks.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
 #include "tests/concurrent/history_runner.h"
 #include "tests/concurrent/history_scene.h"
 #include "tests/concurrent/many_writers.h"
+#include "tests/support/hooks.h"
 #include "tests/support/model.h"
 
 namespace nestline::test {
 namespace {
 
-enum class Readers : std::uint8_t { as_ever, lock_at_once };
 enum class Fault : std::uint8_t { none, skip_validation, forget_changes };
 
-// Sets the hooks while it lives.
-class Hooks {
- public:
-  explicit Hooks(void (*at_point)(int), Fault fault = Fault::none,
-                 Readers readers = Readers::as_ever) {
-    test_hooks::skip_validation = fault == Fault::skip_validation;
-    test_hooks::forget_changes = fault == Fault::forget_changes;
-    test_hooks::lock_at_once = readers == Readers::lock_at_once;
-    test_hooks::at_point = at_point;
-  }
-  ~Hooks() {
-    test_hooks::skip_validation = false;
-    test_hooks::forget_changes = false;
-    test_hooks::lock_at_once = false;
-    test_hooks::at_point = nullptr;
-  }
-  Hooks(const Hooks&) = delete;
-  Hooks& operator=(const Hooks&) = delete;
-};
+// Until the Hooks end.
+void plant(Fault fault) {
+  test_hooks::skip_validation = fault == Fault::skip_validation;
+  test_hooks::forget_changes = fault == Fault::forget_changes;
+}
 
 // NESTLINE_HISTORY_TIMES says how many times as many as usual (default: 1).
 //
@@ -87,7 +72,8 @@ TEST_P(HistoryTest, LinearizableWithWaitsInside) {
 }
 
 TEST_P(HistoryTest, LinearizableWithReadersThatLock) {
-  const Hooks hooks(perturb, Fault::none, Readers::lock_at_once);
+  const Hooks hooks(perturb);
+  test_hooks::lock_at_once = true;
   play(2'000'001);
 }
 
@@ -104,7 +90,8 @@ class BrokenProtocol : public testing::TestWithParam<int> {
  protected:
   void expect_caught(Fault fault) {
     const Hooks hooks(
-        [](int point) { point == NESTLINE_POINT_HOME_READ ? linger() : perturb(point); }, fault);
+        [](int point) { point == NESTLINE_POINT_HOME_READ ? linger() : perturb(point); });
+    plant(fault);
     Crew crew;
     constexpr std::uint64_t kMax = 20'000;
     const Verdict verdict =
@@ -222,7 +209,8 @@ TEST_P(BrokenLookups, AKeyThatMovesBehindTheReader) {
       EXPECT_TRUE(filter.may_contain(x));
       if (writers == Writing::many) become_many_writers(filter);
       Stop stop;
-      const Hooks hooks(Stop::at_point, fault);
+      const Hooks hooks(Stop::at_point);
+      plant(fault);
       bool found = false;
       std::thread reader([&] {
         Stop::arm(NESTLINE_POINT_HOME_READ);

@@ -23,13 +23,13 @@
 #include <vector>
 
 #include "lib/place/layout.h"
-#include "lib/place/test_hooks.h"
 #include "nestline/expiring_filter.h"
 #include "tests/concurrent/history_player.h"
 #include "tests/concurrent/history_runner.h"
 #include "tests/concurrent/history_scene.h"
 #include "tests/concurrent/order_search.h"
 #include "tests/expiring/small_filter.h"
+#include "tests/support/hooks.h"
 
 namespace nestline::test {
 namespace {
@@ -328,28 +328,6 @@ class ExpiringStage {
   std::vector<std::vector<TimedOperation>> parts_;
 };
 
-// Sets the hooks while it lives.
-class ExpiringHooks {
- public:
-  explicit ExpiringHooks(void (*at_point)(int), Fault fault = Fault::none,
-                         bool lock_at_once = false) {
-    test_hooks::skip_validation = fault == Fault::skip_validation;
-    test_hooks::forget_changes = fault == Fault::forget_changes;
-    test_hooks::tick_does_not_wait = fault == Fault::tick_does_not_wait;
-    test_hooks::lock_at_once = lock_at_once;
-    test_hooks::at_point = at_point;
-  }
-  ~ExpiringHooks() {
-    test_hooks::skip_validation = false;
-    test_hooks::forget_changes = false;
-    test_hooks::tick_does_not_wait = false;
-    test_hooks::lock_at_once = false;
-    test_hooks::at_point = nullptr;
-  }
-  ExpiringHooks(const ExpiringHooks&) = delete;
-  ExpiringHooks& operator=(const ExpiringHooks&) = delete;
-};
-
 Verdict play_on(int bits, WhoWrites writers, Fault fault, std::uint64_t first_seed,
                 std::uint64_t count, bool until_failure) {
   Crew crew;
@@ -374,12 +352,13 @@ class ExpiringHistoryTest : public testing::TestWithParam<std::tuple<int, WhoWri
 TEST_P(ExpiringHistoryTest, LinearizableAtFullSpeed) { play(1); }
 
 TEST_P(ExpiringHistoryTest, LinearizableWithWaitsInside) {
-  const ExpiringHooks hooks(perturb);
+  const Hooks hooks(perturb);
   play(1'000'001);
 }
 
 TEST_P(ExpiringHistoryTest, LinearizableWithReadersThatLock) {
-  const ExpiringHooks hooks(perturb, Fault::none, true);
+  const Hooks hooks(perturb);
+  test_hooks::lock_at_once = true;
   play(2'000'001);
 }
 
@@ -387,13 +366,14 @@ class BrokenExpiring : public testing::TestWithParam<std::tuple<int, Fault>> {};
 
 TEST_P(BrokenExpiring, IsCaught) {
   const auto [bits, fault] = GetParam();
-  const ExpiringHooks hooks(
-      [](int point) {
-        const bool at_length = point == NESTLINE_POINT_HOME_READ || point == NESTLINE_POINT_SLICE ||
-                               point == NESTLINE_POINT_BEFORE_CHECK;
-        at_length ? linger() : perturb(point);
-      },
-      fault);
+  const Hooks hooks([](int point) {
+    const bool at_length = point == NESTLINE_POINT_HOME_READ || point == NESTLINE_POINT_SLICE ||
+                           point == NESTLINE_POINT_BEFORE_CHECK;
+    at_length ? linger() : perturb(point);
+  });
+  test_hooks::skip_validation = fault == Fault::skip_validation;
+  test_hooks::forget_changes = fault == Fault::forget_changes;
+  test_hooks::tick_does_not_wait = fault == Fault::tick_does_not_wait;
   const Verdict verdict = play_on(bits, WhoWrites::all, fault, 1, 200'000, true);
   EXPECT_GT(verdict.failed, 0u) << "not caught in " << verdict.played << " histories";
   RecordProperty("histories", static_cast<int>(verdict.played));

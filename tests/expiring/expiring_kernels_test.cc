@@ -3,13 +3,11 @@
 // tests/kernels/kernels_test.cc.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <random>
-#include <type_traits>
 #include <vector>
 
 #include "lib/expiring/expiring_state.h"

@@ -46,6 +46,12 @@ void for_each_target(Test&& test) {
   }
 }
 
+// The same with the kernels for a layout.
+template <class L, typename Test>
+void for_each_kernels(Test&& test) {
+  for_each_target([&](std::int64_t) { test(kernels_for(kNumber<L>)); });
+}
+
 }  // namespace nestline::test
 
 #endif  // NESTLINE_TESTS_KERNELS_EACH_TARGET_H_

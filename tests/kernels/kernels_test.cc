@@ -128,8 +128,7 @@ TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {
 
 TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     std::mt19937_64 random(1);
     for (const Block& block : sample_blocks<L>()) {
       EXPECT_EQ(kernels.free_slots(block),
@@ -152,8 +151,7 @@ TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
 // Phases, and the slots of some classes.
 TYPED_TEST(KernelsTest, RanksOfResidents) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     for (const Block& block : sample_blocks<L>()) {
       Ranks ranks;
       kernels.rank(block, ranks);
@@ -184,8 +182,7 @@ TYPED_TEST(KernelsTest, RanksOfResidents) {
 
 TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     std::mt19937_64 random(7);
     std::vector<Block> blocks = sample_blocks<L>();
     for (Block& block : blocks) {
@@ -276,8 +273,7 @@ std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint
 
 TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     std::mt19937_64 random(2);
     int found = 0;
     int none = 0;
@@ -306,8 +302,7 @@ TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
 // Ways to free slots, in blocks with and without a mark, and what storing makes of them.
 TYPED_TEST(KernelsTest, StoreWalksAShortestWay) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     std::mt19937_64 random(6);
     int walked = 0;
     int refused = 0;
@@ -375,8 +370,7 @@ TYPED_TEST(FilterKernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
 // 2^32 (located only), before and after growth.
 TYPED_TEST(KernelsTest, LocateBatch) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     std::mt19937_64 random(3);
     const MixSecrets secrets = derive_secrets(77);
     std::vector<std::uint64_t> keys(kMaxLocated + 1);
@@ -466,8 +460,7 @@ TEST(Kernels, BitsToBytesAndPositions) {
 
 TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     std::mt19937_64 random(4);
     const MixSecrets secrets = derive_secrets(78);
     const std::vector<Block> blocks = sample_blocks<L>();
@@ -518,8 +511,7 @@ Resident resident_of(std::uint32_t pair) {
 
 TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     std::mt19937_64 random(5);
     // Whole vectors are read and written beyond the last key.
     std::vector<std::uint32_t> pairs(kMaxSettled + 64);
@@ -548,8 +540,7 @@ TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
 
 TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
   using L = TypeParam;
-  for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([](const Kernels& kernels) {
     for (const Block& block : sample_blocks<L>()) {
       UnpackedBlock unpacked;
       kernels.unpack(block, unpacked);
@@ -584,8 +575,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
     }
     return block;
   };
-  for_each_target([&](std::int64_t) {
-    const Kernels& kernels = kernels_for(kNumber<L>);
+  for_each_kernels<L>([&](const Kernels& kernels) {
     for (std::uint32_t growth = 0; growth < max_growth(L::kBits); ++growth) {
       const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, sample.size(),

@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "lib/place/geometry.h"
-#include "lib/place/test_hooks.h"
 #include "nestline/maplet.h"
 #include "tests/concurrent/order_search.h"
+#include "tests/support/hooks.h"
 
 namespace nestline::test {
 namespace {
@@ -242,23 +242,6 @@ void wait_sometimes(int) {
   if (random() % 4 == 0) std::this_thread::yield();
 }
 
-// Sets the hooks while it lives.
-struct Hooks {
-  explicit Hooks(bool skip_validation = false, bool forget_changes = false,
-                 bool lock_at_once = false) {
-    test_hooks::skip_validation = skip_validation;
-    test_hooks::forget_changes = forget_changes;
-    test_hooks::lock_at_once = lock_at_once;
-    test_hooks::at_point = wait_sometimes;
-  }
-  ~Hooks() {
-    test_hooks::skip_validation = false;
-    test_hooks::forget_changes = false;
-    test_hooks::lock_at_once = false;
-    test_hooks::at_point = nullptr;
-  }
-};
-
 // The first of so many histories that is not linearizable, as text; empty if all are.
 std::string first_wrong(std::uint64_t histories, WhoWrites writers) {
   for (std::uint64_t seed = 0; seed < histories; ++seed) {
@@ -273,27 +256,30 @@ std::string first_wrong(std::uint64_t histories, WhoWrites writers) {
 }
 
 TEST(MapletHistoryTest, OfManyWriters) {
-  const Hooks hooks;
+  const Hooks hooks(wait_sometimes);
   EXPECT_EQ(first_wrong(of_histories(600), WhoWrites::all), "");
 }
 
 TEST(MapletHistoryTest, OfOneWriter) {
-  const Hooks hooks;
+  const Hooks hooks(wait_sometimes);
   EXPECT_EQ(first_wrong(of_histories(600), WhoWrites::first), "");
 }
 
 TEST(MapletHistoryTest, OfReadersThatLock) {
-  const Hooks hooks(false, false, true);
+  const Hooks hooks(wait_sometimes);
+  test_hooks::lock_at_once = true;
   EXPECT_EQ(first_wrong(of_histories(300), WhoWrites::all), "");
 }
 
 TEST(MapletHistoryTest, ReadersWithoutValidationAreCaught) {
-  const Hooks hooks(true, false);
+  const Hooks hooks(wait_sometimes);
+  test_hooks::skip_validation = true;
   EXPECT_NE(first_wrong(200'000, WhoWrites::all), "");
 }
 
 TEST(MapletHistoryTest, WritersThatForgetChangesAreCaught) {
-  const Hooks hooks(false, true);
+  const Hooks hooks(wait_sometimes);
+  test_hooks::forget_changes = true;
   EXPECT_NE(first_wrong(200'000, WhoWrites::all), "");
 }
 

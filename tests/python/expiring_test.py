@@ -2,12 +2,11 @@
 copies and threads. No test waits for a fixed time."""
 
 import array
-import copy
-import pickle
 import random
 import threading
 import time
 
+import common
 import nestline
 import numpy as np
 import pytest
@@ -139,15 +138,7 @@ def test_a_window_ends_by_the_clock():
 
 
 @pytest.mark.parametrize("window", [None, 3600])
-@pytest.mark.parametrize(
-    "how",
-    [
-        copy.copy,
-        copy.deepcopy,
-        lambda seen: seen.copy(),
-        *(lambda seen, p=p: pickle.loads(pickle.dumps(seen, p)) for p in (2, 4, 5)),
-    ],
-)
+@pytest.mark.parametrize("how", [*common.COPIES, lambda seen: seen.copy()])
 def test_copies_are_alike_and_apart(how, window):
     seen = nestline.ExpiringFilter(5000, window, seed=9, life=6)
     new = seen.insert(np.arange(4000))
@@ -198,34 +189,16 @@ def test_an_object_without_a_constructor_is_closed():
             call()
 
 
-KEYS = np.random.default_rng(1).integers(0, 2**63, 400_000, dtype=np.uint64)
+KEYS = common.KEYS[:400_000]
 
 
 @pytest.mark.parametrize("call", ["insert", "may_contain", "left"])
 def test_batches_release_the_lock(call):
     seen = nestline.ExpiringFilter(1_000_000)
     numbers = array.array("Q", KEYS.tolist())
-    stop = threading.Event()
-
-    def work():
-        for _ in range(2000):
-            if stop.is_set():
-                return
-            getattr(seen, call)(numbers)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    # An array cannot grow while a batch reads it: to be refused, this thread has to run meanwhile.
-    refused = False
-    while not refused and thread.is_alive():
-        try:
-            numbers.append(1)
-            numbers.pop()
-        except BufferError:
-            refused = True
-    stop.set()
-    thread.join()
-    assert refused
+    beside = common.Beside(lambda: getattr(seen, call)(numbers))
+    assert beside.until(lambda: common.is_read(numbers))  # so this thread runs meanwhile
+    assert beside.error is None
 
 
 @pytest.mark.parametrize("window", [None, 3600])

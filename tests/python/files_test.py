@@ -14,6 +14,7 @@ import sys
 import nestline
 import numpy as np
 import pytest
+from common import COPIES
 
 
 @pytest.fixture
@@ -147,11 +148,6 @@ class NamedMapped(nestline.MappedFilter):
 
 class NamedExpiring(nestline.ExpiringFilter):
     pass
-
-
-COPIES = [copy.copy, copy.deepcopy]
-COPIES += [lambda x, protocol=protocol: pickle.loads(pickle.dumps(x, protocol))
-           for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
 
 
 @pytest.mark.parametrize("make", COPIES)

@@ -1,13 +1,12 @@
 """Filter and ConcurrentFilter against a model: a Counter of keys."""
 
 import collections
-import copy
-import pickle
 import random
 
 import nestline
 import numpy as np
 import pytest
+from common import COPIES
 
 KINDS = [nestline.Filter, nestline.ConcurrentFilter]
 
@@ -115,11 +114,7 @@ def test_build():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "how",
-    [copy.copy, copy.deepcopy, lambda filter: filter.copy(),
-     *(lambda filter, p=p: pickle.loads(pickle.dumps(filter, p)) for p in (2, 4, 5))],
-)
+@pytest.mark.parametrize("how", [*COPIES, lambda filter: filter.copy()])
 def test_copies_are_alike_and_apart(kind, how):
     filter = kind(5000, seed=9, max_capacity=20_000)
     filter.insert(np.arange(4000))

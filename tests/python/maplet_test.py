@@ -1,13 +1,12 @@
 """Maplet against a model: a dict of lists."""
 
 import collections
-import copy
-import pickle
 import random
 
 import nestline
 import numpy as np
 import pytest
+from common import COPIES
 
 
 def test_random_operations_have_the_candidates_of_a_model():
@@ -84,12 +83,9 @@ def test_full_growing_and_options():
         nestline.Maplet(-1)
 
 
-@pytest.mark.parametrize(
-    "how",
-    [copy.copy, copy.deepcopy, lambda maplet: maplet.copy(),
-     lambda maplet: pickle.loads(pickle.dumps(maplet)),
-     lambda maplet: nestline.Maplet.from_bytes(maplet.to_bytes())],
-)
+@pytest.mark.parametrize("how", [
+    *COPIES, lambda maplet: maplet.copy(),
+    lambda maplet: nestline.Maplet.from_bytes(maplet.to_bytes())])
 def test_copies_and_files(how, tmp_path):
     maplet = nestline.Maplet(1000)
     maplet.insert(["a", "b"], [1, 2])

@@ -185,7 +185,7 @@ def test_a_damaged_store_is_an_error(tmp_path):
             store[f"{i}"] = "x" * 100
     (log,) = (tmp_path / "db").glob("*.log")
     data = bytearray(log.read_bytes())
-    data[data.index(b"x" * 100, len(data) // 3)] ^= 1  # proofs of syncs lie in between
+    data[data.index(b"x" * 100, len(data) // 3)] ^= 1
     log.write_bytes(data)
     with pytest.raises(nestline.StoreError):
         with nestline.Store(tmp_path / "db") as store:

@@ -12,38 +12,7 @@ import threading
 import nestline
 import numpy as np
 import pytest
-
-ENOUGH = 2000  # batches, in which a second thread must have come in at least once
-
-
-class Beside(threading.Thread):
-    """Calls a function again and again, until it is told to stop or has done so often enough."""
-
-    def __init__(self, call):
-        super().__init__()
-        self.call, self.stop, self.error = call, threading.Event(), None
-        self.start()
-
-    def run(self):
-        try:
-            for _ in range(ENOUGH):
-                if self.stop.is_set():
-                    return
-                self.call()
-        except Exception as error:  # looked at by the test
-            self.error = error
-
-    def until(self, look):
-        """Calls look() until it is true; whether it was so while the calls went on."""
-        seen = False
-        while not seen and self.is_alive():
-            seen = look()
-        self.stop.set()
-        self.join()
-        return seen
-
-
-KEYS = np.random.default_rng(1).integers(0, 2**63, 1_000_000, dtype=np.uint64)
+from common import KEYS, Beside, is_read
 
 
 def is_refused(call):
@@ -119,17 +88,8 @@ def test_a_concurrent_filter_needs_no_care():
 def test_memory_that_is_read_stays():
     filter = nestline.ConcurrentFilter(2_000_000)
     numbers = array.array("Q", KEYS.tolist())
-
-    def refused():
-        try:
-            numbers.append(1)
-        except BufferError:
-            return True
-        numbers.pop()
-        return False
-
     beside = Beside(lambda: filter.may_contain(numbers))
-    assert beside.until(refused)
+    assert beside.until(lambda: is_read(numbers))
     assert beside.error is None
 
 

@@ -1,7 +1,6 @@
 // See hostile_files.h.
 #include "tests/store/hostile_files.h"
 
-#include <memory>
 #include <optional>
 #include <vector>
 

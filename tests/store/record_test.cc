@@ -1,7 +1,6 @@
 // Records and segments as bytes: what is written can be read, and nothing else can.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 

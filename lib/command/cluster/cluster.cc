@@ -1,6 +1,5 @@
 // What the commands of nestline cluster share: the options of a connection, the password, and the
 // wording of errors.
-#include <chrono>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>

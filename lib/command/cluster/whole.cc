@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"

@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "lib/command/io/line_reader.h"
 #include "lib/command/io/output.h"

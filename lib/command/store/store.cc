@@ -1,6 +1,5 @@
 // What the commands of nestline store share: opening, ending, options, and the wording of errors.
 #include <filesystem>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 

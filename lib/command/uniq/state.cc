@@ -17,7 +17,6 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>

@@ -3,7 +3,6 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -108,28 +108,19 @@ class Batch final : public Work {
   }
 
   void run(std::uint32_t slice) noexcept override {
-    switch (stage_) {
-      case Stage::lookup:
-        look_up(slice);
-        // Release and acquire: the last one sees what all have written.
-        if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        stage_ = has_open_.load(std::memory_order_relaxed) ? Stage::turns : Stage::reply;
-        break;
-      case Stage::turns:
-      case Stage::reply:
-        break;
+    if (!is_answered_) {
+      look_up(slice);
+      // Release and acquire: the last one sees what all have written.
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      if (has_open_.load(std::memory_order_relaxed)) return turns().add(*this);
     }
-    if (stage_ == Stage::turns) {
-      turns().add(*this);
-    } else {
-      finish();
-    }
+    finish();
   }
 
   // In the server's thread: answers some of what is open. False: that was all; the batch is gone.
   bool take_turn() noexcept {
     if (answer_some()) return true;
-    stage_ = Stage::reply;
+    is_answered_ = true;
     if (!workers().offer(*this, 1)) finish();
     return false;
   }
@@ -137,8 +128,6 @@ class Batch final : public Work {
   Batch* behind = nullptr;  // in the queue of Turns
 
  private:
-  enum class Stage : std::uint8_t { lookup, turns, reply };
-
   void read(std::size_t first, std::span<std::uint64_t> to) const {
     if (hashes_.empty()) {
       HashString(bytes_).read(first, to);
@@ -237,8 +226,8 @@ class Batch final : public Work {
   std::uint32_t slices_;
   std::atomic<std::uint32_t> left_{0};  // slices
   std::atomic<bool> has_open_{false};
-  std::size_t next_ = 0;         // what the server's thread looks at next
-  Stage stage_ = Stage::lookup;  // changed by the only thread that works on the batch then
+  std::size_t next_ = 0;      // what the server's thread looks at next
+  bool is_answered_ = false;  // by the server's thread, while no other works on the batch
   BlockedClient* client_ = nullptr;
   Context* context_ = nullptr;
 };

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <new>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "lib/redis/server/commands.h"

@@ -4,8 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <iterator>
-#include <limits>
 #include <stdexcept>
 
 #include "lib/file/filter_blocks.h"

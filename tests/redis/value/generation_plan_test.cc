@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "tests/support/errors.h"

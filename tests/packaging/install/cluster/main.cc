@@ -3,10 +3,8 @@
 #include <nestline/cluster.h>
 #include <nestline/filter.h>
 
-#include <cstdint>
 #include <iostream>
 #include <system_error>
-#include <vector>
 
 int main(int, char** arguments) {
   nestline::Filter filter({.capacity = 10});

@@ -11,7 +11,6 @@
 #include <nestline/store.h>
 
 #include <cstdint>
-#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
