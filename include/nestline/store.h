@@ -123,7 +123,7 @@ class NESTLINE_EXPORT Store {
   Store& operator=(Store&& other) noexcept;
   /// Closes the store: syncs the log, whatever the Sync, and writes a checkpoint, so that the next
   /// open is quick. Without memory or room for the checkpoint, the log is synced all the same. To
-  /// learn of errors, call sync() or checkpoint() before. Where get's function or a
+  /// learn of errors, call sync() or checkpoint() before. Where the function of get or a
   /// ConcurrentReader makes other members throw, it ends the program by std::terminate(), unless
   /// the store is read-only: the store's own threads may wait for this one.
   ~Store();

@@ -95,7 +95,8 @@ TEST(ClusterFilter, AnswersOfAnotherShapeAreErrors) {
     OneFilter filter([&](const Command&) { return answer; });
     ClusterFilter seen = filter.open();
     std::vector<std::uint8_t> out(3);
-    test::expect_error<ClusterError>([&] { seen.may_contain(kKeys, out); }, "part 0 of 'seen'");
+    const auto text = test::message_of<ClusterError>([&] { seen.may_contain(kKeys, out); });
+    EXPECT_NE(text.find("part 0 of 'seen'"), std::string::npos) << text;
     EXPECT_NE(text.find(filter.server().url()), std::string::npos) << text;
   }
 }
