@@ -288,9 +288,7 @@ class Recovery {
   // Whether the next file holds anew what is torn at the end of this one.
   bool continues_anew(Segment& segment) {
     const std::uint64_t number = segment.header.number;
-    if (!contains(numbers_, number + 1)) return false;
-    const std::optional<std::uint64_t> from = renewed_from(disk_, number);
-    if (!from || *from > out_.position.offset) return false;
+    if (!contains(numbers_, number + 1) || !is_renewed(disk_, out_.position)) return false;
     torn_[number] = out_.position.sequence;
     segment.sealed.store(true);
     return true;
@@ -359,8 +357,7 @@ class Recovery {
   // Numbers may be missing between two files only where the second says that it holds the end of
   // the first anew.
   void require_renewed(std::uint64_t number, const LogPosition& before) const {
-    const std::optional<std::uint64_t> from = renewed_from(disk_, before.segment);
-    if (!from || *from > before.offset) {
+    if (!is_renewed(disk_, before)) {
       throw_damaged(disk_, number, 0, "it does not continue the file before it");
     }
   }

@@ -318,12 +318,14 @@ bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
                 header ? "there is no valid record" : "the header is not valid");
 }
 
-std::optional<std::uint64_t> renewed_from(Disk& disk, std::uint64_t number) {
-  const std::shared_ptr<Segment> next = open_segment(disk, number + 1, false);
+bool is_renewed(Disk& disk, const LogPosition& from) {
+  const std::uint64_t number = from.segment + 1;
+  const std::shared_ptr<Segment> next = open_segment(disk, number, false);
   for (SegmentReader reader(*next); reader.next();) {
-    if (const auto mark = mark_of_file_before(reader.record(), number + 1)) return mark->second;
+    const auto mark = mark_of_file_before(reader.record(), number);
+    if (mark) return mark->second <= from.offset;
   }
-  return std::nullopt;
+  return false;
 }
 
 bool LastList::take(const Record& record) {

@@ -123,8 +123,8 @@ bool is_zero_behind_list(const Disk& disk, const DiskFile& file);
 bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
                   std::optional<std::uint64_t> store_id);
 
-// From where on the next file holds anew what file `number` has there, if it does.
-std::optional<std::uint64_t> renewed_from(Disk& disk, std::uint64_t number);
+// Whether the file after that of `from` holds anew what is there from that offset on.
+bool is_renewed(Disk& disk, const LogPosition& from);
 
 // The list of segments that counts in the newest file: the last one, but not one in a batch without
 // an end, which recovery cuts off.

@@ -242,7 +242,7 @@ bool Survey::is_renewed(const LogPosition& from) const {
   const auto next = std::find_if(files_.begin(), files_.end(),
                                  [&](const File& each) { return each.number == from.segment + 1; });
   return next != files_.end() && next->has_header && next->segment != nullptr &&
-         renewed_from(disk_, from.segment).value_or(~std::uint64_t{0}) <= from.offset;
+         nestline::is_renewed(disk_, from);
 }
 
 void Survey::note_gap(const LogPosition& at, std::uint64_t bytes, bool is_end) {
