@@ -305,10 +305,10 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;
 
-  static KeyHasher hasher(const internal::Blocks& blocks) noexcept;
+  static internal::KeyHasher hasher(const internal::Blocks& blocks) noexcept;
 
   internal::OwnedState<internal::Blocks> state_;
-  KeyHasher hash_of_;
+  internal::KeyHasher hash_of_;
 };
 
 }  // namespace nestline
