@@ -20,25 +20,16 @@ namespace {
 // Copies the filter, so that its bytes are of one instant and writers need not wait for a disk.
 template <typename Write>
 void save_copy(const ExpiringFilter& filter, Write&& write) {
-  Position at;
-  const auto copy = ExpiringAccess::state(filter).copy_all(at);
-  FileHeader header = nestline::header_of(*copy);
-  header.tick = tick(copy->view.blocks);
-  header.exchanged = at.exchanged;
-  header.swept = at.swept;
-  header.life = at.life;
-  header.waiting = at.waiting;
+  Shape shape;
+  const auto copy = ExpiringAccess::state(filter).copy_all(shape);
+  const FileHeader header{shape, copy->size};
   write([&](const ByteSink& sink) { write_filter(header, *copy, sink); });
 }
 
 template <class Source>
 ExpiringFilter read(Source&& source) {
-  FileHeader header;
-  auto table = read_filter(source, nullptr, header, FileContent::expiring);
-  return ExpiringAccess::make(std::move(table), {.life = header.life,
-                                                 .exchanged = header.exchanged,
-                                                 .swept = header.swept,
-                                                 .waiting = header.waiting});
+  Stored stored = read_filter(source, nullptr, Kind::expiring);
+  return ExpiringAccess::make(std::move(stored.blocks), stored.header);
 }
 
 }  // namespace
@@ -62,9 +53,9 @@ ExpiringFilter load_expiring(std::span<const std::byte> bytes) {
 struct MappedExpiringFilter::State : SecondLook {
   explicit State(const std::filesystem::path& path)
       : SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }},
-        mapped(map_filter(path, header, FileContent::expiring)),
-        table(*mapped),
-        checks(path.string(), header, table.storage.bytes()) {}
+        mapped(map_filter(path, Kind::expiring)),
+        table(*mapped.blocks),
+        checks(path.string(), mapped.header, table.storage.bytes()) {}
 
   // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
   // left a lock in them, for whose end a reader would wait.
@@ -87,8 +78,7 @@ struct MappedExpiringFilter::State : SecondLook {
     return table.kernels->contains_beside(table.view, *this, hash);
   }
 
-  FileHeader header;
-  std::unique_ptr<Blocks> mapped;
+  Stored mapped;
   const Blocks& table;
   SectionChecks checks;
 };
@@ -133,10 +123,10 @@ unsigned MappedExpiringFilter::left(Key key) const noexcept {
       state_->table, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
 }
 
-std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }
+std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->mapped.header.tick; }
 std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->table.size; }
 std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->table.capacity; }
-unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
+unsigned MappedExpiringFilter::life() const noexcept { return state_->mapped.header.life; }
 int MappedExpiringFilter::bits() const noexcept { return state_->table.bits - expiring_layout(0); }
 std::uint64_t MappedExpiringFilter::seed() const noexcept { return state_->table.seed; }
 
