@@ -303,10 +303,10 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;
 
-  static KeyHasher hasher(const State& state) noexcept;
+  static internal::KeyHasher hasher(const State& state) noexcept;
 
   internal::OwnedState<State> state_;
-  KeyHasher hash_of_;
+  internal::KeyHasher hash_of_;
 };
 
 }  // namespace nestline
