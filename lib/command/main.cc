@@ -22,18 +22,29 @@ namespace nestline::command {
 namespace {
 
 Command program() {
-  return {
-      .help =
-          {"nestline",
-           "Approximate sets of keys in files: no false negatives, few false positives.\n"
-           "Exact keys with values: nestline store. Filters on Redis servers: nestline cluster.",
-           "A key is a line without its line end. For details, see nestline COMMAND --help.\n"
-           "Exit status: 0 yes or done, 1 no, 2 error."},
+  Command all = {
+      .help = {"nestline",
+               "Approximate sets of keys in files: no false negatives, few false positives."
+#ifdef NESTLINE_COMMAND_STORE
+               "\nExact keys with values: nestline store."
+#endif
+#ifdef NESTLINE_COMMAND_CLUSTER
+               "\nFilters on Redis servers: nestline cluster."
+#endif
+               ,
+               "A key is a line without its line end. For details, see nestline COMMAND --help.\n"
+               "Exit status: 0 yes or done, 1 no, 2 error."},
       .file = nullptr,
       .commands = {build_command(), query_command(), add_command(), remove_command(),
-                   info_command(), verify_command(), merge_command(), uniq_command(),
-                   store_command(), cluster_command()},
+                   info_command(), verify_command(), merge_command(), uniq_command()},
   };
+#ifdef NESTLINE_COMMAND_STORE
+  all.commands.push_back(store_command());
+#endif
+#ifdef NESTLINE_COMMAND_CLUSTER
+  all.commands.push_back(cluster_command());
+#endif
+  return all;
 }
 
 // Errors from the library are about the filter file, unless they name another file.

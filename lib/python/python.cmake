@@ -35,10 +35,10 @@ target_include_directories(nestline_python SYSTEM PRIVATE ${NESTLINE_PYBIND11_IN
 target_compile_definitions(nestline_python PRIVATE PYBIND11_BUILD_TYPE="_nestline")
 nestline_leave_out(nestline_python PRIVATE)
 target_link_libraries(nestline_python PRIVATE Python::Module ${libraries})
-if(TARGET nestline_store)
-  target_sources(nestline_python PRIVATE python/store.cc $<TARGET_OBJECTS:nestline_store>)
+if(TARGET nestline_store_files)
+  target_sources(nestline_python PRIVATE python/store.cc ${store_objects})
   target_compile_definitions(nestline_python PRIVATE NESTLINE_PYTHON_STORE)
-  target_link_libraries(nestline_python PRIVATE ${store_libraries})
+  target_link_libraries(nestline_python PRIVATE OpenSSL::Crypto)
 endif()
 if(TARGET nestline_cluster)
   target_sources(nestline_python PRIVATE python/cluster.cc $<TARGET_OBJECTS:nestline_cluster>
@@ -62,8 +62,7 @@ set_target_properties(
   PROPERTIES PREFIX ""
              OUTPUT_NAME _nestline
              SUFFIX .${Python_SOABI}.so
-             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline$<0:> # so that no folder of a configuration is added
-)
+             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline$<0:>) # so that no folder of a configuration is added
 
 # The whole package in the build folder, so that tests import it from there.
 set(python_sources __init__.py __main__.py _nestline.pyi py.typed)

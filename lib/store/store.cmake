@@ -31,6 +31,12 @@ target_link_libraries(
 nestline_precompile(nestline_store)
 nestline_unity(nestline_store)
 set(store_objects $<TARGET_OBJECTS:nestline_store>)
+if(NESTLINE_BUILD_STORE_FILES)
+  add_library(nestline_store_files INTERFACE)
+  add_library(nestline::store_files ALIAS nestline_store_files)
+  target_link_libraries(nestline_store_files INTERFACE nestline_store)
+  set_target_properties(nestline_store_files PROPERTIES EXPORT_NAME store_files)
+endif()
 
 # The same for tests of what is behind the public header, with the faults that tests can plant
 # (store/test_switches.h).
