@@ -35,10 +35,9 @@ target_include_directories(nestline_python SYSTEM PRIVATE ${NESTLINE_PYBIND11_IN
 target_compile_definitions(nestline_python PRIVATE PYBIND11_BUILD_TYPE="_nestline")
 nestline_leave_out(nestline_python PRIVATE)
 target_link_libraries(nestline_python PRIVATE Python::Module ${libraries})
-if(TARGET nestline_store_files)
-  target_sources(nestline_python PRIVATE python/store.cc ${store_objects})
+if(TARGET nestline_store)
+  target_sources(nestline_python PRIVATE python/store.cc $<TARGET_OBJECTS:nestline_store>)
   target_compile_definitions(nestline_python PRIVATE NESTLINE_PYTHON_STORE)
-  target_link_libraries(nestline_python PRIVATE OpenSSL::Crypto)
 endif()
 if(TARGET nestline_cluster)
   target_sources(nestline_python PRIVATE python/cluster.cc $<TARGET_OBJECTS:nestline_cluster>
