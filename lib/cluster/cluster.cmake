@@ -16,7 +16,6 @@ set(cluster_sources
     cluster/cluster_filter.cc
     cluster/connection.cc
     cluster/descriptor.cc
-    cluster/hashes_by_part.cc
     cluster/key_split.cc
     cluster/merge.cc
     cluster/part_set.cc

@@ -8,6 +8,7 @@ set(store_sources
     store/digest.cc
     store/index.cc
     store/log.cc
+    store/log_batch.cc
     store/log_format.cc
     store/opening.cc
     store/reading.cc
