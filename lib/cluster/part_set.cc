@@ -28,7 +28,6 @@
 #include <utility>
 #include <vector>
 
-#include "lib/cluster/key_split.h"
 #include "lib/file/replacement.h"
 #include "lib/file/sources.h"
 #include "lib/parallel/parallel_tasks.h"
@@ -168,10 +167,7 @@ PartSet PartSet::build(const Descriptor& descriptor, const HashesByPart& hashes)
 }
 
 std::size_t PartSet::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
-  if (out.size() != keys.size()) {
-    throw std::invalid_argument("there are " + std::to_string(keys.size()) +
-                                " keys, but room for " + std::to_string(out.size()) + " answers");
-  }
+  require_answers(keys, out);
   KeySplit split;
   std::vector<std::uint8_t> answers;
   std::size_t found = 0;
@@ -237,7 +233,9 @@ ClusterCopy::ClusterCopy(ClusterCopy&& other) noexcept = default;
 ClusterCopy& ClusterCopy::operator=(ClusterCopy&& other) noexcept = default;
 ClusterCopy::~ClusterCopy() = default;
 
-void ClusterCopy::save(const std::string& path) const { cluster::write_copy(path, state_->parts); }
+void save(const ClusterCopy& copy, const std::string& path) {
+  cluster::write_copy(path, copy.state_->parts);
+}
 ClusterCopy ClusterCopy::load(const std::string& path) {
   return ClusterCopy(std::unique_ptr<State>(new State{cluster::read_copy(path)}));
 }
@@ -245,7 +243,7 @@ ClusterCopy ClusterCopy::load(const std::string& path) {
 std::size_t ClusterCopy::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
   return state_->parts.may_contain(keys, out);
 }
-std::uint64_t ClusterCopy::items() const noexcept { return state_->parts.items(); }
+std::uint64_t ClusterCopy::size() const noexcept { return state_->parts.items(); }
 unsigned ClusterCopy::parts() const noexcept { return state_->parts.descriptor().parts; }
 std::uint64_t ClusterCopy::seed() const noexcept { return state_->parts.descriptor().seed; }
 double ClusterCopy::fpr() const noexcept { return state_->parts.descriptor().fpr; }

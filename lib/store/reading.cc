@@ -160,10 +160,7 @@ void Store::State::visit(Space space, const Visit& with) const {
     format = content().table.format();
     segments = content().table.list();
     for (const auto& segment : segments) ends.push_back(segment->end());
-    for (const auto& [hash, address] : index().overflow.copy()) {
-      index_then->reserve();
-      index_then->overflow.insert(hash, address);
-    }
+    index_then->overflow.add(index().overflow.copy());
     break;
   }
   Hurt hurt;
@@ -184,6 +181,11 @@ void Store::State::visit(Space space, const Visit& with) const {
     }
   }
   hurt.report(*disk_, "all others were visited");
+}
+
+std::uint64_t Store::State::size() const {
+  const ReadSection section;
+  return content().keys.load(std::memory_order_relaxed);
 }
 
 StoreStats Store::State::stats() const {
@@ -252,6 +254,7 @@ void Store::visit_all(WithAll with, void* context) const {
                 [&](std::string_view key, std::string_view value) { with(context, key, value); });
 }
 
+std::uint64_t Store::size() const { return state_->size(); }
 StoreStats Store::stats() const { return state_->stats(); }
 
 }  // namespace nestline

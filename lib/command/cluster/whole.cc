@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string>
 #include <system_error>
 
 #include "lib/command/cluster/commands.h"
@@ -104,7 +103,7 @@ int run(const ClusterPull& pull) {
   check_target(pull.output);
   const ClusterCopy copy = pull.open().download();
   try {
-    copy.save(pull.output);
+    save(copy, pull.output);
   } catch (const std::system_error& error) {
     throw CommandError(pull.output, error.code().message());
   }

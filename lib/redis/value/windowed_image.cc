@@ -31,7 +31,7 @@ std::vector<std::byte> encode(const WindowedHead& head) {
   const Shape& shape = head.shape;
   std::memcpy(bytes.data(), kWindowMagic.data(), kWindowMagic.size());
   put(bytes, 8, kWindowVersion);
-  put(bytes, 12, static_cast<std::uint8_t>(shape.bits - expiring_layout(0)));
+  put(bytes, 12, static_cast<std::uint8_t>(fingerprint_bits(shape.bits)));
   put(bytes, 13, static_cast<std::uint8_t>(shape.life));
   put(bytes, 16, shape.capacity);
   put(bytes, 24, std::bit_cast<std::uint64_t>(head.error));
