@@ -22,7 +22,7 @@ SeenLines::SeenLines(const SeenOptions& options, std::vector<Generation> generat
       found_(kChunkLines),
       seconds_(kChunkLines),
       fresh_(kChunkLines),
-      stored_(kChunkLines) {
+      outcomes_(kChunkLines) {
   ring_.reserve(options_.window);  // takes no pages before they are written
   if (generations_.empty()) add_generation();
 }
@@ -191,12 +191,12 @@ std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
   std::vector<Filter>& layers = generations_.back().layers;
   const std::span fresh = std::span(fresh_).first(count);
   const KeySpan keys = layer == 0 ? KeySpan(fresh) : KeySpan(second_hashes(fresh));
-  const std::span stored = std::span(stored_).first(count);
-  if (layers[layer].insert(keys, stored) == count) return count;
+  const std::span outcomes = std::span(outcomes_).first(count);
+  if (layers[layer].insert(keys, outcomes) == count) return count;
 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (stored[i] == 0 &&
+    if (outcomes[i] != Outcome::stored &&
         !keep_one(layers[layer], layer == 0 ? Key(fresh[i]) : Key(fresh[i].value))) {
       if (layer > 0) layers.front().erase(fresh[i]);
       continue;

@@ -108,7 +108,7 @@ class SeenLines {
   std::vector<std::uint32_t> pending_, found_;
   std::vector<std::uint64_t> seconds_;
   std::vector<Hash> fresh_, gone_;
-  std::vector<std::uint8_t> stored_;
+  std::vector<Outcome> outcomes_;
 };
 
 }  // namespace nestline::command

@@ -19,6 +19,7 @@ SeenRecently::SeenRecently(const SeenOptions& options, std::vector<RecentGenerat
       full_(kChunkLines),
       answers_(kChunkLines),
       found_(kChunkLines),
+      outcomes_(kChunkLines),
       seconds_(kChunkLines) {
   if (generations_.empty()) add_generation();
 }
@@ -93,15 +94,15 @@ std::uint64_t SeenRecently::room() {
 void SeenRecently::put(std::span<const Hash> lines) {
   const auto fresh = std::span(new_).first(lines.size());
   const auto full = std::span(full_).first(lines.size());
-  const auto outcomes = std::span(answers_).first(lines.size());
+  const auto outcomes = std::span(outcomes_).first(lines.size());
   std::ranges::fill(fresh, std::uint8_t{0});
   std::ranges::fill(full, std::uint8_t{0});
   std::vector<ExpiringFilter>& layers = generations_.back().layers;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    layers[layer].insert(keys_of(layer, lines), outcomes);
+    (void)layers[layer].insert(keys_of(layer, lines), outcomes);
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      fresh[i] |= outcomes[i] != static_cast<std::uint8_t>(Outcome::present);
-      full[i] |= outcomes[i] == static_cast<std::uint8_t>(Outcome::full);
+      fresh[i] |= outcomes[i] != Outcome::present;
+      full[i] |= outcomes[i] == Outcome::full;
     }
   }
   // Hardly ever: the filters are larger than their capacity.
@@ -115,7 +116,7 @@ void SeenRecently::put_elsewhere(Hash line) {
   add_generation();
   std::vector<ExpiringFilter>& layers = generations_.back().layers;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    layers[layer].insert(keys_of(layer, std::span(&line, 1)));
+    (void)layers[layer].insert(keys_of(layer, std::span(&line, 1)));
   }
 }
 

@@ -74,6 +74,7 @@ class SeenRecently {
 
   // Of one chunk.
   std::vector<std::uint8_t> new_, full_, answers_, found_;
+  std::vector<Outcome> outcomes_;
   std::vector<std::uint64_t> seconds_;
 };
 
