@@ -15,7 +15,7 @@
 #include <string>
 #include <variant>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/key_chunks.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
@@ -267,8 +267,8 @@ inline constexpr std::uint64_t kLargeBlocks = std::uint64_t{1} << 17;
 
 // Inserts keys from the front, the first being number `first` of the batch.
 template <class AnyTable>
-RunEnd insert_run(AnyTable& table, const Filter::State& state, const Inputs& all,
-                  const RunLimits& limits, std::size_t first, Record& record) {
+RunEnd insert_run(AnyTable& table, const Blocks& state, const Inputs& all, const RunLimits& limits,
+                  std::size_t first, Record& record) {
   if (limits.room == 0) return {.taken = 0, .due = true};
   const Inputs inputs = all.first(limits.room);
   const auto store = state.kernels->first_tries<typename AnyTable::Policy>().store_batch;
@@ -303,7 +303,7 @@ RunEnd insert_run(AnyTable& table, const Filter::State& state, const Inputs& all
 
 // Inserts keys from the front unless they are there already.
 template <class AnyTable>
-RunEnd insert_unique_run(AnyTable& table, const Filter::State& state, const Inputs& inputs,
+RunEnd insert_unique_run(AnyTable& table, const Blocks& state, const Inputs& inputs,
                          const RunLimits& limits, std::size_t first, Record& record) {
   RunEnd end{};
   std::uint64_t room = limits.room;
@@ -334,7 +334,7 @@ RunEnd insert_unique_run(AnyTable& table, const Filter::State& state, const Inpu
 
 // Erases a copy of each key.
 template <class AnyTable>
-void erase_run(AnyTable& table, const Filter::State& state, const Inputs& inputs, std::size_t first,
+void erase_run(AnyTable& table, const Blocks& state, const Inputs& inputs, std::size_t first,
                Record& record) {
   for (PlaceGroups<Fetch::both, AnyTable> groups(table, *state.kernels, state.view, inputs);
        groups.next();) {
@@ -347,7 +347,7 @@ void erase_run(AnyTable& table, const Filter::State& state, const Inputs& inputs
 
 // Counts the copies of each key into `out`.
 template <class AnyTable>
-void count_run(const AnyTable& table, const Filter::State& state, const Inputs& inputs,
+void count_run(const AnyTable& table, const Blocks& state, const Inputs& inputs,
                std::uint8_t* out) {
   for (PlaceGroups<Fetch::both, AnyTable> groups(table, *state.kernels, state.view, inputs);
        groups.next();) {
