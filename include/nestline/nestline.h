@@ -105,7 +105,7 @@ typedef size_t (*nestline_read)(void* context, void* bytes, size_t size);
 /// What functions return in place of a number of keys when they fail.
 #define NESTLINE_NO_COUNT UINT64_MAX
 
-/// The version of the running library, such as "0.1.0"; NESTLINE_VERSION_STRING is that of the
+/// The version of the running library, such as "0.2.0"; NESTLINE_VERSION_STRING is that of the
 /// headers.
 NESTLINE_EXPORT const char* nestline_version(void);
 

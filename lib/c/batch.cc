@@ -21,18 +21,22 @@ std::uint64_t change_batch(nestline_filter* filter, const Keys& keys, Change&& c
     ConcurrentFilter& one = in_memory(filter);
     check_keys(keys);
     std::uint64_t total = 0;
-    keys.for_each_part([&](std::size_t first, const KeySpan& part) {
-      total += change(one, part, optional_part(done, first, part.size()));
-    });
+    keys.for_each_part(
+        [&](std::size_t first, const KeySpan& part) { total += change(one, part, done, first); });
     return total;
   });
 }
 
-constexpr auto kInsert = [](auto& one, const KeySpan& keys, std::span<std::uint8_t> stored) {
-  return one.insert(keys, stored);
+constexpr auto kInsert = [](auto& one, const KeySpan& keys, std::uint8_t* stored,
+                            std::size_t first) {
+  const std::span<Outcome> outcomes = optional_outcomes(stored, first, keys.size());
+  const std::size_t count = one.insert(keys, outcomes);
+  keep_stored(outcomes);
+  return count;
 };
-constexpr auto kErase = [](auto& one, const KeySpan& keys, std::span<std::uint8_t> erased) {
-  return one.erase(keys, erased);
+constexpr auto kErase = [](auto& one, const KeySpan& keys, std::uint8_t* erased,
+                           std::size_t first) {
+  return one.erase(keys, optional_part(erased, first, keys.size()));
 };
 
 template <class Keys>

@@ -28,7 +28,7 @@ static_assert(sizeof(nestline_expiring_options) == sizeof(std::size_t) + 4 * 8 +
 constexpr unsigned kWholeLife = ExpiringFilter::kMaxLife;
 
 constexpr bool follows(Outcome theirs, nestline_outcome ours) {
-  return static_cast<int>(theirs) + 1 == static_cast<int>(ours);
+  return static_cast<int>(theirs) == static_cast<int>(ours);
 }
 static_assert(follows(Outcome::stored, NESTLINE_STORED) &&
               follows(Outcome::present, NESTLINE_PRESENT) && follows(Outcome::full, NESTLINE_FULL));
@@ -69,9 +69,7 @@ std::uint64_t insert_batch_for(nestline_expiring* filter, const Keys& keys, unsi
     check_keys(keys);
     std::uint64_t total = 0;
     keys.for_each_part([&](std::size_t first, const KeySpan& part) {
-      const std::span<std::uint8_t> to = optional_part(outcomes, first, part.size());
-      total += one.insert(part, life, to);
-      for (std::uint8_t& outcome : to) ++outcome;
+      total += one.insert(part, life, optional_outcomes(outcomes, first, part.size()));
     });
     return total;
   });

@@ -59,7 +59,10 @@ nestline_filter* build(const nestline_options* options, const Keys& keys, std::u
     const Options given = options_of(options);
     keys.check_arrays();
     return keys.with_all([&](const KeySpan& all) {
-      return ConcurrentFilter(Filter::build(given, all, optional_part(stored, 0, all.size())));
+      const std::span<Outcome> outcomes = optional_outcomes(stored, 0, all.size());
+      ConcurrentFilter built(Filter::build(given, all, outcomes));
+      keep_stored(outcomes);
+      return built;
     });
   });
 }

@@ -23,6 +23,7 @@
 
 #include "lib/c/handle.h"
 #include "nestline/keys.h"
+#include "nestline/outcome.h"
 
 namespace nestline::c {
 
@@ -42,6 +43,18 @@ void require_array(const Element* array, std::size_t count, const char* sentence
 inline std::span<std::uint8_t> optional_part(std::uint8_t* done, std::size_t first,
                                              std::size_t count) {
   return done == nullptr ? std::span<std::uint8_t>() : std::span(done + first, count);
+}
+
+// The same for outcomes, whose numbers are those of nestline_outcome.
+inline std::span<Outcome> optional_outcomes(std::uint8_t* done, std::size_t first,
+                                            std::size_t count) {
+  const auto bytes = optional_part(done, first, count);
+  return {reinterpret_cast<Outcome*>(bytes.data()), bytes.size()};
+}
+
+// What a caller gets who wants to know whether each key was stored.
+inline void keep_stored(std::span<Outcome> outcomes) {
+  for (Outcome& each : outcomes) each = each == Outcome::stored ? each : Outcome{};
 }
 
 // Keys of 64 bits: std::uint64_t or Hash.

@@ -106,7 +106,9 @@ std::uint64_t insert_batch(nestline_maplet* maplet, const Keys& keys, const std:
     std::uint64_t total = 0;
     keys.for_each_part([&](std::size_t at, const KeySpan& part) {
       const std::span theirs(values + at, part.size());
-      total += one.insert(part, theirs, optional_part(stored, at, part.size()));
+      const std::span<Outcome> outcomes = optional_outcomes(stored, at, part.size());
+      total += one.insert(part, theirs, outcomes);
+      keep_stored(outcomes);
     });
     return total;
   });

@@ -111,6 +111,12 @@ void expect_bytes(const std::vector<std::byte>& expected, const Handle* filter,
   ASSERT_TRUE(same);
 }
 
+// 1 or 0 for each key, into the front of `flags`.
+void take_stored(const std::vector<Outcome>& outcomes, std::vector<std::uint8_t>& flags) {
+  std::transform(outcomes.begin(), outcomes.end(), flags.begin(),
+                 [](Outcome each) { return each == Outcome::stored ? 1 : 0; });
+}
+
 nestline_outcome c_outcome(Outcome outcome) {
   switch (outcome) {
     case Outcome::stored:
@@ -251,8 +257,10 @@ class Twins : public Pair<Key, ConcurrentFilter, nestline_filter, nestline_free>
     std::vector<std::uint8_t> done(keys.size() + 1, 7);
     const std::span<std::uint8_t> expected_out(expected.data(), keys.size());
     if (random_() % 2 == 0) {
-      ASSERT_EQ(filter_.insert(keys, expected_out),
+      std::vector<Outcome> outcomes(keys.size());
+      ASSERT_EQ(filter_.insert(keys, outcomes),
                 call(OF_KIND(nestline_insert_batch), batch.arguments_(), done.data()));
+      take_stored(outcomes, expected);
     } else {
       ASSERT_EQ(filter_.erase(keys, expected_out),
                 call(OF_KIND(nestline_erase_batch), batch.arguments_(), done.data()));
@@ -337,17 +345,17 @@ class ExpiringTwins : public Pair<Key, ExpiringFilter, nestline_expiring, nestli
     const auto life = static_cast<unsigned>(random_() % 17);
     std::vector<std::uint8_t> expected(keys.size() + 1, 7);
     std::vector<std::uint8_t> done(keys.size() + 1, 7);
-    const std::span<std::uint8_t> out(expected.data(), keys.size());
+    std::vector<Outcome> outcomes(keys.size());
     if (random_() % 2 == 0) {
-      ASSERT_EQ(filter_.insert(keys, out),
+      ASSERT_EQ(filter_.insert(keys, outcomes),
                 call(OF_KIND(nestline_expiring_insert_batch), batch.arguments_(), done.data()));
     } else {
-      ASSERT_EQ(filter_.insert(keys, life, out), call(OF_KIND(nestline_expiring_insert_batch_for),
-                                                      batch.arguments_(), life, done.data()));
+      ASSERT_EQ(
+          filter_.insert(keys, life, outcomes),
+          call(OF_KIND(nestline_expiring_insert_batch_for), batch.arguments_(), life, done.data()));
     }
-    for (std::uint8_t& outcome : out) {
-      outcome = static_cast<std::uint8_t>(c_outcome(Outcome{outcome}));
-    }
+    std::transform(outcomes.begin(), outcomes.end(), expected.begin(),
+                   [](Outcome each) { return static_cast<std::uint8_t>(c_outcome(each)); });
     ASSERT_EQ(expected, done);
     ask(keys, batch, OF_KIND(nestline_expiring_may_contain_batch),
         OF_KIND(nestline_expiring_may_contain_bits), OF_KIND(nestline_expiring_select),
@@ -435,7 +443,9 @@ TYPED_TEST(CTwinOfKind, BuildsTheSame) {
         return std::apply(
             build, std::tuple_cat(std::tuple(&given), batch.arguments_(), std::tuple(out, &error)));
       };
-      const Filter filter = Filter::build(options, all, expected);
+      std::vector<Outcome> outcomes(all.size());
+      const Filter filter = Filter::build(options, all, outcomes);
+      take_stored(outcomes, expected);
       nestline_filter* const twin = build_twin(stored.data());
       ASSERT_NE(twin, nullptr) << error;
       EXPECT_EQ(error, nullptr);
