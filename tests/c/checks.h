@@ -42,6 +42,20 @@ static void check(bool good, const char* what, int line) {
           #condition " fails with " #part, __LINE__);                          \
   } while (0)
 
+// Options that are otherwise good, in a struct with a member behind them that is `known`, must be
+// refused where their size is wrong or a member of a later version is set.
+#define REFUSES_LAYOUTS(options, call)                    \
+  do {                                                    \
+    options.known.struct_size = sizeof options.known - 1; \
+    FAILS((call) == NULL, "struct_size is wrong");        \
+    options.known.struct_size = SIZE_MAX;                 \
+    FAILS((call) == NULL, "struct_size is wrong");        \
+    options.known.struct_size = sizeof options;           \
+    options.later = 1;                                    \
+    FAILS((call) == NULL, "does not know");               \
+    options.later = 0;                                    \
+  } while (0)
+
 // What a call has returned that gives `sentence`; without it the test cannot go on.
 static void* made(void* handle) {
   if (handle != NULL) return handle;
