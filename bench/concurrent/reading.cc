@@ -16,7 +16,7 @@
 #include "bench/support/ceiling.h"
 #include "bench/support/pinned_threads.h"
 #include "bench/support/workload.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline::bench {
@@ -272,7 +272,7 @@ enum class Hammer {
 
 // Absent keys with the same home as key 0.
 std::vector<std::uint64_t> keys_of_hot_block(const Filter& filter, std::size_t count) {
-  const auto& state = FilterAccess::state(filter);
+  const auto& state = FilterAccess::blocks(filter);
   const auto block_of = [&](std::uint64_t key) {
     return visit_layout(state.bits, [&](auto layout) {
       return home_of<decltype(layout)>(state.view.geometry, state.hasher()(key).value).block;

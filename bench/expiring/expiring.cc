@@ -254,7 +254,7 @@ void blocks_read(benchmark::State& state, int bits, std::size_t bytes, int lives
     const double start = now();
     const Steady full(bits, bytes, lives);
     state.SetIterationTime(now() - start);
-    const Filter::State& table = ExpiringAccess::state(full.filter).table_of_writer();
+    const Blocks& table = ExpiringAccess::state(full.filter).table_of_writer();
     constexpr std::uint64_t kKeys = 1 << 20;
     std::uint64_t away = 0;
     for (std::uint64_t key = kAbsent; key < kAbsent + kKeys; ++key) {

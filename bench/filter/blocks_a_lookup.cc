@@ -1,11 +1,11 @@
 #include "bench/filter/blocks_a_lookup.h"
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 
 namespace nestline::bench {
 
 double blocks_a_lookup(const Filter& filter, std::span<const std::uint64_t> keys) {
-  const Filter::State& state = FilterAccess::state(filter);
+  const Blocks& state = FilterAccess::blocks(filter);
   std::uint64_t second = 0;
   with_table<NoLocks>(state, [&](const auto& table) {
     for (const std::uint64_t key : keys) {

@@ -12,7 +12,7 @@
 #include "bench/support/benchmarks.h"
 #include "bench/support/beside_ceiling.h"
 #include "bench/support/workload.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 
 namespace nestline::bench {
 namespace {
@@ -55,7 +55,7 @@ void lookups(benchmark::State& state, int bits, std::size_t bytes) {
   const Filter full = filled_filter(bits, bytes, kLoad);
   const std::vector<std::uint64_t> absent = lookup_keys(bytes, full.size(), 0);
   const std::vector<std::uint64_t> present = lookup_keys(bytes, full.size(), 100);
-  const Filter::State& inside = FilterAccess::state(full);
+  const Blocks& inside = FilterAccess::blocks(full);
   std::vector<std::uint8_t> answers(absent.size());
   std::array<Place, kMaxLocated> places;
   Stage located;

@@ -1,6 +1,6 @@
 """scripts/bench history: measures commits one after the other, and keeps the results small.
 
-A commit's file in bench/history has what the dashboard shows: the rate of each repetition, its ratio
+A commit's file in build/bench/history has what the dashboard shows: the rate of each repetition, its ratio
 to the ceiling, and where they come from. It measures a few fixed benchmarks, which take a minute.
 Filters of 256 MiB are not among them: filling them takes longer than all others together.
 
@@ -18,7 +18,7 @@ import tempfile
 import builds
 import results
 
-FOLDER = builds.ROOT / "bench" / "history"
+FOLDER = builds.ROOT / "build" / "bench" / "history"
 FILTER = (
     r"^(may_contain/(batch|single)/(hits:(0|100)/load:95|absent|present)"
     r"|insert/batch/(from_empty|empty_to_95)|erase/batch)/bits:[0-9]+/(bytes:)?(256KiB|16MiB)"
@@ -80,7 +80,7 @@ def measure(commit):
         if done.returncode:
             raise builds.Trouble(f"nestline_bench of {commit[:12]} failed\n{done.stderr}")
         result = json.load(out)
-    FOLDER.mkdir(exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     file = FOLDER / f"{context['commit_date'][:10]}-{commit[:12]}.json"
     file.write_text(text_of(small(result, context)), encoding="utf-8")
     print(f"{file.relative_to(builds.ROOT)}: {context['commit_title']}", flush=True)

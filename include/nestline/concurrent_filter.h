@@ -70,7 +70,7 @@ class NESTLINE_EXPORT ConcurrentReader {
 
   alignas(void*) unsigned char section_[2 * sizeof(void*)];
   const void* state_;
-  KeyHasher hash_of_;
+  internal::KeyHasher hash_of_;
 };
 
 /// A Filter for many threads. The members mean the same as Filter's; only the differences are
@@ -244,10 +244,10 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;
 
-  static KeyHasher hasher(const State& state) noexcept;
+  static internal::KeyHasher hasher(const State& state) noexcept;
 
   internal::OwnedState<State> state_;
-  KeyHasher hash_of_;
+  internal::KeyHasher hash_of_;
 };
 
 }  // namespace nestline

@@ -188,10 +188,10 @@ class NESTLINE_EXPORT ExpiringFilter {
   std::size_t insert_all(KeySpan keys, unsigned life, std::span<std::uint8_t> outcomes);
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
 
-  static KeyHasher hasher(const State& state) noexcept;
+  static internal::KeyHasher hasher(const State& state) noexcept;
 
   internal::OwnedState<State> state_;
-  KeyHasher hash_of_;
+  internal::KeyHasher hash_of_;
 };
 
 // Files, as nestline/io.h has them for filters: the same format, with the tick in it. Each kind is

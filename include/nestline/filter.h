@@ -33,6 +33,10 @@
 
 namespace nestline {
 
+namespace internal {
+struct Blocks;  // what every filter is made of: lib/filter/blocks.h
+}
+
 /// What a filter is made for.
 struct Options {
   /// Keys it must hold; required, at least 1, at most what 2^40 blocks hold. This many distinct
@@ -121,8 +125,6 @@ enum class Copies : std::uint8_t {
 /// is called.
 class NESTLINE_EXPORT Filter {
  public:
-  struct State;  // private to the library
-
   /// An empty filter. Throws std::invalid_argument, with a sentence that names the option and its
   /// bounds, and std::bad_alloc.
   explicit Filter(const Options& options);
@@ -289,9 +291,9 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] Hash hash_of(Key key) const noexcept { return hash_of_(key); }
 
  private:
-  friend struct FilterAccess;  // lib/filter/filter_state.h
+  friend struct FilterAccess;  // lib/filter/blocks.h
   // A template, so that {} is not taken for a pointer.
-  template <std::same_as<std::unique_ptr<State>> Owner>
+  template <std::same_as<std::unique_ptr<internal::Blocks>> Owner>
   explicit Filter(Owner state) noexcept : state_(std::move(state)), hash_of_(hasher(*state_)) {}
 
   // What the members above become for a key's hash, and the lookups of batches.
@@ -303,10 +305,10 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;
 
-  static KeyHasher hasher(const State& state) noexcept;
+  static internal::KeyHasher hasher(const internal::Blocks& blocks) noexcept;
 
-  internal::OwnedState<State> state_;
-  KeyHasher hash_of_;
+  internal::OwnedState<internal::Blocks> state_;
+  internal::KeyHasher hash_of_;
 };
 
 }  // namespace nestline

@@ -31,7 +31,7 @@ class Reader {
   [[nodiscard]] Hash prepare(Key key) const noexcept {
     constexpr std::uint64_t kBytes = 64;
     const Hash hash = hash_of_(key);
-    const std::uint64_t block = home_block_of(view_.geometry, hash.value).block;
+    const std::uint64_t block = internal::home_block_of(view_.geometry, hash.value).block;
     __builtin_prefetch(reinterpret_cast<const unsigned char*>(view_.blocks) + block * kBytes);
     return hash;
   }
@@ -43,13 +43,13 @@ class Reader {
 
  private:
   friend class Filter;
-  using Contains = bool (*)(const BlocksView& view, std::uint64_t hash) noexcept;
+  using Contains = bool (*)(const internal::BlocksView& view, std::uint64_t hash) noexcept;
 
-  Reader(const BlocksView& view, const KeyHasher& hash_of, Contains contains) noexcept
+  Reader(const internal::BlocksView& view, const internal::KeyHasher& hash_of, Contains contains) noexcept
       : view_(view), hash_of_(hash_of), contains_(contains) {}
 
-  BlocksView view_;
-  KeyHasher hash_of_;
+  internal::BlocksView view_;
+  internal::KeyHasher hash_of_;
   Contains contains_;
 };
 static_assert(std::is_trivially_copyable_v<Reader>);

@@ -8,7 +8,7 @@
 //   if (store.get("user:17", value)) { ... }
 //
 // docs/STORE.md explains when to use it and when not, what each Sync promises, and what every byte
-// of the files means. Link nestline::store.
+// of the files means. Link nestline::store. store_files.h has whole files in a store.
 #ifndef NESTLINE_STORE_H_
 #define NESTLINE_STORE_H_
 
@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -29,6 +28,9 @@
 #include "nestline/internal/owned_state.h"
 
 namespace nestline {
+namespace internal {
+struct Manifests;  // for store_files.h
+}
 
 /// When a change is on disk, so that it survives the end of the machine's power. The end of the
 /// process alone, even by kill -9, loses no change that has returned, whatever this is.
@@ -228,39 +230,8 @@ class NESTLINE_EXPORT Store {
 
   [[nodiscard]] StoreStats stats() const;
 
-  // Files. A file is cut into pieces; a piece is a record whose key is the SHA-256 digest of its
-  // content, 32 bytes, so equal pieces are stored once. A manifest, kept apart from the keys, names
-  // the pieces in their order.
-
-  /// How put_file cuts: pieces of so many bytes, or one for each line, at most so long.
-  struct Pieces {
-    std::uint64_t bytes = 4096;
-    bool lines = false;
-  };
-  /// Fills the span, or the front of it, and returns the number of bytes; 0 only at the end.
-  using Source = std::function<std::size_t(std::span<char>)>;
-  using Sink = std::function<void(std::string_view)>;
-
-  /// Stores what `source` gives under `name`, in place of what was there. The manifest is written
-  /// last, so after a crash there is the old content or the new. Returns the number of bytes.
-  std::uint64_t put_file(std::string_view name, const Source& source, const Pieces& pieces);
-  std::uint64_t put_file(std::string_view name, const Source& source) {
-    return put_file(name, source, Pieces());
-  }
-  /// Passes the content to `sink` byte for byte, and checks each piece against its digest. False if
-  /// there is no such file. Throws StoreError when a piece is missing or damaged.
-  bool get_file(std::string_view name, const Sink& sink) const;
-  /// Removes the manifest, not the pieces, which other files may share. False if there is none.
-  bool erase_file(std::string_view name);
-  /// What is stored under names.
-  struct FileInfo {
-    std::string name;
-    std::uint64_t bytes = 0;
-    std::uint64_t pieces = 0;
-  };
-  [[nodiscard]] std::vector<FileInfo> files() const;
-
  private:
+  friend struct internal::Manifests;
   explicit Store(std::unique_ptr<State> state);
   using With = void (*)(void* context, std::string_view value);
   using WithMany = void (*)(void* context, std::size_t i, std::string_view value);

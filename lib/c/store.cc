@@ -11,6 +11,7 @@
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
 #include "nestline/nestline_store.h"
+#include "nestline/store_files.h"
 
 struct nestline_store {
   nestline::Store store;
@@ -272,10 +273,10 @@ uint64_t nestline_store_put_file(nestline_store* store, const void* name, size_t
   return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     Store& one = store_of(store);
     const auto source = source_of(read, context);
-    Store::Pieces pieces;
+    nestline::FilePieces pieces;
     if (piece_bytes != 0) pieces.bytes = piece_bytes;
     pieces.lines = lines;
-    return one.put_file(bytes_key(name, size), source, pieces);
+    return nestline::put_file(one, bytes_key(name, size), source, pieces);
   });
 }
 
@@ -284,13 +285,14 @@ bool nestline_store_get_file(const nestline_store* store, const void* name, size
   return guarded(error, false, [&] {
     const Store& one = store_of(store);
     const auto sink = sink_of(write, context);
-    return one.get_file(bytes_key(name, size), sink);
+    return nestline::get_file(one, bytes_key(name, size), sink);
   });
 }
 
 bool nestline_store_erase_file(nestline_store* store, const void* name, size_t size,
                                const char** error) {
-  return guarded(error, false, [&] { return store_of(store).erase_file(bytes_key(name, size)); });
+  return guarded(error, false,
+                 [&] { return nestline::erase_file(store_of(store), bytes_key(name, size)); });
 }
 
 bool nestline_store_files(const nestline_store* store, nestline_store_file with, void* context,
@@ -298,7 +300,7 @@ bool nestline_store_files(const nestline_store* store, nestline_store_file with,
   return visited(error, [&] {
     const Store& one = store_of(store);
     require(with != nullptr, "the function that takes files is NULL");
-    for (const Store::FileInfo& file : one.files()) {
+    for (const nestline::StoredFile& file : nestline::list_files(one)) {
       if (!with(context, file.name.data(), file.name.size(), file.bytes, file.pieces)) throw Stop();
     }
   });

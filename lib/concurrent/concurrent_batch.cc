@@ -9,7 +9,7 @@
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/concurrent/lookup_beside_writers.h"
 #include "lib/filter/batch.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline {
@@ -22,7 +22,7 @@ using State = ConcurrentFilter::State;
 std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first,
                         batch::Record& record) {
   batch::RunEnd end{};
-  const Tried tried = state.write([&]<class Locks>(Filter::State& table, Locks) {
+  const Tried tried = state.write([&]<class Locks>(Blocks& table, Locks) {
     end = {};
     const bool growing = table.grows_by_itself();
     const bool waiting = table.patience.is_waiting();
@@ -65,7 +65,7 @@ std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased
   batch::Record record("erased", erased, keys.size());
   refuse_in_section();
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    state_->write([&]<class Locks>(const Filter::State& table, Locks) {
+    state_->write([&]<class Locks>(const Blocks& table, Locks) {
       const std::size_t before = record.total();
       with_table<Locks>(table, [&](auto& blocks) {
         batch::erase_run(blocks, table, chunks.inputs(), chunks.first(), record);
@@ -80,7 +80,7 @@ std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased
 void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   check_length("out", out.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    state_->read([&](const Filter::State& table) {
+    state_->read([&](const Blocks& table) {
       state_->look_at(table, [&](const auto& blocks) {
         batch::count_run(blocks, table, chunks.inputs(), out.data() + chunks.first());
       });

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"
 
 namespace nestline {
@@ -19,19 +19,12 @@ using State = ConcurrentFilter::State;
 
 // The first try of an insert, if it may be made, for a thread that writes alone: in the table
 // `tried`.
-NESTLINE_INLINE bool store_alone(State& state, const Filter::State& table, std::uint64_t hash,
-                                 const Filter::State*& tried) {
+NESTLINE_INLINE bool store_alone(State& state, const Blocks& table, std::uint64_t hash,
+                                 const Blocks*& tried) {
   tried = !table.grows_by_itself() || state.keys.allowed() > 0 ? &table : nullptr;
   const bool stored = tried != nullptr && insert_first<OneWriter>(table, hash);
   if (stored) state.keys.add<OneWriter>(1);
   return stored;
-}
-
-// The new state takes the filter's only once it has memory, so that running out of it loses
-// nothing.
-std::unique_ptr<State> make_state(Filter&& filter) {
-  register_reader();
-  return std::make_unique<State>(std::move(filter));
 }
 
 }  // namespace
@@ -45,12 +38,12 @@ bool State::look_again(const SecondLook& second, std::uint64_t hash) noexcept {
 // Nothing throws here: grown_if_possible reports missing memory by its result, and neither locking
 // a plain mutex nor waiting on an atomic can fail.
 void make_way(State& state, const Tried& tried) noexcept {
-  const auto is_due = [&](const Filter::State& table, std::uint64_t keys) {
+  const auto is_due = [&](const Blocks& table, std::uint64_t keys) {
     return table.view.geometry.growth == tried.growth && table.grows_by_itself() &&
            (tried.full || keys >= table.capacity);
   };
   // As a writer, so that no exchange resets the count meanwhile.
-  const bool due = state.write([&](Filter::State& table, auto) {
+  const bool due = state.write([&](Blocks& table, auto) {
     const std::uint64_t keys = state.keys.total();
     if (keys < table.capacity) state.keys.allow(table.capacity - keys);
     if (!is_due(table, keys)) return std::optional(false);
@@ -64,11 +57,11 @@ void make_way(State& state, const Tried& tried) noexcept {
   require_no_section();
   bool possible = true;
   // Not for a table that another thread has exchanged by now.
-  const auto wanted = [&](const Filter::State& table) {
+  const auto wanted = [&](const Blocks& table) {
     return is_due(table, state.keys.total()) && !table.patience.is_waiting();
   };
   state.exchange(
-      [&](const Filter::State& table) {
+      [&](const Blocks& table) {
         auto doubled = grown_if_possible(table);
         possible = doubled != nullptr;
         return doubled;
@@ -76,18 +69,18 @@ void make_way(State& state, const Tried& tried) noexcept {
       wanted);
   if (possible) return;
   // As a writer, again. Not for a table that has been exchanged meanwhile, as by clear().
-  state.write([&](Filter::State& table, auto) {
+  state.write([&](Blocks& table, auto) {
     if (table.patience.is_waiting()) state.keys.allow(GrowthPatience::kKeys);
     return std::optional(true);
   });
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
-  const Filter::State* tried = nullptr;
-  const bool stored = state.try_alone(
-      [&](const Filter::State& table) { return store_alone(state, table, hash, tried); });
+  const Blocks* tried = nullptr;
+  const bool stored =
+      state.try_alone([&](const Blocks& table) { return store_alone(state, table, hash, tried); });
   if (stored) return {Outcome::stored};
-  return {insert_or_grow(state, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
+  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
     // Not in a table that has taken its place since, nor where others may have made room.
     if (Locks::kAlone && std::exchange(tried, nullptr) == &table) {
       return insert_by_spill<Locks>(table, hash);
@@ -99,7 +92,7 @@ Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
 
 ConcurrentFilter::ConcurrentFilter(Filter&& filter)
-    : ConcurrentFilter(make_state(std::move(filter))) {}
+    : ConcurrentFilter(ConcurrentAccess::make(std::move(filter), Readers::may_lock)) {}
 
 ConcurrentFilter::ConcurrentFilter(ConcurrentFilter&& other) noexcept = default;
 ConcurrentFilter& ConcurrentFilter::operator=(ConcurrentFilter&& other) noexcept = default;
@@ -108,7 +101,7 @@ ConcurrentFilter::~ConcurrentFilter() = default;
 void ConcurrentFilter::register_thread() { register_reader(); }
 
 Filter ConcurrentFilter::freeze() && {
-  std::unique_ptr<Filter::State> table = state_->release();
+  std::unique_ptr<Blocks> table = state_->release();
   state_.reset();
   std::for_each_n(table->blocks(), table->view.geometry.blocks(), BlockLocks::forget_version);
   return FilterAccess::make(std::move(table));
@@ -124,35 +117,34 @@ Inserted ConcurrentFilter::insert_one(Hash key) noexcept { return insert_hash(*s
 // what it looks at.
 Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   bool present = false;
-  const Filter::State* tried = nullptr;
-  const bool stored = state_->try_alone([&](const Filter::State& table) {
+  const Blocks* tried = nullptr;
+  const bool stored = state_->try_alone([&](const Blocks& table) {
     present = table.kernels->contains(table.view, key.value);
     return !present && store_alone(*state_, table, key.value, tried);
   });
   if (stored) return {Outcome::stored};
   if (present || may_contain_one(key)) return {Outcome::present};
-  return {insert_or_grow(*state_, true, [&]<class Locks>(const Filter::State& table, Locks, bool&) {
+  return {insert_or_grow(*state_, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
     return with_table<Locks>(
         table, [&](auto& blocks) { return blocks.insert(blocks.home(key.value), {}, true); });
   })};
 }
 
 Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
-  return {insert_or_grow(
-      *state_, false, [&]<class Locks>(const Filter::State& table, Locks, bool& added) {
-        bool replaced = false;
-        const auto outcome = with_table<Locks>(table, [&](auto& blocks) {
-          return blocks.update(blocks.home(old_key.value), blocks.home(new_key.value), replaced);
-        });
-        added = !replaced;
-        if constexpr (!Locks::kAlone) full_fence();
-        return outcome;
-      })};
+  return {insert_or_grow(*state_, false, [&]<class Locks>(const Blocks& table, Locks, bool& added) {
+    bool replaced = false;
+    const auto outcome = with_table<Locks>(table, [&](auto& blocks) {
+      return blocks.update(blocks.home(old_key.value), blocks.home(new_key.value), replaced);
+    });
+    added = !replaced;
+    if constexpr (!Locks::kAlone) full_fence();
+    return outcome;
+  })};
 }
 
 bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
-  return state.read([&](const Filter::State& table) {
+  return state.read([&](const Blocks& table) {
     return table.kernels->contains_beside(table.view, state, key.value);
   });
 }
@@ -189,7 +181,7 @@ ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentRe
 // others may then insert there.
 bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
   const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
-  const Filter::State& table = state.table_in_section();
+  const Blocks& table = state.table_in_section();
   return table.kernels->contains_beside(table.view, state, key.value);
 }
 
@@ -202,26 +194,26 @@ Hash ConcurrentReader::prepare(Key key) const noexcept {
 
 Hash ConcurrentFilter::prepare(Key key) const noexcept {
   const Hash hash = hash_of_(key);
-  state_->read_no_block([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
+  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
 
 unsigned ConcurrentFilter::count_one(Hash key) const noexcept {
   const State& state = *state_;
-  return state.read([&](const Filter::State& table) {
+  return state.read([&](const Blocks& table) {
     return state.look_at(table,
                          [&](const auto& blocks) { return blocks.count(blocks.home(key.value)); });
   });
 }
 
 bool ConcurrentFilter::erase_one(Hash key) noexcept {
-  const bool done = state_->try_alone([&](const Filter::State& table) {
+  const bool done = state_->try_alone([&](const Blocks& table) {
     const bool erased = erase_first<OneWriter>(table, key.value);
     if (erased) state_->keys.add<OneWriter>(-1);
     return erased;
   });
   if (done) return true;
-  return state_->write([&]<class Locks>(const Filter::State& table, Locks) {
+  return state_->write([&]<class Locks>(const Blocks& table, Locks) {
     const bool erased = erase_in<Locks>(table, key.value);
     if (erased) state_->keys.add<Locks>(-1);
     return std::optional(erased);
@@ -234,8 +226,8 @@ bool ConcurrentFilter::grow() { return state_->exchange(grown); }
 
 std::uint64_t ConcurrentFilter::merge(const Filter& other, Copies copies) {
   std::uint64_t left_out = 0;
-  state_->exchange([&](const Filter::State& table) {
-    return merged(table, FilterAccess::state(other), copies, left_out);
+  state_->exchange([&](const Blocks& table) {
+    return merged(table, FilterAccess::blocks(other), copies, left_out);
   });
   return left_out;
 }
@@ -246,18 +238,18 @@ std::uint64_t ConcurrentFilter::merge(const ConcurrentFilter& other, Copies copi
 }
 
 bool ConcurrentFilter::can_merge(const Filter& other, std::string* why) const {
-  const Likeness own = state_->read([](const Filter::State& table) { return likeness(table); });
-  return nestline::can_merge(own, likeness(FilterAccess::state(other)), why);
+  const Likeness own = state_->read([](const Blocks& table) { return likeness(table); });
+  return nestline::can_merge(own, likeness(FilterAccess::blocks(other)), why);
 }
 
 bool ConcurrentFilter::can_merge(const ConcurrentFilter& other, std::string* why) const {
-  const auto of = [](const Filter::State& table) { return likeness(table); };
+  const auto of = [](const Blocks& table) { return likeness(table); };
   const Likeness own = state_->read(of);
   return nestline::can_merge(own, other.state_->read(of), why);
 }
 
 std::uint64_t ConcurrentFilter::size() const noexcept {
-  return state_->read([&](const Filter::State&) { return state_->keys.total(); });
+  return state_->read([&](const Blocks&) { return state_->keys.total(); });
 }
 
 std::uint64_t ConcurrentFilter::capacity() const noexcept { return state_->now().capacity; }
@@ -266,13 +258,11 @@ unsigned ConcurrentFilter::growth() const noexcept { return state_->now().growth
 std::uint64_t ConcurrentFilter::slots() const noexcept { return state_->now().slots; }
 
 double ConcurrentFilter::load_factor() const noexcept {
-  return state_->read(
-      [&](const Filter::State& table) { return nestline::load_factor(table, size()); });
+  return state_->read([&](const Blocks& table) { return nestline::load_factor(table, size()); });
 }
 
 double ConcurrentFilter::expected_fpr() const noexcept {
-  return state_->read(
-      [&](const Filter::State& table) { return nestline::expected_fpr(table, size()); });
+  return state_->read([&](const Blocks& table) { return nestline::expected_fpr(table, size()); });
 }
 
 int ConcurrentFilter::bits() const noexcept { return state_->bits; }

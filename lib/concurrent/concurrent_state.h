@@ -34,7 +34,7 @@
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/concurrent/thread_number.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"
 #include "lib/place/locking.h"
 #include "nestline/concurrent_filter.h"
@@ -117,13 +117,20 @@ struct ConcurrentFilter::State : SecondLook {
   // What answers a second look (kernels.h), inside the reader's section.
   using Look = bool (*)(const SecondLook& second, std::uint64_t hash) noexcept;
 
-  explicit State(Filter&& filter, Readers readers = Readers::may_lock, Look second = look_again)
-      : State(FilterAccess::take(std::move(filter)), readers, second) {}
+  explicit State(std::unique_ptr<Blocks>&& table, Readers readers = Readers::may_lock,
+                 Look second = look_again)
+      : SecondLook{second},
+        secrets(table->view.secrets),
+        seed(table->seed),
+        bits(table->bits),
+        keys(table->size),
+        readers_(readers),
+        table_(table.release()) {}
   ~State() { delete table_.load(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  // Calls work(table) for a reader: table is a const Filter::State&.
+  // Calls work(table) for a reader: table is a const Blocks&.
   template <typename Work>
   auto read(Work&& work) const {
     const ReadSection section;
@@ -139,7 +146,7 @@ struct ConcurrentFilter::State : SecondLook {
   }
 
   // The table, for a thread that is in a section.
-  [[nodiscard]] const Filter::State& table_in_section() const { return *table_.load(); }
+  [[nodiscard]] const Blocks& table_in_section() const { return *table_.load(); }
 
   // The table's numbers at one instant.
   struct Numbers {
@@ -148,7 +155,7 @@ struct ConcurrentFilter::State : SecondLook {
     std::size_t bytes;
   };
   [[nodiscard]] Numbers now() const {
-    return read([](const Filter::State& table) {
+    return read([](const Blocks& table) {
       return Numbers{table.capacity, table.max_capacity, nestline::slots(table),
                      table.view.geometry.growth, table.storage.bytes().size()};
     });
@@ -213,7 +220,7 @@ struct ConcurrentFilter::State : SecondLook {
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
 
-    [[nodiscard]] Filter::State& table() const { return *state_.table_.load(); }
+    [[nodiscard]] Blocks& table() const { return *state_.table_.load(); }
 
    private:
     const State& state_;
@@ -222,23 +229,22 @@ struct ConcurrentFilter::State : SecondLook {
 
   // The table as of one instant, in memory that is made ready before writers wait. Throws
   // std::bad_alloc.
-  [[nodiscard]] std::unique_ptr<Filter::State> copy() const {
+  [[nodiscard]] std::unique_ptr<Blocks> copy() const {
     for (;;) {
       auto made = ready_for_copy();
       const Pause pause(*this);
       if (copy_into(pause.table(), *made)) return made;  // else it has grown meanwhile
     }
   }
-  [[nodiscard]] std::unique_ptr<Filter::State> ready_for_copy() const {
-    const auto [like, memory] = read([](const Filter::State& table) {
-      return std::pair(likeness(table), table.storage.memory());
-    });
+  [[nodiscard]] std::unique_ptr<Blocks> ready_for_copy() const {
+    const auto [like, memory] = read(
+        [](const Blocks& table) { return std::pair(likeness(table), table.storage.memory()); });
     return nestline::ready_for_copy(like, memory);
   }
 
   // Calls work(blocks) with the Table for readers of `table`, inside their section.
   template <typename Work>
-  auto look_at(const Filter::State& table, Work&& work) const {
+  auto look_at(const Blocks& table, Work&& work) const {
     return with_reader_locks(
         [&]<class Locks>(Locks locks) { return with_table<Locks>(table, work, locks); });
   }
@@ -253,12 +259,12 @@ struct ConcurrentFilter::State : SecondLook {
   // whether it did. When make throws, or it is called inside a section, nothing has changed.
   template <typename Make, typename Wanted>
   bool exchange(Make&& make, Wanted&& wanted) {
-    std::unique_ptr<Filter::State> old;
+    std::unique_ptr<Blocks> old;
     {
       std::unique_lock<std::mutex> lock = begin_to_pause();
       if (!wanted(std::as_const(*table_.load()))) return false;
       const Pause pause(*this, std::move(lock));
-      std::unique_ptr<Filter::State> next = make(std::as_const(pause.table()));
+      std::unique_ptr<Blocks> next = make(std::as_const(pause.table()));
       if (!next) return false;
       keys.reset(next->size);
       old.reset(table_.exchange(next.release()));
@@ -269,16 +275,16 @@ struct ConcurrentFilter::State : SecondLook {
 
   template <typename Make>
   bool exchange(Make&& make) {
-    return exchange(make, [](const Filter::State&) { return true; });
+    return exchange(make, [](const Blocks&) { return true; });
   }
 
   // The table as it is, for the only thread that changes it, or while no thread does.
-  [[nodiscard]] const Filter::State& table_of_writer() const { return *table_.load(); }
+  [[nodiscard]] const Blocks& table_of_writer() const { return *table_.load(); }
 
   // Takes all keys out, in place and block by block: unlike an exchange it needs no memory and
   // waits for no reader. Readers may meanwhile find some keys and miss others.
   void empty() {
-    write([&]<class Locks>(Filter::State& table, Locks) {
+    write([&]<class Locks>(Blocks& table, Locks) {
       std::for_each_n(table.blocks(), table.view.geometry.blocks(), Locks::empty);
       keys.template add<Locks>(-static_cast<std::int64_t>(keys.total()));
       return std::optional(true);
@@ -286,8 +292,8 @@ struct ConcurrentFilter::State : SecondLook {
   }
 
   // The table, for the last owner.
-  std::unique_ptr<Filter::State> release() {
-    std::unique_ptr<Filter::State> table(table_.exchange(nullptr));
+  std::unique_ptr<Blocks> release() {
+    std::unique_ptr<Blocks> table(table_.exchange(nullptr));
     table->size = keys.total();
     return table;
   }
@@ -302,15 +308,6 @@ struct ConcurrentFilter::State : SecondLook {
   // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMaxWaits = 16;
 
-  State(std::unique_ptr<Filter::State> table, Readers readers, Look second)
-      : SecondLook{second},
-        secrets(table->view.secrets),
-        seed(table->seed),
-        bits(table->bits),
-        keys(table->size),
-        readers_(readers),
-        table_(table.release()) {}
-
   // That of filters of 8, 12 and 16 bits.
   static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
 
@@ -324,7 +321,7 @@ struct ConcurrentFilter::State : SecondLook {
   static Writers::Thread writer() { return 2 * thread_number(); }
 
   const Readers readers_;
-  std::atomic<Filter::State*> table_;
+  std::atomic<Blocks*> table_;
   mutable Writers writers_;
   mutable std::atomic<bool> paused_{false};
   mutable std::mutex pausing_;
@@ -333,8 +330,11 @@ struct ConcurrentFilter::State : SecondLook {
 // Access to a filter's state for the files that make filters with other properties.
 struct ConcurrentAccess {
   static ConcurrentFilter::State& state(const ConcurrentFilter& filter) { return *filter.state_; }
-  static ConcurrentFilter make(std::unique_ptr<ConcurrentFilter::State> state) {
-    return ConcurrentFilter(std::move(state));
+  // Throws std::bad_alloc; `filter` is then unchanged.
+  static ConcurrentFilter make(Filter&& filter, Readers readers) {
+    ConcurrentFilter::register_thread();
+    return ConcurrentFilter(
+        std::make_unique<ConcurrentFilter::State>(FilterAccess::take(std::move(filter)), readers));
   }
 };
 
@@ -357,7 +357,7 @@ void make_way(ConcurrentFilter::State& state, const Tried& tried) noexcept;
 template <typename Work>
 Outcome insert_or_grow(ConcurrentFilter::State& state, bool adds, Work&& work) {
   for (;;) {
-    const Tried tried = state.write([&]<class Locks>(Filter::State& table, Locks locks) {
+    const Tried tried = state.write([&]<class Locks>(Blocks& table, Locks locks) {
       const bool growing = table.grows_by_itself();
       const std::uint32_t growth = table.view.geometry.growth;
       if (growing && adds && state.keys.allowed() <= 0) {

@@ -8,7 +8,7 @@
 
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/filter/batch.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/kernels/kernels.h"
 
 namespace nestline {
@@ -18,10 +18,10 @@ struct LookupBesideWriters {
   const ConcurrentFilter::State& state;
   // The same for every table of the filter.
   [[nodiscard]] const Kernels& kernels() const {
-    return *state.read([](const Filter::State& table) { return table.kernels; });
+    return *state.read([](const Blocks& table) { return table.kernels; });
   }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-    state.read([&](const Filter::State& table) {
+    state.read([&](const Blocks& table) {
       batch::ChunkBitmap undecided;
       if (!table.kernels->contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
                                                 bitmap, undecided.data())) {

@@ -35,8 +35,8 @@ class Outcomes {
 // Inserts keys from the front of the inputs, the first being number `first` of the batch, up to one
 // that other writers keep overtaking; returns how many.
 template <class Locks>
-std::size_t insert_some(State& state, const Filter::State& table, const Inputs& inputs,
-                        unsigned life, std::size_t first, Outcomes& outcomes) {
+std::size_t insert_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
+                        std::size_t first, Outcomes& outcomes) {
   const auto renew = state.kernels.renew_batch<Locks>();
   return with_expiring_table<Locks>(table, [&](auto& blocks) {
     using AnyTable = std::remove_cvref_t<decltype(blocks)>;
@@ -84,7 +84,7 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life,
   for (KeyChunks chunks(keys, state.seed); chunks.next();) {
     const Inputs& inputs = chunks.inputs();
     for (std::size_t taken = 0; taken < inputs.count;) {
-      taken += state.write([&]<class Locks>(const Filter::State& table, Locks) {
+      taken += state.write([&]<class Locks>(const Blocks& table, Locks) {
         return std::optional(insert_some<Locks>(state, table, inputs.from(taken), life,
                                                 chunks.first() + taken, all));
       });

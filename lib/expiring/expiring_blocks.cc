@@ -39,7 +39,7 @@ bool can_exist(const ExpiringShape& shape, std::uint64_t keys) {
 
 ExpiringShape shape_of(const ExpiringFilter& filter) {
   const ExpiringFilter::State& state = ExpiringAccess::state(filter);
-  const Filter::State& table = state.table_of_writer();
+  const Blocks& table = state.table_of_writer();
   const Position at = state.position();
   return {.bits = filter.bits(),
           .blocks = table.view.geometry.blocks(),
@@ -65,7 +65,7 @@ ExpiringFilter make_empty(const ExpiringShape& shape, std::pmr::memory_resource*
 
 void copy_stored_bytes(const ExpiringFilter& filter, std::uint64_t offset,
                        std::span<std::byte> out) noexcept {
-  const Filter::State& table = ExpiringAccess::state(filter).table_of_writer();
+  const Blocks& table = ExpiringAccess::state(filter).table_of_writer();
   const std::uint64_t first = offset / kBlockBytes;
   std::memcpy(out.data(), table.view.blocks + first, out.size());
   // The bytes of a block that serve the threads are 0.
@@ -105,7 +105,7 @@ bool replace_stored_bytes(ExpiringFilter& filter, std::uint64_t offset,
 }
 
 std::size_t bytes_beside_stored() noexcept {
-  return sizeof(ExpiringFilter::State) + sizeof(Filter::State) + kHeadBlocks * kBlockBytes;
+  return sizeof(ExpiringFilter::State) + sizeof(Blocks) + kHeadBlocks * kBlockBytes;
 }
 
 }  // namespace nestline

@@ -22,7 +22,7 @@ template <typename Write>
 void save_copy(const ExpiringFilter& filter, Write&& write) {
   Position at;
   const auto copy = ExpiringAccess::state(filter).copy_all(at);
-  FileHeader header = header_of(*copy);
+  FileHeader header = nestline::header_of(*copy);
   header.tick = tick(copy->view.blocks);
   header.exchanged = at.exchanged;
   header.swept = at.swept;
@@ -34,11 +34,11 @@ void save_copy(const ExpiringFilter& filter, Write&& write) {
 template <class Source>
 ExpiringFilter read(Source&& source) {
   FileHeader header;
-  Filter read = read_filter(source, nullptr, header, FileContent::expiring);
-  return ExpiringAccess::make(FilterAccess::take(std::move(read)), {.life = header.life,
-                                                                    .exchanged = header.exchanged,
-                                                                    .swept = header.swept,
-                                                                    .waiting = header.waiting});
+  auto table = read_filter(source, nullptr, header, FileContent::expiring);
+  return ExpiringAccess::make(std::move(table), {.life = header.life,
+                                                 .exchanged = header.exchanged,
+                                                 .swept = header.swept,
+                                                 .waiting = header.waiting});
 }
 
 }  // namespace
@@ -62,8 +62,8 @@ ExpiringFilter load_expiring(std::span<const std::byte> bytes) {
 struct MappedExpiringFilter::State : SecondLook {
   explicit State(const std::filesystem::path& path)
       : SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }},
-        filter(map_filter(path, header, FileContent::expiring)),
-        table(FilterAccess::state(filter)),
+        mapped(map_filter(path, header, FileContent::expiring)),
+        table(*mapped),
         checks(path.string(), header, table.storage.bytes()) {}
 
   // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
@@ -88,8 +88,8 @@ struct MappedExpiringFilter::State : SecondLook {
   }
 
   FileHeader header;
-  Filter filter;  // the wrapping of the mapped state
-  const Filter::State& table;
+  std::unique_ptr<Blocks> mapped;
+  const Blocks& table;
   SectionChecks checks;
 };
 
@@ -109,7 +109,7 @@ std::size_t MappedExpiringFilter::may_contain(KeySpan keys, std::span<std::uint8
     State& state;
     [[nodiscard]] const Kernels& kernels() const { return *state.table.kernels; }
     void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-      const Filter::State& table = state.table;
+      const Blocks& table = state.table;
       batch::ChunkBitmap undecided;
       if (state.checks.all_good() &&
           !kernels().contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,

@@ -44,13 +44,13 @@ void State::advance() {
   // A few slices a section: others wait for sections.
   constexpr int kSlices = 16;
   while (!is_swept()) {
-    write([&]<class Locks>(const Filter::State& table, Locks) {
+    write([&]<class Locks>(const Blocks& table, Locks) {
       for (int i = 0; i < kSlices; ++i) sweep_slice<Locks>(table);
       return std::optional(true);
     });
   }
   for (Backoff backoff; swept_ < blocks() && !NESTLINE_TICK_DOES_NOT_WAIT;) backoff.pause();
-  write([&]<class Locks>(Filter::State& table, Locks) {
+  write([&]<class Locks>(Blocks& table, Locks) {
     const std::uint64_t next = tick(table.view.blocks) + 1;
     if (next - exchanged_ >= kMarkTicks) exchanged_ = next;
     set_tick(table.blocks(), next);
@@ -62,7 +62,7 @@ void State::advance() {
 
 void State::empty_and_advance(std::uint64_t ticks) {
   const Pause pause(*this);
-  Filter::State& table = pause.table();
+  Blocks& table = pause.table();
   const std::uint64_t count = table.view.geometry.blocks();
   std::for_each_n(table.blocks(), count, BlockLocks::empty);
   std::memset(&young_mark(table.view.blocks, table.view.geometry, 0), 0,
@@ -75,8 +75,8 @@ void State::empty_and_advance(std::uint64_t ticks) {
   keys.reset(0);
 }
 
-std::unique_ptr<Filter::State> State::copy_all(Position& at) const {
-  const Filter::State& from = table_of_writer();
+std::unique_ptr<Blocks> State::copy_all(Position& at) const {
+  const Blocks& from = table_of_writer();
   const Geometry& geometry = from.view.geometry;
   auto made = make_expiring_table(bits, geometry.blocks(), seed, from.capacity, nullptr);
   made->storage.touch();
@@ -102,12 +102,12 @@ KeyHasher ExpiringFilter::hasher(const State& state) noexcept { return state.has
 Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
-  const auto first_try = [&]<class Locks>(const Filter::State& table, Locks) {
+  const auto first_try = [&]<class Locks>(const Blocks& table, Locks) {
     return state.kernels.renew_first<Locks>()(table.view.blocks, table.view.geometry, key.value,
                                               life);
   };
   Renewal renewal = Renewal::undecided;
-  const bool decided = state.try_alone([&](const Filter::State& table) {
+  const bool decided = state.try_alone([&](const Blocks& table) {
     renewal = first_try(table, OneWriter());
     if (renewal == Renewal::undecided) return false;
     if (renewal == Renewal::stored) state.keys.add<OneWriter>(1);
@@ -115,7 +115,7 @@ Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
     return true;
   });
   if (decided) return {outcome_of(renewal)};
-  return {state.write([&]<class Locks>(const Filter::State& table, Locks locks) {
+  return {state.write([&]<class Locks>(const Blocks& table, Locks locks) {
     std::optional<Outcome> outcome;
     std::int64_t added = 0;
     const Renewal tried = first_try(table, locks);
@@ -140,14 +140,14 @@ Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
 
 bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
-  return state.read([&](const Filter::State& table) {
+  return state.read([&](const Blocks& table) {
     return table.kernels->contains_beside(table.view, state, key.value);
   });
 }
 
 unsigned ExpiringFilter::left_one(Hash key) const noexcept {
   const State& state = *state_;
-  return state.read([&](const Filter::State& table) {
+  return state.read([&](const Blocks& table) {
     return state.look_at(table,
                          [&](const auto& blocks) { return blocks.left(blocks.home(key.value)); });
   });
@@ -155,7 +155,7 @@ unsigned ExpiringFilter::left_one(Hash key) const noexcept {
 
 Hash ExpiringFilter::prepare(Key key) const noexcept {
   const Hash hash = hash_of_(key);
-  state_->read([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
+  state_->read([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
 
@@ -169,7 +169,7 @@ void ExpiringFilter::advance(std::uint64_t ticks) {
 bool ExpiringFilter::sweep(std::size_t blocks) noexcept {
   State& state = *state_;
   if (state.is_swept()) return true;
-  state.write([&]<class Locks>(const Filter::State& table, Locks) {
+  state.write([&]<class Locks>(const Blocks& table, Locks) {
     for (std::size_t done = 0; done < blocks && !state.is_swept(); done += kSlice) {
       state.sweep_slice<Locks>(table);
     }
@@ -187,7 +187,7 @@ void ExpiringFilter::clear() {
 std::uint64_t ExpiringFilter::now() const noexcept { return state_->present_tick(); }
 
 std::uint64_t ExpiringFilter::size() const noexcept {
-  return state_->read([&](const Filter::State&) { return state_->keys.total(); });
+  return state_->read([&](const Blocks&) { return state_->keys.total(); });
 }
 
 std::uint64_t ExpiringFilter::capacity() const noexcept { return state_->now().capacity; }

@@ -20,7 +20,7 @@
 
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/concurrent/thread_number.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/aging.h"
 #include "lib/place/layout.h"
@@ -34,7 +34,7 @@ static_assert(ExpiringFilter::kMaxLife == kMaxLife);
 
 // Calls work(blocks) with the table that works on an expiring filter's blocks.
 template <class Locks, typename Work>
-decltype(auto) with_expiring_table(const Filter::State& state, Work&& work, Locks locks = Locks()) {
+decltype(auto) with_expiring_table(const Blocks& state, Work&& work, Locks locks = Locks()) {
   return visit_expiring_layout(state.bits, [&](auto layout) -> decltype(auto) {
     ExpiringTable<decltype(layout), Locks> table(state.blocks(), state.view.geometry,
                                                  *state.kernels, locks);
@@ -43,13 +43,12 @@ decltype(auto) with_expiring_table(const Filter::State& state, Work&& work, Lock
 }
 
 // An empty table, with a head and young marks around its blocks. Throws std::bad_alloc.
-inline std::unique_ptr<Filter::State> make_expiring_table(int layout, std::uint64_t blocks,
-                                                          std::uint64_t seed,
-                                                          std::uint64_t capacity,
-                                                          std::pmr::memory_resource* memory) {
-  return std::make_unique<Filter::State>(
-      layout, Geometry{blocks, 0}, seed, capacity,
-      Storage::allocate(kHeadBlocks + with_young_marks(blocks), memory), kHeadBlocks * kBlockBytes);
+inline std::unique_ptr<Blocks> make_expiring_table(int layout, std::uint64_t blocks,
+                                                   std::uint64_t seed, std::uint64_t capacity,
+                                                   std::pmr::memory_resource* memory) {
+  return std::make_unique<Blocks>(layout, Geometry{blocks, 0}, seed, capacity,
+                                  Storage::allocate(kHeadBlocks + with_young_marks(blocks), memory),
+                                  kHeadBlocks * kBlockBytes);
 }
 
 // The outcome of a first try that is decided.
@@ -66,9 +65,8 @@ struct Position {
 };
 
 struct ExpiringFilter::State : ConcurrentFilter::State {
-  State(std::unique_ptr<Filter::State> table, const Position& at)
-      : ConcurrentFilter::State(FilterAccess::make(std::move(table)), Readers::may_lock,
-                                look_again),
+  State(std::unique_ptr<Blocks>&& table, const Position& at)
+      : ConcurrentFilter::State(std::move(table), Readers::may_lock, look_again),
         life(at.life),
         exchanged_(at.exchanged),
         claimed_(at.swept),
@@ -82,7 +80,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
 
   // Inside a write section: counts inserts, and does a slice of the sweep if it is time.
   template <class Locks>
-  void count_inserts(const Filter::State& table, std::uint32_t inserts) {
+  void count_inserts(const Blocks& table, std::uint32_t inserts) {
     if (is_swept()) return;
     std::atomic<std::uint32_t>& since = mine().inserts;
     const std::uint32_t counted = since.load(std::memory_order_relaxed) + inserts;
@@ -92,7 +90,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
 
   // Inside a write section: passes the next blocks.
   template <class Locks>
-  void sweep_slice(const Filter::State& table);
+  void sweep_slice(const Blocks& table);
 
   // Moves time on by one tick. By one thread at a time, outside of sections.
   void advance();
@@ -107,7 +105,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
             .waiting = stripes_[thread_number() % kStripes].inserts};
   }
   // A copy of all memory of one instant, and where the filter stands then. Throws std::bad_alloc.
-  std::unique_ptr<Filter::State> copy_all(Position& at) const;
+  std::unique_ptr<Blocks> copy_all(Position& at) const;
 
   const unsigned life;
   const ExpiringKernels& kernels = expiring_kernels(bits);
@@ -115,7 +113,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
 
   // Calls work(blocks) with the Table for readers of `table`, inside their section.
   template <typename Work>
-  auto look_at(const Filter::State& table, Work&& work) const {
+  auto look_at(const Blocks& table, Work&& work) const {
     return with_reader_locks(
         [&]<class Locks>(Locks locks) { return with_expiring_table<Locks>(table, work, locks); });
   }
@@ -136,7 +134,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
 };
 
 template <class Locks>
-void ExpiringFilter::State::sweep_slice(const Filter::State& table) {
+void ExpiringFilter::State::sweep_slice(const Blocks& table) {
   const std::uint64_t end = table.view.geometry.blocks();
   if (claimed_ >= end) return;
   const std::uint64_t first = claimed_.fetch_add(kSlice);
@@ -162,7 +160,7 @@ void ExpiringFilter::State::sweep_slice(const Filter::State& table) {
 struct ExpiringAccess {
   static const ExpiringFilter::State& state(const ExpiringFilter& filter) { return *filter.state_; }
   static ExpiringFilter::State& state(ExpiringFilter& filter) { return *filter.state_; }
-  static ExpiringFilter make(std::unique_ptr<Filter::State> table, const Position& at) {
+  static ExpiringFilter make(std::unique_ptr<Blocks> table, const Position& at) {
     ConcurrentFilter::register_thread();
     return ExpiringFilter(std::make_unique<ExpiringFilter::State>(std::move(table), at));
   }

@@ -47,7 +47,7 @@ class BlobFilter {
   static Identity identity_of(std::span<const std::byte> bytes) noexcept;
 
   std::span<const std::byte> bytes_;
-  Geometry geometry_;
+  internal::Geometry geometry_;
   std::uint64_t seed_ = 0;
   int bits_ = 0;
   const Kernels* kernels_ = nullptr;

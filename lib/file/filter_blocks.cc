@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lib/file/file_format.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/bulk_build.h"
-#include "lib/filter/filter_state.h"
 #include "lib/filter/sizing.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
@@ -19,8 +19,6 @@
 
 namespace nestline {
 namespace {
-
-using State = Filter::State;
 
 FileHeader header_of(const FilterShape& shape) {
   FileHeader header;
@@ -32,7 +30,7 @@ FileHeader header_of(const FilterShape& shape) {
 }
 
 // Whoever may be away in `from` may be away in `to`.
-void raise_marks(const State& from, State& to) {
+void raise_marks(const Blocks& from, Blocks& to) {
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;
   const std::uint32_t common = std::min(old_growth, new_growth);
@@ -52,7 +50,7 @@ void raise_marks(const State& from, State& to) {
 }
 
 template <class L>
-void pour_slots(State& from, State& to, Share& share, Surplus surplus) {
+void pour_slots(Blocks& from, Blocks& to, Share& share, Surplus surplus) {
   Table<L, NoLocks> table(to.blocks(), to.view.geometry, *to.kernels);
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;
@@ -85,7 +83,7 @@ bool can_exist(const FilterShape& shape, std::uint64_t keys) {
 }
 
 FilterShape shape_of(const Filter& filter) {
-  const Geometry& geometry = FilterAccess::state(filter).view.geometry;
+  const Geometry& geometry = FilterAccess::blocks(filter).view.geometry;
   return {filter.bits(), geometry.base_blocks, geometry.growth, filter.seed(), filter.capacity()};
 }
 
@@ -93,8 +91,8 @@ Filter make_empty(const FilterShape& shape, std::pmr::memory_resource* memory) {
   const FileHeader header = header_of(shape);
   if (const auto flaw = check_fields(header)) throw std::invalid_argument(flaw->cause);
   return FilterAccess::make(
-      std::make_unique<State>(shape.bits, header.geometry, shape.seed, shape.capacity,
-                              Storage::allocate(header.geometry.blocks(), memory), 0));
+      std::make_unique<Blocks>(shape.bits, header.geometry, shape.seed, shape.capacity,
+                               Storage::allocate(header.geometry.blocks(), memory), 0));
 }
 
 void fill(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
@@ -102,7 +100,7 @@ void fill(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
 }
 
 std::span<const std::byte> block_bytes(const Filter& filter) {
-  const State& state = FilterAccess::state(filter);
+  const Blocks& state = FilterAccess::blocks(filter);
   return std::as_bytes(std::span(state.blocks(), state.view.geometry.blocks()));
 }
 
@@ -120,15 +118,14 @@ bool replace_blocks(Filter& filter, std::uint64_t offset, std::span<const std::b
   ContentCheck incoming(header, {});
   if (incoming.blocks(first, fresh)) return false;
 
-  auto state = FilterAccess::take(std::move(filter));
-  Block* const place = state->blocks() + first;
+  Blocks& state = FilterAccess::blocks(filter);
+  Block* const place = state.blocks() + first;
   for (const Block& outgoing : std::span(place, fresh.size())) {
-    const std::uint64_t free = state->kernels->free_slots(outgoing);
-    state->size -= slots_of(state->bits) - static_cast<std::uint64_t>(std::popcount(free));
+    const std::uint64_t free = state.kernels->free_slots(outgoing);
+    state.size -= slots_of(state.bits) - static_cast<std::uint64_t>(std::popcount(free));
   }
   std::copy(fresh.begin(), fresh.end(), place);
-  state->size += incoming.counted();
-  filter = FilterAccess::make(std::move(state));
+  state.size += incoming.counted();
   return true;
 }
 
@@ -138,7 +135,7 @@ bool are_related(const Filter& a, const Filter& b) noexcept {
   return one.bits == other.bits && one.seed == other.seed && one.base_blocks == other.base_blocks;
 }
 
-Standing standing_of(const State& state, std::uint64_t key) noexcept {
+Standing standing_of(const Blocks& state, std::uint64_t key) noexcept {
   const Geometry& geometry = state.view.geometry;
   const auto mark = [&](const Place& place) { return state.view.blocks[place.block].mark(); };
   const auto has_copy = [&](const Place& place) {
@@ -155,10 +152,10 @@ Standing standing_of(const State& state, std::uint64_t key) noexcept {
 }
 
 Standing standing_of(const Filter& filter, std::uint64_t key) noexcept {
-  return standing_of(FilterAccess::state(filter), key);
+  return standing_of(FilterAccess::blocks(filter), key);
 }
 
-bool is_crowded(const State& state, std::uint64_t key) noexcept {
+bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
   const Place home = home_of(state.bits, state.view.geometry, state.hasher()(key).value);
   const auto block = [&](std::uint64_t number) -> const Block& {
     return state.view.blocks[number];
@@ -169,26 +166,23 @@ bool is_crowded(const State& state, std::uint64_t key) noexcept {
 }
 
 bool is_crowded(const Filter& filter, std::uint64_t key) noexcept {
-  return is_crowded(FilterAccess::state(filter), key);
+  return is_crowded(FilterAccess::blocks(filter), key);
 }
 
 void pour(Filter& from, Filter& to, Share& share, Surplus surplus) noexcept {
-  auto source = FilterAccess::take(std::move(from));
-  auto target = FilterAccess::take(std::move(to));
-  raise_marks(*source, *target);
-  visit_layout(source->bits, [&](auto layout) {
-    pour_slots<decltype(layout)>(*source, *target, share, surplus);
-  });
-  from = FilterAccess::make(std::move(source));
-  to = FilterAccess::make(std::move(target));
+  Blocks& source = FilterAccess::blocks(from);
+  Blocks& target = FilterAccess::blocks(to);
+  raise_marks(source, target);
+  visit_layout(source.bits,
+               [&](auto layout) { pour_slots<decltype(layout)>(source, target, share, surplus); });
 }
 
 void prefetch_home(const Filter& filter, std::uint64_t key) noexcept {
-  const State& state = FilterAccess::state(filter);
+  const Blocks& state = FilterAccess::blocks(filter);
   prefetch_home(state.view, state.hasher()(key).value);
 }
 
-std::size_t bytes_beside_blocks() noexcept { return sizeof(State); }
+std::size_t bytes_beside_blocks() noexcept { return sizeof(Blocks); }
 
 double fpr_when_full(int bits, unsigned growth) {
   constexpr double kFullLoad = 0.95;

@@ -82,12 +82,12 @@ enum class Standing : std::uint8_t {
   home,  // at home
   sure,  // at home, where nobody whose home is the alternate can be
 };
-Standing standing_of(const Filter::State& state, std::uint64_t key) noexcept;
+Standing standing_of(const internal::Blocks& state, std::uint64_t key) noexcept;
 Standing standing_of(const Filter& filter, std::uint64_t key) noexcept;
 
 // Whether an insert of the key would have to search for room, which takes long, although there are
 // as many copies of it as its bucket has slots, or one less.
-bool is_crowded(const Filter::State& state, std::uint64_t key) noexcept;
+bool is_crowded(const internal::Blocks& state, std::uint64_t key) noexcept;
 bool is_crowded(const Filter& filter, std::uint64_t key) noexcept;
 
 // What part of a filter's fingerprints is to be moved: `some` of `all`, evenly over its blocks, and

@@ -1,4 +1,5 @@
-// From a filter to the bytes of its file, and from checked bytes to a filter.
+// From blocks to the bytes of their file, and from checked bytes to blocks, for filters of all
+// kinds.
 #ifndef NESTLINE_LIB_FILE_FILTER_BYTES_H_
 #define NESTLINE_LIB_FILE_FILTER_BYTES_H_
 
@@ -6,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <span>
@@ -14,7 +16,7 @@
 
 #include "lib/file/file_format.h"
 #include "lib/file/sources.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/storage.h"
 #include "nestline/format_error.h"
 #include "nestline/io.h"
@@ -27,12 +29,12 @@ inline void require(const std::string& name, const std::optional<Flaw>& flaw) {
 }
 
 // The header of this filter's file.
-FileHeader header_of(const Filter::State& state);
+FileHeader header_of(const Blocks& state);
 
 // Passes the bytes of a filter's file to the sink, piece by piece.
-void write_filter(const Filter::State& state, const ByteSink& sink);
+void write_filter(const Blocks& state, const ByteSink& sink);
 // The same with a header that says more than the state does.
-void write_filter(const FileHeader& header, const Filter::State& state, const ByteSink& sink);
+void write_filter(const FileHeader& header, const Blocks& state, const ByteSink& sink);
 
 // The header of a source whose length is known. Throws FormatError.
 template <class Source>
@@ -57,9 +59,9 @@ void check_content(const std::string& name, const FileHeader& header,
   require(name, check.keys());
 }
 
-// The filter whose blocks begin at `offset` of the storage. `path`: of a mapped file.
-Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset,
-                   std::filesystem::path path);
+// What begins at `offset` of the storage. `path`: of a mapped file.
+std::unique_ptr<Blocks> make_blocks(const FileHeader& header, Storage storage, std::size_t offset,
+                                    std::filesystem::path path = {});
 
 // The checksums in all bytes of a file with this header.
 inline std::span<const std::byte> checksums_of(const FileHeader& header,
@@ -128,18 +130,17 @@ class SectionChecks {
   std::atomic<std::uint64_t> not_good_;  // sections that are unchecked or damaged
 };
 
-// A filter on a mapping of its file, of which only `header` has been checked. The header is read
-// and not mapped, so that later code uses exactly what was checked. Throws FormatError,
+// The blocks in a mapping of their file, of which only `header` has been checked. The header is
+// read and not mapped, so that later code uses exactly what was checked. Throws FormatError,
 // std::system_error, std::bad_alloc.
-Filter map_filter(const std::filesystem::path& path, FileHeader& header,
-                  FileContent content = FileContent::filter);
+std::unique_ptr<Blocks> map_filter(const std::filesystem::path& path, FileHeader& header,
+                                   FileContent content = FileContent::filter);
 
-// Reads a filter into `memory`, as Options::memory requires, and checks everything. Of a maplet or
-// an expiring filter the Filter is only the wrapping of its state. Throws FormatError,
-// std::bad_alloc, and what the source throws.
+// Reads what a filter of any kind consists of into `memory`, as Options::memory requires, and
+// checks everything. Throws FormatError, std::bad_alloc, and what the source throws.
 template <class Source>
-Filter read_filter(const Source& source, std::pmr::memory_resource* memory, FileHeader& header,
-                   FileContent content) {
+std::unique_ptr<Blocks> read_filter(const Source& source, std::pmr::memory_resource* memory,
+                                    FileHeader& header, FileContent content) {
   header = read_header(source, content);
   // From here on the lengths in the header match the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
@@ -153,17 +154,17 @@ Filter read_filter(const Source& source, std::pmr::memory_resource* memory, File
     source.read(FileHeader::section_offset(i), section);
     return section;
   });
-  return make_filter(header, std::move(storage), head, {});
+  return make_blocks(header, std::move(storage), head);
 }
 
 // The same from a stream, whose checksums come after the blocks and whose length is unknown. It
 // trusts only what has arrived, and so allocates memory in steps.
-Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, FileHeader& header,
-                   FileContent content);
+std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resource* memory,
+                                    FileHeader& header, FileContent content);
 
 template <class Source>
-Filter read_filter(Source&& source, std::pmr::memory_resource* memory,
-                   FileContent content = FileContent::filter) {
+std::unique_ptr<Blocks> read_filter(Source&& source, std::pmr::memory_resource* memory,
+                                    FileContent content = FileContent::filter) {
   FileHeader header;
   return read_filter(source, memory, header, content);
 }

@@ -81,16 +81,16 @@ void StreamSource::read(std::span<std::byte> to, std::uint64_t wanted) {
   throw FormatError(name_, flaw.offset, flaw.cause);
 }
 
-FileHeader header_of(const Filter::State& state) {
+FileHeader header_of(const Blocks& state) {
   return {state.bits, state.view.geometry, state.seed,
           state.size, state.capacity,      state.max_capacity};
 }
 
-void write_filter(const Filter::State& state, const ByteSink& sink) {
+void write_filter(const Blocks& state, const ByteSink& sink) {
   write_filter(header_of(state), state, sink);
 }
 
-void write_filter(const FileHeader& header, const Filter::State& state, const ByteSink& sink) {
+void write_filter(const FileHeader& header, const Blocks& state, const ByteSink& sink) {
   sink(encode_header(header));
   const auto* const blocks = reinterpret_cast<const std::byte*>(state.view.blocks);
   std::vector<std::byte> checksums;
@@ -109,26 +109,27 @@ void write_filter(const FileHeader& header, const Filter::State& state, const By
   sink(checksums);
 }
 
-Filter make_filter(const FileHeader& header, Storage storage, std::size_t offset,
-                   std::filesystem::path path) {
-  auto state = std::make_unique<Filter::State>(header.bits, header.geometry, header.seed,
-                                               header.capacity, std::move(storage), offset);
+std::unique_ptr<Blocks> make_blocks(const FileHeader& header, Storage storage, std::size_t offset,
+                                    std::filesystem::path path) {
+  auto state = std::make_unique<Blocks>(header.bits, header.geometry, header.seed, header.capacity,
+                                        std::move(storage), offset);
   state->size = header.keys;
   if (is_expiring(header.bits) && path.empty()) set_tick(state->blocks(), header.tick);
   state->max_capacity = header.max_capacity;
   state->path = std::move(path);
-  return FilterAccess::make(std::move(state));
+  return state;
 }
 
-Filter map_filter(const std::filesystem::path& path, FileHeader& header, FileContent content) {
+std::unique_ptr<Blocks> map_filter(const std::filesystem::path& path, FileHeader& header,
+                                   FileContent content) {
   const FileSource file(path);
   header = read_header(file, content);
-  return make_filter(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes,
+  return make_blocks(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes,
                      path);
 }
 
-Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, FileHeader& header,
-                   FileContent content) {
+std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resource* memory,
+                                    FileHeader& header, FileContent content) {
   HeaderBytes start;
   const std::size_t count = source.read_some(start);
   require(source.name(),
@@ -153,16 +154,16 @@ Filter read_filter(StreamSource& source, std::pmr::memory_resource* memory, File
         static_cast<std::size_t>(head) * kBlockBytes + static_cast<std::size_t>(i) * kSectionBytes,
         header.section_bytes(i));
   });
-  return make_filter(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes, {});
+  return make_blocks(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes);
 }
 
 void save(const Filter& filter, const std::filesystem::path& path) {
   replace_file(path,
-               [&](const ByteSink& sink) { write_filter(FilterAccess::state(filter), sink); });
+               [&](const ByteSink& sink) { write_filter(FilterAccess::blocks(filter), sink); });
 }
 
 void save(const Filter& filter, const ByteSink& sink) {
-  write_filter(FilterAccess::state(filter), sink);
+  write_filter(FilterAccess::blocks(filter), sink);
 }
 
 void save(const Filter& filter, std::ostream& stream) {
@@ -180,12 +181,12 @@ void save(const Filter& filter, std::ostream& stream) {
 }
 
 Filter load(const std::filesystem::path& path, std::pmr::memory_resource* memory) {
-  return read_filter(FileSource(path), memory);
+  return FilterAccess::make(read_filter(FileSource(path), memory));
 }
 
 Filter load(const ByteSource& source, std::pmr::memory_resource* memory) {
   StreamSource stream(source);
-  return read_filter(stream, memory);
+  return FilterAccess::make(read_filter(stream, memory));
 }
 
 Filter load(std::istream& stream, std::pmr::memory_resource* memory) {
@@ -205,7 +206,7 @@ Filter load(std::istream& stream, std::pmr::memory_resource* memory) {
 }
 
 std::vector<std::byte> to_bytes(const Filter& filter) {
-  const Filter::State& state = FilterAccess::state(filter);
+  const Blocks& state = FilterAccess::blocks(filter);
   std::vector<std::byte> all;
   all.reserve(static_cast<std::size_t>(header_of(state).file_bytes()));
   write_filter(state, [&](std::span<const std::byte> bytes) {
@@ -215,7 +216,7 @@ std::vector<std::byte> to_bytes(const Filter& filter) {
 }
 
 Filter from_bytes(std::span<const std::byte> bytes, std::pmr::memory_resource* memory) {
-  return read_filter(MemorySource("bytes", bytes), memory);
+  return FilterAccess::make(read_filter(MemorySource("bytes", bytes), memory));
 }
 
 }  // namespace nestline

@@ -15,7 +15,7 @@ namespace nestline {
 namespace {
 
 MemorySource mapped_bytes(const Filter& filter) {
-  const Filter::State& state = FilterAccess::state(filter);
+  const Blocks& state = FilterAccess::blocks(filter);
   return {state.path.string(), state.storage.bytes()};
 }
 
@@ -23,7 +23,7 @@ MemorySource mapped_bytes(const Filter& filter) {
 // be good. A key that may be in a damaged section counts as having all the copies it could have, so
 // an inserted key is never missed.
 struct CheckedLookup {
-  const Filter::State& state;
+  const Blocks& state;
   SectionChecks* checks;  // null: nothing is checked
 
   [[nodiscard]] bool all_good() const noexcept { return checks == nullptr || checks->all_good(); }
@@ -80,7 +80,7 @@ MappedFilter::~MappedFilter() = default;
 
 MappedFilter MappedFilter::open(const std::filesystem::path& path, Verify verify) {
   FileHeader header;
-  Filter filter = map_filter(path, header);
+  Filter filter = FilterAccess::make(map_filter(path, header));
   std::unique_ptr<SectionChecks> checks;
   if (verify == Verify::lazily) {
     const MemorySource bytes = mapped_bytes(filter);
@@ -107,24 +107,24 @@ std::optional<FormatError> MappedFilter::damage() const {
 }
 
 Filter MappedFilter::snapshot(std::pmr::memory_resource* memory) const {
-  return read_filter(mapped_bytes(*this), memory);
+  return FilterAccess::make(read_filter(mapped_bytes(*this), memory));
 }
 
 bool MappedFilter::may_contain_one(Hash key) const noexcept {
-  return CheckedLookup{FilterAccess::state(*this), checks_.get()}.may_contain(key.value);
+  return CheckedLookup{FilterAccess::blocks(*this), checks_.get()}.may_contain(key.value);
 }
 
 unsigned MappedFilter::count_one(Hash key) const noexcept {
-  return CheckedLookup{FilterAccess::state(*this), checks_.get()}.copies(key.value, false);
+  return CheckedLookup{FilterAccess::blocks(*this), checks_.get()}.copies(key.value, false);
 }
 
 std::size_t MappedFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
-  const CheckedLookup lookup{FilterAccess::state(*this), checks_.get()};
+  const CheckedLookup lookup{FilterAccess::blocks(*this), checks_.get()};
   return batch::look_up(lookup, keys, seed(), answers);
 }
 
 void MappedFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
-  const CheckedLookup lookup{FilterAccess::state(*this), checks_.get()};
+  const CheckedLookup lookup{FilterAccess::blocks(*this), checks_.get()};
   if (lookup.all_good()) return Filter::count(keys, out);
   check_length("out", out.size(), keys.size());
   for (KeyChunks chunks(keys, seed()); chunks.next();) {

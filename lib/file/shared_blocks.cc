@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
@@ -14,16 +14,14 @@
 namespace nestline {
 namespace {
 
-const Filter::State& table_of(const ConcurrentFilter& shared) {
+const Blocks& table_of(const ConcurrentFilter& shared) {
   return ConcurrentAccess::state(shared).table_of_writer();
 }
 
 }  // namespace
 
 ConcurrentFilter share(Filter&& filter) {
-  ConcurrentFilter::register_thread();
-  return ConcurrentAccess::make(
-      std::make_unique<ConcurrentFilter::State>(std::move(filter), Readers::only_look));
+  return ConcurrentAccess::make(std::move(filter), Readers::only_look);
 }
 
 Filter copy_of(const ConcurrentFilter& shared) {
@@ -53,12 +51,12 @@ bool is_crowded(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
 }
 
 void prefetch_home(const ConcurrentFilter& shared, std::uint64_t key) noexcept {
-  const Filter::State& table = table_of(shared);
+  const Blocks& table = table_of(shared);
   prefetch_home(table.view, table.hasher()(key).value);
 }
 
 std::size_t bytes_beside_shared_blocks() noexcept {
-  return sizeof(ConcurrentFilter::State) + sizeof(Filter::State);
+  return sizeof(ConcurrentFilter::State) + sizeof(Blocks);
 }
 
 }  // namespace nestline

@@ -15,7 +15,7 @@
 #include <string>
 #include <variant>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/key_chunks.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
@@ -251,8 +251,8 @@ inline constexpr std::uint64_t kLargeBlocks = std::uint64_t{1} << 17;
 // Inserts keys from the front, the first being number `first` of the batch. A key that finds no
 // room ends the run if `stops_when_full`; otherwise it is recorded as not stored.
 template <class AnyTable>
-RunEnd insert_run(AnyTable& table, const Filter::State& state, const Inputs& inputs,
-                  bool stops_when_full, std::size_t first, Record& record) {
+RunEnd insert_run(AnyTable& table, const Blocks& state, const Inputs& inputs, bool stops_when_full,
+                  std::size_t first, Record& record) {
   const auto store = state.kernels->first_tries<typename AnyTable::Policy>().store_batch;
   const bool is_large = state.view.geometry.blocks() >= kLargeBlocks;
   bool spills = false;
@@ -283,7 +283,7 @@ RunEnd insert_run(AnyTable& table, const Filter::State& state, const Inputs& inp
 
 // Erases a copy of each key.
 template <class AnyTable>
-void erase_run(AnyTable& table, const Filter::State& state, const Inputs& inputs, std::size_t first,
+void erase_run(AnyTable& table, const Blocks& state, const Inputs& inputs, std::size_t first,
                Record& record) {
   for (PlaceGroups<Fetch::both, AnyTable> groups(table, *state.kernels, state.view, inputs);
        groups.next();) {
@@ -296,7 +296,7 @@ void erase_run(AnyTable& table, const Filter::State& state, const Inputs& inputs
 
 // Counts the copies of each key into `out`.
 template <class AnyTable>
-void count_run(const AnyTable& table, const Filter::State& state, const Inputs& inputs,
+void count_run(const AnyTable& table, const Blocks& state, const Inputs& inputs,
                std::uint8_t* out) {
   for (PlaceGroups<Fetch::both, AnyTable> groups(table, *state.kernels, state.view, inputs);
        groups.next();) {

@@ -11,16 +11,14 @@
 
 #include "lib/filter/batch.h"
 #include "lib/filter/block_sort.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/bulk_block.h"
-#include "lib/filter/filter_state.h"
 #include "lib/filter/growth.h"
 #include "lib/kernels/targets.h"
 #include "lib/table/table.h"
 
 namespace nestline {
 namespace {
-
-using State = Filter::State;
 
 // Blocks of a range at most, as a power of two: they fit the second-level cache, even where two
 // threads share it. A small filter has smaller ranges, so that there is work for several threads,
@@ -61,7 +59,7 @@ constexpr std::uint64_t kUsuallyLate = 7;
 template <class L>
 class BulkBuild {
  public:
-  BulkBuild(std::unique_ptr<State>& state, KeySpan keys, std::span<std::uint8_t> stored,
+  BulkBuild(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<std::uint8_t> stored,
             BuildTasks& tasks, bool gives_up)
       : state_(state),
         view_(state->view),
@@ -435,7 +433,7 @@ class BulkBuild {
     return located(alternate_of(view_.geometry, {key >> 20, 0, pair & 0xffff, pair >> 16}), pair);
   }
 
-  std::unique_ptr<State>& state_;
+  std::unique_ptr<Blocks>& state_;
   const BlocksView view_;  // as the build began
   const Kernels& kernels_;
   KeySpan keys_;
@@ -464,7 +462,7 @@ class OneThread final : public BuildTasks {
   BuildScratch scratch_;
 };
 
-Filter filled(std::unique_ptr<State> state, KeySpan keys, std::span<std::uint8_t> stored,
+Filter filled(std::unique_ptr<Blocks> state, KeySpan keys, std::span<std::uint8_t> stored,
               BuildTasks& tasks, bool gives_up) {
   state->storage.populate();
   visit_layout(state->bits, [&](auto layout) {
@@ -479,7 +477,7 @@ Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_
                      BuildTasks& tasks) {
   check_optional_length("stored", stored.size(), keys.size());
   const auto empty = [&] { return FilterAccess::take(Filter(options)); };
-  std::unique_ptr<State> state = grown_for(empty(), keys.size());
+  std::unique_ptr<Blocks> state = grown_for(empty(), keys.size());
   const std::uint32_t growth = state->view.geometry.growth;
   Filter built = filled(std::move(state), keys, stored, tasks, false);
   if (growth == 0 || built.size() == keys.size()) return built;

@@ -10,15 +10,14 @@
 #include <utility>
 
 #include "lib/filter/batch.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 
 namespace nestline {
 namespace {
 
-using State = Filter::State;
-using Owned = internal::OwnedState<State>;
+using Owned = internal::OwnedState<Blocks>;
 
 // Runs an insert or update, work(state); grows the filter and runs it again while it finds no room.
 // `uncounted`: 1 unless the filter's patience has counted the key already.
@@ -43,7 +42,7 @@ Inserted add_key(Owned& state, Work&& work) {
 
 // The rest of an insert, whose first try has failed or was not made.
 [[gnu::noinline]] Inserted insert_further(Owned& state, std::uint64_t hash, bool tried) {
-  return add_key(state, [&](const State& now) {
+  return add_key(state, [&](const Blocks& now) {
     // What was tried was this table, not a grown one.
     if (std::exchange(tried, false)) return insert_by_spill<NoLocks>(now, hash);
     return insert_in<NoLocks>(now, hash);
@@ -52,18 +51,18 @@ Inserted add_key(Owned& state, Work&& work) {
 
 // Looks up a chunk of keys.
 struct Lookup {
-  const State& state;
+  const Blocks& state;
   [[nodiscard]] const Kernels& kernels() const { return *state.kernels; }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     kernels().contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
   }
 };
 
-std::unique_ptr<State> make_state(const Options& options) {
+std::unique_ptr<Blocks> make_state(const Options& options) {
   const Size size = decide_size(options);
   auto state =
-      std::make_unique<State>(size.bits, Geometry{size.blocks, 0}, options.seed, size.capacity,
-                              Storage::allocate(size.blocks, options.memory), 0);
+      std::make_unique<Blocks>(size.bits, Geometry{size.blocks, 0}, options.seed, size.capacity,
+                               Storage::allocate(size.blocks, options.memory), 0);
   state->max_capacity = size.max_capacity;
   return state;
 }
@@ -80,15 +79,15 @@ double covered_part(int bits, const Geometry& geometry, std::uint64_t block, std
 
 }  // namespace
 
-std::uint64_t slots(const Filter::State& state) {
+std::uint64_t slots(const Blocks& state) {
   return state.view.geometry.blocks() * slots_of(state.bits);
 }
 
-double load_factor(const Filter::State& state, std::uint64_t keys) {
+double load_factor(const Blocks& state, std::uint64_t keys) {
   return static_cast<double>(keys) / static_cast<double>(slots(state));
 }
 
-double expected_fpr(const Filter::State& state, std::uint64_t keys) {
+double expected_fpr(const Blocks& state, std::uint64_t keys) {
   constexpr std::uint64_t kSample = 4096;
   const Geometry& geometry = state.view.geometry;
   const std::uint64_t sample = std::min(kSample, geometry.blocks());
@@ -112,7 +111,7 @@ Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
-KeyHasher Filter::hasher(const State& state) noexcept { return state.hasher(); }
+KeyHasher Filter::hasher(const Blocks& state) noexcept { return state.hasher(); }
 
 Inserted Filter::insert_one(Hash key) noexcept {
   const bool due = state_->is_due_to_grow();
@@ -125,7 +124,7 @@ Inserted Filter::insert_one(Hash key) noexcept {
 
 Inserted Filter::insert_unique_one(Hash key) noexcept {
   if (may_contain_one(key)) return {Outcome::present};
-  return add_key(state_, [&](const State& now) {
+  return add_key(state_, [&](const Blocks& now) {
     return with_table<NoLocks>(
         now, [&](auto& table) { return table.insert(table.home(key.value), {}, true); });
   });
@@ -133,7 +132,7 @@ Inserted Filter::insert_unique_one(Hash key) noexcept {
 
 Inserted Filter::update_one(Hash old_key, Hash new_key) noexcept {
   bool replaced = false;
-  const Inserted inserted = insert_or_grow(state_, [&](const State& now) {
+  const Inserted inserted = insert_or_grow(state_, [&](const Blocks& now) {
     return with_table<NoLocks>(now, [&](auto& table) {
       return table.update(table.home(old_key.value), table.home(new_key.value), replaced);
     });

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/sizing.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
@@ -19,14 +19,13 @@
 namespace nestline {
 namespace {
 
-using State = Filter::State;
-
 // A filter like `state`, in fresh memory from the same source, but with this geometry and capacity,
 // and without keys.
-std::unique_ptr<State> fresh(const State& state, const Geometry& geometry, std::uint64_t capacity) {
+std::unique_ptr<Blocks> fresh(const Blocks& state, const Geometry& geometry,
+                              std::uint64_t capacity) {
   auto made =
-      std::make_unique<State>(state.bits, geometry, state.seed, capacity,
-                              Storage::allocate(geometry.blocks(), state.storage.memory()), 0);
+      std::make_unique<Blocks>(state.bits, geometry, state.seed, capacity,
+                               Storage::allocate(geometry.blocks(), state.storage.memory()), 0);
   made->max_capacity = state.max_capacity;
   return made;
 }
@@ -35,7 +34,7 @@ bool can_grow(int bits, const Geometry& geometry) {
   return geometry.growth < max_growth(bits) && geometry.blocks() <= kMaxBlocks / 2;
 }
 
-std::span<const Block> blocks_of(const State& state) {
+std::span<const Block> blocks_of(const Blocks& state) {
   return {state.view.blocks, static_cast<std::size_t>(state.view.geometry.blocks())};
 }
 
@@ -57,7 +56,7 @@ std::string difference(const char* what, const char* differ, Number into, Number
 }
 
 // Overwrites all blocks of `to` with those of `from`, and sets lock and version to 0.
-void copy_blocks(const State& from, State& to) {
+void copy_blocks(const Blocks& from, Blocks& to) {
   Block* block = to.blocks();
   for (const Block& source : blocks_of(from)) {
     copy_shared<kBlockBytes>(source.bytes.data(), block->bytes.data());  // a reader may lock it
@@ -81,7 +80,7 @@ enum class Order : std::uint8_t { by_block, by_slot };
 // nothing more can be tried. Among blocks full of copies each search takes 10 to 50 us, and most
 // find nothing: once many copies were left out, those that need a search are left out without one.
 constexpr std::uint64_t kManySearches = 4096;
-Outcome unite(const State& into, const State& other, Order order, Copies copies, State& made) {
+Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copies, Blocks& made) {
   copy_blocks(into, made);
   const std::uint64_t keys = into.size + other.size;
   made.size = keys;
@@ -124,7 +123,7 @@ Outcome unite(const State& into, const State& other, Order order, Copies copies,
 
 }  // namespace
 
-std::unique_ptr<State> grown(const State& state) {
+std::unique_ptr<Blocks> grown(const Blocks& state) {
   const Geometry& geometry = state.view.geometry;
   if (!can_grow(state.bits, geometry)) return nullptr;
   const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
@@ -135,7 +134,7 @@ std::unique_ptr<State> grown(const State& state) {
   return made;
 }
 
-std::pair<Geometry, std::uint64_t> doubled_for(const State& empty, std::uint64_t keys) {
+std::pair<Geometry, std::uint64_t> doubled_for(const Blocks& empty, std::uint64_t keys) {
   Geometry geometry = empty.view.geometry;
   std::uint64_t capacity = empty.capacity;
   while (capacity < std::min(keys, empty.max_capacity) && can_grow(empty.bits, geometry)) {
@@ -145,13 +144,13 @@ std::pair<Geometry, std::uint64_t> doubled_for(const State& empty, std::uint64_t
   return {geometry, capacity};
 }
 
-std::unique_ptr<State> grown_for(std::unique_ptr<State> empty, std::uint64_t keys) {
+std::unique_ptr<Blocks> grown_for(std::unique_ptr<Blocks> empty, std::uint64_t keys) {
   const auto [geometry, capacity] = doubled_for(*empty, keys);
   return geometry.growth == empty->view.geometry.growth ? std::move(empty)
                                                         : fresh(*empty, geometry, capacity);
 }
 
-std::unique_ptr<State> grown_if_possible(const State& state) noexcept {
+std::unique_ptr<Blocks> grown_if_possible(const Blocks& state) noexcept {
   try {
     if (auto doubled = grown(state)) return doubled;
   } catch (const std::bad_alloc&) {
@@ -160,7 +159,7 @@ std::unique_ptr<State> grown_if_possible(const State& state) noexcept {
   return nullptr;
 }
 
-bool try_to_grow(std::unique_ptr<State>& state, std::uint64_t keys) noexcept {
+bool try_to_grow(std::unique_ptr<Blocks>& state, std::uint64_t keys) noexcept {
   if (state->patience.waits(keys)) return false;
   auto doubled = grown_if_possible(*state);
   if (!doubled) return false;
@@ -168,7 +167,7 @@ bool try_to_grow(std::unique_ptr<State>& state, std::uint64_t keys) noexcept {
   return true;
 }
 
-Likeness likeness(const State& state) { return {state.bits, state.seed, state.view.geometry}; }
+Likeness likeness(const Blocks& state) { return {state.bits, state.seed, state.view.geometry}; }
 
 bool can_merge(const Likeness& into, const Likeness& other, std::string* why) {
   const Geometry& a = into.geometry;
@@ -190,8 +189,8 @@ bool can_merge(const Likeness& into, const Likeness& other, std::string* why) {
   return false;
 }
 
-std::unique_ptr<State> merged(const State& into, const State& other, Copies copies,
-                              std::uint64_t& left_out) {
+std::unique_ptr<Blocks> merged(const Blocks& into, const Blocks& other, Copies copies,
+                               std::uint64_t& left_out) {
   std::string why;
   if (!can_merge(likeness(into), likeness(other), &why)) throw std::invalid_argument(why);
   const std::uint64_t keys = into.size + other.size;
@@ -204,24 +203,24 @@ std::unique_ptr<State> merged(const State& into, const State& other, Copies copi
   return made;
 }
 
-std::unique_ptr<State> empty_copy(const State& state) {
+std::unique_ptr<Blocks> empty_copy(const Blocks& state) {
   return fresh(state, state.view.geometry, state.capacity);
 }
 
-std::unique_ptr<State> full_copy(const State& state) {
+std::unique_ptr<Blocks> full_copy(const Blocks& state) {
   auto made = empty_copy(state);
   copy_blocks(state, *made);
   made->size = state.size;
   return made;
 }
 
-std::unique_ptr<State> ready_for_copy(const Likeness& like, std::pmr::memory_resource* memory) {
+std::unique_ptr<Blocks> ready_for_copy(const Likeness& like, std::pmr::memory_resource* memory) {
   Storage storage = Storage::allocate(like.geometry.blocks(), memory);
   storage.touch();
-  return std::make_unique<State>(like.bits, like.geometry, like.seed, 0, std::move(storage), 0);
+  return std::make_unique<Blocks>(like.bits, like.geometry, like.seed, 0, std::move(storage), 0);
 }
 
-bool copy_into(const State& state, State& to) noexcept {
+bool copy_into(const Blocks& state, Blocks& to) noexcept {
   if (!can_merge(likeness(state), likeness(to), nullptr)) return false;
   copy_blocks(state, to);
   to.size = state.size;

@@ -23,10 +23,10 @@ namespace {
 
 using State = Maplet::State;
 
-std::unique_ptr<Filter::State> empty_table(const MapletOptions& options) {
+std::unique_ptr<Blocks> empty_table(const MapletOptions& options) {
   const Size size = decide_maplet_size(options.capacity, options.max_capacity);
-  auto table = std::make_unique<Filter::State>(size.bits, Geometry{size.blocks, 0}, options.seed,
-                                               size.capacity, Storage::allocate(size.blocks), 0);
+  auto table = std::make_unique<Blocks>(size.bits, Geometry{size.blocks, 0}, options.seed,
+                                        size.capacity, Storage::allocate(size.blocks), 0);
   table->max_capacity = size.max_capacity;
   return table;
 }
@@ -34,7 +34,7 @@ std::unique_ptr<Filter::State> empty_table(const MapletOptions& options) {
 // Changes a pair that is there: work(table, home) returns whether it was.
 template <typename Work>
 bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
-  return state.write([&]<class Locks>(const Filter::State& table, Locks) {
+  return state.write([&]<class Locks>(const Blocks& table, Locks) {
     auto blocks = maplet_table<Locks>(table);
     const bool done = work(blocks, blocks.home(hash));
     if (done && added != 0) {
@@ -46,10 +46,9 @@ bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
   });
 }
 
-// Of a file: the wrapping of its state.
-Maplet maplet_of(Filter&& read) {
+Maplet maplet_of(std::unique_ptr<Blocks> table) {
   ConcurrentFilter::register_thread();
-  return MapletAccess::make(FilterAccess::take(std::move(read)));
+  return MapletAccess::make(std::move(table));
 }
 
 // Copies the maplet, so that its bytes are of one instant and writers need not wait for a disk.
@@ -61,7 +60,7 @@ void save_copy(const Maplet& maplet, Write&& write) {
 
 // What a writer was at. Not inlined: lookups would have to save registers for it.
 [[gnu::cold, gnu::noinline]] std::size_t find_locked(
-    const State& state, const Filter::State& table, std::uint64_t hash,
+    const State& state, const Blocks& table, std::uint64_t hash,
     std::span<std::uint64_t, Maplet::kMostCandidates> values) noexcept {
   return state.with_reader_locks([&]<class Locks>(Locks locks) {
     const auto blocks = maplet_table<Locks>(table, locks);
@@ -73,7 +72,7 @@ void save_copy(const Maplet& maplet, Write&& write) {
 
 std::size_t find_hash(const State& state, std::uint64_t hash,
                       std::span<std::uint64_t, Maplet::kMostCandidates> values) noexcept {
-  return state.read([&](const Filter::State& table) {
+  return state.read([&](const Blocks& table) {
     const std::size_t count = state.kernels.find(table.view, hash, values.data());
     if (count != MapletKernels::kBusy) [[likely]]
       return count;
@@ -82,22 +81,21 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
 }
 
 Inserted insert_hash(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
-  const auto store_first = [&]<class Locks>(const Filter::State& table, Locks) {
+  const auto store_first = [&]<class Locks>(const Blocks& table, Locks) {
     return state.kernels.store_first<Locks>()(table.view.blocks, table.view.geometry, hash, value);
   };
-  const bool done = state.try_alone([&](const Filter::State& table) {
+  const bool done = state.try_alone([&](const Blocks& table) {
     if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
     const bool stored = store_first(table, OneWriter());
     if (stored) state.keys.add<OneWriter>(1);
     return stored;
   });
   if (done) return {Outcome::stored};
-  return {
-      insert_or_grow(state, true, [&]<class Locks>(const Filter::State& table, Locks locks, bool&) {
-        if (store_first(table, locks)) return std::optional(Outcome::stored);
-        auto blocks = maplet_table<Locks>(table);
-        return blocks.insert_by_spill(blocks.home(hash), value);
-      })};
+  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks locks, bool&) {
+    if (store_first(table, locks)) return std::optional(Outcome::stored);
+    auto blocks = maplet_table<Locks>(table);
+    return blocks.insert_by_spill(blocks.home(hash), value);
+  })};
 }
 
 Maplet::Maplet(const MapletOptions& options) {
@@ -135,12 +133,12 @@ bool Maplet::erase(Key key, std::uint64_t value) noexcept {
 
 Hash Maplet::prepare(Key key) const noexcept {
   const Hash hash = state_->hasher(key);
-  state_->read_no_block([&](const Filter::State& table) { prefetch_home(table.view, hash.value); });
+  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
 
 std::uint64_t Maplet::size() const noexcept {
-  return state_->read([&](const Filter::State&) { return state_->keys.total(); });
+  return state_->read([&](const Blocks&) { return state_->keys.total(); });
 }
 
 std::uint64_t Maplet::capacity() const noexcept { return state_->now().capacity; }
@@ -148,15 +146,13 @@ std::uint64_t Maplet::max_capacity() const noexcept { return state_->now().max_c
 std::uint64_t Maplet::slots() const noexcept { return state_->now().slots; }
 
 double Maplet::load_factor() const noexcept {
-  return state_->read(
-      [&](const Filter::State& table) { return nestline::load_factor(table, size()); });
+  return state_->read([&](const Blocks& table) { return nestline::load_factor(table, size()); });
 }
 
 // expected_fpr is the probability of at least one of a Poisson number of candidates.
 double Maplet::expected_false_candidates() const noexcept {
-  return state_->read([&](const Filter::State& table) {
-    return -std::log1p(-nestline::expected_fpr(table, size()));
-  });
+  return state_->read(
+      [&](const Blocks& table) { return -std::log1p(-nestline::expected_fpr(table, size())); });
 }
 
 std::uint64_t Maplet::seed() const noexcept { return state_->seed; }
@@ -174,7 +170,7 @@ Maplet Maplet::ready_for_snapshot() const { return MapletAccess::make(state_->re
 bool Maplet::snapshot_into(Maplet& ready) const {
   const State::Pause pause(*state_);
   const State::Pause other(*ready.state_);
-  Filter::State& table = other.table();
+  Blocks& table = other.table();
   if (!copy_into(pause.table(), table)) return false;
   ready.state_->keys.reset(table.size);
   return true;
@@ -182,7 +178,7 @@ bool Maplet::snapshot_into(Maplet& ready) const {
 
 void Maplet::for_each(const std::function<void(std::uint64_t value)>& with) const {
   const Maplet copy = snapshot();
-  const Filter::State& table = copy.state_->table_of_writer();
+  const Blocks& table = copy.state_->table_of_writer();
   const Block* const blocks = table.view.blocks;
   for (std::uint64_t i = 0; i < table.view.geometry.blocks(); ++i) {
     std::uint64_t taken = MapletLayout::kAllSlots & ~table.kernels->free_slots(blocks[i]);
@@ -196,7 +192,7 @@ std::size_t Maplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
                          std::vector<std::uint64_t>& values) const {
   CandidateLists lists(keys.size(), first, values);
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    state_->read([&](const Filter::State& table) {
+    state_->read([&](const Blocks& table) {
       find_chunk(state_->kernels, table.view, chunks.inputs(), lists,
                  [&](const Inputs& inputs, std::size_t i, auto candidates) {
                    return find_hash(*state_, inputs.hash(i, state_->secrets), candidates);
@@ -237,13 +233,13 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
 // Files: the format of filters, whose code does the work.
 
 void save(const Maplet& maplet, const std::filesystem::path& path) {
-  save_copy(maplet, [&](const Filter::State& table) {
+  save_copy(maplet, [&](const Blocks& table) {
     replace_file(path, [&](const ByteSink& sink) { write_filter(table, sink); });
   });
 }
 
 void save(const Maplet& maplet, const ByteSink& sink) {
-  save_copy(maplet, [&](const Filter::State& table) { write_filter(table, sink); });
+  save_copy(maplet, [&](const Blocks& table) { write_filter(table, sink); });
 }
 
 void save(Maplet&& maplet, const ByteSink& sink) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "lib/concurrent/concurrent_state.h"
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/key_chunks.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/layout.h"
@@ -30,24 +30,23 @@ static_assert(Maplet::kMostCandidates == MapletLayout::kMaxCopies);
 
 // The table that works on a maplet's blocks.
 template <class Locks>
-Table<MapletLayout, Locks> maplet_table(const Filter::State& state, Locks locks = Locks()) {
+Table<MapletLayout, Locks> maplet_table(const Blocks& state, Locks locks = Locks()) {
   return {state.blocks(), state.view.geometry, *state.kernels, locks};
 }
 
 struct Maplet::State : ConcurrentFilter::State {
-  explicit State(std::unique_ptr<Filter::State> table)
-      : ConcurrentFilter::State(FilterAccess::make(std::move(table))) {}
+  explicit State(std::unique_ptr<Blocks>&& table) : ConcurrentFilter::State(std::move(table)) {}
 
   const MapletKernels& kernels = maplet_kernels();
 };
 
 struct MapletAccess {
-  static Maplet make(std::unique_ptr<Filter::State> table) {
+  static Maplet make(std::unique_ptr<Blocks> table) {
     return Maplet(std::make_unique<Maplet::State>(std::move(table)));
   }
   static const Maplet::State& state(const Maplet& maplet) { return *maplet.state_; }
   // The table, for whoever alone has the maplet.
-  static std::unique_ptr<Filter::State> release(Maplet&& maplet) {
+  static std::unique_ptr<Blocks> release(Maplet&& maplet) {
     const Maplet own = std::move(maplet);
     return own.state_->release();
   }

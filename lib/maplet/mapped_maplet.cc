@@ -17,8 +17,8 @@ namespace nestline {
 
 struct MappedMaplet::State {
   explicit State(const std::filesystem::path& path)
-      : filter(map_filter(path, header, FileContent::maplet)),
-        table(FilterAccess::state(filter)),
+      : mapped(map_filter(path, header, FileContent::maplet)),
+        table(*mapped),
         checks(path.string(), header, table.storage.bytes()) {}
 
   std::size_t find(std::uint64_t hash, std::span<std::uint64_t, Maplet::kMostCandidates> values) {
@@ -49,8 +49,8 @@ struct MappedMaplet::State {
   }
 
   FileHeader header;
-  Filter filter;  // the wrapping of the mapped state
-  const Filter::State& table;
+  std::unique_ptr<Blocks> mapped;
+  const Blocks& table;
   const MapletKernels& kernels = maplet_kernels();
   SectionChecks checks;
 };

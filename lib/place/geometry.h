@@ -17,6 +17,11 @@
 
 namespace nestline {
 
+using internal::BlocksView;
+using internal::Geometry;
+using internal::Home;
+using internal::home_block_of;
+
 // 64 TiB of blocks: the bases are uniform up to here (hash.h), and sizes in bytes fit 64 bits.
 inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
 

@@ -40,6 +40,15 @@
 
 namespace nestline {
 
+using internal::kMixMultiplier1;
+using internal::kMixMultiplier2;
+using internal::kMixShift;
+using internal::KeyHasher;
+using internal::mix_integer;
+using internal::MixSecrets;
+using internal::multiply_high;
+using internal::Wide;
+
 inline constexpr std::uint32_t kHashVersion = 2;
 
 // The two secrets are two steps of the mixer itself, so that similar seeds give unrelated secrets.

@@ -56,7 +56,7 @@ inline constexpr std::uint32_t kHeaderMark = 0xff;
 inline constexpr std::uint32_t kHeaderLock = 1u << 8;
 inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
 
-struct alignas(kBlockBytes) Block {
+struct alignas(kBlockBytes) internal::Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
 
   // Keys of classes below the mark may be away in their alternates; 0: no key is away.
@@ -89,6 +89,7 @@ struct alignas(kBlockBytes) Block {
     return std::endian::native == std::endian::little ? word : __builtin_bswap32(word);
   }
 };
+using internal::Block;
 static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
               "a mark above the highest class must fit its byte");
 

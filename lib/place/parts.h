@@ -22,7 +22,7 @@ NESTLINE_INLINE constexpr std::uint32_t part_of(std::uint64_t hash, std::uint32_
   x *= kPartMultiplier1;
   x ^= x >> 29;
   x *= kPartMultiplier2;
-  return static_cast<std::uint32_t>(multiply_high(x, parts));
+  return static_cast<std::uint32_t>(internal::multiply_high(x, parts));
 }
 
 }  // namespace nestline

@@ -38,7 +38,6 @@ target_link_libraries(nestline_python PRIVATE Python::Module ${libraries})
 if(TARGET nestline_store)
   target_sources(nestline_python PRIVATE python/store.cc $<TARGET_OBJECTS:nestline_store>)
   target_compile_definitions(nestline_python PRIVATE NESTLINE_PYTHON_STORE)
-  target_link_libraries(nestline_python PRIVATE ${store_libraries})
 endif()
 if(TARGET nestline_cluster)
   target_sources(nestline_python PRIVATE python/cluster.cc $<TARGET_OBJECTS:nestline_cluster>

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/concurrent/reclaim.h"
+#include "lib/store/manifests.h"
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
@@ -227,6 +228,14 @@ bool Store::insert(std::string_view key, std::string_view value) {
 }
 
 bool Store::erase(std::string_view key) { return state_->change(Space::keys, Purpose::erase, key); }
+
+void internal::Manifests::put(Store& store, std::string_view name, std::string_view bytes) {
+  (void)store.state_->change(Space::manifests, Purpose::replace, name, bytes);
+}
+
+bool internal::Manifests::erase(Store& store, std::string_view name) {
+  return store.state_->change(Space::manifests, Purpose::erase, name);
+}
 
 void Store::sync() { state_->sync(); }
 

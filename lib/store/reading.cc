@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/concurrent/reclaim.h"
+#include "lib/store/manifests.h"
 #include "lib/store/state.h"
 
 namespace nestline {
@@ -233,6 +234,17 @@ bool Store::contains(std::string_view key) const {
 std::size_t Store::get_many(std::span<const std::string_view> keys, WithMany with,
                             void* context) const {
   return state_->get_many(keys, with, context);
+}
+
+bool internal::Manifests::get(const Store& store, std::string_view name, std::string& bytes) {
+  const auto keep = [](void* to, std::string_view found) {
+    static_cast<std::string*>(to)->assign(found);
+  };
+  return store.state_->get<Space::manifests>(name, keep, &bytes);
+}
+
+void internal::Manifests::for_each(const Store& store, const With& with) {
+  store.state_->visit(Space::manifests, with);
 }
 
 void Store::visit_all(WithAll with, void* context) const {

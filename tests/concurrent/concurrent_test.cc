@@ -145,7 +145,7 @@ TYPED_TEST(ConcurrentTest, SpansOfWrongLengthChangeNothing) {
   expect_wrong_lengths_refused<ConcurrentFilter, TypeParam>();
 }
 
-const Block* blocks_of(const Filter& filter) { return FilterAccess::state(filter).view.blocks; }
+const Block* blocks_of(const Filter& filter) { return FilterAccess::blocks(filter).view.blocks; }
 
 TEST(ConcurrentFilterTest, TakesOverAndGivesBackTheMemory) {
   for (const int bits : {8, 12, 16}) {

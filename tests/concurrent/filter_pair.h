@@ -122,8 +122,8 @@ class FilterPair {
   // Merges the same few keys into both.
   void merge() {
     Filter other(options_);
-    const std::uint32_t growth = FilterAccess::state(one_).view.geometry.growth;
-    while (FilterAccess::state(other).view.geometry.growth < growth) ASSERT_TRUE(other.grow());
+    const std::uint32_t growth = FilterAccess::blocks(one_).view.geometry.growth;
+    while (FilterAccess::blocks(other).view.geometry.growth < growth) ASSERT_TRUE(other.grow());
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(other.insert(any()));
     ASSERT_EQ(outcome_of_merging(one_, other), outcome_of_merging(many_, other));
   }

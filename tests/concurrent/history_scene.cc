@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/sizing.h"
 #include "lib/place/layout.h"
 
@@ -48,14 +48,14 @@ const char* name_of(Family family) {
 
 Filter filter_of_blocks(int bits, std::uint64_t blocks) {
   Filter filter({.capacity = safe_keys(bits, Geometry{blocks, 0}), .bits = bits});
-  if (FilterAccess::state(filter).view.geometry.blocks() != blocks) {
+  if (FilterAccess::blocks(filter).view.geometry.blocks() != blocks) {
     throw std::logic_error("a filter for safe_keys of n blocks does not have n blocks");
   }
   return filter;
 }
 
 int free_slots(const Filter& filter, std::uint64_t block) {
-  const auto& state = FilterAccess::state(filter);
+  const auto& state = FilterAccess::blocks(filter);
   return std::popcount(state.kernels->free_slots(state.view.blocks[block]));
 }
 
@@ -70,7 +70,7 @@ class Builder {
   Builder(Scene& scene, int bits, Random& random)
       : scene_(scene),
         random_(random),
-        smith_(bits, FilterAccess::state(*scene.filter).view.geometry.base_blocks, random),
+        smith_(bits, FilterAccess::blocks(*scene.filter).view.geometry.base_blocks, random),
         slots_(static_cast<double>(smith_.blocks() * slots_of(bits))) {
     scene_.lanes = smith_.lanes();
     scene_.classes.push_back({kNoPartner, std::numeric_limits<std::uint8_t>::max()});
@@ -264,7 +264,7 @@ Scene make_scene(Family family, int bits, std::uint64_t seed) {
       builder.add_addition(options);
       break;
   }
-  const auto& view = FilterAccess::state(*scene.filter).view;
+  const auto& view = FilterAccess::blocks(*scene.filter).view;
   scene.copies[0] = scene.fillers.empty() ? 0 : 1;
   // Even with all tracked keys at home in one block there is room below this load.
   const std::uint64_t most =

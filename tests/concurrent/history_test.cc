@@ -140,7 +140,7 @@ struct Construct {
 
   // Copies of x's fingerprint in x's home, and in its alternate.
   [[nodiscard]] static std::pair<int, int> copies(const Filter& filter, std::uint64_t hash) {
-    const auto& state = FilterAccess::state(filter);
+    const auto& state = FilterAccess::blocks(filter);
     return visit_layout(filter.bits(), [&](auto layout) {
       const Place home = home_of<decltype(layout)>(state.view.geometry, hash);
       const Place away = moved(state.view.geometry, home);

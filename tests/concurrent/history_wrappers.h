@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "nestline/filter.h"
@@ -98,7 +98,7 @@ class TornReader : public MutexFilter {
  private:
   // Whether a copy is at home, or in the alternate; `look_away`: whether one may be there.
   bool found(Hash key, bool away, bool& look_away) const {
-    const auto& state = FilterAccess::state(filter_);
+    const auto& state = FilterAccess::blocks(filter_);
     return visit_layout(state.bits, [&](auto layout) {
       Place place = home_of<decltype(layout)>(state.view.geometry, key.value);
       look_away = spill_class(place.fingerprint) < state.view.blocks[place.block].mark();
@@ -126,10 +126,10 @@ class LostUpdate : public MutexFilter {
 
  private:
   [[nodiscard]] const Geometry& geometry() const {
-    return FilterAccess::state(filter_).view.geometry;
+    return FilterAccess::blocks(filter_).view.geometry;
   }
   [[nodiscard]] Block& home(Hash key) const {
-    const auto& state = FilterAccess::state(filter_);
+    const auto& state = FilterAccess::blocks(filter_);
     return visit_layout(state.bits, [&](auto layout) -> Block& {
       return state.blocks()[home_of<decltype(layout)>(geometry(), key.value).block];
     });
@@ -208,8 +208,8 @@ class TornSnapshot : public MutexFilter {
     auto second = locked([&] { return to_bytes(filter_); });
     Filter snapshot = from_bytes(second);
     const Filter before = from_bytes(first);
-    const auto& view = FilterAccess::state(before).view;
-    std::copy_n(view.blocks, view.geometry.blocks() / 2, FilterAccess::state(snapshot).blocks());
+    const auto& view = FilterAccess::blocks(before).view;
+    std::copy_n(view.blocks, view.geometry.blocks() / 2, FilterAccess::blocks(snapshot).blocks());
     return snapshot;
   }
 };

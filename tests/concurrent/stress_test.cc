@@ -30,13 +30,13 @@ namespace {
 constexpr std::size_t kThreads = 4;
 
 std::uint64_t slots_of(const Filter& filter) {
-  return FilterAccess::state(filter).view.geometry.blocks() *
+  return FilterAccess::blocks(filter).view.geometry.blocks() *
          visit_layout(filter.bits(), [](auto layout) { return std::uint64_t{layout.kSlots}; });
 }
 
 // Every block holds fingerprints where they belong and no lock or version; `keys` of them in all.
 void check_blocks(const Filter& filter, std::uint64_t keys) {
-  const auto& state = FilterAccess::state(filter);
+  const auto& state = FilterAccess::blocks(filter);
   std::uint64_t taken = 0;
   const auto bytes = block_bytes(filter);
   for (std::size_t at = 0; at < bytes.size(); ++at) {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/place/hash.h"
 #include "nestline/filter.h"
 #include "tests/filter/accounted_memory.h"
@@ -39,7 +39,7 @@ std::vector<Hash> random_hashes(std::size_t count, std::uint64_t seed) {
 }
 
 std::uint64_t taken_slots(const Filter& filter) {
-  const auto& state = FilterAccess::state(filter);
+  const auto& state = FilterAccess::blocks(filter);
   std::uint64_t taken = 0;
   for (std::uint64_t i = 0; i < state.view.geometry.blocks(); ++i) {
     const Block& block = state.view.blocks[i];

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/filter/sizing.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
@@ -32,7 +32,9 @@ Filter filter_of_blocks(int bits, std::uint64_t blocks, std::uint64_t seed = 1) 
   return filter;
 }
 
-const Geometry& geometry(const Filter& filter) { return FilterAccess::state(filter).view.geometry; }
+const Geometry& geometry(const Filter& filter) {
+  return FilterAccess::blocks(filter).view.geometry;
+}
 
 void expect_fpr(const Filter& filter) {
   const double expected = filter.expected_fpr();
@@ -211,11 +213,11 @@ TEST_P(GrowthOfWidthTest, WhatIsKept) {
   Filter filter({.capacity = 1000, .bits = bits, .max_capacity = 8000, .seed = 77});
   EXPECT_TRUE(filter.insert("a string"));
   EXPECT_TRUE(filter.insert(Hash{12345}));
-  EXPECT_EQ(FilterAccess::state(filter).max_capacity, 8000u);
+  EXPECT_EQ(FilterAccess::blocks(filter).max_capacity, 8000u);
   while (filter.grow()) {
     EXPECT_EQ(filter.bits(), bits);
     EXPECT_EQ(filter.seed(), 77u);
-    EXPECT_EQ(FilterAccess::state(filter).max_capacity, 8000u);
+    EXPECT_EQ(FilterAccess::blocks(filter).max_capacity, 8000u);
     EXPECT_EQ(filter.count("a string"), 1u);
     EXPECT_EQ(filter.count(Hash{12345}), 1u);
     EXPECT_EQ(filter.size(), 2u);
@@ -234,8 +236,8 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
   for (std::uint64_t key = 0; key < filter.capacity() * 2 / 5; ++key)
     EXPECT_TRUE(filter.insert(key));
   const auto clean = block_bytes(filter);
-  const Filter::State& state = FilterAccess::state(filter);
-  const auto bytes_of = [](std::unique_ptr<Filter::State> made) {
+  const Blocks& state = FilterAccess::blocks(filter);
+  const auto bytes_of = [](std::unique_ptr<Blocks> made) {
     return block_bytes(FilterAccess::make(std::move(made)));
   };
   std::uint64_t left_out = 0;
@@ -257,7 +259,7 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
 INSTANTIATE_TEST_SUITE_P(Widths, GrowthOfWidthTest, testing::Values(8, 12, 16));
 
 TEST(Growth, NoMoreThanTheMostBlocks) {
-  const Filter::State state(16, {kMaxBlocks, 0}, 1, 1, Storage::allocate(1), 0);
+  const Blocks state(16, {kMaxBlocks, 0}, 1, 1, Storage::allocate(1), 0);
   EXPECT_EQ(grown(state), nullptr);
 }
 
@@ -302,7 +304,7 @@ TEST(Growth, RefusedMemoryChangesNothing) {
               };
               try_to([&] { filter.grow(); });
               try_to([&] { filter.merge(filter); });
-              const Filter::State& state = FilterAccess::state(filter);
+              const Blocks& state = FilterAccess::blocks(filter);
               const bool same = state.view.geometry.blocks() * kBlockBytes == before.size() &&
                                 std::memcmp(state.view.blocks, before.data(), before.size()) == 0 &&
                                 filter.size() == 1000 && filter.may_contain(std::uint64_t{999});

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/place/hash.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
@@ -23,8 +23,8 @@ namespace nestline::test {
 namespace {
 
 Filter empty_filter(int bits, const Geometry& geometry, std::uint64_t seed = 5) {
-  return FilterAccess::make(std::make_unique<Filter::State>(
-      bits, geometry, seed, geometry.blocks(), Storage::allocate(geometry.blocks()), 0));
+  return FilterAccess::make(std::make_unique<Blocks>(bits, geometry, seed, geometry.blocks(),
+                                                     Storage::allocate(geometry.blocks()), 0));
 }
 
 // Keys are integers; the model wants their hashes.
@@ -35,7 +35,7 @@ std::vector<std::uint64_t> hashes(std::uint64_t from, std::uint64_t count) {
   return all;
 }
 
-Geometry geometry_of(const Filter& filter) { return FilterAccess::state(filter).view.geometry; }
+Geometry geometry_of(const Filter& filter) { return FilterAccess::blocks(filter).view.geometry; }
 
 void insert_all(Filter& filter, const std::vector<std::uint64_t>& all) {
   for (const std::uint64_t hash : all) ASSERT_TRUE(filter.insert(Hash{hash}));

@@ -32,7 +32,7 @@ configure() {
 }
 
 # What is compiled again for the other kind: not the kernels, which export nothing and take longest.
-again='/nestline(_store|_cluster)?[.]dir/(Unity/unity_[^t]|[^kU])'
+again='/nestline(_store|_store_files|_cluster)?[.]dir/(Unity/unity_[^t]|[^kU])'
 
 # write_copier FILE: a program to run instead of a compiler. It copies the object file that BUILD
 # has under the same name, and compiles what differs or what BUILD has not.
@@ -104,7 +104,7 @@ check_installed() {
   echo "$kind, installed command: works"
 }
 
-# check_installed_part KIND PREFIX PART ARGUMENT EXPECTED: a library beside the first, store or cluster.
+# check_installed_part KIND PREFIX PART ARGUMENT EXPECTED: a library beside the first.
 # Its program gets the path ARGUMENT, where nothing is yet, and has to print EXPECTED.
 check_installed_part() {
   local kind=$1 prefix=$2 part=$3 library_folder flags=() program printed
@@ -212,7 +212,7 @@ rm -rf "$work/build"
 check_installed "$given" "$work/$given"
 check_installed "$other" "$work/$other"
 for kind in "$given" "$other"; do
-  check_installed_part "$kind" "$work/$kind" store users.db \
+  check_installed_part "$kind" "$work/$kind" store-files users.db \
     $'erased 1\nrefused\ngot 1 Ada\nof two 1\nof a batch 1\na file\nverified 1'
   check_installed_part "$kind" "$work/$kind" cluster no-such-file \
     $'no server 1\nrefused\nno file 1'
@@ -243,7 +243,7 @@ configures() {
   -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON \
   || fail "it configures without Highway"
 rm "$(find "$work/$given" -name nestline-store-targets.cmake)"
-! configures "$source/tests/packaging/install/store" "This installation has no component store." \
+! configures "$source/tests/packaging/install/store-files" "This installation has no component store_files." \
   -DCMAKE_PREFIX_PATH="$work/$given" \
   || fail "it finds a component that is not there"
 echo "mistakes: CMake names the remedy"

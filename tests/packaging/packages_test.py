@@ -96,7 +96,7 @@ class PackagesTest(unittest.TestCase):
             self.assertIn(name + " ", library)
         self.assertNotIn("nestline", library)
         shlibs = run("dpkg-deb", "--info", self.packages[self.library], "shlibs").splitlines()
-        names = ("libnestline-c", "libnestline-cluster", "libnestline-store", "libnestline")
+        names = ("libnestline-c", "libnestline-cluster", "libnestline-store-files", "libnestline-store", "libnestline")
         self.assertEqual([line.split()[:3] for line in shlibs],
                          [[name, self.abi, self.library] for name in names])
 

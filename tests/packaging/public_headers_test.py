@@ -13,7 +13,7 @@ INCLUDE = pathlib.Path(os.environ["INCLUDE"])
 # Standard headers that take long to compile, and those of ours that may bring them. <chrono>, which
 # cluster.h needs, brings streams.
 ABOUT_FILES = {
-    "expiring_filter.h", "guard.h", "io.h", "mapped_filter.h", "maplet.h", "store.h"}
+    "expiring_filter.h", "guard.h", "io.h", "mapped_filter.h", "maplet.h", "store.h", "store_files.h"}
 # What programs may do without: all but the guard compile so.
 SPARE = ["-fno-exceptions", "-fno-rtti"]
 COSTLY = {"filesystem": ABOUT_FILES, "istream": ABOUT_FILES | {"cluster.h"}}

@@ -30,7 +30,7 @@ void expect_built(const Filter& filter, std::span<const Key> keys) {
   EXPECT_EQ(filter.size(), keys.size());
   std::vector<std::uint8_t> found(keys.size());
   EXPECT_EQ(filter.may_contain(keys, found), keys.size());
-  const auto& state = FilterAccess::state(filter);
+  const auto& state = FilterAccess::blocks(filter);
   for (std::uint64_t i = 0; i < state.view.geometry.blocks(); ++i) {
     ASSERT_EQ(state.view.blocks[i].header() & ~kHeaderMark, 0u) << "block " << i;
   }

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nestline/store.h"
+#include "nestline/store_files.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 #include "tests/store/store_checks.h"
@@ -36,10 +36,10 @@ Store open(SimulatedMachine& machine, std::uint64_t seed) {
 // The names and what they hold. Throws what is wrong.
 Content files_of(const Store& store) {
   Content content;
-  for (const Store::FileInfo& file : store.files()) {
+  for (const StoredFile& file : list_files(store)) {
     std::string text;
     const bool found =
-        store.get_file(file.name, [&](std::string_view piece) { text.append(piece); });
+        get_file(store, file.name, [&](std::string_view piece) { text.append(piece); });
     expect(found, [&] { return file.name + " is listed and cannot be read"; });
     expect(text.size() == file.bytes, [&] { return file.name + " has another length"; });
     content[file.name] = text;
@@ -48,15 +48,15 @@ Content files_of(const Store& store) {
 }
 
 void put_file(Store& store, const std::string& name, std::string_view text) {
-  const Store::Source source = [&](std::span<char> to) {
+  const FileSource source = [&](std::span<char> to) {
     const std::size_t count = std::min(to.size(), text.size());
     std::copy_n(text.begin(), count, to.begin());
     text.remove_prefix(count);
     return count;
   };
-  Store::Pieces pieces;
+  FilePieces pieces;
   pieces.bytes = 256;
-  store.put_file(name, source, pieces);
+  put_file(store, name, source, pieces);
 }
 
 struct Picture {
@@ -98,7 +98,7 @@ class FilesHistory {
     switch (random_() % 8) {
       case 0:
         if (model_.now().contains(name)) model_.change({{name, std::nullopt}});
-        (void)store.erase_file(name);
+        (void)erase_file(store, name);
         break;
       case 1:
         store.sync();

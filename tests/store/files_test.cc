@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "lib/store/manifest.h"
-#include "nestline/store.h"
+#include "lib/store/files/manifest.h"
+#include "nestline/store_files.h"
 #include "tests/store/store_folder.h"
 
 namespace nestline {
@@ -27,7 +27,7 @@ class Files : public ::testing::Test {
 };
 
 // Gives `content`, at most `most` bytes at a time.
-Store::Source source_of(const std::string& content, std::size_t most = SIZE_MAX) {
+FileSource source_of(const std::string& content, std::size_t most = SIZE_MAX) {
   return [&content, most, done = std::size_t{0}](std::span<char> to) mutable {
     const std::size_t size = std::min({most, to.size(), content.size() - done});
     content.copy(to.data(), size, done);
@@ -38,7 +38,7 @@ Store::Source source_of(const std::string& content, std::size_t most = SIZE_MAX)
 
 std::string file_of(const Store& store, std::string_view name) {
   std::string content;
-  if (!store.get_file(name, [&](std::string_view bytes) { content += bytes; })) return "(none)";
+  if (!get_file(store, name, [&](std::string_view bytes) { content += bytes; })) return "(none)";
   return content;
 }
 
@@ -57,11 +57,10 @@ TEST_F(Files, EverySizeAndEveryCutComesBack) {
     for (std::size_t i = 0; lines.size() < size; ++i) lines += std::string(i % 90, 'x') + "\n";
     lines.resize(size);
     for (const std::string& content : {noise(size), std::string(size, '\0'), lines}) {
-      for (const Store::Pieces pieces :
-           {Store::Pieces{}, Store::Pieces{12, false}, Store::Pieces{12, true},
-            Store::Pieces{4095, true}, Store::Pieces{1 << 30, true}}) {
+      for (const FilePieces pieces : {FilePieces{}, FilePieces{12, false}, FilePieces{12, true},
+                                      FilePieces{4095, true}, FilePieces{1 << 30, true}}) {
         for (const std::size_t most : {std::size_t{7}, SIZE_MAX}) {
-          ASSERT_EQ(store.put_file("f", source_of(content, most), pieces), size);
+          ASSERT_EQ(put_file(store, "f", source_of(content, most), pieces), size);
           ASSERT_EQ(file_of(store, "f"), content) << size << " in pieces of " << pieces.bytes;
         }
       }
@@ -73,14 +72,14 @@ TEST_F(Files, EqualPiecesAreStoredOnce) {
   Store store = Store::open(folder_);
   std::string content;
   for (int i = 0; i < 10000; ++i) content += "0123456789ab";
-  EXPECT_EQ(store.put_file("f", source_of(content), {.bytes = 12}), 120000U);
+  EXPECT_EQ(put_file(store, "f", source_of(content), {.bytes = 12}), 120000U);
   EXPECT_EQ(store.stats().records, 1);
   content += "other end";
-  store.put_file("g", source_of(content), {.bytes = 12});
+  put_file(store, "g", source_of(content), {.bytes = 12});
   EXPECT_EQ(store.stats().records, 2);
   EXPECT_EQ(file_of(store, "g"), content);
   // A piece is a record under its digest: that of the empty text and of "abc" are known.
-  store.put_file("abc", source_of("abc"));
+  put_file(store, "abc", source_of("abc"));
   std::string value;
   EXPECT_TRUE(store.get(std::string_view("\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae"
                                          "\x22\x23\xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61"
@@ -95,13 +94,13 @@ TEST_F(Files, NamesAreApartFromKeysAndLastAcrossOpening) {
   {
     Store store = Store::open(folder_);
     store.put("f", "a value");
-    store.put_file("f", source_of("one"));
-    store.put_file(name, source_of(""));
-    store.put_file("", source_of("no name"));
-    store.put_file("f", source_of("two, which replaces one"), {.bytes = 10});
+    put_file(store, "f", source_of("one"));
+    put_file(store, name, source_of(""));
+    put_file(store, "", source_of("no name"));
+    put_file(store, "f", source_of("two, which replaces one"), {.bytes = 10});
   }
   Store store = Store::open(folder_);
-  const auto files = store.files();
+  const auto files = list_files(store);
   ASSERT_EQ(files.size(), 3);
   EXPECT_EQ(files[0].name, "");
   EXPECT_EQ(files[1].name, "f");
@@ -113,8 +112,8 @@ TEST_F(Files, NamesAreApartFromKeysAndLastAcrossOpening) {
   EXPECT_EQ(file_of(store, name), "");
   EXPECT_TRUE(store.erase("f"));
   EXPECT_EQ(file_of(store, "f"), "two, which replaces one");
-  EXPECT_TRUE(store.erase_file("f"));
-  EXPECT_FALSE(store.erase_file("f"));
+  EXPECT_TRUE(erase_file(store, "f"));
+  EXPECT_FALSE(erase_file(store, "f"));
   EXPECT_EQ(file_of(store, "f"), "(none)");
   EXPECT_EQ(file_of(Store::open(folder_, {.read_only = true}), ""), "no name");
 }
@@ -122,11 +121,11 @@ TEST_F(Files, NamesAreApartFromKeysAndLastAcrossOpening) {
 TEST_F(Files, SurviveCompaction) {
   Store store = Store::open(folder_, {.segment_bytes = 1 << 16, .compact_above = 0});
   const std::string first = noise(300000), second = noise(200000);
-  store.put_file("first", source_of(first));
-  store.put_file("second", source_of(noise(100)));
-  store.put_file("second", source_of(second));
-  store.put_file("third", source_of(first), {.bytes = 1000});
-  store.erase_file("third");
+  put_file(store, "first", source_of(first));
+  put_file(store, "second", source_of(noise(100)));
+  put_file(store, "second", source_of(second));
+  put_file(store, "third", source_of(first), {.bytes = 1000});
+  erase_file(store, "third");
   store.compact();
   EXPECT_EQ(file_of(store, "first"), first);
   EXPECT_EQ(file_of(store, "second"), second);
@@ -135,9 +134,9 @@ TEST_F(Files, SurviveCompaction) {
 
 TEST_F(Files, ABadSourceLeavesTheOldFile) {
   Store store = Store::open(folder_);
-  store.put_file("f", source_of("old"));
-  const auto put = [&](const Store::Source& source, const Store::Pieces& pieces) {
-    store.put_file("f", source, pieces);
+  put_file(store, "f", source_of("old"));
+  const auto put = [&](const FileSource& source, const FilePieces& pieces) {
+    put_file(store, "f", source, pieces);
   };
   EXPECT_THROW(put([](std::span<char> to) { return to.size() + 1; }, {}), std::invalid_argument);
   int calls = 0;
@@ -155,7 +154,7 @@ TEST_F(Files, ABadSourceLeavesTheOldFile) {
 TEST_F(Files, ChangedAndMissingPiecesAreNoticedAndMended) {
   Store store = Store::open(folder_);
   const std::string content = noise(200);
-  store.put_file("f", source_of(content), {.bytes = 10});
+  put_file(store, "f", source_of(content), {.bytes = 10});
   std::vector<std::string> keys;
   store.for_each([&](std::string_view key, std::string_view) { keys.emplace_back(key); });
   ASSERT_EQ(keys.size(), 20);
@@ -164,12 +163,12 @@ TEST_F(Files, ChangedAndMissingPiecesAreNoticedAndMended) {
   for (const std::string_view wrong : {"short", "0123456789", "longer than it was"}) {
     store.put(keys[7], wrong);
     EXPECT_THROW(file_of(store, "f"), StoreError);
-    store.put_file("f", source_of(content), {.bytes = 10});
+    put_file(store, "f", source_of(content), {.bytes = 10});
     EXPECT_EQ(file_of(store, "f"), content);
   }
   store.erase(keys[19]);
   EXPECT_THROW(file_of(store, "f"), StoreError);
-  store.put_file("again", source_of(content), {.bytes = 10});
+  put_file(store, "again", source_of(content), {.bytes = 10});
   EXPECT_EQ(file_of(store, "f"), content);
 }
 
@@ -181,13 +180,13 @@ TEST_F(Files, SeveralThreadsStoreAndReadEqualFiles) {
     threads.emplace_back([&, thread] {
       for (int i = 0; i < 5; ++i) {
         const std::string name = std::to_string(thread) + "/" + std::to_string(i);
-        store.put_file(name, source_of(content, 10000), {.bytes = 1000});
+        put_file(store, name, source_of(content, 10000), {.bytes = 1000});
         EXPECT_EQ(file_of(store, name), content);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(store.files().size(), 20);
+  EXPECT_EQ(list_files(store).size(), 20);
   EXPECT_EQ(store.stats().records, 500);
 }
 

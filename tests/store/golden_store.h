@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "lib/store/state.h"
-#include "nestline/store.h"
+#include "nestline/store_files.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 
@@ -53,7 +53,7 @@ inline std::string value(unsigned number) {
 inline void import(Store& store, std::string_view name, std::size_t size) {
   const std::string text(size, 'x');
   std::string_view left = text;
-  (void)store.put_file(name, [&](std::span<char> to) {
+  (void)put_file(store, name, [&](std::span<char> to) {
     const std::size_t copied = left.copy(to.data(), to.size());
     left.remove_prefix(copied);
     return copied;
@@ -82,7 +82,7 @@ inline void go_on(Twin twin) {
     twin.records.erase(key(i));
   }
   twin.store.write(batch);
-  (void)twin.store.erase_file("file");
+  (void)erase_file(twin.store, "file");
   import(twin.store, "other", 5'000);
   twin.store.compact();
   for (unsigned i = 300; i < 320; ++i) twin.put(key(i), value(i));

@@ -20,7 +20,7 @@
 #include <tuple>
 #include <vector>
 
-#include "lib/filter/filter_state.h"
+#include "lib/filter/blocks.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "nestline/filter.h"
@@ -29,14 +29,14 @@ namespace nestline::test {
 
 // Each block's spill mark.
 inline std::vector<std::uint32_t> marks_of(const Filter& filter) {
-  const auto& view = FilterAccess::state(filter).view;
+  const auto& view = FilterAccess::blocks(filter).view;
   std::vector<std::uint32_t> marks(view.geometry.blocks());
   for (std::size_t b = 0; b < marks.size(); ++b) marks[b] = view.blocks[b].mark();
   return marks;
 }
 
 inline std::vector<std::uint8_t> block_bytes(const Filter& filter) {
-  const auto& state = FilterAccess::state(filter);
+  const auto& state = FilterAccess::blocks(filter);
   std::vector<std::uint8_t> bytes(state.view.geometry.blocks() * kBlockBytes);
   std::memcpy(bytes.data(), state.view.blocks, bytes.size());
   return bytes;
@@ -66,7 +66,7 @@ class Model {
                         [&](auto layout) { return home_of<decltype(layout)>(geometry(), hash); });
   }
   [[nodiscard]] const Geometry& geometry() const {
-    return FilterAccess::state(filter_).view.geometry;
+    return FilterAccess::blocks(filter_).view.geometry;
   }
 
  private:
@@ -154,7 +154,7 @@ class CheckedFilter {
 
   // Blocks hold as many fingerprints as keys were stored, and nothing else but marks.
   void check_blocks() const {
-    const auto& state = FilterAccess::state(filter_);
+    const auto& state = FilterAccess::blocks(filter_);
     std::uint64_t taken = 0;
     visit_layout(filter_.bits(), [&](auto layout) {
       using L = decltype(layout);

@@ -66,15 +66,6 @@ class Small(unittest.TestCase):
         self.assertEqual(small["benchmarks"], [kept])
         self.assertEqual(json.loads(history.text_of(small)), small)
 
-    def test_what_is_kept_in_the_repository(self):
-        files = sorted(history.FOLDER.glob("*.json"))
-        self.assertTrue(files)
-        self.assertLess(sum(file.stat().st_size for file in files) / len(files), 100_000)
-        for file in files:
-            result = json.loads(file.read_text(encoding="utf-8"))
-            self.assertIn(result["context"]["commit"][:12], file.name)
-            self.assertTrue(all("bytes:" in row["name"] for row in result["benchmarks"]))
-
 
 class Command(unittest.TestCase):
     def bench(self, *arguments):

@@ -10,7 +10,7 @@
 
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::internal {
 
 struct Block;
 
@@ -59,7 +59,7 @@ class KeyHasher {
       if constexpr (std::is_same_v<decltype(one), std::uint64_t>) {
         return Hash{mix_integer(one, secrets_)};
       } else {
-        return internal::hash_key(one, seed_);
+        return hash_key(one, seed_);
       }
     });
   }
@@ -97,6 +97,6 @@ struct BlocksView {
   MixSecrets secrets;  // for integer keys
 };
 
-}  // namespace nestline
+}  // namespace nestline::internal
 
 #endif  // NESTLINE_INTERNAL_HOME_H_

@@ -11,6 +11,7 @@
 #include "lib/command/io/progress.h"
 #include "lib/command/store/commands.h"
 #include "lib/command/store/record_text.h"
+#include "nestline/store_files.h"
 
 namespace nestline::command {
 namespace {
@@ -189,7 +190,7 @@ int run(const StoreList& list) {
               });
   } else {
     std::string text;
-    for (const Store::FileInfo& file : store.files()) {
+    for (const StoredFile& file : list_files(store)) {
       append_line(text, file.name, std::to_string(file.bytes), line_end);
       text.back() = '\t';
       text.append(std::to_string(file.pieces)).push_back(line_end);

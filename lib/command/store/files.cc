@@ -12,6 +12,7 @@
 #include "lib/command/io/progress.h"
 #include "lib/command/store/commands.h"
 #include "lib/file/replacement.h"
+#include "nestline/store_files.h"
 
 namespace nestline::command {
 namespace {
@@ -30,7 +31,7 @@ struct StoreImport {
   std::string folder;
   std::string input;
   std::optional<std::string> name;  // not given: input
-  Store::Pieces pieces;
+  FilePieces pieces;
   Sync sync = Sync::interval;
 };
 
@@ -51,8 +52,8 @@ int run(const StoreImport& import) {
   const std::uint64_t before = store.stats().records;
   Progress progress("import", total_bytes(std::span(&import.input, 1)));
   const std::string& name = import.name ? *import.name : import.input;
-  const std::uint64_t bytes = store.put_file(
-      name,
+  const std::uint64_t bytes = put_file(
+      store, name,
       [&](std::span<char> to) {
         const std::size_t got = input.read(to);
         progress.update(input.bytes());
@@ -74,7 +75,7 @@ int run(const StoreExport& chosen) {
   Progress progress("export", std::nullopt, to_file || !is_terminal(STDOUT_FILENO));
   const auto write_to = [&](const auto& write) {
     std::uint64_t done = 0;
-    const bool there = store.get_file(chosen.name, [&](std::string_view bytes) {
+    const bool there = get_file(store, chosen.name, [&](std::string_view bytes) {
       write(bytes);
       done += bytes.size();
       progress.update(done);

@@ -13,6 +13,7 @@
 #include "lib/command/io/output.h"
 #include "lib/command/store/commands.h"
 #include "lib/command/store/record_text.h"
+#include "nestline/store_files.h"
 
 namespace nestline::command {
 namespace {
@@ -95,7 +96,7 @@ int run(const StoreDel& del) {
       del.folder, {.create = false, .sync = del.sync, .compact_above = kOnlyWhenCalled});
   std::size_t missing = 0;
   for (const std::string& key : del.keys) {
-    if (!(del.files ? store.erase_file(key) : store.erase(key))) ++missing;
+    if (!(del.files ? erase_file(store, key) : store.erase(key))) ++missing;
   }
   finish_writing(store, del.sync);
   if (missing == 0) return kExitYes;

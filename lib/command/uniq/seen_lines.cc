@@ -2,29 +2,19 @@
 #include "lib/command/uniq/seen_lines.h"
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 namespace nestline::command {
 
-SeenLines::SeenLines(const SeenOptions& options) : SeenLines(options, {}, {}) {}
-
-SeenLines::SeenLines(const SeenOptions& options, std::vector<Generation> generations,
-                     std::vector<Hash> ring)
-    : options_(options),
-      generations_(std::move(generations)),
+SeenLines::SeenLines(const SeenOptions& options, Generations generations, std::vector<Hash> ring)
+    : SeenSet(options, std::move(generations)),
       ring_(std::move(ring)),
       kept_(ring_.size()),
       table_(2 * kChunkLines),
-      held_(kChunkLines),
-      pending_(kChunkLines),
-      found_(kChunkLines),
-      seconds_(kChunkLines),
       fresh_(kChunkLines),
       stored_(kChunkLines) {
   ring_.reserve(options_.window);  // takes no pages before they are written
-  if (generations_.empty()) add_generation();
 }
 
 std::array<std::span<const Hash>, 2> SeenLines::ring() const noexcept {
@@ -63,44 +53,11 @@ Selected SeenLines::select_chunk(std::span<const Hash> chunk, std::span<const st
   const std::uint64_t room =
       options_.capacity > 0 ? options_.capacity - generations_.back().size() : chunk.size();
 
-  look_up(chunk);
+  look_up(chunk, generations_.size());
   Selected selected =
       windowed ? choose_in_window(chunk, positions) : choose(chunk, repeats, room, positions);
   selected.fresh = keep(selected.fresh, positions);
   return selected;
-}
-
-void SeenLines::look_up(std::span<const Hash> chunk) {
-  const std::span held = std::span(held_).first(chunk.size());
-  // The newest generation first, as it has most of the lines. Those before it have no more layers.
-  const std::vector<Filter>& newest = generations_.back().layers;
-  std::size_t left = generations_.size();  // generations to ask
-  std::span<const std::uint64_t> hashes;
-  if (newest.size() == 1) {
-    newest.front().may_contain(chunk, held);
-    --left;
-  } else {
-    std::ranges::fill(held, std::uint8_t{0});
-    hashes = second_hashes(chunk);
-  }
-  if (left == 0) return;
-
-  std::span<std::uint32_t> pending = std::span(pending_).first(chunk.size());
-  std::iota(pending.begin(), pending.end(), 0U);
-  for (; left > 0; --left) {
-    std::size_t count = 0;
-    for (const std::uint32_t position : pending) {
-      pending[count] = position;
-      count += held[position] ^ 1U;
-    }
-    if (count == 0) return;
-    pending = pending.first(count);
-    const std::vector<Filter>& layers = generations_[left - 1].layers;
-    std::span<std::uint32_t> found = std::span(found_).first(count);
-    found = found.first(layers.front().select(chunk, pending, found));
-    if (layers.size() > 1) found = found.first(layers.back().select(hashes, found, found));
-    for (const std::uint32_t position : found) held[position] = 1;
-  }
 }
 
 Selected SeenLines::choose(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
@@ -144,34 +101,19 @@ Selected SeenLines::choose_in_window(std::span<const Hash> chunk,
   return {fresh, chunk.size()};
 }
 
-std::span<const std::uint64_t> SeenLines::second_hashes(std::span<const Hash> hashes) {
-  std::ranges::transform(hashes, seconds_.begin(), &Hash::value);
-  return std::span(seconds_).first(hashes.size());
-}
-
-void SeenLines::add_generation() {
-  if (generations_.size() == kMaxGenerations) {
-    throw std::length_error("there are more lines than a growing set can hold");
-  }
-  const auto plan = plan_generation(options_, static_cast<unsigned>(generations_.size()));
-  Generation generation{plan.capacity, {}};
-  for (const Options& layer : plan.layers) generation.layers.emplace_back(layer);
-  generations_.push_back(std::move(generation));
-}
-
 void SeenLines::forget(std::size_t count) {
   if (count == 0) return;
   gone_.clear();
   for (std::size_t order = 0; order < count; ++order) gone_.push_back(ring_[ring_place(order)]);
-  std::vector<Filter>& layers = generations_.back().layers;
-  layers.front().erase(gone_);
-  if (layers.size() > 1) layers.back().erase(second_hashes(gone_));
+  for (std::size_t layer = 0; layer < newest().size(); ++layer) {
+    newest()[layer].erase(keys_of(layer, gone_));
+  }
   oldest_ = ring_place(count);
   kept_ -= count;
 }
 
 std::size_t SeenLines::keep(std::size_t count, std::span<std::uint32_t> positions) {
-  for (std::size_t layer = 0; layer < generations_.back().layers.size(); ++layer) {
+  for (std::size_t layer = 0; layer < newest().size(); ++layer) {
     count = keep_in_layer(layer, count, positions);
   }
   if (options_.window == 0) return count;
@@ -188,17 +130,15 @@ std::size_t SeenLines::keep(std::size_t count, std::span<std::uint32_t> position
 
 std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
                                      std::span<std::uint32_t> positions) {
-  std::vector<Filter>& layers = generations_.back().layers;
+  Filter& filter = newest()[layer];
   const std::span fresh = std::span(fresh_).first(count);
-  const KeySpan keys = layer == 0 ? KeySpan(fresh) : KeySpan(second_hashes(fresh));
   const std::span stored = std::span(stored_).first(count);
-  if (layers[layer].insert(keys, stored) == count) return count;
+  if (filter.insert(keys_of(layer, fresh), stored) == count) return count;
 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (stored[i] == 0 &&
-        !keep_one(layers[layer], layer == 0 ? Key(fresh[i]) : Key(fresh[i].value))) {
-      if (layer > 0) layers.front().erase(fresh[i]);
+    if (stored[i] == 0 && !keep_one(filter, layer == 0 ? Key(fresh[i]) : Key(fresh[i].value))) {
+      if (layer > 0) newest().front().erase(fresh[i]);
       continue;
     }
     positions[kept] = positions[i];

@@ -30,27 +30,18 @@
 #include <vector>
 
 #include "lib/command/uniq/chunk_table.h"
-#include "lib/command/uniq/seen_plan.h"
+#include "lib/command/uniq/seen_set.h"
 #include "nestline/filter.h"
 
 namespace nestline::command {
 
-/// A layer or two that hold the same lines; the second holds hashes of the first one's hashes.
-struct Generation {
-  std::uint64_t capacity;
-  std::vector<Filter> layers;
-
-  [[nodiscard]] std::uint64_t size() const { return layers.front().size(); }
-};
-
-class SeenLines {
+class SeenLines : public SeenSet<Filter> {
  public:
-  /// Throws std::bad_alloc, and std::invalid_argument for a capacity that no filter has.
-  explicit SeenLines(const SeenOptions& options);
-  /// The same from its parts. With a window there is one generation, and `ring` has as many hashes
-  /// as it, at most the window, oldest first.
-  SeenLines(const SeenOptions& options, std::vector<Generation> generations,
-            std::vector<Hash> ring);
+  /// Of its parts, where it has some. With a window there is one generation, and `ring` has as many
+  /// hashes as it, at most the window, oldest first. Throws std::bad_alloc, and
+  /// std::invalid_argument for a capacity that no filter has.
+  explicit SeenLines(const SeenOptions& options, Generations generations = {},
+                     std::vector<Hash> ring = {});
 
   /// Writes the positions of the new lines to the front of `positions`, in ascending order, and
   /// counts them as seen from then on. It ends before a new line for which the capacity leaves no
@@ -60,8 +51,9 @@ class SeenLines {
   Selected select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
                       std::span<std::uint32_t> positions);
 
-  [[nodiscard]] const SeenOptions& options() const noexcept { return options_; }
-  [[nodiscard]] const std::vector<Generation>& generations() const noexcept { return generations_; }
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return SeenSet::memory_bytes() + kept_ * sizeof(Hash);
+  }
   /// The ring in two pieces, oldest hash first.
   [[nodiscard]] std::array<std::span<const Hash>, 2> ring() const noexcept;
 
@@ -69,17 +61,12 @@ class SeenLines {
   // The same for one chunk; the positions are those in the chunk.
   Selected select_chunk(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
                         std::span<std::uint32_t> positions);
-  // Sets held_: which lines of the chunk the filters have.
-  void look_up(std::span<const Hash> chunk);
   // Writes the positions and hashes of the new lines to the fronts of `positions` and fresh_,
   // without putting them into the filters. At most `room` of them.
   Selected choose(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
                   std::uint64_t room, std::span<std::uint32_t> positions);
   // The same with a window; takes out of the ring and the filters what leaves the window.
   Selected choose_in_window(std::span<const Hash> chunk, std::span<std::uint32_t> positions);
-  // The hashes of the second layer.
-  std::span<const std::uint64_t> second_hashes(std::span<const Hash> hashes);
-  void add_generation();
   // Takes the oldest hashes out of the ring and the filters.
   void forget(std::size_t count);
   // Puts the first `count` of fresh_ into the newest generation and the ring. Takes out of fresh_
@@ -96,17 +83,12 @@ class SeenLines {
     return place < options_.window ? place : place - options_.window;
   }
 
-  SeenOptions options_;
-  std::vector<Generation> generations_;
   std::vector<Hash> ring_;  // places are written in order at first, so it grows up to the window
   std::size_t oldest_ = 0;  // the place of the oldest hash
   std::size_t kept_;        // hashes in the ring
 
   // Of one chunk.
   ChunkTable table_;
-  std::vector<std::uint8_t> held_;
-  std::vector<std::uint32_t> pending_, found_;
-  std::vector<std::uint64_t> seconds_;
   std::vector<Hash> fresh_, gone_;
   std::vector<std::uint8_t> stored_;
 };

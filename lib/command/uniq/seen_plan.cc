@@ -1,8 +1,10 @@
 // See seen_plan.h.
 #include "lib/command/uniq/seen_plan.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
+#include <type_traits>
 
 namespace nestline::command {
 namespace {
@@ -33,29 +35,6 @@ constexpr std::array<Pair, 4> kPairs = {{{k8, k12}, {k8, k16}, {k12, k16}, {k16,
 constexpr std::array<Pair, 3> kExpiringPairs = {
     {{kExpiring8, kExpiring8}, {kExpiring8, kExpiring12}, {kExpiring12, kExpiring12}}};
 
-// One layer with a rate of `alone`, where that is not below `least`; otherwise the first pair that
-// keeps `fpr`, or the last one.
-template <typename Layer>
-GenerationPlan<Layer> plan(const SeenOptions& options, std::uint64_t capacity, double fpr,
-                           double alone, double least, std::span<const Pair> pairs) {
-  const auto layer = [&](Width width) {
-    return Layer{.capacity = capacity,
-                 .fpr = width.fpr,
-                 .bits = width.bits,
-                 .load = kLoad,
-                 .seed = options.seed};
-  };
-  if (alone >= least) return {capacity, {layer({0, alone})}};  // the library chooses the width
-  for (const auto& [first, second] : pairs) {
-    if (first.fpr * second.fpr <= fpr) return {capacity, {layer(first), layer(second)}};
-  }
-  return {capacity, {layer(pairs.back()[0]), layer(pairs.back()[1])}};
-}
-
-// Of a set that grows.
-std::uint64_t capacity_of(unsigned number) { return std::uint64_t{1} << (kFirstBits + number); }
-double share_of(unsigned number) { return 4.0 / ((number + 4.0) * (number + 5.0)); }
-
 }  // namespace
 
 double least_fpr(const SeenOptions& options) {
@@ -63,22 +42,34 @@ double least_fpr(const SeenOptions& options) {
   return options.capacity == 0 && options.window == 0 ? 1e-6 : 1e-8;
 }
 
-GenerationPlan<Options> plan_generation(const SeenOptions& options, unsigned number) {
+// One layer if it can keep the rate, otherwise the first pair that does, or the last one.
+template <typename LayerOptions>
+GenerationPlan<LayerOptions> plan_generation(const SeenOptions& options, unsigned number) {
+  constexpr bool kExpires = std::is_same_v<LayerOptions, ExpiringOptions>;
   std::uint64_t capacity = options.window + options.capacity;  // one of them is 0
   double fpr = (options.window > 0 ? kWindowMargin : 1) * options.fpr;
   if (capacity == 0) {
-    capacity = capacity_of(number);
-    fpr = share_of(number) * options.fpr;
+    capacity = std::uint64_t{1} << (kFirstBits + number);
+    fpr = 4.0 / ((number + 4.0) * (number + 5.0)) * options.fpr;
   }
-  return plan<Options>(options, capacity, fpr, fpr, k16.fpr, kPairs);
+  const auto layer = [&](Width width) {
+    return LayerOptions{.capacity = capacity,
+                        .fpr = width.fpr,
+                        .bits = width.bits,
+                        .load = kLoad,
+                        .seed = options.seed};
+  };
+  const double alone = kExpires ? kExpiringMargin * fpr : fpr;
+  // The library chooses the width.
+  if (alone >= (kExpires ? kLeastExpiring : k16.fpr)) return {capacity, {layer({0, alone})}};
+  const std::span<const Pair> pairs =
+      kExpires ? std::span<const Pair>(kExpiringPairs) : std::span<const Pair>(kPairs);
+  const auto keeps = [fpr](const Pair& pair) { return pair[0].fpr * pair[1].fpr <= fpr; };
+  const auto found = std::find_if(pairs.begin(), pairs.end() - 1, keeps);
+  return {capacity, {layer((*found)[0]), layer((*found)[1])}};
 }
 
-GenerationPlan<ExpiringOptions> plan_recent(const SeenOptions& options, unsigned number) {
-  const bool grows = options.capacity == 0;
-  const std::uint64_t capacity = grows ? capacity_of(number) : options.capacity;
-  const double fpr = (grows ? share_of(number) : 1) * options.fpr;
-  return plan<ExpiringOptions>(options, capacity, fpr, kExpiringMargin * fpr, kLeastExpiring,
-                               kExpiringPairs);
-}
+template GenerationPlan<Options> plan_generation(const SeenOptions&, unsigned);
+template GenerationPlan<ExpiringOptions> plan_generation(const SeenOptions&, unsigned);
 
 }  // namespace nestline::command

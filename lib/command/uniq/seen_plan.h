@@ -43,12 +43,12 @@ struct SeenOptions {
   friend bool operator==(const SeenOptions&, const SeenOptions&) = default;
 };
 
-/// A generation; its layers are made with Options, or with ExpiringOptions in a set that forgets by
-/// the clock.
-template <typename Layer>
+/// A generation whose layers are made with these: Options, or ExpiringOptions in a set that forgets
+/// by the clock.
+template <typename LayerOptions>
 struct GenerationPlan {
-  std::uint64_t capacity;     ///< Lines after which the next generation begins.
-  std::vector<Layer> layers;  ///< One or two. A line is in the generation if all have it.
+  std::uint64_t capacity;            ///< Lines after which the next generation begins.
+  std::vector<LayerOptions> layers;  ///< One or two. A line is in the generation if all have it.
 };
 
 /// How far the selection of new lines came.
@@ -70,11 +70,10 @@ inline constexpr unsigned kMaxGenerations = 19;
 /// The lowest rate that can be promised.
 double least_fpr(const SeenOptions& options);
 
-/// The generation of this number, counted from 0. The rate must not be below least_fpr().
-GenerationPlan<Options> plan_generation(const SeenOptions& options, unsigned number);
-
-/// The same where `within` is above 0.
-GenerationPlan<ExpiringOptions> plan_recent(const SeenOptions& options, unsigned number);
+/// The generation of this number, counted from 0, of Options or ExpiringOptions. The rate must not
+/// be below least_fpr().
+template <typename LayerOptions>
+GenerationPlan<LayerOptions> plan_generation(const SeenOptions& options, unsigned number);
 
 }  // namespace nestline::command
 

@@ -11,39 +11,25 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "lib/command/uniq/seen_plan.h"
+#include "lib/command/uniq/seen_set.h"
 #include "nestline/expiring_filter.h"
 
 namespace nestline::command {
 
-/// As Generation, of expiring filters. `number` is what its capacity follows from.
-struct RecentGeneration {
-  unsigned number;
-  std::uint64_t capacity;
-  std::vector<ExpiringFilter> layers;
-
-  /// Lines that are alive, and dead ones that are not swept. With two layers a few less, as a new
-  /// line can look like one that a layer has.
-  [[nodiscard]] std::uint64_t size() const {
-    return std::max(layers.front().size(), layers.back().size());
-  }
-};
-
-class SeenRecently {
+class SeenRecently : public SeenSet<ExpiringFilter> {
  public:
   static constexpr unsigned kTicks = ExpiringFilter::kMaxLife;
 
-  /// Throws std::bad_alloc, and std::invalid_argument for a capacity that no filter has.
-  explicit SeenRecently(const SeenOptions& options);
-  /// The same from its parts; there is at least one generation.
-  SeenRecently(const SeenOptions& options, std::vector<RecentGeneration> generations);
+  /// Of its parts, where it has some. Throws as SeenLines.
+  explicit SeenRecently(const SeenOptions& options, Generations generations = {})
+      : SeenSet(options, std::move(generations)) {}
 
   /// Moves time on.
   void advance(std::uint64_t ticks);
@@ -51,30 +37,17 @@ class SeenRecently {
   /// As SeenLines::select_new.
   Selected select_new(std::span<const Hash> lines, std::span<std::uint32_t> positions);
 
-  [[nodiscard]] const SeenOptions& options() const noexcept { return options_; }
-  [[nodiscard]] const std::vector<RecentGeneration>& generations() const noexcept {
-    return generations_;
-  }
-
  private:
-  void add_generation();
   // Lines for which the newest generation has room.
   std::uint64_t room();
   // Puts the lines into the newest generation and sets new_: which of them were not in it. There
   // are at most as many as there is room for.
   void put(std::span<const Hash> lines);
   void put_elsewhere(Hash line);
-  // Takes out of new_ what one of the oldest `count` generations has.
-  void look_into_older(std::span<const Hash> lines, std::size_t count);
-  // The lines as keys of a layer.
-  KeySpan keys_of(std::size_t layer, std::span<const Hash> lines);
-
-  SeenOptions options_;
-  std::vector<RecentGeneration> generations_;
 
   // Of one chunk.
-  std::vector<std::uint8_t> new_, full_, answers_, found_;
-  std::vector<std::uint64_t> seconds_;
+  std::vector<std::uint8_t> new_ = std::vector<std::uint8_t>(kChunkLines);
+  std::vector<std::uint8_t> full_ = new_, answers_ = new_;
 };
 
 /// Counts the ticks of a while.

@@ -63,32 +63,23 @@ class Writer {
   void check() { number(checksum(frame_)); }
 
  private:
-  void set(const SeenLines& lines) {
+  template <typename Set>
+  void set(const Set& lines) {
     number(lines.generations().size());
-    for (const Generation& generation : lines.generations()) {
-      layers(generation.layers);
+    for (const auto& generation : lines.generations()) {
+      if constexpr (std::is_same_v<Set, SeenRecently>) number(generation.number);
+      number(generation.layers.size());
+      for (const auto& layer : generation.layers) {
+        number(layer.size());
+        number(layer.memory_bytes());
+        save(layer, sink_);
+      }
     }
-    const auto [older, newer] = lines.ring();
-    number(older.size() + newer.size());
-    for (const auto piece : {older, newer}) ring(piece);
-    end_ring_piece();
-  }
-
-  void set(const SeenRecently& lines) {
-    number(lines.generations().size());
-    for (const RecentGeneration& generation : lines.generations()) {
-      number(generation.number);
-      layers(generation.layers);
-    }
-  }
-
-  template <typename Layer>
-  void layers(const std::vector<Layer>& all) {
-    number(all.size());
-    for (const Layer& layer : all) {
-      number(layer.size());
-      number(layer.memory_bytes());
-      save(layer, sink_);
+    if constexpr (std::is_same_v<Set, SeenLines>) {
+      const auto [older, newer] = lines.ring();
+      number(older.size() + newer.size());
+      for (const auto piece : {older, newer}) ring(piece);
+      end_ring_piece();
     }
   }
 
@@ -138,7 +129,17 @@ class Reader {
   std::uint64_t number() { return number(0, ~std::uint64_t{0}, ""); }
 
   LineSet set(const SeenOptions& options) {
-    return options.within > 0 ? LineSet(recent_set(options)) : LineSet(exact_set(options));
+    if (options.within > 0) {
+      return LineSet(SeenRecently(options, generations<ExpiringFilter>(options)));
+    }
+    auto all = generations<Filter>(options);
+    const std::uint64_t at = input_.bytes();
+    const std::uint64_t kept = number(0, options.window, "the ring is longer than the window");
+    if (options.window > 0 && kept != all.front().size()) {
+      refuse(at, "the ring and the filters have different numbers of lines");
+    }
+    if (kept > (size_ - input_.bytes()) / sizeof(Hash)) refuse(at, "the file ends in the ring");
+    return LineSet(SeenLines(options, std::move(all), ring(kept)));
   }
 
   void check() {
@@ -153,38 +154,21 @@ class Reader {
   }
 
  private:
-  SeenLines exact_set(const SeenOptions& options) {
-    const bool grows = options.capacity == 0 && options.window == 0;
-    const std::uint64_t count =
-        number(1, grows ? kMaxGenerations : 1, "the number of generations is wrong");
-    std::vector<Generation> generations;
-    for (unsigned i = 0; i < count; ++i) {
-      const auto plan = plan_generation(options, i);
-      generations.push_back({plan.capacity, layers<Filter>(options, plan.layers.size())});
-    }
-    const std::uint64_t at = input_.bytes();
-    const std::uint64_t kept = number(0, options.window, "the ring is longer than the window");
-    if (options.window > 0 && kept != generations.front().size()) {
-      refuse(at, "the ring and the filters have different numbers of lines");
-    }
-    if (kept > (size_ - input_.bytes()) / sizeof(Hash)) refuse(at, "the file ends in the ring");
-    return {options, std::move(generations), ring(kept)};
-  }
-
-  SeenRecently recent_set(const SeenOptions& options) {
-    const std::uint64_t most = options.capacity > 0 ? 1 : kMaxGenerations;
+  template <typename Layer>
+  std::vector<Generation<Layer>> generations(const SeenOptions& options) {
+    const std::uint64_t most = options.capacity > 0 || options.window > 0 ? 1 : kMaxGenerations;
     const std::uint64_t count = number(1, most, "the number of generations is wrong");
-    std::vector<RecentGeneration> generations;
-    std::uint64_t least = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const auto own = static_cast<unsigned>(
-          number(least, most - count + i, "the number of the generation is wrong"));
-      least = own + 1;
-      const auto plan = plan_recent(options, own);
-      generations.push_back(
-          {own, plan.capacity, layers<ExpiringFilter>(options, plan.layers.size())});
+    std::vector<Generation<Layer>> all;
+    for (unsigned i = 0, own = 0; i < count; ++i, ++own) {
+      // Others are numbered one by one, since none goes.
+      if (options.within > 0) {
+        own = static_cast<unsigned>(
+            number(own, most - count + i, "the number of the generation is wrong"));
+      }
+      const auto plan = plan_generation<typename SeenSet<Layer>::Plan>(options, own);
+      all.push_back({own, plan.capacity, layers<Layer>(options, plan.layers.size())});
     }
-    return {options, std::move(generations)};
+    return all;
   }
 
   void take(std::span<std::byte> bytes) {
@@ -287,31 +271,6 @@ Selected LineSet::select_new(std::span<const Hash> lines, std::span<const std::u
 
 void LineSet::advance(std::uint64_t ticks) {
   if (auto* const recent = std::get_if<SeenRecently>(&either_)) recent->advance(ticks);
-}
-
-std::uint64_t LineSet::size() const {
-  return std::visit(
-      [](const auto& lines) {
-        std::uint64_t sum = 0;
-        for (const auto& generation : lines.generations()) sum += generation.size();
-        return sum;
-      },
-      either_);
-}
-
-std::uint64_t LineSet::memory_bytes() const {
-  return std::visit(
-      [](const auto& lines) {
-        std::uint64_t sum = 0;
-        for (const auto& generation : lines.generations()) {
-          for (const auto& layer : generation.layers) sum += layer.memory_bytes();
-        }
-        if constexpr (requires { lines.ring(); }) {
-          for (const auto piece : lines.ring()) sum += piece.size_bytes();
-        }
-        return sum;
-      },
-      either_);
 }
 
 void UniqState::forget() {

@@ -28,8 +28,12 @@ class LineSet {
   void advance(std::uint64_t ticks);
 
   /// Lines in the set.
-  [[nodiscard]] std::uint64_t size() const;
-  [[nodiscard]] std::uint64_t memory_bytes() const;
+  [[nodiscard]] std::uint64_t size() const {
+    return std::visit([](const auto& lines) { return lines.size(); }, either_);
+  }
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return std::visit([](const auto& lines) { return lines.memory_bytes(); }, either_);
+  }
   [[nodiscard]] const std::variant<SeenLines, SeenRecently>& either() const { return either_; }
 
  private:

@@ -6,6 +6,8 @@
 //
 // Each piece that is read must have its length and its digest. A key of the caller's can be a
 // digest too; so a piece that was there before is compared with the new one.
+#include "nestline/store_files.h"
+
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -20,11 +22,13 @@
 #include <vector>
 
 #include "lib/place/little_endian.h"
-#include "lib/store/manifest.h"
-#include "lib/store/state.h"
-#include "nestline/store.h"
+#include "lib/store/files/manifest.h"
+#include "lib/store/manifests.h"
 
 namespace nestline {
+
+using internal::Manifests;
+
 namespace {
 
 constexpr std::uint32_t kVersion = 1;
@@ -85,7 +89,7 @@ class Sha256 {
 // Cuts what a source gives into pieces.
 class Cutter {
  public:
-  Cutter(const Store::Source& source, const Store::Pieces& pieces)
+  Cutter(const FileSource& source, const FilePieces& pieces)
       : source_(source), most_(static_cast<std::size_t>(pieces.bytes)), lines_(pieces.lines) {}
 
   // The next piece, valid until the next call; empty at the end.
@@ -130,7 +134,7 @@ class Cutter {
     return got > 0;
   }
 
-  const Store::Source& source_;
+  const FileSource& source_;
   std::size_t most_;
   bool lines_;
   std::vector<char> buffer_;
@@ -233,7 +237,8 @@ void Manifest::require(bool good) const {
   throw StoreError("the file '" + name_ + "': its manifest is damaged; store the file again");
 }
 
-std::uint64_t Store::put_file(std::string_view name, const Source& source, const Pieces& pieces) {
+std::uint64_t put_file(Store& store, std::string_view name, const FileSource& source,
+                       const FilePieces& pieces) {
   if (pieces.bytes == 0 || pieces.bytes > std::numeric_limits<std::uint32_t>::max()) {
     throw std::invalid_argument("a piece has 1 to 4294967295 bytes, not " +
                                 std::to_string(pieces.bytes));
@@ -244,43 +249,38 @@ std::uint64_t Store::put_file(std::string_view name, const Source& source, const
   for (std::string_view piece = cutter.next(); !piece.empty(); piece = cutter.next()) {
     const PieceDigest key = digest(piece);
     manifest.add(key, piece.size());
-    if (insert(text_of(key), piece)) continue;
+    if (store.insert(text_of(key), piece)) continue;
     bool equal = false;
-    get(text_of(key), [&](std::string_view value) { equal = value == piece; });
-    if (!equal) put(text_of(key), piece);
+    store.get(text_of(key), [&](std::string_view value) { equal = value == piece; });
+    if (!equal) store.put(text_of(key), piece);
   }
-  (void)state_->change(Space::manifests, Purpose::replace, name, manifest.finish());
+  Manifests::put(store, name, manifest.finish());
   return manifest.total();
 }
 
-bool Store::get_file(std::string_view name, const Sink& sink) const {
+bool get_file(const Store& store, std::string_view name, const FileSink& sink) {
   std::string bytes;
-  const auto keep = [](void* to, std::string_view found) {
-    static_cast<std::string*>(to)->assign(found);
-  };
-  if (!state_->get<Space::manifests>(name, keep, &bytes)) return false;
+  if (!Manifests::get(store, name, bytes)) return false;
   const Manifest manifest(name, bytes);
   Sha256 digest;
   std::string content;
   for (std::uint64_t at = 0; at < manifest.pieces();) {
-    at = read_pieces(*this, manifest, at, digest, content);
+    at = read_pieces(store, manifest, at, digest, content);
     sink(content);
   }
   return true;
 }
 
-bool Store::erase_file(std::string_view name) {
-  return state_->change(Space::manifests, Purpose::erase, name);
-}
+bool erase_file(Store& store, std::string_view name) { return Manifests::erase(store, name); }
 
-std::vector<Store::FileInfo> Store::files() const {
-  std::vector<FileInfo> files;
-  state_->visit(Space::manifests, [&](std::string_view name, std::string_view bytes) {
+std::vector<StoredFile> list_files(const Store& store) {
+  std::vector<StoredFile> files;
+  Manifests::for_each(store, [&](std::string_view name, std::string_view bytes) {
     const Manifest manifest(name, bytes);
     files.push_back({std::string(name), manifest.total(), manifest.pieces()});
   });
   std::sort(files.begin(), files.end(),
-            [](const FileInfo& a, const FileInfo& b) { return a.name < b.name; });
+            [](const StoredFile& a, const StoredFile& b) { return a.name < b.name; });
   return files;
 }
 

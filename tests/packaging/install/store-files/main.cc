@@ -1,5 +1,5 @@
 // Uses what of the store needs the compiled library: records, files, errors.
-#include <nestline/store.h>
+#include <nestline/store_files.h>
 
 #include <filesystem>
 #include <iostream>
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     store.put("user:18", "Grace");
     std::cout << "erased " << store.erase("user:18") << '\n';
     std::string_view text = "a file";
-    store.put_file("name", [&](std::span<char> to) {
+    nestline::put_file(store, "name", [&](std::span<char> to) {
       const std::size_t bytes = text.copy(to.data(), to.size());
       text.remove_prefix(bytes);
       return bytes;
@@ -39,6 +39,6 @@ int main(int argc, char** argv) {
   std::cout << "of two " << store.contains("user:17") + store.contains("user:18") << '\n';
   const std::vector<std::string_view> keys = {"user:17", "user:18", "user:19"};
   std::cout << "of a batch " << store.get(keys, [](std::size_t, std::string_view) {}) << '\n';
-  store.get_file("name", [](std::string_view piece) { std::cout << piece << '\n'; });
+  nestline::get_file(store, "name", [](std::string_view piece) { std::cout << piece << '\n'; });
   std::cout << "verified " << nestline::verify_store(folder).ok() << '\n';
 }

@@ -1,7 +1,7 @@
-// What a Filter is made of: data, the numbers derived from it, and the table that works on its
-// blocks.
-#ifndef NESTLINE_LIB_FILTER_FILTER_STATE_H_
-#define NESTLINE_LIB_FILTER_FILTER_STATE_H_
+// What filters of every kind are made of: blocks, the numbers that belong to them, and the table
+// that works on them.
+#ifndef NESTLINE_LIB_FILTER_BLOCKS_H_
+#define NESTLINE_LIB_FILTER_BLOCKS_H_
 
 #include <algorithm>
 #include <atomic>
@@ -50,9 +50,11 @@ class GrowthPatience {
   std::atomic<std::uint64_t> left_{0};
 };
 
-struct Filter::State {
-  State(int bits_, const Geometry& geometry, std::uint64_t seed_, std::uint64_t capacity_,
-        Storage storage_, std::size_t offset)
+namespace internal {
+
+struct Blocks {
+  Blocks(int bits_, const Geometry& geometry, std::uint64_t seed_, std::uint64_t capacity_,
+         Storage storage_, std::size_t offset)
       : view{reinterpret_cast<const Block*>(storage_.bytes().data() + offset), geometry,
              derive_secrets(seed_)},
         kernels(&kernels_for(bits_)),
@@ -84,22 +86,28 @@ struct Filter::State {
   std::filesystem::path path;  // of a mapped file
 };
 
-std::uint64_t slots(const Filter::State& state);
+}  // namespace internal
+
+using internal::Blocks;
+
+std::uint64_t slots(const Blocks& state);
 
 // Keys / slots, and the expected false-positive rate, for `keys` keys.
-double load_factor(const Filter::State& state, std::uint64_t keys);
-double expected_fpr(const Filter::State& state, std::uint64_t keys);
+double load_factor(const Blocks& state, std::uint64_t keys);
+double expected_fpr(const Blocks& state, std::uint64_t keys);
 
-// Access to a filter's state for the files that make filters or write them out.
+// Access to a filter's blocks for other rooms.
 struct FilterAccess {
-  static const Filter::State& state(const Filter& filter) { return *filter.state_; }
-  static std::unique_ptr<Filter::State> take(Filter&& filter) { return std::move(filter.state_); }
-  static Filter make(std::unique_ptr<Filter::State> state) { return Filter(std::move(state)); }
+  static const Blocks& blocks(const Filter& filter) { return *filter.state_; }
+  static Blocks& blocks(Filter& filter) { return *filter.state_; }
+  // Moved only when the caller does.
+  static std::unique_ptr<Blocks>&& take(Filter&& filter) { return std::move(filter.state_); }
+  static Filter make(std::unique_ptr<Blocks> blocks) { return Filter(std::move(blocks)); }
 };
 
 // Calls work(table) with the table for the filter's width and the lock policy `Locks`.
 template <class Locks, typename Work>
-decltype(auto) with_table(const Filter::State& state, Work&& work, Locks locks = Locks()) {
+decltype(auto) with_table(const Blocks& state, Work&& work, Locks locks = Locks()) {
   return visit_layout(state.bits, [&](auto layout) -> decltype(auto) {
     Table<decltype(layout), Locks> table(state.blocks(), state.view.geometry, *state.kernels,
                                          locks);
@@ -110,29 +118,29 @@ decltype(auto) with_table(const Filter::State& state, Work&& work, Locks locks =
 // The first tries of an insert and an erase: one call of a kernel, which is all that most of them
 // need. Nothing has changed if they fail.
 template <class Locks>
-bool insert_first(const Filter::State& state, std::uint64_t hash) {
+bool insert_first(const Blocks& state, std::uint64_t hash) {
   return state.kernels->first_tries<Locks>().store(state.view.blocks, state.view.geometry, hash);
 }
 // The rest of an insert, and both together; an erase, its first try before the rest.
 template <class Locks>
-std::optional<Outcome> insert_by_spill(const Filter::State& state, std::uint64_t hash) {
+std::optional<Outcome> insert_by_spill(const Blocks& state, std::uint64_t hash) {
   return with_table<Locks>(state,
                            [&](auto& table) { return table.insert_by_spill(table.home(hash)); });
 }
 
 template <class Locks>
-std::optional<Outcome> insert_in(const Filter::State& state, std::uint64_t hash) {
+std::optional<Outcome> insert_in(const Blocks& state, std::uint64_t hash) {
   if (insert_first<Locks>(state, hash)) [[likely]]
     return Outcome::stored;
   return insert_by_spill<Locks>(state, hash);
 }
 
 template <class Locks>
-bool erase_first(const Filter::State& state, std::uint64_t hash) {
+bool erase_first(const Blocks& state, std::uint64_t hash) {
   return state.kernels->first_tries<Locks>().erase(state.view.blocks, state.view.geometry, hash);
 }
 template <class Locks>
-bool erase_in(const Filter::State& state, std::uint64_t hash) {
+bool erase_in(const Blocks& state, std::uint64_t hash) {
   if (erase_first<Locks>(state, hash)) [[likely]]
     return true;
   return with_table<Locks>(state, [&](auto& table) { return table.erase(table.home(hash)); });
@@ -140,4 +148,4 @@ bool erase_in(const Filter::State& state, std::uint64_t hash) {
 
 }  // namespace nestline
 
-#endif  // NESTLINE_LIB_FILTER_FILTER_STATE_H_
+#endif  // NESTLINE_LIB_FILTER_BLOCKS_H_

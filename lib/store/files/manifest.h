@@ -2,8 +2,8 @@
 //
 // Nothing in a manifest is trusted: its own length must fit n, and the lengths must add up to the
 // bytes of the file.
-#ifndef NESTLINE_LIB_STORE_MANIFEST_H_
-#define NESTLINE_LIB_STORE_MANIFEST_H_
+#ifndef NESTLINE_LIB_STORE_FILES_MANIFEST_H_
+#define NESTLINE_LIB_STORE_FILES_MANIFEST_H_
 
 #include <array>
 #include <cstddef>
@@ -59,4 +59,4 @@ class Manifest {
 
 }  // namespace nestline
 
-#endif  // NESTLINE_LIB_STORE_MANIFEST_H_
+#endif  // NESTLINE_LIB_STORE_FILES_MANIFEST_H_

@@ -1,0 +1,24 @@
+// The manifests of files, as the layer of files (lib/store/files) reaches them: records in a space
+// apart from the keys.
+#ifndef NESTLINE_LIB_STORE_MANIFESTS_H_
+#define NESTLINE_LIB_STORE_MANIFESTS_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "nestline/store.h"
+
+namespace nestline::internal {
+
+struct NESTLINE_EXPORT Manifests {
+  static bool get(const Store& store, std::string_view name, std::string& bytes);
+  static void put(Store& store, std::string_view name, std::string_view bytes);
+  static bool erase(Store& store, std::string_view name);
+  using With = std::function<void(std::string_view name, std::string_view bytes)>;
+  static void for_each(const Store& store, const With& with);
+};
+
+}  // namespace nestline::internal
+
+#endif  // NESTLINE_LIB_STORE_MANIFESTS_H_
