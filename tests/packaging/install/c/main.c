@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   filter = nestline_create(&options, &error);
   nestline_insert_bytes(filter, "a string", 8, &error);
   if (error == NULL) nestline_save(filter, argv[1], &error);
-  mapped = nestline_map(argv[1], &error);
+  mapped = nestline_map(argv[1], NESTLINE_VERIFY_LAZILY, &error);
   if (error != NULL) {
     fprintf(stderr, "%s\n", error);
     return 1;
