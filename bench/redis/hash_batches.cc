@@ -20,7 +20,7 @@
 
 namespace {
 
-using nestline::redis::Added;
+using nestline::Outcome;
 using nestline::redis::CuckooValue;
 using Clock = std::chrono::steady_clock;
 
@@ -55,7 +55,7 @@ int main(int count, char** arguments) {
                  [](std::uint64_t hash) { return nestline::Hash{hash}; });
   if (filter.insert(keys) != keys.size()) std::abort();
   const auto value = CuckooValue::create({capacity, 0, 2, 20, 1, 1});
-  std::vector<Added> outcomes(stored.size());
+  std::vector<Outcome> outcomes(stored.size());
   value->add(stored, nestline::redis::Unless::never, {}, outcomes);
 
   std::vector<std::uint64_t> asked(kAsked);

@@ -31,7 +31,7 @@
 
 namespace {
 
-using nestline::redis::Added;
+using nestline::Outcome;
 using nestline::redis::CuckooValue;
 using Clock = std::chrono::steady_clock;
 
@@ -54,7 +54,7 @@ std::string_view item(std::uint64_t i, std::span<char> text) {
 
 void add(CuckooValue& value, std::uint64_t number) {
   char text[32];
-  if (value.add(item(number, text)) == Added::added) return;
+  if (value.add(item(number, text)) == Outcome::stored) return;
   std::fprintf(stderr, "item %llu was not added\n", static_cast<unsigned long long>(number));
   std::exit(1);
 }
@@ -70,14 +70,14 @@ double fill(CuckooValue& value, std::uint64_t from, std::uint64_t until) {
 double fill_together(CuckooValue& value, std::uint64_t from, std::uint64_t until) {
   std::array<std::array<char, 32>, kTogether> texts;
   std::array<std::string_view, kTogether> items;
-  std::array<Added, kTogether> outcomes;
+  std::array<Outcome, kTogether> outcomes;
   const auto start = Clock::now();
   for (std::uint64_t first = from; first < until; first += kTogether) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kTogether, until - first));
     for (std::size_t i = 0; i < count; ++i) items[i] = item(first + i, texts[i]);
     const auto ended = std::span(outcomes).first(count);
     value.add(std::span(items).first(count), nestline::redis::Unless::never, {}, ended);
-    if (std::count(ended.begin(), ended.end(), Added::added) != std::ssize(ended)) std::abort();
+    if (std::count(ended.begin(), ended.end(), Outcome::stored) != std::ssize(ended)) std::abort();
   }
   return static_cast<double>(until - from) / seconds(Clock::now() - start);
 }

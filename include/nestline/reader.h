@@ -45,7 +45,8 @@ class Reader {
   friend class Filter;
   using Contains = bool (*)(const internal::BlocksView& view, std::uint64_t hash) noexcept;
 
-  Reader(const internal::BlocksView& view, const internal::KeyHasher& hash_of, Contains contains) noexcept
+  Reader(const internal::BlocksView& view, const internal::KeyHasher& hash_of,
+         Contains contains) noexcept
       : view_(view), hash_of_(hash_of), contains_(contains) {}
 
   internal::BlocksView view_;

@@ -18,22 +18,40 @@
 #include "lib/command/uniq/state.h"
 #include "nestline/io.h"
 
+// Whether the program has these commands: 1 unless the build says 0.
+#ifndef NESTLINE_WITH_STORE
+#define NESTLINE_WITH_STORE 1
+#endif
+#ifndef NESTLINE_WITH_CLUSTER
+#define NESTLINE_WITH_CLUSTER 1
+#endif
+
 namespace nestline::command {
 namespace {
 
+constexpr bool kHasStore = NESTLINE_WITH_STORE;
+constexpr bool kHasCluster = NESTLINE_WITH_CLUSTER;
+
 Command program() {
-  return {
-      .help =
-          {"nestline",
-           "Approximate sets of keys in files: no false negatives, few false positives.\n"
-           "Exact keys with values: nestline store. Filters on Redis servers: nestline cluster.",
-           "A key is a line without its line end. For details, see nestline COMMAND --help.\n"
-           "Exit status: 0 yes or done, 1 no, 2 error."},
+  Command all{
+      .help = {"nestline",
+               "Approximate sets of keys in files: no false negatives, few false positives.",
+               "A key is a line without its line end. For details, see nestline COMMAND --help.\n"
+               "Exit status: 0 yes or done, 1 no, 2 error."},
       .file = nullptr,
       .commands = {build_command(), query_command(), add_command(), remove_command(),
-                   info_command(), verify_command(), merge_command(), uniq_command(),
-                   store_command(), cluster_command()},
+                   info_command(), verify_command(), merge_command(), uniq_command()},
   };
+  if constexpr (kHasStore) all.commands.push_back(store_command());
+  if constexpr (kHasCluster) all.commands.push_back(cluster_command());
+  return all;
+}
+
+// What this build leaves out of that.
+void refuse_absent(std::string_view command) {
+  const bool is_absent =
+      (!kHasStore && command == "store") || (!kHasCluster && command == "cluster");
+  if (is_absent) throw UsageError("this build of nestline has no " + std::string(command));
 }
 
 // Errors from the library are about the filter file, unless they name another file.
@@ -89,6 +107,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   occupy_standard_descriptors();
   try {
+    if (argc > 1) refuse_absent(argv[1]);
     const Command commands = program();
     const Request request = parse(commands, argc, argv);
     hide_passwords(argc, argv);

@@ -137,7 +137,7 @@ std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header
 std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->table.size; }
 std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->table.capacity; }
 unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
-int MappedExpiringFilter::bits() const noexcept { return state_->table.bits - expiring_layout(0); }
+int MappedExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->table.bits); }
 std::uint64_t MappedExpiringFilter::seed() const noexcept { return state_->table.seed; }
 
 }  // namespace nestline

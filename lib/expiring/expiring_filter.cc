@@ -192,7 +192,7 @@ std::uint64_t ExpiringFilter::size() const noexcept {
 
 std::uint64_t ExpiringFilter::capacity() const noexcept { return state_->now().capacity; }
 unsigned ExpiringFilter::life() const noexcept { return state_->life; }
-int ExpiringFilter::bits() const noexcept { return state_->bits - expiring_layout(0); }
+int ExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->bits); }
 std::uint64_t ExpiringFilter::slots() const noexcept { return state_->now().slots; }
 
 double ExpiringFilter::load_factor() const noexcept {

@@ -47,7 +47,7 @@ constexpr std::size_t kMinSlice = std::size_t{1} << 18;
 template <class L>
 constexpr std::array<std::uint32_t, 3> kPrices = {10, 20, 30};
 template <>
-constexpr std::array<std::uint32_t, 3> kPrices<Layout<16>> = {16, 40, 255};
+constexpr std::array<std::uint32_t, 3> kPrices<FilterLayout<16>> = {16, 40, 255};
 constexpr std::uint32_t kMaxRounds = 6;
 
 // One key in so many is not worth a round.

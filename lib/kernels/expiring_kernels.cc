@@ -48,8 +48,8 @@ constexpr ExpiringKernels kernels_of() {
 using ExpiringTables = ExpiringKernels[2];  // of 8 and 12 bits
 
 const ExpiringTables* all_expiring() {
-  static constexpr ExpiringTables kAll = {kernels_of<Layout<expiring_layout(8)>>(),
-                                          kernels_of<Layout<expiring_layout(12)>>()};
+  static constexpr ExpiringTables kAll = {kernels_of<ExpiringLayout<8>>(),
+                                          kernels_of<ExpiringLayout<12>>()};
   return &kAll;
 }
 

@@ -84,7 +84,8 @@ constexpr MapletKernels maplet_kernels() {
 
 const TargetKernels* all_kernels() {
   static constexpr TargetKernels kAll = {
-      {filter_kernels<Layout<8>>, filter_kernels<Layout<12>>, filter_kernels<Layout<16>>},
+      {filter_kernels<FilterLayout<8>>, filter_kernels<FilterLayout<12>>,
+       filter_kernels<FilterLayout<16>>},
       maplet_kernels()};
   return &kAll;
 }

@@ -25,7 +25,7 @@ namespace nestline {
 namespace HWY_NAMESPACE {
 namespace maplet {
 
-using L = Layout<kMapletBits>;
+using L = MapletLayout;
 
 HWY_INLINE std::uint64_t free_in(const Block& block) {
   return match_first_bytes<L>(block, 0) & L::kAllSlots;

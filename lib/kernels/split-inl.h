@@ -120,7 +120,7 @@ HWY_INLINE void split_lanes(const Block* from, std::size_t count, std::uint32_t 
 template <bool kNibbleDecides, bool kStream>
 HWY_INLINE void split_nibbled(const Block* from, std::size_t count, std::uint32_t next_bit,
                               Block* to) {
-  static_assert(Layout<12>::kNibbleByte == 40 && Layout<12>::kNibbleRun == 20);
+  static_assert(FilterLayout<12>::kNibbleByte == 40 && FilterLayout<12>::kNibbleRun == 20);
   const hn::CappedTag<std::uint8_t, 16> d;
   const auto zero = hn::Zero(d);
   const auto first = [&](std::size_t bytes)

@@ -24,7 +24,6 @@
 
 namespace nestline {
 
-using MapletLayout = Layout<kMapletBits>;
 static_assert(Maplet::kMaxValue == MapletLayout::kValueMask);
 static_assert(Maplet::kMostCandidates == MapletLayout::kMaxCopies);
 

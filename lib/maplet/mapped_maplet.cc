@@ -37,7 +37,7 @@ struct MappedMaplet::State {
 
   // Throws FormatError unless the sections that this key needs are good.
   void check(std::uint64_t hash) {
-    const Place home = home_of<Layout<kMapletBits>>(table.view.geometry, hash);
+    const Place home = home_of<MapletLayout>(table.view.geometry, hash);
     if (!checks.is_good(home.block)) refuse();
     const std::uint32_t mark = table.view.blocks[home.block].mark();
     Place away;

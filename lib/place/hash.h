@@ -40,10 +40,10 @@
 
 namespace nestline {
 
+using internal::KeyHasher;
 using internal::kMixMultiplier1;
 using internal::kMixMultiplier2;
 using internal::kMixShift;
-using internal::KeyHasher;
 using internal::mix_integer;
 using internal::MixSecrets;
 using internal::multiply_high;

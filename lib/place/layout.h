@@ -5,8 +5,8 @@
 //   12 bit  | 40 low bytes             | 20 bytes of two high nibbles | mark | lock, version |
 //   16 bit  | 30 little-endian halfwords                             | mark | lock, version |
 //   20 bit  | 8 halfwords | 8 values of 40 bits | 8 nibbles          | mark | lock, version |
-//   40      | 40 fingerprints of a byte | 20 bytes of two lives      | mark | lock, version |
-//   44      | 30 halfwords, each a fingerprint of 12 bits and a life | mark | lock, version |
+//  8 + 4    | 40 fingerprints of a byte | 20 bytes of two deaths     | mark | lock, version |
+// 12 + 4    | 30 halfwords, each a fingerprint and a death           | mark | lock, version |
 //
 // 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, in the low
 // half for s < 20 and in the high half for the others: a vector compare of either half gives the
@@ -17,16 +17,16 @@
 // 56 + s / 2, in the low half for even s. A free slot has value 0. All slots are a key's bucket:
 // there are 8 lanes of one slot, so nobody ever moves inside a block.
 //
-// 40 and 44, the blocks of an expiring filter, are numbers of layouts: 32 and the bits of the
-// fingerprint. Beside each lie 4 bits, its death: the tick from which on it counts as absent,
-// mod 16. In 40 they lie where the high nibbles of 12 bit do, in 44 in the highest bits of the
-// halfword. A free slot has death 0.
+// 8 + 4 and 12 + 4, the blocks of an expiring filter: beside each fingerprint lie 4 bits, its
+// death, which is the tick from which on it counts as absent, mod 16. At 8 bits deaths lie where
+// the high nibbles of 12 bit do, at 12 in the highest bits of the halfword. A free slot has death
+// 0.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
 // (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
 // All stores are single stores that other threads may see at once (memory_order.h): one for the
-// whole header; for a slot one at 8 and 16 bits and in 44, and two at 12 and in 40; at 20 bits two,
+// whole header; for a slot one at 8, 16 and 12 + 4 bits, and two at 12 and 8 + 4; at 20 bits two,
 // and one or two for its value.
 //
 // The low byte of a fingerprint is never 0. So a slot is free when its low byte is 0.
@@ -98,27 +98,27 @@ inline std::uint32_t first_slot(std::uint64_t slots) {
   return static_cast<std::uint32_t>(std::countr_zero(slots));
 }
 
-// What differs between the widths: how many lanes and slots there are, where a slot's bits are, how
-// a hash becomes a fingerprint, and the value that a slot carries beside it.
-template <int kBits>
-struct Layout;
-
 // How slots lie in a block: one byte each; a byte and a nibble apart from it; a halfword; or as in
 // a maplet.
 enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
 
-// The number of the layout of an expiring filter, by the bits of its fingerprints.
+// A layout's number, by which files and kernels know it: the bits of its fingerprints, and 32 more
+// for an expiring filter's.
 constexpr int expiring_layout(int bits) { return 32 + bits; }
 constexpr bool is_expiring(int number) { return number >= expiring_layout(8); }
+constexpr int fingerprint_bits(int number) { return is_expiring(number) ? number - 32 : number; }
 
 // The value of a layout without values.
 struct NoValue {
   bool operator==(const NoValue&) const = default;
 };
 
-// What all widths have. Buckets: one of those of buckets.h.
+// What all layouts have: how many lanes and slots there are, and how a hash becomes a fingerprint.
+// Each says besides where a slot's bits are, and what value a slot carries. Buckets: one of those
+// of buckets.h.
 template <class Buckets, std::uint32_t kFingerprintCount>
 struct LayoutShape : Buckets {
+  static constexpr int kNumber = Buckets::kBits;
   using Buckets::kLanes;
   using Buckets::kSlots;
   using Buckets::kSlotsPerLane;
@@ -139,8 +139,12 @@ struct LayoutShape : Buckets {
   }
 };
 
+// A filter's blocks.
+template <int kBits>
+struct FilterLayout;
+
 template <>
-struct Layout<8> : LayoutShape<TurnedBuckets8<4, 15>, 255> {
+struct FilterLayout<8> : LayoutShape<TurnedBuckets8<4, 15>, 255> {
   static constexpr Form kForm = Form::bytes;
   static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
@@ -194,7 +198,7 @@ NESTLINE_INLINE void Nibbles::set_nibble(Block& block, std::uint32_t slot, std::
 }
 
 template <>
-struct Layout<12> : LayoutShape<TurnedBuckets12<4, 10>, 255 * 16>, Nibbles {
+struct FilterLayout<12> : LayoutShape<TurnedBuckets12<4, 10>, 255 * 16>, Nibbles {
   static constexpr Form kForm = Form::bytes_and_nibbles;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return nibble(block, slot) << 8 | block.bytes[slot];
@@ -216,7 +220,7 @@ struct Layout<12> : LayoutShape<TurnedBuckets12<4, 10>, 255 * 16>, Nibbles {
 };
 
 template <>
-struct Layout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
+struct FilterLayout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
   static constexpr Form kForm = Form::halfwords;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
@@ -237,9 +241,7 @@ struct Layout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
   }
 };
 
-// The block of a maplet.
-template <>
-struct Layout<20> : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
+struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr Form kForm = Form::maplet;
   using Value = std::uint64_t;
   static constexpr bool kHasValues = true;
@@ -255,7 +257,7 @@ struct Layout<20> : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
 
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     const std::uint32_t nibbles = block.bytes[kNibbleByte + slot / 2];
-    return (nibbles >> (slot % 2 * 4) & 15) << 16 | Layout<16>::get(block, slot);
+    return (nibbles >> (slot % 2 * 4) & 15) << 16 | FilterLayout<16>::get(block, slot);
   }
   static Value value(const Block& block, std::uint32_t slot) {
     // Eight bytes from the value's first on are all inside the block.
@@ -269,7 +271,7 @@ struct Layout<20> : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
     const std::uint32_t shift = slot % 2 * 4;
     store_shared(nibbles, static_cast<std::uint8_t>((nibbles & (0xf0u >> shift)) |
                                                     fingerprint >> 16 << shift));
-    Layout<16>::set_halfword(block, slot, fingerprint & 0xffff);
+    FilterLayout<16>::set_halfword(block, slot, fingerprint & 0xffff);
   }
   // Stores the one or two aligned words that contain the value: only a block's holder stores to it.
   static void set_value(Block& block, std::uint32_t slot, Value value) {
@@ -292,9 +294,15 @@ struct Layout<20> : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   }
 };
 
+inline constexpr int kMapletBits = MapletLayout::kBits;
+
 // The blocks of an expiring filter. A value is a death.
+template <int kBits>
+struct ExpiringLayout;
+
 template <>
-struct Layout<40> : LayoutShape<TurnedBuckets8<4, 10>, 255>, Nibbles {
+struct ExpiringLayout<8> : LayoutShape<TurnedBuckets8<4, 10>, 255>, Nibbles {
+  static constexpr int kNumber = expiring_layout(8);
   static constexpr Form kForm = Form::bytes;
   using Value = std::uint32_t;
   static constexpr bool kHasValues = true;
@@ -312,51 +320,44 @@ struct Layout<40> : LayoutShape<TurnedBuckets8<4, 10>, 255>, Nibbles {
 };
 
 template <>
-struct Layout<44> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
+struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
+  static constexpr int kNumber = expiring_layout(12);
   static constexpr Form kForm = Form::halfwords;
   using Value = std::uint32_t;
   static constexpr bool kHasValues = true;
   static constexpr bool kExpires = true;
 
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
-    return Layout<16>::get(block, slot) & 0x0fff;
+    return FilterLayout<16>::get(block, slot) & 0x0fff;
   }
   static Value value(const Block& block, std::uint32_t slot) {
-    return Layout<16>::get(block, slot) >> 12;
+    return FilterLayout<16>::get(block, slot) >> 12;
   }
   static void set_value(Block& block, std::uint32_t slot, Value death) {
     set(block, slot, get(block, slot), death);
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value death = 0) {
-    Layout<16>::set_halfword(block, slot, fingerprint | death << 12);
+    FilterLayout<16>::set_halfword(block, slot, fingerprint | death << 12);
   }
 };
 
-// Calls `visitor` with the Layout of a filter's width: 8, 12 or 16.
+// Calls `visitor` with the layout of a filter's width: 8, 12 or 16.
 template <typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
-  switch (bits) {
-    case 8:
-      return visitor(Layout<8>{});
-    case 12:
-      return visitor(Layout<12>{});
-    default:
-      return visitor(Layout<16>{});
-  }
+  if (bits == 8) return visitor(FilterLayout<8>());
+  if (bits == 12) return visitor(FilterLayout<12>());
+  return visitor(FilterLayout<16>());
 }
 
-// The same for the number of an expiring filter's layout.
+// The same for the number of an expiring filter's layout, and for any.
 template <typename Visitor>
 constexpr decltype(auto) visit_expiring_layout(int number, Visitor&& visitor) {
-  if (number == expiring_layout(8)) return visitor(Layout<expiring_layout(8)>{});
-  return visitor(Layout<expiring_layout(12)>{});
+  if (fingerprint_bits(number) == 8) return visitor(ExpiringLayout<8>());
+  return visitor(ExpiringLayout<12>());
 }
-
-// The width of a maplet, and the same for any width or number.
-inline constexpr int kMapletBits = Layout<20>::kBits;
 template <typename Visitor>
 constexpr decltype(auto) visit_any_layout(int number, Visitor&& visitor) {
-  if (number == kMapletBits) return visitor(Layout<kMapletBits>{});
+  if (number == kMapletBits) return visitor(MapletLayout());
   if (is_expiring(number)) return visit_expiring_layout(number, visitor);
   return visit_layout(number, visitor);
 }

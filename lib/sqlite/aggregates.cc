@@ -1,14 +1,8 @@
 // nestline_build(key [, fpr [, capacity]]) and nestline_merge(filter).
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "lib/file/filter_blocks.h"

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <iterator>
 #include <string>
-#include <variant>
 
 #include "lib/sqlite/filter_argument.h"
 #include "lib/sqlite/values.h"

@@ -100,9 +100,9 @@ void ExpiringTable<L, Locks>::sweep_and_exchange(std::uint64_t block) {
   store_shared(young, std::uint8_t{0});
 }
 
-template class ExpiringTable<Layout<expiring_layout(8)>, OneWriter>;
-template class ExpiringTable<Layout<expiring_layout(8)>, BlockLocks>;
-template class ExpiringTable<Layout<expiring_layout(12)>, OneWriter>;
-template class ExpiringTable<Layout<expiring_layout(12)>, BlockLocks>;
+template class ExpiringTable<ExpiringLayout<8>, OneWriter>;
+template class ExpiringTable<ExpiringLayout<8>, BlockLocks>;
+template class ExpiringTable<ExpiringLayout<12>, OneWriter>;
+template class ExpiringTable<ExpiringLayout<12>, BlockLocks>;
 
 }  // namespace nestline

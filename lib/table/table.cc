@@ -242,21 +242,21 @@ bool Table<L, Locks>::contains(const Place& home) const {
   return read(home, [&](auto& view) { return find(view, home).has_value(); });
 }
 
-template class Table<Layout<8>, NoLocks>;
-template class Table<Layout<12>, NoLocks>;
-template class Table<Layout<16>, NoLocks>;
-template class Table<Layout<8>, OneWriter>;
-template class Table<Layout<12>, OneWriter>;
-template class Table<Layout<16>, OneWriter>;
-template class Table<Layout<8>, BlockLocks>;
-template class Table<Layout<12>, BlockLocks>;
-template class Table<Layout<16>, BlockLocks>;
-template class Table<Layout<20>, NoLocks>;
-template class Table<Layout<20>, OneWriter>;
-template class Table<Layout<20>, BlockLocks>;
-template class Table<Layout<expiring_layout(8)>, OneWriter>;
-template class Table<Layout<expiring_layout(8)>, BlockLocks>;
-template class Table<Layout<expiring_layout(12)>, OneWriter>;
-template class Table<Layout<expiring_layout(12)>, BlockLocks>;
+template class Table<FilterLayout<8>, NoLocks>;
+template class Table<FilterLayout<12>, NoLocks>;
+template class Table<FilterLayout<16>, NoLocks>;
+template class Table<FilterLayout<8>, OneWriter>;
+template class Table<FilterLayout<12>, OneWriter>;
+template class Table<FilterLayout<16>, OneWriter>;
+template class Table<FilterLayout<8>, BlockLocks>;
+template class Table<FilterLayout<12>, BlockLocks>;
+template class Table<FilterLayout<16>, BlockLocks>;
+template class Table<MapletLayout, NoLocks>;
+template class Table<MapletLayout, OneWriter>;
+template class Table<MapletLayout, BlockLocks>;
+template class Table<ExpiringLayout<8>, OneWriter>;
+template class Table<ExpiringLayout<8>, BlockLocks>;
+template class Table<ExpiringLayout<12>, OneWriter>;
+template class Table<ExpiringLayout<12>, BlockLocks>;
 
 }  // namespace nestline

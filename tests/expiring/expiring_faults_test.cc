@@ -113,7 +113,7 @@ class CrowdedBlocks {
 
   // Inserts keys. Whether nobody was lost or added but they, and no swept block has dead slots.
   bool play() {
-    ExpiringTable<L, Locks> table(blocks(), kGeometry, expiring_kernels(expiring_layout(L::kBits)));
+    ExpiringTable<L, Locks> table(blocks(), kGeometry, expiring_kernels(L::kNumber));
     auto expected = residents();
     for (int i = 0; i < 100; ++i) {
       const Place home = home_of<L>(kGeometry, random_());

@@ -23,8 +23,8 @@
 namespace nestline::test {
 namespace {
 
-using Narrow = Layout<expiring_layout(8)>;
-using Wide12 = Layout<expiring_layout(12)>;
+using Narrow = ExpiringLayout<8>;
+using Wide12 = ExpiringLayout<12>;
 
 template <class L>
 class ExpiringLayoutTest : public testing::Test {};
@@ -132,7 +132,7 @@ class ExpiringKernelsTest : public testing::Test {
     }
   }
   static bool is_locked(const Block& block) { return (block.header() & kHeaderLock) != 0; }
-  static const ExpiringKernels& kernels() { return expiring_kernels(kNumber<L>); }
+  static const ExpiringKernels& kernels() { return expiring_kernels(L::kNumber); }
 
   static std::uint64_t slots_with(const Block& block, auto&& condition) {
     std::uint64_t slots = 0;

@@ -15,10 +15,6 @@
 
 namespace nestline::test {
 
-// By which kernels_for knows a layout.
-template <class L>
-inline constexpr int kNumber = L::kExpires ? expiring_layout(L::kBits) : L::kBits;
-
 // While it lives, kernels_for returns the table of this target.
 class ForcedTarget {
  public:
@@ -49,7 +45,7 @@ void for_each_target(Test&& test) {
 // The same with the kernels for a layout.
 template <class L, typename Test>
 void for_each_kernels(Test&& test) {
-  for_each_target([&](std::int64_t) { test(kernels_for(kNumber<L>)); });
+  for_each_target([&](std::int64_t) { test(kernels_for(L::kNumber)); });
 }
 
 }  // namespace nestline::test

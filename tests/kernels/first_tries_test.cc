@@ -65,10 +65,11 @@ class FirstTriesTest : public testing::Test {
   std::vector<Block> blocks_ = std::vector<Block>(3);
 };
 
-using Cases = testing::Types<
-    Case<Layout<8>, NoLocks>, Case<Layout<8>, OneWriter>, Case<Layout<8>, BlockLocks>,
-    Case<Layout<12>, NoLocks>, Case<Layout<12>, OneWriter>, Case<Layout<12>, BlockLocks>,
-    Case<Layout<16>, NoLocks>, Case<Layout<16>, OneWriter>, Case<Layout<16>, BlockLocks>>;
+using Cases = testing::Types<Case<FilterLayout<8>, NoLocks>, Case<FilterLayout<8>, OneWriter>,
+                             Case<FilterLayout<8>, BlockLocks>, Case<FilterLayout<12>, NoLocks>,
+                             Case<FilterLayout<12>, OneWriter>, Case<FilterLayout<12>, BlockLocks>,
+                             Case<FilterLayout<16>, NoLocks>, Case<FilterLayout<16>, OneWriter>,
+                             Case<FilterLayout<16>, BlockLocks>>;
 TYPED_TEST_SUITE(FirstTriesTest, Cases);
 
 TYPED_TEST(FirstTriesTest, StoreByTheShortestWay) {

@@ -111,19 +111,19 @@ TEST(Kernels, BestTargetIsTheExpectedOne) {
 
 template <class Layout>
 class KernelsTest : public testing::Test {};
-using Layouts = testing::Types<Layout<8>, Layout<12>, Layout<16>, Layout<expiring_layout(8)>,
-                               Layout<expiring_layout(12)>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>,
+                               ExpiringLayout<8>, ExpiringLayout<12>>;
 TYPED_TEST_SUITE(KernelsTest, Layouts);
 
 // Of kernels that expiring filters do not have.
 template <class Layout>
 class FilterKernelsTest : public testing::Test {};
-using FilterLayouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
+using FilterLayouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
 TYPED_TEST_SUITE(FilterKernelsTest, FilterLayouts);
 
 TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {
   for_each_target(
-      [](std::int64_t target) { EXPECT_EQ(kernels_for(kNumber<TypeParam>).target, target); });
+      [](std::int64_t target) { EXPECT_EQ(kernels_for(TypeParam::kNumber).target, target); });
 }
 
 TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
@@ -351,7 +351,7 @@ TYPED_TEST(FilterKernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
   std::vector<Block> first;
   for_each_target([&](std::int64_t) {
     std::vector<Block> blocks(kGeometry.blocks());
-    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(kNumber<L>));
+    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(L::kNumber));
     std::mt19937_64 random(9);
     std::vector<Place> places(3 * kGeometry.blocks() * L::kSlots);
     for (Place& place : places) place = home_of<L>(kGeometry, random());

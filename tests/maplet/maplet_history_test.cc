@@ -132,8 +132,7 @@ class Scene {
       rest = static_cast<std::uint32_t>(random_());
       home = random_() % bases;
       away =
-          moved(geometry, home_of<Layout<kMapletBits>>(geometry, hash_at(bases, home, rest).value))
-              .block;
+          moved(geometry, home_of<MapletLayout>(geometry, hash_at(bases, home, rest).value)).block;
     } while (away == home);
     keys_ = {hash_at(bases, home, rest), hash_at(bases, away, rest),
              hash_at(bases, home, static_cast<std::uint32_t>(random_())),

@@ -18,7 +18,7 @@
 namespace nestline::test {
 namespace {
 
-using L = Layout<kMapletBits>;
+using L = MapletLayout;
 
 TEST(MapletLayout, KeepsEachFingerprintAndValueApart) {
   std::mt19937_64 random(1);

@@ -93,7 +93,7 @@ TEST(Geometry, Vectors) {
 
 template <class Layout>
 class GeometryTest : public testing::Test {};
-using Layouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
 TYPED_TEST_SUITE(GeometryTest, Layouts);
 
 TYPED_TEST(GeometryTest, AlternateIsItsOwnInverse) {

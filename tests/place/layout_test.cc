@@ -13,7 +13,7 @@ namespace {
 
 template <class Layout>
 class LayoutTest : public testing::Test {};
-using Layouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
 TYPED_TEST_SUITE(LayoutTest, Layouts);
 
 TYPED_TEST(LayoutTest, SlotsKeepWhatIsStored) {
@@ -91,15 +91,15 @@ TYPED_TEST(LayoutTest, MarkRisesAndNeverFalls) {
 // The bytes, as docs/FORMAT.md gives them.
 TEST(LayoutBytes, Width8) {
   Block block{};
-  for (std::uint32_t s = 0; s < 60; ++s) Layout<8>::set(block, s, s + 1);
+  for (std::uint32_t s = 0; s < 60; ++s) FilterLayout<8>::set(block, s, s + 1);
   for (std::uint32_t s = 0; s < 60; ++s) EXPECT_EQ(block.bytes[s], s + 1);
 }
 
 TEST(LayoutBytes, Width12) {
   Block block{};
-  Layout<12>::set(block, 0, 0xabc);
-  Layout<12>::set(block, 20, 0x123);
-  Layout<12>::set(block, 39, 0xf01);
+  FilterLayout<12>::set(block, 0, 0xabc);
+  FilterLayout<12>::set(block, 20, 0x123);
+  FilterLayout<12>::set(block, 39, 0xf01);
   EXPECT_EQ(block.bytes[0], 0xbc);
   EXPECT_EQ(block.bytes[20], 0x23);
   EXPECT_EQ(block.bytes[39], 0x01);
@@ -109,8 +109,8 @@ TEST(LayoutBytes, Width12) {
 
 TEST(LayoutBytes, Width16) {
   Block block{};
-  Layout<16>::set(block, 0, 0x1234);
-  Layout<16>::set(block, 29, 0xabcd);
+  FilterLayout<16>::set(block, 0, 0x1234);
+  FilterLayout<16>::set(block, 29, 0xabcd);
   EXPECT_EQ(block.bytes[0], 0x34);
   EXPECT_EQ(block.bytes[1], 0x12);
   EXPECT_EQ(block.bytes[58], 0xcd);

@@ -52,7 +52,7 @@ class LockingTest : public testing::Test {
   Table<L, BlockLocks> table_{blocks_.data(), kGeometry, kernels_};
 };
 
-using Layouts = testing::Types<Layout<8>, Layout<12>, Layout<16>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
 TYPED_TEST_SUITE(LockingTest, Layouts);
 
 TYPED_TEST(LockingTest, AChangedBlockGetsANewVersion) {

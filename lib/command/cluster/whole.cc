@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string>
 #include <system_error>
 
 #include "lib/command/cluster/commands.h"

@@ -16,7 +16,6 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "lib/command/filter/commands.h"

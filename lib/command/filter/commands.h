@@ -3,7 +3,6 @@
 #define NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_
 
 #include <string>
-#include <vector>
 
 #include "lib/command/io/command.h"
 #include "nestline/filter.h"

@@ -9,11 +9,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
-#include <vector>
 
 #include "lib/command/filter/commands.h"
 #include "lib/command/filter/inserter.h"

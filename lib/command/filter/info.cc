@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "lib/command/filter/commands.h"
 #include "lib/command/io/errors.h"

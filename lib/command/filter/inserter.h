@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>

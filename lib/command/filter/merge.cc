@@ -4,14 +4,11 @@
 // differently: the smaller one is grown first. Both are grown when their keys do not fit together
 // and the first was built to grow. Filters that cannot be merged are found before anything is
 // written. The result is written in one step, so it may replace one of the inputs.
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "lib/command/filter/commands.h"
 #include "lib/command/io/errors.h"

@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <new>
 #include <utility>

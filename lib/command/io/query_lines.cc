@@ -1,7 +1,6 @@
 // See query_lines.h.
 #include "lib/command/io/query_lines.h"
 
-#include <string>
 #include <vector>
 
 #include "lib/command/io/errors.h"

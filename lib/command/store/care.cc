@@ -2,7 +2,6 @@
 // of StoreStats, and part of the interface.
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "lib/command/io/errors.h"

@@ -12,7 +12,6 @@
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>

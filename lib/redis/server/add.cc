@@ -5,12 +5,7 @@
 // of memory, a replica would not: then a CF.INSERT of the items that were added takes its place.
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
-#include <vector>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
@@ -21,21 +16,14 @@ namespace {
 // Items of a command that are added by one call of the value. Their bytes are not copied.
 constexpr std::size_t kTogether = 128;
 
-Added add_item(const Call& call, CuckooValue& filter, std::string_view item, Unless unless) {
-  const auto add_within = [&](const Limits& limits) {
-    return unless == Unless::present ? filter.add_unique(item, limits) : filter.add(item, limits);
-  };
-  Added added = Added::full;
-  if (filter.follows_redisbloom() && is_replayed(call)) {
-    added = filter.add_as_redisbloom(item, unless == Unless::present);
-  } else {
-    added = add_within(limits_for_clients());
-    // Looked up last, since that takes time.
-    const bool is_limited = added == Added::too_many || added == Added::full;
-    if (is_limited && is_replayed(call)) added = add_within(kUnlimited);
+Outcome add_item(const Call& call, CuckooValue& filter, std::string_view item, Unless unless) {
+  if (!filter.follows_redisbloom() || !is_replayed(call)) {
+    return within_limits(call,
+                         [&](const Limits& limits) { return filter.add(item, limits, unless); });
   }
-  count_outcome(added);
-  return added;
+  const Outcome outcome = filter.add_as_redisbloom(item, unless);
+  count_outcome(outcome);
+  return outcome;
 }
 
 // The first generation beside tables of RedisBloom is replicated before the items in it.
@@ -54,8 +42,8 @@ int add_one(const Call& call, Unless unless, const char* event) {
   if (filter == nullptr) filter = create_by_default(call, key, std::nullopt);
   if (filter == nullptr) return kOk;
   const bool followed_redisbloom = filter->follows_redisbloom();
-  const Added outcome = add_item(call, *filter, call.item(2), unless);
-  if (outcome != Added::added) return reply_not_added(call, outcome);
+  const Outcome outcome = add_item(call, *filter, call.item(2), unless);
+  if (outcome != Outcome::stored) return reply_not_added(call, outcome);
   replicate_if_opened(call, *filter, followed_redisbloom);
   replicate(call, event);
   return api.ReplyWithBool(call.context, 1);
@@ -102,21 +90,6 @@ bool read(const Call& call, InsertOptions& options) {
   return false;
 }
 
-// One element of the reply. "No" is a boolean in RESP3 and cannot name its reason.
-void reply_outcome(const Call& call, Added outcome, Unless unless) {
-  if (unless == Unless::present) {
-    api.ReplyWithLongLong(call.context, outcome == Added::added     ? 1
-                                        : outcome == Added::present ? 0
-                                                                    : -1);
-  } else if (outcome == Added::added) {
-    api.ReplyWithBool(call.context, 1);
-  } else if ((api.GetContextFlags(call.context) & kContextResp3) != 0) {
-    api.ReplyWithBool(call.context, 0);
-  } else {
-    api.ReplyWithLongLong(call.context, -1);
-  }
-}
-
 int insert_items(const Call& call, Unless unless, const char* event) {
   InsertOptions options;
   if (!read(call, options)) return kOk;
@@ -139,22 +112,22 @@ int insert_items(const Call& call, Unless unless, const char* event) {
   const bool replayed = is_replayed(call);
   const Limits limits = replayed ? kUnlimited : limits_for_clients();
   std::array<std::string_view, kTogether> items;
-  std::array<Added, kTogether> outcomes;
+  std::array<Outcome, kTogether> outcomes;
   for (int first = options.first_item; first < call.count;) {
     const auto count = std::min(kTogether, static_cast<std::size_t>(call.count - first));
     for (std::size_t i = 0; i < count; ++i) items[i] = call.item(first + static_cast<int>(i));
     if (filter->follows_redisbloom() && replayed) {
       for (std::size_t i = 0; i < count; ++i) {
-        outcomes[i] = filter->add_as_redisbloom(items[i], unless == Unless::present);
+        outcomes[i] = filter->add_as_redisbloom(items[i], unless);
       }
     } else {
       filter->add(std::span(items).first(count), unless, limits, std::span(outcomes).first(count));
     }
     for (std::size_t i = 0; i < count; ++i, ++first) {
       count_outcome(outcomes[i]);
-      if (outcomes[i] == Added::added) {
+      if (outcomes[i] == Outcome::stored) {
         added.push_back(call.arguments[first]);
-      } else if (outcomes[i] != Added::present) {
+      } else if (outcomes[i] != Outcome::present) {
         is_whole = false;
       }
       reply_outcome(call, outcomes[i], unless);

@@ -14,9 +14,7 @@
 // holds, and the reply, which belongs to the blocked client.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <utility>

@@ -1,25 +1,13 @@
 // CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT.
 //
 // A command that changes nothing is not replicated.
-#include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <new>
-#include <span>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 
 namespace nestline::redis {
-namespace {
-
-// Items whose memory is prefetched together, before the first of them is erased.
-constexpr std::size_t kAhead = 16;
-
-}  // namespace
 
 int erase(const Call& call) {
   const OpenedKey key(call, kWrite);
@@ -37,10 +25,7 @@ int erase_many(const Call& call) {
   erased.reserve(static_cast<std::size_t>(call.count - 2));
   const std::vector<std::string_view> items = items_of(call);
   api.ReplyWithArray(call.context, call.count - 2);  // from here on one reply for each item
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i % kAhead == 0) {
-      key->prefetch(std::span(items).subspan(i, std::min(kAhead, items.size() - i)));
-    }
+  key->in_turn(items, [&](std::size_t i) {
     try {
       const bool done = key->erase(items[i]);
       counters.items_deleted += done;
@@ -49,7 +34,7 @@ int erase_many(const Call& call) {
     } catch (const std::bad_alloc&) {
       reply_error(call, kInsufficientMemory);
     }
-  }
+  });
   if (!erased.empty()) {
     // Not replicated as it came: another copy may have memory where this one had none.
     api.Replicate(call.context, "CF.MDEL", "sv", call.key(), erased.data(), erased.size());
@@ -74,12 +59,9 @@ int clear(const Call& call) {
 int update(const Call& call) {
   const OpenedKey key(call, kWrite);
   if (key.refuse(kNotFound)) return kOk;
-  Added outcome = key->update(call.item(2), call.item(3), limits_for_clients());
-  if ((outcome == Added::too_many || outcome == Added::full) && is_replayed(call)) {
-    outcome = key->update(call.item(2), call.item(3), kUnlimited);
-  }
-  count_outcome(outcome);
-  if (outcome != Added::added) return reply_not_added(call, outcome);
+  const Outcome outcome = within_limits(
+      call, [&](const Limits& limits) { return key->update(call.item(2), call.item(3), limits); });
+  if (outcome != Outcome::stored) return reply_not_added(call, outcome);
   ++counters.items_deleted;
   replicate(call, "cf.update");
   return api.ReplyWithBool(call.context, 1);

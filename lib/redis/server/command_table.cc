@@ -2,7 +2,6 @@
 #include <array>
 #include <exception>
 #include <new>
-#include <string>
 
 #include "lib/redis/server/commands.h"
 

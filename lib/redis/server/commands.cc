@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstddef>
 #include <system_error>
 #include <utility>
 
@@ -72,9 +71,9 @@ std::optional<double> fraction(const String* argument) {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-std::vector<std::string_view> items_of(const Call& call) {
-  std::vector<std::string_view> items(static_cast<std::size_t>(call.count - 2));
-  std::transform(call.arguments + 2, call.arguments + call.count, items.begin(), text);
+std::vector<std::string_view> items_of(const Call& call, int first) {
+  std::vector<std::string_view> items(static_cast<std::size_t>(call.count - first));
+  std::transform(call.arguments + first, call.arguments + call.count, items.begin(), text);
   return items;
 }
 
@@ -149,29 +148,33 @@ void reply_pair(const Call& call, const char* name, const std::string& value) {
   api.ReplyWithStringBuffer(call.context, value.data(), value.size());
 }
 
-int reply_not_added(const Call& call, Added outcome) {
-  switch (outcome) {
-    case Added::full:
-      return reply_error(call, kFull);
-    case Added::too_many:
-      return reply_error(call, kMaximumExpansions);
-    case Added::no_memory:
-      return reply_error(call, kInsufficientMemory);
-    case Added::added:
-    case Added::present:
-    case Added::missing:
-      break;
-  }
+int reply_not_added(const Call& call, Outcome outcome) {
+  if (outcome == Outcome::full) return reply_error(call, kFull);
+  if (outcome == kTooMany) return reply_error(call, kMaximumExpansions);
+  if (outcome == kNoMemory) return reply_error(call, kInsufficientMemory);
   return api.ReplyWithBool(call.context, 0);
+}
+
+void reply_outcome(const Call& call, Outcome outcome, Unless unless) {
+  const bool is_stored = outcome == Outcome::stored;
+  const bool is_refused = !is_stored && outcome != Outcome::present;
+  const auto is_boolean = [&] {
+    return !is_refused || (api.GetContextFlags(call.context) & kContextResp3) != 0;
+  };
+  if (unless == Unless::never && is_boolean()) {
+    api.ReplyWithBool(call.context, is_stored);
+  } else {
+    api.ReplyWithLongLong(call.context, is_refused ? -1 : is_stored);
+  }
 }
 
 Api api;
 Counters counters;
 
-void count_outcome(Added outcome) {
-  counters.items_added += outcome == Added::added;
-  counters.stopped_by_max_expansions += outcome == Added::too_many;
-  counters.stopped_by_memory += outcome == Added::no_memory;
+void count_outcome(Outcome outcome) {
+  counters.items_added += outcome == Outcome::stored;
+  counters.stopped_by_max_expansions += outcome == kTooMany;
+  counters.stopped_by_memory += outcome == kNoMemory;
 }
 
 bool register_info_section(Context* context) {

@@ -55,8 +55,8 @@ struct Call {
   [[nodiscard]] String* key() const { return arguments[1]; }
   [[nodiscard]] std::string_view item(int i) const { return text(arguments[i]); }
 };
-// The arguments after the key.
-std::vector<std::string_view> items_of(const Call& call);
+// The arguments from this one on.
+std::vector<std::string_view> items_of(const Call& call, int first = 2);
 
 int reserve(const Call& call);
 int add(const Call& call);
@@ -129,7 +129,10 @@ void reply_pair(const Call& call, const char* name, std::uint64_t value);
 void reply_pair(const Call& call, const char* name, double value);
 void reply_pair(const Call& call, const char* name, const std::string& value);
 // Replies to a command whose only item was not added, for the reason that `outcome` gives.
-int reply_not_added(const Call& call, Added outcome);
+int reply_not_added(const Call& call, Outcome outcome);
+// One element of the reply to a command that inserts items. "No" is a boolean in RESP3 and cannot
+// name its reason.
+void reply_outcome(const Call& call, Outcome outcome, Unless unless);
 
 // What the server keeps as a value: one of the two. Batches that worker threads are busy with hold
 // the filter too (batch.cc), so it may live on after its key.
@@ -211,7 +214,7 @@ struct Counters {
 extern Counters counters;
 
 // Counts the outcome of adding an item.
-void count_outcome(Added outcome);
+void count_outcome(Outcome outcome);
 
 // False, with a line in the log, when the server refuses.
 bool register_info_section(Context* context);
@@ -228,6 +231,17 @@ inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
 // limits.
 Limits limits_for_clients();
 
+// The outcome of add(limits), which is counted: without limits where those of clients refuse what
+// was acknowledged elsewhere. That is looked up last, since it takes time.
+template <typename Add>
+Outcome within_limits(const Call& call, const Add& add) {
+  Outcome outcome = add(limits_for_clients());
+  const bool is_limited = outcome == kTooMany || outcome == Outcome::full;
+  if (is_limited && is_replayed(call)) outcome = add(kUnlimited);
+  count_outcome(outcome);
+  return outcome;
+}
+
 // Gives the key a filter with the defaults of the configuration, and this capacity if there is one,
 // and replicates its CF.RESERVE. If that fails, replies with the reason and returns null.
 CuckooValue* create_by_default(const Call& call, OpenedKey& key, std::optional<long long> capacity);
@@ -239,7 +253,6 @@ void replicate_opening(const Call& call, const CuckooValue& filter);
 int add_windowed(const Call& call, WindowedValue& value, const char* event);
 int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
                     const char* event);
-int add_hashes_windowed(const Call& call, WindowedValue& value, const char* event);
 int info_windowed(const Call& call, const WindowedValue& value, bool is_full);
 int debug_windowed(const Call& call, const WindowedValue& value);
 // Whether pieces of it are missing; if so, it has replied with the error.

@@ -4,9 +4,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <thread>
 
 #include "lib/redis/server/commands.h"

@@ -15,13 +15,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <memory>
 #include <new>
-#include <string>
-#include <string_view>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
@@ -280,7 +275,7 @@ int reserve(const Call& call) {
   CuckooValue* const old = key.filter();
   if (is_replayed(call) && maker == Maker::nestline && old != nullptr &&
       old->follows_redisbloom()) {
-    old->open_beside_tables();
+    old->open_generation();
     api.ReplicateVerbatim(call.context);
     return reply_ok(call);
   }

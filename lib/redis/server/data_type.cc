@@ -17,15 +17,11 @@
 //
 // A value that consists of RedisBloom's tables only is saved as RedisBloom's.
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <memory>
 #include <new>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "lib/redis/server/commands.h"

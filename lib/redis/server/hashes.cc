@@ -9,14 +9,12 @@
 // What is replicated is what was done: the hashes that were stored, or that were found and erased.
 // A replica adds without limits, as it does for all that its primary has acknowledged.
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <new>
 #include <span>
-#include <vector>
 
 #include "lib/redis/server/commands.h"
+#include "lib/redis/server/ticker.h"
 #include "lib/redis/value/hash_string.h"
 
 namespace nestline::redis {
@@ -77,26 +75,51 @@ class Done {
   std::size_t count_ = 0;
 };
 
+// Adds all to a filter, by add(hashes, outcomes) for a chunk; take(first, answers) gets what was
+// stored.
+template <typename Add, typename Take>
+void add_chunks(const HashString& hashes, const Add& add, const Take& take) {
+  std::array<Outcome, HashString::kMaxInChunk> outcomes;
+  Answers answers;
+  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
+    add(chunk, std::span(outcomes).first(chunk.size()));
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      count_outcome(outcomes[i]);
+      answers[i] = outcomes[i] == Outcome::stored;
+    }
+    take(first, std::span<const std::uint8_t>(answers).first(chunk.size()));
+  });
+}
+
+// See windowed.cc.
+int add_windowed(const Call& call, WindowedValue& value, const HashString& hashes,
+                 const char* event) {
+  if (refuse_incomplete(call, value)) return kOk;
+  std::vector<char> bits(bit_bytes(hashes.size()));
+  pay_ticks(call, value);
+  add_chunks(
+      hashes, [&](auto chunk, auto outcomes) { value.add(chunk, outcomes); },
+      [&](std::size_t first, auto answers) {
+        put_bits(answers, std::span(bits).subspan(first / 8, bit_bytes(answers.size())));
+      });
+  replicate(call, event);
+  cover_addition(call, value);
+  return reply_bytes(call, bits);
+}
+
 int add_all(const Call& call, Unless unless, const char* event) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kWrite);
   if (WindowedValue* const windowed = key.windowed()) {
-    return add_hashes_windowed(call, *windowed, event);
+    return add_windowed(call, *windowed, hashes, event);
   }
   CuckooValue* const filter = whole_filter(call, key);
   if (filter == nullptr) return kOk;
   const Limits limits = is_replayed(call) ? kUnlimited : limits_for_clients();
   Done done(hashes);
-  std::array<Added, HashString::kMaxInChunk> outcomes;
-  Answers answers;
-  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
-    filter->add(chunk, unless, limits, std::span(outcomes).first(chunk.size()));
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      count_outcome(outcomes[i]);
-      answers[i] = outcomes[i] == Added::added;
-    }
-    done.take(first, std::span(answers).first(chunk.size()));
-  });
+  add_chunks(
+      hashes, [&](auto chunk, auto outcomes) { filter->add(chunk, unless, limits, outcomes); },
+      [&](std::size_t first, auto answers) { done.take(first, answers); });
   done.replicate(call, "CF.MADDH", event);
   return reply_bytes(call, done.bits());
 }

@@ -1,8 +1,4 @@
 // CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG.
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "lib/redis/server/commands.h"
 #include "nestline/keys.h"

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <mutex>
-#include <new>
 #include <unordered_map>
 
 #include "lib/redis/server/module_api.h"

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <exception>
 #include <limits>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 

@@ -4,29 +4,15 @@
 // room: a renewal changes a life, and each add may sweep (windowed_value.h). Such a filter depends
 // neither on the configuration nor on memory, so what happened here happens everywhere. Lookups
 // are answered by the server's thread only.
-#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"
-#include "lib/redis/value/hash_string.h"
 
 namespace nestline::redis {
 namespace {
-
-void count_outcomes(std::span<const Outcome> outcomes) {
-  for (const Outcome outcome : outcomes) counters.items_added += outcome == Outcome::stored;
-}
 
 // The life that the command gives its item. Nothing: it has replied with the error.
 std::optional<unsigned> life_of(const Call& call, const WindowedValue& value) {
@@ -37,17 +23,6 @@ std::optional<unsigned> life_of(const Call& call, const WindowedValue& value) {
                      std::to_string(value.window()))
                         .c_str());
   return std::nullopt;
-}
-
-void reply_outcome(const Call& call, Outcome outcome, Unless unless) {
-  if (outcome == Outcome::full &&
-      (unless == Unless::present || (api.GetContextFlags(call.context) & kContextResp3) == 0)) {
-    api.ReplyWithLongLong(call.context, -1);
-  } else if (unless == Unless::present) {
-    api.ReplyWithLongLong(call.context, outcome == Outcome::stored);
-  } else {
-    api.ReplyWithBool(call.context, outcome == Outcome::stored);
-  }
 }
 
 // Whether the command is of an append-only file: then the steady clock does not know its time.
@@ -89,7 +64,7 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event) {
   if (!life) return kOk;
   pay_ticks(call, value);
   const Outcome outcome = value.add(call.item(2), *life);
-  count_outcomes({&outcome, 1});
+  count_outcome(outcome);
   replicate(call, event);
   cover_addition(call, value);
   // To a primary no error is sent.
@@ -100,38 +75,18 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event) {
 int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
                     const char* event) {
   if (refuse_incomplete(call, value)) return kOk;
-  const auto count = static_cast<std::size_t>(call.count - first_item);
-  std::vector<std::string_view> items(count);
-  std::vector<Outcome> outcomes(count);
-  std::transform(call.arguments + first_item, call.arguments + call.count, items.begin(), text);
+  const std::vector<std::string_view> items = items_of(call, first_item);
+  std::vector<Outcome> outcomes(items.size());
   pay_ticks(call, value);
   value.add(items, outcomes);
-  count_outcomes(outcomes);
   replicate(call, event);
   cover_addition(call, value);
-  api.ReplyWithArray(call.context, static_cast<long>(count));
-  for (const Outcome outcome : outcomes) reply_outcome(call, outcome, unless);
+  api.ReplyWithArray(call.context, static_cast<long>(items.size()));
+  for (const Outcome outcome : outcomes) {
+    count_outcome(outcome);
+    reply_outcome(call, outcome, unless);
+  }
   return kOk;
-}
-
-int add_hashes_windowed(const Call& call, WindowedValue& value, const char* event) {
-  if (refuse_incomplete(call, value)) return kOk;
-  const HashString hashes(call.item(2));
-  std::vector<char> bits(bit_bytes(hashes.size()));
-  std::array<Outcome, HashString::kMaxInChunk> outcomes;
-  std::array<std::uint8_t, HashString::kMaxInChunk> stored;
-  pay_ticks(call, value);
-  hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
-    const auto some = std::span(outcomes).first(chunk.size());
-    value.add(chunk, some);
-    count_outcomes(some);
-    for (std::size_t i = 0; i < chunk.size(); ++i) stored[i] = some[i] == Outcome::stored;
-    put_bits(std::span<const std::uint8_t>(stored).first(chunk.size()),
-             std::span(bits).subspan(first / 8, bit_bytes(chunk.size())));
-  });
-  replicate(call, event);
-  cover_addition(call, value);
-  return api.ReplyWithStringBuffer(call.context, bits.data(), bits.size());
 }
 
 int info_windowed(const Call& call, const WindowedValue& value, bool is_full) {

@@ -1,7 +1,5 @@
 #include "lib/redis/value/generation_list.h"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <iterator>
 #include <stdexcept>

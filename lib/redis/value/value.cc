@@ -2,11 +2,8 @@
 #include "lib/redis/value/value.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
 #include "lib/file/filter_blocks.h"
 #include "lib/redis/value/generation_list.h"
@@ -17,9 +14,6 @@
 
 namespace nestline::redis {
 namespace {
-
-// Generations, newest first, whose memory is prefetched for an item.
-constexpr std::size_t kMaxPrefetched = 16;
 
 constexpr std::uint64_t kMaxKeptCapacity = std::uint64_t{1} << 40;
 
@@ -33,6 +27,28 @@ std::unique_ptr<CuckooValue> CuckooValue::create(const Settings& settings,
   check(settings);
   std::unique_ptr<CuckooValue> value(new CuckooValue(settings, memory));
   value->open_generation();
+  return value;
+}
+
+// What the first generation takes, it takes at once. The others are added one by one: those beyond
+// its capacity, and copies that it has no slots for.
+std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
+                                                std::span<const std::uint64_t> hashes) {
+  auto value = create(settings);
+  Generation& first = value->generations_.front();
+  const auto many = hashes.first(std::min<std::uint64_t>(hashes.size(), first.capacity()));
+  std::vector<std::uint8_t> stored(many.size());
+  first.fill(many, stored);
+  value->stored_ = first.size();
+  if (value->stored_ == hashes.size()) return value;
+  std::vector<std::uint64_t> others;
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    if (i >= many.size() || stored[i] == 0) others.push_back(hashes[i]);
+  }
+  std::vector<Outcome> outcomes(others.size());
+  value->add(others, Unless::never, kUnlimited, outcomes);
+  const auto is_out = [](Outcome outcome) { return outcome != Outcome::stored; };
+  if (std::any_of(outcomes.begin(), outcomes.end(), is_out)) throw std::bad_alloc();
   return value;
 }
 
@@ -164,14 +180,7 @@ void CuckooValue::check_hashes(std::size_t hashes, std::size_t results) const {
   }
 }
 
-void CuckooValue::prefetch(std::span<const std::string_view> items) const noexcept {
-  for (const std::string_view item : items) {
-    prefetch_newest(hash_of(item), kMaxPrefetched);
-  }
-}
-
-// Prefetches for an item in so many generations at the most.
-void CuckooValue::prefetch_newest(std::uint64_t hash, std::size_t most) const noexcept {
+void CuckooValue::prefetch(std::uint64_t hash, std::size_t most) const noexcept {
   std::for_each_n(generations_.rbegin(), std::min(generations_.size(), most),
                   [&](const Generation& generation) { generation.prefetch(hash); });
 }
@@ -233,6 +242,19 @@ std::size_t CuckooValue::memory_bytes() const noexcept {
                       generations_.capacity() * sizeof(Generation);
   for (const Generation& generation : generations_) bytes += generation.memory_bytes();
   return bytes;
+}
+
+// Not memory_bytes: vectors' reserves differ in a copy, and whoever replays must decide alike.
+std::uint64_t CuckooValue::block_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const Generation& generation : generations_) bytes += generation.block_bytes();
+  return bytes + tables_.slots();
+}
+
+// Whether all that slots still show waits to be taken out. Slots of tables are counted, since their
+// header may count fewer.
+bool CuckooValue::all_is_erased() const noexcept {
+  return items() == 0 && items_beside_tables() + static_cast<std::int64_t>(tables_.taken()) <= 0;
 }
 
 std::size_t CuckooValue::free_effort() const noexcept {

@@ -47,20 +47,20 @@ struct ImageHead;  // image.h
 struct Piece;      // image.h
 class View;        // view.h
 
-/// How an add, or an update, ended.
-enum class Added : std::uint8_t {
-  added,      ///< One more copy is in it.
-  present,    ///< add_unique: it was found already, nothing was added.
-  full,       ///< Expansion is 0 and `capacity` items are in it.
-  too_many,   ///< A further generation is needed, and there are as many as the call allows.
-  no_memory,  ///< Memory for growth or for the ledger cannot be had.
-  missing,    ///< update: the old item is not in it.
-};
+// How an add, or an update, ended: as an insert into a filter does, where `full` means that
+// expansion is 0 and `capacity` items are in it, or in one of these ways.
+
+/// A further generation is needed, and there are as many as the call allows.
+inline constexpr Outcome kTooMany{std::uint8_t{16}};
+/// Memory for growth or for the ledger cannot be had.
+inline constexpr Outcome kNoMemory{std::uint8_t{17}};
+/// update: the old item is not in it.
+inline constexpr Outcome kMissing{std::uint8_t{18}};
 
 /// Whether an item is added a second time.
 enum class Unless : std::uint8_t {
-  never,    ///< It is, as add does.
-  present,  ///< Not where it is found, as add_unique does.
+  never,    ///< It is.
+  present,  ///< Not where it is found.
 };
 
 /// The most generations that a value may have.
@@ -139,46 +139,50 @@ class CuckooValue {
   static std::unique_ptr<CuckooValue> create_as_redisbloom(
       const Settings& settings, std::pmr::memory_resource* memory = nullptr);
 
-  /// Prefetches the memory that the next calls for these items read. Pays off for 2 to some 16.
-  void prefetch(std::span<const std::string_view> items) const noexcept;
-
   // Changes. Each is O(generations), except that an add may double a filter of at most
   // kMaxBytesToDouble, which takes a few milliseconds.
 
-  /// Adds one copy. Copies are not limited: beyond 2k in one generation, or k - 1 where their
-  /// home is full, the ledger counts them, in some 75 bytes an item.
-  Added add(std::string_view item, const Limits& limits = {}) noexcept;
-  /// The same unless exists(item): then Added::present.
-  Added add_unique(std::string_view item, const Limits& limits = {}) noexcept;
-  /// As add, or add_unique, for each item in the order given: the fast form for 2 items and more.
-  /// Throws std::invalid_argument when the lengths differ, nothing being changed.
+  /// Adds one copy, or none where Unless::present and exists(item). Copies are not limited: beyond
+  /// 2k in one generation, or k - 1 where their home is full, the ledger counts them, in some 75
+  /// bytes an item.
+  Outcome add(std::string_view item, const Limits& limits = {},
+              Unless unless = Unless::never) noexcept;
+  /// The same for each item in the order given: the fast form for 2 items and more. Throws
+  /// std::invalid_argument when the lengths differ, nothing being changed.
   void add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
-           std::span<Added> outcomes);
+           std::span<Outcome> outcomes);
   /// The same for hashes. Throws std::invalid_argument also when there are tables of RedisBloom.
   void add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
-           std::span<Added> outcomes);
+           std::span<Outcome> outcomes);
   /// Replaces one copy of `old_item` by `new_item`: adds first, then erases. Nothing changes unless
-  /// it returns Added::added. Added::missing when old_item is not found.
-  Added update(std::string_view old_item, std::string_view new_item,
-               const Limits& limits = {}) noexcept;
+  /// it returns Outcome::stored.
+  Outcome update(std::string_view old_item, std::string_view new_item,
+                 const Limits& limits = {}) noexcept;
 
   /// Whether it has RedisBloom's tables and no generation: only add_as_redisbloom has added.
   [[nodiscard]] bool follows_redisbloom() const noexcept {
     return !tables_.empty() && generations_.empty();
   }
   /// For a value that follows_redisbloom(), and a command that a RedisBloom server has carried out:
-  /// adds to the tables what that server added, with `unique` unless they show it, so that they
-  /// stay those of that server byte for byte. The ledger counts an item that has no place in them:
+  /// adds to the tables what that server added, so that they stay those of that server byte for
+  /// byte. The ledger counts an item that has no place in them:
   /// its server may have had other settings.
-  Added add_as_redisbloom(std::string_view item, bool unique) noexcept;
-  /// Opens the first generation beside tables, as the first add does. Throws std::bad_alloc.
-  void open_beside_tables();
+  Outcome add_as_redisbloom(std::string_view item, Unless unless) noexcept;
+  /// Opens the first generation beside tables, as the first add does, or a further one. Throws
+  /// std::bad_alloc.
+  void open_generation();
 
   /// Takes one copy out; false when none is found. Only for items that are in it: a stranger may
   /// look like another item, which is then missed. From RedisBloom's tables it erases as RedisBloom
   /// does. Throws std::bad_alloc, nothing being changed, when the ledger needs memory.
   bool erase(std::string_view item);
-  /// The same for the item of each hash in the order given: erased[i] is 1 or 0, also when it
+  /// Calls each(i) for each item, which may erase it, with the item's memory in the cache.
+  template <typename Each>
+  void in_turn(std::span<const std::string_view> items, const Each& each) const {
+    ahead(
+        items.size(), [&](std::size_t i) { prefetch(hash_of(items[i]), kMaxPrefetched); }, each);
+  }
+  /// As erase for the item of each hash in the order given: erased[i] is 1 or 0, also when it
   /// throws std::bad_alloc. Throws std::invalid_argument as add does.
   void erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
 
@@ -301,7 +305,19 @@ class CuckooValue {
   void exists_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
                    std::span<std::uint8_t> out) const;
   void check_hashes(std::size_t hashes, std::size_t results) const;
-  void prefetch_newest(std::uint64_t hash, std::size_t most) const noexcept;
+  // Prefetches for an item in so many generations at the most, newest first.
+  void prefetch(std::uint64_t hash, std::size_t most) const noexcept;
+  static constexpr std::size_t kMaxPrefetched = 16;
+  // Calls use(i) for each number below `size`, some time after prefetch(i).
+  template <typename Prefetch, typename Use>
+  static void ahead(std::size_t size, const Prefetch& prefetch, const Use& use) {
+    constexpr std::size_t kAhead = 16;
+    for (std::size_t i = 0; i < std::min(kAhead, size); ++i) prefetch(i);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (i + kAhead < size) prefetch(i + kAhead);
+      use(i);
+    }
+  }
 
   [[nodiscard]] ImageHead head() const;
   static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head,
@@ -311,14 +327,13 @@ class CuckooValue {
 
   [[nodiscard]] std::int64_t items_beside_tables() const noexcept;
   [[nodiscard]] std::uint64_t head_items() const noexcept;
-  Added add_item(const Item& item, const Limits& limits) noexcept;
+  Outcome add_item(const Item& item, const Limits& limits) noexcept;
   void add_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
-                Unless unless, const Limits& limits, std::span<Added> outcomes);
-  Added store(const Item& item, const Limits& limits);
+                Unless unless, const Limits& limits, std::span<Outcome> outcomes);
+  Outcome store(const Item& item, const Limits& limits);
   bool store_in(Generation& generation, const Item& item);
   bool store_in_older(const Item& item) noexcept;
   bool store_in_grown(const Item& item);
-  void open_generation();
   std::size_t erase_some(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
   bool erase_item(const Item& item);
   bool erase_alone(Generation& generation, std::uint64_t hash) noexcept;

@@ -1,10 +1,7 @@
 // CuckooValue: what adds, takes out, moves and unites.
 #include <algorithm>
-#include <array>
 #include <new>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
@@ -13,19 +10,12 @@
 namespace nestline::redis {
 namespace {
 
-// Items of a batch whose memory is prefetched before the first of them has its turn.
-constexpr std::size_t kAhead = 16;
-
 // From so many entries of the ledger on, searches for room beside many copies are spared: the
 // searches that make so many entries take some 20 ms together on Zen 3.
 constexpr std::size_t kManyEntries = 512;
 
 // The first beside tables of RedisBloom.
 constexpr std::uint64_t kMinBesideTables = 1024;
-
-std::uint64_t times(std::uint64_t capacity, std::uint64_t factor) {
-  return capacity > kMaxFurtherCapacity / factor ? kMaxFurtherCapacity : capacity * factor;
-}
 
 // So many entries of the ledger are looked at again by an erase that adds to one, so that they are
 // settled faster than they come up; and by one of kTurnEvery others, chosen by the item's hash,
@@ -37,58 +27,27 @@ constexpr int kTurns = 2;
 constexpr int kMaxRounds = 16;
 
 // While it lives, Views know that an erase is under way that may choose between generations.
-class Choosing {
- public:
-  Choosing(Notices* notices, std::size_t generations)
-      : notices_(generations > 1 ? notices : nullptr) {
-    advance();
-  }
-  ~Choosing() { advance(); }
-  Choosing(const Choosing&) = delete;
-  Choosing& operator=(const Choosing&) = delete;
-
- private:
-  void advance() const noexcept {
-    if (notices_ != nullptr) Notices::advance(notices_->erases);
-  }
-  Notices* notices_;
+struct EndOfChoice {
+  void operator()(Notices* notices) const noexcept { Notices::advance(notices->erases); }
 };
+using Choice = std::unique_ptr<Notices, EndOfChoice>;
+
+Choice begin_choice(Notices* notices, std::size_t generations) noexcept {
+  if (notices == nullptr || generations <= 1) return nullptr;
+  Notices::advance(notices->erases);
+  return Choice(notices);
+}
 
 }  // namespace
 
-// What the first generation takes, it takes at once. The others are added one by one: those beyond
-// its capacity, and copies that it has no slots for.
-std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
-                                                std::span<const std::uint64_t> hashes) {
-  auto value = create(settings);
-  Generation& first = value->generations_.front();
-  const auto many = hashes.first(std::min<std::uint64_t>(hashes.size(), first.capacity()));
-  std::vector<std::uint8_t> stored(many.size());
-  first.fill(many, stored);
-  value->stored_ = first.size();
-  if (value->stored_ == hashes.size()) return value;
-  std::vector<std::uint64_t> others;
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i >= many.size() || stored[i] == 0) others.push_back(hashes[i]);
-  }
-  std::vector<Added> outcomes(others.size());
-  value->add(others, Unless::never, kUnlimited, outcomes);
-  const auto is_out = [](Added outcome) { return outcome != Added::added; };
-  if (std::any_of(outcomes.begin(), outcomes.end(), is_out)) throw std::bad_alloc();
-  return value;
-}
-
-Added CuckooValue::add(std::string_view item, const Limits& limits) noexcept {
-  return add_item(item_of(item), limits);
-}
-
-Added CuckooValue::add_unique(std::string_view item, const Limits& limits) noexcept {
+Outcome CuckooValue::add(std::string_view item, const Limits& limits, Unless unless) noexcept {
   const Item hashes = item_of(item);
-  return exists_of(hashes) ? Added::present : add_item(hashes, limits);
+  return unless == Unless::present && exists_of(hashes) ? Outcome::present
+                                                        : add_item(hashes, limits);
 }
 
 void CuckooValue::add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
-                      std::span<Added> outcomes) {
+                      std::span<Outcome> outcomes) {
   if (items.size() != outcomes.size()) {
     throw std::invalid_argument("items and outcomes differ in length");
   }
@@ -99,7 +58,7 @@ void CuckooValue::add(std::span<const std::string_view> items, Unless unless, co
 }
 
 void CuckooValue::add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
-                      std::span<Added> outcomes) {
+                      std::span<Outcome> outcomes) {
   check_hashes(hashes.size(), outcomes.size());
   in_chunks(hashes.size(), [&](std::size_t at, std::size_t some) {
     add_some(hashes.subspan(at, some), {}, unless, limits, outcomes.subspan(at, some));
@@ -113,7 +72,7 @@ void CuckooValue::add(std::span<const std::uint64_t> hashes, Unless unless, cons
 // since the items before it have changed it.
 void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
                            std::span<const std::string_view> items, Unless unless,
-                           const Limits& limits, std::span<Added> outcomes) {
+                           const Limits& limits, std::span<Outcome> outcomes) {
   const bool is_looked_up = unless == Unless::present && tables_.empty() && !generations_.empty();
   std::array<std::uint8_t, kMaxHashes> is_in_older;
   const auto items_in_older = [&] { return stored_ - generations_.back().size(); };
@@ -128,79 +87,76 @@ void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
     if (!answers_hold) return exists_of(item);
     return is_in_older[i] != 0 || generations_.back().may_contain(item.hash);
   };
-  for (std::size_t i = 0; i < std::min(kAhead, hashes.size()); ++i) prefetch_newest(hashes[i], 1);
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i + kAhead < hashes.size()) prefetch_newest(hashes[i + kAhead], 1);
+  const auto prefetch_one = [&](std::size_t i) { prefetch(hashes[i], 1); };
+  ahead(hashes.size(), prefetch_one, [&](std::size_t i) {
     const Item item = tables_.empty() ? Item{hashes[i], std::nullopt} : item_of(items[i]);
     outcomes[i] =
-        unless == Unless::present && is_in(i, item) ? Added::present : add_item(item, limits);
-  }
+        unless == Unless::present && is_in(i, item) ? Outcome::present : add_item(item, limits);
+  });
 }
 
-Added CuckooValue::add_as_redisbloom(std::string_view item, bool unique) noexcept {
+Outcome CuckooValue::add_as_redisbloom(std::string_view item, Unless unless) noexcept {
   const Item hashes = item_of(item);
-  if (unique && tables_.may_contain(*hashes.redisbloom)) return Added::present;
+  if (unless == Unless::present && tables_.may_contain(*hashes.redisbloom)) return Outcome::present;
   try {
     if (!tables_.add(*hashes.redisbloom)) ledger_.add(hashes.hash, 1, hashes.redisbloom);
-    return Added::added;
+    return Outcome::stored;
   } catch (const std::bad_alloc&) {
-    return Added::no_memory;
+    return kNoMemory;
   }
 }
 
-void CuckooValue::open_beside_tables() { open_generation(); }
-
-Added CuckooValue::update(std::string_view old_item, std::string_view new_item,
-                          const Limits& limits) noexcept {
+Outcome CuckooValue::update(std::string_view old_item, std::string_view new_item,
+                            const Limits& limits) noexcept {
   const Item old_hashes = item_of(old_item);
   const Item new_hashes = item_of(new_item);
-  if (!exists_of(old_hashes)) return Added::missing;
+  if (!exists_of(old_hashes)) return kMissing;
   // An item that takes its own place: adding it might drop the entry that erasing it then needs.
   if (new_hashes.hash == old_hashes.hash) {
     ++deletes_;
-    return Added::added;
+    return Outcome::stored;
   }
   try {
     // So that erasing cannot fail once the new item is in.
     ledger_.prepare(old_hashes.hash);
   } catch (const std::bad_alloc&) {
-    return Added::no_memory;
+    return kNoMemory;
   }
-  const Added added = add_item(new_hashes, limits);
-  if (added == Added::added) erase_item(old_hashes);
+  const Outcome added = add_item(new_hashes, limits);
+  if (added == Outcome::stored) erase_item(old_hashes);
   ledger_.drop_prepared(old_hashes.hash);
   return added;
 }
 
-Added CuckooValue::add_item(const Item& item, const Limits& limits) noexcept {
+Outcome CuckooValue::add_item(const Item& item, const Limits& limits) noexcept {
   try {
     if (limits.capacity && settings_.expansion == 0 && items() >= settings_.capacity) {
-      return Added::full;
+      return Outcome::full;
     }
     // A copy that waits to be taken out stands for the new one. A further copy of an item that has
     // some without a slot joins those, without a search for room that would be in vain.
     const std::int64_t copies = ledger_.copies(item.hash);
-    if (copies >= Ledger::kMaxCopies) return Added::full;
+    if (copies >= Ledger::kMaxCopies) return Outcome::full;
     if (copies == 0) return store(item, limits);
     ledger_.add(item.hash, 1, item.redisbloom);
-    return Added::added;
+    return Outcome::stored;
   } catch (const std::bad_alloc&) {  // a generation's options are in bounds: nothing else is thrown
-    return Added::no_memory;
+    return kNoMemory;
   }
 }
 
-Added CuckooValue::store(const Item& item, const Limits& limits) {
+Outcome CuckooValue::store(const Item& item, const Limits& limits) {
   for (;;) {
     if (!generations_.empty()) {
       Generation& newest = generations_.back();
       if ((newest.has_room() || settings_.expansion == 0) && store_in(newest, item)) {
-        return Added::added;
+        return Outcome::stored;
       }
-      if (settings_.expansion == 0 && limits.capacity) return Added::full;
-      if (store_in_older(item) || store_in_grown(item)) return Added::added;
+      if (settings_.expansion == 0 && limits.capacity) return Outcome::full;
+      if (store_in_older(item) || store_in_grown(item)) return Outcome::stored;
     }
     if (generations_.size() >= std::min(limits.generations, kMaxGenerations)) {
-      return Added::too_many;
+      return kTooMany;
     }
     open_generation();
   }
@@ -212,17 +168,15 @@ Added CuckooValue::store(const Item& item, const Limits& limits) {
 // nearly as many copies as a bucket has slots: among blocks full of copies each search takes 10 to
 // 50 us on Zen 3, and most find nothing. Until then no insert pays for that check.
 bool CuckooValue::store_in(Generation& generation, const Item& item) {
-  if (ledger_.size() >= kManyEntries && generation.has_room() && generation.is_crowded(item.hash)) {
-    ledger_.add(item.hash, 1, item.redisbloom);
-    return true;
-  }
-  const Outcome outcome = generation.insert(item.hash);
+  const bool is_spared =
+      ledger_.size() >= kManyEntries && generation.has_room() && generation.is_crowded(item.hash);
+  const Outcome outcome = is_spared ? Outcome::copies : generation.insert(item.hash);
+  if (outcome == Outcome::full && !generation.has_room()) return false;
   if (outcome == Outcome::stored) {
     ++stored_;
-    return true;
+  } else {
+    ledger_.add(item.hash, 1, item.redisbloom);
   }
-  if (outcome == Outcome::full && !generation.has_room()) return false;
-  ledger_.add(item.hash, 1, item.redisbloom);
   return true;
 }
 
@@ -258,11 +212,11 @@ bool CuckooValue::store_in_older(const Item& item) noexcept {
 void CuckooValue::open_generation() {
   std::uint64_t first = settings_.capacity;
   if (!tables_.empty()) {
-    const std::uint64_t items = tables_.header().items;
+    const std::uint64_t items = tables_.header().items, factor = settings_.expansion;
     first =
-        settings_.expansion == 0
-            ? std::max(kMinBesideTables, settings_.capacity - std::min(items, settings_.capacity))
-            : times(std::max(kMinBesideTables, items), settings_.expansion);
+        factor == 0
+            ? std::max(kMinBesideTables, first - std::min(items, first))
+            : std::min(std::max(kMinBesideTables, items), kMaxFurtherCapacity / factor) * factor;
   }
   append_generation(generations_, settings_, first, memory_);
   none_is_empty_ = false;
@@ -317,15 +271,11 @@ bool CuckooValue::erase_item(const Item& item) {
   const Shown slots = shown(item);
   const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
   if (slots.copies < pending) return false;
-  const Choosing choosing(notices_.get(), generations_.size());
+  const Choice choice = begin_choice(notices_.get(), generations_.size());
   const bool waits = copies > 0 || pending <= slots.copies - slots.most;
-  if (waits) {
-    ledger_.add(item.hash, -1, item.redisbloom);
-    ++deletes_;
-  } else {
-    ++deletes_;
-    take_out(item, slots, pending);
-  }
+  if (waits) ledger_.add(item.hash, -1, item.redisbloom);
+  ++deletes_;
+  if (!waits) take_out(item, slots, pending);
   finish_erase(item.hash, waits);
   return true;
 }
@@ -333,7 +283,7 @@ bool CuckooValue::erase_item(const Item& item) {
 // An item that has no entry in the ledger, from the only generation that shows it, if that still
 // does. Most erases are of this kind.
 bool CuckooValue::erase_alone(Generation& generation, std::uint64_t hash) noexcept {
-  const Choosing choosing(notices_.get(), generations_.size());
+  const Choice choice = begin_choice(notices_.get(), generations_.size());
   if (!generation.erase(hash)) return false;
   --stored_;
   ++deletes_;
@@ -348,8 +298,7 @@ void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
   for (int turn = 0; turn < turns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
   if (!is_complete()) return;
   if (!ledger_.empty() && all_is_erased() && block_bytes() <= kMaxBytesToDouble) empty_all();
-  if (none_is_empty_) return;
-  none_is_empty_ = !drop_empty(generations_, kMaxBytesToDouble);
+  none_is_empty_ = none_is_empty_ || !drop_empty(generations_, kMaxBytesToDouble);
 }
 
 // Takes out of each filter the copies that are certainly there, of `pending` that were erased and
@@ -449,19 +398,6 @@ void CuckooValue::compact() {
   if (!generations_.empty() && tables_.taken() == 0) tables_ = {};
   deletes_ = 0;
   awaited_items_ = 0;
-}
-
-// Not memory_bytes: vectors' reserves differ in a copy, and whoever replays must decide alike.
-std::uint64_t CuckooValue::block_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (const Generation& generation : generations_) bytes += generation.block_bytes();
-  return bytes + tables_.slots();
-}
-
-// Whether all that slots still show waits to be taken out. Slots of tables are counted, since their
-// header may count fewer.
-bool CuckooValue::all_is_erased() const noexcept {
-  return items() == 0 && items_beside_tables() + static_cast<std::int64_t>(tables_.taken()) <= 0;
 }
 
 // Of a value that has a generation: what is left is erased.

@@ -8,7 +8,6 @@
 #include <functional>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "tests/redis/redisbloom/redisbloom_model.h"
 

@@ -8,10 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/workers.h"

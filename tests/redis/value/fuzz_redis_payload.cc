@@ -7,13 +7,9 @@
 // of the pieces in order. If the byte is odd, the part is used as it is. A first part of 112 bytes
 // that begins as the head of a value with a window is taken for one, by WindowedReader.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "lib/place/hash.h"
 #include "lib/place/little_endian.h"
@@ -86,9 +82,9 @@ void use(CuckooValue& value) {
   for (int i = 0; i < 40; ++i) {
     const std::string item = std::to_string(i % 25);
     (void)value.exists(item);
-    const Added added = value.add(item, value.generations() + 1);
-    check(!is_plain || added != Added::added || (value.exists(item) && value.count(item) != 0));
-    (void)value.add_unique(item, value.generations());
+    const Outcome added = value.add(item, value.generations() + 1);
+    check(!is_plain || added != Outcome::stored || (value.exists(item) && value.count(item) != 0));
+    (void)value.add(item, value.generations(), Unless::present);
     (void)value.update(item, "other", value.generations());
     (void)value.erase(item);
   }

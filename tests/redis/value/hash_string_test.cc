@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <random>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace nestline::redis {

@@ -21,9 +21,9 @@ inline Hashes random_hashes(std::mt19937_64& random, std::size_t count) {
 }
 
 inline void add(CuckooValue& value, const Hashes& hashes) {
-  std::vector<Added> outcomes(hashes.size());
+  std::vector<Outcome> outcomes(hashes.size());
   value.add(hashes, Unless::never, kUnlimited, outcomes);
-  for (const Added outcome : outcomes) ASSERT_EQ(outcome, Added::added);
+  for (const Outcome outcome : outcomes) ASSERT_EQ(outcome, Outcome::stored);
 }
 
 inline void erase(CuckooValue& value, const Hashes& hashes) {

@@ -3,12 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <limits>
-#include <map>
 #include <random>
 #include <utility>
-#include <vector>
 
 namespace nestline::redis {
 namespace {

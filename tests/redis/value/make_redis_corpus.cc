@@ -2,14 +2,10 @@
 //
 // Each is an image of a small value in the parts of the fuzz target: a head without its checksum,
 // then the contents of the pieces.
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "lib/place/little_endian.h"
 #include "lib/redis/value/value.h"

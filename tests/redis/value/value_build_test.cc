@@ -3,10 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
-#include <random>
-#include <vector>
 
 #include "tests/redis/value/hashes.h"
 #include "tests/redis/value/items.h"

@@ -2,16 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <new>
 #include <numeric>
 #include <random>
-#include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/redis/value/value.h"
 #include "nestline/keys.h"
@@ -83,16 +78,15 @@ class Twins {
     const auto names = draw();
     const Unless unless = random_() % 2 == 0 ? Unless::never : Unless::present;
     const Limits limits = random_() % 4 == 0 ? kUnlimited : Limits(1 + random_() % 8);
-    std::vector<Added> outcomes(names.size(), Added::missing);
+    std::vector<Outcome> outcomes(names.size(), kMissing);
     batches_->add(hashes_of(*batches_, names), unless, limits, outcomes);
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const Added one = unless == Unless::present ? singles_->add_unique(names[i], limits)
-                                                  : singles_->add(names[i], limits);
+      const Outcome one = singles_->add(names[i], limits, unless);
       ASSERT_EQ(outcomes[i], one) << names[i];
-      met.added += one == Added::added;
-      met.present += one == Added::present;
-      met.refused += one == Added::full || one == Added::too_many;
-      if (one == Added::added) present_.push_back(names[i]);
+      met.added += one == Outcome::stored;
+      met.present += one == Outcome::present;
+      met.refused += one == Outcome::full || one == kTooMany;
+      if (one == Outcome::stored) present_.push_back(names[i]);
     }
     met.most_generations = std::max(met.most_generations, batches_->generations());
   }
@@ -186,7 +180,7 @@ TEST(CuckooValueHashes, EraseSaysWhatIsOutWhenMemoryIsRefused) {
   const auto value = CuckooValue::create({64, 0.05, 2, 20, 1, 42});
   std::vector<std::string> names;
   for (std::uint64_t i = 0; i < 6000; ++i) names.push_back(name(i));
-  for (const std::string& name : names) ASSERT_EQ(value->add(name, kUnlimited), Added::added);
+  for (const std::string& name : names) ASSERT_EQ(value->add(name, kUnlimited), Outcome::stored);
   const auto hashes = hashes_of(*value, names);
   const auto all = std::span<const std::uint64_t>(hashes).first(5000);
   std::vector<std::uint8_t> erased(all.size(), 7);
@@ -219,7 +213,7 @@ void expect_refused(CuckooValue& value, std::size_t count, std::size_t results,
   const std::uint64_t digest = value.digest();
   const std::vector<std::uint64_t> hashes(count);
   std::vector<std::uint8_t> bytes(results);
-  std::vector<Added> outcomes(results);
+  std::vector<Outcome> outcomes(results);
   const auto expect_reason = [&](auto&& call) {
     test::expect_error<std::invalid_argument>(call, reason);
   };
@@ -240,7 +234,7 @@ TEST(CuckooValueHashes, AreRefusedBesideTables) {
   model.add("item");
   const auto value = CuckooValue::from_tables(model.loaded(), 42);
   expect_refused(*value, 1, 1, "tables of RedisBloom");
-  value->open_beside_tables();
+  value->open_generation();
   expect_refused(*value, 1, 1, "tables of RedisBloom");
 }
 

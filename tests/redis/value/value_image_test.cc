@@ -5,9 +5,6 @@
 
 #include <functional>
 #include <random>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "lib/redis/value/image.h"
 #include "lib/redis/value/image_reader.h"
@@ -135,14 +132,15 @@ TEST(Image, TablesWithCorrectionsRoundTripInBothWays) {
     const auto value = CuckooValue::create_as_redisbloom(settings);
     const std::uint64_t range = 1 + random() % 100;
     for (std::uint64_t i = random() % 200; i-- > 0;) {
-      value->add_as_redisbloom(name(random() % range), random() % 4 == 0);
+      value->add_as_redisbloom(name(random() % range),
+                               random() % 4 == 0 ? Unless::present : Unless::never);
     }
     for (std::uint64_t i = random() % 20; i-- > 0;) {
       const std::string item = name(random() % range);
       if (value->exists(item)) value->erase(item);
     }
     if (random() % 8 == 0) value->compact();
-    if (random() % 4 == 0) value->open_beside_tables();
+    if (random() % 4 == 0) value->open_generation();
     with_corrections += value->info().ledger_entries != 0 && value->generations() == 0;
     const auto by_chunks = load(*value);
     const auto copied = value->copy();
@@ -281,7 +279,7 @@ TEST(Image, GenerationsAfterTheLastNumberTakeFreeOnes) {
   const auto value = CuckooValue::from_head(encode_head(head), 0);
   ASSERT_TRUE(value->is_complete());
   std::uint64_t items = 0;
-  while (value->generations() < 5) ASSERT_EQ(value->add(name(items++)), Added::added);
+  while (value->generations() < 5) ASSERT_EQ(value->add(name(items++)), Outcome::stored);
   const auto now = decode_head(value->dump_chunk(0).bytes);
   ASSERT_TRUE(now);
   std::vector<std::uint32_t> numbers;
@@ -304,7 +302,7 @@ TEST(Image, RefusesPiecesInTheWrongPlaceAndKeepsTheValue) {
   EXPECT_EQ(value->items(), 0U);
   // A value whose pieces are missing works: nothing is found, things are added and erased.
   EXPECT_FALSE(value->exists(name(2000)));
-  EXPECT_EQ(value->add("new"), Added::added);
+  EXPECT_EQ(value->add("new"), Outcome::stored);
   EXPECT_TRUE(value->erase("new"));
   // The same piece twice counts once.
   for (int i = 0; i < 2; ++i) {

@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "tests/redis/redisbloom/redisbloom_model.h"
 #include "tests/redis/value/items.h"
@@ -29,7 +26,7 @@ void change(CuckooValue& value, Multiset& model, std::mt19937_64& random, std::u
     const std::string item = name(random() % range);
     std::uint64_t& copies = model[item];
     if (random() % 10 < adds_in_ten) {
-      ASSERT_EQ(value.add(item), Added::added);
+      ASSERT_EQ(value.add(item), Outcome::stored);
       ++copies;
     } else if (copies != 0) {
       ASSERT_TRUE(value.erase(item)) << item;
@@ -81,7 +78,7 @@ TEST(CuckooValue, StaysSmallWhileItsContentIsReplaced) {
   for (int turn = 0; turn < 10; ++turn) {
     for (int i = 0; i < 20'000; ++i) {
       ASSERT_TRUE(value->erase(name(oldest++)));
-      ASSERT_EQ(value->add(name(newest++)), Added::added);
+      ASSERT_EQ(value->add(name(newest++)), Outcome::stored);
     }
     for (std::uint64_t i = oldest; i < newest; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
     const Info info = value->info();
@@ -130,11 +127,11 @@ TEST(CuckooValue, KeepsThePromisedRate) {
 TEST(CuckooValue, CountsAnyNumberOfCopies) {
   auto value = make(2, 0, 1, 1);
   const std::size_t before = value->memory_bytes();
-  for (int i = 0; i < 140'000; ++i) ASSERT_EQ(value->add("same"), Added::added);
+  for (int i = 0; i < 140'000; ++i) ASSERT_EQ(value->add("same"), Outcome::stored);
   EXPECT_EQ(value->count("same"), 140'000U);
   EXPECT_EQ(value->generations(), 1U);
   EXPECT_LT(value->memory_bytes(), before + 200);
-  EXPECT_EQ(value->add_unique("same"), Added::present);
+  EXPECT_EQ(value->add("same", {}, Unless::present), Outcome::present);
   for (int i = 0; i < 140'000; ++i) ASSERT_TRUE(value->erase("same"));
   EXPECT_FALSE(value->exists("same"));
   EXPECT_FALSE(value->erase("same"));
@@ -144,49 +141,49 @@ TEST(CuckooValue, CountsAnyNumberOfCopies) {
 
 TEST(CuckooValue, IsFullAtItsCapacityWithoutExpansion) {
   auto value = make(4, 0, 0);
-  for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_EQ(value->add(name(i)), Added::added);
-  EXPECT_EQ(value->add(name(5)), Added::full);
-  EXPECT_EQ(value->add(name(1)), Added::full);
-  EXPECT_EQ(value->update(name(1), name(6)), Added::full);
-  EXPECT_EQ(value->update(name(1), name(1)), Added::added);
+  for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_EQ(value->add(name(i)), Outcome::stored);
+  EXPECT_EQ(value->add(name(5)), Outcome::full);
+  EXPECT_EQ(value->add(name(1)), Outcome::full);
+  EXPECT_EQ(value->update(name(1), name(6)), Outcome::full);
+  EXPECT_EQ(value->update(name(1), name(1)), Outcome::stored);
   EXPECT_TRUE(value->exists(name(1)));
   EXPECT_TRUE(value->erase(name(1)));
-  EXPECT_EQ(value->add(name(5)), Added::added);
-  EXPECT_EQ(value->add(name(6)), Added::full);
+  EXPECT_EQ(value->add(name(5)), Outcome::stored);
+  EXPECT_EQ(value->add(name(6)), Outcome::full);
 
   auto larger = make(10'000, 0, 0);
-  for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(larger->add(name(i)), Added::added);
-  EXPECT_EQ(larger->add(name(10'000)), Added::full);
+  for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(larger->add(name(i)), Outcome::stored);
+  EXPECT_EQ(larger->add(name(10'000)), Outcome::full);
   EXPECT_EQ(larger->generations(), 1U);
 }
 
 TEST(CuckooValue, StopsAtTheMostGenerations) {
   auto value = make(4);
   std::uint64_t items = 0;
-  Added added = Added::added;
-  while (items < 1'000'000 && (added = value->add(name(items), 2)) == Added::added) ++items;
-  EXPECT_EQ(added, Added::too_many);
+  Outcome added = Outcome::stored;
+  while (items < 1'000'000 && (added = value->add(name(items), 2)) == Outcome::stored) ++items;
+  EXPECT_EQ(added, kTooMany);
   EXPECT_EQ(value->generations(), 2U);
   EXPECT_GE(items, 300U);
   const std::uint64_t digest = value->digest();
-  EXPECT_EQ(value->add("more", 2), Added::too_many);
+  EXPECT_EQ(value->add("more", 2), kTooMany);
   EXPECT_EQ(value->digest(), digest);
-  EXPECT_EQ(value->add("more", 3), Added::added);
+  EXPECT_EQ(value->add("more", 3), Outcome::stored);
   EXPECT_EQ(value->generations(), 3U);
-  EXPECT_EQ(value->add("and more", 2), Added::added);  // needs none
+  EXPECT_EQ(value->add("and more", 2), Outcome::stored);  // needs none
 }
 
 TEST(CuckooValue, UpdatesAllOrNothing) {
   auto value = make(100);
   value->add("old");
-  EXPECT_EQ(value->update("absent", "new"), Added::missing);
-  EXPECT_EQ(value->update("old", "new"), Added::added);
+  EXPECT_EQ(value->update("absent", "new"), kMissing);
+  EXPECT_EQ(value->update("old", "new"), Outcome::stored);
   EXPECT_FALSE(value->exists("old"));
   EXPECT_TRUE(value->exists("new"));
-  EXPECT_EQ(value->update("new", "new"), Added::added);
+  EXPECT_EQ(value->update("new", "new"), Outcome::stored);
   EXPECT_EQ(value->count("new"), 1U);
   for (int i = 0; i < 30; ++i) value->add("new");
-  for (int i = 0; i < 31; ++i) ASSERT_EQ(value->update("new", "newer"), Added::added);
+  for (int i = 0; i < 31; ++i) ASSERT_EQ(value->update("new", "newer"), Outcome::stored);
   EXPECT_EQ(value->count("new"), 0U);
   EXPECT_EQ(value->count("newer"), 31U);
   EXPECT_EQ(value->items(), 31U);
@@ -195,14 +192,14 @@ TEST(CuckooValue, UpdatesAllOrNothing) {
 // For commands that were acknowledged elsewhere.
 TEST(CuckooValue, GoesBeyondItsCapacityWithoutLimits) {
   auto value = make(100, 0, 0);
-  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_EQ(value->add(name(i)), Added::added);
+  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_EQ(value->add(name(i)), Outcome::stored);
   const std::uint64_t digest = value->digest();
-  EXPECT_EQ(value->add("more"), Added::full);
+  EXPECT_EQ(value->add("more"), Outcome::full);
   EXPECT_EQ(value->digest(), digest);
   for (std::uint64_t i = 100; i < 5000; ++i) {
-    ASSERT_EQ(value->add(name(i), kUnlimited), Added::added);
+    ASSERT_EQ(value->add(name(i), kUnlimited), Outcome::stored);
   }
-  EXPECT_EQ(value->add("more"), Added::full);
+  EXPECT_EQ(value->add("more"), Outcome::full);
   EXPECT_EQ(value->items(), 5000U);
   for (std::uint64_t i = 0; i < 5000; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
 }
@@ -283,7 +280,7 @@ TEST(CuckooValue, CopiesNeverOpenAGeneration) {
     auto value = CuckooValue::create({capacity, 0.001, 2, 20, 0, random()});
     for (std::uint64_t i = random() % (capacity - 20); i > 0; --i) value->add(name(random()));
     const std::string copied = name(random());
-    for (int i = 0; i < 12; ++i) ASSERT_EQ(value->add(copied, 1), Added::added) << round;
+    for (int i = 0; i < 12; ++i) ASSERT_EQ(value->add(copied, 1), Outcome::stored) << round;
     ASSERT_GE(value->count(copied), 12U);
     for (int i = 0; i < 12; ++i) ASSERT_TRUE(value->erase(copied));
   }
@@ -312,7 +309,7 @@ TEST(CuckooValue, CompactionUnitesGenerations) {
   auto value = make(64);
   Multiset model;
   for (std::uint64_t i = 0; i < 60'000; ++i) {
-    ASSERT_EQ(value->add(name(i)), Added::added);
+    ASSERT_EQ(value->add(name(i)), Outcome::stored);
     model[name(i)] = 1;
   }
   // Compacted families are of several members, to which items and erases go.

@@ -5,12 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <random>
 #include <utility>
-#include <vector>
 
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"

@@ -6,15 +6,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <span>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"

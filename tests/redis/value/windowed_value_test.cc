@@ -4,12 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <memory_resource>
 #include <random>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "nestline/keys.h"
 #include "tests/redis/value/items.h"
