@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
@@ -75,7 +76,13 @@ ConcurrentFilter load_filter(const From& from) {
 // Shows visit() the filter's content at one instant.
 template <typename Visit>
 void content(const nestline_filter* filter, Visit&& visit) {
-  with(filter, [&](const auto& one) { visit(one.snapshot()); });
+  with(filter, [&](const auto& one) {
+    if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
+      visit(one);  // save copies it itself
+    } else {
+      visit(one.snapshot());
+    }
+  });
 }
 
 // The mapped filter; null for one in memory.
@@ -117,11 +124,14 @@ nestline_filter* nestline_build(const nestline_options* options, nestline_keys k
 nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** error) {
   return guarded<nestline_filter*>(error, nullptr, [&] {
     return with(filter, [](const auto& one) {
-      auto copy = one.snapshot();
-      if constexpr (std::is_same_v<decltype(copy), Filter>) {
-        return new nestline_filter{ConcurrentFilter(std::move(copy))};
+      if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
+        std::vector<std::byte> bytes;
+        nestline::save(one, [&](std::span<const std::byte> piece) {
+          bytes.insert(bytes.end(), piece.begin(), piece.end());
+        });
+        return new nestline_filter{nestline::load_expiring(bytes)};
       } else {
-        return new nestline_filter{std::move(copy)};
+        return new nestline_filter{ConcurrentFilter(one.snapshot())};
       }
     });
   });

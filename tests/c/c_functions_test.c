@@ -403,7 +403,8 @@ static void test_whole(void) {
   CHECK(left_out == 0);
   while (nestline_insert_u64(filter, 1, NULL)) continue;
   while (nestline_insert_u64(other, 1, NULL)) continue;
-  FAILS(!nestline_merge(filter, other, NESTLINE_MERGE_ALL, &left_out, error), "copies of a key");
+  FAILS(!nestline_merge(filter, other, NESTLINE_MERGE_ALL, &left_out, error),
+        "more copies of one key");
   CHECK(left_out == 0 && nestline_size(filter) == 8);
   WORKS(nestline_merge(filter, other, NESTLINE_MERGE_MOST, &left_out, error) && left_out == 8);
   CHECK(nestline_size(filter) == 8 + kKeys);
