@@ -142,7 +142,9 @@ class Twins {
       expect(filter_.insert(key, life),
              call(OF_KIND(nestline_expiring_insert_for), arguments(key), life));
       ASSERT_EQ(filter_.left(other), call(OF_KIND(nestline_expiring_left), arguments(other)));
-      if (what < 55) ASSERT_EQ(filter_.sweep(3), nestline_expiring_sweep(twin_, 3, &error_));
+      if (what < 55) {
+        ASSERT_EQ(filter_.sweep(3), nestline_expiring_sweep(twin_, 3, &error_));
+      }
     } else if (what < 55) {
       expect(filter_.insert_unique(key), call(OF_KIND(nestline_insert_unique), arguments(key)));
     } else if (what < 65) {
@@ -208,7 +210,9 @@ class Twins {
       ASSERT_TRUE(nestline_expiring_advance(twin_, ticks, &error_)) << error_;
     } else {
       if (round % 8 == 3) merge_with_itself();
-      if (round % 8 == 5) ASSERT_EQ(filter_.grow(), nestline_grow(twin_, &error_));
+      if (round % 8 == 5) {
+        ASSERT_EQ(filter_.grow(), nestline_grow(twin_, &error_));
+      }
     }
   }
 
