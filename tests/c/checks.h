@@ -66,6 +66,19 @@ static void* made(void* handle) {
 // What a call returns that counts and has failed.
 #define NO NESTLINE_NO_COUNT
 
+// The changes that only a filter in memory makes whose keys do not expire.
+static inline void refuses_changes(nestline_filter* filter, const char* why) {
+  static const uint64_t key = 1;
+  const nestline_keys one = nestline_keys_u64(&key, 1);
+  FAILS(!nestline_insert_unique_u64(filter, 1, error), why);
+  FAILS(nestline_insert_unique_batch(filter, one, NULL, error) == NO, why);
+  FAILS(!nestline_update_u64(filter, 1, 2, error), why);
+  FAILS(!nestline_erase_u64(filter, 1, error), why);
+  FAILS(nestline_erase_batch(filter, one, NULL, error) == NO, why);
+  FAILS(!nestline_grow(filter, error), why);
+  FAILS(!nestline_merge(filter, NULL, NESTLINE_MERGE_ALL, NULL, error), why);
+}
+
 static int summary(void) {
   printf("%d checks, %d failed\n", checks, failures);
   return failures == 0 ? 0 : 1;
