@@ -124,6 +124,8 @@ bool nestline_store_compact(nestline_store* store, const char** error);
 bool nestline_store_checkpoint(nestline_store* store, const char** error);
 /// Follows the log of a store that is read_only. False: nothing new (*error is NULL), or it failed.
 bool nestline_store_refresh(nestline_store* store, const char** error);
+/// Keys. NESTLINE_NO_COUNT when it fails.
+uint64_t nestline_store_size(const nestline_store* store, const char** error);
 /// Fills *counts. False when it fails.
 bool nestline_store_stats(const nestline_store* store, nestline_store_counts* counts,
                           const char** error);

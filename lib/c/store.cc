@@ -230,6 +230,10 @@ bool nestline_store_refresh(nestline_store* store, const char** error) {
   return guarded(error, false, [&] { return store_of(store).refresh(); });
 }
 
+uint64_t nestline_store_size(const nestline_store* store, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] { return store_of(store).size(); });
+}
+
 bool nestline_store_stats(const nestline_store* store, nestline_store_counts* counts,
                           const char** error) {
   return done(error, [&] {
