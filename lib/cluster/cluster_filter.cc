@@ -56,7 +56,7 @@ bool survey_parts(Session& session, ClusterStats& stats) {
   for (std::uint32_t number = 0; number < descriptor.parts; ++number) {
     const Answer& info = answers[1 + 2 * number];
     const Answer& head = answers[2 + 2 * number];
-    if (is_missing(info.reply) && session.read_again()) return false;
+    if (info.reply.is_missing() && session.read_again()) return false;
     const Reply* const rate_field = info.reply.field("Expected error rate");
     const auto rate = parse_number<double>(rate_field == nullptr ? "" : rate_field->text);
     if (!rate) session.refuse(session.label_of(number), info);
@@ -255,10 +255,9 @@ void ClusterFilter::upload(const ClusterCopy& copy, Upload how) {
   const cluster::Descriptor& theirs = copy.state_->parts.descriptor();
   const cluster::Descriptor& ours = state_->session.descriptor();
   if (theirs.parts != ours.parts || theirs.seed != ours.seed) {
-    throw std::invalid_argument(
-        "the copy has " + std::to_string(theirs.parts) + " parts and seed " +
-        std::to_string(theirs.seed) + ", but '" + name() + "' has " + std::to_string(ours.parts) +
-        " parts and seed " + std::to_string(ours.seed) + "; create one with those of the copy");
+    throw std::invalid_argument("the copy has " + parts_and_seed(theirs) + ", but '" + name() +
+                                "' has " + parts_and_seed(ours) +
+                                "; create one with those of the copy");
   }
   cluster::upload(state_->session, copy.state_->parts, how);
 }

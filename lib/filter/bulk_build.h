@@ -64,9 +64,10 @@ class BuildTasks {
   virtual void for_each(std::size_t count, const Work& work) = 0;
 };
 
-// See Filter::build.
-Filter build_in_bulk(const Options& options, KeySpan keys, std::span<Outcome> outcomes,
-                     BuildTasks& tasks);
+// See Filter::build. A shared library exports it to nestline::parallel, which is of the same
+// version.
+NESTLINE_EXPORT Filter build_in_bulk(const Options& options, KeySpan keys,
+                                     std::span<Outcome> outcomes, BuildTasks& tasks);
 
 // Fills an empty filter on this thread, as Filter::build does, but ends early where that would take
 // long: among many copies, most searches for room are in vain. After the first such search it
