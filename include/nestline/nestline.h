@@ -162,7 +162,7 @@ static inline nestline_keys nestline_keys_hash(const uint64_t* hashes, size_t co
   return made;
 }
 
-/// The version of the running library, such as "0.1.0"; NESTLINE_VERSION_STRING is that of the
+/// The version of the running library, such as "0.2.0"; NESTLINE_VERSION_STRING is that of the
 /// headers.
 const char* nestline_version(void);
 

@@ -161,7 +161,8 @@ class ParentsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.work = pathlib.Path(cls.folder.name)
-        for component in ("dev", "runtime"):
+        for component in ("filter_dev", "dev", "filter", "nestline", "parallel", "store", "store_files", "cluster",
+                          "c", "c_store"):
             subprocess.run([CMAKE, "--install", os.environ["BUILD"], "--component", component,
                             "--prefix", cls.work / "prefix"], check=True, stdout=subprocess.DEVNULL)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
