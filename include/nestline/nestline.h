@@ -273,8 +273,8 @@ uint64_t nestline_hash_u64(uint64_t key, uint64_t seed);
 //
 // The functions that store a key return true when this call stored it, and false otherwise, so `if
 // (!nestline_insert_u64(...))` is all the checking that is needed. *error gives the reason: NULL
-// when the key was present already, which only nestline_insert_unique_* check, and otherwise a
-// sentence. nestline_outcome_of turns the two into a number.
+// when the key was present already, which nestline_insert_unique_* check, and all inserts into a
+// filter whose keys expire; otherwise a sentence. nestline_outcome_of turns the two into a number.
 
 /// What became of a key. Both arguments must come from the same call: the value it returned, and
 /// the pointer it set *error to (the pointer itself, not a copy of the sentence).
