@@ -28,8 +28,8 @@ Filter make_empty(const Shape& shape, std::pmr::memory_resource* memory) {
   return FilterAccess::make(make_blocks(shape, memory));
 }
 
-void fill(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
-  fill_in_bulk(filter, keys, stored);
+void fill(Filter& filter, KeySpan keys, std::span<Outcome> outcomes) {
+  fill_in_bulk(filter, keys, outcomes);
 }
 
 const Blocks& blocks_of(const Filter& filter) noexcept { return FilterAccess::blocks(filter); }

@@ -42,7 +42,7 @@ Filter make_empty(const Shape& shape, std::pmr::memory_resource* memory);
 ExpiringFilter make_empty_expiring(const Shape& shape, std::pmr::memory_resource* memory);
 
 // Fills an empty filter: see fill_in_bulk in bulk_build.h.
-void fill(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored);
+void fill(Filter& filter, KeySpan keys, std::span<Outcome> outcomes);
 
 // What the functions below, and those of lineage.h, look at.
 const internal::Blocks& blocks_of(const Filter& filter) noexcept;

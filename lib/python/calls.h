@@ -23,51 +23,90 @@
 
 namespace nestline::python {
 
+// Has functions for one key. The others wait for servers, or are asked for whole batches only.
+template <typename Filter>
+concept AsksForOne = requires(Filter& filter, Key key) {
+  filter.may_contain(key);
+};
+
+// Whether a lookup may run beside no other: it changes the object, whose connections it uses.
+template <typename Filter>
+constexpr bool kLooksAlone =
+    !requires(const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
+  filter.may_contain(keys, out);
+};
+
 // Python's answers to one key or many, of whatever is in a box. Calls operation(filter, key) with
 // the lock held, or operation(filter, keys, answers) for the pieces of a batch. `alone`: whether
 // the call may run beside no other.
 template <bool alone, typename Held, typename Operation>
 py::object answer(Held& held, py::handle keys, const py::object& out, Answers::Kind kind,
                   Operation&& operation) {
+  constexpr bool kPieces = AsksForOne<typename Held::Value>;
   const auto filter = typename Held::Use(held, alone);
   if (is_one_key(keys)) {
     if (!out.is_none()) throw py::type_error("out is for many keys");
     const OneKey key(keys);
-    return py::cast(operation(*filter, Key(key)));
+    std::array<std::uint8_t, 1> one{};
+    if constexpr (kPieces) {
+      one[0] = static_cast<std::uint8_t>(operation(*filter, Key(key)));
+    } else {
+      const std::array<Hash, 1> hash{hash_key(key, filter->seed())};
+      const Released released;
+      operation(*filter, KeySpan(hash), std::span<std::uint8_t>(one));
+    }
+    return Answers::one(kind, one[0]);
   }
-  const KeyBatch batch(keys, filter->seed());
+  KeyBatch batch(keys, filter->seed());
   const Answers answers(batch, out, kind);
-  {
+  if constexpr (kPieces) {
     const Released released(batch.size());
     batch.each_piece([&](KeySpan piece, std::size_t first) {
       operation(*filter, piece, answers.bytes().subspan(first, piece.size()));
     });
+  } else {
+    const Released released;
+    operation(*filter, batch.whole(), answers.bytes());
   }
   return answers.array();
 }
 
-template <typename Held>
-py::object may_contain(Held& held, py::handle keys, const py::object& out) {
-  return answer<false>(held, keys, out, Answers::Kind::yes_or_no,
-                       [](auto& filter, auto... key) { return filter.may_contain(key...); });
+// Of inserts: outcomes where the caller wants them, else whether a key was stored.
+inline Answers::Kind kind_of(bool outcomes) {
+  return outcomes ? Answers::Kind::outcomes : Answers::Kind::yes_or_no;
+}
+inline std::uint8_t shown(Outcome outcome, bool outcomes) {
+  return static_cast<std::uint8_t>(outcomes || outcome == Outcome::stored ? outcome : Outcome());
+}
+inline void show(std::span<std::uint8_t> answers, bool outcomes) {
+  for (std::uint8_t& each : answers) each = shown(Outcome{each}, outcomes);
 }
 
-template <typename Held>
-bool contains(Held& held, py::handle key) {
-  return held.shared()->may_contain(OneKey(key));
-}
-
-template <typename Held>
-py::object count(Held& held, py::handle keys, const py::object& out) {
-  return answer<false>(held, keys, out, Answers::Kind::numbers,
-                       [](auto& filter, auto... key) { return filter.count(key...); });
+// The answers of insert(filter, key), an Inserted, or of insert(filter, keys, outcomes).
+template <bool alone, typename Held, typename Insert>
+py::object inserted(Held& held, py::handle keys, const py::object& out, bool outcomes,
+                    Insert&& insert) {
+  return answer<alone>(held, keys, out, kind_of(outcomes),
+                       [&](auto& filter, auto key, auto... answers) {
+                         if constexpr (sizeof...(answers) == 0) {
+                           return shown(insert(filter, key).outcome, outcomes);
+                         } else {
+                           (void)insert(filter, key, Answers::as_outcomes(answers)...);
+                           (show(answers, outcomes), ...);
+                         }
+                       });
 }
 
 template <bool alone, typename Held>
-py::object insert(Held& held, py::handle keys, const py::object& out) {
-  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto... key) {
-    return static_cast<bool>(filter.insert(key...));
-  });
+py::object insert(Held& held, py::handle keys, const py::object& out, bool outcomes) {
+  return inserted<alone>(held, keys, out, outcomes,
+                         [](auto& filter, auto... key) { return filter.insert(key...); });
+}
+
+template <bool alone, typename Held>
+py::object insert_unique(Held& held, py::handle keys, const py::object& out, bool outcomes) {
+  return inserted<alone>(held, keys, out, outcomes,
+                         [](auto& filter, auto... key) { return filter.insert_unique(key...); });
 }
 
 template <bool alone, typename Held>
@@ -76,38 +115,28 @@ py::object erase(Held& held, py::handle keys, const py::object& out) {
                        [](auto& filter, auto... key) { return filter.erase(key...); });
 }
 
-// Calls with(i, hash) for the hash of each key in turn, whose block is on its way into the cache:
-// for what the library has no batch of.
-template <typename Filter, typename With>
-void each_hash(Filter& filter, KeySpan keys, With&& with) {
-  constexpr std::size_t kAhead = 16;
-  keys.visit([&](auto span) {
-    std::array<Hash, kAhead> ahead;
-    for (std::size_t i = 0; i < span.size() + kAhead; ++i) {
-      if (i >= kAhead) with(i - kAhead, ahead[i % kAhead]);
-      if (i < span.size()) ahead[i % kAhead] = filter.prepare(span[i]);
-    }
-  });
+template <typename Held>
+py::object may_contain(Held& held, py::handle keys, const py::object& out) {
+  return answer<kLooksAlone<typename Held::Value>>(
+      held, keys, out, Answers::Kind::yes_or_no,
+      [](auto& filter, auto... key) { return filter.may_contain(key...); });
 }
 
-// The library has no such batch: a key may be there because of one just before it.
-template <typename Filter>
-void insert_unique_keys(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
-  each_hash(filter, keys, [&](std::size_t i, Hash hash) {
-    stored[i] = static_cast<bool>(filter.insert_unique(hash));
-  });
+template <typename Held>
+bool contains(Held& held, py::handle key) {
+  const OneKey one(key);
+  if constexpr (AsksForOne<typename Held::Value>) {
+    return held.shared()->may_contain(one);
+  } else {
+    return may_contain(held, key, py::none()).template cast<bool>();
+  }
 }
 
-template <bool alone, typename Held>
-py::object insert_unique(Held& held, py::handle keys, const py::object& out) {
-  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no,
-                       [](auto& filter, auto key, auto... stored) {
-                         if constexpr (sizeof...(stored) == 0) {
-                           return static_cast<bool>(filter.insert_unique(key));
-                         } else {
-                           insert_unique_keys(filter, key, stored...);
-                         }
-                       });
+template <typename Held>
+py::object count(Held& held, py::handle keys, const py::object& out) {
+  return answer<kLooksAlone<typename Held::Value>>(
+      held, keys, out, Answers::Kind::numbers,
+      [](auto& filter, auto... key) { return filter.count(key...); });
 }
 
 template <bool alone, typename Held>

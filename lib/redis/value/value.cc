@@ -37,13 +37,13 @@ std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
   auto value = create(settings);
   Generation& first = value->generations_.front();
   const auto many = hashes.first(std::min<std::uint64_t>(hashes.size(), first.capacity()));
-  std::vector<std::uint8_t> stored(many.size());
-  first.fill(many, stored);
+  std::vector<Outcome> filled(many.size());
+  first.fill(many, filled);
   value->stored_ = first.size();
   if (value->stored_ == hashes.size()) return value;
   std::vector<std::uint64_t> others;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i >= many.size() || stored[i] == 0) others.push_back(hashes[i]);
+    if (i >= many.size() || filled[i] != Outcome::stored) others.push_back(hashes[i]);
   }
   std::vector<Outcome> outcomes(others.size());
   value->add(others, Unless::never, kUnlimited, outcomes);
@@ -275,136 +275,6 @@ std::unique_ptr<CuckooValue> CuckooValue::copy() const {
   made->awaited_items_ = awaited_items_;
   made->awaited_entries_ = awaited_entries_;
   return made;
-}
-
-Areas CuckooValue::areas() const {
-  return {generations_.size(), tables_.header().tables, [this](AreaKind kind, std::uint64_t index) {
-            return kind == AreaKind::blocks ? generations_[index].block_bytes()
-                                            : tables_.table(index).size();
-          }};
-}
-
-bool CuckooValue::is_redisbloom() const noexcept {
-  // While pieces of an image of our own are missing, it is none of RedisBloom's.
-  return !tables_.empty() && generations_.empty() && ledger_.empty() && is_complete();
-}
-
-ImageHead CuckooValue::head() const {
-  ImageHead head;
-  head.settings = settings_;
-  head.deletes = deletes_;
-  head.items = head_items();
-  head.awaited_items = awaited_items_;
-  head.ledger_entries = ledger_.size();
-  head.ledger_cursor = ledger_.cursor();
-  head.redisbloom = tables_.header();
-  head.generations.reserve(generations_.size());
-  for (const Generation& generation : generations_) {
-    head.generations.push_back({generation.shape(), generation.size()});
-  }
-  return head;
-}
-
-Chunk CuckooValue::dump_chunk(std::uint64_t iterator) const {
-  if (is_redisbloom()) {
-    if (iterator == 0) {
-      const auto header = write_header(tables_.header());
-      return {1, {header.begin(), header.end()}};
-    }
-    const auto slots = tables_.piece(iterator - 1);
-    if (slots.empty()) return {};
-    return {iterator + slots.size(), {slots.begin(), slots.end()}};
-  }
-  if (iterator == 0) return {1, encode_head(head())};
-  const Areas all = areas();
-  auto place = iterator == 1 ? all.first() : all.at(iterator);
-  if (!place) return {};
-  if (place->kind == AreaKind::ledger) {
-    const auto entries = encode_entries(ledger_, *place);
-    if (entries.empty()) return {};
-    return {all.iterator_after(*place), encode_piece(*place, entries)};
-  }
-  std::vector<std::byte> copy;
-  const std::size_t length = place->content_bytes();
-  const auto content = place->kind == AreaKind::blocks
-                           ? generations_[place->index].bytes(place->offset, length, copy)
-                           : tables_.table(place->index).subspan(place->offset, length);
-  return {all.iterator_after(*place), encode_piece(*place, content)};
-}
-
-std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> bytes,
-                                                    std::uint64_t seed,
-                                                    std::pmr::memory_resource* memory) {
-  if (bytes.size() == kRedisBloomHeaderBytes) {
-    const auto header = parse_header(bytes);
-    if (!header) throw std::invalid_argument("the header of RedisBloom is not valid");
-    return from_tables(RedisBloomTables(*header, memory), seed);
-  }
-  const auto head = decode_head(bytes);
-  if (!head) throw std::invalid_argument("the head is not valid");
-  auto value = from_settings(*head, memory);
-  if (head->redisbloom.tables != 0) value->tables_ = RedisBloomTables(head->redisbloom, memory);
-  value->generations_.reserve(head->generations.size());
-  for (const ImageGeneration& each : head->generations) {
-    value->generations_.emplace_back(each.shape, head->settings.seed, memory);
-  }
-  if (value->awaited_items_ == 0) value->awaited_items_ = head->items;
-  value->awaited_entries_ = head->ledger_entries;
-  return value;
-}
-
-// A value with all that is in a head but its filters and tables.
-std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head,
-                                                        std::pmr::memory_resource* memory) {
-  std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings, memory));
-  value->deletes_ = head.deletes;
-  value->awaited_items_ = head.awaited_items;
-  value->ledger_.set_cursor(head.ledger_cursor);
-  return value;
-}
-
-bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) {
-  if (is_redisbloom()) {
-    if (iterator == 0 || iterator - 1 < bytes.size()) return false;
-    return tables_.load(iterator - 1 - bytes.size(), bytes);
-  }
-  const Areas all = areas();
-  const auto piece = decode_piece(bytes);
-  if (!piece || !all.have(piece->place) || all.iterator_after(piece->place) != iterator ||
-      !load_content(*piece)) {
-    return false;
-  }
-  if (awaited_entries_ == 0 && head_items() == awaited_items_) awaited_items_ = 0;
-  return true;
-}
-
-bool CuckooValue::load_content(const Piece& piece) {
-  const PiecePlace& place = piece.place;
-  if (place.kind == AreaKind::slots) {
-    return tables_.load_table(place.index, place.offset, piece.content);
-  }
-  if (place.kind == AreaKind::ledger) {
-    const std::uint64_t entries = decode_entries(piece, ledger_);
-    awaited_entries_ -= std::min(awaited_entries_, entries);
-    return entries != 0;
-  }
-  Generation& generation = generations_[place.index];
-  stored_ -= generation.size();
-  const bool loaded = generation.load(place.offset, piece.content);
-  stored_ += generation.size();
-  none_is_empty_ = false;
-  return loaded;
-}
-
-std::uint64_t CuckooValue::digest() const {
-  std::uint64_t digest = 0;
-  for_each_chunk([&](const Chunk& chunk) {
-    std::array<std::byte, 16> both{};
-    put(both, 0, digest);
-    put(both, 8, checksum(chunk.bytes));
-    digest = checksum(both);
-  });
-  return digest;
 }
 
 }  // namespace nestline::redis
