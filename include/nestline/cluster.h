@@ -87,18 +87,18 @@ class NESTLINE_EXPORT ClusterError : public std::runtime_error {
 /// One part, for ClusterStats.
 struct ClusterPart {
   unsigned number = 0;
-  std::string key;   ///< Its name on the server.
-  std::string node;  ///< HOST:PORT of the primary that has it.
-  std::uint64_t items = 0;
+  std::string key;             ///< Its name on the server.
+  std::string node;            ///< HOST:PORT of the primary that has it.
+  std::uint64_t size = 0;      ///< Keys.
   std::uint64_t capacity = 0;  ///< What its filters are promised to hold now.
-  double load = 0;             ///< items / slots; 0 while that is not known.
+  double load = 0;             ///< size / slots; 0 while that is not known.
   double expected_fpr = 0;     ///< Of this part, now.
   std::uint64_t memory_bytes = 0;
 };
 
 /// The figures of one moment, or nearly: one request for each part.
 struct ClusterStats {
-  std::uint64_t items = 0;
+  std::uint64_t size = 0;  ///< Keys.
   std::uint64_t memory_bytes = 0;
   double expected_fpr = 0;  ///< For a key that was not inserted: the mean of the parts.
   std::vector<ClusterPart> parts;
@@ -137,7 +137,7 @@ class NESTLINE_EXPORT ClusterFilter {
   static ClusterFilter create(const ClusterOptions& cluster, std::string_view name,
                               const Options& options, unsigned parts = 64);
   /// Opens one that exists. Throws ClusterError when there is none.
-  static ClusterFilter open(const ClusterOptions& cluster, std::string_view name);
+  [[nodiscard]] static ClusterFilter open(const ClusterOptions& cluster, std::string_view name);
   /// Removes the logical filter: descriptor and parts. Also removes what a create() or upload()
   /// left that was killed. Returns whether there was anything.
   static bool remove(const ClusterOptions& cluster, std::string_view name);
@@ -210,15 +210,14 @@ class NESTLINE_EXPORT ClusterCopy {
   ClusterCopy& operator=(ClusterCopy&& other) noexcept;
   ~ClusterCopy();
 
-  /// Replaces the file atomically. Throws std::system_error, std::bad_alloc.
-  void save(const std::string& path) const;
   /// Throws FormatError (nestline/format_error.h) when the file is not one of save's or is damaged,
   /// std::system_error, std::bad_alloc.
-  static ClusterCopy load(const std::string& path);
+  [[nodiscard]] static ClusterCopy load(const std::string& path);
 
   /// As ClusterFilter's, without a server.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
-  [[nodiscard]] std::uint64_t items() const noexcept;
+  [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys of all parts.
+  [[deprecated("size")]] std::uint64_t items() const noexcept { return size(); }
   [[nodiscard]] unsigned parts() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
   [[nodiscard]] double fpr() const noexcept;
@@ -227,11 +226,15 @@ class NESTLINE_EXPORT ClusterCopy {
 
  private:
   friend class ClusterFilter;
+  friend NESTLINE_EXPORT void save(const ClusterCopy& copy, const std::string& path);
   struct State;
   explicit ClusterCopy(std::unique_ptr<State> state) noexcept;
 
   internal::OwnedState<State> state_;
 };
+
+/// Replaces the file atomically. Throws std::system_error, std::bad_alloc.
+NESTLINE_EXPORT void save(const ClusterCopy& copy, const std::string& path);
 
 }  // namespace nestline
 

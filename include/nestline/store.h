@@ -135,9 +135,9 @@ class NESTLINE_EXPORT Store {
 
   /// Calls with(std::string_view value) if the key is there. The value is not copied: the view is
   /// good during the call only. `with` must be short, and must not change a filter: old files and
-  /// tables are freed when it has returned. It may ask stores (get, contains, get_file, stats). The
-  /// other members of Store, of any store, throw std::logic_error inside it and do nothing, and so
-  /// they do in a thread that has a ConcurrentReader, which may have begun there.
+  /// tables are freed when it has returned. It may ask stores (get, contains, get_file, size,
+  /// stats). The other members of Store, of any store, throw std::logic_error inside it and do
+  /// nothing, and so they do in a thread that has a ConcurrentReader, which may have begun there.
   template <class F>
   requires std::is_invocable_v<F&, std::string_view>
   bool get(std::string_view key, F&& with) const {
@@ -227,6 +227,9 @@ class NESTLINE_EXPORT Store {
   /// was anything new. Of a store that writes: false. Meanwhile other threads may see some changes
   /// of a batch before the rest.
   bool refresh();
+
+  /// How many keys there are. O(1).
+  [[nodiscard]] std::uint64_t size() const;
 
   [[nodiscard]] StoreStats stats() const;
 

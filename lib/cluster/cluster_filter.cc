@@ -35,7 +35,7 @@ void take_head(ClusterPart& part, const Reply& pair) {
     const std::uint64_t blocks = each.shape.base_blocks << each.shape.growth;
     slots += blocks * slots_of(each.shape.bits);
   }
-  if (slots != 0) part.load = static_cast<double>(part.items) / static_cast<double>(slots);
+  if (slots != 0) part.load = static_cast<double>(part.size) / static_cast<double>(slots);
 }
 
 // False: the content was replaced meanwhile.
@@ -65,13 +65,13 @@ bool survey_parts(Session& session, ClusterStats& stats) {
     part.number = number;
     part.key = session.key_of(number);
     part.node = to_text(info.node);
-    part.items = natural_of(info.reply.field("Number of items inserted"));
+    part.size = natural_of(info.reply.field("Number of items inserted"));
     part.memory_bytes = natural_of(info.reply.field("Size"));
     part.expected_fpr = *rate;
     // A part without items shows no head.
     part.capacity = part_settings(descriptor, descriptor.capacity).capacity;
     take_head(part, head.reply);
-    stats.items += part.items;
+    stats.size += part.size;
     stats.memory_bytes += part.memory_bytes;
     stats.expected_fpr += part.expected_fpr / descriptor.parts;
     stats.parts.push_back(std::move(part));

@@ -237,7 +237,9 @@ ClusterCopy::ClusterCopy(ClusterCopy&& other) noexcept = default;
 ClusterCopy& ClusterCopy::operator=(ClusterCopy&& other) noexcept = default;
 ClusterCopy::~ClusterCopy() = default;
 
-void ClusterCopy::save(const std::string& path) const { cluster::write_copy(path, state_->parts); }
+void save(const ClusterCopy& copy, const std::string& path) {
+  cluster::write_copy(path, copy.state_->parts);
+}
 ClusterCopy ClusterCopy::load(const std::string& path) {
   return ClusterCopy(std::unique_ptr<State>(new State{cluster::read_copy(path)}));
 }
@@ -245,7 +247,7 @@ ClusterCopy ClusterCopy::load(const std::string& path) {
 std::size_t ClusterCopy::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
   return state_->parts.may_contain(keys, out);
 }
-std::uint64_t ClusterCopy::items() const noexcept { return state_->parts.items(); }
+std::uint64_t ClusterCopy::size() const noexcept { return state_->parts.items(); }
 unsigned ClusterCopy::parts() const noexcept { return state_->parts.descriptor().parts; }
 std::uint64_t ClusterCopy::seed() const noexcept { return state_->parts.descriptor().seed; }
 double ClusterCopy::fpr() const noexcept { return state_->parts.descriptor().fpr; }

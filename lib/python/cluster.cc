@@ -148,7 +148,7 @@ py::dict cluster_stats(PyCluster& held) {
     figures["number"] = part.number;
     figures["key"] = part.key;
     figures["node"] = part.node;
-    figures["items"] = part.items;
+    figures["items"] = part.size;
     figures["capacity"] = part.capacity;
     figures["load"] = part.load;
     figures["expected_fpr"] = part.expected_fpr;
@@ -156,7 +156,7 @@ py::dict cluster_stats(PyCluster& held) {
     parts.append(figures);
   }
   py::dict figures;
-  figures["items"] = stats.items;
+  figures["items"] = stats.size;
   figures["memory_bytes"] = stats.memory_bytes;
   figures["expected_fpr"] = stats.expected_fpr;
   figures["parts"] = parts;
@@ -211,12 +211,12 @@ void bind_copy(py::module_& module) {
         const std::string path = path_of(file).string();
         const auto copy = held.shared();
         const Released released;
-        copy->save(path);
+        nestline::save(*copy, path);
       },
       py::arg("path"), "Replaces the file atomically.");
   bind_may_contain<false>(type, "As of ClusterFilter, without a server.");
   method(
-      type, "__len__", +[](PyCopy& held) { return held.shared()->items(); }, "");
+      type, "__len__", +[](PyCopy& held) { return held.shared()->size(); }, "");
   figure<&ClusterCopy::parts>(type, "parts", "How many parts it has.");
   figure<&ClusterCopy::seed>(type, "seed", "The seed of the hash.");
   figure<&ClusterCopy::fpr>(type, "fpr", "The rate asked for.");

@@ -228,7 +228,7 @@ void close_store(PyStore& held) {
 
 void bind_records(py::class_<PyStore>& type) {
   type.def("__contains__", &contains, py::arg("key"), "Whether the key is there.");
-  type.def("__len__", [](PyStore& held) { return held.shared()->stats().records; });
+  type.def("__len__", [](PyStore& held) { return held.shared()->size(); });
   type.def(
       "__getitem__",
       [](PyStore& held, py::handle key) {

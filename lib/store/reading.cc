@@ -186,6 +186,11 @@ void Store::State::visit(Space space, const Visit& with) const {
   hurt.report(*disk_, "all others were visited");
 }
 
+std::uint64_t Store::State::size() const {
+  const ReadSection section;
+  return content().keys.load(std::memory_order_relaxed);
+}
+
 StoreStats Store::State::stats() const {
   StoreStats stats;
   {
@@ -252,6 +257,7 @@ void Store::visit_all(WithAll with, void* context) const {
                 [&](std::string_view key, std::string_view value) { with(context, key, value); });
 }
 
+std::uint64_t Store::size() const { return state_->size(); }
 StoreStats Store::stats() const { return state_->stats(); }
 
 }  // namespace nestline

@@ -62,6 +62,7 @@ struct Store::State {
   std::size_t get_many(std::span<const std::string_view> keys, WithMany with, void* context) const;
   using Visit = std::function<void(std::string_view key, std::string_view value)>;
   void visit(Space space, const Visit& with) const;
+  [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] StoreStats stats() const;
 
   // Changing (changing.cc).

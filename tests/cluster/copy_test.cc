@@ -43,7 +43,7 @@ TEST_F(Copy, AnswersAsTheFilesOfItDo) {
   EXPECT_EQ(built.items(), keys.size());
   write_copy(path(), built);
   const ClusterCopy read = ClusterCopy::load(path());
-  EXPECT_EQ(read.items(), keys.size());
+  EXPECT_EQ(read.size(), keys.size());
   EXPECT_EQ(read.parts(), 64U);
   EXPECT_EQ(read.seed(), descriptor.seed);
   EXPECT_EQ(read.fpr(), 0.003);
@@ -56,7 +56,7 @@ TEST_F(Copy, AnswersAsTheFilesOfItDo) {
   EXPECT_LT(read.may_contain(strangers, out), 0.003 * 200'000 * 1.3);
   EXPECT_THROW(read.may_contain(keys, std::span(out).first(1)), std::invalid_argument);
   const std::string before = bytes();
-  read.save(path());
+  save(read, path());
   EXPECT_EQ(bytes(), before);
 }
 
@@ -72,7 +72,7 @@ TEST_F(Copy, HoldsEveryKeyHoweverTheyAreDealt) {
 
 TEST_F(Copy, OfNothingIsAFile) {
   write_copy(path(), built_of(describe({.capacity = 10}, 5), sequence(0, 0)));
-  EXPECT_EQ(ClusterCopy::load(path()).items(), 0U);
+  EXPECT_EQ(ClusterCopy::load(path()).size(), 0U);
 }
 
 TEST_F(Copy, EveryFlippedByteIsNoticed) {

@@ -6,7 +6,6 @@ Run by command_test.py.
 import os
 import random
 import stat
-import sys
 
 from command_store_test import StoreTest
 
@@ -31,15 +30,6 @@ class StoreFiles(StoreTest):
                 with self.subTest(size=size, begins=content[:5], options=options):
                     self.round_trip(content, *options)
         self.round_trip(noise[:300], "--piece", "1")
-
-    def test_real_files(self):
-        for name in ("/etc/passwd", sys.executable, __file__):
-            with open(name, "rb") as file:
-                content = file.read()
-            for options in ([], ["--lines"], ["--piece", "100000"]):
-                self.expect_store(["import", "db", name, *options])
-                self.expect_store(["export", "db", name], out=content)
-        self.expect_store(["verify", "db"])
 
     def test_equal_pieces_are_stored_once(self):
         self.round_trip(b"0123456789ab" * 10000, "--piece", "12")

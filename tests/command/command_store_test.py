@@ -5,7 +5,6 @@ command_store_files_test.py tests import and export. Both are run by command_tes
 
 import json
 import os
-import random
 import re
 import resource
 import shutil
@@ -224,19 +223,6 @@ class StoreText(StoreTest):
         # Hand-written escapes, no line end at the end, several tabs.
         self.expect_store(["load", "db3", "-"], stdin=b"a\\rb\\0\tc\td\\r\ne\tf")
         self.assertEqual(self.dump(name="db3"), b"a\rb\0\tc\\td\r\ne\tf\n")
-
-    def test_random_records(self):
-        random.seed(7)
-        pieces = [b"\t", b"\n", b"\\", b"\0", b"\r", b"t", b"n", b":", b",", b"->", b"+", b"\xff"]
-        records = {}
-        for _ in range(3000):
-            key = b"".join(random.choices(pieces, k=random.randrange(12)))
-            records.pop(key, None)  # dump prints in the order of the last changes
-            records[key] = b"".join(random.choices(pieces, k=random.randrange(40)))
-        text = text_of(records.items())
-        self.load(records.items())
-        self.assertEqual(self.dump(), text)
-        self.assertEqual(self.dump("--cdb"), cdb_of(records.items()))
 
     def test_later_records_replace(self):
         self.write("one", b"a\t1\nb\t1\n")
@@ -495,18 +481,6 @@ class StoreCare(StoreTest):
         name = "db/" + self.logs()[0]
         good = self.read(name)
         self.write(name, (good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])[:len(good) - cut])
-
-    def test_damage_after_short_runs(self):
-        for i in range(8):
-            self.expect_store(["put", "db", "k%d" % i, "v", "--sync", ("each", "never")[i % 2]])
-        self.flip(200)
-        self.assertEqual(self.store("verify", "db")[0], 2)
-        for command in (["dump", "db"], ["put", "db", "k", "v"]):
-            self.expect_store_error(command, b"repair")
-        status, _, err = self.store("repair", "db")
-        self.assertEqual(status, 0)
-        self.assertIn(b"nestline: db: 7 records are kept, ", err)
-        self.assertEqual(len(self.dump().splitlines()), 7)
 
     # Without the mark that closing leaves: as a crash could have left it.
     def test_torn_end_with_records_that_read_well(self):

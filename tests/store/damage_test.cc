@@ -368,7 +368,7 @@ TEST(DamageOfShortRuns, IsNoTornEnd) {
       ASSERT_NO_THROW(expect_agreement(damaged));
       const auto repaired = machine_with(damaged);
       (void)repair_on(*repaired->disk());
-      ASSERT_GE(open(repaired).stats().records, kRuns - 1);
+      ASSERT_GE(open(repaired).size(), kRuns - 1);
     }
   }
 }
@@ -383,7 +383,7 @@ void expect_counted(const Files& files, std::uint64_t cut, std::uint64_t all) {
   }
   const auto repaired = machine_with(files);
   EXPECT_FALSE(repair_on(*repaired->disk()).ok());
-  EXPECT_EQ(open(repaired).stats().records, all - 1);
+  EXPECT_EQ(open(repaired).size(), all - 1);
 }
 
 // Without a proof it may be what a crash leaves.
@@ -471,7 +471,7 @@ TEST(DamageOfNames, AFileThatComesBackIsNoHistory) {
     const auto next = machine_with(torn);
     {
       Store store = open(next);
-      ASSERT_EQ(store.stats().records, 1u);
+      ASSERT_EQ(store.size(), 1u);
       for (std::size_t i = 0; i < 8; ++i) store.put(key_of(i), std::string(length, 'v'));
     }
     Files files = next->files();
@@ -644,7 +644,7 @@ TEST_F(DamagedRecord, OfAValueCanBeReplacedAndErased) {
         EXPECT_EQ(value_in(store, kHurt), "new");
       }
       EXPECT_EQ(message_of_iteration(store, now), "");
-      EXPECT_EQ(store.stats().records, now.size());
+      EXPECT_EQ(store.size(), now.size());
       store.compact();
       EXPECT_EQ(message_of_iteration(store, now), "");
     }

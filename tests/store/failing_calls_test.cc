@@ -280,7 +280,7 @@ TEST(FullDiskTest, ALimitOfFilesIsAnErrorAndNoSignal) {
     EXPECT_NE(file.path().extension(), ".new");
   }
   const Store store = Store::open(folder.path(), {.read_only = true});
-  EXPECT_EQ(store.stats().records, 500U);
+  EXPECT_EQ(store.size(), 500U);
 }
 
 // What is interrupted or short is done again.

@@ -73,10 +73,10 @@ TEST_F(Files, EqualPiecesAreStoredOnce) {
   std::string content;
   for (int i = 0; i < 10000; ++i) content += "0123456789ab";
   EXPECT_EQ(put_file(store, "f", source_of(content), {.bytes = 12}), 120000U);
-  EXPECT_EQ(store.stats().records, 1);
+  EXPECT_EQ(store.size(), 1);
   content += "other end";
   put_file(store, "g", source_of(content), {.bytes = 12});
-  EXPECT_EQ(store.stats().records, 2);
+  EXPECT_EQ(store.size(), 2);
   EXPECT_EQ(file_of(store, "g"), content);
   // A piece is a record under its digest: that of the empty text and of "abc" are known.
   put_file(store, "abc", source_of("abc"));
@@ -187,7 +187,7 @@ TEST_F(Files, SeveralThreadsStoreAndReadEqualFiles) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(list_files(store).size(), 20);
-  EXPECT_EQ(store.stats().records, 500);
+  EXPECT_EQ(store.size(), 500);
 }
 
 TEST(Manifests, OnlyWholeOnesAreRead) {

@@ -84,7 +84,7 @@ void check_store(const Store& store, const Content& expected,
     });
   }
   expect(count == right, [] { return "a batch of get counts wrong"; });
-  const std::uint64_t records = store.stats().records;
+  const std::uint64_t records = store.size();
   expect(records == expected.size(), [&] {
     return "stats() counts " + std::to_string(records) + " records of " +
            std::to_string(expected.size());

@@ -34,7 +34,7 @@ std::map<std::string, NodeShare> nodes_of(const ClusterStats& stats) {
   for (const ClusterPart& part : stats.parts) {
     NodeShare& node = nodes[part.node];
     ++node.parts;
-    node.items += part.items;
+    node.items += part.size;
     node.memory_bytes += part.memory_bytes;
   }
   return nodes;
@@ -51,7 +51,7 @@ std::string text_of(const ClusterFilter& filter, const ClusterStats& stats,
   std::vector<JsonFields> node_fields, part_fields;
   Report report;
   report.json("name", filter.name());
-  report.add("items", "keys", stats.items);
+  report.add("items", "keys", stats.size);
   report.add("capacity", "capacity", filter.capacity());
   report.add("fpr", "wanted false-positive rate", filter.fpr(), percent(filter.fpr()));
   report.add("expected_fpr", "expected false-positive rate", stats.expected_fpr,
@@ -76,7 +76,7 @@ std::string text_of(const ClusterFilter& filter, const ClusterStats& stats,
     part_fields.push_back({{"number", part.number},
                            {"key", part.key},
                            {"node", part.node},
-                           {"items", part.items},
+                           {"items", part.size},
                            {"capacity", part.capacity},
                            {"load", part.load},
                            {"expected_fpr", part.expected_fpr},
@@ -84,7 +84,7 @@ std::string text_of(const ClusterFilter& filter, const ClusterStats& stats,
     if (!info.parts) continue;
     tables +=
         formatted("%6u  %-30s%14" PRIu64 "%14" PRIu64 "%8.3f%12s  ", part.number, part.node.c_str(),
-                  part.items, part.capacity, part.load, memory_text(part.memory_bytes).c_str()) +
+                  part.size, part.capacity, part.load, memory_text(part.memory_bytes).c_str()) +
         part.key + "\n";
   }
   report.json("nodes", node_fields);

@@ -103,7 +103,7 @@ int run(const ClusterPull& pull) {
   check_target(pull.output);
   const ClusterCopy copy = pull.open().download();
   try {
-    copy.save(pull.output);
+    save(copy, pull.output);
   } catch (const std::system_error& error) {
     throw CommandError(pull.output, error.code().message());
   }

@@ -74,7 +74,7 @@ void print_all_of(Work&& work, Output& output) {
 template <typename Print>
 void print_all(const Store& store, const char* verb, Output& output, Print&& print) {
   Progress progress(verb, std::nullopt, bar_wanted());
-  progress.begin(Progress::Unit::keys, store.stats().records);
+  progress.begin(Progress::Unit::keys, store.size());
   std::uint64_t records = 0;
   std::string text;
   const auto print_one = [&](std::string_view key, std::string_view value) {

@@ -49,7 +49,7 @@ struct NotThere {};
 int run(const StoreImport& import) {
   InputFile input(import.input);
   Store store = open_to_write(import.folder, {.sync = import.sync});
-  const std::uint64_t before = store.stats().records;
+  const std::uint64_t before = store.size();
   Progress progress("import", total_bytes(std::span(&import.input, 1)));
   const std::string& name = import.name ? *import.name : import.input;
   const std::uint64_t bytes = put_file(
@@ -63,7 +63,7 @@ int run(const StoreImport& import) {
   finish_writing(store, import.sync);
   progress.erase();
   if (is_terminal(STDERR_FILENO)) {
-    const std::uint64_t added = store.stats().records - before;
+    const std::uint64_t added = store.size() - before;
     complain(name, short_number(bytes, "B") + ", " + short_number(added, "new pieces"));
   }
   return kExitYes;

@@ -62,13 +62,6 @@ class ChunksTest(ModuleCase):
         self.round_trip("a")
         self.assert_all_found("copy", items("in", 5000))
 
-    def test_many_pieces(self):
-        self.call("CF.RESERVE", "a", 3000000)
-        self.call("CF.INSERT", "a", "ITEMS", *items("in", 1000))
-        pieces = self.round_trip("a")
-        self.assertGreater(len(pieces), 3)
-        self.assert_all_found("copy", items("in", 1000))
-
     def test_incomplete(self):
         """Until the last piece is there, no command on hashes takes it for a whole filter."""
         self.call("CF.RESERVE", "a", 3000000, "SEED", 1)

@@ -76,7 +76,8 @@ void drop(const std::string& key) {
 void log_nothing(Context*, const char*, const char*, ...) {}
 int replicate_nothing(Context*, const char*, const char*, ...) { return kOk; }
 
-void fill_interface() {
+// Contexts, memory, replies and strings.
+void fill_replies() {
   api.SetModuleAttribs = [](Context*, const char*, int, int) {};
   api.Log = log_nothing;
   api.CreateDataType = [](Context*, const char*, int, TypeMethods* methods) {
@@ -124,6 +125,11 @@ void fill_interface() {
     ++string->holders;
     return string;
   };
+}
+
+// Keys, what is saved and replicated, the configuration, and the event loop.
+void fill_interface() {
+  fill_replies();
   api.OpenKey = [](Context*, String* name, int) { return new Key{name->bytes}; };
   api.CloseKey = [](Key* key) { delete key; };
   api.KeyType = [](Key* key) { return keyspace.contains(key->name) ? 6 : kKeyEmpty; };
@@ -256,8 +262,6 @@ std::vector<std::string> FakeServer::saved(const std::string& key) {
   type.methods.rdb_save(&io, keyspace.at(key));
   return io.strings;
 }
-
-bool FakeServer::has(const std::string& key) const { return keyspace.contains(key); }
 
 std::size_t FakeServer::most_one_shots() {
   const std::scoped_lock lock(asked.asking);

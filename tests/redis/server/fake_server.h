@@ -46,7 +46,6 @@ class FakeServer {
   void rename(const std::string& from, const std::string& to);
   // The bytes of a saved value, as a child process that was forked now would write them.
   std::vector<std::string> saved(const std::string& key);
-  [[nodiscard]] bool has(const std::string& key) const;
   // The most calls that the event loop was asked for and had not made.
   static std::size_t most_one_shots();
   // Allocations of the server's memory that are not freed.

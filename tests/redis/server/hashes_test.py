@@ -8,7 +8,7 @@ from chunks_test import redisbloom_filter
 from hashing import hash_string, read_bits
 from module_case import ModuleCase, WRONG_TYPE, items
 from replay_test import commands
-from resp import Connection
+from resp import Connection, Error
 from servers import Server
 
 NAMES = ("CF.MEXISTSH", "CF.MADDH", "CF.MADDNXH", "CF.MDELH", "CF.MCOUNTH")
@@ -46,15 +46,6 @@ class HashesTest(HashesCase):
         self.expect_both(b"\xf0\x01", b"\xf0\x01", "CF.MEXISTSH", "a", nine)
         self.assertEqual(self.three.call("CF.MADDNXH", "a", nine), b"\x0f\0")
         self.assertEqual(self.debug("a")["items"], 9)
-
-    def test_one_and_the_same_as_items(self):
-        self.reserve("a")
-        self.assertEqual(self.bits("CF.MADDH", "a", ["x"]), [1])
-        self.expect(1, "CF.EXISTS", "a", "x")
-        self.expect(1, "CF.ADD", "a", b"\0\xff")
-        self.assertEqual(self.bits("CF.MEXISTSH", "a", [b"\0\xff", "x", "y"]), [1, 1, 0])
-        self.assertEqual(self.bits("CF.MDELH", "a", [b"\0\xff"]), [1])
-        self.expect([0, 1], "CF.MEXISTS", "a", b"\0\xff", "x")
 
     def test_errors(self):
         one = hash_string(["x"], SEED)
@@ -123,17 +114,6 @@ class HashesTest(HashesCase):
         seed = int(self.info("drawn")["Seed"])
         self.assertEqual(self.bits("CF.MEXISTSH", "drawn", ["x"], seed=seed), [1])
 
-    def test_transactions_and_scripts(self):
-        self.reserve("a")
-        one = hash_string(["x"], SEED)
-        self.call("MULTI")
-        for name in ("CF.MADDH", "CF.MEXISTSH", "CF.MCOUNTH", "CF.MDELH", "CF.MEXISTSH"):
-            self.expect("QUEUED", name, "a", one)
-        self.expect([b"\1", b"\1", b"\1", b"\1", b"\0"], "EXEC")
-        script = """redis.call('CF.MADDH', KEYS[1], ARGV[1])
-            return redis.call('CF.MEXISTSH', KEYS[1], ARGV[1])"""
-        self.expect(b"\1", "EVAL", script, 1, "a", one)
-
     def test_events_and_watch(self):
         self.reserve("a")
         one = hash_string(["x"], SEED)
@@ -145,20 +125,14 @@ class HashesTest(HashesCase):
             ("MEXISTSH", False), ("MCOUNTH", False), ("MDELH", False), ("MADDH", True),
             ("MADDNXH", False), ("MDELH", True), ("MADDNXH", True))))  # fmt: skip
 
-    def test_a_million(self):
-        self.reserve("a", 1_000_000)
-        content = random.Random(1).randbytes(8_000_000)
-        self.expect(b"\xff" * 125_000, "CF.MADDH", "a", content)
-        self.expect(b"\xff" * 125_000, "CF.MEXISTSH", "a", content)
-        self.assertGreaterEqual(min(self.call("CF.MCOUNTH", "a", content)), 1)
-        self.expect(b"\xff" * 125_000, "CF.MDELH", "a", content)
-        self.assertEqual(self.debug("a")["items"], 0)
-
 
 class TwinsTest(HashesCase):
-    """Hashes in one filter, their items in another: the same answers and bytes."""
+    """Items in one filter by one command, in another one by one, their hashes in a third: the same
+    answers and bytes."""
 
     arguments = ("cf-max-expansions", 4)
+    COMMANDS = (("CF.MADDH", "CF.ADD", "CF.INSERT"), ("CF.MADDNXH", "CF.ADDNX", "CF.INSERTNX"),
+                ("CF.MDELH", "CF.DEL", "CF.MDEL"))  # fmt: skip
 
     def ask(self, some):
         self.assertEqual(self.bits("CF.MEXISTSH", "hashes", some),
@@ -166,32 +140,36 @@ class TwinsTest(HashesCase):
         single = self.two.pipeline([("CF.COUNT", "items", item) for item in some])
         self.assertEqual(self.counts("hashes", some), [min(count, 255) for count in single])
 
-    def change(self, name, single, some):
-        answers = self.bits(name, "hashes", some)
+    def change(self, names, some):
+        by_hashes, single, together = names
+        answers = self.bits(by_hashes, "hashes", some)
         replies = self.two.pipeline([(single, "items", item) for item in some])
         self.assertEqual(answers, [int(reply == 1) for reply in replies])
-        self.assertEqual(self.call("DUMP", "hashes"), self.call("DUMP", "items"))
+        words = () if together == "CF.MDEL" else ("ITEMS",)
+        self.assertEqual(self.call(together, "together", *words, *some),
+                         [-1 if isinstance(reply, Error) else reply for reply in replies])
+        payload = self.call("DUMP", "items")
+        for key in ("hashes", "together"):
+            self.assertEqual(self.call("DUMP", key), payload)
         return answers
 
     def test_as_items(self):
         chance = random.Random(1)
         for options in (("EXPANSION", 2), ("EXPANSION", 1, "ERROR", "0.0003"), ("EXPANSION", 0)):
-            for key in ("hashes", "items"):
+            for key in ("hashes", "items", "together"):
                 self.reserve(key, 100, *options)
-            done = {"CF.MADDH": [], "CF.MADDNXH": [], "CF.MDELH": []}
+            done = {names: [] for names in self.COMMANDS}
             for _ in range(60):
                 # Some come twice, in one command too.
-                count = chance.choice((1, 2, 7, 8, 9, 17, 511, 512, 513, 1100))
+                count = chance.choice((1, 2, 7, 8, 9, 17, 127, 128, 129, 511, 512, 513, 1100))
                 some = [f"item-{chance.randrange(chance.choice((9, 20000)))}" for _ in range(count)]
-                name, single = chance.choice(
-                    [("CF.MADDH", "CF.ADD"), ("CF.MADDNXH", "CF.ADDNX"), ("CF.MDELH", "CF.DEL")]
-                )
-                done[name] += self.change(name, single, some)
+                names = chance.choice(self.COMMANDS)
+                done[names] += self.change(names, some)
                 self.ask(some)
-            for name, answers in done.items():
-                self.assertIn(1, answers, (name, options))
+            for names, answers in done.items():
+                self.assertIn(1, answers, (names, options))
                 if options != ("EXPANSION", 2):
-                    self.assertIn(0, answers, (name, options))
+                    self.assertIn(0, answers, (names, options))
             self.call("FLUSHALL")
 
 

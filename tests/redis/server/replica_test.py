@@ -84,8 +84,7 @@ class ReplicaTest(ServerCase):
             if stream.done["unite"]:
                 break
             stream.done["unite"] += stream.unite()
-        never = [kind.__name__ for kind in stream.kinds if not stream.done[kind.__name__]]
-        self.assertEqual(never, [])
+        self.assertEqual([kind for kind in stream.kinds if not stream.done[kind]], [])
         stream.settle()
         self.assert_same(primary, replica)
 

@@ -4,7 +4,7 @@ import random
 import struct
 import unittest
 
-from chunks_test import murmur, redisbloom_filter
+from chunks_test import redisbloom_filter
 from dump import Payload
 from module_case import ModuleCase, items
 from resp import Error, Simple
@@ -54,31 +54,6 @@ class RestoreTest(ModuleCase):
         self.assertEqual(ours.fields[0], ("number", 0))
         self.assertEqual({kind for kind, _ in ours.fields[1:]}, {"string"})
         self.assertEqual(ours.fields[-1], ("string", b""))
-
-    def test_items_whose_hash_is_zero(self):
-        zero = bytes.fromhex("e8cdd82c3f75d0fb")
-        payload = self.redisbloom_payload()
-        # Both have the fingerprint 1, and bucket 0 as their first.
-        slots = bytearray(payload.fields[8][1])
-        free = [at for at in (0, 1) if slots[at] == 0]
-        self.assertEqual(murmur(zero), 0)
-        self.assertEqual(murmur(b""), 0)
-        for _ in free:
-            slots[slots.index(0, 0, 2)] = 1
-        payload.fields[2] = ("number", 600 + len(free))
-        payload.fields[8] = ("string", bytes(slots))
-        self.assertEqual(self.restore(payload), OK)
-        for item in (b"", zero):
-            self.expect(1, "CF.EXISTS", "b", item)
-            self.expect([1], "CF.MEXISTS", "b", item)
-            self.expect(len(free), "CF.COUNT", "b", item)
-            self.expect(0, "CF.ADDNX", "b", item)
-        self.add_all("b", ["beside"])
-        for item in (b"", zero)[: len(free)]:
-            self.expect(1, "CF.EXISTS", "b", item)
-            self.expect(1, "CF.DEL", "b", item)
-        self.expect(0, "CF.EXISTS", "b", "")
-        self.assertEqual(self.debug("b")["items"], 601)
 
     def test_more_items_than_slots(self):
         for expansion in (0, 1, 2):

@@ -82,7 +82,7 @@ class SanitizerTest(unittest.TestCase):
                 digest = stream.call("DEBUG", "DIGEST")
                 self.assertEqual(stream.call("DEBUG", "RELOAD"), "OK")
                 self.assertEqual(stream.call("DEBUG", "DIGEST"), digest)
-            self.assertGreater(len(stream.done), 10)
+            self.assertGreater(len(+stream.done), 10)
             # The stream has merged them until they have the most filters allowed.
             server.call("CONFIG", "SET", "nestline.cf-max-expansions", 1000)
             # Those with EXPANSION 0 have no room for it.

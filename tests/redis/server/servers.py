@@ -1,8 +1,7 @@
 """Servers for tests, started on the loopback with the module.
 
     with Server(options={"appendonly": "yes"}) as server:
-        client = server.client()
-        client.execute_command("CF.ADD", "key", "item")
+        server.call("CF.ADD", "key", "item")
         server.kill()      # as kill -9
         server.start()     # the same folder and port
 
@@ -168,13 +167,6 @@ class Server:
         """INFO: a dict of texts."""
         text = self.call("INFO", section).decode()
         return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-
-    def client(self, **options):
-        """A new client of redis-py, which only this method needs; answers are bytes."""
-        import redis  # pylint: disable=import-outside-toplevel
-
-        options.setdefault("socket_timeout", 120)
-        return redis.Redis(port=self.port, **options)
 
     def is_alive(self):
         return self.process is not None and self.process.poll() is None

@@ -32,14 +32,37 @@ class Stream:
         self.redisbloom = [(1, header), (len(slots) + 1, slots)]
         for key in MERGED:
             self.call("CF.RESERVE", key, 100, "SEED", 77)
+        # Each returns whether it changed something.
         self.kinds = {
-            self.add: 20, self.add_unique: 8, self.insert: 20, self.insert_unique: 8,
-            self.delete: 12, self.delete_many: 6, self.add_hashes: 6, self.add_unique_hashes: 4,
-            self.delete_hashes: 6,
-            self.update: 6, self.reserve: 6, self.merge: 4, self.clear: 1, self.compact: 2,
-            self.load: 4, self.load_part: 3, self.load_redisbloom: 3,
-            self.restore: 3, self.copy: 3, self.rename: 2, self.expire: 2, self.remove: 2,
-            self.transaction: 3, self.script: 3, self.wrong: 3, self.grow: 1, self.unite: 1,
+            "add": (20, lambda: self.call("CF.ADD", self.any_key(), self.item()) == 1),
+            "add_unique": (8, lambda: self.call("CF.ADDNX", self.any_key(), self.item()) == 1),
+            "insert": (20, lambda: self.inserted("CF.INSERT")),
+            "insert_unique": (8, lambda: self.inserted("CF.INSERTNX")),
+            "delete": (12, lambda: self.call("CF.DEL", self.any_key(), self.item()) == 1),
+            "delete_many": (6, lambda: self.some("CF.MDEL", self.any_key(), *self.items())),
+            "add_hashes": (6, lambda: self.hashed("CF.MADDH")),
+            "add_unique_hashes": (4, lambda: self.hashed("CF.MADDNXH")),
+            "delete_hashes": (6, lambda: self.hashed("CF.MDELH")),
+            "update": (6, lambda: self.call("CF.UPDATE", self.any_key(), self.item(),
+                                            self.item()) == 1),
+            "reserve": (6, self.reserve), "merge": (4, self.merge),
+            "clear": (1, lambda: self.works("CF.CLEAR", self.any_key())),
+            "compact": (2, lambda: self.works("CF.COMPACT", self.any_key())),
+            "load": (4, lambda: self.load_pieces(self.pieces())),
+            # The last piece never arrives.
+            "load_part": (3, lambda: self.load_pieces(self.pieces()[:-1])),
+            "load_redisbloom": (3, lambda: self.load_pieces(self.redisbloom)),
+            "restore": (3, self.restore),
+            "copy": (3, lambda: self.call("COPY", self.any_key(), self.key(), "REPLACE") == 1),
+            "rename": (2, lambda: self.works("RENAME", self.key(), self.key())),
+            "expire": (2, lambda: self.call("PEXPIRE", self.key(),
+                                            self.chance.randrange(1, 50)) == 1),
+            "remove": (2, lambda: self.call(self.chance.choice(["DEL", "UNLINK"]),
+                                            self.key()) == 1),
+            "transaction": (3, self.transaction),
+            "script": (3, lambda: self.works("EVAL", SCRIPT, 1, self.key(), self.item(),
+                                             self.item())),
+            "wrong": (3, self.wrong), "grow": (1, self.grow), "unite": (1, self.unite),
         }  # fmt: skip
 
     def close(self):
@@ -51,10 +74,9 @@ class Stream:
         self.connection = Connection(port)
 
     def run(self, count):
-        kinds = self.chance.choices(list(self.kinds), list(self.kinds.values()), k=count)
-        for kind in kinds:
-            if kind():
-                self.done[kind.__name__] += 1
+        weights = [weight for weight, _ in self.kinds.values()]
+        for kind in self.chance.choices(list(self.kinds), weights, k=count):
+            self.done[kind] += bool(self.kinds[kind][1]())
 
     def settle(self):
         """Waits until all keys that should expire have expired: reading them makes the primary say
@@ -87,23 +109,15 @@ class Stream:
     def items(self, most=60):
         return [self.item() for _ in range(self.chance.randrange(1, most))]
 
-    def add(self):
-        return self.call("CF.ADD", self.any_key(), self.item()) == 1
-
-    def add_unique(self):
-        return self.call("CF.ADDNX", self.any_key(), self.item()) == 1
+    def some(self, *command):
+        """Whether one of the answers, or a bit of one, is 1."""
+        reply = self.call(*command)
+        return not isinstance(reply, Error) and any(answer > 0 for answer in reply)
 
     def inserted(self, command):
         options = self.chance.choice([(), ("NOCREATE",),
                                       ("CAPACITY", self.chance.randrange(16, 999))])
-        reply = self.call(command, self.key(), *options, "ITEMS", *self.items())
-        return not isinstance(reply, Error) and 1 in reply
-
-    def insert(self):
-        return self.inserted("CF.INSERT")
-
-    def insert_unique(self):
-        return self.inserted("CF.INSERTNX")
+        return self.some(command, self.key(), *options, "ITEMS", *self.items())
 
     def grow(self):
         some = [self.item() for _ in range(3000)]
@@ -122,29 +136,9 @@ class Stream:
         before = self.filters(key)
         return self.works("CF.COMPACT", key) and self.filters(key) < before
 
-    def delete(self):
-        return self.call("CF.DEL", self.any_key(), self.item()) == 1
-
-    def delete_many(self):
-        reply = self.call("CF.MDEL", self.any_key(), *self.items())
-        return not isinstance(reply, Error) and 1 in reply
-
     def hashed(self, command):
-        """Whether one of the bits is 1. Where the seed is another one, these are other items."""
-        reply = self.call(command, self.any_key(), hash_string(self.items(600), 77))
-        return not isinstance(reply, Error) and any(reply)
-
-    def add_hashes(self):
-        return self.hashed("CF.MADDH")
-
-    def add_unique_hashes(self):
-        return self.hashed("CF.MADDNXH")
-
-    def delete_hashes(self):
-        return self.hashed("CF.MDELH")
-
-    def update(self):
-        return self.call("CF.UPDATE", self.any_key(), self.item(), self.item()) == 1
+        """Where the seed is another one, these are other items."""
+        return self.some(command, self.any_key(), hash_string(self.items(600), 77))
 
     def reserve(self):
         merged = self.chance.random() < 0.3
@@ -167,12 +161,6 @@ class Stream:
             self.call("CF.CLEAR", keys[0])
         return works
 
-    def clear(self):
-        return self.works("CF.CLEAR", self.any_key())
-
-    def compact(self):
-        return self.works("CF.COMPACT", self.any_key())
-
     def pieces(self):
         return self.connection.pieces(self.any_key())
 
@@ -181,31 +169,9 @@ class Stream:
         self.call("DEL", key)
         return [self.works("CF.LOADCHUNK", key, *piece) for piece in pieces].count(True) > 1
 
-    def load(self):
-        return self.load_pieces(self.pieces())
-
-    def load_part(self):
-        """Loads some of the pieces; the rest never arrives."""
-        return self.load_pieces(self.pieces()[:-1])
-
-    def load_redisbloom(self):
-        return self.load_pieces(self.redisbloom)
-
     def restore(self):
         payload = self.call("DUMP", self.any_key())
         return payload is not None and self.works("RESTORE", self.key(), 0, payload, "REPLACE")
-
-    def copy(self):
-        return self.call("COPY", self.any_key(), self.key(), "REPLACE") == 1
-
-    def rename(self):
-        return self.works("RENAME", self.key(), self.key())
-
-    def expire(self):
-        return self.call("PEXPIRE", self.key(), self.chance.randrange(1, 50)) == 1
-
-    def remove(self):
-        return self.call(self.chance.choice(["DEL", "UNLINK"]), self.key()) == 1
 
     def transaction(self):
         key, item = self.key(), self.item()
@@ -215,9 +181,6 @@ class Stream:
         )  # fmt: skip
         # An error if the server has refused a command because it had no memory.
         return not isinstance(replies[-1], Error) and 1 in replies[-1][:2]
-
-    def script(self):
-        return self.works("EVAL", SCRIPT, 1, self.key(), self.item(), self.item())
 
     def wrong(self):
         key = self.key()

@@ -262,13 +262,6 @@ class CommandTest(ModuleCase):
         wrong = sum(self.call("CF.MEXISTS", "w", *items("out", 20000)))
         self.assertEqual(wrong, 0)
 
-    def test_error_rate(self):
-        for rate, most in ((0.02, 1600), (0.002, 210)):
-            self.reserve(f"w{rate}", 20000, 14, "ERROR", rate)
-            self.call("CF.INSERT", f"w{rate}", "ITEMS", *items("in", 20000))
-            wrong = sum(self.call("CF.MEXISTS", f"w{rate}", *items("out", 80000)))
-            self.assertLess(wrong, most)
-
     def test_clear(self):
         self.reserve()
         self.call("CF.INSERT", "w", "ITEMS", *items("in", 100))
@@ -356,29 +349,6 @@ class CommandTest(ModuleCase):
                                            "cf.advance", "cf.clear"])  # fmt: skip
         self.expect_watched((("CF.ADD", "w", "x"), True), (("CF.ADVANCE", "w", 4), True),
                             (("CF.ADVANCE", "w", 4), False), (("CF.EXISTS", "w", "x"), False))
-
-    def test_redis_py(self):
-        """The calls of redis-py, which know nothing of windows."""
-        client = self.server.client()
-        client.execute_command("CF.RESERVE", "w", 1000, "WINDOW", 600)
-        filters = client.cf()
-        self.assertEqual(filters.add("w", "x"), 1)
-        self.assertEqual(filters.add("w", "x"), 0)
-        self.assertEqual(filters.addnx("w", "x"), 0)
-        self.assertEqual(filters.insert("w", ["x", "y"]), [0, 1])
-        self.assertEqual(filters.insertnx("w", ["x", "z"]), [0, 1])
-        self.assertEqual(filters.exists("w", "z"), 1)
-        info = filters.info("w")
-        self.assertEqual((info.insertedNum, info.deletedNum, info.filterNum), (3, 0, 1))
-        iterator, head = filters.scandump("w", 0)
-        pieces = []
-        while iterator:
-            pieces.append((iterator, head))
-            iterator, head = filters.scandump("w", iterator)
-        for iterator, piece in pieces:
-            filters.loadchunk("c", iterator, piece)
-        self.assertEqual(filters.exists("c", "y"), 1)
-        client.close()
 
 
 if __name__ == "__main__":

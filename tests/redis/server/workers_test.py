@@ -7,6 +7,7 @@ NESTLINE_REDIS_WORKER_SECONDS (5) is how long the random commands run, NESTLINE_
 chooses them.
 """
 
+import collections
 import contextlib
 import os
 import random
@@ -344,9 +345,7 @@ class WorkersTest(ModuleCase):
                 some = stay[key] + there
                 bits = self.call("CF.MEXISTSH", key, hash_string(some, 7))
                 self.assertEqual(read_bits(bits, len(some)), [1] * len(some))
-                copies = {}
-                for item in some:
-                    copies[item] = copies.get(item, 0) + 1
+                copies = collections.Counter(some)
                 counts = self.call("CF.MCOUNTH", key, hash_string(list(copies), 7))
                 wrong = [item for item, count in zip(copies, counts)
                          if count < min(255, copies[item])]

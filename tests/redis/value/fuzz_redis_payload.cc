@@ -8,6 +8,7 @@
 // that begins as the head of a value with a window is taken for one, by WindowedReader.
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -142,6 +143,37 @@ void try_windowed(const std::vector<Part>& parts) {
   use(*loaded);
 }
 
+// Gives the contents of the pieces to the reader, and to a value that is being loaded. Returns
+// whether the reader took all of them.
+bool feed(const std::vector<Part>& parts, const std::optional<ImageHead>& head, bool has_header,
+          ImageReader& reader, CuckooValue& loaded) {
+  bool is_read = head.has_value();
+  const ImageHead known = head.value_or(ImageHead{});
+  const Areas areas(known);
+  PiecePlace next = areas.first();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Bytes piece = parts[i].bytes;
+    std::uint64_t iterator = i + 1;
+    if (head && !parts[i].is_raw) {
+      PiecePlace place = next;
+      if (place.kind != AreaKind::ledger) {
+        piece.resize(place.content_bytes());
+        next = areas.after(place);
+      } else {
+        place.area_bytes = kStretches;  // nothing may follow
+        next.offset = kStretches - 1;
+      }
+      iterator = areas.iterator_after(place);
+      piece = encode_piece(place, piece);
+    } else if (has_header && piece.size() >= 8) {
+      iterator = nestline::get<std::uint64_t>(piece, 0);
+    }
+    is_read = is_read && reader.add(piece);
+    (void)loaded.load_chunk(iterator, piece);
+  }
+  return is_read;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -171,41 +203,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   check(head || header);
-  bool is_read = head.has_value();
-  const ImageHead known = head.value_or(ImageHead{});
-  const Areas areas(known);
-  PiecePlace next = areas.first();
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    Bytes piece = parts[i].bytes;
-    std::uint64_t iterator = i + 1;
-    if (head && !parts[i].is_raw) {
-      PiecePlace place = next;
-      if (place.kind != AreaKind::ledger) {
-        piece.resize(place.content_bytes());
-        next = areas.after(place);
-      } else {
-        place.area_bytes = kStretches;  // nothing may follow
-        next.offset = kStretches - 1;
-      }
-      iterator = areas.iterator_after(place);
-      piece = encode_piece(place, piece);
-    } else if (header && piece.size() >= 8) {
-      iterator = nestline::get<std::uint64_t>(piece, 0);
-    }
-    is_read = is_read && reader.add(piece);
-    (void)loaded->load_chunk(iterator, piece);
-  }
-  if (is_read) {
+  if (feed(parts, head, header.has_value(), reader, *loaded)) {
     if (const auto value = reader.finish()) {
       check(value->digest() == value->copy()->digest());
       use(*value);
       if (!is_small(*value)) return 0;
+      const bool is_ours = !value->is_redisbloom();
       ImageReader again;
-      for (Chunk chunk = value->dump_chunk(0); chunk.next != 0;
-           chunk = value->dump_chunk(chunk.next)) {
-        check(value->is_redisbloom() || again.add(chunk.bytes));
-      }
-      if (!value->is_redisbloom()) check(again.finish()->digest() == value->digest());
+      value->for_each_chunk([&](const Chunk& chunk) { check(!is_ours || again.add(chunk.bytes)); });
+      if (is_ours) check(again.finish()->digest() == value->digest());
     }
   }
   use(*loaded);

@@ -45,20 +45,37 @@ inline void expect_all(const CuckooValue& value, const Multiset& model) {
   ASSERT_EQ(value.items(), total(model));
 }
 
+// The pieces with the iterators that CF.LOADCHUNK takes beside them, of both kinds of values.
+template <class Value>
+std::vector<Chunk> chunks_of(const Value& value) {
+  std::vector<Chunk> chunks;
+  value.for_each_chunk([&](const Chunk& chunk) { chunks.push_back(chunk); });
+  return chunks;
+}
+
 // The pieces of a value's image, the head first.
 inline std::vector<std::vector<std::byte>> pieces_of(const CuckooValue& value) {
   std::vector<std::vector<std::byte>> pieces;
-  for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
-    pieces.push_back(std::move(chunk.bytes));
-  }
+  for (Chunk& chunk : chunks_of(value)) pieces.push_back(std::move(chunk.bytes));
   return pieces;
+}
+
+// The value of these pieces, as an RDB file has them; null where one is refused.
+template <class Reader>
+auto read_by(const std::vector<std::vector<std::byte>>& pieces) {
+  Reader reader;
+  for (const auto& piece : pieces) {
+    if (reader.add(piece)) continue;
+    EXPECT_FALSE(reader.add(piece));
+    EXPECT_EQ(reader.finish(), nullptr);
+    return decltype(reader.finish())();
+  }
+  return reader.finish();
 }
 
 // The value as it is read from its image, which is the same.
 inline std::unique_ptr<CuckooValue> reloaded(const CuckooValue& value) {
-  ImageReader reader;
-  for (const auto& piece : pieces_of(value)) EXPECT_TRUE(reader.add(piece));
-  auto loaded = reader.finish();
+  auto loaded = read_by<ImageReader>(pieces_of(value));
   if (loaded == nullptr) throw std::runtime_error("the image of a value is refused");
   EXPECT_EQ(loaded->digest(), value.digest());
   return loaded;

@@ -76,12 +76,9 @@ TEST(Ledger, IsAMapWithACursor) {
         ledger.set(hash, {3});
         model[hash] = 3;
         break;
-      case 2: {
-        Ledger copy;
-        copy = ledger;
-        if (random() % 2 == 0) ledger = std::move(copy);
+      case 2:
+        if (Ledger copy; random() % 2 == 0) ledger = std::move(copy = ledger);
         break;
-      }
       case 3:
         if (random() % 4096 != 0) break;
         ledger.clear();
@@ -93,10 +90,8 @@ TEST(Ledger, IsAMapWithACursor) {
       case 6:
       case 7: {
         const auto entry = ledger.next();
-        if (model.empty()) {
-          ASSERT_EQ(entry, ledger.entries().end());
-          break;
-        }
+        ASSERT_EQ(entry == ledger.entries().end(), model.empty());
+        if (model.empty()) break;
         auto wanted = model.lower_bound(cursor);
         if (wanted == model.end()) wanted = model.begin();
         cursor = wanted->first + 1;

@@ -28,32 +28,15 @@ void append(Bytes& input, bool is_raw, std::span<const std::byte> content) {
   input.insert(input.end(), part.begin(), part.end());
 }
 
-void write(const std::filesystem::path& file, const CuckooValue& value) {
+template <class Value>
+void write(const std::filesystem::path& file, const Value& value, bool is_raw = false) {
   Bytes input;
-  Chunk chunk = value.dump_chunk(0);
-  const bool is_raw = value.is_redisbloom();
-  append(input, is_raw,
-         is_raw ? chunk.bytes : std::span(chunk.bytes).first(chunk.bytes.size() - 8));
-  for (chunk = value.dump_chunk(chunk.next); chunk.next != 0;
-       chunk = value.dump_chunk(chunk.next)) {
-    const std::span<const std::byte> piece = chunk.bytes;
-    append(input, is_raw,
-           is_raw ? piece : piece.subspan(kPieceHead, piece.size() - kPieceHead - kChecksum));
-  }
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(input.data()),
-             static_cast<std::streamsize>(input.size()));
-}
-
-void write(const std::filesystem::path& file, const WindowedValue& value) {
-  Bytes input;
-  const Bytes head = value.dump_chunk(0).bytes;
-  append(input, false, std::span(head).first(head.size() - kChecksum));
-  for (std::uint64_t i = 0; i < value.pieces(); ++i) {
-    const Bytes piece = value.piece(i);
-    append(input, false,
-           std::span(piece).subspan(kPieceHead, piece.size() - kPieceHead - kChecksum));
-  }
+  value.for_each_chunk([&](const Chunk& chunk) {
+    std::span<const std::byte> part = chunk.bytes;
+    if (!is_raw) part = part.first(part.size() - kChecksum);
+    if (!is_raw && !input.empty()) part = part.subspan(kPieceHead);
+    append(input, is_raw, part);
+  });
   std::ofstream(file, std::ios::binary)
       .write(reinterpret_cast<const char*>(input.data()),
              static_cast<std::streamsize>(input.size()));
@@ -82,7 +65,7 @@ int main(int argc, char** argv) {
   RedisBloomModel model(16, 2, 20, 2);
   for (int i = 0; i < 60; ++i) model.add(std::to_string(i));
   auto value = CuckooValue::from_tables(model.loaded(), 3);
-  write(folder / "redisbloom", *value);
+  write(folder / "redisbloom", *value, true);
   for (int i = 60; i < 120; ++i) value->add(std::to_string(i));
   for (int i = 0; i < 120; i += 2) value->erase(std::to_string(i));
   write(folder / "mixed", *value);

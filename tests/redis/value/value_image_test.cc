@@ -17,25 +17,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// The pieces with the iterators that CF.LOADCHUNK takes beside them.
-std::vector<Chunk> chunks_of(const CuckooValue& value) {
-  std::vector<Chunk> chunks;
-  for (Chunk chunk = value.dump_chunk(0); chunk.next != 0; chunk = value.dump_chunk(chunk.next)) {
-    chunks.push_back(chunk);
-  }
-  return chunks;
-}
-
 std::unique_ptr<CuckooValue> read(const std::vector<Bytes>& pieces) {
-  ImageReader reader;
-  for (const Bytes& piece : pieces) {
-    if (!reader.add(piece)) {
-      EXPECT_FALSE(reader.add(piece));
-      EXPECT_EQ(reader.finish(), nullptr);
-      return nullptr;
-    }
-  }
-  return reader.finish();
+  return read_by<ImageReader>(pieces);
 }
 
 // As CF.SCANDUMP and CF.LOADCHUNK do.

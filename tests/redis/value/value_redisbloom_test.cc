@@ -37,28 +37,6 @@ TEST(RedisBloomValue, AnswersAsTheTablesDo) {
   EXPECT_GT(info.expected_fpr, 0.01);
 }
 
-TEST(RedisBloomValue, ErasesAndCompactsAsTheTablesDo) {
-  RedisBloomModel model(100, 2, 20, 1);
-  for (std::uint64_t i = 0; i < 1500; ++i) model.add(name(i));
-  const auto value = CuckooValue::from_tables(model.loaded(), 7);
-  std::mt19937 random(3);
-  for (int i = 0; i < 1200; ++i) {
-    const std::string item = name(random() % 1600);
-    ASSERT_EQ(value->erase(item), model.erase(item));
-    ASSERT_EQ(value->deletes(), model.header().deletes);
-    ASSERT_EQ(value->items(), model.header().items);
-  }
-  value->compact();
-  model.compact(true);
-  EXPECT_EQ(value->deletes(), 0U);
-  EXPECT_TRUE(value->is_redisbloom());
-  for (std::size_t i = 0; i < model.tables().size(); ++i) {
-    const auto slots = value->tables().table(i);
-    const auto expected = std::as_bytes(std::span(model.tables()[i]));
-    ASSERT_TRUE(std::equal(slots.begin(), slots.end(), expected.begin(), expected.end()));
-  }
-}
-
 TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   RedisBloomModel model(1024, 2, 20, 1);
   for (std::uint64_t i = 0; i < 3000; ++i) model.add(name(i));
@@ -92,20 +70,6 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   EXPECT_TRUE(value->tables().empty());
   EXPECT_EQ(value->add("new"), Outcome::stored);
   EXPECT_TRUE(copy->exists(name(1)));
-}
-
-TEST(RedisBloomValue, DropsTablesThatAreEmptied) {
-  RedisBloomModel model(100, 2, 20, 1);
-  for (std::uint64_t i = 0; i < 50; ++i) model.add(name(i));
-  const auto value = CuckooValue::from_tables(model.loaded(), 7);
-  value->add("new");
-  std::uint64_t erased = 0;
-  for (std::uint64_t i = 0; i < 50; ++i) erased += value->erase(name(i));
-  EXPECT_EQ(erased, 50U);
-  value->compact();
-  EXPECT_TRUE(value->tables().empty());
-  EXPECT_EQ(value->items(), 1U);
-  EXPECT_TRUE(value->exists("new"));
 }
 
 TEST(RedisBloomValue, StaysWithinItsCapacityWithoutExpansion) {
@@ -179,25 +143,6 @@ TEST(RedisBloomValue, KnowsItemsWhoseHashIsZero) {
     EXPECT_FALSE(ask(*loaded));
     EXPECT_EQ(loaded->items(), 21U);
   }
-}
-
-TEST(RedisBloomValue, CountsItemsInOneSum) {
-  RedisBloomModel model(4, 1, 20, 0);
-  ASSERT_TRUE(model.add("x"));
-  ASSERT_TRUE(model.add("x"));
-  const auto value = CuckooValue::from_tables(model.loaded(), 0);
-  EXPECT_EQ(value->add("x"), Outcome::stored);
-  EXPECT_EQ(value->items(), 3U);
-  EXPECT_TRUE(value->erase("x"));
-  EXPECT_EQ(value->items(), 2U);
-  EXPECT_TRUE(value->erase("x"));
-  EXPECT_EQ(value->items(), 1U);
-  EXPECT_EQ(value->count("x"), 1U);
-  EXPECT_EQ(reloaded(*value)->items(), 1U);
-  EXPECT_TRUE(value->erase("x"));
-  EXPECT_EQ(value->items(), 0U);
-  EXPECT_FALSE(value->exists("x"));
-  EXPECT_EQ(value->info().ledger_entries, 0U);
 }
 
 // In the tables of a default filter o37 and o598 look the same.
@@ -299,16 +244,17 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
     std::vector<std::string> copies;  // one for each copy
     const std::uint32_t range = seed % 2 == 0 ? 3000 : 60'000;
     const auto pick_name = [&] { return name(static_cast<std::uint32_t>(random()) % range); };
-    for (int i = 0; i < 1500; ++i) {
-      const std::string item = pick_name();
-      if (!model.add(item)) continue;
+    const auto note = [&](const std::string& item) {
       ++truth[item];
       copies.push_back(item);
+    };
+    for (int i = 0; i < 1500; ++i) {
+      const std::string item = pick_name();
+      if (model.add(item)) note(item);
     }
     auto value = CuckooValue::from_tables(model.loaded(), seed);
     ASSERT_EQ(value->add("first"), Outcome::stored);
-    ++truth["first"];
-    copies.emplace_back("first");
+    note("first");
     auto follower = reloaded(*value);
     const auto erase_any = [&] {
       const std::size_t at = random() % copies.size();
@@ -324,8 +270,7 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
           const std::string item = pick_name();
           ASSERT_EQ(value->add(item), Outcome::stored);
           ASSERT_EQ(follower->add(item), Outcome::stored);
-          ++truth[item];
-          copies.push_back(item);
+          note(item);
         } else {
           erase_any();
         }
@@ -339,15 +284,11 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
         }
         if (HasFatalFailure()) return;
       }
-      expect_all(*value, truth);
       follower = reloaded(*value);
     }
-    while (!copies.empty()) {
-      erase_any();
-      if (HasFatalFailure()) return;
-    }
-    EXPECT_EQ(value->items(), 0U);
+    while (!copies.empty() && !HasFatalFailure()) erase_any();
     value->compact();
+    EXPECT_EQ(value->items(), 0U);
     EXPECT_EQ(value->info().ledger_entries, 0U);
     EXPECT_TRUE(value->tables().empty());
   }
@@ -419,6 +360,8 @@ TEST(RedisBloomValue, FollowsRedisBloomByteForByte) {
           model.compact(true);
         }
         ASSERT_TRUE(value->is_redisbloom());
+        ASSERT_EQ(value->items(), model.header().items);
+        ASSERT_EQ(value->deletes(), model.header().deletes);
       }
       ASSERT_EQ(value->digest(), CuckooValue::from_tables(model.loaded(), 0)->digest());
     }

@@ -354,9 +354,6 @@ TEST(CuckooValue, ReportsItsFigures) {
   EXPECT_GT(make(1U << 24)->free_effort(), 20U);
   EXPECT_LT(make(1000)->free_effort(), 5U);
   EXPECT_THROW(make(0), std::invalid_argument);
-  std::vector<std::uint8_t> out(2);
-  const std::vector<std::string_view> one = {"item"};
-  EXPECT_THROW(value->exists(one, out), std::invalid_argument);
 }
 
 }  // namespace

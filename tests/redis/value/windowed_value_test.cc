@@ -26,28 +26,13 @@ std::vector<Piece8> saved(const WindowedValue& value) {
   return pieces;
 }
 
-std::unique_ptr<WindowedValue> read_windowed(const std::vector<Piece8>& pieces,
-                                             std::pmr::memory_resource* memory = nullptr) {
-  WindowedReader reader(memory);
-  for (const Piece8& piece : pieces) {
-    if (!reader.add(piece)) {
-      EXPECT_FALSE(reader.add(piece));
-      EXPECT_EQ(reader.finish(), nullptr);
-      return nullptr;
-    }
-  }
-  return reader.finish();
-}
-
-std::vector<Chunk> chunks_of_windowed(const WindowedValue& value) {
-  std::vector<Chunk> chunks;
-  value.for_each_chunk([&](const Chunk& chunk) { chunks.push_back(chunk); });
-  return chunks;
+std::unique_ptr<WindowedValue> read_windowed(const std::vector<Piece8>& pieces) {
+  return read_by<WindowedReader>(pieces);
 }
 
 // As CF.SCANDUMP and CF.LOADCHUNK do.
 std::unique_ptr<WindowedValue> load_windowed(const WindowedValue& from) {
-  const std::vector<Chunk> chunks = chunks_of_windowed(from);
+  const std::vector<Chunk> chunks = chunks_of(from);
   auto value = WindowedValue::from_head(chunks[0].bytes);
   for (std::size_t i = 1; i < chunks.size(); ++i) {
     EXPECT_FALSE(value->is_complete());
@@ -186,7 +171,7 @@ TEST(WindowedValue, RoundTripsInBothWaysAtEveryPoint) {
 TEST(WindowedValue, APartlyLoadedValueIsSavedAndGoesOn) {
   const auto value = windowed(2'000'000);
   for (std::uint64_t i = 0; i < 100'000; ++i) value->add(name(i));
-  const std::vector<Chunk> chunks = chunks_of_windowed(*value);
+  const std::vector<Chunk> chunks = chunks_of(*value);
   ASSERT_GE(chunks.size(), 4U);
   auto part = WindowedValue::from_head(chunks[0].bytes);
   EXPECT_FALSE(part->load_chunk(chunks[2].next, chunks[2].bytes));  // out of order
