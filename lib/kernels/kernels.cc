@@ -97,9 +97,6 @@ const TableKernels& kernels_for(int layout) {
 const FilterKernels& filter_kernels(int bits) { return best_kernels().filters[index_of(bits)]; }
 const BuildKernels& build_kernels(int bits) { return best_kernels().builds[index_of(bits)]; }
 const MapletKernels& maplet_kernels() { return best_kernels().maplet; }
-Split split_for(int bits) {
-  return bits == kMapletBits ? maplet_kernels().split : filter_kernels(bits).split;
-}
 
 std::vector<std::int64_t> usable_targets() {
   std::vector<std::int64_t> targets;

@@ -42,6 +42,13 @@ NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, Input input, const MixS
   return input == Input::integers ? mix_integer(key, secrets) : key;
 }
 
+// Doubles `count` blocks of a filter or maplet that has grown `growth` times, less than max_growth:
+// block i of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at
+// the same slots of 2i, the others at the same slots of 2i + 1; both blocks inherit the mark. Every
+// byte of `to` is written; lock and version are 0.
+using Split = void (*)(const Block* from, std::size_t count, std::uint32_t growth,
+                       Block* to) noexcept;
+
 inline constexpr std::size_t kMaxLocated = 64;
 
 struct LookupKernels;
@@ -56,6 +63,7 @@ struct TableKernels {
   [[nodiscard]] const LookupKernels& lookups() const;
   [[nodiscard]] const FilterKernels& of_filter() const;
   [[nodiscard]] const ExpiringKernels& of_expiring() const;
+  [[nodiscard]] Split split() const;  // of a filter or maplet
 
   // Slots that hold `fingerprint`, as bits. `fingerprint` must not be 0.
   std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
@@ -113,13 +121,6 @@ struct LookupKernels : TableKernels {
                        Input input, Place* places) noexcept;
 };
 
-// Doubles `count` blocks of a filter or maplet that has grown `growth` times, less than max_growth:
-// block i of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at
-// the same slots of 2i, the others at the same slots of 2i + 1; both blocks inherit the mark. Every
-// byte of `to` is written; lock and version are 0.
-using Split = void (*)(const Block* from, std::size_t count, std::uint32_t growth,
-                       Block* to) noexcept;
-
 // What there is for each lock policy of locking.h beside other threads.
 template <class T>
 struct BesideOthers {
@@ -168,7 +169,7 @@ struct FilterKernels : LookupKernels {
     }
   }
 
-  Split split;
+  Split doubles;
 };
 
 // How many copies of a key are at home and in its alternate, or of `any` whether there is one.
@@ -217,7 +218,7 @@ struct MapletKernels : TableKernels {
                          std::uint64_t value) noexcept;
   BesideOthers<Store> store;
 
-  Split split;
+  Split doubles;
 };
 
 // What a first try of an insert into an expiring filter did. Undecided: nothing.
@@ -258,6 +259,11 @@ inline const ExpiringKernels& TableKernels::of_expiring() const {
   return static_cast<const ExpiringKernels&>(*this);
 }
 
+inline Split TableKernels::split() const {
+  return layout == kMapletBits ? static_cast<const MapletKernels&>(*this).doubles
+                               : of_filter().doubles;
+}
+
 // Prefetches memory that is about to be read, and a block that is about to be changed. g++ takes a
 // function that only prefetches for one without effects and drops the call when it has not inlined
 // it; an empty statement that counts as an effect keeps it.
@@ -283,7 +289,6 @@ const TableKernels& kernels_for(int layout);
 const FilterKernels& filter_kernels(int bits);
 const MapletKernels& maplet_kernels();
 const ExpiringKernels& expiring_kernels(int layout);
-Split split_for(int bits);  // of a filter or maplet
 
 // The targets that were compiled and that this processor has, the best first; for tests.
 std::vector<std::int64_t> usable_targets();

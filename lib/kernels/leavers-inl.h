@@ -52,10 +52,18 @@ struct Outlook {
 template <class L>
 HWY_INLINE bool anyone_moves_into(const Block& shared, std::uint64_t free) {
   BlockCopy copy;
-  const Movers<L> movers(readable_block(shared, copy));
+  const Block& block = readable_block(shared, copy);
+#if NESTLINE_ONE_LANE
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    if (L::get(block, s) != 0 && (bucket_at<L>(block, s) & free) != 0) return true;
+  }
+  return false;
+#else
+  const Movers<L> movers(block);
   std::uint64_t found = 0;
   for (; free != 0; free &= free - 1) found |= movers.into(first_slot(free));
   return found != 0;
+#endif
 }
 
 template <class L>

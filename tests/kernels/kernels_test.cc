@@ -587,7 +587,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
         std::vector<Block> to(2 * count + 2);
         std::memset(static_cast<void*>(to.data()), 0xaa, to.size() * kBlockBytes);
         const Block dirty = to[0];
-        kernels.split(from.data(), count, growth, to.data() + 1);
+        kernels.split()(from.data(), count, growth, to.data() + 1);
         EXPECT_EQ(to.front().bytes, dirty.bytes);
         EXPECT_EQ(to.back().bytes, dirty.bytes);
         for (std::size_t i = 0; i < count; ++i) {

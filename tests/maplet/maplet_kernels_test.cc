@@ -136,7 +136,7 @@ TEST(MapletKernelsTest, SplitsByTheNextBit) {
         blocks.back().bytes[61] = 0x55;  // lock and version
       }
       std::vector<Block> children(2 * blocks.size(), blocks[0]);
-      kernels.split(blocks.data(), blocks.size(), growth, children.data());
+      kernels.split()(blocks.data(), blocks.size(), growth, children.data());
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         Block wanted[2] = {};
         for (std::uint32_t s = 0; s < L::kSlots; ++s) {
