@@ -1,5 +1,22 @@
 # Functions that define the tests of all folders.
 
+# nestline_leave_out_cases(NAME SANITIZERS PATTERN...): builds with these SANITIZERS (address, thread, fuzz) leave out
+# the cases of the program NAME that match a PATTERN of GoogleTest: those take minutes there, or would show nothing.
+# Called before the program is defined.
+function(nestline_leave_out_cases name sanitizers)
+  set(built "${NESTLINE_SANITIZE}")
+  if(NESTLINE_FUZZ)
+    set(built fuzz)
+  endif()
+  foreach(sanitizer ${sanitizers})
+    if(built MATCHES "${sanitizer}")
+      list(JOIN ARGN ":" patterns)
+      string(APPEND ${name}_left_out ":${patterns}")
+      set(${name}_left_out "${${name}_left_out}" PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
 # nestline_test(NAME LIBRARY LABEL [SOURCE...]): the GoogleTest program NAME of these sources, or of NAME.cc. They
 # are compiled together, since most of the time goes into headers, and into what GoogleTest's templates become.
 # Tests that use more than the public headers link nestline_inside.
@@ -17,13 +34,17 @@ function(nestline_test name library label)
     target_precompile_headers(${name} REUSE_FROM test_headers)
   endif()
   nestline_warnings(${name})
+  if(label STREQUAL "threads")
+    add_dependencies(thread_tests ${name})
+  endif()
+  string(REGEX REPLACE "^:" "-" filter "${${name}_left_out}")
   if(NOT NESTLINE_FUZZ AND NOT NESTLINE_SANITIZE MATCHES "address")
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 600)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "*${filter}" PROPERTIES LABELS ${label} TIMEOUT 600)
     return()
   endif()
   # These programs are slow to start, so one process runs a third of the cases.
   foreach(shard 0 1 2)
-    add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_brief=1)
+    add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_brief=1 --gtest_filter=*${filter})
     set_tests_properties(
       ${name}.${shard} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=3;GTEST_SHARD_INDEX=${shard}"
                                   LABELS ${label} TIMEOUT 1800)

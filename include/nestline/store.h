@@ -141,12 +141,7 @@ class NESTLINE_EXPORT Store {
   template <class F>
   requires std::is_invocable_v<F&, std::string_view>
   bool get(std::string_view key, F&& with) const {
-    return get_with(
-        key,
-        [](void* context, std::string_view value) {
-          (*static_cast<std::remove_reference_t<F>*>(context))(value);
-        },
-        const_cast<void*>(static_cast<const void*>(std::addressof(with))));
+    return get_with(key, &call<std::remove_reference_t<F>, std::string_view>, erased(with));
   }
 
   [[nodiscard]] bool contains(std::string_view key) const;
@@ -189,12 +184,8 @@ class NESTLINE_EXPORT Store {
   requires std::is_invocable_v<F&, std::size_t, std::string_view> std::size_t get(
       std::span<const std::string_view> keys, F&& with)
   const {
-    return get_many(
-        keys,
-        [](void* context, std::size_t i, std::string_view value) {
-          (*static_cast<std::remove_reference_t<F>*>(context))(i, value);
-        },
-        const_cast<void*>(static_cast<const void*>(std::addressof(with))));
+    return get_many(keys, &call<std::remove_reference_t<F>, std::size_t, std::string_view>,
+                    erased(with));
   }
 
   /// Calls with(key, value) for every record, as of one instant, in the order of the log. Takes a
@@ -203,11 +194,7 @@ class NESTLINE_EXPORT Store {
   template <class F>
   requires std::is_invocable_v<F&, std::string_view, std::string_view>
   void for_each(F&& with) const {
-    visit_all(
-        [](void* context, std::string_view key, std::string_view value) {
-          (*static_cast<std::remove_reference_t<F>*>(context))(key, value);
-        },
-        const_cast<void*>(static_cast<const void*>(std::addressof(with))));
+    visit_all(&call<std::remove_reference_t<F>, std::string_view, std::string_view>, erased(with));
   }
 
   /// Returns when every change that has returned is on disk.
@@ -236,6 +223,15 @@ class NESTLINE_EXPORT Store {
  private:
   friend struct internal::Manifests;
   explicit Store(std::unique_ptr<State> state);
+  // A function of the caller's as a pointer, and its call.
+  template <class F>
+  static void* erased(F& with) {
+    return const_cast<void*>(static_cast<const void*>(std::addressof(with)));
+  }
+  template <class F, class... Arguments>
+  static void call(void* context, Arguments... arguments) {
+    (*static_cast<F*>(context))(arguments...);
+  }
   using With = void (*)(void* context, std::string_view value);
   using WithMany = void (*)(void* context, std::size_t i, std::string_view value);
   using WithAll = void (*)(void* context, std::string_view key, std::string_view value);

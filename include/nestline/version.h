@@ -6,14 +6,14 @@
 #define NESTLINE_VERSION_H_
 
 #define NESTLINE_VERSION_MAJOR 0
-#define NESTLINE_VERSION_MINOR 1
+#define NESTLINE_VERSION_MINOR 2
 #define NESTLINE_VERSION_PATCH 0
 
 /// One number that grows with the version: #if NESTLINE_VERSION >= 200 means 0.2.0 or later.
 #define NESTLINE_VERSION \
   (NESTLINE_VERSION_MAJOR * 10000 + NESTLINE_VERSION_MINOR * 100 + NESTLINE_VERSION_PATCH)
 
-/// The version as text: "0.1.0".
+/// The version as text: "0.2.0".
 #define NESTLINE_VERSION_STRING                                                  \
   NESTLINE_VERSION_TEXT_(NESTLINE_VERSION_MAJOR)                                 \
   "." NESTLINE_VERSION_TEXT_(NESTLINE_VERSION_MINOR) "." NESTLINE_VERSION_TEXT_( \

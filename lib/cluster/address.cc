@@ -1,18 +1,17 @@
-// Addresses: see address.h.
 #include "lib/cluster/address.h"
 
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
+#include "lib/cluster/reply.h"
+
 namespace nestline::cluster {
 namespace {
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size() || port == 0) return std::nullopt;
-  return port;
+  const auto port = parse_number<std::uint16_t>(text);
+  return port == std::uint16_t{0} ? std::nullopt : port;
 }
 
 // Names the address without what may be a user and a password.

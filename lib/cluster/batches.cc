@@ -1,8 +1,6 @@
 // Batches of keys.
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "lib/cluster/transfer.h"
@@ -70,7 +68,7 @@ std::uint64_t run_split(Session& session, const KeySplit& split, const BatchComm
       continue;
     }
     const bool is_part_missing = std::any_of(
-        answers.begin(), answers.end(), [](const Answer& each) { return is_missing(each.reply); });
+        answers.begin(), answers.end(), [](const Answer& each) { return each.reply.is_missing(); });
     // Perhaps an upload has taken the part away after the epoch was read.
     if (is_part_missing && session.read_again()) continue;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -115,10 +113,7 @@ std::optional<std::uint64_t> spread_bits(std::string_view bits,
 
 std::uint64_t run_batch(Session& session, KeySplit& split, const BatchCommand& command,
                         KeySpan keys, std::span<std::uint8_t> out) {
-  if (!out.empty() && out.size() != keys.size()) {
-    throw std::invalid_argument("there are " + std::to_string(keys.size()) +
-                                " keys, but room for " + std::to_string(out.size()) + " answers");
-  }
+  if (!out.empty()) require_answers(keys, out);
   session.client().forget();
   std::uint64_t sum = 0;
   for (std::size_t at = 0; at < keys.size(); at += kKeysAtOnce) {

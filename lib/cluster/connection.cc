@@ -1,4 +1,3 @@
-// Connections: see connection.h.
 #include "lib/cluster/connection.h"
 
 #include <netdb.h>

@@ -1,4 +1,3 @@
-// Descriptors: see descriptor.h.
 #include "lib/cluster/descriptor.h"
 
 #include <algorithm>

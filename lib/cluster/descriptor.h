@@ -67,6 +67,11 @@ struct FoundDescriptor {
 /// From ClusterFilter::create's options; draws id and seed. Throws std::invalid_argument.
 Descriptor describe(const Options& options, unsigned parts);
 
+/// For messages.
+inline std::string parts_and_seed(const Descriptor& descriptor) {
+  return std::to_string(descriptor.parts) + " parts and seed " + std::to_string(descriptor.seed);
+}
+
 /// 64 bits from the system's source of chance.
 std::uint64_t draw();
 

@@ -1,10 +1,10 @@
-// A batch of keys as hashes, sorted by the part that each belongs to, in the order of the keys
-// within a part. The hashes of a part lie side by side as they are sent: 8 bytes, lowest first.
+// Keys as hashes, by the part that each belongs to, in the order of the keys within a part.
 #ifndef NESTLINE_LIB_CLUSTER_KEY_SPLIT_H_
 #define NESTLINE_LIB_CLUSTER_KEY_SPLIT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -15,6 +15,10 @@ namespace nestline::cluster {
 /// Keys that are split at once: their hashes and positions take some 90 MiB.
 inline constexpr std::size_t kKeysAtOnce = std::size_t{1} << 22;
 
+/// Throws std::invalid_argument unless there is room for an answer to each key.
+void require_answers(KeySpan keys, std::span<const std::uint8_t> out);
+
+/// A batch, whose hashes lie side by side as they are sent: 8 bytes, lowest first.
 class KeySplit {
  public:
   /// At most kKeysAtOnce keys. O(keys + parts). Throws std::bad_alloc.
@@ -32,15 +36,34 @@ class KeySplit {
   void make_bytes();
 
  private:
-  template <typename OneKey>
-  void hash(std::span<const OneKey> keys, std::uint64_t seed, std::uint32_t parts);
-
   std::vector<std::uint64_t> unsorted_;
   std::vector<std::uint16_t> parts_of_;
   std::vector<std::size_t> begins_;  // of each part, and the end
   std::vector<std::size_t> next_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::uint32_t> positions_;
+};
+
+/// All keys of an upload as they come: a part is built of all its keys at once. They take 8 bytes a
+/// key, and none moves when more come. Thread safety: const members may run together; nothing else.
+class HashesByPart {
+ public:
+  HashesByPart(std::uint64_t seed, std::uint32_t parts) : seed_(seed), hashes_(parts) {}
+
+  /// O(keys). Throws std::bad_alloc.
+  void append(KeySpan keys);
+
+  /// Of all parts.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// Those of a part. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<std::uint64_t> of(std::uint32_t part) const {
+    return {hashes_[part].begin(), hashes_[part].end()};
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t size_ = 0;
+  std::vector<std::deque<std::uint64_t>> hashes_;  // of each part
 };
 
 }  // namespace nestline::cluster

@@ -111,10 +111,8 @@ void merge(Session& target, Session& source) {
   target.read_again();
   const Descriptor &ours = target.descriptor(), &theirs = source.descriptor();
   if (ours.parts != theirs.parts || ours.seed != theirs.seed) {
-    throw std::invalid_argument("'" + source.name() + "' has " + std::to_string(theirs.parts) +
-                                " parts and seed " + std::to_string(theirs.seed) + ", but '" +
-                                target.name() + "' has " + std::to_string(ours.parts) +
-                                " parts and seed " + std::to_string(ours.seed) +
+    throw std::invalid_argument("'" + source.name() + "' has " + parts_and_seed(theirs) +
+                                ", but '" + target.name() + "' has " + parts_and_seed(ours) +
                                 "; filters that are merged need the same");
   }
   if (!is_same_cluster(target, source)) {

@@ -28,7 +28,6 @@
 #include <utility>
 #include <vector>
 
-#include "lib/cluster/key_split.h"
 #include "lib/file/replacement.h"
 #include "lib/file/sources.h"
 #include "lib/parallel/parallel_tasks.h"
@@ -168,10 +167,7 @@ PartSet PartSet::build(const Descriptor& descriptor, const HashesByPart& hashes)
 }
 
 std::size_t PartSet::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
-  if (out.size() != keys.size()) {
-    throw std::invalid_argument("there are " + std::to_string(keys.size()) +
-                                " keys, but room for " + std::to_string(out.size()) + " answers");
-  }
+  require_answers(keys, out);
   KeySplit split;
   std::vector<std::uint8_t> answers;
   std::size_t found = 0;

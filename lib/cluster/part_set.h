@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lib/cluster/descriptor.h"
-#include "lib/cluster/hashes_by_part.h"
+#include "lib/cluster/key_split.h"
 #include "lib/redis/value/value.h"
 #include "nestline/cluster.h"
 

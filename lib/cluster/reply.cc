@@ -1,4 +1,3 @@
-// Replies: see reply.h.
 #include "lib/cluster/reply.h"
 
 #include <hiredis/hiredis.h>
@@ -38,17 +37,21 @@ Reply converted(const redisReply& from) {
   }
 }
 
-void append(std::string& bytes, std::string_view argument) {
-  bytes += '$';
-  bytes += std::to_string(argument.size());
-  bytes += "\r\n";
-  bytes += argument;
-  bytes += "\r\n";
+// With `more` arguments to follow.
+std::string encode(const auto& arguments, std::size_t more = 0) {
+  std::string bytes = "*" + std::to_string(arguments.size() + more) + "\r\n";
+  for (const std::string_view argument : arguments) {
+    bytes.append("$").append(std::to_string(argument.size())).append("\r\n");
+    bytes.append(argument).append("\r\n");
+  }
+  return bytes;
 }
 
-std::string count_of(std::size_t arguments) { return "*" + std::to_string(arguments) + "\r\n"; }
-
 }  // namespace
+
+bool Reply::is_missing() const {
+  return is_error() && (text == "ERR not found" || text == "ERR Not found");
+}
 
 const Reply* Reply::field(std::string_view name) const {
   for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
@@ -81,22 +84,14 @@ std::optional<Reply> ReplyReader::next() {
 }
 
 std::string encode_command(std::initializer_list<std::string_view> arguments) {
-  std::string bytes = count_of(arguments.size());
-  for (const std::string_view argument : arguments) append(bytes, argument);
-  return bytes;
+  return encode(arguments);
 }
 
-std::string encode_command(const std::vector<std::string>& arguments) {
-  std::string bytes = count_of(arguments.size());
-  for (const std::string& argument : arguments) append(bytes, argument);
-  return bytes;
-}
+std::string encode_command(const std::vector<std::string>& arguments) { return encode(arguments); }
 
 std::string encode_command_before(std::initializer_list<std::string_view> arguments,
                                   std::size_t payload) {
-  std::string bytes = count_of(arguments.size() + 1);
-  for (const std::string_view argument : arguments) append(bytes, argument);
-  return bytes + "$" + std::to_string(payload) + "\r\n";
+  return encode(arguments, 1) + "$" + std::to_string(payload) + "\r\n";
 }
 
 }  // namespace nestline::cluster

@@ -34,6 +34,8 @@ struct Reply {
     return is_error() && text.starts_with(word) &&
            (text.size() == word.size() || text[word.size()] == ' ');
   }
+  /// Whether it is the error of a key that is not there.
+  [[nodiscard]] bool is_missing() const;
   /// The value of a field, of names and values in turn; null if it is not there.
   [[nodiscard]] const Reply* field(std::string_view name) const;
 };

@@ -38,8 +38,7 @@ bool comes_first(const Reply& reply) {
                              "ASK", kOtherConnection}) ||
          (reply.is_error() && (reply.text.starts_with("ERR unknown command") ||
                                reply.text.starts_with("ERR wrong number of arguments") ||
-                               reply.text == "ERR not found" || reply.text == "ERR Not found" ||
-                               reply.text == "ERR item exists"));
+                               reply.is_missing() || reply.text == "ERR item exists"));
 }
 
 // The commands of a request with ASKING before each, or before a transaction.

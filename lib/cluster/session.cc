@@ -1,4 +1,3 @@
-// Sessions: see session.h.
 #include "lib/cluster/session.h"
 
 #include <algorithm>
@@ -27,10 +26,6 @@ std::string wait_command(unsigned replicas, std::chrono::milliseconds timeout) {
 }
 
 }  // namespace
-
-bool is_missing(const Reply& reply) {
-  return reply.is_error() && (reply.text == "ERR not found" || reply.text == "ERR Not found");
-}
 
 Session::Session(const ClusterOptions& options, std::string_view name)
     : client_(options), wait_replicas_(options.wait_replicas), name_(name) {
@@ -86,7 +81,7 @@ void Session::fail(std::string_view label, const std::string& what) {
 void Session::refuse(std::string_view label, const Answer& answer) {
   const std::string& text = answer.reply.text;
   const std::string node = "the node " + to_text(answer.node);
-  if (is_missing(answer.reply)) {
+  if (answer.reply.is_missing()) {
     fail(label, node +
                     " does not have it: it was deleted, evicted or lost with a node. Upload the "
                     "filter again, or remove it");

@@ -114,9 +114,6 @@ class Session {
   std::vector<std::string> labels_;
 };
 
-/// Whether it is the error of a key that is not there.
-bool is_missing(const Reply& reply);
-
 }  // namespace nestline::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_SESSION_H_

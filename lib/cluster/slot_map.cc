@@ -1,4 +1,3 @@
-// Slots: see slot_map.h.
 #include "lib/cluster/slot_map.h"
 
 #include <algorithm>

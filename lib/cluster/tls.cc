@@ -1,4 +1,3 @@
-// TLS: see tls.h.
 #include "lib/cluster/tls.h"
 
 #include <openssl/bio.h>

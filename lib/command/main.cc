@@ -18,17 +18,10 @@
 #include "lib/command/uniq/state.h"
 #include "nestline/io.h"
 
-// Whether the program has these commands: 1 unless the build says 0.
-#ifndef NESTLINE_WITH_STORE
-#define NESTLINE_WITH_STORE 1
-#endif
-#ifndef NESTLINE_WITH_CLUSTER
-#define NESTLINE_WITH_CLUSTER 1
-#endif
-
 namespace nestline::command {
 namespace {
 
+// lib/CMakeLists.txt says which commands the program has.
 constexpr bool kHasStore = NESTLINE_WITH_STORE;
 constexpr bool kHasCluster = NESTLINE_WITH_CLUSTER;
 

@@ -57,16 +57,16 @@ constexpr std::uint64_t kUsuallyLate = 7;
 template <class L>
 class BulkBuild {
  public:
-  BulkBuild(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<std::uint8_t> stored,
+  BulkBuild(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<Outcome> outcomes,
             BuildTasks& tasks, bool gives_up)
       : state_(state),
         view_(state->view),
         kernels_(build_kernels(L::kBits)),
         keys_(keys),
-        stored_(stored),
+        outcomes_(outcomes),
         tasks_(tasks),
         gives_up_(gives_up),
-        rest_(state, keys, stored, gives_up),
+        rest_(state, keys, outcomes, gives_up),
         shift_(range_shift(view_.geometry.blocks())),
         memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
         sort_(view_.geometry.blocks(), shift_, memory_),
@@ -294,7 +294,7 @@ class BulkBuild {
 
   void refuse_all() {
     std::fill_n(state_->blocks(), view_.geometry.blocks(), Block{});
-    std::fill(stored_.begin(), stored_.end(), std::uint8_t{0});
+    std::ranges::fill(outcomes_, Outcome{});
   }
 
   // Whether the leavers are worth a round.
@@ -308,7 +308,7 @@ class BulkBuild {
   const BlocksView view_;  // as the build began
   const BuildKernels& kernels_;
   KeySpan keys_;
-  std::span<std::uint8_t> stored_;
+  std::span<Outcome> outcomes_;
   BuildTasks& tasks_;
   const bool gives_up_;  // as fill_in_bulk does
   BulkRest<L> rest_;
@@ -329,24 +329,24 @@ class OneThread final : public BuildTasks {
   BuildScratch scratch_;
 };
 
-Filter filled(std::unique_ptr<Blocks> state, KeySpan keys, std::span<std::uint8_t> stored,
+Filter filled(std::unique_ptr<Blocks> state, KeySpan keys, std::span<Outcome> outcomes,
               BuildTasks& tasks, bool gives_up) {
   state->storage.populate();
   visit_layout(state->bits, [&](auto layout) {
-    BulkBuild<decltype(layout)>(state, keys, stored, tasks, gives_up).run();
+    BulkBuild<decltype(layout)>(state, keys, outcomes, tasks, gives_up).run();
   });
   return FilterAccess::make(std::move(state));
 }
 
 }  // namespace
 
-Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_t> stored,
+Filter build_in_bulk(const Options& options, KeySpan keys, std::span<Outcome> outcomes,
                      BuildTasks& tasks) {
-  check_optional_length("stored", stored.size(), keys.size());
+  check_optional_length("outcomes", outcomes.size(), keys.size());
   const auto empty = [&] { return FilterAccess::take(Filter(options)); };
   std::unique_ptr<Blocks> state = grown_for(empty(), keys.size());
   const std::uint32_t growth = state->view.geometry.growth;
-  Filter built = filled(std::move(state), keys, stored, tasks, false);
+  Filter built = filled(std::move(state), keys, outcomes, tasks, false);
   if (growth == 0 || built.size() == keys.size()) return built;
   // What was left out is copies, which are no reason to grow.
   const std::uint64_t count = built.size();
@@ -355,18 +355,18 @@ Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_
   FilterAccess::take(std::move(built)).reset();
   state = grown_for(std::move(state), count);
   OneThread again;  // what `tasks` keep is the first build's memory
-  return filled(std::move(state), keys, stored, again, false);
+  return filled(std::move(state), keys, outcomes, again, false);
 }
 
-void fill_in_bulk(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
-  check_length("stored", stored.size(), keys.size());
+void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes) {
+  check_length("outcomes", outcomes.size(), keys.size());
   OneThread tasks;
-  filter = filled(FilterAccess::take(std::move(filter)), keys, stored, tasks, true);
+  filter = filled(FilterAccess::take(std::move(filter)), keys, outcomes, tasks, true);
 }
 
-Filter Filter::build(const Options& options, KeySpan keys, std::span<std::uint8_t> stored) {
+Filter Filter::build(const Options& options, KeySpan keys, std::span<Outcome> outcomes) {
   OneThread tasks;
-  return build_in_bulk(options, keys, stored, tasks);
+  return build_in_bulk(options, keys, outcomes, tasks);
 }
 
 }  // namespace nestline

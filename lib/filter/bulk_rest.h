@@ -51,9 +51,8 @@ template <class L>
 class BulkRest {
  public:
   // `gives_up`: as fill_in_bulk does.
-  BulkRest(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<std::uint8_t> stored,
-           bool gives_up)
-      : state_(state), view_(state->view), keys_(keys), stored_(stored), gives_up_(gives_up) {}
+  BulkRest(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<Outcome> outcomes, bool gives_up)
+      : state_(state), view_(state->view), keys_(keys), outcomes_(outcomes), gives_up_(gives_up) {}
 
   // Stores the leavers and leftovers of all ranges, or adds them to the refused.
   void insert(std::span<Departed> all) {
@@ -67,15 +66,15 @@ class BulkRest {
     for (const Departed& departed : all) state_->size -= departed.refused.size();
   }
 
-  // Sets `stored_`; without it, throws if a key is missed. Of keys that look the same, the first
+  // Sets `outcomes_`; without it, throws if a key is missed. Of keys that look the same, the first
   // ones are those that were stored, but no more with one home than a lookup from there counts: so
   // each can be found and erased (table.h has the proof).
   void report(std::span<const Departed> all) {
-    std::fill(stored_.begin(), stored_.end(), std::uint8_t{1});
+    std::ranges::fill(outcomes_, Outcome::stored);
     std::unordered_map<std::uint64_t, Alike> refused;
     for (const Departed& departed : all) {
       for (const std::uint64_t key : departed.refused) {
-        if (stored_.empty() && is_found(key) && is_found(other(key))) continue;
+        if (outcomes_.empty() && is_found(key) && is_found(other(key))) continue;
         const std::uint64_t low = std::min(key, other(key));
         refused.try_emplace(low, alike(low));
       }
@@ -91,10 +90,10 @@ class BulkRest {
                          if (found == refused.end()) continue;
                          Alike& remaining = found->second;
                          std::uint64_t& of_home = remaining.of_home[key == low ? 0 : 1];
-                         if (stored_.empty()) {
+                         if (outcomes_.empty()) {
                            if (of_home == 0) refuse_capacity(keys_, *state_);
                          } else if (remaining.copies == 0 || of_home == 0) {
-                           stored_[at] = 0;
+                           outcomes_[at] = remaining.outcome;
                          } else {
                            --remaining.copies;
                            --of_home;
@@ -124,7 +123,7 @@ class BulkRest {
       const Outcome outcome = *table().insert(place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
-      if (stored_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
+      if (outcomes_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
         refuse_capacity(keys_, *state_);
       }
       has_failed_ = true;
@@ -144,6 +143,7 @@ class BulkRest {
   struct Alike {
     std::uint64_t copies;                  // in both blocks
     std::array<std::uint64_t, 2> of_home;  // those that a lookup from either block counts
+    Outcome outcome;                       // of an insert of one more
   };
 
   // `key`: located in the lower one of its blocks.
@@ -154,9 +154,12 @@ class BulkRest {
       const Block& block = state_->blocks()[place.block];
       return std::popcount(state_->kernels->copies(block, place));
     };
-    const int away = high.block == low.block ? 0 : copies(high);
-    return {static_cast<std::uint64_t>(copies(low) + away),
-            {table().count(low), table().count(high)}};
+    const bool is_alone = high.block == low.block;
+    const int all = copies(low) + (is_alone ? 0 : copies(high));
+    const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
+    return {static_cast<std::uint64_t>(all),
+            {table().count(low), table().count(high)},
+            all == most ? Outcome::copies : Outcome::full};
   }
 
   // The same key in its other block.
@@ -168,7 +171,7 @@ class BulkRest {
   std::unique_ptr<Blocks>& state_;
   const BlocksView view_;  // as the build began
   KeySpan keys_;
-  std::span<std::uint8_t> stored_;
+  std::span<Outcome> outcomes_;
   const bool gives_up_;
   // Keys that are missed as they are refused. Where they are few, that is decided at the end: marks
   // that rise for later keys may show others that look the same.

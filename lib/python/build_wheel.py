@@ -10,6 +10,7 @@ import base64
 import hashlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -30,7 +31,8 @@ def run(*command):
 def configured(build_dir):
     """Whether the folder is a build with the module in it."""
     cache = build_dir / "CMakeCache.txt"
-    return cache.is_file() and "NESTLINE_BUILD_PYTHON:BOOL=ON" in cache.read_text().splitlines()
+    found = re.search(r"^NESTLINE_BUILD_PYTHON:\w+=ON$", cache.read_text(), re.M) if cache.is_file() else None
+    return found is not None
 
 
 def build(settings):

@@ -26,7 +26,7 @@ add_library(
   python/maplet.cc
   python/module.cc
   python/target.cc
-  $<TARGET_OBJECTS:nestline>)
+  ${all_objects})
 target_compile_features(nestline_python PRIVATE cxx_std_20)
 target_include_directories(nestline_python PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(nestline_python SYSTEM PRIVATE ${NESTLINE_PYBIND11_INCLUDE_DIR}
@@ -54,16 +54,14 @@ if(NOT NESTLINE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_precompile_headers(nestline_python PRIVATE <pybind11/pybind11.h> <pybind11/numpy.h>
                             <pybind11/stl.h>)
 endif()
-set(python_exports ${CMAKE_CURRENT_SOURCE_DIR}/packaging/nestline-python.map)
-target_link_options(nestline_python PRIVATE LINKER:--version-script=${python_exports})
+nestline_exports(nestline_python packaging/nestline-python.map)
 set(python_folder ${PROJECT_BINARY_DIR}/python)
 set_target_properties(
   nestline_python
   PROPERTIES PREFIX ""
              OUTPUT_NAME _nestline
              SUFFIX .${Python_SOABI}.so
-             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline$<0:> # so that no folder of a configuration is added
-             LINK_DEPENDS ${python_exports})
+             LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline$<0:>) # so that no folder of a configuration is added
 
 # The whole package in the build folder, so that tests import it from there.
 set(python_sources __init__.py __main__.py _nestline.pyi py.typed)

@@ -187,8 +187,7 @@ void Store::State::write(std::vector<Change> changes) {
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const auto [place, is_first] = last.try_emplace(changes[i].key, i);
       if (is_first) {
-        old[i] = locate(hashed_key(changes[i]),
-                        is_put(changes[i].kind) ? Purpose::replace : Purpose::erase);
+        old[i] = locate(hashed_key(changes[i]), purpose_of(changes[i].kind));
       } else {
         earlier[i] = std::exchange(place->second, i);
       }

@@ -21,10 +21,6 @@ constexpr std::size_t kPerSegment = 56;
 constexpr std::size_t kPerPair = 16;
 constexpr std::size_t kCheckpointPage = 4096;
 
-std::size_t round_up(std::size_t size) {
-  return (size + kCheckpointPage - 1) / kCheckpointPage * kCheckpointPage;
-}
-
 std::vector<std::byte> encode(const CheckpointHead& head) {
   std::vector<std::uint64_t> numbers = {head.store_id,        head.position.segment,
                                         head.position.offset, head.position.sequence,
@@ -38,7 +34,7 @@ std::vector<std::byte> encode(const CheckpointHead& head) {
     numbers.insert(numbers.end(), {hash, address});
   }
   std::size_t at = 16;
-  std::vector<std::byte> bytes(round_up(at + 8 * numbers.size() + 8));
+  std::vector<std::byte> bytes(round_up(at + 8 * numbers.size() + 8, kCheckpointPage));
   const std::span<std::byte> to(bytes);
   std::memcpy(bytes.data(), kCheckpointMagic.data(), kCheckpointMagic.size());
   put<std::uint32_t>(to, 8, kStoreFormatVersion);
@@ -87,7 +83,7 @@ std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
     const std::uint64_t hash = next();
     head.overflow.emplace_back(hash, next());
   }
-  pairs_at = std::min(round_up(checksum_at + 8), file.size());
+  pairs_at = std::min(round_up(checksum_at + 8, kCheckpointPage), file.size());
   if (!is_zero(file.subspan(checksum_at + 8, pairs_at - checksum_at - 8))) return std::nullopt;
   return head;
 }

@@ -39,6 +39,10 @@ class Overflow {
   // That memory: the caller may take it away again.
   [[nodiscard]] Pairs& spare() noexcept { return spare_; }
   void insert(std::uint64_t hash, std::uint64_t address) noexcept;
+  void add(const auto& pairs) {
+    reserve(pairs.size());
+    for (const auto& [hash, address] : pairs) insert(hash, address);
+  }
   bool replace(std::uint64_t hash, std::uint64_t old_address, std::uint64_t address) noexcept;
   bool erase(std::uint64_t hash, std::uint64_t address) noexcept;
 
@@ -88,8 +92,7 @@ class Index {
            (!overflow.is_empty() && overflow.erase(hash, address));
   }
 
-  // Whether a new index would have sharper tags.
-  // Until a new index is made in place of a further doubling.
+  // Until a new index, with sharper tags, is made in place of a further doubling.
   [[nodiscard]] unsigned doublings_left() const {
     return kMaxDoublings - std::min(kMaxDoublings, maplet.growth());
   }

@@ -30,6 +30,11 @@ constexpr std::uint64_t kBetweenErases = std::uint64_t{8} << 10;
 // The disk's room is looked at after so many bytes at most: others take of it too.
 constexpr std::uint64_t kMostUnchecked = std::uint64_t{64} << 20;
 
+// How large a file may be on this disk.
+std::uint64_t largest_file(const Disk::Room& room) {
+  return std::max(kLeastLimit, room.total / kPartOfDisk);
+}
+
 void copy(std::byte*& to, std::string_view from) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size());
   to += from.size();
@@ -48,13 +53,13 @@ void Log::resume(std::shared_ptr<Segment> newest, const LogPosition& position,
 
 void Log::set_file_limit() {
   const Disk::Room room = disk_.room();
-  file_limit_ = std::min({limit_, std::max(kLeastLimit, room.total / kPartOfDisk), room.file});
+  file_limit_ = std::min({limit_, largest_file(room), room.file});
 }
 
 // Puts leave room for the tombstones of as many bytes as the largest file has, and to compact it;
 // erases what it takes to compact some file.
 std::uint64_t Log::kept_by(For what, const Disk::Room& room) const {
-  const std::uint64_t most = std::max(kLeastLimit, room.total / kPartOfDisk);
+  const std::uint64_t most = largest_file(room);
   const SegmentTable::List segments = table_.list();
   std::uint64_t largest = 0;
   for (const auto& segment : segments) largest = std::max(largest, segment->end());
@@ -399,61 +404,6 @@ void Log::cut_back(Segment& segment, std::uint64_t offset) noexcept {
   } catch (const std::exception& error) {
     syncs_.fail(error.what());
   }
-}
-
-Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what)
-    : log_(log), what_(what) {
-  log.syncs_.require_sound();
-  const std::string value = encode_two_numbers({changes, bytes});
-  const std::uint64_t own = record_bytes(0, value.size()) + record_bytes(0, 0);
-  log.require_room(bytes + own, what);
-  // In one file, if it fits into one.
-  log.make_room(bytes + own < log.file_limit_ / 2 ? bytes + own : own, what);
-  log.append_mark();
-  begin_ = log.position();
-  segment_ = log.newest_;
-  frame_ = segment_->counts.frame.load();
-  tombstones_ = segment_->counts.tombstones.load();
-  log.write_frame(RecordKind::batch_begin, value);
-  log.in_batch_ = true;
-}
-
-Log::Batch::~Batch() {
-  log_.in_batch_ = false;
-  if (done_) return;
-  try {
-    for (std::uint64_t number = log_.newest_->header.number; number > begin_.segment; --number) {
-      if (const std::shared_ptr<Segment> later = log_.table_.get(number))
-        log_.table_.forget(*later);
-      // A later file, which lists this one, may have been given up and still be there.
-      if (!log_.syncs_.is_broken()) log_.syncs_.sync_folder(log_.disk_);
-      if (!log_.syncs_.is_broken()) log_.disk_.remove(segment_name(number));
-    }
-    if (log_.newest_->header.number != begin_.segment && !log_.syncs_.is_broken()) {
-      log_.syncs_.sync_folder(log_.disk_);
-    }
-  } catch (const std::exception& error) {
-    log_.syncs_.fail(error.what());
-  }
-  segment_->set_end(begin_.offset);
-  segment_->sealed.store(false);
-  log_.newest_ = segment_;
-  log_.next_sequence_ = begin_.sequence;
-  // After a sync that failed, a later file may still be there, so this one keeps its seal. Recovery
-  // cuts a batch without an end.
-  if (!log_.syncs_.is_broken()) log_.cut_back(*segment_, begin_.offset);
-  log_.syncs_.begin(log_.newest_, begin_, begin_.sequence);
-  segment_->counts.frame.store(frame_);
-  segment_->counts.tombstones.store(tombstones_);
-}
-
-void Log::Batch::commit() {
-  log_.make_room(record_bytes(0, 0), what_);
-  log_.write_frame(RecordKind::batch_end);
-  log_.syncs_.appended(log_.position());
-  done_ = true;
-  log_.in_batch_ = false;
-  log_.release_sealed();
 }
 
 void Log::close() noexcept {

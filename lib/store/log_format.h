@@ -77,8 +77,11 @@ struct Record {
   std::uint64_t unread = 0;  // bytes of a value that was checked and not kept: `value` is empty
 };
 
+constexpr std::uint64_t round_up(std::uint64_t size, std::uint64_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
 constexpr std::uint64_t record_bytes(std::uint64_t key_bytes, std::uint64_t value_bytes) {
-  return (kRecordHeaderBytes + key_bytes + value_bytes + kRecordUnit - 1) & ~(kRecordUnit - 1);
+  return round_up(kRecordHeaderBytes + key_bytes + value_bytes, kRecordUnit);
 }
 constexpr std::uint64_t bytes_of(const Record& record) {
   return record_bytes(record.key.size(), record.value.size() + record.unread);

@@ -110,6 +110,11 @@ enum class Purpose : std::uint8_t {
   erase,    // As replace, but nothing may stay.
 };
 
+// Of the record that a change replaces.
+constexpr Purpose purpose_of(RecordKind change) {
+  return is_put(change) ? Purpose::replace : Purpose::erase;
+}
+
 class Lookup {
  public:
   // `verify`: whether the checksums of what is read are compared.

@@ -160,10 +160,7 @@ void Store::State::visit(Space space, const Visit& with) const {
     format = content().table.format();
     segments = content().table.list();
     for (const auto& segment : segments) ends.push_back(segment->end());
-    for (const auto& [hash, address] : index().overflow.copy()) {
-      index_then->reserve();
-      index_then->overflow.insert(hash, address);
-    }
+    index_then->overflow.add(index().overflow.copy());
     break;
   }
   Hurt hurt;

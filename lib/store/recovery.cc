@@ -35,14 +35,12 @@ class Recovery {
       if (checkpoint_) throw_log_lost();
       return std::move(out_);
     }
-    const std::uint64_t newest = numbers_.back();
-    const auto file = disk_.open(segment_name(newest), Disk::Mode::read);
-    const auto header = read_segment_header(disk_, *file, newest);
-    if (!header) throw_damaged(disk_, newest, 0, "the header is not valid");
+    const auto header = header_of(numbers_.back());
+    if (!header) throw_damaged(disk_, numbers_.back(), 0, "the header is not valid");
     if (checkpoint_ && checkpoint_->head.store_id != header->store_id) checkpoint_.reset();
     if (checkpoint_) proof_ = checkpoint_->head.position;
     if (trust == Trust::log || !begin_with_checkpoint(header->store_id)) {
-      begin_with_nothing(*file, *header);
+      begin_with_nothing(*header);
     }
     content_ = out_.content.get();
     replay();
@@ -64,22 +62,21 @@ class Recovery {
   void drop_half_made() {
     if (numbers_.empty()) return;
     const std::uint64_t newest = numbers_.back();
-    std::optional<std::uint64_t> store_id;
-    if (numbers_.size() > 1) {
-      const std::uint64_t before = numbers_[numbers_.size() - 2];
-      const auto file = disk_.open(segment_name(before), Disk::Mode::read);
-      if (const auto header = read_segment_header(disk_, *file, before))
-        store_id = header->store_id;
-    }
+    std::optional<SegmentHeader> before;
+    if (numbers_.size() > 1) before = header_of(numbers_[numbers_.size() - 2]);
     {
       const auto file = disk_.open(segment_name(newest), Disk::Mode::read);
-      if (!is_half_made(disk_, *file, newest, store_id)) return;
+      if (!is_half_made(disk_, *file, newest, before)) return;
       out_.cut_bytes += file->size();
     }
     numbers_.pop_back();
     if (options_.read_only) return;
     disk_.remove(segment_name(newest));
     disk_.sync_folder();
+  }
+
+  std::optional<SegmentHeader> header_of(std::uint64_t number) {
+    return read_segment_header(disk_, *disk_.open(segment_name(number), Disk::Mode::read), number);
   }
 
   // False if the checkpoint does not serve.
@@ -123,11 +120,7 @@ class Recovery {
       if (s.number < head.position.segment) segment->release();
     }
     content->keys.store(head.keys);
-    Index& index = *content->index.load();
-    for (const auto& [hash, address] : head.overflow) {
-      index.reserve();
-      index.overflow.insert(hash, address);
-    }
+    content->owned_index->overflow.add(head.overflow);
     out_.content = std::move(content);
     out_.saved = out_.position = head.position;
     for (const std::uint64_t number : numbers_) {
@@ -139,9 +132,10 @@ class Recovery {
   }
 
   // The log from its beginning. The last list of segments names its files.
-  void begin_with_nothing(const DiskFile& newest, const SegmentHeader& header) {
+  void begin_with_nothing(const SegmentHeader& header) {
     LastList list;
-    SegmentReader reader(newest, {header.store_id, header.number, kSegmentHeaderBytes},
+    const auto newest = disk_.open(segment_name(header.number), Disk::Mode::read);
+    SegmentReader reader(*newest, {header.store_id, header.number, kSegmentHeaderBytes},
                          header.first_sequence);
     while (reader.next()) {
       if (!list.take(reader.record())) {
@@ -161,8 +155,7 @@ class Recovery {
     numbers_ = listed;
     std::optional<std::uint64_t> first_sequence;
     for (const std::uint64_t number : numbers_) {
-      const auto file = disk_.open(segment_name(number), Disk::Mode::read);
-      const auto head = read_segment_header(disk_, *file, number);
+      const auto head = header_of(number);
       if (!head) throw_damaged(disk_, number, 0, "the header is not valid");
       limit = std::max(limit, head->limit);
       if (!first_sequence) first_sequence = head->first_sequence;
@@ -181,7 +174,6 @@ class Recovery {
     return open_segment(disk_, number, !options_.read_only && number == numbers_.back());
   }
 
-  // The number of the next file, if there is one.
   std::optional<std::uint64_t> following() {
     const std::uint64_t number = out_.position.segment;
     if (is_following_ && out_.newest->sealed.load() &&
@@ -262,8 +254,7 @@ class Recovery {
     for (const auto& [number, from, mark] : replay.renewed()) {
       const std::shared_ptr<Segment> segment = content_->table.get(number);
       if (segment == nullptr) continue;
-      const auto torn = torn_.find(number);
-      const std::uint64_t sequence = torn == torn_.end() ? 0 : torn->second;
+      const std::uint64_t sequence = torn_[number];  // 0: it is whole
       // Not what is known to be on disk: a loss of power could tear it.
       const bool is_laid = from >= segment->end() || mark + 1 < out_.position.sequence;
       if (sequence == 0 && is_laid) continue;
@@ -276,10 +267,17 @@ class Recovery {
     LogPosition& position = out_.position;
     const std::uint64_t number = segment.header.number;
     const std::uint64_t first = segment.header.first_sequence;
-    require_order(segment, position);
+    const std::string is_no_sequel = "it does not continue the file before it";
+    if (first < position.sequence) throw_damaged(disk_, number, 0, is_no_sequel);
+    if (segment.header.store_id != content_->store_id) {
+      throw_damaged(disk_, number, 0, "it belongs to another store");
+    }
     if (number != position.segment + 1 || first != position.sequence) {
       if (is_following_) throw_vanished(number);  // the end before it was cut and written anew
-      if (number == position.segment + 1) require_renewed(number, position);
+      // Numbers may be missing between two files only where the second holds the end of the first.
+      if (number == position.segment + 1 && !is_renewed(disk_, position)) {
+        throw_damaged(disk_, number, 0, is_no_sequel);
+      }
       replay.pass_gap();
     }
     position = {number, kSegmentHeaderBytes, first};
@@ -304,21 +302,17 @@ class Recovery {
       }
       // What the record proves of its file.
       const Record& record = reader.record();
-      std::uint64_t proven = 0;
-      if (reader.offset() == kSegmentHeaderBytes) {
-        first_end_ = reader.end();
-      } else {
-        proven = first_end_;
-      }
+      const bool is_first = reader.offset() == kSegmentHeaderBytes;
+      if (is_first) first_end_ = reader.end();
+      std::uint64_t proven = is_first ? 0 : first_end_;
       if (mark_of_file_before(record, segment->header.number)) proven = reader.end();
-      if (record.kind == RecordKind::sync_mark) {
-        const auto mark = decode_two_numbers(record.value);
-        if (mark && mark->first == segment->header.number && mark->second <= reader.offset()) {
-          proven = mark->second;
-        }
+      const bool is_mark = record.kind == RecordKind::sync_mark;
+      const auto mark = is_mark ? decode_two_numbers(record.value) : std::nullopt;
+      if (mark && mark->first == segment->header.number && mark->second <= reader.offset()) {
+        proven = mark->second;
       }
       out_.proven = std::max(out_.proven, proven);
-      is_mark_of_all_ = record.kind == RecordKind::sync_mark && proven == reader.offset();
+      is_mark_of_all_ = is_mark && proven == reader.offset();
       if (is_mark_of_all_) last_mark_ = {segment->header.number, reader.offset(), record.sequence};
       segment->sealed.store(record.kind == RecordKind::seal);
       out_.position.offset = reader.end();
@@ -342,24 +336,6 @@ class Recovery {
   [[noreturn]] void throw_vanished(std::uint64_t number) const {
     throw std::system_error(std::make_error_code(std::errc::no_such_file_or_directory),
                             disk_.path_of(segment_name(number)).string());
-  }
-
-  void require_order(const Segment& segment, const LogPosition& before) const {
-    const std::uint64_t first = segment.header.first_sequence;
-    if (first < before.sequence) {
-      throw_damaged(disk_, segment.header.number, 0, "it does not continue the file before it");
-    }
-    if (segment.header.store_id != content_->store_id) {
-      throw_damaged(disk_, segment.header.number, 0, "it belongs to another store");
-    }
-  }
-
-  // Numbers may be missing between two files only where the second says that it holds the end of
-  // the first anew.
-  void require_renewed(std::uint64_t number, const LogPosition& before) const {
-    if (!is_renewed(disk_, before)) {
-      throw_damaged(disk_, number, 0, "it does not continue the file before it");
-    }
   }
 
   // Closing leaves a mark at the end that nobody has synced: the next record, or closing, writes it

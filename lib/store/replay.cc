@@ -8,10 +8,7 @@ namespace nestline {
 void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {
   Index& index = *content_.index.load();
   const std::optional<Located> old =
-      lookup_
-          .find(content_, index, hashed_key(record),
-                is_put(record.kind) ? Purpose::replace : Purpose::erase)
-          .record;
+      lookup_.find(content_, index, hashed_key(record), purpose_of(record.kind)).record;
   if (!old) index.reserve();
   content_.settle(record.kind, record.hash, address, bytes, old);
 }

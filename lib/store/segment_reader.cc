@@ -304,14 +304,14 @@ bool is_zero_behind_list(const Disk& disk, const DiskFile& file) {
 }
 
 bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
-                  std::optional<std::uint64_t> store_id) {
+                  const std::optional<SegmentHeader>& before) {
   const std::optional<SegmentHeader> header = read_segment_header(disk, file, number);
-  if (header) store_id = header->store_id;
-  SegmentReader reader(file, {store_id.value_or(0), number, kSegmentHeaderBytes},
+  const std::optional<SegmentHeader>& known = header ? header : before;
+  SegmentReader reader(file, {known ? known->store_id : 0, number, kSegmentHeaderBytes},
                        header ? header->first_sequence : 0);
   if (header && reader.next() && reader.record().kind == RecordKind::segments) return false;
   if (is_zero_behind_list(disk, file) &&
-      !(store_id && reader.find(kSegmentHeaderBytes + kRecordUnit, 0))) {
+      !(known && reader.find(kSegmentHeaderBytes + kRecordUnit, 0))) {
     return true;
   }
   throw_damaged(disk, number, header ? kSegmentHeaderBytes : 0,

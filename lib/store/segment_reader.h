@@ -119,9 +119,10 @@ std::shared_ptr<Segment> reopen_for_writing(Disk& disk, SegmentTable& table, con
 bool is_zero_behind_list(const Disk& disk, const DiskFile& file);
 
 // Whether the file is one that was being made when the power went: nothing in it counts yet, and
-// any of it may be missing. Throws StoreError if it is not, and its beginning is damaged.
+// any of it may be missing. Throws StoreError if it is not, and its beginning is damaged. `before`:
+// the header of the file before it, if it has a valid one.
 bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
-                  std::optional<std::uint64_t> store_id);
+                  const std::optional<SegmentHeader>& before);
 
 // Whether the file after that of `from` holds anew what is there from that offset on.
 bool is_renewed(Disk& disk, const LogPosition& from);

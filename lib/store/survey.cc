@@ -351,10 +351,7 @@ void Survey::compare_pairs(const CheckpointHead& head) {
   Index saved(*std::move(checkpoint_->pairs));
   checkpoint_->pairs.reset();
   std::uint64_t pairs = saved.maplet.size() + head.overflow.size();
-  for (const auto& [hash, address] : head.overflow) {
-    saved.overflow.reserve(1);
-    saved.overflow.insert(hash, address);
-  }
+  saved.overflow.add(head.overflow);
   std::map<std::uint64_t, std::uint64_t> slots;
   for (const CheckpointSegment& segment : head.segments) slots[segment.number] = segment.slot;
   const Index& index = *content->index.load();

@@ -30,127 +30,15 @@
 #include <system_error>
 #include <utility>
 
-#include "lib/store/disk.h"
-#include "lib/store/log_format.h"
+#include "lib/store/system_calls.h"
 
 namespace nestline {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::uint64_t kStep = std::uint64_t{4} << 10;  // what a file is lengthened by at least
 constexpr std::uint64_t kMinAhead = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMaxAhead = std::uint64_t{16} << 20;
 constexpr std::uint64_t kWindowBytes = kMaxAhead;
 constexpr std::uint64_t kLargePiece = std::uint64_t{256} << 10;
-constexpr std::uint64_t kPage = std::uint64_t{64} << 10;     // a multiple of every page size
-constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;  // the window begins at a multiple
-
-[[noreturn]] void refuse(const fs::path& path, int error = errno) {
-  throw std::system_error(error, std::generic_category(), path.string());
-}
-
-std::uint64_t longest_file() {
-  struct rlimit limit {};
-  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
-             ? Disk::Room::kUnknown
-             : limit.rlim_cur;
-}
-
-Disk::Room room_of(const struct statvfs& facts) {
-  if (facts.f_blocks == 0) return {.file = longest_file()};  // it does not tell
-  return {facts.f_bavail * facts.f_frsize, facts.f_blocks * facts.f_frsize, longest_file()};
-}
-
-// Repeats a call that a signal interrupts.
-template <typename Call>
-auto persistently(Call&& call) {
-  for (;;) {
-    const auto result = call();
-    if (result >= 0 || errno != EINTR) return result;
-  }
-}
-
-constexpr std::uint64_t round_up(std::uint64_t size, std::uint64_t unit) {
-  return (size + unit - 1) / unit * unit;
-}
-
-class OpenFile {
- public:
-  OpenFile(const fs::path& path, int flags)
-      : number_(persistently([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
-    if (number_ >= 0) return;
-    if (errno == ENOSPC || errno == EDQUOT) throw_no_room(path, kStep, errno);
-    refuse(path);
-  }
-  ~OpenFile() { ::close(number_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  [[nodiscard]] const int& number() const { return number_; }
-
- private:
-  int number_;
-};
-
-// One of the descriptors that this process keeps or borrows for reading ahead, if at most 1 /
-// `part` of the limit is taken, so that the program has the rest; else null.
-std::shared_ptr<const void> take_share(std::uint64_t part) {
-  static std::atomic<std::uint64_t> taken{0};
-  struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return nullptr;
-  ++taken;
-  const std::shared_ptr<const void> share(&taken, [](auto* count) { --*count; });
-  return taken <= limit.rlim_cur / part ? share : nullptr;
-}
-constexpr std::uint64_t kKeptPart = 4;
-constexpr std::uint64_t kBorrowedPart = 2;
-
-struct Unmap {
-  void operator()(std::byte* data) const { ::munmap(data, bytes); }
-  std::size_t bytes = 0;
-};
-using Mapping = std::unique_ptr<std::byte, Unmap>;
-
-// A mapping that begins at a multiple of kHugePage; null when it could not be made. `offset` must
-// be a multiple of kPage; the file may end before the mapping does.
-Mapping map_file(int file, std::uint64_t offset, std::uint64_t size, int rights) {
-  const auto bytes = static_cast<std::size_t>(size);
-  const std::size_t reserved = static_cast<std::size_t>(round_up(size, kPage)) + kHugePage;
-  void* const room = ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) return {};
-  auto* const begin = static_cast<std::byte*>(room);
-  const auto number = reinterpret_cast<std::uintptr_t>(room);
-  std::byte* const data = begin + (round_up(number, kHugePage) - number);
-  if (::mmap(data, bytes, rights, MAP_SHARED | MAP_FIXED, file, static_cast<::off_t>(offset)) ==
-      MAP_FAILED) {
-    ::munmap(begin, reserved);
-    return {};
-  }
-  // The rest goes: the system bounds how many mappings a process has.
-  std::byte* const end = data + round_up(size, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
-  if (data != begin) ::munmap(begin, static_cast<std::size_t>(data - begin));
-  ::munmap(end, static_cast<std::size_t>(begin + reserved - end));
-  return {data, Unmap{static_cast<std::size_t>(end - data)}};
-}
-
-// Only speed depends on it.
-void advise(const Mapping& mapping, int advice) {
-  (void)::madvise(mapping.get(), mapping.get_deleter().bytes, advice);
-}
-
-// Whether most of the first `size` bytes are in memory, as far as a few of them show.
-bool is_in_memory(const Mapping& mapping, std::uint64_t size) {
-  constexpr std::uint64_t kSamples = 64;
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::uint64_t there = 0;
-  for (std::uint64_t i = 0; i < kSamples; ++i) {
-    unsigned char found = 0;
-    std::byte* const at = mapping.get() + size / kSamples * i / page * page;
-    if (::mincore(at, page, &found) != 0) return false;
-    there += found & 1U;
-  }
-  return there >= kSamples / 8 * 7;
-}
 
 // How many bytes of a disk's files are mapped by huge pages.
 using HugeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;

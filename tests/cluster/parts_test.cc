@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/cluster/hashes_by_part.h"
 #include "lib/cluster/key_split.h"
 #include "lib/place/hash.h"
 #include "nestline/filter.h"

@@ -3,13 +3,13 @@
 #
 #   install_test.sh CMAKE COMPILER SOURCE BUILD VERSION
 #
-# BUILD is a finished build of the static or the shared library; the other kind is linked here, from
+# BUILD is a finished build of the static or the shared libraries; the other kind is linked here, from
 # BUILD's object files but for those with names that only shared libraries export. Each of the two is
-# installed and linked by a program through find_package and through pkg-config, and the program has to
-# print what it should; and so has a program with the store, one with the client of clusters, and one in
-# C with the library for C. A server loads the installed Redis module. The shared libraries must export
-# nothing but our names, and what links the static ones none of ours; two such libraries in one program
-# must not bind to each other. What users get wrong must end with a sentence that names the remedy.
+# installed. A program with each library is linked through find_package and through pkg-config, and has to
+# print what it should. Parts are built once more where there is nothing but what they need. A server loads
+# the installed Redis module. The shared libraries must export nothing but our names and need nothing but
+# what docs/CPP.md says, and what links the static ones must export none of ours; two such libraries in one
+# program must not bind to each other. What users get wrong must end with a sentence that names the remedy.
 set -euo pipefail
 
 cmake=$1 compiler=$2 source=$3 build=$4 version=$5
@@ -32,99 +32,92 @@ configure() {
 }
 
 # What is compiled again for the other kind: not the kernels, which export nothing and take longest.
-again='/nestline(_store|_store_files|_cluster)?[.]dir/(Unity/unity_[^t]|[^kU])'
+again='/nestline(_filter|_parallel|_store|_store_files|_cluster)?[.]dir/(Unity/unity_[^t]|[^kU])'
 
-# write_copier FILE: a program to run instead of a compiler. It copies the object file that BUILD
-# has under the same name, and compiles what differs or what BUILD has not.
+# write_copier FILE FOLDER AGAIN LIST: a program to run instead of a compiler in FOLDER. It copies the object file that
+# BUILD has under the same name, and compiles what AGAIN matches or what BUILD has not, which it writes to LIST,
+# unoptimized.
 write_copier() {
+  : >"$4"
   cat >"$1" <<EOF
 #!/usr/bin/env bash
 for ((i = 1; i < \$#; ++i)); do
   [[ \${!i} == -o ]] || continue
   object=\${*:i + 1:1}
   [[ \$object == /* ]] || object=\$PWD/\$object
-  twin=$build/\${object#"$work/build/"}
-  [[ \$twin != *.o || ! -f \$twin || \$twin =~ $again ]] || exec cp "\$twin" "\$object"
+  twin=$build/\${object#"$2/"}
+  [[ \$twin != *.o || ! -f \$twin || \$twin =~ $3 ]] || exec cp "\$twin" "\$object"
 done
-echo "\$object" >>"$work/compiled"
-exec "\$@"
+echo "\$object" >>"$4"
+exec "\$@" -O0 -g0
 EOF
   chmod +x "$1"
 }
 
-# check_program WHAT PROGRAM: runs a linked program and compares what it prints.
-check_program() {
-  local expected printed
-  expected=$'inserted 100000\nstring 1\nfound 100000\n'
-  expected+=$'on all cores 100000\nerased 100000\nsize 1\nrefused at 0'
-  printed=$("$2" "$work/filter") || fail "$1: the program failed"
-  [[ $printed == "$expected" ]] || fail "$1: the program printed: $printed"
-  echo "$1: works"
+# What the program with each library prints.
+declare -A prints=(
+  [filter]=$'look in the database\nnot there: no need to look'
+  [nestline]=$'inserted 100000\nstring 1\nfound 100000\nerased 100000\nsize 1\nrefused at 0'
+  [parallel]=1000000
+  [store]=$'Ada\nnot there, and nothing was read'
+  [store_files]=$'erased 1\nrefused\ngot 1 Ada\nof two 1\nof a batch 1\na file\nverified 1'
+  [cluster]=$'no server 1\nrefused\nno file 1'
+  [c]=$'look in the database\nnot there: no need to look'
+  [c_store]="Ada has 3 bytes"
+)
+
+# run_part WHAT PROGRAM PART
+run_part() {
+  local printed
+  rm -rf "$work/run"
+  mkdir "$work/run"
+  printed=$(cd "$work/run" && "$2" file) || fail "$1, $3: the program failed"
+  [[ $printed == "${prints[$3]}" ]] || fail "$1, $3: the program printed: $printed"
 }
 
-# check_installed_c KIND PREFIX: the library for C, with a C compiler only.
-check_installed_c() {
-  local kind=$1 prefix=$2 library_folder flags=() program printed
-  quietly env CXX=/no/compiler "$cmake" -S "$source/tests/packaging/install/c" -B "$work/$kind-c-cmake" \
-    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
-  quietly "$cmake" --build "$work/$kind-c-cmake"
-
-  library_folder=$(dirname "$(find "$prefix" -name libnestline-c.so)")
-  export PKG_CONFIG_PATH=$library_folder/pkgconfig
-  [[ $(pkg-config --modversion nestline-c) == "$version" ]] || fail "$kind: nestline-c.pc"
-  read -ra flags <<<"$(pkg-config --cflags --libs nestline-c)"
-  quietly cc -std=c99 -pedantic-errors -Wall -Werror "$source/tests/packaging/install/c/main.c" "${flags[@]}" \
-    -Wl,-rpath,"$library_folder" -o "$work/$kind-c-pkg-config"
-
-  for program in "$work/$kind-c-cmake/consumer" "$work/$kind-c-pkg-config"; do
-    printed=$("$program" "$work/c-filter") || fail "$kind, C: the program failed"
-    [[ $printed == $'found 1\n'*"cannot be changed"* ]] || fail "$kind, C: it printed: $printed"
+# check_parts WHAT PREFIX LANGUAGES PARTS OPTION...: PARTS are installed in PREFIX, and separated by semicolons.
+# They are not optimized, which takes less time.
+check_parts() {
+  local what=$1 prefix=$2 folder=$work/$1-parts part name objects flags library_folder
+  quietly "$cmake" -S "$source/tests/packaging/install/parts" -B "$folder" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DNESTLINE_VERSION="$version" -DEXAMPLES="$source/tests/documents/examples" "-DLANGUAGES=$3" "-DPARTS=$4" \
+    "${@:5}"
+  quietly "$cmake" --build "$folder" --parallel 2
+  library_folder=$(dirname "$(find "$prefix" -name pkgconfig)")
+  for part in ${4//;/ }; do
+    run_part "$what, find_package" "$folder/$part" "$part"
+    name=nestline-${part//_/-}
+    export PKG_CONFIG_PATH=$library_folder/pkgconfig
+    [[ $(pkg-config --modversion "${name/nestline-nestline/nestline}") == "$version" ]] || fail "$what: $name.pc"
+    read -ra flags <<<"$(pkg-config --cflags --libs "${name/nestline-nestline/nestline}")"
+    [[ ${flags[0]} -ef -I$prefix/include || ${flags[0]#-I} -ef $prefix/include ]] || fail "$what: $name.pc: ${flags[*]}"
+    mapfile -t objects < <(find "$folder/CMakeFiles/$part.dir" -name '*.o')
+    quietly "$([[ $part == c* && $part != cluster ]] && echo cc || echo "$compiler")" "${objects[@]}" "${flags[@]}" \
+      -Wl,-rpath,"$library_folder" -o "$folder/$part-by-pkg-config"
+    run_part "$what, pkg-config" "$folder/$part-by-pkg-config" "$part"
   done
-  echo "$kind, C, find_package and pkg-config: works"
+  echo "$what: $4: found by CMake and by pkg-config, and work"
 }
 
-# check_installed KIND PREFIX
-check_installed() {
-  local kind=$1 prefix=$2 pc_folder library_folder flags=()
-  configure "$source/tests/packaging/install" "$work/$kind-cmake" \
-    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
-  quietly "$cmake" --build "$work/$kind-cmake"
-  check_program "$kind, find_package" "$work/$kind-cmake/consumer"
-
-  pc_folder=$(dirname "$(find "$prefix" -name nestline.pc)")
-  library_folder=$(dirname "$pc_folder")
-  export PKG_CONFIG_PATH=$pc_folder
-  [[ $(pkg-config --modversion nestline) == "$version" ]] || fail "$kind: wrong version in nestline.pc"
-  read -ra flags <<<"$(pkg-config --cflags --libs nestline)"
-  quietly "$compiler" -std=c++20 "$source/tests/packaging/install/main.cc" "${flags[@]}" \
-    -Wl,-rpath,"$library_folder" -o "$work/$kind-pkg-config"
-  check_program "$kind, pkg-config" "$work/$kind-pkg-config"
-
-  [[ $("$prefix/bin/nestline" --version) == *"$version"* ]] || fail "$kind: nestline --version"
-  echo "$kind, installed command: works"
-}
-
-# check_installed_part KIND PREFIX PART ARGUMENT EXPECTED: a library beside the first.
-# Its program gets the path ARGUMENT, where nothing is yet, and has to print EXPECTED.
-check_installed_part() {
-  local kind=$1 prefix=$2 part=$3 library_folder flags=() program printed
-  configure "$source/tests/packaging/install/$part" "$work/$kind-$part-cmake" \
-    -DCMAKE_PREFIX_PATH="$prefix" -DNESTLINE_VERSION="$version"
-  quietly "$cmake" --build "$work/$kind-$part-cmake"
-
-  library_folder=$(dirname "$(find "$prefix" -name "nestline-$part.pc")")/..
-  export PKG_CONFIG_PATH=$library_folder/pkgconfig
-  [[ $(pkg-config --modversion "nestline-$part") == "$version" ]] || fail "$kind: nestline-$part.pc"
-  read -ra flags <<<"$(pkg-config --cflags --libs "nestline-$part")"
-  quietly "$compiler" -std=c++20 "$source/tests/packaging/install/$part/main.cc" "${flags[@]}" \
-    -Wl,-rpath,"$library_folder" -o "$work/$kind-$part-pkg-config"
-
-  for program in "$work/$kind-$part-cmake/consumer" "$work/$kind-$part-pkg-config"; do
-    rm -rf "${work:?}/$4"
-    printed=$("$program" "$work/$4") || fail "$kind, $part: the program failed"
-    [[ $printed == "$5" ]] || fail "$kind, $part: it printed: $printed"
+# check_alone WHAT MODULES PACKAGES PARTS OPTION...: nestline is built with the options, where CMake finds only
+# PACKAGES and pkg-config only MODULES; then its PARTS are used there.
+check_alone() {
+  local folder=$work/$1 module package hidden=()
+  mkdir -p "$folder/pc"
+  for module in $2; do cp "$(pkg-config --variable=pcfiledir "$module")/$module.pc" "$folder/pc"; done
+  for package in hwy TBB OpenSSL SQLite3 CLI11 nlohmann_json PkgConfig; do
+    [[ " $3 " == *" $package "* ]] || hidden+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
   done
-  echo "$kind, $part, find_package and pkg-config: works"
+  write_copier "$folder/copier" "$folder/build" '/nestline_command[.]dir/Unity/unity_command_cxx' "$folder/compiled"
+  (
+    export PKG_CONFIG_LIBDIR=$folder/pc
+    configure "$source" "$folder/build" "${same[@]}" "${hidden[@]}" -DCMAKE_CXX_COMPILER_LAUNCHER="$folder/copier" \
+      -DNESTLINE_BUILD_REDIS=OFF "${@:5}"
+    quietly "$cmake" --build "$folder/build"
+    quietly "$cmake" --install "$folder/build" --prefix "$folder/prefix"
+    check_parts "$1" "$folder/prefix" "C;CXX" "$4" "${hidden[@]}"
+  )
+  ! grep -v /nestline_command "$folder/compiled" || fail "$1: compiled once more"
 }
 
 # check_hidden KIND PREFIX: two libraries with hidden visibility in one program, which recognizes exceptions.
@@ -133,7 +126,7 @@ check_hidden() {
   mkdir "$folder"
   read -ra flags <<<"$(PKG_CONFIG_PATH=$(dirname "$(find "$2" -name nestline.pc)") \
     pkg-config --cflags --libs nestline-store nestline-cluster)"
-  quietly "$compiler" -std=c++20 -O1 -fPIC -fvisibility=hidden -c "$source/tests/packaging/install/hidden/part.cc" \
+  quietly "$compiler" -std=c++20 -fPIC -fvisibility=hidden -c "$source/tests/packaging/install/hidden/part.cc" \
     "${flags[@]}" -o "$folder/part.o"
   for i in 1 2; do
     quietly "$compiler" -shared "$folder/part.o" "${flags[@]}" -o "$folder/part$i.so" \
@@ -177,15 +170,19 @@ check_module() {
   echo "$kind, installed module: works"
 }
 
-# check_exports LIBRARY MEMBER: the library defines the member for others, and every name that it defines
-# for others belongs to nestline.
+# check_exports LIBRARY MEMBER NEEDED: the library defines the member for others, every name that it defines
+# for others belongs to nestline, and it needs nothing but what NEEDED matches, C and C++.
 check_exports() {
-  local names strange
-  names=$(nm --dynamic --defined-only --demangle "$1" | cut -d ' ' -f 3-)
+  local library names strange
+  library=$(find "$work/shared" -name "$1")
+  names=$(nm --dynamic --defined-only --demangle "$library" | cut -d ' ' -f 3-)
   grep -q "^nestline::$2(" <<<"$names" || fail "$1 does not export $2"
   strange=$(grep -Ev '^((typeinfo|typeinfo name|vtable) for )?nestline::' <<<"$names" || true)
   [[ -z $strange ]] || fail "$1 exports names that are not ours:"$'\n'"$strange"
-  echo "shared, $(basename "$1"), exported names: only ours"
+  strange=$(readelf --dynamic "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' \
+    | grep -Ev "^lib(c|m|stdc[+][+]|gcc_s)[.]so|^ld-|${3:-^\$}" || true)
+  [[ -z $strange ]] || fail "$1 needs $strange"
+  echo "shared, $1: exports only our names, needs only what it should"
 }
 
 if [[ $(grep -c '^BUILD_SHARED_LIBS:BOOL=ON$' "$build/CMakeCache.txt") == 1 ]]; then
@@ -198,36 +195,43 @@ quietly "$cmake" --install "$build" --prefix "$work/$given"
 # The object files depend on these.
 same=()
 while IFS= read -r line; do same+=("-D$line"); done < <(
-  grep -E '^(CMAKE_BUILD_TYPE|CMAKE_CXX_FLAGS(_[A-Z]+)?|NESTLINE_BUILD_(C|REDIS)):' "$build/CMakeCache.txt"
+  grep -E '^(CMAKE_BUILD_TYPE|CMAKE_CXX_FLAGS(_[A-Z]+)?|NESTLINE_UNITY|BUILD_SHARED_LIBS):' "$build/CMakeCache.txt"
 )
-write_copier "$work/copier"
+write_copier "$work/copier" "$work/build" "$again" "$work/compiled"
 configure "$source" "$work/build" "${same[@]}" -DBUILD_SHARED_LIBS=$other_is_shared \
-  -DCMAKE_CXX_COMPILER_LAUNCHER="$work/copier" -DNESTLINE_BUILD_TESTS=OFF -DNESTLINE_BUILD_BENCH=OFF
+  -DCMAKE_CXX_COMPILER_LAUNCHER="$work/copier"
 quietly "$cmake" --build "$work/build" --parallel 2
 ! grep -Ev "$again" "$work/compiled" || fail "compiled once more"
 quietly "$cmake" --install "$work/build" --prefix "$work/$other"
 
 # The build folder of the other kind is gone before its installation is used.
 rm -rf "$work/build"
-check_installed "$given" "$work/$given"
-check_installed "$other" "$work/$other"
+check_parts "$other" "$work/$other" "C;CXX" "filter;nestline;parallel;store;store_files;cluster;c;c_store"
+check_parts "$given" "$work/$given" CXX cluster
 for kind in "$given" "$other"; do
-  check_installed_part "$kind" "$work/$kind" store-files users.db \
-    $'erased 1\nrefused\ngot 1 Ada\nof two 1\nof a batch 1\na file\nverified 1'
-  check_installed_part "$kind" "$work/$kind" cluster no-such-file \
-    $'no server 1\nrefused\nno file 1'
+  [[ $("$work/$kind/bin/nestline" --version) == *"$version"* ]] || fail "$kind: nestline --version"
 done
-if [[ -n $(find "$work/$given" -name nestline-c.pc) ]]; then
-  check_installed_c "$given" "$work/$given"
-  check_installed_c "$other" "$work/$other"
-fi
+CXX=/no/compiler check_parts "$given, in C" "$work/$given" C c
+check_alone filter "" "" filter -DNESTLINE_BUILD_CONCURRENT=OFF
+check_alone threads "liburcu-bp" PkgConfig "nestline;store;c" -DNESTLINE_BUILD_PARALLEL=OFF \
+  -DNESTLINE_BUILD_STORE_FILES=OFF
+check_alone files "liburcu-bp libcrypto" "PkgConfig OpenSSL" "store_files;c_store" -DNESTLINE_BUILD_PARALLEL=OFF
+check_alone command "liburcu-bp tbb" "PkgConfig TBB CLI11 nlohmann_json" parallel -DNESTLINE_BUILD_STORE=OFF \
+  -DNESTLINE_BUILD_CLUSTER=OFF -DNESTLINE_BUILD_C=OFF
+echo key >"$work/keys"
+"$work/command/prefix/bin/nestline" build -o "$work/keys.nest" "$work/keys"
+[[ $("$work/command/prefix/bin/nestline" query "$work/keys.nest" "$work/keys") == key ]] || fail "the command alone"
+! "$work/command/prefix/bin/nestline" --help | grep -E 'store|cluster' || fail "the command's help has what it lacks"
 check_module "$given" "$work/$given"
 check_module "$other" "$work/$other"
 check_hidden "$given" "$work/$given"
 check_hidden "$other" "$work/$other"
-check_exports "$(find "$work/shared" -name libnestline.so)" Filter::insert
-check_exports "$(find "$work/shared" -name libnestline-store.so)" Store::put
-check_exports "$(find "$work/shared" -name libnestline-cluster.so)" ClusterFilter::insert
+check_exports libnestline-filter.so Filter::insert ''
+check_exports libnestline.so Filter::insert 'urcu'
+check_exports libnestline-parallel.so parallel::build 'nestline\.|urcu|tbb'
+check_exports libnestline-store.so Store::put 'nestline\.|urcu'
+check_exports libnestline-store-files.so put_file 'nestline[-.]|crypto'
+check_exports libnestline-cluster.so ClusterFilter::insert 'nestline[-.]|urcu|tbb|crypto|ssl|hiredis'
 
 # configures FOLDER SENTENCE OPTION...: whether CMake configures FOLDER; it has to print SENTENCE, which it may
 # break into lines.
@@ -239,11 +243,10 @@ configures() {
   return "$status"
 }
 
-! configures "$source" "cannot find hwy 1.0.3, TBB 2021.8. On Debian run scripts/install-dependencies build" \
-  -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON \
-  || fail "it configures without Highway"
+! configures "$source" "cannot find TBB 2021.8, which is needed for nestline::parallel" \
+  -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON || fail "it configures without oneTBB"
 rm "$(find "$work/$given" -name nestline-store-targets.cmake)"
-! configures "$source/tests/packaging/install/store-files" "This installation has no component store_files." \
-  -DCMAKE_PREFIX_PATH="$work/$given" \
+! configures "$source/tests/packaging/install/parts" "This installation has no component store. It has filter," \
+  -DCMAKE_PREFIX_PATH="$work/$given" -DLANGUAGES=CXX -DPARTS=store_files \
   || fail "it finds a component that is not there"
 echo "mistakes: CMake names the remedy"

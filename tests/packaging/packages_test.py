@@ -48,7 +48,18 @@ class PackagesTest(unittest.TestCase):
         cls.components = re.search(r'set\(CPACK_COMPONENTS_ALL "([^"]*)"', config)[1].split(";")
         # Before version 1.0 the first two numbers.
         cls.abi = ".".join(field(cls.packages["nestline"], "Version").split(".")[:2])
-        cls.library = f"libnestline{cls.abi}"
+        # Each library, and what it needs beside the run time of C and C++.
+        threads, parallel, store = (f"libnestline{name}{cls.abi}" for name in ("", "-parallel", "-store"))
+        cls.libraries = {
+            f"libnestline-filter{cls.abi}": set(),
+            threads: {"liburcu8"},
+            parallel: {threads, "liburcu8", "libtbb12"},
+            store: {threads, "liburcu8"},
+            f"libnestline-store-files{cls.abi}": {store, "libssl3"},
+            f"libnestline-cluster{cls.abi}": {threads, "liburcu8", "libtbb12", "libssl3", "libhiredis0.14"},
+            f"libnestline-c{cls.abi}": {"liburcu8"},
+            f"libnestline-c-store{cls.abi}": {"liburcu8", "libssl3"},
+        }
         cache = (cls.build / "CMakeCache.txt").read_text()
         cls.cache = dict(re.findall(r"^(\w+):\w+=(.*)$", cache, re.MULTILINE))
 
@@ -76,7 +87,8 @@ class PackagesTest(unittest.TestCase):
                     self.assertTrue(before.startswith("#"), f"{path.name}: {line}")
 
     def test_the_packages_are_split_as_debian_does(self):
-        expected = {self.library, "libnestline-dev", "nestline", "nestline-redis", "nestline-doc"}
+        expected = {*self.libraries, "libnestline-filter-dev", "libnestline-dev", "nestline", "nestline-redis",
+                    "nestline-doc"}
         for option, package in [("PYTHON", "python3-nestline"),
                                 ("SQLITE", "libsqlite3-mod-nestline")]:
             if f"NESTLINE_BUILD_{option}" in self.cache:
@@ -84,28 +96,44 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(set(self.packages), expected)
         self.assertEqual(len(self.components), len(expected))
 
+    def depends(self, name):
+        """What a package depends on: {package: version}."""
+        words = [each.split(maxsplit=1) for each in field(self.packages[name], "Depends").split(", ")]
+        return {each[0]: each[1] if len(each) > 1 else "" for each in words}
+
     def test_dependencies(self):
-        version = field(self.packages["nestline"], "Version")
-        self.assertEqual(
-            field(self.packages["libnestline-dev"], "Depends"), f"{self.library} (= {version})"
-        )
-        self.assertIn(f"{self.library} (>= ", field(self.packages["nestline"], "Depends"))
+        """Each library needs what README.md says, and others of ours in the same version."""
+        same = f"(= {field(self.packages['nestline'], 'Version')})"
+        for library, needed in self.libraries.items():
+            depends = self.depends(library)
+            self.assertEqual(set(depends) - {"libc6", "libgcc-s1", "libstdc++6"}, needed, library)
+            for name in needed & self.libraries.keys():
+                self.assertEqual(depends[name], same, library)
+            shlibs = run("dpkg-deb", "--info", self.packages[library], "shlibs").splitlines()
+            self.assertEqual([line.split()[:3] for line in shlibs],
+                             [[library.removesuffix(self.abi), self.abi, library]])
+        filters = f"libnestline-filter{self.abi}"
+        self.assertEqual(self.depends("libnestline-filter-dev"), {filters: same})
+        self.assertEqual(self.depends("libnestline-dev"),
+                         {name: same for name in {"libnestline-filter-dev", *self.libraries} - {filters}})
+        self.assertIn(f"libnestline{self.abi} (>= ", field(self.packages["nestline"], "Depends"))
         self.assertNotIn("libnestline", field(self.packages["nestline-redis"], "Depends"))
-        library = field(self.packages[self.library], "Depends")
-        for name in ("libtbb12", "liburcu8", "libssl3", "libhiredis0.14", "libc6"):
-            self.assertIn(name + " ", library)
-        self.assertNotIn("nestline", library)
-        shlibs = run("dpkg-deb", "--info", self.packages[self.library], "shlibs").splitlines()
-        names = ("libnestline-c", "libnestline-cluster", "libnestline-store-files", "libnestline-store", "libnestline")
-        self.assertEqual([line.split()[:3] for line in shlibs],
-                         [[name, self.abi, self.library] for name in names])
+
+    def test_debug_symbols_and_static_libraries(self):
+        symbols = {path.name.split("_")[0] for path in PACKAGES.glob("*.ddeb")}
+        self.assertLessEqual({f"{name}-dbgsym" for name in ("nestline", "nestline-redis", *self.libraries)}, symbols)
+        for package, names in [("libnestline-filter-dev", ["-filter"]),
+                               ("libnestline-dev", ["", "-cluster", "-parallel", "-store", "-store-files"])]:
+            listing = run("dpkg-deb", "--contents", self.packages[package])
+            self.assertEqual(sorted(re.findall(r"/libnestline([a-z-]*)\.a$", listing, re.M)), names)
 
     def test_scripts_run_where_they_must(self):
         for name, package in self.packages.items():
             with tempfile.TemporaryDirectory() as folder:
                 run("dpkg-deb", "--control", package, folder)
                 control = files_in(folder) - {"control", "md5sums"}
-            expected = {self.library: {"shlibs", "triggers"}, "python3-nestline": {"postinst", "prerm"}}
+            expected = {library: {"shlibs", "triggers"} for library in self.libraries}
+            expected["python3-nestline"] = {"postinst", "prerm"}
             self.assertEqual(control, expected.get(name, set()), name)
 
     def test_each_file_is_in_one_component(self):

@@ -23,7 +23,8 @@ set(CPACK_PACKAGE_CONTACT "${NESTLINE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_STRIP_FILES ON)
+set(CPACK_STRIP_FILES OFF) # the packages of debug symbols get them
+set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
 set(CPACK_THREADS 0)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -56,23 +57,53 @@ set(about
 Nestline is a cuckoo filter: a compact set of keys that answers certainly
 not or maybe. It can delete keys, count copies, grow in place and merge.
 ")
+set(has_filter "filters for one thread, and in files")
+set(has_nestline "all filters, and maplets")
+set(has_parallel "batches on all cores")
+set(has_store "the store")
+set(has_store_files "files in the store")
+set(has_cluster "the client of Redis clusters")
+set(has_c "filters for C")
+set(has_c_store "filters and the store for C")
+set(dev_depends "libnestline-filter-dev ${same_version}")
+foreach(name ${libraries})
+  string(REGEX REPLACE "^-nestline$" "" file -${name})
+  string(REPLACE _ - package libnestline${file}${abi})
+  nestline_package(
+    ${name}
+    ${package}
+    libs
+    "cuckoo filter that deletes and grows - ${has_${name}}"
+    "${about}
+This package has a shared library: ${has_${name}}.")
+  if(name STREQUAL filter)
+    set(filter_depends "${package} ${same_version}")
+  else()
+    string(APPEND dev_depends ", ${package} ${same_version}")
+  endif()
+endforeach()
 nestline_package(
-  runtime
-  libnestline${abi}
-  libs
-  "cuckoo filter that deletes and grows - libraries"
+  filter_dev
+  libnestline-filter-dev
+  libdevel
+  "cuckoo filter that deletes and grows - headers, and filters for one thread"
   "${about}
-This package has the shared libraries: filters, the store, the client of
-Redis clusters, and the library for C.")
+This package has all headers, and links programs with filters for one
+thread, and in files: by CMake, by pkg-config, or by a static library."
+  PACKAGE_DEPENDS
+  "${filter_depends}")
 nestline_package(
   dev
   libnestline-dev
   libdevel
   "cuckoo filter that deletes and grows - development files"
   "${about}
-This package has the headers, and the files for CMake and pkg-config."
+This package links programs with all libraries: by CMake, by pkg-config, or
+by static libraries."
   PACKAGE_DEPENDS
-  "libnestline${abi} ${same_version}")
+  "${dev_depends}"
+  PACKAGE_RECOMMENDS
+  "liburcu-dev, libtbb-dev, libssl-dev, libhiredis-dev")
 if(TARGET nestline_command)
   nestline_package(
     tools
@@ -143,7 +174,9 @@ set(CPACK_PRE_BUILD_SCRIPTS ${debian}/stage.cmake)
 set(CPACK_NESTLINE_DEBIAN ${debian})
 set(CPACK_NESTLINE_SHARED ${BUILD_SHARED_LIBS})
 set(CPACK_NESTLINE_ABI ${abi})
+set(CPACK_NESTLINE_LIBRARIES ${libraries})
+set(CPACK_NESTLINE_SAME_VERSION "${same_version}")
 set(CPACK_NESTLINE_LIBDIR ${CMAKE_INSTALL_LIBDIR})
 # The packages of Debian whose headers bring code into ours.
-set(CPACK_NESTLINE_HEADERS libhwy-dev libxxhash-dev libcli11-dev nlohmann-json3-dev pybind11-dev)
+set(CPACK_NESTLINE_HEADERS libhwy-dev liburcu-dev libxxhash-dev libcli11-dev nlohmann-json3-dev pybind11-dev)
 include(CPack)

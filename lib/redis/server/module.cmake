@@ -34,11 +34,7 @@ math(EXPR module_version "${PROJECT_VERSION_MAJOR} * 10000 + ${PROJECT_VERSION_M
 ${PROJECT_VERSION_PATCH}")
 target_compile_definitions(nestline_redis PRIVATE NESTLINE_MODULE_VERSION=${module_version})
 add_dependencies(nestline_redis nestline_inside)
-set(module_exports ${CMAKE_CURRENT_SOURCE_DIR}/redis/server/nestline_redis.map)
 target_link_libraries(nestline_redis PRIVATE $<TARGET_FILE:nestline_inside>
                                              PkgConfig::NESTLINE_URCU)
-target_link_options(nestline_redis PRIVATE LINKER:--version-script=${module_exports})
-if(NOT NESTLINE_SANITIZE AND NOT NESTLINE_FUZZ)
-  target_link_options(nestline_redis PRIVATE LINKER:--no-undefined)
-endif()
-set_target_properties(nestline_redis PROPERTIES PREFIX "" LINK_DEPENDS ${module_exports})
+nestline_exports(nestline_redis redis/server/nestline_redis.map)
+set_target_properties(nestline_redis PROPERTIES PREFIX "")

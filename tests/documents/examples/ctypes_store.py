@@ -1,6 +1,6 @@
 from ctypes import *
 
-library = CDLL("libnestline-c.so")
+library = CDLL("libnestline-c-store.so")
 
 def function(name, result, *arguments):
     made = library["nestline_" + name]

@@ -1,9 +1,7 @@
-// Uses every part of the public interface that needs the compiled library: filters, files, errors,
-// and the parts that need other libraries.
+// Uses every part of the public interface that needs the compiled library: filters, files, errors.
 #include <nestline/concurrent_filter.h>
 #include <nestline/filter.h>
 #include <nestline/io.h>
-#include <nestline/parallel.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +29,8 @@ int main(int argc, char** argv) {
   mapped.verify();
   std::vector<std::uint8_t> found(keys.size());
   std::cout << "found " << mapped.may_contain(keys, found) << '\n';
-  std::cout << "on all cores " << nestline::parallel::may_contain(mapped, keys, found) << '\n';
   nestline::ConcurrentFilter shared(nestline::load(path));
-  std::cout << "erased " << nestline::parallel::erase(shared, keys) << '\n';
+  std::cout << "erased " << shared.erase(keys) << '\n';
   std::cout << "size " << std::move(shared).freeze().size() << '\n';
 
   // An exception must be recognized on both sides of a shared library.
