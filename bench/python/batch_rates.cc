@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   std::vector<std::uint64_t> keys(size);
   for (std::uint64_t i = 0; i < size; ++i) keys[i] = key_of(i);
   std::vector<std::uint8_t> out(size);
+  std::vector<nestline::Outcome> outcomes(size);
   const nestline::Options options{.capacity = size};
   const nestline::Filter full = nestline::Filter::build(options, keys);
   std::cout << "ready" << std::endl;
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
       seconds = seconds_of([&] { (void)nestline::Filter::build(options, keys); });
     } else if (what == "insert") {
       nestline::Filter filter(options);
-      seconds = seconds_of([&] { (void)filter.insert(keys, out); });
+      seconds = seconds_of([&] { (void)filter.insert(keys, outcomes); });
     } else if (what == "may_contain") {
       seconds = seconds_of([&] { full.may_contain(keys, out); });
     } else {

@@ -8,7 +8,7 @@
 //
 //   const nestline::ClusterOptions cluster{.servers = {"10.0.0.1:6379", "10.0.0.2:6379"}};
 //   auto seen = nestline::ClusterFilter::create(cluster, "seen", {.capacity = 1'000'000'000});
-//   seen.insert(keys);
+//   if (seen.insert(keys) != keys.size()) { ... some parts are full ... }
 //   std::vector<std::uint8_t> found(keys.size());
 //   seen.may_contain(keys, found);
 //
@@ -146,13 +146,13 @@ class NESTLINE_EXPORT ClusterFilter {
   ClusterFilter& operator=(ClusterFilter&& other) noexcept;
   ~ClusterFilter();
 
-  /// Adds one copy of each key; stored[i] is 1 if keys[i] was added, 0 if its part is full. Returns
-  /// how many were added. After an error with Effect::unknown some may have been added:
-  /// insert_unique is safe to repeat.
-  std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
-  /// Adds each key unless it seems to be there; added[i] is 1 if it was added now. Returns how many
-  /// were. A key that is not there and finds no room has 0 too; may_contain distinguishes the two.
-  std::size_t insert_unique(KeySpan keys, std::span<std::uint8_t> added = {});
+  /// Adds one copy of each key. Returns how many were added. With `outcomes`, the keys that were
+  /// not are looked up: `copies` for those that are found, `full` for the others, whose parts have
+  /// no room. After an error with Effect::unknown some may have been added: insert_unique is safe
+  /// to repeat.
+  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
+  /// Adds each key unless it seems to be there. The same with `present` in place of `copies`.
+  [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
   /// out[i] is 1 if keys[i] may be in it, 0 if it certainly is not. Returns how many may be.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out);
   /// Removes one copy of each key; only keys that were inserted. Returns how many were found.

@@ -185,7 +185,8 @@ class NESTLINE_EXPORT ConcurrentFilter {
   // Batches, as Filter's. No other thread may write to a span during the call. Those that change
   // keys throw std::logic_error inside a section, before anything is changed.
 
-  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
+  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
+  [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});
   }

@@ -117,12 +117,12 @@ class NESTLINE_EXPORT ExpiringFilter {
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
   /// Inserts each key in this order, for the filter's life or for `life` more ticks, and returns
-  /// how many were stored. `outcomes`, unless it is empty, has one byte for each key: an Outcome.
-  /// Throws std::invalid_argument, before anything is changed, when the lengths differ.
-  std::size_t insert(KeySpan keys, std::span<std::uint8_t> outcomes = {}) {
+  /// how many were stored. `outcomes`, unless it is empty, has an element for each key. Throws
+  /// std::invalid_argument, before anything is changed, when the lengths differ.
+  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {}) {
     return insert_all(keys, kMaxLife, outcomes);
   }
-  std::size_t insert(KeySpan keys, unsigned life, std::span<std::uint8_t> outcomes = {}) {
+  [[nodiscard]] std::size_t insert(KeySpan keys, unsigned life, std::span<Outcome> outcomes = {}) {
     return insert_all(keys, life, outcomes);
   }
 
@@ -185,7 +185,7 @@ class NESTLINE_EXPORT ExpiringFilter {
   Inserted insert_one(Hash key, unsigned life) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
   [[nodiscard]] unsigned left_one(Hash key) const noexcept;
-  std::size_t insert_all(KeySpan keys, unsigned life, std::span<std::uint8_t> outcomes);
+  std::size_t insert_all(KeySpan keys, unsigned life, std::span<Outcome> outcomes);
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
 
   static internal::KeyHasher hasher(const State& state) noexcept;

@@ -29,6 +29,7 @@
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 #include "nestline/memory.h"
+#include "nestline/outcome.h"
 #include "nestline/reader.h"
 
 namespace nestline {
@@ -73,26 +74,6 @@ struct Options {
   std::pmr::memory_resource* memory = nullptr;
 };
 
-/// How an insert ended.
-enum class Outcome : std::uint8_t {
-  stored,   ///< The key is in the filter.
-  present,  ///< insert_unique only: may_contain was already true, nothing has changed.
-  full,     ///< No room can be made. The filter is unchanged, byte for byte, unless it grows by
-            ///< itself: then it may have doubled first, with the same keys in it.
-  copies,   ///< Every slot that this key may use holds a copy of it already, or of a key that looks
-            ///< the same: 2k copies (10 at 16 bits, else 8), or k for one key in n of a filter that
-            ///< began with n blocks. The filter is unchanged as with `full`; other keys are not
-            ///< concerned. Growing does not help.
-};
-
-/// What insert, insert_unique and update return. The compiler warns about code that ignores it: a
-/// key that was not stored is missed by may_contain.
-struct [[nodiscard("a key that is not stored will be missed: look at the outcome")]] Inserted {
-  Outcome outcome;
-  /// Whether the key was stored by this call.
-  explicit operator bool() const noexcept { return outcome == Outcome::stored; }
-};
-
 /// Which copies a merge must take. Some find no place however large the filter is, because their
 /// key has the most copies already (Outcome::copies); others would after growth, because their key
 /// has k - 1 copies at least and other keys hold the rest of its slots. What is left out is found
@@ -134,17 +115,17 @@ class NESTLINE_EXPORT Filter {
   ///
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
   /// and so does a key that finds no room. Copies that are not stored do not count: where there are
-  /// so many that fewer doublings are enough, it is built a second time. `stored` is empty or has
-  /// an element for each key: 1, or 0 for a key that is not stored. Of equal keys, those beyond the
-  /// most copies (Outcome::copies) are not stored; may_contain is true for them all the same.
-  /// size() returns how many were stored.
+  /// so many that fewer doublings are enough, it is built a second time. `outcomes` is empty or has
+  /// an element for each key. Of equal keys, those beyond the most copies are not stored
+  /// (Outcome::copies); may_contain is true for them all the same. size() returns how many were
+  /// stored.
   ///
   /// Takes about 2.5 bytes a key and 9 bytes a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
-  /// unless `stored` is given, or more than 2^31 keys share 1024 blocks; std::invalid_argument,
-  /// also when `stored` has the wrong length; std::bad_alloc.
+  /// unless `outcomes` is given, or more than 2^31 keys share 1024 blocks; std::invalid_argument,
+  /// also when `outcomes` has the wrong length; std::bad_alloc.
   [[nodiscard]] static Filter build(const Options& options, KeySpan keys,
-                                    std::span<std::uint8_t> stored = {});
+                                    std::span<Outcome> outcomes = {});
 
   Filter(Filter&& other) noexcept;
   Filter& operator=(Filter&& other) noexcept;
@@ -199,9 +180,13 @@ class NESTLINE_EXPORT Filter {
   // otherwise; if not, std::invalid_argument is thrown before anything is touched. Optional spans
   // may be left out. Spans must not overlap unless the function allows it.
 
-  /// Inserts every key; returns how many were stored. `stored`: 1 or 0 for each key. Check the
-  /// number: when it is less than the number of keys, the others will be missed.
-  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<std::uint8_t> stored = {});
+  /// Inserts every key; returns how many were stored. Check the number: when it is less than the
+  /// number of keys, the others will be missed. `outcomes`: how it ended for each key.
+  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
+
+  /// insert_unique for every key in this order, so that a key may be present because of one before
+  /// it; returns how many were stored.
+  [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
 
   /// Looks up every key; returns how many answers are true. `out`: 1 or 0 for each key.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {

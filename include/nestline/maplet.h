@@ -106,10 +106,10 @@ class NESTLINE_EXPORT Maplet {
                    std::vector<std::uint64_t>& values) const;
 
   /// Adds the pairs (keys[i], values[i]) in this order, each as insert does, and returns how many
-  /// were added. `stored`, unless it is empty, has one byte for each: 1 if it was added. Throws
+  /// were added. `outcomes`, unless it is empty, has an element for each. Throws
   /// std::invalid_argument, before anything is added, when the lengths differ.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<const std::uint64_t> values,
-                                   std::span<std::uint8_t> stored = {});
+                                   std::span<Outcome> outcomes = {});
 
   /// Pairs in the maplet; exact while nobody changes it.
   [[nodiscard]] std::uint64_t size() const noexcept;

@@ -34,14 +34,14 @@ struct NESTLINE_EXPORT Cancelled : std::runtime_error {
 /// of blocks is filled while it is in the cache of one core. Throws what Filter::build throws, and
 /// Cancelled.
 [[nodiscard]] NESTLINE_EXPORT Filter build(const Options& options, KeySpan keys,
-                                           std::span<std::uint8_t> stored = {});
+                                           std::span<Outcome> outcomes = {});
 
 /// ConcurrentFilter::insert with the keys split among threads, which insert them in no particular
 /// order. Throws std::invalid_argument, and std::logic_error inside a section (ConcurrentFilter),
-/// before anything is touched. Throws Cancelled; the filter then has those keys whose `stored` is
-/// 1.
+/// before anything is touched. Throws Cancelled; the filter then has those keys whose outcome is
+/// `stored`, and the outcome of those that had no turn is Outcome{}.
 [[nodiscard]] NESTLINE_EXPORT std::size_t insert(ConcurrentFilter& filter, KeySpan keys,
-                                                 std::span<std::uint8_t> stored = {});
+                                                 std::span<Outcome> outcomes = {});
 
 /// The filter's own may_contain, split among threads. Throws std::invalid_argument and Cancelled;
 /// `out` then has no meaning.

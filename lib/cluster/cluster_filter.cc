@@ -143,6 +143,32 @@ ClusterStats survey(Session& session) {
 
 }  // namespace cluster
 
+namespace {
+
+// Adds keys, and looks up those that were not added: `if_found` or full.
+template <class State>
+std::size_t add_keys(State& state, const cluster::BatchCommand& command, KeySpan keys,
+                     std::span<Outcome> outcomes, Outcome if_found) {
+  static_assert(static_cast<int>(Outcome::stored) == 1, "as in the replies");
+  const std::span bytes(reinterpret_cast<std::uint8_t*>(outcomes.data()), outcomes.size());
+  const std::size_t added = run_batch(state.session, state.split, command, keys, bytes);
+  std::vector<Hash> others;
+  keys.visit([&](const auto& all) {
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (bytes[i] == 0) others.push_back(hash_key(all[i], state.session.descriptor().seed));
+    }
+  });
+  std::vector<std::uint8_t> found(others.size());
+  run_batch(state.session, state.split, cluster::kLookup, others, found);
+  auto is_found = found.begin();
+  for (Outcome& outcome : outcomes) {
+    if (outcome != Outcome::stored) outcome = *is_found++ != 0 ? if_found : Outcome::full;
+  }
+  return added;
+}
+
+}  // namespace
+
 struct ClusterFilter::State {
   cluster::Session session;
   cluster::KeySplit split;  // its memory is used again by the next batch
@@ -196,11 +222,11 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
   return true;
 }
 
-std::size_t ClusterFilter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
-  return run_batch(state_->session, state_->split, cluster::kAdd, keys, stored);
+std::size_t ClusterFilter::insert(KeySpan keys, std::span<Outcome> outcomes) {
+  return add_keys(*state_, cluster::kAdd, keys, outcomes, Outcome::copies);
 }
-std::size_t ClusterFilter::insert_unique(KeySpan keys, std::span<std::uint8_t> added) {
-  return run_batch(state_->session, state_->split, cluster::kAddUnique, keys, added);
+std::size_t ClusterFilter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
+  return add_keys(*state_, cluster::kAddUnique, keys, outcomes, Outcome::present);
 }
 std::size_t ClusterFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) {
   return run_batch(state_->session, state_->split, cluster::kLookup, keys, out);

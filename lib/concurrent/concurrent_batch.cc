@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/concurrent/lookup_beside_writers.h"
@@ -17,10 +18,10 @@ namespace {
 
 using State = ConcurrentFilter::State;
 
-// Inserts some keys from the front of the inputs, and makes way if the next one finds no room;
-// returns how many it took.
-std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first,
-                        batch::Record& record) {
+// Inserts some keys from the front of the inputs, and makes way if the next one finds no room.
+template <class Run>
+batch::RunEnd insert_some(State& state, const Inputs& inputs, std::size_t first,
+                          batch::Record& record, Run insert_run) {
   batch::RunEnd end{};
   const Tried tried = state.write([&]<class Locks>(Blocks& table, Locks) {
     end = {};
@@ -28,41 +29,61 @@ std::size_t insert_some(State& state, const Inputs& inputs, std::size_t first,
     const bool waiting = table.patience.is_waiting();
     Tried run{.growth = table.view.geometry.growth};
     const std::int64_t allowed = growing ? state.keys.allowed() : 0;
-    run.due = growing && allowed <= 0;
-    if (run.due) return std::optional(run);
-    const Inputs part = growing ? inputs.first(static_cast<std::uint64_t>(allowed)) : inputs;
+    const std::uint64_t room = growing
+                                   ? static_cast<std::uint64_t>(std::max<std::int64_t>(allowed, 0))
+                                   : ~std::uint64_t{0};
+    const batch::RunLimits limits{room, growing && !waiting};
     const std::size_t before = record.total();
     end = with_table<Locks>(table, [&](auto& blocks) {
-      return batch::insert_run(blocks, table, part, growing && !waiting, first, record);
+      return insert_run(blocks, std::as_const(table), inputs, limits, first, record);
     });
     const std::size_t stored = record.total() - before;
-    state.keys.add<Locks>(static_cast<std::int64_t>(stored));
-    if (growing && waiting) table.patience.waits(end.taken - stored);
-    run.due = run.full = end.full;
+    if (end.taken != 0) state.keys.add<Locks>(static_cast<std::int64_t>(stored));
+    if (growing && waiting) table.patience.waits(end.taken - end.present - stored);
+    run.full = end.full;
+    run.due = end.full || end.due;
     return std::optional(run);
   });
   if (tried.due) make_way(state, tried);
-  if (!end.overtaken) return end.taken;
-  const bool stored{insert_hash(state, inputs.hash(end.taken, state.secrets))};
-  record.add(first + end.taken, stored);
-  return end.taken + 1;
+  return end;
 }
 
-}  // namespace
-
-std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
-  batch::Record record("stored", stored, keys.size());
+// Inserts a batch: run(table, ...) for some keys at a time, one(hash) for those that are overtaken.
+template <class Run, class One>
+std::size_t insert_batch(State& state, KeySpan keys, std::span<Outcome> outcomes, Run run,
+                         One one) {
+  batch::Record record(outcomes, keys.size());
   refuse_in_section();  // before anything is changed
-  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    for (std::size_t taken = 0; taken < chunks.inputs().count;) {
-      taken += insert_some(*state_, chunks.inputs().from(taken), chunks.first() + taken, record);
+  for (KeyChunks chunks(keys, state.seed); chunks.next();) {
+    const Inputs& inputs = chunks.inputs();
+    for (std::size_t taken = 0; taken < inputs.count;) {
+      const batch::RunEnd end =
+          insert_some(state, inputs.from(taken), chunks.first() + taken, record, run);
+      taken += end.taken;
+      if (!end.overtaken) continue;
+      record.add(chunks.first() + taken, one(Hash{inputs.hash(taken, state.secrets)}).outcome);
+      ++taken;
     }
   }
   return record.total();
 }
 
+}  // namespace
+
+std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<Outcome> outcomes) {
+  return insert_batch(
+      *state_, keys, outcomes, [](auto&... run) { return batch::insert_run(run...); },
+      [&](Hash key) { return insert_one(key); });
+}
+
+std::size_t ConcurrentFilter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
+  return insert_batch(
+      *state_, keys, outcomes, [](auto&... run) { return batch::insert_unique_run(run...); },
+      [&](Hash key) { return insert_unique_one(key); });
+}
+
 std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
-  batch::Record record("erased", erased, keys.size());
+  batch::Record record(erased, keys.size());
   refuse_in_section();
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->write([&]<class Locks>(const Blocks& table, Locks) {

@@ -15,28 +15,11 @@ namespace {
 
 using State = ExpiringFilter::State;
 
-// The outcomes of a batch of inserts.
-class Outcomes {
- public:
-  Outcomes(std::span<std::uint8_t> to, std::size_t keys) : to_(to) {
-    check_optional_length("outcomes", to.size(), keys);
-  }
-  void add(std::size_t key, Outcome outcome) {
-    if (!to_.empty()) to_[key] = static_cast<std::uint8_t>(outcome);
-    stored_ += outcome == Outcome::stored;
-  }
-  [[nodiscard]] std::size_t stored() const { return stored_; }
-
- private:
-  std::span<std::uint8_t> to_;
-  std::size_t stored_ = 0;
-};
-
 // Inserts keys from the front of the inputs, the first being number `first` of the batch, up to one
 // that other writers keep overtaking; returns how many.
 template <class Locks>
 std::size_t insert_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
-                        std::size_t first, Outcomes& outcomes) {
+                        std::size_t first, batch::Record& record) {
   const auto renew = state.kernels.renew_batch<Locks>();
   return with_expiring_table<Locks>(table, [&](auto& blocks) {
     using AnyTable = std::remove_cvref_t<decltype(blocks)>;
@@ -54,7 +37,7 @@ std::size_t insert_some(State& state, const Blocks& table, const Inputs& inputs,
               renew(table.view.blocks, homes.data() + at, homes.size() - at, life, renewals.data());
           for (std::size_t j = 0; j < decided; ++j) {
             added += renewals[j] == Renewal::stored;
-            outcomes.add(first + taken++, outcome_of(renewals[j]));
+            record.add(first + taken++, outcome_of(renewals[j]));
           }
           at += decided;
           if (at == homes.size()) break;
@@ -62,7 +45,7 @@ std::size_t insert_some(State& state, const Blocks& table, const Inputs& inputs,
           overtaken = !outcome;
           if (overtaken) break;
           added += *outcome == Outcome::stored;
-          outcomes.add(first + taken++, *outcome);
+          record.add(first + taken++, *outcome);
         }
       }
       state.count_inserts<Locks>(table, static_cast<std::uint32_t>(groups.size()));
@@ -75,26 +58,25 @@ std::size_t insert_some(State& state, const Blocks& table, const Inputs& inputs,
 
 }  // namespace
 
-std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life,
-                                       std::span<std::uint8_t> outcomes) {
+std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Outcome> outcomes) {
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
-  Outcomes all(outcomes, keys.size());
+  batch::Record record(outcomes, keys.size());
   refuse_in_section();  // before anything is changed
   for (KeyChunks chunks(keys, state.seed); chunks.next();) {
     const Inputs& inputs = chunks.inputs();
     for (std::size_t taken = 0; taken < inputs.count;) {
       taken += state.write([&]<class Locks>(const Blocks& table, Locks) {
         return std::optional(insert_some<Locks>(state, table, inputs.from(taken), life,
-                                                chunks.first() + taken, all));
+                                                chunks.first() + taken, record));
       });
       if (taken == inputs.count) break;
       const Inserted one = insert_one(Hash{inputs.hash(taken, state.secrets)}, life);
-      all.add(chunks.first() + taken, one.outcome);
+      record.add(chunks.first() + taken, one.outcome);
       ++taken;
     }
   }
-  return all.stored();
+  return record.total();
 }
 
 std::size_t ExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {

@@ -95,8 +95,8 @@ Filter make_empty(const FilterShape& shape, std::pmr::memory_resource* memory) {
                                Storage::allocate(header.geometry.blocks(), memory), 0));
 }
 
-void fill(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
-  fill_in_bulk(filter, keys, stored);
+void fill(Filter& filter, KeySpan keys, std::span<Outcome> outcomes) {
+  fill_in_bulk(filter, keys, outcomes);
 }
 
 std::span<const std::byte> block_bytes(const Filter& filter) {

@@ -62,7 +62,7 @@ FilterShape shape_of(const Filter& filter);
 Filter make_empty(const FilterShape& shape, std::pmr::memory_resource* memory);
 
 // Fills an empty filter: see fill_in_bulk in bulk_build.h.
-void fill(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored);
+void fill(Filter& filter, KeySpan keys, std::span<Outcome> outcomes);
 
 // All blocks; they stay in place until the filter grows, merges, moves or is destroyed.
 std::span<const std::byte> block_bytes(const Filter& filter);

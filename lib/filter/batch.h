@@ -209,35 +209,52 @@ std::size_t look_up(const Lookup& lookup, KeySpan keys, std::uint64_t seed,
 
 // The changes, and counting, on one table.
 
-// The results of a changing batch: a byte for each key, if the caller wants them, and how many keys
-// were done.
+// The results of a changing batch: an Outcome, or whether a key was erased, for each key if the
+// caller wants them, and how many keys were stored or erased.
 class Record {
  public:
-  // `name` is that of the caller's span, which is empty or has an element for each key.
-  Record(const char* name, std::span<std::uint8_t> changed, std::size_t keys) : changed_(changed) {
-    check_optional_length(name, changed.size(), keys);
+  // The caller's span is empty or has an element for each key.
+  Record(std::span<Outcome> outcomes, std::size_t keys)
+      : results_(reinterpret_cast<std::uint8_t*>(outcomes.data()), outcomes.size()) {
+    check_optional_length("outcomes", outcomes.size(), keys);
   }
-  void add(std::size_t key, bool done) {
-    if (!changed_.empty()) changed_[key] = done;
-    total_ += done;
+  Record(std::span<std::uint8_t> erased, std::size_t keys) : results_(erased) {
+    check_optional_length("erased", erased.size(), keys);
   }
-  // `keys` keys from this one on were done.
-  void add_done(std::size_t key, std::size_t keys) {
-    if (!changed_.empty()) std::ranges::fill(changed_.subspan(key, keys), std::uint8_t{1});
+  void add(std::size_t key, Outcome outcome) {
+    if (!results_.empty()) results_[key] = static_cast<std::uint8_t>(outcome);
+    total_ += outcome == Outcome::stored;
+  }
+  void add_erased(std::size_t key, bool erased) {
+    if (!results_.empty()) results_[key] = erased;
+    total_ += erased;
+  }
+  // `keys` keys from this one on were stored.
+  void add_stored(std::size_t key, std::size_t keys) {
+    constexpr auto kStored = static_cast<std::uint8_t>(Outcome::stored);
+    if (!results_.empty()) std::ranges::fill(results_.subspan(key, keys), kStored);
     total_ += keys;
   }
   [[nodiscard]] std::size_t total() const { return total_; }
 
  private:
-  std::span<std::uint8_t> changed_;
+  std::span<std::uint8_t> results_;
   std::size_t total_ = 0;
+};
+
+// How far a run of inserts may go.
+struct RunLimits {
+  std::uint64_t room;    // how many keys may be stored before the filter is due to grow
+  bool stops_when_full;  // at a key that finds no room; otherwise it is recorded as `full`
 };
 
 // Where a run of inserts ended: after how many keys, and if that was early, why.
 struct RunEnd {
   std::size_t taken;
-  bool full = false;       // the next key found no room
-  bool overtaken = false;  // other writers kept overtaking the next key
+  std::size_t present = 0;  // how many of them were there already
+  bool due = false;         // the filter must grow before the next key is stored
+  bool full = false;        // the next key found no room
+  bool overtaken = false;   // other writers kept overtaking the next key
 };
 
 // Keys whose blocks are fetched before one call that stores them.
@@ -248,11 +265,12 @@ inline constexpr std::size_t kPiece = 8;
 // 16 MiB and 64 MiB. In a processor's nearer caches it costs 6 %.
 inline constexpr std::uint64_t kLargeBlocks = std::uint64_t{1} << 17;
 
-// Inserts keys from the front, the first being number `first` of the batch. A key that finds no
-// room ends the run if `stops_when_full`; otherwise it is recorded as not stored.
+// Inserts keys from the front, the first being number `first` of the batch.
 template <class AnyTable>
-RunEnd insert_run(AnyTable& table, const Blocks& state, const Inputs& inputs, bool stops_when_full,
+RunEnd insert_run(AnyTable& table, const Blocks& state, const Inputs& all, const RunLimits& limits,
                   std::size_t first, Record& record) {
+  if (limits.room == 0) return {.taken = 0, .due = true};
+  const Inputs inputs = all.first(limits.room);
   const auto store = state.kernels->first_tries<typename AnyTable::Policy>().store_batch;
   const bool is_large = state.view.geometry.blocks() >= kLargeBlocks;
   bool spills = false;
@@ -267,18 +285,51 @@ RunEnd insert_run(AnyTable& table, const Blocks& state, const Inputs& inputs, bo
       for (std::size_t at = 0;; ++at) {
         const std::size_t stored = store(state.view.blocks, homes.data() + at, homes.size() - at);
         const std::size_t taken = groups.first() + i + at + stored;
-        record.add_done(first + taken - stored, stored);
+        record.add_stored(first + taken - stored, stored);
         at += stored;
         if (at == homes.size()) break;
         spills = true;
         const std::optional<Outcome> outcome = table.insert_by_spill(homes[at]);
         if (!outcome) return {.taken = taken, .overtaken = true};
-        if (*outcome == Outcome::full && stops_when_full) return {.taken = taken, .full = true};
-        record.add(first + taken, *outcome == Outcome::stored);
+        if (*outcome == Outcome::full && limits.stops_when_full) {
+          return {.taken = taken, .full = true};
+        }
+        record.add(first + taken, *outcome);
       }
     }
   }
   return {.taken = inputs.count};
+}
+
+// Inserts keys from the front unless they are there already.
+template <class AnyTable>
+RunEnd insert_unique_run(AnyTable& table, const Blocks& state, const Inputs& inputs,
+                         const RunLimits& limits, std::size_t first, Record& record) {
+  RunEnd end{};
+  std::uint64_t room = limits.room;
+  for (PlaceGroups<Fetch::both, AnyTable> groups(table, *state.kernels, state.view, inputs);
+       groups.next();) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const Place& home = groups.visit(i);
+      std::optional<Outcome> outcome;
+      // The table looks too, but takes locks for it where there are any.
+      if ((room == 0 || !AnyTable::Policy::kAlone) && table.contains(home)) {
+        outcome = Outcome::present;
+      } else if (room == 0) {
+        end.due = true;
+        return end;
+      } else {
+        outcome = table.insert(home, {}, true);
+      }
+      end.overtaken = !outcome;
+      end.full = outcome == Outcome::full && limits.stops_when_full;
+      if (end.overtaken || end.full) return end;
+      record.add(first + end.taken++, *outcome);
+      end.present += *outcome == Outcome::present;
+      room -= *outcome == Outcome::stored;
+    }
+  }
+  return end;
 }
 
 // Erases a copy of each key.
@@ -289,7 +340,7 @@ void erase_run(AnyTable& table, const Blocks& state, const Inputs& inputs, std::
        groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Place& place = groups.visit(i);
-      record.add(first + groups.first() + i, table.erase(place, groups.copies(i)));
+      record.add_erased(first + groups.first() + i, table.erase(place, groups.copies(i)));
     }
   }
 }

@@ -59,13 +59,13 @@ constexpr std::uint64_t kUsuallyLate = 7;
 template <class L>
 class BulkBuild {
  public:
-  BulkBuild(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<std::uint8_t> stored,
+  BulkBuild(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<Outcome> outcomes,
             BuildTasks& tasks, bool gives_up)
       : state_(state),
         view_(state->view),
         kernels_(*state->kernels),
         keys_(keys),
-        stored_(stored),
+        outcomes_(outcomes),
         tasks_(tasks),
         gives_up_(gives_up),
         shift_(range_shift(view_.geometry.blocks())),
@@ -309,7 +309,7 @@ class BulkBuild {
 
   void refuse_all() {
     std::fill_n(state_->blocks(), view_.geometry.blocks(), Block{});
-    std::fill(stored_.begin(), stored_.end(), std::uint8_t{0});
+    std::ranges::fill(outcomes_, Outcome{});
   }
 
   // Whether the leavers are worth a round.
@@ -350,7 +350,7 @@ class BulkBuild {
       const Outcome outcome = *table().insert(place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
-      if (stored_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
+      if (outcomes_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
         refuse();
       }
       has_failed_ = true;
@@ -377,6 +377,7 @@ class BulkBuild {
   struct Alike {
     std::uint64_t copies;                  // in both blocks
     std::array<std::uint64_t, 2> of_home;  // those that a lookup from either block counts
+    Outcome outcome;                       // of an insert of one more
   };
 
   // `key`: located in the lower one of its blocks.
@@ -387,20 +388,23 @@ class BulkBuild {
       const Block& block = state_->blocks()[place.block];
       return std::popcount(kernels_.copies(block, place));
     };
-    const int away = high.block == low.block ? 0 : copies(high);
-    return {static_cast<std::uint64_t>(copies(low) + away),
-            {table().count(low), table().count(high)}};
+    const bool is_alone = high.block == low.block;
+    const int all = copies(low) + (is_alone ? 0 : copies(high));
+    const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
+    return {static_cast<std::uint64_t>(all),
+            {table().count(low), table().count(high)},
+            all == most ? Outcome::copies : Outcome::full};
   }
 
-  // Sets `stored_`; without it, throws if a key is missed. Of keys that look the same, the first
+  // Sets `outcomes_`; without it, throws if a key is missed. Of keys that look the same, the first
   // ones are those that were stored, but no more with one home than a lookup from there counts: so
   // each can be found and erased (table.h has the proof).
   void report_stored() {
-    std::fill(stored_.begin(), stored_.end(), std::uint8_t{1});
+    std::ranges::fill(outcomes_, Outcome::stored);
     std::unordered_map<std::uint64_t, Alike> refused;
     for (const Departed& departed : departed_) {
       for (const std::uint64_t key : departed.refused) {
-        if (stored_.empty() && is_found(key) && is_found(other(key))) continue;
+        if (outcomes_.empty() && is_found(key) && is_found(other(key))) continue;
         const std::uint64_t low = std::min(key, other(key));
         refused.try_emplace(low, alike(low));
       }
@@ -415,10 +419,10 @@ class BulkBuild {
         if (found == refused.end()) continue;
         Alike& remaining = found->second;
         std::uint64_t& of_home = remaining.of_home[key == low ? 0 : 1];
-        if (stored_.empty()) {
+        if (outcomes_.empty()) {
           if (of_home == 0) refuse();
         } else if (remaining.copies == 0 || of_home == 0) {
-          stored_[at] = 0;
+          outcomes_[at] = remaining.outcome;
         } else {
           --remaining.copies;
           --of_home;
@@ -437,7 +441,7 @@ class BulkBuild {
   const BlocksView view_;  // as the build began
   const Kernels& kernels_;
   KeySpan keys_;
-  std::span<std::uint8_t> stored_;
+  std::span<Outcome> outcomes_;
   BuildTasks& tasks_;
   const bool gives_up_;  // as fill_in_bulk does
   // Keys that are missed as they are refused. Where they are few, that is decided at the end: marks
@@ -462,24 +466,24 @@ class OneThread final : public BuildTasks {
   BuildScratch scratch_;
 };
 
-Filter filled(std::unique_ptr<Blocks> state, KeySpan keys, std::span<std::uint8_t> stored,
+Filter filled(std::unique_ptr<Blocks> state, KeySpan keys, std::span<Outcome> outcomes,
               BuildTasks& tasks, bool gives_up) {
   state->storage.populate();
   visit_layout(state->bits, [&](auto layout) {
-    BulkBuild<decltype(layout)>(state, keys, stored, tasks, gives_up).run();
+    BulkBuild<decltype(layout)>(state, keys, outcomes, tasks, gives_up).run();
   });
   return FilterAccess::make(std::move(state));
 }
 
 }  // namespace
 
-Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_t> stored,
+Filter build_in_bulk(const Options& options, KeySpan keys, std::span<Outcome> outcomes,
                      BuildTasks& tasks) {
-  check_optional_length("stored", stored.size(), keys.size());
+  check_optional_length("outcomes", outcomes.size(), keys.size());
   const auto empty = [&] { return FilterAccess::take(Filter(options)); };
   std::unique_ptr<Blocks> state = grown_for(empty(), keys.size());
   const std::uint32_t growth = state->view.geometry.growth;
-  Filter built = filled(std::move(state), keys, stored, tasks, false);
+  Filter built = filled(std::move(state), keys, outcomes, tasks, false);
   if (growth == 0 || built.size() == keys.size()) return built;
   // What was left out is copies, which are no reason to grow.
   const std::uint64_t count = built.size();
@@ -488,18 +492,18 @@ Filter build_in_bulk(const Options& options, KeySpan keys, std::span<std::uint8_
   FilterAccess::take(std::move(built)).reset();
   state = grown_for(std::move(state), count);
   OneThread again;  // what `tasks` keep is the first build's memory
-  return filled(std::move(state), keys, stored, again, false);
+  return filled(std::move(state), keys, outcomes, again, false);
 }
 
-void fill_in_bulk(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
-  check_length("stored", stored.size(), keys.size());
+void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes) {
+  check_length("outcomes", outcomes.size(), keys.size());
   OneThread tasks;
-  filter = filled(FilterAccess::take(std::move(filter)), keys, stored, tasks, true);
+  filter = filled(FilterAccess::take(std::move(filter)), keys, outcomes, tasks, true);
 }
 
-Filter Filter::build(const Options& options, KeySpan keys, std::span<std::uint8_t> stored) {
+Filter Filter::build(const Options& options, KeySpan keys, std::span<Outcome> outcomes) {
   OneThread tasks;
-  return build_in_bulk(options, keys, stored, tasks);
+  return build_in_bulk(options, keys, outcomes, tasks);
 }
 
 }  // namespace nestline

@@ -67,14 +67,14 @@ class BuildTasks {
 // See Filter::build. A shared library exports it to nestline::parallel, which is of the same
 // version.
 NESTLINE_EXPORT Filter build_in_bulk(const Options& options, KeySpan keys,
-                                     std::span<std::uint8_t> stored, BuildTasks& tasks);
+                                     std::span<Outcome> outcomes, BuildTasks& tasks);
 
 // Fills an empty filter on this thread, as Filter::build does, but ends early where that would take
 // long: among many copies, most searches for room are in vain. After the first such search it
 // stores none of those that are left, and where many keys found no free slot at home, no key at
-// all. `stored` has an element for each key, 1 or 0. Throws as Filter::build; the filter is then
-// lost.
-void fill_in_bulk(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored);
+// all. `outcomes` has an element for each key; where none is stored, Outcome{}. Throws as
+// Filter::build; the filter is then lost.
+void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes);
 
 }  // namespace nestline
 

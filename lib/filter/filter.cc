@@ -49,6 +49,37 @@ Inserted add_key(Owned& state, Work&& work) {
   });
 }
 
+// Inserts a batch in runs, between which the filter grows.
+template <class Run>
+std::size_t insert_batch(Owned& state, KeySpan keys, std::span<Outcome> outcomes, Run run) {
+  batch::Record record(outcomes, keys.size());
+  for (KeyChunks chunks(keys, state->seed); chunks.next();) {
+    bool due = false;  // to grow before the next key, if that is not there already
+    for (std::size_t taken = 0; taken < chunks.inputs().count;) {
+      while (due && try_to_grow(state, 0)) due = state->is_due_to_grow();
+      const bool grows = state->grows_by_itself();
+      const bool stops_when_full = grows && !state->patience.is_waiting();
+      // Up to the key before which it would have to grow, unless that has to wait.
+      batch::RunLimits limits{~std::uint64_t{0}, stops_when_full};
+      if (grows && !due) limits.room = state->capacity - std::min(state->capacity, state->size);
+      const Inputs inputs = chunks.inputs().from(taken);
+      const std::size_t first = chunks.first() + taken;
+      const std::size_t before = record.total();
+      const batch::RunEnd end = with_table<NoLocks>(
+          *state, [&](auto& table) { return run(table, *state, inputs, limits, first, record); });
+      const std::size_t added = record.total() - before;
+      state->size += added;
+      taken += end.taken;
+      // Of the keys before it is due, only those need growth that found no room.
+      const std::size_t absent = end.taken - end.present;
+      if (!stops_when_full) state->patience.waits(due ? absent : absent - added);
+      if (end.full) try_to_grow(state, 0);
+      due = end.due;
+    }
+  }
+  return record.total();
+}
+
 // Looks up a chunk of keys.
 struct Lookup {
   const Blocks& state;
@@ -166,35 +197,18 @@ bool Filter::erase_one(Hash key) noexcept {
   return erased;
 }
 
-std::size_t Filter::insert(KeySpan keys, std::span<std::uint8_t> stored) {
-  batch::Record record("stored", stored, keys.size());
-  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    for (std::size_t taken = 0; taken < chunks.inputs().count;) {
-      while (state_->is_due_to_grow() && try_to_grow(state_, 0)) continue;
-      const bool grows = state_->grows_by_itself();
-      const bool due = state_->is_due_to_grow();  // but has to wait
-      const bool stops_when_full = grows && !state_->patience.is_waiting();
-      // Up to the key before which it would have to grow.
-      Inputs run = chunks.inputs().from(taken);
-      if (grows && !due) run = run.first(state_->capacity - state_->size);
-      const std::size_t before = record.total();
-      const batch::RunEnd end = with_table<NoLocks>(*state_, [&](auto& table) {
-        return batch::insert_run(table, *state_, run, stops_when_full, chunks.first() + taken,
-                                 record);
-      });
-      const std::size_t added = record.total() - before;
-      state_->size += added;
-      taken += end.taken;
-      // Of the keys before it is due, only those need growth that found no room.
-      if (!stops_when_full) state_->patience.waits(due ? end.taken : end.taken - added);
-      if (end.full) try_to_grow(state_, 0);
-    }
-  }
-  return record.total();
+std::size_t Filter::insert(KeySpan keys, std::span<Outcome> outcomes) {
+  return insert_batch(state_, keys, outcomes,
+                      [](auto&... run) { return batch::insert_run(run...); });
+}
+
+std::size_t Filter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
+  return insert_batch(state_, keys, outcomes,
+                      [](auto&... run) { return batch::insert_unique_run(run...); });
 }
 
 std::size_t Filter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
-  batch::Record record("erased", erased, keys.size());
+  batch::Record record(erased, keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     with_table<NoLocks>(*state_, [&](auto& table) {
       batch::erase_run(table, *state_, chunks.inputs(), chunks.first(), record);

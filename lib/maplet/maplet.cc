@@ -203,13 +203,12 @@ std::size_t Maplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
 }
 
 std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
-                           std::span<std::uint8_t> stored) {
+                           std::span<Outcome> outcomes) {
   check_length("values", values.size(), keys.size());
-  check_optional_length("stored", stored.size(), keys.size());
+  batch::Record record(outcomes, keys.size());
   refuse_in_section();  // before anything is changed
   // Keys whose blocks are on their way to the cache while others are stored.
   constexpr std::size_t kAhead = 16;
-  std::size_t total = 0;
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     const Inputs& inputs = chunks.inputs();
     std::array<std::uint64_t, kAhead> hashes;
@@ -222,12 +221,10 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
       const std::uint64_t hash = hashes[i % kAhead];
       prepare_one(i + kAhead);
       const std::size_t at = chunks.first() + i;
-      const bool done{insert_hash(*state_, hash, values[at] & kMaxValue)};
-      if (!stored.empty()) stored[at] = static_cast<std::uint8_t>(done);
-      total += done;
+      record.add(at, insert_hash(*state_, hash, values[at] & kMaxValue).outcome);
     }
   }
-  return total;
+  return record.total();
 }
 
 // Files: the format of filters, whose code does the work.

@@ -42,13 +42,13 @@ std::size_t sum_of_pieces(std::size_t keys, const Work& work) {
   return sum;
 }
 
-// A changing batch. `changed` is 0 for the keys of skipped pieces.
-template <typename Change>
-std::size_t change_all(const char* name, KeySpan keys, std::span<std::uint8_t> changed,
+// A changing batch. `changed` is Result{} for the keys of skipped pieces.
+template <typename Result, typename Change>
+std::size_t change_all(const char* name, KeySpan keys, std::span<Result> changed,
                        const Change& change) {
   check_optional_length(name, changed.size(), keys.size());
   refuse_in_section();  // other threads may wait for this one, which waits for them
-  std::fill(changed.begin(), changed.end(), std::uint8_t{0});
+  std::fill(changed.begin(), changed.end(), Result{});
   return sum_of_pieces(keys.size(), [&](std::size_t, std::size_t first, std::size_t count) {
     return change(keys.subspan(first, count),
                   changed.empty() ? changed : changed.subspan(first, count));
@@ -107,13 +107,13 @@ class Tasks final : public BuildTasks {
 Cancelled::Cancelled()
     : std::runtime_error("the caller's task group was cancelled before all keys had their turn") {}
 
-Filter build(const Options& options, KeySpan keys, std::span<std::uint8_t> stored) {
+Filter build(const Options& options, KeySpan keys, std::span<Outcome> outcomes) {
   Tasks tasks;
-  return build_in_bulk(options, keys, stored, tasks);
+  return build_in_bulk(options, keys, outcomes, tasks);
 }
 
-std::size_t insert(ConcurrentFilter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
-  return change_all("stored", keys, stored, [&](KeySpan part, std::span<std::uint8_t> done) {
+std::size_t insert(ConcurrentFilter& filter, KeySpan keys, std::span<Outcome> outcomes) {
+  return change_all("outcomes", keys, outcomes, [&](KeySpan part, std::span<Outcome> done) {
     return filter.insert(part, done);
   });
 }

@@ -20,6 +20,7 @@
 #include "lib/python/key_batch.h"
 #include "lib/python/one_key.h"
 #include "lib/python/released.h"
+#include "nestline/outcome.h"
 
 namespace nestline::python {
 
@@ -46,6 +47,14 @@ py::object answer(Held& held, py::handle keys, const py::object& out, Answers::K
   return answers.array();
 }
 
+// Inserts a piece of a batch by insert(outcomes), and answers whether each key was stored.
+template <typename Insert>
+void answer_stored(std::span<std::uint8_t> answers, Insert&& insert) {
+  const std::span outcomes(reinterpret_cast<Outcome*>(answers.data()), answers.size());
+  (void)insert(outcomes);
+  for (std::uint8_t& each : answers) each = Outcome{each} == Outcome::stored;
+}
+
 template <typename Held>
 py::object may_contain(Held& held, py::handle keys, const py::object& out) {
   return answer<false>(held, keys, out, Answers::Kind::yes_or_no,
@@ -65,9 +74,14 @@ py::object count(Held& held, py::handle keys, const py::object& out) {
 
 template <bool alone, typename Held>
 py::object insert(Held& held, py::handle keys, const py::object& out) {
-  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto... key) {
-    return static_cast<bool>(filter.insert(key...));
-  });
+  return answer<alone>(
+      held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto key, auto... stored) {
+        if constexpr (sizeof...(stored) == 0) {
+          return static_cast<bool>(filter.insert(key));
+        } else {
+          (answer_stored(stored, [&](auto to) { return filter.insert(key, to); }), ...);
+        }
+      });
 }
 
 template <bool alone, typename Held>
@@ -90,24 +104,16 @@ void each_hash(Filter& filter, KeySpan keys, With&& with) {
   });
 }
 
-// The library has no such batch: a key may be there because of one just before it.
-template <typename Filter>
-void insert_unique_keys(Filter& filter, KeySpan keys, std::span<std::uint8_t> stored) {
-  each_hash(filter, keys, [&](std::size_t i, Hash hash) {
-    stored[i] = static_cast<bool>(filter.insert_unique(hash));
-  });
-}
-
 template <bool alone, typename Held>
 py::object insert_unique(Held& held, py::handle keys, const py::object& out) {
-  return answer<alone>(held, keys, out, Answers::Kind::yes_or_no,
-                       [](auto& filter, auto key, auto... stored) {
-                         if constexpr (sizeof...(stored) == 0) {
-                           return static_cast<bool>(filter.insert_unique(key));
-                         } else {
-                           insert_unique_keys(filter, key, stored...);
-                         }
-                       });
+  return answer<alone>(
+      held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto key, auto... stored) {
+        if constexpr (sizeof...(stored) == 0) {
+          return static_cast<bool>(filter.insert_unique(key));
+        } else {
+          (answer_stored(stored, [&](auto to) { return filter.insert_unique(key, to); }), ...);
+        }
+      });
 }
 
 template <bool alone, typename Held>

@@ -168,13 +168,15 @@ void bind_calls(py::class_<PyCluster>& type) {
   bind_answers<true>(type, "insert",
                      "Adds one copy of the key, or of each key. False: its part is "
                      "full.",
-                     kYesOrNo,
-                     [](auto& filter, KeySpan keys, auto out) { filter.insert(keys, out); });
+                     kYesOrNo, [](auto& filter, KeySpan keys, auto out) {
+                       answer_stored(out, [&](auto to) { return filter.insert(keys, to); });
+                     });
   bind_answers<true>(type, "insert_unique",
                      "Adds each key unless it seems to be there; True if it "
                      "was added now.\nSafe to repeat after a ClusterError.",
-                     kYesOrNo,
-                     [](auto& filter, KeySpan keys, auto out) { filter.insert_unique(keys, out); });
+                     kYesOrNo, [](auto& filter, KeySpan keys, auto out) {
+                       answer_stored(out, [&](auto to) { return filter.insert_unique(keys, to); });
+                     });
   bind_may_contain<true>(type, "False: the key is certainly not in it.");
   bind_answers<true>(type, "erase", "Removes one copy; only of keys that were inserted.", kYesOrNo,
                      [](auto& filter, KeySpan keys, auto out) { filter.erase(keys, out); });

@@ -111,7 +111,9 @@ py::object insert_keys(PyExpiringFilter& held, py::handle keys, const py::object
         if constexpr (sizeof...(answers) == 0) {
           return is_new(filter.insert(key, lives).outcome);
         } else {
-          (filter.insert(key, lives, answers), ...);
+          ((void)filter.insert(
+               key, lives, std::span(reinterpret_cast<Outcome*>(answers.data()), answers.size())),
+           ...);
           (std::ranges::transform(answers, answers.begin(),
                                   [&](std::uint8_t outcome) { return is_new(Outcome{outcome}); }),
            ...);

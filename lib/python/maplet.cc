@@ -53,8 +53,9 @@ py::object insert_pairs(PyMaplet& held, py::handle keys, py::handle values, cons
   {
     const Released released(batch.size());
     batch.each_piece([&](KeySpan piece, std::size_t first) {
-      (void)maplet->insert(piece, all.subspan(first, piece.size()),
-                           stored.bytes().subspan(first, piece.size()));
+      answer_stored(stored.bytes().subspan(first, piece.size()), [&](auto outcomes) {
+        return maplet->insert(piece, all.subspan(first, piece.size()), outcomes);
+      });
     });
   }
   return stored.array();

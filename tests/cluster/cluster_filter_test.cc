@@ -176,7 +176,7 @@ TEST(ClusterFilter, SaysWhatIsWrongWithTheModule) {
       return command[0] == "COMMAND" ? information : unknown;
     });
     ClusterFilter seen = filter.open();
-    test::expect_error<ClusterError>([&] { seen.insert(kKeys); }, words);
+    test::expect_error<ClusterError>([&] { (void)seen.insert(kKeys); }, words);
   }
 }
 
@@ -185,7 +185,7 @@ TEST(ClusterFilter, MemoryThatIsFullIsNamed) {
     return "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
   });
   ClusterFilter seen = filter.open();
-  const ClusterError error = cluster_error_of([&] { seen.insert(kKeys); });
+  const ClusterError error = cluster_error_of([&] { (void)seen.insert(kKeys); });
   EXPECT_EQ(error.effect(), ClusterError::Effect::none);
   EXPECT_NE(std::string(error.what()).find("maxmemory"), std::string::npos) << error.what();
 }
@@ -211,7 +211,7 @@ TEST(ClusterFilter, WaitsForReplicasAfterChangesOnly) {
   EXPECT_EQ(seen.insert(kKeys), 3U);
   EXPECT_EQ(filter.server().seen("WAIT"), 1U);
   replicas = 1;
-  const ClusterError error = cluster_error_of([&] { seen.insert(kKeys); });
+  const ClusterError error = cluster_error_of([&] { (void)seen.insert(kKeys); });
   EXPECT_EQ(error.effect(), ClusterError::Effect::unknown);
   EXPECT_NE(std::string(error.what()).find("only 1 of 2"), std::string::npos) << error.what();
 }

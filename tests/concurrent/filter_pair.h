@@ -64,14 +64,19 @@ class FilterPair {
     const auto batch = keys_.subspan(random_() % (keys_.size() - length), length);
     std::vector<std::uint8_t> expected(length, 7);
     std::vector<std::uint8_t> done(length, 7);
-    if (what < 89) {
-      ASSERT_EQ(one_.insert(batch, expected), many_.insert(batch, done));
+    std::vector<Outcome> of_one(length);
+    std::vector<Outcome> of_many(length);
+    if (what < 88) {
+      ASSERT_EQ(one_.insert(batch, of_one), many_.insert(batch, of_many));
+    } else if (what < 90) {
+      ASSERT_EQ(one_.insert_unique(batch, of_one), many_.insert_unique(batch, of_many));
     } else if (what < 93) {
       ASSERT_EQ(one_.erase(batch, expected), many_.erase(batch, done));
     } else {
       ask(batch);
     }
     ASSERT_EQ(expected, done);
+    ASSERT_EQ(of_one, of_many);
   }
 
   // All lookups in all forms.

@@ -62,8 +62,7 @@ std::vector<Script> make_scripts(const Scene& scene, int threads, Random& random
     } else if (what < 84 && !scene.fillers.empty()) {
       step.key = 0;
     }
-    if (random() % 8 == 0 && step.key != 0 && step.kind != Kind::insert_unique &&
-        step.kind != Kind::update) {
+    if (random() % 8 == 0 && step.key != 0 && step.kind != Kind::update) {
       // At most one key of each class, so that a thread erases no more than it may.
       step.batch =
           static_cast<std::uint8_t>(std::min<std::uint64_t>(2 + random() % 2, classes - 1u));

@@ -205,9 +205,12 @@ class Player {
       part.hash = keys[i].value;
       parts.push_back(part);
     }
+    const bool is_insert = step.kind == Kind::insert || step.kind == Kind::insert_unique;
     std::array<std::uint8_t, 4> answers{};
+    std::array<Outcome, 4> outcomes{};
     const std::span<const Hash> batch(keys.data(), step.batch);
     const std::span<std::uint8_t> out(answers.data(), step.batch);
+    const std::span<Outcome> ended(outcomes.data(), step.batch);
     const std::uint64_t start = tickets_.draw();
     if (step.kind == Kind::may_contain) {
       (void)filter_.may_contain(batch, out);
@@ -215,18 +218,19 @@ class Player {
       filter_.count(batch, out);
     } else if (step.kind == Kind::erase) {
       filter_.erase(batch, out);
+    } else if (step.kind == Kind::insert_unique) {
+      (void)filter_.insert_unique(batch, ended);
     } else {
-      (void)filter_.insert(batch, out);
+      (void)filter_.insert(batch, ended);
     }
     const std::uint64_t end = tickets_.draw();
     for (unsigned i = 0; i < step.batch; ++i) {
-      // A batch does not say why it did not store a key; the key has changed nothing then.
-      if (step.kind == Kind::insert && answers[i] == 0) continue;
       parts[i].thread = static_cast<std::uint8_t>(thread_);
       parts[i].answer = answers[i];
       parts[i].start = start;
       parts[i].end = end;
-      if (step.kind == Kind::insert) ++own_[parts[i].key];
+      if (is_insert) parts[i].outcome = outcomes[i];
+      if (is_insert && outcomes[i] == Outcome::stored) ++own_[parts[i].key];
       if (step.kind == Kind::erase && own_[parts[i].key] > 0) own_[parts[i].key] -= answers[i];
       operations_.push_back(parts[i]);
     }

@@ -51,8 +51,11 @@ class MutexFilter {
     return locked([&] { return filter_.may_contain(key); });
   }
 
-  void insert(std::span<const Hash> keys, std::span<std::uint8_t> out) {
-    locked([&] { return filter_.insert(keys, out); });
+  void insert(std::span<const Hash> keys, std::span<Outcome> outcomes) {
+    locked([&] { return filter_.insert(keys, outcomes); });
+  }
+  void insert_unique(std::span<const Hash> keys, std::span<Outcome> outcomes) {
+    locked([&] { return filter_.insert_unique(keys, outcomes); });
   }
   void erase(std::span<const Hash> keys, std::span<std::uint8_t> out) {
     locked([&] { return filter_.erase(keys, out); });
@@ -138,6 +141,7 @@ class LostUpdate : public MutexFilter {
 
 class LooseUnique : public MutexFilter {
  public:
+  using MutexFilter::insert_unique;
   using MutexFilter::MutexFilter;
   Inserted insert_unique(Hash key) {
     if (may_contain(key)) return {Outcome::present};

@@ -198,11 +198,12 @@ class Owner {
   void put_in_batch() {
     const auto chosen = choose([&](std::size_t i) { return copies_[i] < kMaxCopies; });
     const auto batch = batch_of(chosen);
-    std::vector<std::uint8_t> done(batch.size(), 9);
-    const std::size_t total = filter_->insert(batch, done);
-    ASSERT_EQ(total, static_cast<std::size_t>(std::count(done.begin(), done.end(), 1)));
+    std::vector<Outcome> outcomes(batch.size());
+    const std::size_t total = filter_->insert(batch, outcomes);
+    ASSERT_EQ(total, static_cast<std::size_t>(
+                         std::count(outcomes.begin(), outcomes.end(), Outcome::stored)));
     for (std::size_t j = 0; j < chosen.size(); ++j) {
-      if (done[j] == 1) added(chosen[j]);
+      if (outcomes[j] == Outcome::stored) added(chosen[j]);
     }
     refused_ += batch.size() - total;
   }

@@ -345,7 +345,7 @@ TEST_F(ExpiringFileTest, AMappedFilterTakesADamagedSectionForFull) {
   ExpiringFilter filter({.capacity = 1'500'000, .bits = 8});
   std::vector<std::uint64_t> keys(200'000);
   for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
-  filter.insert(keys, 3);
+  (void)filter.insert(keys, 3);
   filter.advance();
   Bytes bytes = bytes_of(filter);
   ASSERT_GT(bytes.size(), kHeader + 2 * kSection);

@@ -102,13 +102,13 @@ TEST_P(ExpiringModelTest, RandomHistories) {
       case 1: {  // a batch
         std::vector<std::uint64_t> keys(below(400));
         for (std::uint64_t& key : keys) key = below(GetParam().keys);
-        std::vector<std::uint8_t> outcomes(keys.size());
+        std::vector<Outcome> outcomes(keys.size());
         const std::size_t stored = filter_.insert(keys, life, outcomes);
         for (std::size_t i = 0; i < keys.size(); ++i) {
-          check(keys[i], static_cast<Outcome>(outcomes[i]), life);
+          check(keys[i], outcomes[i], life);
         }
-        EXPECT_EQ(stored,
-                  static_cast<std::size_t>(std::count(outcomes.begin(), outcomes.end(), 0)));
+        EXPECT_EQ(stored, static_cast<std::size_t>(
+                              std::count(outcomes.begin(), outcomes.end(), Outcome::stored)));
         break;
       }
       case 2:
@@ -167,14 +167,14 @@ TEST(ExpiringFilterTest, TurnsOverForEver) {
     std::uint64_t next = 0;
     std::uint64_t refused = 0;
     std::vector<std::uint64_t> keys(each);
-    std::vector<std::uint8_t> outcomes(each);
+    std::vector<Outcome> outcomes(each);
     constexpr std::uint64_t kTicks = 15 * 60;
     for (std::uint64_t tick = 0; tick < kTicks; ++tick) {
       std::iota(keys.begin(), keys.end(), next);
       next += each;
-      filter.insert(keys, outcomes);
-      refused += static_cast<std::uint64_t>(
-          std::count(outcomes.begin(), outcomes.end(), static_cast<std::uint8_t>(Outcome::full)));
+      (void)filter.insert(keys, outcomes);
+      refused +=
+          static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::full));
       if (tick % 97 == 0 || tick + 1 == kTicks) {
         const std::uint64_t first =
             next - std::min<std::uint64_t>(next, each * (filter.life() + 1));

@@ -298,9 +298,10 @@ class ExpiringStage {
     std::vector<Hash> keys;
     for (std::size_t i = 0; i < count; ++i) keys.push_back(keys_[(one.key + i) % kTracked]);
     std::vector<std::uint8_t> answers(count);
+    std::vector<Outcome> outcomes(count);
     one.start = tickets_.draw();
     if (one.act == Act::insert) {
-      (void)filter_->insert(keys, one.life, answers);
+      (void)filter_->insert(keys, one.life, outcomes);
     } else {
       (void)filter_->may_contain(keys, answers);
     }
@@ -309,7 +310,7 @@ class ExpiringStage {
       TimedOperation part = one;
       part.key = static_cast<std::uint8_t>((one.key + i) % kTracked);
       part.answer = answers[i];
-      if (one.act == Act::insert) part.outcome = static_cast<Outcome>(answers[i]);
+      if (one.act == Act::insert) part.outcome = outcomes[i];
       parts_[one.thread].push_back(part);
     }
   }

@@ -66,16 +66,16 @@ class ExpiringOwner {
   void insert(std::size_t first, std::size_t count) {
     const auto life = static_cast<unsigned>(1 + random_() % filter_.life());
     const std::uint64_t before = filter_.now();
-    std::vector<std::uint8_t> outcomes(count);
+    std::vector<Outcome> outcomes(count);
     if (count == 1) {
-      outcomes[0] = static_cast<std::uint8_t>(filter_.insert(keys_[first], life).outcome);
+      outcomes[0] = filter_.insert(keys_[first], life).outcome;
     } else {
       (void)filter_.insert(std::span(keys_).subspan(first, count), life, outcomes);
     }
     const std::uint64_t after = filter_.now();
     for (std::size_t i = 0; i < count; ++i) {
       Birth& birth = births_[first + i];
-      const auto outcome = static_cast<Outcome>(outcomes[i]);
+      const Outcome outcome = outcomes[i];
       const bool lived = birth.least > after;
       if (outcome == Outcome::full) {
         ASSERT_FALSE(lived);

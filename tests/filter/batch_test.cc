@@ -115,8 +115,9 @@ TYPED_TEST(BatchTest, InsertAndErase) {
       for (const TypeParam& key : batch) ASSERT_TRUE(one_by_one.insert(key));
       Filter filter(options);
       std::vector<std::uint8_t> done(length, 9);
-      EXPECT_EQ(filter.insert(batch, done), length);
-      EXPECT_EQ(static_cast<std::size_t>(std::count(done.begin(), done.end(), 1)), length);
+      std::vector<Outcome> outcomes(length);
+      EXPECT_EQ(filter.insert(batch, outcomes), length);
+      EXPECT_EQ(outcomes, std::vector<Outcome>(length, Outcome::stored));
       EXPECT_EQ(filter.size(), length);
       EXPECT_EQ(block_bytes(filter), block_bytes(one_by_one));
       EXPECT_EQ(filter.erase(batch.first(length / 2)), length / 2);
@@ -135,14 +136,15 @@ TYPED_TEST(BatchTest, InsertIntoAFullFilter) {
   const Keys<TypeParam> keys(1000);
   for (const int bits : {8, 12, 16}) {
     Filter filter({.capacity = 300, .bits = bits});
-    std::vector<std::uint8_t> stored(1000);
-    const std::size_t total = filter.insert(keys.all(), stored);
+    std::vector<Outcome> outcomes(1000);
+    const std::size_t total = filter.insert(keys.all(), outcomes);
     EXPECT_LT(total, 1000u);
     EXPECT_GE(total, 300u);
     EXPECT_EQ(total, filter.size());
-    EXPECT_EQ(total, static_cast<std::size_t>(std::count(stored.begin(), stored.end(), 1)));
+    EXPECT_EQ(total, static_cast<std::size_t>(
+                         std::count(outcomes.begin(), outcomes.end(), Outcome::stored)));
     for (std::size_t i = 0; i < 1000; ++i) {
-      ASSERT_TRUE(stored[i] == 0 || filter.may_contain(keys.all()[i]));
+      ASSERT_TRUE(outcomes[i] == Outcome::full || filter.may_contain(keys.all()[i]));
     }
   }
 }

@@ -188,24 +188,29 @@ TEST(BulkBuildKeys, MayBeNone) {
   EXPECT_EQ(taken_slots(filter), 0u);
 }
 
-// Checks a build of which not everything was stored: what `stored` says is stored can be found and
+// Checks a build of which not everything was stored: what is told as stored can be found and
 // erased, and nothing remains.
 void expect_told(const Options& options, const std::vector<Hash>& hashes, std::uint64_t least,
                  std::uint64_t most) {
-  std::vector<std::uint8_t> stored(hashes.size(), 9);
-  Filter filter = Filter::build(options, hashes, stored);
-  const auto count = static_cast<std::uint64_t>(std::count(stored.begin(), stored.end(), 1));
-  EXPECT_EQ(std::count(stored.begin(), stored.end(), 0),
-            static_cast<std::ptrdiff_t>(hashes.size() - count));
+  std::vector<Outcome> outcomes(hashes.size());
+  Filter filter = Filter::build(options, hashes, outcomes);
+  const auto count =
+      static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::stored));
   EXPECT_EQ(filter.size(), count);
   EXPECT_EQ(taken_slots(filter), count);
   EXPECT_GE(count, least);
   EXPECT_LE(count, most);
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    ASSERT_TRUE(stored[i] == 0 || filter.may_contain(hashes[i]));
+    if (outcomes[i] == Outcome::stored) {
+      ASSERT_TRUE(filter.may_contain(hashes[i]));
+    } else if (outcomes[i] == Outcome::copies) {
+      ASSERT_EQ(filter.insert(hashes[i]).outcome, Outcome::copies);
+    } else {
+      ASSERT_EQ(outcomes[i], Outcome::full);
+    }
   }
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (stored[i] == 0) continue;
+    if (outcomes[i] != Outcome::stored) continue;
     ASSERT_TRUE(filter.erase(hashes[i])) << i;
   }
   EXPECT_EQ(taken_slots(filter), 0u);
@@ -284,8 +289,8 @@ TEST_P(BulkBuild, MissesNoKeyOfFewBlocksAndFewResidues) {
     const Options options = {.capacity = slots * 9 / 10, .bits = bits};
     const auto hashes = crowded_hashes(slots * (60 + random() % 45) / 100,
                                        static_cast<std::uint32_t>(4 + random() % 60), random);
-    std::vector<std::uint8_t> stored(hashes.size());
-    const Filter told = Filter::build(options, hashes, stored);
+    std::vector<Outcome> outcomes(hashes.size());
+    const Filter told = Filter::build(options, hashes, outcomes);
     const bool has_all = std::all_of(hashes.begin(), hashes.end(),
                                      [&](Hash hash) { return told.may_contain(hash); });
     held += has_all;
@@ -328,19 +333,21 @@ TEST_P(BulkBuild, GrowsForNoCopiesInVain) {
     hashes.resize(others + copies, Hash{42});
     Filter plain(options);
     const std::size_t count = plain.insert(hashes);
-    std::vector<std::uint8_t> stored(hashes.size());
+    std::vector<Outcome> outcomes(hashes.size());
     Zeroed memory;
     Options limited = options;
     limited.memory = &memory;
     (void)Filter::build(limited, random_hashes(hashes.size(), 5));
     memory.set_most(memory.peak());
     for (const Filter& built :
-         {Filter::build(options, hashes), Filter::build(limited, hashes, stored)}) {
+         {Filter::build(options, hashes), Filter::build(limited, hashes, outcomes)}) {
       EXPECT_EQ(built.size(), count);
       EXPECT_EQ(built.growth(), plain.growth());
       EXPECT_EQ(built.count(Hash{42}), most_copies(bits));
     }
-    EXPECT_EQ(std::accumulate(stored.begin(), stored.end(), std::size_t{0}), count);
+    EXPECT_EQ(
+        static_cast<std::size_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::stored)),
+        count);
   }
 }
 
@@ -358,9 +365,9 @@ TEST(BulkBuildRefusals, AreThrownBeforeAnythingIsBuilt) {
   const std::vector<std::uint64_t> keys = {1, 2, 3};
   EXPECT_THROW((void)Filter::build({}, keys), std::invalid_argument);
   EXPECT_THROW((void)Filter::build({.capacity = 3, .bits = 9}, keys), std::invalid_argument);
-  std::vector<std::uint8_t> stored(2, 9);
-  EXPECT_THROW((void)Filter::build({.capacity = 3}, keys, stored), std::invalid_argument);
-  EXPECT_EQ(stored, std::vector<std::uint8_t>(2, 9));
+  std::vector<Outcome> outcomes(2);
+  EXPECT_THROW((void)Filter::build({.capacity = 3}, keys, outcomes), std::invalid_argument);
+  EXPECT_EQ(outcomes, std::vector<Outcome>(2));
   EXPECT_THROW(
       (void)Filter::build({.capacity = 3, .memory = std::pmr::null_memory_resource()}, keys),
       std::bad_alloc);

@@ -56,11 +56,11 @@ class Exact {
   // Inserts new keys up to this size, in a batch; returns how many of them were not stored.
   std::uint64_t fill(std::uint64_t size) {
     const auto keys = sequence(copies_.size(), size - std::min(size, size_));
-    std::vector<std::uint8_t> stored(keys.size());
+    std::vector<Outcome> outcomes(keys.size());
     copies_.resize(copies_.size() + keys.size());
-    const std::uint64_t count = filter_.insert(keys, stored);
+    const std::uint64_t count = filter_.insert(keys, outcomes);
     size_ += count;
-    for (std::size_t i = 0; i < keys.size(); ++i) copies_[keys[i]] = stored[i];
+    for (std::size_t i = 0; i < keys.size(); ++i) copies_[keys[i]] = outcomes[i] == Outcome::stored;
     return keys.size() - count;
   }
   // Leaves one copy of each key: capacity and rate are defined for distinct keys.

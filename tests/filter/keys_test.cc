@@ -183,7 +183,10 @@ template <class AnyFilter, typename T>
 void expect_batch_is_its_keys(const std::vector<T>& keys) {
   AnyFilter filter({.capacity = keys.size(), .bits = 12, .seed = 3});
   std::vector<std::uint8_t> bytes(keys.size());
-  ASSERT_EQ(filter.insert(keys, bytes), keys.size());
+  std::vector<Outcome> outcomes(keys.size());
+  ASSERT_EQ(filter.insert(keys, outcomes), keys.size());
+  EXPECT_EQ(filter.insert_unique(keys, outcomes), 0u);
+  EXPECT_EQ(outcomes, std::vector<Outcome>(keys.size(), Outcome::present));
   for (const T& key : keys) ASSERT_TRUE(filter.may_contain(key));
   EXPECT_EQ(filter.may_contain(keys, bytes), keys.size());
   std::vector<std::uint32_t> some = {3, 0, static_cast<std::uint32_t>(keys.size() - 1), 3};

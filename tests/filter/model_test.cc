@@ -111,14 +111,24 @@ TEST_P(ModelTest, BatchesAgreeWithSingleKeys) {
     for (Hash& key : keys) key = {random() % 500 * 0x9e3779b97f4a7c15u};
     std::vector<std::uint8_t> done(keys.size());
     std::vector<std::uint8_t> expected(keys.size());
+    std::vector<Outcome> outcomes(keys.size());
+    std::vector<Outcome> wanted(keys.size());
     std::size_t total = 0;
-    const bool erase = round % 3 == 2;
-    const std::size_t batch_total = erase ? batch.erase(keys, done) : batch.insert(keys, done);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      expected[i] = erase ? single.erase(keys[i]) : static_cast<bool>(single.insert(keys[i]));
-      total += expected[i];
+    std::size_t batch_total = 0;
+    if (round % 3 == 2) {
+      batch_total = batch.erase(keys, done);
+      for (std::size_t i = 0; i < keys.size(); ++i) total += expected[i] = single.erase(keys[i]);
+    } else {
+      const bool unique = round % 6 == 1;
+      batch_total = unique ? batch.insert_unique(keys, outcomes) : batch.insert(keys, outcomes);
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        const Inserted one = unique ? single.insert_unique(keys[i]) : single.insert(keys[i]);
+        wanted[i] = one.outcome;
+        total += bool(one);
+      }
     }
     ASSERT_EQ(done, expected);
+    ASSERT_EQ(outcomes, wanted);
     EXPECT_EQ(batch_total, total);
     EXPECT_EQ(batch.size(), single.size());
     ASSERT_EQ(block_bytes(batch), block_bytes(single));

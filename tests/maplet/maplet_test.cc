@@ -219,16 +219,14 @@ TEST(MapletTest, BatchesDoWhatSinglesDo) {
     keys.push_back("key " + std::to_string(i % 6500));
     values.push_back(i);
   }
-  std::vector<std::uint8_t> stored(keys.size());
-  std::size_t alone = 0;
-  std::vector<std::uint8_t> stored_alone;
+  std::vector<Outcome> outcomes(keys.size());
+  std::vector<Outcome> alone;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    stored_alone.push_back(static_cast<std::uint8_t>(bool(singles.insert(keys[i], values[i]))));
-    alone += stored_alone.back();
+    alone.push_back(singles.insert(keys[i], values[i]).outcome);
   }
-  EXPECT_EQ(batches.insert(keys, values, stored), alone);
-  EXPECT_LT(alone, keys.size());
-  EXPECT_EQ(stored, stored_alone);
+  EXPECT_EQ(batches.insert(keys, values, outcomes), singles.size());
+  EXPECT_LT(singles.size(), keys.size());
+  EXPECT_EQ(outcomes, alone);
   std::vector<std::uint32_t> first;
   std::vector<std::uint64_t> all;
   const std::size_t count = batches.find(keys, first, all);
@@ -251,8 +249,8 @@ TEST(MapletTest, BatchesOfNothingAndOfWrongLengths) {
   const std::vector<std::uint64_t> keys = {1, 2, 3};
   const std::vector<std::uint64_t> two = {1, 2};
   EXPECT_THROW((void)maplet.insert(keys, two), std::invalid_argument);
-  std::vector<std::uint8_t> stored(2);
-  EXPECT_THROW((void)maplet.insert(keys, keys, stored), std::invalid_argument);
+  std::vector<Outcome> outcomes(2);
+  EXPECT_THROW((void)maplet.insert(keys, keys, outcomes), std::invalid_argument);
   EXPECT_EQ(maplet.size(), 0u);
 }
 

@@ -131,11 +131,13 @@ TEST(Build, LeavesOutFurtherCopies) {
   keys.insert(keys.end(), 12, kKey);
   for (const int threads : kThreads) {
     with_threads(threads, [&] {
-      std::vector<std::uint8_t> stored(keys.size(), 9);
-      const Filter filter = parallel::build({.capacity = 200'000, .bits = 8}, keys, stored);
+      std::vector<Outcome> outcomes(keys.size());
+      const Filter filter = parallel::build({.capacity = 200'000, .bits = 8}, keys, outcomes);
       EXPECT_EQ(filter.size(), keys.size() - 4);
       EXPECT_EQ(filter.count(kKey), 8u);
-      for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(stored[i], i + 4 < keys.size()) << i;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        ASSERT_EQ(outcomes[i], i + 4 < keys.size() ? Outcome::stored : Outcome::copies) << i;
+      }
     });
   }
 }

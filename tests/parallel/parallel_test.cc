@@ -94,11 +94,12 @@ TYPED_TEST(ParallelTest, InsertAndErase) {
       SCOPED_TRACE(std::to_string(length) + " keys, " + std::to_string(threads) + " threads");
       const auto batch = keys.first(length);
       ConcurrentFilter filter({.capacity = length + 1, .seed = 9});
+      std::vector<Outcome> outcomes(length);
       std::vector<std::uint8_t> done(length, 9);
       std::vector<std::uint8_t> found(length, 9);
       with_threads(threads, [&] {
-        EXPECT_EQ(parallel::insert(filter, batch, done), length);
-        EXPECT_EQ(done, std::vector<std::uint8_t>(length, 1));
+        EXPECT_EQ(parallel::insert(filter, batch, outcomes), length);
+        EXPECT_EQ(outcomes, std::vector<Outcome>(length, Outcome::stored));
         EXPECT_EQ(filter.size(), length);
         EXPECT_EQ(filter.may_contain(batch, found), length);
         EXPECT_EQ(parallel::erase(filter, batch.first(length / 2)), length / 2);
@@ -115,22 +116,23 @@ TYPED_TEST(ParallelTest, InsertAndErase) {
   }
 }
 
-// `stored` is right: it marks as many keys as the filter counts, and each of them is found.
+// The outcomes are right: as many keys are stored as the filter counts, and each of them is found.
 template <typename Key>
 void expect_true(const ConcurrentFilter& filter, std::span<const Key> keys,
-                 const std::vector<std::uint8_t>& stored) {
-  EXPECT_EQ(filter.size(), std::accumulate(stored.begin(), stored.end(), std::uint64_t{0}));
+                 const std::vector<Outcome>& outcomes) {
+  std::uint64_t stored = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    ASSERT_LE(stored[i], 1);
-    ASSERT_TRUE(stored[i] == 0 || filter.may_contain(keys[i])) << i;
+    stored += outcomes[i] == Outcome::stored;
+    ASSERT_TRUE(outcomes[i] != Outcome::stored || filter.may_contain(keys[i])) << i;
   }
+  EXPECT_EQ(filter.size(), stored);
 }
 
 TYPED_TEST(ParallelTest, InsertIntoAFullFilter) {
   const Keys<TypeParam> keys(kMax);
   with_threads(3, [&] {
     ConcurrentFilter filter({.capacity = kMax / 2, .bits = 8});
-    std::vector<std::uint8_t> stored(kMax, 9);
+    std::vector<Outcome> stored(kMax);
     const std::size_t total = parallel::insert(filter, keys.all(), stored);
     EXPECT_LT(total, kMax);
     EXPECT_GE(total, kMax / 2);
@@ -147,7 +149,9 @@ TYPED_TEST(ParallelTest, SpansOfWrongLengthChangeNothing) {
   ConcurrentFilter shared(load(this->path("filter")));
   for (const std::size_t length : {std::size_t{1}, 2 * kPiece - 1, 2 * kPiece + 1}) {
     std::vector<std::uint8_t> bytes(length, 7);
-    EXPECT_THROW((void)parallel::insert(shared, keys.all(), bytes), std::invalid_argument);
+    std::vector<Outcome> outcomes(length);
+    EXPECT_THROW((void)parallel::insert(shared, keys.all(), outcomes), std::invalid_argument);
+    EXPECT_EQ(outcomes, std::vector<Outcome>(length));
     EXPECT_THROW(parallel::erase(shared, keys.all(), bytes), std::invalid_argument);
     EXPECT_THROW(parallel::may_contain(filter, keys.all(), bytes), std::invalid_argument);
     EXPECT_THROW(parallel::may_contain(shared, keys.all(), bytes), std::invalid_argument);
@@ -218,6 +222,7 @@ TEST(Parallel, CancelledBeforeItBegins) {
       EXPECT_EQ(shared.insert(keys.first(1000)), 1000u);
       std::vector<std::uint8_t> bytes(kMax, 9);
       std::vector<std::uint32_t> positions(kMax);
+      std::vector<Outcome> outcomes(kMax);
       inside_cancelled([&] {
         EXPECT_THROW((void)parallel::build({.capacity = 10 * kMax}, keys.all()),
                      parallel::Cancelled);
@@ -229,9 +234,9 @@ TEST(Parallel, CancelledBeforeItBegins) {
       EXPECT_EQ(shared.size(), 1000 - std::accumulate(bytes.begin(), bytes.end(), 0u));
       shared.clear();
       inside_cancelled([&] {
-        EXPECT_THROW((void)parallel::insert(shared, keys.all(), bytes), parallel::Cancelled);
+        EXPECT_THROW((void)parallel::insert(shared, keys.all(), outcomes), parallel::Cancelled);
       });
-      expect_true(shared, keys.all(), bytes);
+      expect_true(shared, keys.all(), outcomes);
       EXPECT_LT(shared.size(), kMax);
     });
   }
@@ -245,7 +250,7 @@ TEST(Parallel, CancelledInTheMiddle) {
   // The canceller may come too late once, on a busy machine, but not always.
   for (int attempt = 0; attempt < 50 && cancelled == 0; ++attempt) {
     ConcurrentFilter filter({.capacity = kKeys});
-    std::vector<std::uint8_t> stored(kKeys, 9);
+    std::vector<Outcome> stored(kKeys);
     tbb::task_group_context context;
     std::atomic<bool> over = false;
     std::thread canceller([&] {
@@ -275,7 +280,7 @@ TEST(Parallel, BesideATaskThatThrows) {
   constexpr std::size_t kKeys = 1'000'000;
   const Keys<std::uint64_t> keys(kKeys);
   ConcurrentFilter filter({.capacity = kKeys});
-  std::vector<std::uint8_t> stored(kKeys, 0);
+  std::vector<Outcome> stored(kKeys);
   with_threads(2, [&] {
     tbb::task_group group;
     group.run([&] {
@@ -290,7 +295,7 @@ TEST(Parallel, BesideATaskThatThrows) {
   // It then works as if nothing had happened.
   std::vector<std::uint64_t> missing;
   for (std::size_t i = 0; i < kKeys; ++i) {
-    if (stored[i] == 0) missing.push_back(keys.all()[i]);
+    if (stored[i] != Outcome::stored) missing.push_back(keys.all()[i]);
   }
   EXPECT_EQ(parallel::insert(filter, missing), missing.size());
   EXPECT_EQ(parallel::erase(filter, keys.all()), kKeys);

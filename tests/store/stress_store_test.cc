@@ -26,8 +26,8 @@
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 #include "tests/store/store_checks.h"
-#include "tests/store/store_folder.h"
 #include "tests/store/store_model.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -69,7 +69,7 @@ class Owner {
       case 5:
       case 6: {
         std::string value = draw_value();
-        const bool is_new = store.insert(key, value);
+        const bool is_new = static_cast<bool>(store.insert_unique(key, value));
         expect(is_new == !content_.contains(key), [&] { return "insert of " + key; });
         if (is_new) content_[key] = std::move(value);
         break;
@@ -153,7 +153,7 @@ class Failure {
 };
 
 void stress(StoreOptions options, std::size_t keys) {
-  StoreFolder folder;
+  TempFolder folder;
   options.segment_bytes = 65536;
   std::vector<Owner> owners;
   for (std::size_t i = 0; i < kOwners; ++i) owners.emplace_back(i + 1, keys);

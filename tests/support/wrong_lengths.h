@@ -34,7 +34,10 @@ void expect_wrong_lengths_refused() {
   const auto before = bytes_of(filter);
   for (const std::size_t length : {1u, 99u, 101u}) {
     std::vector<std::uint8_t> bytes(length, 7);
-    EXPECT_THROW((void)filter.insert(batch, bytes), std::invalid_argument);
+    std::vector<Outcome> outcomes(length);
+    EXPECT_THROW((void)filter.insert(batch, outcomes), std::invalid_argument);
+    EXPECT_THROW((void)filter.insert_unique(batch, outcomes), std::invalid_argument);
+    EXPECT_EQ(outcomes, std::vector<Outcome>(length));
     EXPECT_THROW(filter.erase(batch, bytes), std::invalid_argument);
     EXPECT_THROW((void)filter.may_contain(batch, bytes), std::invalid_argument);
     EXPECT_THROW(filter.count(batch, bytes), std::invalid_argument);

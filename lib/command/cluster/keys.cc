@@ -1,5 +1,6 @@
 // nestline cluster add, query and remove: the lines of the inputs, batch by batch, each batch to
 // all servers at once.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -50,9 +51,10 @@ struct ClusterRemove : InCluster {
 
 using Keys = std::span<const std::string_view>;
 
-std::span<std::uint8_t> fitting(std::vector<std::uint8_t>& flags, std::size_t count) {
-  if (flags.size() < count) flags.resize(count);
-  return std::span(flags).first(count);
+template <typename Result>
+std::span<Result> fitting(std::vector<Result>& room, std::size_t count) {
+  if (room.size() < count) room.resize(count);
+  return std::span(room).first(count);
 }
 
 // A change of one batch; when it fails, the message also states how many lines before were done.
@@ -68,25 +70,20 @@ std::size_t change(const InCluster& place, const LineReader& reader, Keys batch,
   }
 }
 
-// Finds out why keys were not added: their key is there as often as it can be, or there is no room.
+// Why keys were not added.
 class Refusals {
  public:
-  Refusals(ClusterFilter& filter, bool unique) : filter_(filter), unique_(unique) {}
-
-  void note(Keys keys, std::span<const std::uint8_t> added) {
-    refused_.clear();
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (added[i] == 0) refused_.push_back(keys[i]);
-    }
-    const std::size_t there = filter_.may_contain(refused_, fitting(flags_, refused_.size()));
-    copies_ += there;
-    full_ += refused_.size() - there;
+  void note(std::span<const Outcome> outcomes) {
+    full_ +=
+        static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::full));
+    copies_ +=
+        static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::copies));
   }
 
   // The exit status, after the message. Where there is no room, some of the refused keys seem to be
   // there only by chance.
   [[nodiscard]] int report(const std::string& name, std::uint64_t lines) const {
-    const std::uint64_t refused = full_ + (unique_ ? 0 : copies_);
+    const std::uint64_t refused = full_ + copies_;
     const std::string count = std::to_string(refused) + " of " + std::to_string(lines) + " lines ";
     if (full_ > 0) {
       complain(name, count +
@@ -103,10 +100,6 @@ class Refusals {
   }
 
  private:
-  ClusterFilter& filter_;
-  bool unique_;
-  std::vector<std::string_view> refused_;
-  std::vector<std::uint8_t> flags_;
   std::uint64_t copies_ = 0;
   std::uint64_t full_ = 0;
 };
@@ -130,16 +123,16 @@ SelectKeys selection(AnyFilter& filter) {
 int run(const ClusterAdd& add) {
   ClusterFilter filter = add.open();
   ShownReader reader(add.inputs, "add");
-  Refusals refusals(filter, add.unique);
-  std::vector<std::uint8_t> flags;
+  Refusals refusals;
+  std::vector<Outcome> room;
   LineBatch batch;
   while (reader.next(batch)) {
-    const std::span<std::uint8_t> added = fitting(flags, batch.keys.size());
-    const std::size_t count = change(add, reader, batch.keys, "added", [&] {
-      return add.unique ? filter.insert_unique(batch.keys, added)
-                        : filter.insert(batch.keys, added);
+    const std::span<Outcome> outcomes = fitting(room, batch.keys.size());
+    change(add, reader, batch.keys, "added", [&] {
+      return add.unique ? filter.insert_unique(batch.keys, outcomes)
+                        : filter.insert(batch.keys, outcomes);
     });
-    if (count < batch.keys.size()) refusals.note(batch.keys, added);
+    refusals.note(outcomes);
   }
   reader.bar.erase();
   return refusals.report(add.name, reader.lines());

@@ -30,26 +30,17 @@ std::span<const Hash> Inserter::not_refused(KeySpan keys) {
 }
 
 bool Inserter::insert_batch(KeySpan keys) {
-  if (flags_.size() < keys.size()) flags_.resize(keys.size());
-  const std::span flags = std::span(flags_).first(keys.size());
-  const std::size_t stored = filter_.insert(keys, flags);
+  const std::span outcomes = outcomes_for(keys.size());
+  const std::size_t stored = filter_.insert(keys, outcomes);
   stored_ += stored;
   if (stored == keys.size()) return true;
 
-  // The flags show which keys were not stored. Another try with each of them finds out why.
   return keys.visit([&](const auto& span) {
     for (std::size_t i = 0; i < span.size(); ++i) {
-      if (flags[i] != 0) continue;
+      if (outcomes[i] == Outcome::stored) continue;
       const Hash hash = hash_key(span[i], filter_.seed());
-      if (!refused_.contains(hash.value)) {
-        const Outcome outcome = filter_.insert(hash).outcome;
-        if (outcome == Outcome::full && !filter_.may_contain(hash)) return false;
-        if (outcome == Outcome::stored) {
-          ++stored_;
-          continue;
-        }
-        refused_.insert(hash.value);
-      }
+      if (outcomes[i] == Outcome::full && !filter_.may_contain(hash)) return false;
+      refused_.insert(hash.value);
       leave_out(positions_.empty() ? i : positions_[i]);
     }
     return true;
@@ -57,14 +48,11 @@ bool Inserter::insert_batch(KeySpan keys) {
 }
 
 bool Inserter::insert_new(std::span<const Hash> keys, std::vector<Hash>& found) {
-  for (const Hash key : keys) {
-    const Outcome outcome = filter_.insert_unique(key).outcome;
-    if (outcome == Outcome::full) return false;
-    if (outcome == Outcome::stored) {
-      ++stored_;
-    } else {
-      found.push_back(key);
-    }
+  const std::span outcomes = outcomes_for(keys.size());
+  stored_ += filter_.insert_unique(keys, outcomes);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (outcomes[i] == Outcome::full) return false;
+    if (outcomes[i] != Outcome::stored) found.push_back(keys[i]);
   }
   return true;
 }

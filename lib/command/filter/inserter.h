@@ -10,6 +10,8 @@
 #ifndef NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
 #define NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_set>
@@ -45,6 +47,11 @@ class Inserter {
 
  private:
   bool insert_batch(KeySpan keys);
+  // The elements for so many keys.
+  std::span<Outcome> outcomes_for(std::size_t keys) {
+    outcomes_.resize(std::max(outcomes_.size(), keys));
+    return std::span(outcomes_).first(keys);
+  }
   // Hashes of the keys that were not left out before; leaves out the others.
   std::span<const Hash> not_refused(KeySpan keys);
   void leave_out(std::size_t position) {
@@ -53,7 +60,7 @@ class Inserter {
   }
 
   Filter filter_;
-  std::vector<std::uint8_t> flags_;
+  std::vector<Outcome> outcomes_;
   std::vector<Hash> hashes_;            // what not_refused() returns,
   std::vector<std::size_t> positions_;  // and where they are in the batch
   std::vector<std::uint32_t> left_out_;

@@ -13,7 +13,7 @@ SeenLines::SeenLines(const SeenOptions& options, Generations generations, std::v
       kept_(ring_.size()),
       table_(2 * kChunkLines),
       fresh_(kChunkLines),
-      stored_(kChunkLines) {
+      outcomes_(kChunkLines) {
   ring_.reserve(options_.window);  // takes no pages before they are written
 }
 
@@ -132,12 +132,13 @@ std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
                                      std::span<std::uint32_t> positions) {
   Filter& filter = newest()[layer];
   const std::span fresh = std::span(fresh_).first(count);
-  const std::span stored = std::span(stored_).first(count);
-  if (filter.insert(keys_of(layer, fresh), stored) == count) return count;
+  const std::span outcomes = std::span(outcomes_).first(count);
+  if (filter.insert(keys_of(layer, fresh), outcomes) == count) return count;
 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (stored[i] == 0 && !keep_one(filter, layer == 0 ? Key(fresh[i]) : Key(fresh[i].value))) {
+    if (outcomes[i] != Outcome::stored &&
+        !keep_one(filter, layer == 0 ? Key(fresh[i]) : Key(fresh[i].value))) {
       if (layer > 0) newest().front().erase(fresh[i]);
       continue;
     }

@@ -90,7 +90,7 @@ class SeenLines : public SeenSet<Filter> {
   // Of one chunk.
   ChunkTable table_;
   std::vector<Hash> fresh_, gone_;
-  std::vector<std::uint8_t> stored_;
+  std::vector<Outcome> outcomes_;
 };
 
 }  // namespace nestline::command

@@ -61,14 +61,14 @@ std::uint64_t SeenRecently::room() {
 void SeenRecently::put(std::span<const Hash> lines) {
   const auto fresh = std::span(new_).first(lines.size());
   const auto full = std::span(full_).first(lines.size());
-  const auto outcomes = std::span(answers_).first(lines.size());
+  const auto outcomes = std::span(outcomes_).first(lines.size());
   std::ranges::fill(fresh, std::uint8_t{0});
   std::ranges::fill(full, std::uint8_t{0});
   for (std::size_t layer = 0; layer < newest().size(); ++layer) {
-    newest()[layer].insert(keys_of(layer, lines), outcomes);
+    (void)newest()[layer].insert(keys_of(layer, lines), outcomes);
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      fresh[i] |= outcomes[i] != static_cast<std::uint8_t>(Outcome::present);
-      full[i] |= outcomes[i] == static_cast<std::uint8_t>(Outcome::full);
+      fresh[i] |= outcomes[i] != Outcome::present;
+      full[i] |= outcomes[i] == Outcome::full;
     }
   }
   // Hardly ever: the filters are larger than their capacity.
@@ -81,7 +81,7 @@ void SeenRecently::put_elsewhere(Hash line) {
   if (options_.capacity > 0) throw std::length_error("the set of seen lines has no room left");
   add_generation();
   for (std::size_t layer = 0; layer < newest().size(); ++layer) {
-    newest()[layer].insert(keys_of(layer, std::span(&line, 1)));
+    (void)newest()[layer].insert(keys_of(layer, std::span(&line, 1)));
   }
 }
 

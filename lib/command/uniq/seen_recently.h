@@ -46,7 +46,8 @@ class SeenRecently : public SeenSet<ExpiringFilter> {
 
   // Of one chunk.
   std::vector<std::uint8_t> new_ = std::vector<std::uint8_t>(kChunkLines);
-  std::vector<std::uint8_t> full_ = new_, answers_ = new_;
+  std::vector<std::uint8_t> full_ = new_;
+  std::vector<Outcome> outcomes_ = std::vector<Outcome>(kChunkLines);
 };
 
 /// Counts the ticks of a while.

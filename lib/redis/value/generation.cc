@@ -57,9 +57,9 @@ Outcome Generation::insert(std::uint64_t hash) noexcept {
   return outcome;
 }
 
-void Generation::fill(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> stored) {
+void Generation::fill(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes) {
   assert(!shared_ && size() == 0 && hashes.size() <= capacity());
-  nestline::fill(filter_, hashes, stored);
+  nestline::fill(filter_, hashes, outcomes);
 }
 
 bool Generation::erase(std::uint64_t hash) noexcept {

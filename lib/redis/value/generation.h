@@ -218,10 +218,10 @@ class Generation {
     with_filter([&](const auto& filter) { prefetch_home(filter, hash); });
   }
   Outcome insert(std::uint64_t hash) noexcept;
-  /// The same for an empty one that is not shared, much faster; stored[i] is 0 for what it refuses,
+  /// The same for an empty one that is not shared, much faster; what is refused is not `stored`,
   /// among many copies also where an insert would find room. There must be at most capacity()
   /// hashes. Throws std::bad_alloc; it must not be used then.
-  void fill(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> stored);
+  void fill(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes);
   bool erase(std::uint64_t hash) noexcept;
   std::size_t erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
   /// Takes everything out. Where it is shared, others may meanwhile find some and miss other items.

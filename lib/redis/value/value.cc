@@ -37,13 +37,13 @@ std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
   auto value = create(settings);
   Generation& first = value->generations_.front();
   const auto many = hashes.first(std::min<std::uint64_t>(hashes.size(), first.capacity()));
-  std::vector<std::uint8_t> stored(many.size());
-  first.fill(many, stored);
+  std::vector<Outcome> filled(many.size());
+  first.fill(many, filled);
   value->stored_ = first.size();
   if (value->stored_ == hashes.size()) return value;
   std::vector<std::uint64_t> others;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i >= many.size() || stored[i] == 0) others.push_back(hashes[i]);
+    if (i >= many.size() || filled[i] != Outcome::stored) others.push_back(hashes[i]);
   }
   std::vector<Outcome> outcomes(others.size());
   value->add(others, Unless::never, kUnlimited, outcomes);

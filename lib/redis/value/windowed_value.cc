@@ -24,12 +24,6 @@ void in_hash_chunks(std::span<const std::uint64_t> hashes, const Use& use) {
   }
 }
 
-void add_chunk(ExpiringFilter& filter, KeySpan keys, std::span<Outcome> outcomes) {
-  std::array<std::uint8_t, kChunk> results;
-  filter.insert(keys, std::span(results).first(outcomes.size()));
-  for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i] = static_cast<Outcome>(results[i]);
-}
-
 void check_lengths(std::size_t keys, std::size_t results) {
   if (keys != results) throw std::invalid_argument("there must be one result for each item");
 }
@@ -66,16 +60,13 @@ Outcome WindowedValue::add(std::string_view item, unsigned life) noexcept {
 
 void WindowedValue::add(std::span<const std::string_view> items, std::span<Outcome> outcomes) {
   check_lengths(items.size(), outcomes.size());
-  for (std::size_t first = 0; first < items.size(); first += kChunk) {
-    const std::size_t count = std::min(kChunk, items.size() - first);
-    add_chunk(filter_, items.subspan(first, count), outcomes.subspan(first, count));
-  }
+  (void)filter_.insert(items, outcomes);
 }
 
 void WindowedValue::add(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes) {
   check_lengths(hashes.size(), outcomes.size());
   in_hash_chunks(hashes, [&](std::span<const Hash> keys, std::size_t first) {
-    add_chunk(filter_, keys, outcomes.subspan(first, keys.size()));
+    (void)filter_.insert(keys, outcomes.subspan(first, keys.size()));
   });
 }
 
