@@ -56,7 +56,7 @@ class PackagesTest(unittest.TestCase):
             parallel: {threads, "liburcu8", "libtbb12"},
             store: {threads, "liburcu8"},
             f"libnestline-store-files{cls.abi}": {store, "libssl3"},
-            f"libnestline-cluster{cls.abi}": {threads, "liburcu8", "libtbb12", "libssl3", "libhiredis0.14"},
+            f"libnestline-cluster{cls.abi}": {"liburcu8", "libtbb12", "libssl3", "libhiredis0.14"},
             f"libnestline-c{cls.abi}": {"liburcu8"},
             f"libnestline-c-store{cls.abi}": {"liburcu8", "libssl3"},
         }
@@ -132,7 +132,7 @@ class PackagesTest(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 run("dpkg-deb", "--control", package, folder)
                 control = files_in(folder) - {"control", "md5sums"}
-            expected = {library: {"shlibs", "triggers"} for library in self.libraries}
+            expected = {library: {"shlibs", "triggers", "postinst", "postrm"} for library in self.libraries}
             expected["python3-nestline"] = {"postinst", "prerm"}
             self.assertEqual(control, expected.get(name, set()), name)
 
