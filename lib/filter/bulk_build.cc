@@ -161,7 +161,7 @@ class BulkBuild {
     }
   }
 
-  // Gives free slots to the sorted keys of a range, and adds those who are late to a list.
+  // Gives free slots to the sorted keys of a range, and adds those that are late to a list.
   void place(std::size_t range, KeyList<std::uint32_t>& to) {
     std::array<std::uint32_t, BlockSort::kPageKeys> late;
     const std::uint64_t first = first_block(range);

@@ -11,7 +11,7 @@
 //   settle  Ranges: the late keys are sorted by block, and get slots by displacements
 //           (BuildKernels::settle). Where there are more keys than slots, and for a key that finds
 //           no slot, those of the lowest spill classes leave for their alternates.
-//   add     Ranges, for a few rounds: those who have left a block are placed at their other one,
+//   add     Ranges, for a few rounds: those that have left a block are placed at their other one,
 //           and settle there if they are late. Where they are more than free slots, residents of
 //           the lowest classes leave, if that raises the mark by a few classes only; otherwise the
 //           arrival goes back, since somebody else may leave its home for less. The price rises

@@ -2,7 +2,7 @@
 //
 // A way is looked for from both ends. Forward from the newcomer's bucket by scalars: where each of
 // its k residents could go. That is one step, and most searches end there. The others go on
-// backward from the goals by vectors: who could move into slot e is one compare of all residents.
+// backward from the goals by vectors: which could move into slot e is one compare of all residents.
 // Both kinds of search find the same way, so the first step is left out where it would cost more
 // than it spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits if there is
 // only one goal; and in blocks with a mark, where most searches fail. On one lane the first step

@@ -60,7 +60,7 @@ auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Re
         return Outcome::stored;
       }
       if (store_in(home, room.away ? Way() : room.way)) return Outcome::stored;
-      // Whoever the mark covers already may go without a search for others who could.
+      // One that the mark covers already may go without a search for others that could.
       if (both && !room.away && store_in(away, Way())) {
         stays_away();
         return Outcome::stored;

@@ -28,13 +28,13 @@
 // and 0.157 without searching blocks with one free slot, 0.144 and 0.208 without searching blocks
 // with a mark.
 //
-// After ten turnovers second probes are 0.213 at 8 bits. By simulation no choice of who spills gets
-// far below: whoever has the emptiest alternate, 0.208; the least raise of a mark over home and
-// the alternates of covered residents, 0.199, for twice the looks while a filter fills; residents
-// who are known to be guests first, 0.212. Marks that only rise remember the largest overflow that
-// a block ever had. Lowered four times a turnover by a sweep that proves who cannot be away, they
-// give 0.151, and 0.126 with the least raise and with moves of those whom both marks cover; lowered
-// at once by who is away in truth, which takes a bit a slot, 0.095.
+// After ten turnovers second probes are 0.213 at 8 bits. By simulation no choice of which spills
+// gets far below: whoever has the emptiest alternate, 0.208; the least raise of a mark over home
+// and the alternates of covered residents, 0.199, for twice the looks while a filter fills;
+// residents that are known to be guests first, 0.212. Marks that only rise remember the largest
+// overflow that a block ever had. Lowered four times a turnover by a sweep that proves which cannot
+// be away, they give 0.151, and 0.126 with the least raise and with moves of those whom both marks
+// cover; lowered at once by which are away in truth, which takes a bit a slot, 0.095.
 #ifndef NESTLINE_LIB_TABLE_SPILL_H_
 #define NESTLINE_LIB_TABLE_SPILL_H_
 
@@ -133,7 +133,7 @@ class SpillPlan {
     return 1 + static_cast<std::uint32_t>(tries) + 1;
   }
 
-  // A node's block and who may leave it.
+  // A node's block and which residents may leave it.
   struct Candidates {
     Candidates(std::uint32_t node_, const Place& arrival_, const Block& block_)
         : node(node_),
@@ -142,7 +142,7 @@ class SpillPlan {
           block(block_),
           newcomer_waits(node_ == 0) {}
 
-    // Those who failed although the arrival may reach their slots.
+    // Those that failed although the arrival may reach their slots.
     [[nodiscard]] std::uint64_t failed() const { return tried & ~out_of_reach; }
     [[nodiscard]] bool are_enough(int tries) const {
       return std::popcount(failed()) >= tries || below >= kSpillClasses;
@@ -158,7 +158,7 @@ class SpillPlan {
     bool all_known = false;          // what is out of reach
     std::uint64_t out_of_reach = 0;  // slots known to be so
     std::uint64_t tried = 0;
-    std::uint64_t some = 0;   // who is tried next
+    std::uint64_t some = 0;   // which are tried next
     std::uint32_t below = 0;  // nobody else has a class below this
   };
 
@@ -281,7 +281,7 @@ class SpillPlan {
     return reached;
   }
 
-  // Who of some candidates leaves first.
+  // Which of some candidates leaves first.
   static std::uint32_t first_of(std::uint64_t some, const Block& block,
                                 std::uint32_t newcomer_class) {
     std::uint32_t least = ~0u;
@@ -316,7 +316,7 @@ class SpillPlan {
     nodes_[end_] = {target, i, slot};
   }
 
-  // Keeps the other blocks of those who failed, which have no room.
+  // Keeps the other blocks of those that failed, which have no room.
   void remember_all(const Candidates& from) {
     for (std::uint64_t slots = from.failed(); slots != 0;) {
       const std::uint32_t slot = first_of(slots, from.block, 0);

@@ -89,7 +89,7 @@ class Table {
   // Prefetches the alternate of a key without a copy at home, if erase or count would look there.
   void prefetch_away(const Place& home) const;
   // Where home has neither a free slot of the bucket nor two others, prefetches the alternates of
-  // those who would leave it first.
+  // those that would leave it first.
   void prefetch_leavers(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
