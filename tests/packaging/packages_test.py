@@ -56,7 +56,7 @@ class PackagesTest(unittest.TestCase):
             parallel: {threads, "liburcu8", "libtbb12"},
             store: {threads, "liburcu8"},
             f"libnestline-store-files{cls.abi}": {store, "libssl3"},
-            f"libnestline-cluster{cls.abi}": {"liburcu8", "libtbb12", "libssl3", "libhiredis0.14"},
+            f"libnestline-cluster{cls.abi}": {threads, "liburcu8", "libtbb12", "libssl3", "libhiredis0.14"},
             f"libnestline-c{cls.abi}": {"liburcu8"},
             f"libnestline-c-store{cls.abi}": {"liburcu8", "libssl3"},
         }
