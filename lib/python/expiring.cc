@@ -107,7 +107,7 @@ py::object insert_keys(PyExpiringFilter& held, py::handle keys, const py::object
     if constexpr (sizeof...(to) == 0) {
       held.refused += done.outcome == Outcome::full;
     } else {
-      held.refused += (std::ranges::count(to, Outcome::full) + ...);
+      held.refused += static_cast<std::uint64_t>((std::ranges::count(to, Outcome::full) + ...));
     }
     return done;
   });

@@ -88,40 +88,34 @@ auto unlocked(Held& held) {
 }
 
 // What each kind calls it.
-inline void load_one(std::optional<Filter>& to, const auto& from) {
-  if constexpr (requires { from.size(); }) {
-    to = from_bytes(from);
-  } else {
-    to = nestline::load(from);
-  }
-}
-inline void load_one(std::optional<ConcurrentFilter>& to, const auto& from) {
-  std::optional<Filter> filter;
-  load_one(filter, from);
-  to.emplace(std::move(*filter));
-}
-inline void load_one(std::optional<Maplet>& to, const auto& from) { to = load_maplet(from); }
-inline void load_one(std::optional<ExpiringFilter>& to, const auto& from) {
-  to = load_expiring(from);
-}
-inline void load_one(auto& to, const auto& from) {
-  to = std::remove_reference_t<decltype(*to)>::load(from);
-}
 template <typename Value>
 Value load_of(const auto& from) {
-  std::optional<Value> value;
-  load_one(value, from);
-  return std::move(*value);
+  if constexpr (requires { Value::load(from); }) {
+    return Value::load(from);
+  } else if constexpr (std::is_same_v<Value, Maplet>) {
+    return load_maplet(from);
+  } else if constexpr (std::is_same_v<Value, ExpiringFilter>) {
+    return load_expiring(from);
+  } else if constexpr (requires { from.size(); }) {
+    return Value(from_bytes(from));
+  } else {
+    return Value(nestline::load(from));
+  }
 }
-inline Filter snapshot_of(const Filter& filter) { return filter.clone(); }
-inline ExpiringFilter snapshot_of(const ExpiringFilter& filter) {
-  std::vector<std::byte> bytes;
-  save(filter, [&](std::span<const std::byte> piece) {
-    bytes.insert(bytes.end(), piece.begin(), piece.end());
-  });
-  return load_expiring(bytes);
+template <typename Value>
+auto snapshot_of(const Value& value) {
+  if constexpr (requires { value.snapshot(); }) {
+    return value.snapshot();
+  } else if constexpr (requires { value.clone(); }) {
+    return value.clone();
+  } else {
+    std::vector<std::byte> bytes;
+    save(value, ByteSink([&](std::span<const std::byte> piece) {
+           bytes.insert(bytes.end(), piece.begin(), piece.end());
+         }));
+    return load_of<Value>(std::span<const std::byte>(bytes));
+  }
 }
-inline auto snapshot_of(const auto& value) { return value.snapshot(); }
 
 // What save, load, to_bytes, from_bytes and snapshot do, with the interpreter's lock released.
 template <typename Held>
@@ -146,16 +140,17 @@ py::bytes bytes_in(Held& held) {
   const std::vector<std::byte> bytes = [&] {
     const auto one = held.shared();
     const Released released;
-    std::vector<std::byte> made;
-    const auto add = [&](std::span<const std::byte> piece) {
-      made.insert(made.end(), piece.begin(), piece.end());
-    };
-    if constexpr (std::is_same_v<typename Held::Value, ConcurrentFilter>) {
-      save(one->snapshot(), add);
+    if constexpr (requires { to_bytes(*one); }) {
+      return to_bytes(*one);
+    } else if constexpr (requires { to_bytes(one->snapshot()); }) {
+      return to_bytes(one->snapshot());
     } else {
-      save(*one, add);
+      std::vector<std::byte> made;
+      save(*one, ByteSink([&](std::span<const std::byte> piece) {
+        made.insert(made.end(), piece.begin(), piece.end());
+      }));
+      return made;
     }
-    return made;
   }();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
