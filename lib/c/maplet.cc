@@ -89,7 +89,8 @@ NESTLINE_LOADS(nestline_maplet, nestline_maplet, nestline::load_maplet)
 NESTLINE_SAVES(nestline_maplet, nestline_maplet, content)
 
 nestline_maplet* nestline_maplet_map(const char* path, const char** error) {
-  return make_handle<nestline_maplet>(error, [&] { return nestline::MappedMaplet(path_of(path)); });
+  return make_handle<nestline_maplet>(error,
+                                      [&] { return nestline::MappedMaplet::open(path_of(path)); });
 }
 
 void nestline_maplet_free(nestline_maplet* maplet) { delete maplet; }

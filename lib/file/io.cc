@@ -109,23 +109,13 @@ void write_filter(const FileHeader& header, const Blocks& state, const ByteSink&
   sink(checksums);
 }
 
-std::unique_ptr<Blocks> make_blocks(const FileHeader& header, Storage storage, std::size_t offset,
-                                    std::filesystem::path path) {
+std::unique_ptr<Blocks> make_blocks(const FileHeader& header, Storage storage, std::size_t offset) {
   auto state = std::make_unique<Blocks>(header.bits, header.geometry, header.seed, header.capacity,
                                         std::move(storage), offset);
   state->size = header.keys;
-  if (is_expiring(header.bits) && path.empty()) set_tick(state->blocks(), header.tick);
+  if (is_expiring(header.bits)) set_tick(state->blocks(), header.tick);
   state->max_capacity = header.max_capacity;
-  state->path = std::move(path);
   return state;
-}
-
-std::unique_ptr<Blocks> map_filter(const std::filesystem::path& path, FileHeader& header,
-                                   FileContent content) {
-  const FileSource file(path);
-  header = read_header(file, content);
-  return make_blocks(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes,
-                     path);
 }
 
 std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resource* memory,
