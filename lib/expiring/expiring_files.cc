@@ -78,11 +78,11 @@ struct MappedExpiringFilter::State : Mapped, SecondLook {
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
     if (!all_good() && !is_sound(hash)) return true;
-    return blocks.kernels->contains_beside(blocks.view, *this, hash);
+    return blocks.kernels->lookups().contains_beside(blocks.view, *this, hash);
   }
 
   // Looks up a chunk of keys, as batch::look_up wants it.
-  [[nodiscard]] const Kernels& kernels() const { return *blocks.kernels; }
+  [[nodiscard]] const LookupKernels& kernels() const { return blocks.kernels->lookups(); }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     batch::ChunkBitmap undecided;
     if (all_good() && !kernels().contains_batch_beside(blocks.view, inputs.keys, inputs.count,

@@ -21,7 +21,7 @@ struct CheckedLookup {
   const Mapped& mapped;
   const Blocks& state = mapped.blocks;
 
-  [[nodiscard]] const Kernels& kernels() const { return *state.kernels; }
+  [[nodiscard]] const FilterKernels& kernels() const { return state.kernels->of_filter(); }
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
     if (mapped.all_good()) return kernels().contains(state.view, hash);
