@@ -21,25 +21,16 @@ namespace {
 // Copies the filter, so that its bytes are of one instant and writers need not wait for a disk.
 template <typename Write>
 void save_copy(const ExpiringFilter& filter, Write&& write) {
-  Position at;
-  const auto copy = ExpiringAccess::state(filter).copy_all(at);
-  FileHeader header = nestline::header_of(*copy);
-  header.tick = tick(copy->view.blocks);
-  header.exchanged = at.exchanged;
-  header.swept = at.swept;
-  header.life = at.life;
-  header.waiting = at.waiting;
+  Shape shape;
+  const auto copy = ExpiringAccess::state(filter).copy_all(shape);
+  const FileHeader header{shape, copy->size};
   write([&](const ByteSink& sink) { write_filter(header, *copy, sink); });
 }
 
 template <class Source>
 ExpiringFilter read(Source&& source) {
-  FileHeader header;
-  auto table = read_filter(source, nullptr, header, FileContent::expiring);
-  return ExpiringAccess::make(std::move(table), {.life = header.life,
-                                                 .exchanged = header.exchanged,
-                                                 .swept = header.swept,
-                                                 .waiting = header.waiting});
+  Stored stored = read_filter(source, nullptr, Kind::expiring);
+  return ExpiringAccess::make(std::move(stored.blocks), stored.header);
 }
 
 }  // namespace
@@ -63,7 +54,7 @@ ExpiringFilter load_expiring(std::span<const std::byte> bytes) {
 struct MappedExpiringFilter::State : Mapped, SecondLook {
   template <class Place>
   State(const Place& place, Verify verify)
-      : Mapped(place, FileContent::expiring, verify),
+      : Mapped(place, Kind::expiring, verify),
         SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }} {}
 
   // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
@@ -142,7 +133,7 @@ std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->b
 unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
 int MappedExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->blocks.bits); }
 std::uint64_t MappedExpiringFilter::slots() const noexcept {
-  return nestline::slots(state_->blocks);
+  return state_->blocks.shape().slots();
 }
 double MappedExpiringFilter::load_factor() const noexcept {
   return nestline::load_factor(state_->blocks, size());

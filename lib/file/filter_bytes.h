@@ -26,23 +26,21 @@ inline void require(const std::string& name, const std::optional<Flaw>& flaw) {
   if (flaw) throw FormatError(name, flaw->offset, flaw->cause);
 }
 
-// The header of this filter's file.
-FileHeader header_of(const Blocks& state);
-
 // Passes the bytes of a filter's file to the sink, piece by piece.
-void write_filter(const Blocks& state, const ByteSink& sink);
-// The same with a header that says more than the state does.
-void write_filter(const FileHeader& header, const Blocks& state, const ByteSink& sink);
+void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink& sink);
+inline void write_filter(const Blocks& blocks, const ByteSink& sink) {
+  write_filter({blocks.shape(), blocks.size}, blocks, sink);
+}
 
 // The header of a source whose length is known. Throws FormatError.
 template <class Source>
-FileHeader read_header(const Source& source, FileContent content = FileContent::filter) {
+FileHeader read_header(const Source& source, Kind kind = Kind::filter) {
   HeaderBytes bytes;
   const auto start = std::span(bytes).first(
       static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), source.size())));
   source.read(0, start);
   FileHeader header;
-  require(source.name(), decode_header(start, source.size(), header, content));
+  require(source.name(), decode_header(start, source.size(), header, kind));
   return header;
 }
 
@@ -57,8 +55,14 @@ void check_content(const std::string& name, const FileHeader& header,
   require(name, check.keys());
 }
 
-// What begins at `offset` of the storage.
-std::unique_ptr<Blocks> make_blocks(const FileHeader& header, Storage storage, std::size_t offset);
+// What a file holds: a filter of any kind.
+struct Stored {
+  FileHeader header;
+  std::unique_ptr<Blocks> blocks;
+};
+
+// Of blocks that begin at `offset` of the storage.
+Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset);
 
 // The checksums in all bytes of a file with this header.
 inline std::span<const std::byte> checksums_of(const FileHeader& header,
@@ -66,12 +70,12 @@ inline std::span<const std::byte> checksums_of(const FileHeader& header,
   return file.subspan(static_cast<std::size_t>(header.checksums_offset()));
 }
 
-// Reads what a filter of any kind consists of into `memory`, as Options::memory requires, and
+// Reads a filter of any kind into `memory`, as Options::memory requires, and
 // checks everything. Throws FormatError, std::bad_alloc, and what the source throws.
 template <class Source>
-std::unique_ptr<Blocks> read_filter(const Source& source, std::pmr::memory_resource* memory,
-                                    FileHeader& header, FileContent content) {
-  header = read_header(source, content);
+Stored read_filter(const Source& source, std::pmr::memory_resource* memory,
+                   Kind kind = Kind::filter) {
+  const FileHeader header = read_header(source, kind);
   // From here on the lengths in the header match the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
   source.read(header.checksums_offset(), checksums);
@@ -84,20 +88,13 @@ std::unique_ptr<Blocks> read_filter(const Source& source, std::pmr::memory_resou
     source.read(FileHeader::section_offset(i), section);
     return section;
   });
-  return make_blocks(header, std::move(storage), head);
+  return make_stored(header, std::move(storage), head);
 }
 
 // The same from a stream, whose checksums come after the blocks and whose length is unknown. It
 // trusts only what has arrived, and so allocates memory in steps.
-std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resource* memory,
-                                    FileHeader& header, FileContent content);
-
-template <class Source>
-std::unique_ptr<Blocks> read_filter(Source&& source, std::pmr::memory_resource* memory,
-                                    FileContent content = FileContent::filter) {
-  FileHeader header;
-  return read_filter(source, memory, header, content);
-}
+Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory,
+                   Kind kind = Kind::filter);
 
 }  // namespace nestline
 

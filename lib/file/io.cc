@@ -81,18 +81,9 @@ void StreamSource::read(std::span<std::byte> to, std::uint64_t wanted) {
   throw FormatError(name_, flaw.offset, flaw.cause);
 }
 
-FileHeader header_of(const Blocks& state) {
-  return {state.bits, state.view.geometry, state.seed,
-          state.size, state.capacity,      state.max_capacity};
-}
-
-void write_filter(const Blocks& state, const ByteSink& sink) {
-  write_filter(header_of(state), state, sink);
-}
-
-void write_filter(const FileHeader& header, const Blocks& state, const ByteSink& sink) {
+void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink& sink) {
   sink(encode_header(header));
-  const auto* const blocks = reinterpret_cast<const std::byte*>(state.view.blocks);
+  const auto* const first = reinterpret_cast<const std::byte*>(blocks.view.blocks);
   std::vector<std::byte> checksums;
   checksums.reserve(static_cast<std::size_t>(header.checksums_bytes()));
   const auto add_checksum = [&](std::span<const std::byte> bytes) {
@@ -100,7 +91,7 @@ void write_filter(const FileHeader& header, const Blocks& state, const ByteSink&
     checksums.insert(checksums.end(), checksum.begin(), checksum.end());
   };
   for (std::uint64_t i = 0; i < header.sections(); ++i) {
-    const std::span section(blocks + static_cast<std::size_t>(i) * kSectionBytes,
+    const std::span section(first + static_cast<std::size_t>(i) * kSectionBytes,
                             header.section_bytes(i));
     add_checksum(section);
     sink(section);
@@ -109,21 +100,18 @@ void write_filter(const FileHeader& header, const Blocks& state, const ByteSink&
   sink(checksums);
 }
 
-std::unique_ptr<Blocks> make_blocks(const FileHeader& header, Storage storage, std::size_t offset) {
-  auto state = std::make_unique<Blocks>(header.bits, header.geometry, header.seed, header.capacity,
-                                        std::move(storage), offset);
-  state->size = header.keys;
-  if (is_expiring(header.bits)) set_tick(state->blocks(), header.tick);
-  state->max_capacity = header.max_capacity;
-  return state;
+Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset) {
+  auto blocks = std::make_unique<Blocks>(header, std::move(storage), offset);
+  blocks->size = header.keys;
+  if (is_expiring(header.bits)) set_tick(blocks->blocks(), header.tick);
+  return {header, std::move(blocks)};
 }
 
-std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resource* memory,
-                                    FileHeader& header, FileContent content) {
+Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory, Kind kind) {
+  FileHeader header;
   HeaderBytes start;
   const std::size_t count = source.read_some(start);
-  require(source.name(),
-          decode_header(std::span(start).first(count), std::nullopt, header, content));
+  require(source.name(), decode_header(std::span(start).first(count), std::nullopt, header, kind));
 
   const std::uint64_t head = header.head_blocks();
   const std::uint64_t blocks = header.stored_blocks();
@@ -144,7 +132,7 @@ std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resou
         static_cast<std::size_t>(head) * kBlockBytes + static_cast<std::size_t>(i) * kSectionBytes,
         header.section_bytes(i));
   });
-  return make_blocks(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes);
+  return make_stored(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes);
 }
 
 void save(const Filter& filter, const std::filesystem::path& path) {
@@ -171,12 +159,12 @@ void save(const Filter& filter, std::ostream& stream) {
 }
 
 Filter load(const std::filesystem::path& path, std::pmr::memory_resource* memory) {
-  return FilterAccess::make(read_filter(FileSource(path), memory));
+  return FilterAccess::make(read_filter(FileSource(path), memory).blocks);
 }
 
 Filter load(const ByteSource& source, std::pmr::memory_resource* memory) {
   StreamSource stream(source);
-  return FilterAccess::make(read_filter(stream, memory));
+  return FilterAccess::make(read_filter(stream, memory).blocks);
 }
 
 Filter load(std::istream& stream, std::pmr::memory_resource* memory) {
@@ -198,15 +186,16 @@ Filter load(std::istream& stream, std::pmr::memory_resource* memory) {
 std::vector<std::byte> to_bytes(const Filter& filter) {
   const Blocks& state = FilterAccess::blocks(filter);
   std::vector<std::byte> all;
-  all.reserve(static_cast<std::size_t>(header_of(state).file_bytes()));
-  write_filter(state, [&](std::span<const std::byte> bytes) {
+  const FileHeader header{state.shape(), state.size};
+  all.reserve(static_cast<std::size_t>(header.file_bytes()));
+  write_filter(header, state, [&](std::span<const std::byte> bytes) {
     all.insert(all.end(), bytes.begin(), bytes.end());
   });
   return all;
 }
 
 Filter from_bytes(std::span<const std::byte> bytes, std::pmr::memory_resource* memory) {
-  return FilterAccess::make(read_filter(MemorySource("bytes", bytes), memory));
+  return FilterAccess::make(read_filter(MemorySource("bytes", bytes), memory).blocks);
 }
 
 }  // namespace nestline

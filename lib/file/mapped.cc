@@ -20,29 +20,25 @@ std::span<const std::byte> require_aligned(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Mapped::Mapped(const std::filesystem::path& path, FileContent content, Verify verify)
-    : Mapped(FileSource(path), path, content, verify) {}
+Mapped::Mapped(const std::filesystem::path& path, Kind kind, Verify verify)
+    : Mapped(FileSource(path), path, kind, verify) {}
 
-Mapped::Mapped(const FileSource& file, const std::filesystem::path& path, FileContent content,
-               Verify verify)
+Mapped::Mapped(const FileSource& file, const std::filesystem::path& path, Kind kind, Verify verify)
     // In this order: an empty file has no header, and cannot be mapped.
-    : Mapped{read_header(file, content), Storage::map(file.descriptor(), file.size(), path), path,
-             content, verify} {}
+    : Mapped{read_header(file, kind), Storage::map(file.descriptor(), file.size(), path), path,
+             verify} {}
 
-Mapped::Mapped(std::span<const std::byte> bytes, FileContent content, Verify verify)
-    : Mapped(read_header(MemorySource("bytes", require_aligned(bytes)), content),
-             Storage::view(bytes), "bytes", content, verify) {}
+Mapped::Mapped(std::span<const std::byte> bytes, Kind kind, Verify verify)
+    : Mapped(read_header(MemorySource("bytes", require_aligned(bytes)), kind), Storage::view(bytes),
+             "bytes", verify) {}
 
 Mapped::Mapped(const FileHeader& header_, Storage storage, const std::filesystem::path& name,
-               FileContent content, Verify verify)
+               Verify verify)
     : header(header_),
-      blocks(header.bits, header.geometry, header.seed, header.capacity, std::move(storage),
-             kHeaderBytes),
-      content_(content),
+      blocks(header, std::move(storage), kHeaderBytes),
       verdicts_(verify == Verify::lazily ? static_cast<std::size_t>(header.sections()) : 0),
       not_good_(verdicts_.size()) {
   blocks.size = header.keys;
-  blocks.max_capacity = header.max_capacity;
   blocks.path = name;
   if (verify == Verify::all) this->verify();
   if (verify == Verify::lazily) {
@@ -71,7 +67,7 @@ bool Mapped::check(std::uint64_t section) const noexcept {
 
 void Mapped::verify() const {
   const MemorySource all = source();
-  const FileHeader now = read_header(all, content_);
+  const FileHeader now = read_header(all, kind_of(header.bits));
   check_content(all.name(), now, checksums_of(now, all.at(0, all.size())), [&](std::uint64_t i) {
     return all.at(FileHeader::section_offset(i), now.section_bytes(i));
   });

@@ -31,10 +31,10 @@ class Mapped {
  public:
   // The header is read and not mapped, so that later code uses exactly what was checked. Throws
   // FormatError, std::system_error that names the path, std::bad_alloc.
-  Mapped(const std::filesystem::path& path, FileContent content, Verify verify);
+  Mapped(const std::filesystem::path& path, Kind kind, Verify verify);
   // Bytes that stay as they are. Throws std::invalid_argument unless they are aligned as blocks
   // are, FormatError with the file name "bytes", std::bad_alloc.
-  Mapped(std::span<const std::byte> bytes, FileContent content, Verify verify);
+  Mapped(std::span<const std::byte> bytes, Kind kind, Verify verify);
 
   // All bytes of the file.
   [[nodiscard]] MemorySource source() const {
@@ -71,13 +71,11 @@ class Mapped {
   enum class Verdict : std::uint8_t { unknown, good, damaged };
   static constexpr std::uint64_t kSectionBlocks = kSectionBytes / kBlockBytes;
 
-  Mapped(const FileSource& file, const std::filesystem::path& path, FileContent content,
-         Verify verify);
+  Mapped(const FileSource& file, const std::filesystem::path& path, Kind kind, Verify verify);
   Mapped(const FileHeader& header, Storage storage, const std::filesystem::path& name,
-         FileContent content, Verify verify);
+         Verify verify);
   bool check(std::uint64_t section) const noexcept;
 
-  const FileContent content_;
   mutable std::vector<std::atomic<Verdict>> verdicts_;  // none unless Verify::lazily
   mutable std::atomic<std::uint64_t> not_good_;         // sections that are unchecked or damaged
 };

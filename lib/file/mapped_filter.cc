@@ -73,18 +73,18 @@ MappedFilter& MappedFilter::operator=(MappedFilter&& other) noexcept = default;
 MappedFilter::~MappedFilter() = default;
 
 MappedFilter MappedFilter::open(const std::filesystem::path& path, Verify verify) {
-  return MappedFilter(std::make_unique<Mapped>(path, FileContent::filter, verify));
+  return MappedFilter(std::make_unique<Mapped>(path, Kind::filter, verify));
 }
 
 MappedFilter MappedFilter::view(std::span<const std::byte> bytes, Verify verify) {
-  return MappedFilter(std::make_unique<Mapped>(bytes, FileContent::filter, verify));
+  return MappedFilter(std::make_unique<Mapped>(bytes, Kind::filter, verify));
 }
 
 void MappedFilter::verify() const { state_->verify(); }
 std::optional<FormatError> MappedFilter::damage() const { return state_->damage(); }
 
 Filter MappedFilter::snapshot(std::pmr::memory_resource* memory) const {
-  return FilterAccess::make(read_filter(state_->source(), memory));
+  return FilterAccess::make(read_filter(state_->source(), memory).blocks);
 }
 
 bool MappedFilter::may_contain_one(Hash key) const noexcept {
@@ -125,7 +125,7 @@ std::uint64_t MappedFilter::size() const noexcept { return state_->blocks.size; 
 std::uint64_t MappedFilter::capacity() const noexcept { return state_->blocks.capacity; }
 std::uint64_t MappedFilter::max_capacity() const noexcept { return state_->blocks.max_capacity; }
 unsigned MappedFilter::growth() const noexcept { return state_->blocks.view.geometry.growth; }
-std::uint64_t MappedFilter::slots() const noexcept { return nestline::slots(state_->blocks); }
+std::uint64_t MappedFilter::slots() const noexcept { return state_->blocks.shape().slots(); }
 double MappedFilter::load_factor() const noexcept {
   return nestline::load_factor(state_->blocks, size());
 }

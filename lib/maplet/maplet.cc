@@ -25,10 +25,8 @@ using State = Maplet::State;
 
 std::unique_ptr<Blocks> empty_table(const MapletOptions& options) {
   const Size size = decide_maplet_size(options.capacity, options.max_capacity);
-  auto table = std::make_unique<Blocks>(size.bits, Geometry{size.blocks, 0}, options.seed,
-                                        size.capacity, Storage::allocate(size.blocks), 0);
-  table->max_capacity = size.max_capacity;
-  return table;
+  return make_blocks({size.bits, {size.blocks, 0}, options.seed, size.capacity, size.max_capacity},
+                     nullptr);
 }
 
 // Changes a pair that is there: work(table, home) returns whether it was.
@@ -46,9 +44,9 @@ bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
   });
 }
 
-Maplet maplet_of(std::unique_ptr<Blocks> table) {
+Maplet maplet_of(Stored stored) {
   ConcurrentFilter::register_thread();
-  return MapletAccess::make(std::move(table));
+  return MapletAccess::make(std::move(stored.blocks));
 }
 
 // Copies the maplet, so that its bytes are of one instant and writers need not wait for a disk.
@@ -141,9 +139,9 @@ std::uint64_t Maplet::size() const noexcept {
   return state_->read([&](const Blocks&) { return state_->keys.total(); });
 }
 
-std::uint64_t Maplet::capacity() const noexcept { return state_->now().capacity; }
-std::uint64_t Maplet::max_capacity() const noexcept { return state_->now().max_capacity; }
-std::uint64_t Maplet::slots() const noexcept { return state_->now().slots; }
+std::uint64_t Maplet::capacity() const noexcept { return state_->shape().capacity; }
+std::uint64_t Maplet::max_capacity() const noexcept { return state_->shape().max_capacity; }
+std::uint64_t Maplet::slots() const noexcept { return state_->shape().slots(); }
 
 double Maplet::load_factor() const noexcept {
   return state_->read([&](const Blocks& table) { return nestline::load_factor(table, size()); });
@@ -157,8 +155,8 @@ double Maplet::expected_false_candidates() const noexcept {
 
 std::uint64_t Maplet::seed() const noexcept { return state_->seed; }
 
-std::size_t Maplet::memory_bytes() const noexcept { return state_->now().bytes; }
-unsigned Maplet::growth() const noexcept { return state_->now().growth; }
+std::size_t Maplet::memory_bytes() const noexcept { return state_->shape().memory_bytes(); }
+unsigned Maplet::growth() const noexcept { return state_->shape().geometry.growth; }
 unsigned Maplet::growth_left() const noexcept { return max_growth(kMapletBits) - growth(); }
 
 bool Maplet::grow() { return state_->exchange(grown); }
@@ -244,16 +242,16 @@ void save(Maplet&& maplet, const ByteSink& sink) {
 }
 
 Maplet load_maplet(const std::filesystem::path& path) {
-  return maplet_of(read_filter(FileSource(path), nullptr, FileContent::maplet));
+  return maplet_of(read_filter(FileSource(path), nullptr, Kind::maplet));
 }
 
 Maplet load_maplet(const ByteSource& source) {
   StreamSource stream(source);
-  return maplet_of(read_filter(stream, nullptr, FileContent::maplet));
+  return maplet_of(read_filter(stream, nullptr, Kind::maplet));
 }
 
 Maplet load_maplet(std::span<const std::byte> bytes) {
-  return maplet_of(read_filter(MemorySource("bytes", bytes), nullptr, FileContent::maplet));
+  return maplet_of(read_filter(MemorySource("bytes", bytes), nullptr, Kind::maplet));
 }
 
 }  // namespace nestline

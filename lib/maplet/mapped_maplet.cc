@@ -50,11 +50,11 @@ MappedMaplet& MappedMaplet::operator=(MappedMaplet&& other) noexcept = default;
 MappedMaplet::~MappedMaplet() = default;
 
 MappedMaplet MappedMaplet::open(const std::filesystem::path& path, Verify verify) {
-  return MappedMaplet(std::make_unique<State>(path, FileContent::maplet, verify));
+  return MappedMaplet(std::make_unique<State>(path, Kind::maplet, verify));
 }
 
 MappedMaplet MappedMaplet::view(std::span<const std::byte> bytes, Verify verify) {
-  return MappedMaplet(std::make_unique<State>(bytes, FileContent::maplet, verify));
+  return MappedMaplet(std::make_unique<State>(bytes, Kind::maplet, verify));
 }
 
 void MappedMaplet::verify() const { state_->verify(); }
