@@ -178,7 +178,7 @@ bool Filter::may_contain_one(Hash key) const noexcept {
 }
 
 Hash Filter::prepare(Key key) const noexcept {
-  const Hash hash = hash_of(key);
+  const Hash hash = hash_of_(key);
   prefetch_home(state_->view, hash.value);
   return hash;
 }
