@@ -87,20 +87,20 @@ nestline_expiring* nestline_expiring_create(const nestline_expiring_options* opt
 }
 
 nestline_expiring* nestline_expiring_load(const char* path, const char** error) {
-  return make_handle<nestline_expiring>(error,
-                                        [&] { return nestline::load_expiring(path_of(path)); });
+  return make_handle<nestline_expiring>(
+      error, [&] { return nestline::ExpiringFilter::load(path_of(path)); });
 }
 
 nestline_expiring* nestline_expiring_load_from(nestline_read read, void* context,
                                                const char** error) {
   return make_handle<nestline_expiring>(
-      error, [&] { return nestline::load_expiring(source_of(read, context)); });
+      error, [&] { return nestline::ExpiringFilter::load(source_of(read, context)); });
 }
 
 nestline_expiring* nestline_expiring_from_bytes(const void* bytes, size_t size,
                                                 const char** error) {
   return make_handle<nestline_expiring>(
-      error, [&] { return nestline::load_expiring(bytes_given(bytes, size)); });
+      error, [&] { return nestline::ExpiringFilter::load(bytes_given(bytes, size)); });
 }
 
 void nestline_expiring_free(nestline_expiring* filter) { delete filter; }

@@ -99,7 +99,7 @@ nestline_filter* nestline_copy(const nestline_filter* filter, const char** error
 
 nestline_filter* nestline_load(const char* path, const char** error) {
   return make_handle<nestline_filter>(
-      error, [&] { return ConcurrentFilter(nestline::load(path_of(path))); });
+      error, [&] { return ConcurrentFilter(nestline::Filter::load(path_of(path))); });
 }
 
 nestline_filter* nestline_map(const char* path, const char** error) {
@@ -118,12 +118,12 @@ nestline_filter* nestline_map_with(const char* path, nestline_verify_mode verify
 
 nestline_filter* nestline_load_from(nestline_read read, void* context, const char** error) {
   return make_handle<nestline_filter>(
-      error, [&] { return ConcurrentFilter(nestline::load(source_of(read, context))); });
+      error, [&] { return ConcurrentFilter(nestline::Filter::load(source_of(read, context))); });
 }
 
 nestline_filter* nestline_from_bytes(const void* bytes, size_t size, const char** error) {
   return make_handle<nestline_filter>(
-      error, [&] { return ConcurrentFilter(nestline::from_bytes(bytes_given(bytes, size))); });
+      error, [&] { return ConcurrentFilter(nestline::Filter::load(bytes_given(bytes, size))); });
 }
 
 void nestline_free(nestline_filter* filter) { delete filter; }

@@ -19,7 +19,7 @@ namespace {
 static_assert(sizeof(nestline_maplet_options) == sizeof(std::size_t) + 3 * 8,
               "no padding: a member of a later version must not lie in what is there today");
 static_assert(NESTLINE_MAPLET_MAX_VALUE == Maplet::kMaxValue &&
-              NESTLINE_MAPLET_MOST_CANDIDATES == Maplet::kMostCandidates);
+              NESTLINE_MAPLET_MOST_CANDIDATES == Maplet::kMaxCandidates);
 
 std::uint64_t checked(std::uint64_t value) {
   require(value <= Maplet::kMaxValue, "the value is above NESTLINE_MAPLET_MAX_VALUE");
@@ -46,8 +46,8 @@ std::uint64_t find(const nestline_maplet* maplet, MakeKey&& key, std::uint64_t* 
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     return with(maplet, [&](const auto& one) -> std::uint64_t {
       require(values != nullptr, "the array of values is NULL");
-      return one.find(key(), std::span<std::uint64_t, Maplet::kMostCandidates>(
-                                 values, Maplet::kMostCandidates));
+      return one.find(
+          key(), std::span<std::uint64_t, Maplet::kMaxCandidates>(values, Maplet::kMaxCandidates));
     });
   });
 }
@@ -130,7 +130,7 @@ nestline_maplet* nestline_maplet_copy(const nestline_maplet* maplet, const char*
 }
 
 nestline_maplet* nestline_maplet_load(const char* path, const char** error) {
-  return make_handle<nestline_maplet>(error, [&] { return nestline::load_maplet(path_of(path)); });
+  return make_handle<nestline_maplet>(error, [&] { return nestline::Maplet::load(path_of(path)); });
 }
 
 nestline_maplet* nestline_maplet_map(const char* path, const char** error) {
@@ -139,7 +139,7 @@ nestline_maplet* nestline_maplet_map(const char* path, const char** error) {
 
 nestline_maplet* nestline_maplet_load_from(nestline_read read, void* context, const char** error) {
   return make_handle<nestline_maplet>(
-      error, [&] { return nestline::load_maplet(source_of(read, context)); });
+      error, [&] { return nestline::Maplet::load(source_of(read, context)); });
 }
 
 void nestline_maplet_free(nestline_maplet* maplet) { delete maplet; }
