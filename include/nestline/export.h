@@ -3,9 +3,8 @@
 #ifndef NESTLINE_EXPORT_H_
 #define NESTLINE_EXPORT_H_
 
-// Before the hundred errors that would follow. nestline.h, for C, is also for older C++. (g++ 10
-// gives 201709 for C++20.)
-#if defined(__cplusplus) && __cplusplus <= 201703L && !defined(NESTLINE_NESTLINE_H_)
+// Before the hundred errors that would follow. (g++ 10 gives 201709 for C++20.)
+#if defined(__cplusplus) && __cplusplus <= 201703L
 #error "nestline needs C++20: compile with -std=c++20"
 #endif
 

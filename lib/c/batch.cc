@@ -1,72 +1,189 @@
 // The C functions on many keys of a filter. All arguments are checked before anything is touched.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "lib/c/batch_lookups.h"
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
 #include "nestline/concurrent_filter.h"
+#include "nestline/expiring_filter.h"
 #include "nestline/keys.h"
 #include "nestline/nestline.h"
 
 namespace nestline::c {
 namespace {
 
-// Inserts or erases, which is `change`; `done` is null if the caller does not want it.
-template <typename Change, class Keys>
-std::uint64_t change_batch(nestline_filter* filter, const Keys& keys, Change&& change,
-                           std::uint8_t* done, const char** error) {
+// Bitmaps are filled part by part.
+static_assert(kPart % 64 == 0);
+
+// Changes a filter of one of these kinds: change(filter, first, keys) returns, for each part, how
+// many keys it was done for.
+template <class... Kinds, typename Change>
+std::uint64_t change_batch(nestline_filter* filter, const nestline_keys& given, const char** error,
+                           Change&& change) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    ConcurrentFilter& one = in_memory(filter);
-    check_keys(keys);
-    std::uint64_t total = 0;
-    keys.for_each_part(
-        [&](std::size_t first, const KeySpan& part) { total += change(one, part, done, first); });
-    return total;
+    return with<Kinds...>(filter, [&](auto& one) {
+      const Keys keys(given);
+      keys.check_all();
+      std::uint64_t total = 0;
+      keys.for_each_part(
+          [&](std::size_t first, const KeySpan& part) { total += change(one, first, part); });
+      return total;
+    });
   });
 }
 
-constexpr auto kInsert = [](auto& one, const KeySpan& keys, std::uint8_t* stored,
-                            std::size_t first) {
-  const std::span<Outcome> outcomes = optional_outcomes(stored, first, keys.size());
-  const std::size_t count = one.insert(keys, outcomes);
-  keep_stored(outcomes);
-  return count;
-};
-constexpr auto kErase = [](auto& one, const KeySpan& keys, std::uint8_t* erased,
-                           std::size_t first) {
-  return one.erase(keys, optional_part(erased, first, keys.size()));
-};
+// Asks a filter of one of these kinds: ask(filter, first, keys, total) returns, for each part, how
+// many answers are yes; `total` is the number of those before.
+template <class... Kinds, typename Out, typename Ask>
+std::uint64_t ask_batch(const nestline_filter* filter, const nestline_keys& given, const Out* out,
+                        const char* out_is_null, const char** error, Ask&& ask) {
+  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return with<Kinds...>(filter, [&](const auto& one) {
+      const Keys keys(given);
+      keys.check_all();
+      require(out != nullptr || keys.size() == 0, out_is_null);
+      std::uint64_t total = 0;
+      keys.for_each_part([&](std::size_t first, const KeySpan& part) {
+        total += ask(one, first, part, static_cast<std::size_t>(total));
+      });
+      return total;
+    });
+  });
+}
 
-template <class Keys>
-bool count_batch(const nestline_filter* filter, const Keys& keys, std::uint8_t* copies,
-                 const char** error) {
-  return query_batch(filter, keys, copies, "the array of counts is NULL", error,
-                     [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
-                       one.count(part, std::span(copies + first, part.size()));
-                       return std::uint64_t{0};
-                     }) != NESTLINE_NO_COUNT;
+// A selection has 32-bit positions.
+void require_positions(std::size_t keys) {
+  require(keys == 0 || keys - 1 <= UINT32_MAX,
+          "a selection has 32-bit positions: at most 2^32 keys a batch");
+}
+
+// `positions` may be the memory of the selection itself: each position is written to the element
+// that it comes from or to one before it, and elements are read in order.
+template <class AnyFilter>
+std::size_t select_strings(const AnyFilter& one, const Keys& keys,
+                           std::span<const std::uint32_t> selection, std::uint32_t* positions) {
+  std::size_t total = 0;
+  keys.for_each_chosen(selection, [&](std::size_t first, const KeySpan& part) {
+    std::array<std::uint32_t, kPart> hits;
+    const std::size_t found = one.select(part, std::span(hits.data(), part.size()));
+    for (std::size_t i = 0; i < found; ++i) positions[total++] = selection[first + hits[i]];
+  });
+  return total;
 }
 
 }  // namespace
 }  // namespace nestline::c
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
+using nestline::ConcurrentFilter;
+using nestline::ExpiringFilter;
+using nestline::KeySpan;
+using nestline::MappedFilter;
 
-NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_insert_batch, nestline_filter, change_batch,
-                        (uint8_t * stored, const char** error), (kInsert, stored, error))
-NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_erase_batch, nestline_filter, change_batch,
-                        (uint8_t * erased, const char** error), (kErase, erased, error))
-NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_may_contain_batch, const nestline_filter,
-                        may_contain_batch, (uint8_t * out, const char** error), (out, error))
-NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_may_contain_bits, const nestline_filter,
-                        may_contain_bits, (uint64_t * bitmap, const char** error), (bitmap, error))
-NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_select, const nestline_filter, select_batch,
-                        (uint32_t * positions, const char** error), (positions, error))
-NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_select_from, const nestline_filter, select_from,
-                        (const uint32_t* selection, size_t selected, uint32_t* positions,
-                         const char** error),
-                        (selection, selected, positions, error))
-NESTLINE_FOR_EACH_ARRAY(bool, nestline_count_batch, const nestline_filter, count_batch,
-                        (uint8_t * copies, const char** error), (copies, error))
+uint64_t nestline_insert_batch(nestline_filter* filter, nestline_keys keys, uint8_t* outcomes,
+                               const char** error) {
+  return change_batch<ConcurrentFilter, ExpiringFilter>(
+      filter, keys, error, [&](auto& one, std::size_t first, const KeySpan& part) {
+        return one.insert(part, optional_outcomes(outcomes, first, part.size()));
+      });
+}
+
+uint64_t nestline_insert_unique_batch(nestline_filter* filter, nestline_keys keys,
+                                      uint8_t* outcomes, const char** error) {
+  return change_batch<ConcurrentFilter>(
+      filter, keys, error, [&](auto& one, std::size_t first, const KeySpan& part) {
+        return one.insert_unique(part, optional_outcomes(outcomes, first, part.size()));
+      });
+}
+
+uint64_t nestline_expiring_insert_for_batch(nestline_filter* filter, nestline_keys keys,
+                                            unsigned life, uint8_t* outcomes, const char** error) {
+  return change_batch<ExpiringFilter>(
+      filter, keys, error, [&](auto& one, std::size_t first, const KeySpan& part) {
+        return one.insert(part, life, optional_outcomes(outcomes, first, part.size()));
+      });
+}
+
+uint64_t nestline_erase_batch(nestline_filter* filter, nestline_keys keys, uint8_t* erased,
+                              const char** error) {
+  return change_batch<ConcurrentFilter>(
+      filter, keys, error, [&](auto& one, std::size_t first, const KeySpan& part) {
+        return one.erase(part, optional_part(erased, first, part.size()));
+      });
+}
+
+uint64_t nestline_may_contain_batch(const nestline_filter* filter, nestline_keys keys, uint8_t* out,
+                                    const char** error) {
+  return ask_batch(filter, keys, out, "the array of answers is NULL", error,
+                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+                     return one.may_contain(part, std::span(out + first, part.size()));
+                   });
+}
+
+uint64_t nestline_may_contain_bits(const nestline_filter* filter, nestline_keys keys,
+                                   uint64_t* bitmap, const char** error) {
+  return ask_batch(filter, keys, bitmap, "the bitmap is NULL", error,
+                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+                     const std::size_t words = part.size() / 64 + (part.size() % 64 != 0);
+                     return one.may_contain_bits(part, std::span(bitmap + first / 64, words));
+                   });
+}
+
+uint64_t nestline_select(const nestline_filter* filter, nestline_keys keys, uint32_t* positions,
+                         const char** error) {
+  return ask_batch(filter, keys, positions, "the array of positions is NULL", error,
+                   [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t total) {
+                     require_positions(keys.count);
+                     // Each key gives at most one position, so the positions of this part end where
+                     // its keys end.
+                     const std::span hits(positions + total, part.size());
+                     const std::size_t found = one.select(part, hits);
+                     for (uint32_t& i : hits.first(found)) i += static_cast<uint32_t>(first);
+                     return found;
+                   });
+}
+
+uint64_t nestline_select_from(const nestline_filter* filter, nestline_keys keys,
+                              const uint32_t* selection, size_t selected, uint32_t* positions,
+                              const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return with(filter, [&](const auto& one) -> uint64_t {
+      const Keys all(keys);
+      require_array(selection, selected, "the selection is NULL");
+      require_array(positions, selected, "the array of positions is NULL");
+      const std::span chosen(selection, selected);
+      for (const uint32_t i : chosen) {
+        require(i < all.size(), "the selection has a position outside the keys");
+        all.check(i);
+      }
+      if (all.are_bytes()) return select_strings(one, all, chosen, positions);
+      return one.select(all.words(), chosen, std::span(positions, selected));
+    });
+  });
+}
+
+bool nestline_count_batch(const nestline_filter* filter, nestline_keys keys, uint8_t* copies,
+                          const char** error) {
+  return ask_batch<ConcurrentFilter, MappedFilter>(
+             filter, keys, copies, "the array of counts is NULL", error,
+             [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+               one.count(part, std::span(copies + first, part.size()));
+               return std::size_t{0};
+             }) != NESTLINE_NO_COUNT;
+}
+
+bool nestline_expiring_left_batch(const nestline_filter* filter, nestline_keys keys, uint8_t* ticks,
+                                  const char** error) {
+  return ask_batch<ExpiringFilter>(
+             filter, keys, ticks, "the array of ticks is NULL", error,
+             [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
+               part.visit([&](const auto& all) {
+                 for (std::size_t i = 0; i < all.size(); ++i) {
+                   ticks[first + i] = static_cast<uint8_t>(one.left(all[i]));
+                 }
+               });
+               return std::size_t{0};
+             }) != NESTLINE_NO_COUNT;
+}

@@ -1,16 +1,22 @@
 // The C functions on whole filters: making, storing, freeing, describing and changing them.
 #include "nestline/filter.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
+#include "nestline/concurrent_filter.h"
+#include "nestline/expiring_filter.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
+#include "nestline/mapped_filter.h"
 #include "nestline/nestline.h"
 #include "nestline/version.h"
 
@@ -20,9 +26,6 @@ namespace {
 static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 5 * 8 + 2 * sizeof(int),
               "no padding: a member of a later version must not lie in what is there today");
 
-// What the first programs know of the options: `load` and what follows came later.
-constexpr std::size_t kFirstOptions = offsetof(nestline_options, load);
-
 constexpr bool same(nestline_verify_mode ours, Verify theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
 }
@@ -30,47 +33,52 @@ static_assert(same(NESTLINE_VERIFY_NONE, Verify::none) &&
               same(NESTLINE_VERIFY_LAZILY, Verify::lazily) &&
               same(NESTLINE_VERIFY_ALL, Verify::all));
 
-// The filter's content at one instant.
-Filter snapshot(const nestline_filter* filter) {
-  return with(filter, [](const auto& one) { return one.snapshot(); });
+constexpr bool same(nestline_copies ours, Copies theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
 }
+static_assert(same(NESTLINE_MERGE_ALL, Copies::all) && same(NESTLINE_MERGE_MOST, Copies::most) &&
+              same(NESTLINE_MERGE_THAT_FIT, Copies::that_fit));
+
+constexpr bool same(nestline_outcome ours, Outcome theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(same(NESTLINE_STORED, Outcome::stored) && same(NESTLINE_PRESENT, Outcome::present) &&
+              same(NESTLINE_FULL, Outcome::full) && same(NESTLINE_COPIES, Outcome::copies));
 
 Options options_of(const nestline_options* given) {
-  require(given != nullptr, "the options are NULL");
-  const std::size_t size = given->struct_size;
-  require(size == kFirstOptions || size >= sizeof(nestline_options),
-          "options.struct_size is too small: begin with NESTLINE_OPTIONS_INIT");
-  require(size <= kMaxStruct, "options.struct_size is too large: begin with NESTLINE_OPTIONS_INIT");
-  require_zeros(*given, std::min(size, sizeof(nestline_options)));
+  require_known(given, "options.struct_size is wrong: begin with NESTLINE_OPTIONS_INIT");
   Options options = {.capacity = given->capacity,
                      .fpr = given->fpr,
                      .bits = given->bits,
                      .max_capacity = given->max_capacity,
                      .seed = given->seed};
-  if (size > kFirstOptions && given->load != 0) options.load = given->load;
+  if (given->load != 0) options.load = given->load;
   return options;
 }
 
-// A filter of all the keys.
-template <class Keys>
-nestline_filter* build(const nestline_options* options, const Keys& keys, std::uint8_t* stored,
-                       const char** error) {
-  return make_handle<nestline_filter>(error, [&] {
-    const Options given = options_of(options);
-    keys.check_arrays();
-    return keys.with_all([&](const KeySpan& all) {
-      const std::span<Outcome> outcomes = optional_outcomes(stored, 0, all.size());
-      ConcurrentFilter built(Filter::build(given, all, outcomes));
-      keep_stored(outcomes);
-      return built;
-    });
+Verify verify_of(nestline_verify_mode verify) {
+  require(verify == NESTLINE_VERIFY_NONE || verify == NESTLINE_VERIFY_LAZILY ||
+              verify == NESTLINE_VERIFY_ALL,
+          "verify is none of NESTLINE_VERIFY_NONE, NESTLINE_VERIFY_LAZILY, NESTLINE_VERIFY_ALL");
+  return static_cast<Verify>(verify);
+}
+
+// Shows visit() the filter's content at one instant.
+template <typename Visit>
+void content(const nestline_filter* filter, Visit&& visit) {
+  with(filter, [&](const auto& one) {
+    if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
+      visit(one);  // save copies it itself
+    } else {
+      visit(one.snapshot());
+    }
   });
 }
 
 // The mapped filter; null for one in memory.
 const MappedFilter* mapped_in(const nestline_filter* filter) {
   require_handle(filter);
-  return std::get_if<MappedFilter>(&filter->either);
+  return std::get_if<MappedFilter>(&filter->kind);
 }
 
 }  // namespace
@@ -78,6 +86,8 @@ const MappedFilter* mapped_in(const nestline_filter* filter) {
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 using nestline::ConcurrentFilter;
+using nestline::ExpiringFilter;
+using nestline::Filter;
 using nestline::MappedFilter;
 
 const char* nestline_version(void) { return NESTLINE_VERSION_STRING; }
@@ -90,62 +100,38 @@ nestline_filter* nestline_create(const nestline_options* options, const char** e
   return make_handle<nestline_filter>(error, [&] { return ConcurrentFilter(options_of(options)); });
 }
 
-NESTLINE_FOR_EACH_ARRAY(nestline_filter*, nestline_build, const nestline_options, build,
-                        (uint8_t * stored, const char** error), (stored, error))
-
-nestline_filter* nestline_copy(const nestline_filter* filter, const char** error) {
-  return make_handle<nestline_filter>(error, [&] { return ConcurrentFilter(snapshot(filter)); });
-}
-
-nestline_filter* nestline_load(const char* path, const char** error) {
-  return make_handle<nestline_filter>(
-      error, [&] { return ConcurrentFilter(nestline::Filter::load(path_of(path))); });
-}
-
-nestline_filter* nestline_map(const char* path, const char** error) {
-  return make_handle<nestline_filter>(error, [&] { return MappedFilter::open(path_of(path)); });
-}
-
-nestline_filter* nestline_map_with(const char* path, nestline_verify_mode verify,
-                                   const char** error) {
+nestline_filter* nestline_build(const nestline_options* options, nestline_keys keys,
+                                uint8_t* outcomes, const char** error) {
   return make_handle<nestline_filter>(error, [&] {
-    require(verify == NESTLINE_VERIFY_NONE || verify == NESTLINE_VERIFY_LAZILY ||
-                verify == NESTLINE_VERIFY_ALL,
-            "verify is none of NESTLINE_VERIFY_NONE, NESTLINE_VERIFY_LAZILY, NESTLINE_VERIFY_ALL");
-    return MappedFilter::open(path_of(path), static_cast<nestline::Verify>(verify));
+    const nestline::Options given = options_of(options);
+    return Keys(keys).with_all([&](const nestline::KeySpan& all) {
+      return ConcurrentFilter(
+          Filter::build(given, all, optional_outcomes(outcomes, 0, all.size())));
+    });
   });
 }
 
-nestline_filter* nestline_load_from(nestline_read read, void* context, const char** error) {
-  return make_handle<nestline_filter>(
-      error, [&] { return ConcurrentFilter(nestline::Filter::load(source_of(read, context))); });
+nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** error) {
+  return guarded<nestline_filter*>(error, nullptr, [&] {
+    return with(filter, [](const auto& one) {
+      if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
+        return new nestline_filter{one.snapshot()};
+      } else {
+        return new nestline_filter{ConcurrentFilter(one.snapshot())};
+      }
+    });
+  });
 }
 
-nestline_filter* nestline_from_bytes(const void* bytes, size_t size, const char** error) {
+NESTLINE_LOADS(nestline, nestline_filter, ConcurrentFilter::load)
+NESTLINE_SAVES(nestline, nestline_filter, content)
+
+nestline_filter* nestline_map(const char* path, nestline_verify_mode verify, const char** error) {
   return make_handle<nestline_filter>(
-      error, [&] { return ConcurrentFilter(nestline::Filter::load(bytes_given(bytes, size))); });
+      error, [&] { return MappedFilter::open(path_of(path), verify_of(verify)); });
 }
 
 void nestline_free(nestline_filter* filter) { delete filter; }
-
-bool nestline_save(const nestline_filter* filter, const char* path, const char** error) {
-  return done(error, [&] {
-    const std::filesystem::path target = path_of(path);
-    nestline::save(snapshot(filter), target);
-  });
-}
-
-bool nestline_save_to(const nestline_filter* filter, nestline_write write, void* context,
-                      const char** error) {
-  return done(error, [&] {
-    const auto sink = sink_of(write, context);
-    nestline::save(snapshot(filter), sink);
-  });
-}
-
-void* nestline_to_bytes(const nestline_filter* filter, size_t* size, const char** error) {
-  return hand_out_bytes(size, error, [&] { return nestline::to_bytes(snapshot(filter)); });
-}
 
 void nestline_free_bytes(void* bytes) { std::free(bytes); }
 
@@ -168,21 +154,30 @@ bool nestline_undamaged(const nestline_filter* filter, const char** error) {
 }
 
 bool nestline_clear(nestline_filter* filter, const char** error) {
-  return done(error, [&] { in_memory(filter).clear(); });
+  return done(error, [&] {
+    with<ConcurrentFilter, ExpiringFilter>(filter, [](auto& one) { one.clear(); });
+  });
 }
 
 bool nestline_grow(nestline_filter* filter, const char** error) {
   return done(error, [&] {
-    require(in_memory(filter).grow(),
+    require(only<ConcurrentFilter>(filter).grow(),
             "the filter cannot grow any more: too few bits of its fingerprints are left");
   });
 }
 
-bool nestline_merge(nestline_filter* filter, const nestline_filter* other, const char** error) {
+bool nestline_merge(nestline_filter* filter, const nestline_filter* other, nestline_copies copies,
+                    uint64_t* left_out, const char** error) {
   return done(error, [&] {
-    ConcurrentFilter& into = in_memory(filter);
+    auto& into = only<ConcurrentFilter>(filter);
     require(other != nullptr, "the other filter is NULL");
-    into.merge(snapshot(other));
+    require(copies == NESTLINE_MERGE_ALL || copies == NESTLINE_MERGE_MOST ||
+                copies == NESTLINE_MERGE_THAT_FIT,
+            "copies is none of NESTLINE_MERGE_ALL, NESTLINE_MERGE_MOST, NESTLINE_MERGE_THAT_FIT");
+    const uint64_t left = into.merge(
+        with<ConcurrentFilter, MappedFilter>(other, [](const auto& one) { return one.snapshot(); }),
+        static_cast<nestline::Copies>(copies));
+    if (left_out != nullptr) *left_out = left;
   });
 }
 
@@ -198,7 +193,7 @@ NESTLINE_FIGURE(uint64_t, nestline_seed, nestline_filter, seed)
 NESTLINE_FIGURE(size_t, nestline_memory_bytes, nestline_filter, memory_bytes)
 
 bool nestline_is_mapped(const nestline_filter* filter) {
-  return filter != nullptr && std::holds_alternative<MappedFilter>(filter->either);
+  return filter != nullptr && std::holds_alternative<MappedFilter>(filter->kind);
 }
 
 uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed, const char** error) {

@@ -11,28 +11,27 @@
 #include <filesystem>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
+#include <type_traits>
 #include <variant>
-#include <vector>
 
 #include "lib/c/errors.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/expiring_filter.h"
 #include "nestline/io.h"
 #include "nestline/maplet.h"
+#include "nestline/mapped_filter.h"
 #include "nestline/nestline.h"
-#include "nestline/nestline_expiring.h"
 
-// In memory, or mapped.
+// In memory, mapped, or in memory with keys that expire.
 struct nestline_filter {
-  std::variant<nestline::ConcurrentFilter, nestline::MappedFilter> either;
+  std::variant<nestline::ConcurrentFilter, nestline::MappedFilter, nestline::ExpiringFilter> kind;
 };
+// In memory, or mapped.
 struct nestline_maplet {
-  std::variant<nestline::Maplet, nestline::MappedMaplet> either;
-};
-struct nestline_expiring {
-  std::variant<nestline::ExpiringFilter> either;
+  std::variant<nestline::Maplet, nestline::MappedMaplet> kind;
 };
 
 namespace nestline::c {
@@ -57,28 +56,50 @@ inline void require_handle(const nestline_filter* filter) {
 inline void require_handle(const nestline_maplet* maplet) {
   require(maplet != nullptr, "the maplet is NULL");
 }
-inline void require_handle(const nestline_expiring* filter) {
-  require(filter != nullptr, "the filter is NULL");
+
+// Why a filter or maplet refuses a call: it is of the kind `Found`, and `Wanted` is the first kind
+// that has it.
+template <class Wanted, class Found>
+constexpr const char* refusal() {
+  if constexpr (std::is_same_v<Wanted, ExpiringFilter>) {
+    return "the keys of this filter do not expire";
+  } else if constexpr (std::is_same_v<Found, ExpiringFilter>) {
+    return "the keys of this filter expire, so it does not count, insert_unique, update, erase, "
+           "grow or merge";
+  } else if constexpr (std::is_same_v<Found, MappedFilter>) {
+    return "the filter answers from a mapped file and cannot be changed; change a copy of it";
+  } else {
+    return "the maplet answers from a mapped file, which can only be asked; load the file to do "
+           "more";
+  }
 }
 
-// Returns visitor(filter), where the filter or maplet has one of its two types.
-template <class Handle, typename Visitor>
-auto with(const Handle* handle, Visitor&& visitor) {
+// Returns visitor(filter), where the filter or maplet is of one of these kinds; without kinds, of
+// any.
+template <class... Kinds, class Handle, typename Visitor>
+decltype(auto) with(Handle* handle, Visitor&& visitor) {
   require_handle(handle);
-  return std::visit(std::forward<Visitor>(visitor), handle->either);
+  using First = std::tuple_element_t<
+      0, std::tuple<Kinds..., std::variant_alternative_t<0, decltype(handle->kind)>>>;
+  using Visited = std::conditional_t<std::is_const_v<Handle>, const First, First>;
+  using Result = std::invoke_result_t<Visitor&, Visited&>;
+  return std::visit(
+      [&](auto& one) -> Result {
+        using One = std::remove_cvref_t<decltype(one)>;
+        if constexpr (sizeof...(Kinds) == 0 || (std::is_same_v<One, Kinds> || ...)) {
+          return visitor(one);
+        } else {
+          throw Refusal{refusal<First, One>()};
+        }
+      },
+      handle->kind);
 }
 
-// The filter or maplet, if it is in memory, where all can be done with it.
-template <class Handle>
-auto& in_memory(Handle* handle) {
-  require_handle(handle);
-  auto* const one = std::get_if<0>(&handle->either);
-  require(one != nullptr,
-          std::is_convertible_v<Handle*, const nestline_filter*>
-              ? "the filter answers from a mapped file and cannot be changed; change a copy of it"
-              : "the maplet answers from a mapped file, which can only be asked; load the file to "
-                "do more");
-  return *one;
+// The filter or maplet, if it is of this kind.
+template <class Kind, class Handle>
+auto& only(Handle* handle) {
+  return with<Kind>(
+      handle, [](auto& one) -> auto& { return one; });
 }
 
 // A new handle of what make() returns.
@@ -87,8 +108,41 @@ Handle* make_handle(const char** error, Make&& make) {
   return guarded<Handle*>(error, nullptr, [&] { return new Handle{{make()}}; });
 }
 
-// Defines a function that cannot fail: what a member answers; 0 without a handle, and for a mapped
-// maplet that has no such member.
+// Defines NAME_load, NAME_load_from and NAME_from_bytes: handles of what load() makes of a path, a
+// function or bytes.
+#define NESTLINE_LOADS(name, Handle, load)                                             \
+  Handle* name##_load(const char* path, const char** error) {                          \
+    return make_handle<Handle>(error, [&] { return load(path_of(path)); });            \
+  }                                                                                    \
+  Handle* name##_load_from(nestline_read read, void* context, const char** error) {    \
+    return make_handle<Handle>(error, [&] { return load(source_of(read, context)); }); \
+  }                                                                                    \
+  Handle* name##_from_bytes(const void* bytes, size_t size, const char** error) {      \
+    return make_handle<Handle>(error, [&] { return load(bytes_given(bytes, size)); }); \
+  }
+
+// Defines NAME_save, NAME_save_to and NAME_to_bytes of what content(handle, visit) shows to
+// visit(one).
+#define NESTLINE_SAVES(name, Handle, content)                                                  \
+  bool name##_save(const Handle* handle, const char* path, const char** error) {               \
+    return done(error, [&] {                                                                   \
+      content(handle, [&](const auto& one) { nestline::save(one, path_of(path)); });           \
+    });                                                                                        \
+  }                                                                                            \
+  bool name##_save_to(const Handle* handle, nestline_write write, void* context,               \
+                      const char** error) {                                                    \
+    return done(error, [&] {                                                                   \
+      content(handle, [&](const auto& one) { nestline::save(one, sink_of(write, context)); }); \
+    });                                                                                        \
+  }                                                                                            \
+  void* name##_to_bytes(const Handle* handle, size_t* size, const char** error) {              \
+    return hand_out_bytes(size, error, [&](const nestline::ByteSink& sink) {                   \
+      content(handle, [&](const auto& one) { nestline::save(one, sink); });                    \
+    });                                                                                        \
+  }
+
+// Defines a function that cannot fail: what a member answers; 0 without a handle, and for a kind
+// that has no such member.
 #define NESTLINE_FIGURE(Result, name, Handle, member)                \
   Result name(const Handle* handle) {                                \
     if (handle == nullptr) return {};                                \
@@ -166,14 +220,16 @@ inline char* require_memory(char* copy) {
   return copy;
 }
 
-// The bytes that make() returns, as one that the caller frees, and their number.
+// The bytes that make(sink) gives, as one that the caller frees, and their number.
 template <typename Make>
 void* hand_out_bytes(std::size_t* size, const char** error, Make&& make) {
   return guarded<void*>(error, nullptr, [&] {
     require(size != nullptr, "the pointer to the size is NULL");
-    const std::vector<std::byte> bytes = make();
-    char* const copy =
-        require_memory(copied({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    std::string bytes;
+    make([&](std::span<const std::byte> piece) {
+      bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    });
+    char* const copy = require_memory(copied(bytes));
     *size = bytes.size();
     return copy;
   });
@@ -183,21 +239,17 @@ void* hand_out_bytes(std::size_t* size, const char** error, Make&& make) {
 // larger than this: such a size was not set.
 inline constexpr std::size_t kMaxStruct = 4096;
 
-// Checks what is behind the members that are known, which begin a struct from the caller. Members
-// of a later version must be 0: this one cannot do what they ask.
+// Checks options. Members of a later version, behind those that are known, must be 0: this version
+// cannot do what they ask.
 template <typename Struct>
-void require_zeros(const Struct& given, std::size_t known) {
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);
-  bool zeros = std::all_of(bytes + known, bytes + given.struct_size,
+void require_known(const Struct* given, const char* wrong_size) {
+  require(given != nullptr, "the options are NULL");
+  require(given->struct_size >= sizeof(Struct) && given->struct_size <= kMaxStruct, wrong_size);
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
+  bool zeros = std::all_of(bytes + sizeof(Struct), bytes + given->struct_size,
                            [](unsigned char byte) { return byte == 0; });
-  if constexpr (requires { given.reserved; }) zeros = zeros && given.reserved == 0;
+  if constexpr (requires { given->reserved; }) zeros = zeros && given->reserved == 0;
   require(zeros, "the options ask for something that this version of the library does not know");
-}
-
-template <typename Struct>
-void require_known(const Struct& given, const char* wrong_size) {
-  require(given.struct_size >= sizeof(Struct) && given.struct_size <= kMaxStruct, wrong_size);
-  require_zeros(given, sizeof(Struct));
 }
 
 // Gives the caller `made`. Its members of a later version become 0.

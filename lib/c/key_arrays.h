@@ -1,14 +1,6 @@
-// The keys of a C batch as KeySpans. Arrays of integers and hashes are used where they lie. Arrays
-// of pointers and sizes are turned into strings on the stack, part by part, so that no batch
-// allocates. Only a build, which needs all keys at once, takes memory for all strings.
-//
-// Each kind of array has
-//
-//   check_arrays(), check_key(i)  Refusal unless the arrays are there, unless key i can be read
-//   for_each_part(visit)          calls visit(first, keys) for parts of the keys in order, `first`
-//                                 being the position of keys[0]; a part has kPart keys or is last
-//   with_all(visit)               visit(keys) for all keys at once, which it checks; std::bad_alloc
-//                                 without memory for the strings
+// The keys of a C batch as KeySpans. Integers and hashes are used where they lie. Bytes are turned
+// into strings on the stack, part by part, so that no batch allocates. Only a build, which needs
+// all keys at once, takes memory for all strings.
 #ifndef NESTLINE_LIB_C_KEY_ARRAYS_H_
 #define NESTLINE_LIB_C_KEY_ARRAYS_H_
 
@@ -22,8 +14,9 @@
 #include <string_view>
 
 #include "lib/c/handle.h"
+#include "nestline/filter.h"
 #include "nestline/keys.h"
-#include "nestline/outcome.h"
+#include "nestline/nestline.h"
 
 namespace nestline::c {
 
@@ -44,70 +37,59 @@ inline std::span<std::uint8_t> optional_part(std::uint8_t* done, std::size_t fir
                                              std::size_t count) {
   return done == nullptr ? std::span<std::uint8_t>() : std::span(done + first, count);
 }
-
-// The same for outcomes, whose numbers are those of nestline_outcome.
-inline std::span<Outcome> optional_outcomes(std::uint8_t* done, std::size_t first,
+inline std::span<Outcome> optional_outcomes(std::uint8_t* outcomes, std::size_t first,
                                             std::size_t count) {
-  const auto bytes = optional_part(done, first, count);
-  return {reinterpret_cast<Outcome*>(bytes.data()), bytes.size()};
+  const std::span part = optional_part(outcomes, first, count);
+  return {reinterpret_cast<Outcome*>(part.data()), part.size()};
 }
 
-// What a caller gets who wants to know whether each key was stored.
-inline void keep_stored(std::span<Outcome> outcomes) {
-  for (Outcome& each : outcomes) each = each == Outcome::stored ? each : Outcome{};
-}
-
-// Keys of 64 bits: std::uint64_t or Hash.
-template <typename Key>
-class WordKeys {
+// The keys that a C caller gives. Every key is checked when it is read, since nothing in the
+// language keeps another thread from changing the arrays.
+class Keys {
  public:
-  WordKeys(const std::uint64_t* keys, std::size_t count) : keys_(keys), count_(count) {
-    static_assert(sizeof(Key) == sizeof(std::uint64_t) && alignof(Key) == alignof(std::uint64_t));
+  // Refusal unless the kind is known and the arrays are there.
+  explicit Keys(const nestline_keys& given) : given_(given) {
+    require(given.kind >= NESTLINE_KEYS_BYTES && given.kind <= NESTLINE_KEYS_HASH,
+            "the kind of the keys is none of nestline_key_kind");
+    if (given.kind == NESTLINE_KEYS_OFFSETS32 || given.kind == NESTLINE_KEYS_OFFSETS64) {
+      bytes_given(given.keys, given.buffer_bytes);
+      require_array(static_cast<const std::int64_t*>(given.offsets), size(),
+                    "the array of offsets is NULL");
+      return;
+    }
+    require_array(static_cast<const std::uint64_t*>(given.keys), size(),
+                  "the array of keys is NULL");
+    if (are_bytes()) require_array(sizes(), size(), "the array of sizes is NULL");
   }
 
-  [[nodiscard]] std::size_t size() const { return count_; }
-  void check_arrays() const { require_array(keys_, count_, "the array of keys is NULL"); }
-  static void check_key(std::size_t) {}
+  [[nodiscard]] std::size_t size() const { return given_.count; }
+  [[nodiscard]] bool are_bytes() const {
+    return given_.kind != NESTLINE_KEYS_U64 && given_.kind != NESTLINE_KEYS_HASH;
+  }
 
+  // Refusal unless the key can be read; unless all can.
+  void check(std::size_t i) const {
+    if (are_bytes()) string(i);
+  }
+  void check_all() const {
+    for (std::size_t i = 0; are_bytes() && i < size(); ++i) string(i);
+  }
+
+  // All integers or hashes. A Hash is a struct of one std::uint64_t.
+  [[nodiscard]] KeySpan words() const {
+    static_assert(sizeof(Hash) == sizeof(std::uint64_t) && alignof(Hash) == alignof(std::uint64_t));
+    if (given_.kind == NESTLINE_KEYS_U64) {
+      return std::span(static_cast<const std::uint64_t*>(given_.keys), size());
+    }
+    return std::span(static_cast<const Hash*>(given_.keys), size());
+  }
+
+  // Calls visit(first, strings) for parts of the bytes in order, `first` being the position of
+  // strings[0]; a part has kPart keys or is the last one.
   template <typename Visit>
-  void for_each_part(Visit&& visit) const {
-    visit(std::size_t{0}, all());
-  }
-  template <typename Visit>
-  auto with_all(Visit&& visit) const {
-    return visit(all());
-  }
-
-  // A Hash is a struct of one std::uint64_t.
-  [[nodiscard]] KeySpan all() const {
-    return std::span(reinterpret_cast<const Key*>(keys_), count_);
-  }
-
- private:
-  const std::uint64_t* keys_;
-  std::size_t count_;
-};
-
-using Integers = WordKeys<std::uint64_t>;
-using Hashes = WordKeys<Hash>;
-
-// Pointers and sizes.
-class BytesKeys {
- public:
-  BytesKeys(const void* const* keys, const std::size_t* sizes, std::size_t count)
-      : keys_(keys), sizes_(sizes), count_(count) {}
-
-  [[nodiscard]] std::size_t size() const { return count_; }
-  void check_arrays() const {
-    require_array(keys_, count_, "the array of keys is NULL");
-    require_array(sizes_, count_, "the array of sizes is NULL");
-  }
-  void check_key(std::size_t i) const { bytes_key(keys_[i], sizes_[i]); }
-
-  template <typename Visit>
-  void for_each_part(Visit&& visit) const {
+  void for_each_strings(Visit&& visit) const {
     gather(
-        count_, [](std::size_t i) { return i; }, visit);
+        size(), [](std::size_t i) { return i; }, visit);
   }
   // The same for the keys at the positions in `selection`; `first` is an index of `selection`.
   template <typename Visit>
@@ -115,55 +97,63 @@ class BytesKeys {
     gather(
         selection.size(), [&](std::size_t i) { return selection[i]; }, visit);
   }
+  // The same for parts of keys of any kind.
+  template <typename Visit>
+  void for_each_part(Visit&& visit) const {
+    if (!are_bytes()) return visit(std::size_t{0}, words());
+    for_each_strings([&](std::size_t first, const KeySpan& strings) { visit(first, strings); });
+  }
+
+  // Returns visit(keys) for all keys at once, which it checks; std::bad_alloc without memory for
+  // the strings.
   template <typename Visit>
   auto with_all(Visit&& visit) const {
+    if (!are_bytes()) return visit(words());
     // Fewer bytes than this may fail too; sanitizers end the process where more are requested.
-    if (count_ > kMaxMemory / sizeof(std::string_view)) throw std::bad_alloc();
-    const auto keys = std::make_unique<std::string_view[]>(count_);
-    for (std::size_t i = 0; i < count_; ++i) keys[i] = bytes_key(keys_[i], sizes_[i]);
-    return visit(KeySpan(std::span<const std::string_view>(keys.get(), count_)));
+    if (size() > kMaxMemory / sizeof(std::string_view)) throw std::bad_alloc();
+    const auto strings = std::make_unique<std::string_view[]>(size());
+    for (std::size_t i = 0; i < size(); ++i) strings[i] = string(i);
+    return visit(KeySpan(std::span<const std::string_view>(strings.get(), size())));
   }
 
  private:
+  [[nodiscard]] const std::size_t* sizes() const {
+    return static_cast<const std::size_t*>(given_.offsets);
+  }
+
+  std::string_view string(std::size_t i) const {
+    switch (given_.kind) {
+      case NESTLINE_KEYS_BYTES:
+        return bytes_key(static_cast<const void* const*>(given_.keys)[i], sizes()[i]);
+      case NESTLINE_KEYS_OFFSETS32:
+        return between(static_cast<const std::int32_t*>(given_.offsets) + i);
+      default:
+        return between(static_cast<const std::int64_t*>(given_.offsets) + i);
+    }
+  }
+  template <typename Offset>
+  [[nodiscard]] std::string_view between(const Offset* offsets) const {
+    const Offset begin = offsets[0];
+    const Offset end = offsets[1];
+    require(begin >= 0 && begin <= end, "the offsets of a key are negative or fall");
+    require(static_cast<std::uint64_t>(end) <= given_.buffer_bytes,
+            "an offset of a key is behind the end of the buffer");
+    return std::string_view(static_cast<const char*>(given_.keys), given_.buffer_bytes)
+        .substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  }
+
   template <typename Position, typename Visit>
   void gather(std::size_t count, const Position& position, Visit& visit) const {
-    std::array<std::string_view, kPart> keys;
+    std::array<std::string_view, kPart> strings;
     for (std::size_t first = 0; first < count; first += kPart) {
-      const std::size_t size = std::min(kPart, count - first);
-      for (std::size_t i = 0; i < size; ++i) {
-        const std::size_t at = position(first + i);
-        keys[i] = bytes_key(keys_[at], sizes_[at]);
-      }
-      visit(first, std::span<const std::string_view>(keys.data(), size));
+      const std::size_t part = std::min(kPart, count - first);
+      for (std::size_t i = 0; i < part; ++i) strings[i] = string(position(first + i));
+      visit(first, std::span<const std::string_view>(strings.data(), part));
     }
   }
 
-  const void* const* keys_;
-  const std::size_t* sizes_;
-  std::size_t count_;
+  nestline_keys given_;
 };
-
-template <class Keys>
-void check_keys(const Keys& keys) {
-  keys.check_arrays();
-  for (std::size_t i = 0; i < keys.size(); ++i) keys.check_key(i);
-}
-
-// Defines NAME_bytes, NAME_u64 and NAME_hash, a C function for each kind of key array. It returns
-// work(handle, keys, arguments); see NESTLINE_FOR_EACH_KEY.
-#define NESTLINE_FOR_EACH_ARRAY(Result, name, Handle, work, parameters, arguments)                \
-  Result name##_bytes(Handle* handle, const void* const* keys, const size_t* sizes, size_t count, \
-                      NESTLINE_BARE parameters) {                                                 \
-    return work(handle, BytesKeys(keys, sizes, count), NESTLINE_BARE arguments);                  \
-  }                                                                                               \
-  Result name##_u64(Handle* handle, const uint64_t* keys, size_t count,                           \
-                    NESTLINE_BARE parameters) {                                                   \
-    return work(handle, Integers(keys, count), NESTLINE_BARE arguments);                          \
-  }                                                                                               \
-  Result name##_hash(Handle* handle, const uint64_t* hashes, size_t count,                        \
-                     NESTLINE_BARE parameters) {                                                  \
-    return work(handle, Hashes(hashes, count), NESTLINE_BARE arguments);                          \
-  }
 
 }  // namespace nestline::c
 

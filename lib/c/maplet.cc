@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <variant>
 #include <vector>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
-#include "nestline/nestline.h"
+#include "nestline/keys.h"
+#include "nestline/nestline_maplet.h"
 
 namespace nestline::c {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 static_assert(sizeof(nestline_maplet_options) == sizeof(std::size_t) + 3 * 8,
               "no padding: a member of a later version must not lie in what is there today");
 static_assert(NESTLINE_MAPLET_MAX_VALUE == Maplet::kMaxValue &&
-              NESTLINE_MAPLET_MOST_CANDIDATES == Maplet::kMaxCandidates);
+              NESTLINE_MAPLET_MAX_CANDIDATES == Maplet::kMaxCandidates);
 
 std::uint64_t checked(std::uint64_t value) {
   require(value <= Maplet::kMaxValue, "the value is above NESTLINE_MAPLET_MAX_VALUE");
@@ -27,15 +27,14 @@ std::uint64_t checked(std::uint64_t value) {
 }
 
 MapletOptions options_of(const nestline_maplet_options* given) {
-  require(given != nullptr, "the options are NULL");
-  require_known(*given, "options.struct_size is wrong: begin with NESTLINE_MAPLET_OPTIONS_INIT");
+  require_known(given, "options.struct_size is wrong: begin with NESTLINE_MAPLET_OPTIONS_INIT");
   return {.capacity = given->capacity, .max_capacity = given->max_capacity, .seed = given->seed};
 }
 
 template <typename MakeKey>
 bool insert(nestline_maplet* maplet, MakeKey&& key, std::uint64_t value, const char** error) {
   return guarded(error, false, [&] {
-    const Outcome outcome = in_memory(maplet).insert(key(), checked(value)).outcome;
+    const Outcome outcome = only<Maplet>(maplet).insert(key(), checked(value)).outcome;
     return is_stored(outcome, kMapletFull, kMapletCopies, error);
   });
 }
@@ -56,62 +55,19 @@ template <typename MakeKey>
 bool replace(nestline_maplet* maplet, MakeKey&& key, std::uint64_t old_value,
              std::uint64_t new_value, const char** error) {
   return guarded(error, false, [&] {
-    return in_memory(maplet).replace(key(), checked(old_value), checked(new_value));
+    return only<Maplet>(maplet).replace(key(), checked(old_value), checked(new_value));
   });
 }
 
 template <typename MakeKey>
 bool erase(nestline_maplet* maplet, MakeKey&& key, std::uint64_t value, const char** error) {
-  return guarded(error, false, [&] { return in_memory(maplet).erase(key(), checked(value)); });
+  return guarded(error, false, [&] { return only<Maplet>(maplet).erase(key(), checked(value)); });
 }
 
-template <class Keys>
-std::uint64_t find_batch(const nestline_maplet* maplet, const Keys& keys, std::uint32_t* first,
-                         std::uint64_t* values, std::size_t room, const char** error) {
-  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    return with(maplet, [&](const auto& one) {
-      check_keys(keys);
-      require(first != nullptr, "the array of first positions is NULL");
-      require(values != nullptr || room == 0, "the array of values is NULL, but its room is not 0");
-      std::vector<std::uint32_t> starts;
-      std::vector<std::uint64_t> found;
-      std::uint64_t total = 0;
-      keys.for_each_part([&](std::size_t at, const KeySpan& part) {
-        const std::size_t count = one.find(part, starts, found);
-        require(total + count <= std::numeric_limits<std::uint32_t>::max(),
-                "there are more than 2^32 candidates: ask for fewer keys at once");
-        for (std::size_t i = 0; i < part.size(); ++i) {
-          first[at + i] = static_cast<std::uint32_t>(total + starts[i]);
-        }
-        if (total < room) {
-          const std::size_t begin = static_cast<std::size_t>(total);
-          std::copy_n(found.begin(), std::min(count, room - begin), values + begin);
-        }
-        total += count;
-      });
-      first[keys.size()] = static_cast<std::uint32_t>(total);
-      return total;
-    });
-  });
-}
-
-template <class Keys>
-std::uint64_t insert_batch(nestline_maplet* maplet, const Keys& keys, const std::uint64_t* values,
-                           std::uint8_t* stored, const char** error) {
-  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
-    Maplet& one = in_memory(maplet);
-    check_keys(keys);
-    require_array(values, keys.size(), "the array of values is NULL");
-    for (std::size_t i = 0; i < keys.size(); ++i) checked(values[i]);
-    std::uint64_t total = 0;
-    keys.for_each_part([&](std::size_t at, const KeySpan& part) {
-      const std::span theirs(values + at, part.size());
-      const std::span<Outcome> outcomes = optional_outcomes(stored, at, part.size());
-      total += one.insert(part, theirs, outcomes);
-      keep_stored(outcomes);
-    });
-    return total;
-  });
+// Shows visit() the maplet, which save copies itself.
+template <typename Visit>
+void content(const nestline_maplet* maplet, Visit&& visit) {
+  visit(only<Maplet>(maplet));
 }
 
 }  // namespace
@@ -125,36 +81,18 @@ nestline_maplet* nestline_maplet_create(const nestline_maplet_options* options,
   return make_handle<nestline_maplet>(error, [&] { return Maplet(options_of(options)); });
 }
 
-nestline_maplet* nestline_maplet_copy(const nestline_maplet* maplet, const char** error) {
-  return make_handle<nestline_maplet>(error, [&] { return in_memory(maplet).snapshot(); });
+nestline_maplet* nestline_maplet_snapshot(const nestline_maplet* maplet, const char** error) {
+  return make_handle<nestline_maplet>(error, [&] { return only<Maplet>(maplet).snapshot(); });
 }
 
-nestline_maplet* nestline_maplet_load(const char* path, const char** error) {
-  return make_handle<nestline_maplet>(error, [&] { return nestline::Maplet::load(path_of(path)); });
-}
+NESTLINE_LOADS(nestline_maplet, nestline_maplet, Maplet::load)
+NESTLINE_SAVES(nestline_maplet, nestline_maplet, content)
 
 nestline_maplet* nestline_maplet_map(const char* path, const char** error) {
   return make_handle<nestline_maplet>(error, [&] { return nestline::MappedMaplet(path_of(path)); });
 }
 
-nestline_maplet* nestline_maplet_load_from(nestline_read read, void* context, const char** error) {
-  return make_handle<nestline_maplet>(
-      error, [&] { return nestline::Maplet::load(source_of(read, context)); });
-}
-
 void nestline_maplet_free(nestline_maplet* maplet) { delete maplet; }
-
-bool nestline_maplet_save(const nestline_maplet* maplet, const char* path, const char** error) {
-  return done(error, [&] { nestline::save(in_memory(maplet), path_of(path)); });
-}
-
-bool nestline_maplet_save_to(const nestline_maplet* maplet, nestline_write write, void* context,
-                             const char** error) {
-  return done(error, [&] {
-    const auto sink = sink_of(write, context);
-    nestline::save(in_memory(maplet), sink);
-  });
-}
 
 NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_insert, nestline_maplet, insert,
                       (uint64_t value, const char** error), (value, error))
@@ -166,16 +104,58 @@ NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_replace, nestline_maplet, replace,
 NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_erase, nestline_maplet, erase,
                       (uint64_t value, const char** error), (value, error))
 
-NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_maplet_find_batch, const nestline_maplet, find_batch,
-                        (uint32_t * first, uint64_t* values, size_t room, const char** error),
-                        (first, values, room, error))
-NESTLINE_FOR_EACH_ARRAY(uint64_t, nestline_maplet_insert_batch, nestline_maplet, insert_batch,
-                        (const uint64_t* values, uint8_t* stored, const char** error),
-                        (values, stored, error))
+uint64_t nestline_maplet_find_batch(const nestline_maplet* maplet, nestline_keys keys,
+                                    uint32_t* first, uint64_t* values, size_t room,
+                                    const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return with(maplet, [&](const auto& one) {
+      const Keys all(keys);
+      all.check_all();
+      require(first != nullptr, "the array of first positions is NULL");
+      require(values != nullptr || room == 0, "the array of values is NULL, but its room is not 0");
+      std::vector<uint32_t> starts;
+      std::vector<uint64_t> found;
+      uint64_t total = 0;
+      all.for_each_part([&](std::size_t at, const nestline::KeySpan& part) {
+        const std::size_t count = one.find(part, starts, found);
+        require(total + count <= UINT32_MAX,
+                "there are more than 2^32 candidates: ask for fewer keys at once");
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          first[at + i] = static_cast<uint32_t>(total + starts[i]);
+        }
+        if (total < room) {
+          const auto begin = static_cast<std::size_t>(total);
+          std::copy_n(found.begin(), std::min(count, room - begin), values + begin);
+        }
+        total += count;
+      });
+      first[all.size()] = static_cast<uint32_t>(total);
+      return total;
+    });
+  });
+}
+
+uint64_t nestline_maplet_insert_batch(nestline_maplet* maplet, nestline_keys keys,
+                                      const uint64_t* values, uint8_t* outcomes,
+                                      const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    auto& one = only<Maplet>(maplet);
+    const Keys all(keys);
+    all.check_all();
+    require_array(values, all.size(), "the array of values is NULL");
+    for (const uint64_t value : std::span(values, all.size())) checked(value);
+    uint64_t total = 0;
+    all.for_each_part([&](std::size_t at, const nestline::KeySpan& part) {
+      total += one.insert(part, std::span(values + at, part.size()),
+                          optional_outcomes(outcomes, at, part.size()));
+    });
+    return total;
+  });
+}
 
 bool nestline_maplet_grow(nestline_maplet* maplet, const char** error) {
   return done(error, [&] {
-    require(in_memory(maplet).grow(), "the maplet has doubled as often as it can");
+    require(only<Maplet>(maplet).grow(), "the maplet has doubled as often as it can");
   });
 }
 
@@ -183,7 +163,7 @@ bool nestline_maplet_for_each(const nestline_maplet* maplet, nestline_maplet_val
                               void* context, const char** error) {
   return visited(error, [&] {
     require(show != nullptr, "the function that takes values is NULL");
-    in_memory(maplet).for_each([&](std::uint64_t value) {
+    only<Maplet>(maplet).for_each([&](std::uint64_t value) {
       if (!show(context, value)) throw Stop();
     });
   });
@@ -200,5 +180,5 @@ NESTLINE_FIGURE(uint64_t, nestline_maplet_seed, nestline_maplet, seed)
 NESTLINE_FIGURE(size_t, nestline_maplet_memory_bytes, nestline_maplet, memory_bytes)
 
 bool nestline_maplet_is_mapped(const nestline_maplet* maplet) {
-  return maplet != nullptr && std::holds_alternative<nestline::MappedMaplet>(maplet->either);
+  return maplet != nullptr && std::holds_alternative<nestline::MappedMaplet>(maplet->kind);
 }

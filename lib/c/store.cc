@@ -10,7 +10,7 @@
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
-#include "nestline/nestline.h"
+#include "nestline/nestline_store.h"
 #include "nestline/store_files.h"
 
 struct nestline_store {
@@ -25,8 +25,8 @@ namespace nestline::c {
 namespace {
 
 static_assert(sizeof(nestline_store_options) == sizeof(std::size_t) + 3 * 8 + 6 * 4 &&
-                  sizeof(nestline_store_counts) == sizeof(std::size_t) + 14 * 8 + 16 &&
-                  sizeof(nestline_store_report) == sizeof(std::size_t) + 5 * 8,
+                  sizeof(nestline_store_counts) == sizeof(std::size_t) + 16 * 8 + 16 &&
+                  sizeof(nestline_store_report) == sizeof(std::size_t) + 6 * 8,
               "no padding: a member of a later version must not lie in what is there today");
 
 constexpr bool same(nestline_sync ours, Sync theirs) {
@@ -61,7 +61,7 @@ bool flag(int given) {
 
 StoreOptions options_of(const nestline_store_options* given) {
   if (given == nullptr) return {};
-  require_known(*given, "options.struct_size is wrong: begin with NESTLINE_STORE_OPTIONS_INIT");
+  require_known(given, "options.struct_size is wrong: begin with NESTLINE_STORE_OPTIONS_INIT");
   require(given->sync >= NESTLINE_SYNC_NEVER && given->sync <= NESTLINE_SYNC_EACH,
           "options.sync is none of NESTLINE_SYNC_NEVER, NESTLINE_SYNC_INTERVAL, "
           "NESTLINE_SYNC_EACH");
@@ -84,6 +84,7 @@ void hand_out_report(const StoreReport& report, nestline_store_report* to,
               .records = report.records,
               .bytes = report.bytes,
               .cut_bytes = report.cut_bytes,
+              .cut_records = report.cut_records,
               .lost_bytes = report.lost_bytes},
              to, "report.struct_size is wrong: set it to sizeof(nestline_store_report)");
   }
@@ -136,16 +137,16 @@ bool nestline_store_contains(const nestline_store* store, const void* key, size_
   return guarded(error, false, [&] { return store_of(store).contains(bytes_key(key, size)); });
 }
 
-uint64_t nestline_store_get_batch(const nestline_store* store, const void* const* keys,
-                                  const size_t* sizes, size_t count, nestline_store_value with,
-                                  void* context, const char** error) {
+uint64_t nestline_store_get_batch(const nestline_store* store, nestline_keys keys,
+                                  nestline_store_value with, void* context, const char** error) {
   return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     const Store& one = store_of(store);
     require(with != nullptr, "the function that takes values is NULL");
-    const BytesKeys all(keys, sizes, count);
-    check_keys(all);
+    const Keys all(keys);
+    require(all.are_bytes(), "the keys of a store are bytes");
+    all.check_all();
     uint64_t found = 0;
-    all.for_each_part([&](std::size_t first, std::span<const std::string_view> part) {
+    all.for_each_strings([&](std::size_t first, std::span<const std::string_view> part) {
       found += one.get(part, [&](std::size_t i, std::string_view value) {
         with(context, first + i, value.data(), value.size());
       });
@@ -160,8 +161,8 @@ bool nestline_store_put(nestline_store* store, const void* key, size_t size, con
               [&] { store_of(store).put(bytes_key(key, size), value_bytes(value, value_size)); });
 }
 
-bool nestline_store_insert(nestline_store* store, const void* key, size_t size, const void* value,
-                           size_t value_size, const char** error) {
+bool nestline_store_insert_unique(nestline_store* store, const void* key, size_t size,
+                                  const void* value, size_t value_size, const char** error) {
   return guarded(error, false, [&] {
     return store_of(store).insert(bytes_key(key, size), value_bytes(value, value_size));
   });
@@ -229,6 +230,10 @@ bool nestline_store_refresh(nestline_store* store, const char** error) {
   return guarded(error, false, [&] { return store_of(store).refresh(); });
 }
 
+uint64_t nestline_store_size(const nestline_store* store, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] { return store_of(store).size(); });
+}
+
 bool nestline_store_stats(const nestline_store* store, nestline_store_counts* counts,
                           const char** error) {
   return done(error, [&] {
@@ -250,6 +255,8 @@ bool nestline_store_stats(const nestline_store* store, nestline_store_counts* co
                                   .syncs = stats.syncs,
                                   .replayed_records = stats.replayed_records,
                                   .cut_bytes = stats.cut_bytes,
+                                  .cut_records = stats.cut_records,
+                                  .index_doublings_left = stats.index_doublings_left,
                                   .back_end = {}};
     stats.back_end.copy(std::data(made.back_end), std::size(made.back_end) - 1);
     hand_out(made, counts, "counts.struct_size is wrong: set it to sizeof(nestline_store_counts)");

@@ -48,7 +48,7 @@ Filter filter_in(std::span<const std::byte> bytes) { return Filter::load(bytes);
 ConcurrentFilter concurrent_in(std::span<const std::byte> bytes) {
   return ConcurrentFilter(Filter::load(bytes));
 }
-Filter filter_at(const std::filesystem::path& path) { return load(path); }
+Filter filter_at(const std::filesystem::path& path) { return Filter::load(path); }
 Filter clone_of(const Filter& filter) { return filter.snapshot(); }
 ConcurrentFilter concurrent_clone_of(const Filter& filter) {
   return ConcurrentFilter(filter.snapshot());

@@ -19,9 +19,15 @@ static uint64_t keys[kKeys];
 static uint8_t found[kKeys];
 static char path[4096];
 
+static nestline_keys all_keys(void) { return nestline_keys_u64(keys, kKeys); }
+
 static bool has_all(const nestline_filter* filter) {
   return nestline_size(filter) == kKeys &&
-         nestline_may_contain_batch_u64(filter, keys, kKeys, found, NULL) == kKeys;
+         nestline_may_contain_batch(filter, all_keys(), found, NULL) == kKeys;
+}
+
+static bool is_loaded(const nestline_filter* filter) {
+  return has_all(filter) && !nestline_is_mapped(filter);
 }
 
 static nestline_filter* filled(void) {
@@ -31,44 +37,14 @@ static nestline_filter* filled(void) {
   options.capacity = kKeys;
   filter = made(nestline_create(&options, &sentence));
   for (i = 0; i < kKeys; ++i) keys[i] = i;
-  CHECK(nestline_insert_batch_u64(filter, keys, kKeys, NULL, NULL) == kKeys);
+  CHECK(nestline_insert_batch(filter, all_keys(), NULL, NULL) == kKeys);
   return filter;
-}
-
-static void test_bytes(const nestline_filter* filter) {
-  nestline_filter* other = NULL;
-  unsigned char* bytes = NULL;
-  unsigned char* again;
-  size_t size = 0, size_again = 0;
-
-  WORKS((bytes = nestline_to_bytes(filter, &size, error)) != NULL);
-  CHECK(size > nestline_memory_bytes(filter));
-  WORKS((other = nestline_from_bytes(bytes, size, error)) != NULL);
-  CHECK(has_all(other) && !nestline_is_mapped(other));
-  again = nestline_to_bytes(other, &size_again, NULL);
-  CHECK(again != NULL && size_again == size && memcmp(bytes, again, size) == 0);
-  nestline_free_bytes(again);
-  nestline_free(other);
-
-  bytes[size - 1] ^= 1;
-  FAILS(nestline_from_bytes(bytes, size, error) == NULL, "bytes");
-  bytes[size - 1] ^= 1;
-  bytes[0] ^= 1;
-  FAILS(nestline_from_bytes(bytes, size, error) == NULL, "bytes");
-  FAILS(nestline_from_bytes(bytes, 0, error) == NULL, "bytes");
-  FAILS(nestline_from_bytes(NULL, 5, error) == NULL, "the bytes are NULL");
-  FAILS(nestline_from_bytes(bytes, SIZE_MAX, error) == NULL, "more than memory can hold");
-  FAILS(nestline_to_bytes(filter, NULL, error) == NULL, "pointer to the size is NULL");
-  FAILS(nestline_to_bytes(NULL, &size_again, error) == NULL, "the filter is NULL");
-  nestline_free_bytes(bytes);
-  nestline_free_bytes(NULL);
 }
 
 // A mapped filter refuses every change, and nothing else.
 static void test_mapped(const nestline_filter* filter, nestline_filter* mapped) {
   static const char kRefusal[] = "mapped file and cannot be changed";
-  const void* texts[] = {"a"};
-  const size_t sizes[] = {1};
+  const nestline_keys one = nestline_keys_u64(keys, 1);
   uint32_t positions[] = {0, 1};
   uint64_t bitmap[1];
   nestline_filter* copy = NULL;
@@ -85,24 +61,19 @@ static void test_mapped(const nestline_filter* filter, nestline_filter* mapped) 
   CHECK(nestline_memory_bytes(mapped) > nestline_memory_bytes(filter));
   WORKS(nestline_count_u64(mapped, 3, error) >= 1 && nestline_may_contain_u64(mapped, 3, error));
   WORKS(nestline_prepare_u64(mapped, 3, error) == nestline_hash_u64(3, 0));
-  WORKS(nestline_may_contain_bits_u64(mapped, keys, 64, bitmap, error) == 64);
-  WORKS(nestline_select_u64(mapped, keys, 1, positions, error) == 1);
-  WORKS(nestline_select_from_u64(mapped, keys, kKeys, positions, 1, positions, error) == 1);
-  WORKS(nestline_count_batch_u64(mapped, keys, kKeys, found, error) && found[9] >= 1);
+  WORKS(nestline_may_contain_bits(mapped, nestline_keys_u64(keys, 64), bitmap, error) == 64);
+  WORKS(nestline_select(mapped, one, positions, error) == 1);
+  WORKS(nestline_select_from(mapped, all_keys(), positions, 1, positions, error) == 1);
+  WORKS(nestline_count_batch(mapped, all_keys(), found, error) && found[9] >= 1);
   WORKS(nestline_verify(mapped, error));
   FAILS(!nestline_verify(filter, error), "only a filter that answers from a mapped file");
 
   FAILS(!nestline_insert_bytes(mapped, "a", 1, error), kRefusal);
   FAILS(!nestline_insert_u64(mapped, 1, error), kRefusal);
   FAILS(!nestline_insert_hash(mapped, 1, error), kRefusal);
-  FAILS(!nestline_insert_unique_u64(mapped, 1, error), kRefusal);
-  FAILS(!nestline_update_u64(mapped, 1, 2, error), kRefusal);
-  FAILS(!nestline_erase_u64(mapped, 1, error), kRefusal);
-  FAILS(nestline_insert_batch_bytes(mapped, texts, sizes, 1, NULL, error) == NO, kRefusal);
-  FAILS(nestline_erase_batch_u64(mapped, keys, 1, NULL, error) == NO, kRefusal);
+  refuses_changes(mapped, kRefusal);
+  FAILS(nestline_insert_batch(mapped, one, NULL, error) == NO, kRefusal);
   FAILS(!nestline_clear(mapped, error), kRefusal);
-  FAILS(!nestline_grow(mapped, error), kRefusal);
-  FAILS(!nestline_merge(mapped, filter, error), kRefusal);
 
   // It can be copied, shipped and merged.
   bytes = nestline_to_bytes(filter, &size, NULL);
@@ -110,9 +81,10 @@ static void test_mapped(const nestline_filter* filter, nestline_filter* mapped) 
   CHECK(size == size_mapped && memcmp(bytes, bytes_mapped, size) == 0);
   nestline_free_bytes(bytes);
   nestline_free_bytes(bytes_mapped);
-  WORKS((copy = nestline_copy(mapped, error)) != NULL);
+  WORKS((copy = nestline_snapshot(mapped, error)) != NULL);
   CHECK(has_all(copy) && !nestline_is_mapped(copy));
-  WORKS(nestline_clear(copy, error) && nestline_merge(copy, mapped, error));
+  WORKS(nestline_clear(copy, error) &&
+        nestline_merge(copy, mapped, NESTLINE_MERGE_ALL, NULL, error));
   CHECK(has_all(copy));
   nestline_free(copy);
 }
@@ -124,48 +96,17 @@ static void put_byte(long offset, int byte) {
   CHECK(good && fclose(file) == 0);
 }
 
-static size_t read_too_much(void* context, void* bytes, size_t size) {
-  (void)context, (void)bytes;
-  return size + 1;
-}
-
-static void test_callbacks(const nestline_filter* filter) {
-  size_t size = 0;
-  unsigned char* bytes = nestline_to_bytes(filter, &size, NULL);
-  static tape_t tape;
-  nestline_filter* other = NULL;
-
-  WORKS(nestline_save_to(filter, write_tape, &tape, error));
-  CHECK(tape.size == size && memcmp(tape.bytes, bytes, size) == 0);
-  tape.most = 1000;
-  WORKS((other = nestline_load_from(read_tape, &tape, error)) != NULL);
-  CHECK(has_all(other) && tape.done == size);
-  nestline_free(other);
-
-  tape.size = sizeof tape.bytes - 1;
-  FAILS(!nestline_save_to(filter, write_tape, &tape, error), "the function that writes has failed");
-  FAILS(!nestline_save_to(filter, NULL, &tape, error), "the function that writes is NULL");
-  FAILS(!nestline_save_to(NULL, write_tape, &tape, error), "the filter is NULL");
-  FAILS(nestline_load_from(NULL, &tape, error) == NULL, "the function that reads is NULL");
-  FAILS(nestline_load_from(read_nothing, NULL, error) == NULL,
-        "the function that reads has failed");
-  FAILS(nestline_load_from(read_too_much, NULL, error) == NULL, "asked for");
-  tape.done = tape.size;
-  FAILS(nestline_load_from(read_tape, &tape, error) == NULL, "stream: at byte 0");
-  nestline_free_bytes(bytes);
-}
-
 // The file at `path` is damaged at byte 5000, in its only section.
 static void test_damaged(void) {
   nestline_filter* other = NULL;
   uint64_t absent = 1u << 30;
 
-  FAILS(nestline_map_with(path, NESTLINE_VERIFY_ALL, error) == NULL, "c_files_test.nest");
-  WORKS((other = nestline_map_with(path, NESTLINE_VERIFY_NONE, error)) != NULL);
-  CHECK(nestline_may_contain_batch_u64(other, keys, kKeys, found, NULL) <= kKeys);
+  FAILS(nestline_map(path, NESTLINE_VERIFY_ALL, error) == NULL, "c_files_test.nest");
+  WORKS((other = nestline_map(path, NESTLINE_VERIFY_NONE, error)) != NULL);
+  CHECK(nestline_may_contain_batch(other, all_keys(), found, NULL) <= kKeys);
   WORKS(nestline_undamaged(other, error));  // as far as this function can know
   nestline_free(other);
-  WORKS((other = nestline_map_with(path, NESTLINE_VERIFY_LAZILY, error)) != NULL);
+  WORKS((other = nestline_map(path, NESTLINE_VERIFY_LAZILY, error)) != NULL);
   WORKS(nestline_undamaged(other, error));
   CHECK(has_all(other) && nestline_may_contain_u64(other, absent, NULL));
   FAILS(!nestline_undamaged(other, error), "c_files_test.nest: at byte 4096");
@@ -178,29 +119,17 @@ static void test_files(const char* folder) {
   nestline_filter* other = NULL;
 
   snprintf(path, sizeof path, "%s/c_files_test.nest", folder);
-  remove(path);
-  FAILS(nestline_load(path, error) == NULL, "c_files_test.nest: No such file or directory");
-  FAILS(nestline_map(path, error) == NULL, "c_files_test.nest: No such file or directory");
-  WORKS(nestline_save(filter, path, error));
-  WORKS((other = nestline_load(path, error)) != NULL);
-  CHECK(has_all(other) && !nestline_is_mapped(other));
-  nestline_free(other);
-  WORKS((other = nestline_map(path, error)) != NULL);
+  TEST_FILES(nestline, nestline, nestline_filter, filter, is_loaded, path, folder);
+  WORKS((other = nestline_map(path, NESTLINE_VERIFY_LAZILY, error)) != NULL);
   test_mapped(filter, other);
-  test_bytes(filter);
-  test_callbacks(filter);
   WORKS(nestline_undamaged(filter, error) && nestline_undamaged(other, error));
   FAILS(!nestline_undamaged(NULL, error), "the filter is NULL");
-  FAILS(nestline_map_with(path, (nestline_verify_mode)3, error) == NULL, "verify is none of");
-  FAILS(nestline_map_with(NULL, NESTLINE_VERIFY_ALL, error) == NULL, "the path is NULL");
+  FAILS(nestline_map(path, (nestline_verify_mode)3, error) == NULL, "verify is none of");
   WORKS(nestline_save(other, path, error));  // a mapped filter, to its own file
   CHECK(has_all(other));
   nestline_free(other);
 
-  FAILS(!nestline_save(filter, folder, error), "Is a directory");
-  FAILS(!nestline_save(filter, NULL, error), "the path is NULL");
-  FAILS(nestline_load(NULL, error) == NULL, "the path is NULL");
-  FAILS(nestline_map(NULL, error) == NULL, "the path is NULL");
+  FAILS(nestline_map(NULL, NESTLINE_VERIFY_LAZILY, error) == NULL, "the path is NULL");
 
   // A message about a very long path keeps the end of the path, and the reason.
   memset(too_long, 'a', sizeof too_long - 1);
@@ -210,14 +139,17 @@ static void test_files(const char* folder) {
   put_byte(5000, 99);
   FAILS(nestline_load(path, error) == NULL, "c_files_test.nest");
   test_damaged();
-  WORKS((other = nestline_map(path, error)) != NULL);  // which does not check that section yet
+  WORKS((other = nestline_map(path, NESTLINE_VERIFY_LAZILY, error)) !=
+        NULL);  // which does not check that section yet
   FAILS(!nestline_verify(other, error), "c_files_test.nest");
-  FAILS(nestline_copy(other, error) == NULL, "c_files_test.nest");
+  FAILS(nestline_snapshot(other, error) == NULL, "c_files_test.nest");
   FAILS(!nestline_save(other, path, error), "c_files_test.nest");
   nestline_free(other);
   put_byte(0, 99);
-  FAILS(nestline_map(path, error) == NULL, "c_files_test.nest");
+  FAILS(nestline_map(path, NESTLINE_VERIFY_LAZILY, error) == NULL, "c_files_test.nest");
   remove(path);
+  FAILS(nestline_map(path, NESTLINE_VERIFY_LAZILY, error) == NULL,
+        "nest: No such file or directory");
   nestline_free(filter);
 }
 

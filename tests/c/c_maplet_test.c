@@ -3,7 +3,7 @@
 //   c_maplet_test FOLDER
 //
 // Writes into FOLDER, which must exist.
-#include <nestline/nestline.h>
+#include <nestline/nestline_maplet.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 enum { kRoom = 16 * kKeys };
 
 static uint64_t values[kKeys];
-static uint8_t stored[kKeys];
+static uint8_t outcomes[kKeys];
 static uint32_t first[kKeys + 1];
 static uint64_t found[kRoom];
 static const uint64_t kTooLarge = NESTLINE_MAPLET_MAX_VALUE + 1;
@@ -50,16 +50,11 @@ static void test_options(void) {
   options.known.capacity = 1000;
   options.known.max_capacity = 4000;
   options.known.seed = 77;
-  options.known.struct_size = sizeof(size_t);
-  FAILS(nestline_maplet_create(&options.known, error) == NULL, "struct_size is wrong");
-  options.known.struct_size = sizeof options;
-  options.later = 1;
-  FAILS(nestline_maplet_create(&options.known, error) == NULL, "does not know");
-  options.later = 0;
+  REFUSES_LAYOUTS(options, nestline_maplet_create(&options.known, error));
   WORKS((maplet = nestline_maplet_create(&options.known, error)) != NULL);
   CHECK(nestline_maplet_seed(maplet) == 77 && nestline_maplet_size(maplet) == 0);
   CHECK(nestline_maplet_capacity(maplet) >= 1000 && nestline_maplet_max_capacity(maplet) == 4000);
-  CHECK(nestline_maplet_insert_batch_u64(maplet, numbers, kKeys, values, NULL, NULL) == kKeys);
+  CHECK(nestline_maplet_insert_batch(maplet, integers(kKeys), values, NULL, NULL) == kKeys);
   CHECK(nestline_maplet_growth(maplet) >= 1 && nestline_maplet_size(maplet) == kKeys);
   nestline_maplet_free(maplet);
   nestline_maplet_free(NULL);
@@ -89,8 +84,6 @@ static void test_options(void) {
     FAILS(!nestline_maplet_insert_##kind(NULL, __VA_ARGS__, 1, error), "the maplet is NULL");     \
     FAILS(!nestline_maplet_replace_##kind(NULL, __VA_ARGS__, 1, 2, error), "the maplet is NULL"); \
     FAILS(!nestline_maplet_erase_##kind(NULL, __VA_ARGS__, 1, error), "the maplet is NULL");      \
-    FAILS(nestline_maplet_find_##kind(NULL, __VA_ARGS__, found, error) == NO,                     \
-          "the maplet is NULL");                                                                  \
     nestline_maplet_free(one);                                                                    \
   } while (0)
 
@@ -111,7 +104,7 @@ static void test_no_room(void) {
   nestline_maplet* maplet = create(1);
   uint64_t i;
   bool good = true;
-  for (i = 0; i < NESTLINE_MAPLET_MOST_CANDIDATES; ++i) {
+  for (i = 0; i < NESTLINE_MAPLET_MAX_CANDIDATES; ++i) {
     good = good && nestline_maplet_insert_u64(maplet, 1, i, NULL);
   }
   CHECK(good && nestline_maplet_find_u64(maplet, 1, found, NULL) == 16);
@@ -143,55 +136,50 @@ static bool all_found(uint64_t count) {
   return true;
 }
 
-#define TEST_BATCHES(kind, ...)                                                                    \
-  do {                                                                                             \
-    nestline_maplet* one = create(kKeys);                                                          \
-    uint64_t all = 0;                                                                              \
-    memset(stored, 9, sizeof stored);                                                              \
-    WORKS(nestline_maplet_insert_batch_##kind(one, __VA_ARGS__, kKeys, values, stored, error) ==   \
-          kKeys);                                                                                  \
-    CHECK(stored[0] == 1 && stored[1500] == 1 && stored[kKeys - 1] == 1);                          \
-    WORKS((all = nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, first, found, kRoom,   \
-                                                   error)) >= kKeys);                              \
-    CHECK(all_found(all));                                                                         \
-    /* Too little room: the number all the same, and nothing behind the room. */                   \
-    found[1100] = found[1101] = 0;                                                                 \
-    WORKS(nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, first, found, 1101, error) == \
-          all);                                                                                    \
-    CHECK(found[1100] != 0 && found[1101] == 0);                                                   \
-    WORKS(nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, first, NULL, 0, error) ==     \
-          all);                                                                                    \
-    FAILS(nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, NULL, found, kRoom, error) == \
-              NO,                                                                                  \
-          "first positions is NULL");                                                              \
-    FAILS(nestline_maplet_find_batch_##kind(one, __VA_ARGS__, kKeys, first, NULL, 1, error) == NO, \
-          "its room is not 0");                                                                    \
-    FAILS(nestline_maplet_find_batch_##kind(NULL, __VA_ARGS__, kKeys, first, found, kRoom,         \
-                                            error) == NO,                                          \
-          "the maplet is NULL");                                                                   \
-    FAILS(nestline_maplet_insert_batch_##kind(one, __VA_ARGS__, kKeys, NULL, NULL, error) == NO,   \
-          "the array of values is NULL");                                                          \
-    FAILS(                                                                                         \
-        nestline_maplet_insert_batch_##kind(NULL, __VA_ARGS__, kKeys, values, NULL, error) == NO,  \
-        "the maplet is NULL");                                                                     \
-    values[kKeys - 1] = kTooLarge;                                                                 \
-    FAILS(nestline_maplet_insert_batch_##kind(one, __VA_ARGS__, kKeys, values, NULL, error) == NO, \
-          "is above");                                                                             \
-    values[kKeys - 1] = 3;                                                                         \
-    CHECK(nestline_maplet_size(one) == kKeys);                                                     \
-    nestline_maplet_free(one);                                                                     \
-  } while (0)
+static void test_batches_of(int kind) {
+  nestline_maplet* maplet = create(kKeys);
+  const nestline_keys all = first_keys(kind, kKeys);
+  const nestline_keys none = first_keys(kind, 0);
+  uint64_t count = 0;
+
+  WORKS(nestline_maplet_insert_batch(maplet, all, values, outcomes, error) == kKeys);
+  CHECK(outcomes[0] == NESTLINE_STORED && outcomes[kKeys - 1] == NESTLINE_STORED);
+  WORKS((count = nestline_maplet_find_batch(maplet, all, first, found, kRoom, error)) >= kKeys);
+  CHECK(all_found(count));
+  // Too little room: the number all the same, and nothing behind the room.
+  found[1100] = found[1101] = 0;
+  WORKS(nestline_maplet_find_batch(maplet, all, first, found, 1101, error) == count);
+  CHECK(found[1100] != 0 && found[1101] == 0);
+  WORKS(nestline_maplet_find_batch(maplet, all, first, NULL, 0, error) == count);
+  FAILS(nestline_maplet_find_batch(maplet, all, NULL, found, kRoom, error) == NO,
+        "first positions is NULL");
+  FAILS(nestline_maplet_find_batch(maplet, all, first, NULL, 1, error) == NO, "its room is not 0");
+  FAILS(nestline_maplet_find_batch(NULL, all, first, found, kRoom, error) == NO,
+        "the maplet is NULL");
+  FAILS(nestline_maplet_insert_batch(maplet, all, NULL, NULL, error) == NO,
+        "the array of values is NULL");
+  FAILS(nestline_maplet_insert_batch(NULL, all, values, NULL, error) == NO, "the maplet is NULL");
+  values[kKeys - 1] = kTooLarge;
+  FAILS(nestline_maplet_insert_batch(maplet, all, values, NULL, error) == NO, "is above");
+  values[kKeys - 1] = 3;
+  CHECK(nestline_maplet_size(maplet) == kKeys);
+  WORKS(nestline_maplet_find_batch(maplet, none, first, NULL, 0, error) == 0 && first[0] == 0);
+  WORKS(nestline_maplet_insert_batch(maplet, none, NULL, NULL, error) == 0);
+  nestline_maplet_free(maplet);
+}
 
 static void test_batches(void) {
   nestline_maplet* maplet = create(10);
-  TEST_BATCHES(bytes, keys, sizes);
-  TEST_BATCHES(u64, numbers);
-  TEST_BATCHES(hash, numbers);
-  FAILS(nestline_maplet_find_batch_u64(maplet, NULL, 1, first, found, kRoom, error) == NO,
+  nestline_keys bad = integers(1);
+  int kind;
+  FOR_EACH_KIND(kind) test_batches_of(kind);
+  bad.keys = NULL;
+  FAILS(nestline_maplet_find_batch(maplet, bad, first, found, kRoom, error) == NO,
         "the array of keys is NULL");
-  WORKS(nestline_maplet_find_batch_u64(maplet, NULL, 0, first, NULL, 0, error) == 0);
-  CHECK(first[0] == 0);
-  WORKS(nestline_maplet_insert_batch_u64(maplet, NULL, 0, NULL, NULL, error) == 0);
+  FAILS(nestline_maplet_insert_batch(maplet, bad, values, NULL, error) == NO,
+        "the array of keys is NULL");
+  CHECK(nestline_maplet_insert_batch(maplet, integers(kKeys), values, outcomes, NULL) < kKeys);
+  CHECK(outcomes[0] == NESTLINE_STORED && outcomes[kKeys - 1] == NESTLINE_FULL);
   nestline_maplet_free(maplet);
 }
 
@@ -208,8 +196,7 @@ static bool see(void* context, uint64_t value) {
 
 static bool same(const nestline_maplet* maplet) {
   return nestline_maplet_size(maplet) == kKeys && nestline_maplet_seed(maplet) == 5 &&
-         all_found(
-             nestline_maplet_find_batch_u64(maplet, numbers, kKeys, first, found, kRoom, NULL));
+         all_found(nestline_maplet_find_batch(maplet, integers(kKeys), first, found, kRoom, NULL));
 }
 
 static void test_mapped(nestline_maplet* mapped) {
@@ -224,21 +211,20 @@ static void test_mapped(nestline_maplet* mapped) {
   FAILS(!nestline_maplet_erase_u64(mapped, 1, 1, error), kRefusal);
   FAILS(!nestline_maplet_grow(mapped, error), kRefusal);
   FAILS(!nestline_maplet_for_each(mapped, see, &seen, error), kRefusal);
-  FAILS(nestline_maplet_copy(mapped, error) == NULL, kRefusal);
+  FAILS(nestline_maplet_snapshot(mapped, error) == NULL, kRefusal);
   FAILS(!nestline_maplet_save_to(mapped, write_tape, NULL, error), kRefusal);
-  FAILS(nestline_maplet_insert_batch_u64(mapped, numbers, 1, values, NULL, error) == NO, kRefusal);
+  FAILS(nestline_maplet_insert_batch(mapped, integers(1), values, NULL, error) == NO, kRefusal);
 }
 
 static void test_whole(const char* folder) {
   static char path[4096];
-  static tape_t tape;
   nestline_maplet* maplet = create(kKeys);
   nestline_maplet* other = NULL;
   seen_t seen = {0, 0, kKeys + 1};
   uint64_t sum = 0;
   size_t i;
 
-  CHECK(nestline_maplet_insert_batch_u64(maplet, numbers, kKeys, values, NULL, NULL) == kKeys);
+  CHECK(nestline_maplet_insert_batch(maplet, integers(kKeys), values, NULL, NULL) == kKeys);
   for (i = 0; i < kKeys; ++i) sum += values[i];
   WORKS(nestline_maplet_for_each(maplet, see, &seen, error));
   CHECK(seen.count == kKeys && seen.sum == sum);
@@ -249,39 +235,19 @@ static void test_whole(const char* folder) {
   FAILS(!nestline_maplet_for_each(maplet, NULL, NULL, error), "takes values is NULL");
   FAILS(!nestline_maplet_for_each(NULL, see, &seen, error), "the maplet is NULL");
 
-  WORKS((other = nestline_maplet_copy(maplet, error)) != NULL);
+  WORKS((other = nestline_maplet_snapshot(maplet, error)) != NULL);
   CHECK(same(other) && !nestline_maplet_is_mapped(other));
   nestline_maplet_free(other);
-  FAILS(nestline_maplet_copy(NULL, error) == NULL, "the maplet is NULL");
-
-  WORKS(nestline_maplet_save_to(maplet, write_tape, &tape, error));
-  WORKS((other = nestline_maplet_load_from(read_tape, &tape, error)) != NULL);
-  CHECK(same(other) && tape.done == tape.size);
-  nestline_maplet_free(other);
-  FAILS(!nestline_maplet_save_to(maplet, NULL, NULL, error), "the function that writes is NULL");
-  tape.size = sizeof tape.bytes - 1;
-  FAILS(!nestline_maplet_save_to(maplet, write_tape, &tape, error),
-        "the function that writes has failed");
-  FAILS(nestline_maplet_load_from(NULL, NULL, error) == NULL, "the function that reads is NULL");
-  FAILS(nestline_maplet_load_from(read_nothing, NULL, error) == NULL,
-        "the function that reads has failed");
+  FAILS(nestline_maplet_snapshot(NULL, error) == NULL, "the maplet is NULL");
 
   snprintf(path, sizeof path, "%s/c_maplet_test.nest", folder);
-  remove(path);
-  FAILS(nestline_maplet_load(path, error) == NULL, "c_maplet_test.nest: No such file");
-  FAILS(nestline_maplet_map(path, error) == NULL, "c_maplet_test.nest: No such file");
-  WORKS(nestline_maplet_save(maplet, path, error));
-  FAILS(!nestline_maplet_save(maplet, folder, error), "Is a directory");
-  FAILS(!nestline_maplet_save(maplet, NULL, error), "the path is NULL");
-  FAILS(!nestline_maplet_save(NULL, path, error), "the maplet is NULL");
-  WORKS((other = nestline_maplet_load(path, error)) != NULL);
-  CHECK(same(other));
-  nestline_maplet_free(other);
+  TEST_FILES(nestline_maplet, nestline_maplet, nestline_maplet, maplet, same, path, folder);
   WORKS((other = nestline_maplet_map(path, error)) != NULL);
   test_mapped(other);
   nestline_maplet_free(other);
   FAILS(nestline_load(path, error) == NULL, "c_maplet_test.nest");  // it is not a filter
   remove(path);
+  FAILS(nestline_maplet_map(path, error) == NULL, "c_maplet_test.nest: No such file");
   nestline_maplet_free(maplet);
 
   CHECK(nestline_maplet_size(NULL) == 0 && nestline_maplet_capacity(NULL) == 0);

@@ -3,7 +3,7 @@
 //   c_store_test FOLDER
 //
 // Makes the store FOLDER/c_store_test.db, which must not exist.
-#include <nestline/nestline.h>
+#include <nestline/nestline_store.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,13 +12,9 @@
 #include <string.h>
 
 #include "tests/c/checks.h"
+#include "tests/c/keys.h"
 #include "tests/c/tape.h"
 
-enum { kKeys = 2500 };  // more than are asked for at once
-
-static char texts[kKeys][16];
-static const void* keys[kKeys];
-static size_t sizes[kKeys];
 static char path[4096];
 
 static nestline_store* open_store(bool read_only) {
@@ -39,11 +35,7 @@ static bool is(const nestline_store* store, const char* key, const char* expecte
   return good;
 }
 
-static uint64_t records(const nestline_store* store) {
-  nestline_store_counts counts;
-  counts.struct_size = sizeof counts;
-  return nestline_store_stats(store, &counts, NULL) ? counts.records : NO;
-}
+static uint64_t records(const nestline_store* store) { return nestline_store_size(store, NULL); }
 
 static void test_options(void) {
   struct {
@@ -64,12 +56,7 @@ static void test_options(void) {
   options.known.reserved = 1;
   FAILS(nestline_store_open(path, &options.known, error) == NULL, "does not know");
   options.known.reserved = 0;
-  options.known.struct_size = 3;
-  FAILS(nestline_store_open(path, &options.known, error) == NULL, "struct_size is wrong");
-  options.known.struct_size = sizeof options;
-  options.later = 1;
-  FAILS(nestline_store_open(path, &options.known, error) == NULL, "does not know");
-  options.later = 0;
+  REFUSES_LAYOUTS(options, nestline_store_open(path, &options.known, error));
   WORKS((store = nestline_store_open(path, &options.known, error)) != NULL);
   FAILS(nestline_store_open(path, NULL, error) == NULL, "c_store_test");  // one writer only
   nestline_store_close(store);
@@ -89,11 +76,11 @@ static void test_one_key(nestline_store* store) {
   WORKS(!nestline_store_get_into(store, "a", 1, room, sizeof room, &size, error));
   WORKS(!nestline_store_erase(store, "a", 1, error));
   WORKS(nestline_store_put(store, "a", 1, "first", 5, error));
-  WORKS(!nestline_store_insert(store, "a", 1, "second", 6, error));
+  WORKS(!nestline_store_insert_unique(store, "a", 1, "second", 6, error));
   CHECK(is(store, "a", "first"));
   WORKS(nestline_store_put(store, "a", 1, "third", 5, error));
   CHECK(is(store, "a", "third"));
-  WORKS(nestline_store_insert(store, "a\0b", 3, "x\0y", 3, error));
+  WORKS(nestline_store_insert_unique(store, "a\0b", 3, "x\0y", 3, error));
   WORKS((value = nestline_store_get(store, "a\0b", 3, &size, error)) != NULL);
   CHECK(size == 3 && memcmp(value, "x\0y", 4) == 0);
   nestline_free_bytes(value);
@@ -119,14 +106,14 @@ static void test_one_key(nestline_store* store) {
   FAILS(!nestline_store_put(store, "k", 1, NULL, 1, error), "the value is NULL");
   FAILS(!nestline_store_put(store, "k", 1, "v", SIZE_MAX, error), "more than memory can hold");
   FAILS(!nestline_store_put(store, long_key, sizeof long_key, "v", 1, error), "key");
-  FAILS(!nestline_store_insert(store, long_key, sizeof long_key, "v", 1, error), "key");
+  FAILS(!nestline_store_insert_unique(store, long_key, sizeof long_key, "v", 1, error), "key");
   FAILS(nestline_store_get(store, "a", 1, NULL, error) == NULL, "pointer to the size is NULL");
   FAILS(!nestline_store_get_into(store, "a", 1, room, 1, NULL, error),
         "pointer to the size is NULL");
   FAILS(!nestline_store_get_into(store, "a", 1, NULL, 1, &size, error), "its room is not 0");
 
   FAILS(!nestline_store_put(NULL, "k", 1, "v", 1, error), "the store is NULL");
-  FAILS(!nestline_store_insert(NULL, "k", 1, "v", 1, error), "the store is NULL");
+  FAILS(!nestline_store_insert_unique(NULL, "k", 1, "v", 1, error), "the store is NULL");
   FAILS(!nestline_store_erase(NULL, "k", 1, error), "the store is NULL");
   FAILS(!nestline_store_contains(NULL, "k", 1, error), "the store is NULL");
   FAILS(nestline_store_get(NULL, "k", 1, &size, error) == NULL, "the store is NULL");
@@ -166,14 +153,14 @@ static void test_many(nestline_store* store) {
   nestline_filter* filter = NULL;
   nestline_store_batch* batch = NULL;
   char text[16];
+  const nestline_keys one = nestline_keys_bytes(keys, sizes, 1);
   uint64_t left = UINT64_MAX;
   size_t i;
+  int kind;
   bool good = true;
 
   WORKS((batch = nestline_store_batch_create(error)) != NULL);
   for (i = 0; i < kKeys; ++i) {
-    keys[i] = texts[i];
-    sizes[i] = (size_t)sprintf(texts[i], "key %u", (unsigned)i);
     sprintf(text, "%u", (unsigned)i);
     good =
         good && nestline_store_batch_put(batch, keys[i], sizes[i], text, strlen(text), &sentence);
@@ -197,21 +184,26 @@ static void test_many(nestline_store* store) {
   CHECK(nestline_store_batch_size(NULL) == 0);
 
   answers.good = true;
-  WORKS(nestline_store_get_batch(store, keys, sizes, kKeys, take, &answers, error) == kKeys / 2);
-  for (i = 0; i < kKeys; ++i) good = good && answers.answers[i] == (i % 2 == 0);
-  CHECK(good && answers.good);
-  WORKS(nestline_store_get_batch(store, NULL, NULL, 0, take, NULL, error) == 0);
+  for (kind = NESTLINE_KEYS_BYTES; kind <= NESTLINE_KEYS_OFFSETS64; ++kind) {
+    memset(answers.answers, 0, sizeof answers.answers);
+    WORKS(nestline_store_get_batch(store, first_keys(kind, kKeys), take, &answers, error) ==
+          kKeys / 2);
+    for (i = 0; i < kKeys; ++i) good = good && answers.answers[i] == (i % 2 == 0);
+    CHECK(good && answers.good);
+    WORKS(nestline_store_get_batch(store, first_keys(kind, 0), take, NULL, error) == 0);
+  }
   options.capacity = 100;
   WORKS((filter = nestline_create(&options, error)) != NULL);
-  CHECK(nestline_store_get_batch(store, keys, sizes, 1, clear_filter, filter, NULL) == 1);
+  CHECK(nestline_store_get_batch(store, one, clear_filter, filter, NULL) == 1);
   WORKS(nestline_clear(filter, error));
   nestline_free(filter);
-  FAILS(nestline_store_get_batch(store, NULL, sizes, 1, take, NULL, error) == NO,
-        "the array of keys is NULL");
-  FAILS(nestline_store_get_batch(store, keys, sizes, 1, NULL, NULL, error) == NO,
-        "takes values is NULL");
-  FAILS(nestline_store_get_batch(NULL, keys, sizes, 1, take, NULL, error) == NO,
-        "the store is NULL");
+  FAILS(nestline_store_get_batch(store, integers(1), take, NULL, error) == NO,
+        "the keys of a store are bytes");
+  FAILS(
+      nestline_store_get_batch(store, nestline_keys_bytes(NULL, sizes, 1), take, NULL, error) == NO,
+      "the array of keys is NULL");
+  FAILS(nestline_store_get_batch(store, one, NULL, NULL, error) == NO, "takes values is NULL");
+  FAILS(nestline_store_get_batch(NULL, one, take, NULL, error) == NO, "the store is NULL");
 
   WORKS(nestline_store_for_each(store, count_record, &left, error));
   CHECK(UINT64_MAX - left == 1 + kKeys / 2);
@@ -288,15 +280,17 @@ static void test_upkeep(nestline_store* store) {
   FAILS(!nestline_store_checkpoint(NULL, error), "the store is NULL");
   FAILS(!nestline_store_compact(NULL, error), "the store is NULL");
   FAILS(!nestline_store_refresh(NULL, error), "the store is NULL");
+  FAILS(nestline_store_size(NULL, error) == NO, "the store is NULL");
 
   counts.later = 7;
   counts.known.struct_size = sizeof counts;
   WORKS(nestline_store_stats(store, &counts.known, error));
   CHECK(counts.known.struct_size == sizeof counts && counts.later == 0);
-  CHECK(counts.known.records > kKeys / 2 && counts.known.segments >= 1);
+  CHECK(counts.known.records == records(store) && counts.known.segments >= 1);
   CHECK(counts.known.index_bytes > 0 && counts.known.index_slots >= counts.known.records);
   CHECK(counts.known.questions > kKeys && counts.known.found > kKeys / 2);
-  CHECK(counts.known.reads >= counts.known.found);
+  CHECK(counts.known.reads >= counts.known.found && counts.known.cut_records == 0);
+  CHECK(counts.known.index_doublings_left > 0);
   CHECK(strcmp(counts.known.back_end, "preadv") == 0);
   counts.known.struct_size = 0;
   FAILS(!nestline_store_stats(store, &counts.known, error), "struct_size is wrong");
@@ -390,6 +384,7 @@ int main(int argc, char** argv) {
   const char* const folder = folder_of(argc, argv);
   nestline_store* store;
   snprintf(path, sizeof path, "%s/c_store_test.db", folder);
+  make_keys();
   test_options();
   store = open_store(false);
   test_one_key(store);

@@ -16,8 +16,8 @@
 
 #include "nestline/guard.h"
 #include "nestline/store.h"
-#include "tests/store/store_folder.h"
 #include "tests/support/child_process.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -85,10 +85,9 @@ int check(const Guard& guard, const Store& store, bool counted) {
 // One process: starts from what the last one left, checks, works. Ends with an error as soon as a
 // key is lost.
 template <class Order>
-int session(const StoreFolder& folder, Shared& shared, std::uint64_t seed, std::uint64_t rounds) {
-  Store store = Store::open(folder.path(), {.sync = Sync::never});
-  Guard guard({.capacity = 100, .fpr = 0.001, .max_capacity = 1000},
-              folder.path().parent_path() / "guard.nest");
+int session(const TempFolder& folder, Shared& shared, std::uint64_t seed, std::uint64_t rounds) {
+  Store store = Store::open(folder / "store", {.sync = Sync::never});
+  Guard guard({.capacity = 100, .fpr = 0.001, .max_capacity = 1000}, folder / "guard.nest");
   if (guard.load()) {
     ++shared.loads;
   } else {
@@ -119,7 +118,7 @@ int session(const StoreFolder& folder, Shared& shared, std::uint64_t seed, std::
 // Kills a process at each point, and starts the next one after it. Returns the first error.
 template <class Order>
 int kill_at_each_point(SharedMemory<Shared>& shared) {
-  StoreFolder folder;
+  TempFolder folder;
   for (std::uint64_t point = 1; point < 1000; ++point) {
     shared->passed = 0;
     shared->kill_at = point;
@@ -145,7 +144,7 @@ TEST(GuardKilled, InTheWrongOrderLosesAKey) {
 
 TEST(GuardKilled, AtAnyMomentLosesNoKey) {
   SharedMemory<Shared> shared;
-  StoreFolder folder;
+  TempFolder folder;
   for (std::uint64_t time = 0; time < 10; ++time) {
     shared->passed = 0;
     const std::uint64_t most = 1 + time * 17;

@@ -13,7 +13,7 @@
 
 #include "nestline/guard.h"
 #include "tests/guard/toy_engine.h"
-#include "tests/store/store_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -73,7 +73,7 @@ class GuardThreads : public testing::Test {
     }
   }
 
-  StoreFolder folder_;
+  TempFolder folder_;
   std::deque<Place> places_{kToyKeys};
   std::atomic<bool> filled_{false};
   std::atomic<bool> done_{false};

@@ -1,6 +1,6 @@
 // What calls that change a store promise besides the change: that the answer "nothing to do" is
 // true after a loss of power, that they keep no memory, and that what goes wrong in the background
-// can be asked for.
+// can be asked for; and where they are refused.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,12 +10,19 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "lib/store/state.h"
+#include "nestline/concurrent_filter.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
+#include "tests/store/store_checks.h"
 
 namespace {
 
@@ -127,6 +134,58 @@ TEST(Changing, AStoreThatCannotSaveItsIndexIsSyncedWhenItIsClosed) {
       }
     }
   }
+}
+
+// The function that get() calls may ask. Whatever could wait for it is refused, in both forms of
+// get, and works again afterwards.
+TEST(Changing, IsRefusedInsideGet) {
+  Store store =
+      Store::State::open(SimulatedMachine::make(1)->disk(), options_of(Sync::never), kOnCall);
+  store.put("a", "1");
+  store.put("b", "2");
+  const auto try_all = [&] {
+    std::string other;
+    EXPECT_TRUE(store.get("b", other));
+    EXPECT_TRUE(store.contains("a"));
+    EXPECT_EQ(store.size(), 2u);
+    Store::Batch batch;
+    batch.put("a", "3");
+    EXPECT_THROW(store.for_each([](std::string_view, std::string_view) {}), std::logic_error);
+    EXPECT_THROW(store.put("a", "3"), std::logic_error);
+    EXPECT_THROW(store.insert("c", "3"), std::logic_error);
+    EXPECT_THROW(store.erase("a"), std::logic_error);
+    EXPECT_THROW(store.write(batch), std::logic_error);
+    EXPECT_THROW(store.sync(), std::logic_error);
+    EXPECT_THROW(store.compact(), std::logic_error);
+    EXPECT_THROW(store.checkpoint(), std::logic_error);
+    EXPECT_THROW(store.refresh(), std::logic_error);
+  };
+  EXPECT_TRUE(store.get("a", [&](std::string_view) { try_all(); }));
+  const std::vector<std::string_view> keys = {"a", "b"};
+  EXPECT_EQ(store.get(keys, [&](std::size_t, std::string_view) { try_all(); }), 2u);
+  EXPECT_THROW(store.get("a", [](std::string_view) { throw 1; }), int);
+  EXPECT_EQ(content_of(store), (Content{{"a", "1"}, {"b", "2"}}));
+  store.put("a", "3");
+  EXPECT_EQ(content_of(store), (Content{{"a", "3"}, {"b", "2"}}));
+}
+
+// It may begin a reader that outlives it: as long as that lives, the same calls are refused.
+TEST(Changing, IsRefusedBesideAReader) {
+  Store store = Store::State::open(SimulatedMachine::make(1)->disk(), options_of(Sync::never));
+  store.put("a", "1");
+  ConcurrentFilter filter({.capacity = 100});
+  std::optional<ConcurrentReader> reader;
+  EXPECT_TRUE(store.get("a", [&](std::string_view) { reader.emplace(filter); }));
+  EXPECT_THROW(filter.grow(), std::logic_error);
+  EXPECT_THROW(store.put("a", "2"), std::logic_error);
+  EXPECT_THROW(store.compact(), std::logic_error);
+  EXPECT_DEATH(const Store closed = std::move(store), "its own thread");
+  reader.reset();
+  EXPECT_EQ(content_of(store), (Content{{"a", "1"}}));
+  store.put("a", "2");
+  store.compact();
+  std::thread([&] { EXPECT_TRUE(filter.grow()); }).join();
+  EXPECT_EQ(content_of(store), (Content{{"a", "2"}}));
 }
 
 // Makes one kind of call fail until stats() names the error.

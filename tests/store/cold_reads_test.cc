@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "lib/store/disk.h"
+#include "tests/store/limit.h"
 #include "tests/support/temp_folder.h"
 
 namespace nestline {
@@ -194,25 +194,6 @@ TEST_F(ColdReadsTest, ReadsFromSeveralThreads) {
   });
 }
 
-// While it lives, no file can be opened, and no descriptor may be kept or lent for reading ahead.
-// The undefined sanitizer opens one when it looks at an object's type, so these tests do without
-// it.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-    rlimit none = before_;
-    none.rlim_cur = 3;
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  ~NoDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
-
 TEST(SystemFileTest, StaysAsItIsWhenItIsPrefaulted) {
   constexpr std::uint64_t kMapped = std::uint64_t{64} << 20;
   const test::TempFolder folder;
@@ -245,6 +226,8 @@ TEST(SystemFileTest, HasRoomThatIsItsContent) {
   EXPECT_TRUE(std::equal(read.begin(), read.end(), map));
 }
 
+// No file can be opened, and no descriptor may be kept or lent for reading ahead. The undefined
+// sanitizer opens one when it looks at an object's type, so this test does without it.
 TEST(ReleasedFileTest, IsOpenedByItsNewNameAndNotReadWithoutADescriptor) {
   const test::TempFolder folder;
   const std::unique_ptr<Disk> disk = open_system_disk(folder.path(), false);
@@ -253,7 +236,7 @@ TEST(ReleasedFileTest, IsOpenedByItsNewNameAndNotReadWithoutADescriptor) {
   file->write(0, bytes);
   std::vector<std::byte> read(2000);
   {
-    const NoDescriptors none;
+    const test::Limit none(RLIMIT_NOFILE, 3);
     ASSERT_NE(file->map(4096), nullptr);
     file->release(bytes.size());
   }
@@ -262,7 +245,7 @@ TEST(ReleasedFileTest, IsOpenedByItsNewNameAndNotReadWithoutADescriptor) {
   file->set_name("new");
   EXPECT_NE(file->descriptor(), nullptr);
   {
-    const NoDescriptors none;
+    const test::Limit none(RLIMIT_NOFILE, 3);
     // Its end may have been cut.
     EXPECT_THROW((void)file->read(0, read), std::system_error);
   }

@@ -4,11 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "lib/store/state.h"
 #include "tests/store/crash_history.h"
+#include "tests/store/on_call.h"
+#include "tests/store/simulated_disk.h"
+#include "tests/store/store_operations.h"
 
 namespace nestline::test {
 namespace {
@@ -38,15 +46,13 @@ CrashReport play(std::uint64_t first_seed, std::uint64_t power_losses, CrashPlan
 
 TEST(Crash, AtEveryChangeOfShortHistories) {
   const CrashReport report =
-      play(1'000'000, power_losses(40),
-           {.seed = 0, .operations = 40, .one_in = 1, .refusals = 0, .crashes = 1});
+      play(1'000'000, power_losses(40), {.operations = 40, .one_in = 1, .crashes = 1});
   EXPECT_GT(report.kills, 0u);
 }
 
 TEST(Crash, AtSomeChangesOfLongHistories) {
   const CrashReport report =
-      play(2'000'000, power_losses(10),
-           {.seed = 0, .operations = 400, .one_in = 16, .refusals = 0, .crashes = 1});
+      play(2'000'000, power_losses(10), {.operations = 400, .one_in = 16, .crashes = 1});
   // The histories are long enough for what they are there for.
   EXPECT_GT(report.compactions, 0u);
   EXPECT_GT(report.most_segments, 10u);
@@ -54,27 +60,63 @@ TEST(Crash, AtSomeChangesOfLongHistories) {
 }
 
 TEST(Crash, InTheRecoveryFromACrash) {
-  (void)play(3'000'000, power_losses(20),
-             {.seed = 0, .operations = 60, .one_in = 8, .refusals = 0, .crashes = 2});
+  (void)play(3'000'000, power_losses(20), {.operations = 60, .one_in = 8, .crashes = 2});
 }
 
 TEST(Crash, BetweenTheChangesOfAnOpening) {
   const CrashReport report =
-      play(6'000'000, power_losses(20),
-           {.seed = 0, .operations = 40, .one_in = 30, .kills_openings = true});
+      play(6'000'000, power_losses(20), {.operations = 40, .one_in = 30, .kills_openings = true});
   EXPECT_GT(report.kills, 0u);
 }
 
 TEST(Crash, OfADiskThatRefusesCalls) {
-  const CrashReport report =
-      play(5'000'000, power_losses(10),
-           {.seed = 0, .operations = 120, .one_in = 12, .refusals = 4, .crashes = 2});
+  const CrashReport report = play(5'000'000, power_losses(10),
+                                  {.operations = 120, .one_in = 12, .refusals = 4, .crashes = 2});
   EXPECT_GT(report.refused, 10u);
 }
 
+// A batch of several files that the disk refuses, and a loss of power while it is taken back.
+TEST(Crash, OfABatchThatIsRefused) {
+  Store::Batch batch;
+  Content before, after;
+  for (std::size_t i = 0; i < 120; ++i) batch.put(key_of(i), after[key_of(i)] = "of a batch");
+  before["first"] = after["first"] = "1";
+  for (const Call call : {Call::create, Call::write, Call::sync, Call::sync_folder}) {
+    for (std::uint64_t number = 0; number < 5; ++number) {
+      for (std::uint64_t seed = 0; seed < 2; ++seed) {
+        const auto machine = SimulatedMachine::make(seed);
+        Store store = Store::State::open(machine->disk(), options_of(2048, Sync::each), kOnCall);
+        store.put("first", "1");
+        std::vector<std::shared_ptr<SimulatedMachine>> left;
+        machine->before_change = [&](const SimulatedMachine& now) {
+          left.push_back(now.after_power_loss(left.size() + 100 * seed));
+        };
+        machine->fail(call, number, EIO, seed % 2 == 1);
+        try {
+          store.write(batch);
+        } catch (const std::exception&) {
+        }
+        machine->before_change = nullptr;
+        for (std::uint64_t fate = 0; fate < 40; ++fate) {
+          left.push_back(machine->after_power_loss(fate));
+        }
+        for (const auto& each : left) {
+          try {
+            expect_before_or_after(
+                content_of(Store::State::open(each->disk(), options_of(2048), kOnCall)), before,
+                after);
+          } catch (const std::exception& error) {
+            FAIL() << "call " << static_cast<int>(call) << ' ' << number << ", seed " << seed
+                   << ": " << error.what();
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Crash, AgainAndAgain) {
-  (void)play(4'000'000, power_losses(20),
-             {.seed = 0, .operations = 100, .one_in = 20, .refusals = 0, .crashes = 5});
+  (void)play(4'000'000, power_losses(20), {.operations = 100, .one_in = 20, .crashes = 5});
 }
 
 }  // namespace

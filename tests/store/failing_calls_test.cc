@@ -18,9 +18,9 @@
 
 #include "nestline/store.h"
 #include "tests/store/store_checks.h"
-#include "tests/store/store_folder.h"
 #include "tests/store/store_operations.h"
 #include "tests/support/child_process.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -51,23 +51,13 @@ class FailingCalls : public testing::Test {
 
   // Whether it throws. The error must name a file of the store.
   static bool throws(const fs::path& folder, const std::function<void()>& run) {
-    try {
-      run();
-      return false;
-    } catch (const std::system_error& error) {
-      expect(std::string(error.what()).find(folder.string()) != std::string::npos,
-             [&] { return std::string("the error does not name the file: ") + error.what(); });
-      return true;
-    } catch (const StoreError& error) {
-      expect(std::string(error.what()).size() > 20,
-             [&] { return std::string("not a sentence: ") + error.what(); });
-      return true;
-    }
+    return throws_clearly(
+        run, [&](const std::string& what) { return what.find(folder.string()) != what.npos; });
   }
 
   // Throws what is wrong. Returns whether the call came up. `harmless`: it must succeed.
   bool try_step(const StoreStep& step, const Trial& trial, Sync sync, bool harmless) {
-    const StoreFolder folder;
+    const TempFolder folder;
     fs::copy(prepared_.path(), folder.path());
     Content after = before_;
     apply_delta(after, step.delta);
@@ -95,7 +85,7 @@ class FailingCalls : public testing::Test {
   }
 
   bool try_open(const Trial& trial, bool harmless) {
-    const StoreFolder folder;
+    const TempFolder folder;
     fs::copy(prepared_.path(), folder.path());
     if (trial.number % 2 == 0) fs::remove(folder.path() / "index.nest");
     bool came_up = false;
@@ -135,7 +125,7 @@ class FailingCalls : public testing::Test {
     return failures;
   }
 
-  StoreFolder prepared_;
+  TempFolder prepared_;
   Content before_;
 };
 
@@ -169,26 +159,28 @@ TEST_F(FailingCalls, Opening) {
 
 // Until there is a log: the process that made the folder may have been killed before it did.
 TEST(FailingCallsTest, TheFolderAboveIsSyncedBeforeTheFirstLog) {
-  const StoreFolder folder;
-  fs::create_directory(folder.path());
+  const TempFolder top;
+  const fs::path folder = top / "store";
+  fs::create_directory(folder);
   for (const bool is_new : {true, false}) {
     try {
       const FailingCall failing(SystemCall::fsync, 0, EIO, false);
-      const Store store = Store::open(folder.path());
+      const Store store = Store::open(folder);
       ADD_FAILURE() << "nothing was synced";
     } catch (const std::system_error& error) {
-      const bool names_store = std::string(error.what()).find(folder.path()) != std::string::npos;
+      const bool names_store = std::string(error.what()).find(folder) != std::string::npos;
       EXPECT_NE(names_store, is_new) << error.what();
     }
-    Store::open(folder.path()).put("k", "v");
+    Store::open(folder).put("k", "v");
   }
 }
 
 TEST(FailingCallsTest, TheFolderAboveNeedNotBeReadable) {
-  const StoreFolder folder;
-  fs::create_directory(folder.path());
+  const TempFolder top;
+  const fs::path folder = top / "store";
+  fs::create_directory(folder);
   const FailingCall failing(SystemCall::open, 0, EACCES, false);
-  Store::open(folder.path()).put("k", "v");
+  Store::open(folder).put("k", "v");
   EXPECT_TRUE(failing.has_failed());
 }
 
@@ -196,7 +188,7 @@ TEST(FailingCallsTest, TheFolderAboveNeedNotBeReadable) {
 TEST(FullDiskTest, IsFilledWithFewCalls) {
   constexpr std::uint64_t kRoom = 3'000'000;
   constexpr std::uint64_t kRecord = 56;  // 32 bytes, a key of 8 and a value of 16
-  const StoreFolder folder;
+  const TempFolder folder;
   Store store = Store::open(folder.path(), {.sync = Sync::never});
   const FullDisk full(kRoom);
   std::uint64_t puts = 0;
@@ -215,7 +207,7 @@ TEST(FullDiskTest, IsFilledWithFewCalls) {
 // Opening a log of which nothing says how much is on disk, where the disk has no byte left, takes
 // none. It shows what is there, and what is refused says how much is missing where.
 TEST(FullDiskTest, OpensAndKeepsNothing) {
-  const StoreFolder folder;
+  const TempFolder folder;
   const fs::path log = folder.path() / "00000001.log";
   Content content;
   {
@@ -251,7 +243,7 @@ TEST(FullDiskTest, OpensAndKeepsNothing) {
 // Files end before the limit of a process for them, behind which the system sends a signal.
 TEST(FullDiskTest, ALimitOfFilesIsAnErrorAndNoSignal) {
   constexpr std::uint64_t kLimit = 200'000;
-  const StoreFolder folder;
+  const TempFolder folder;
   const int status = in_child([&] {
     const rlimit limit{kLimit, kLimit};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;

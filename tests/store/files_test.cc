@@ -15,15 +15,15 @@
 
 #include "lib/store/files/manifest.h"
 #include "nestline/store_files.h"
-#include "tests/store/store_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline {
 namespace {
 
 class Files : public ::testing::Test {
  protected:
-  const test::StoreFolder top_;
-  const std::filesystem::path folder_ = top_.path();
+  const test::TempFolder top_;
+  const std::filesystem::path folder_ = top_ / "store";
 };
 
 // Gives `content`, at most `most` bytes at a time.

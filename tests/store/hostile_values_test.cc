@@ -17,9 +17,9 @@
 #include "lib/store/log_format.h"
 #include "nestline/store.h"
 #include "tests/store/store_checks.h"
-#include "tests/store/store_folder.h"
 #include "tests/support/child_process.h"
 #include "tests/support/files.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -66,7 +66,7 @@ void append(const fs::path& file, const std::string& bytes) {
 }
 
 // A file of a store whose checkpoint is gone, cut off at byte 64, the end of its header.
-fs::path make_header_only(const StoreFolder& folder) {
+fs::path make_header_only(const TempFolder& folder) {
   { Store::open(folder.path()).put("key", "value"); }
   fs::remove(folder.path() / "index.nest");
   const fs::path file = folder.path() / "00000001.log";
@@ -75,14 +75,14 @@ fs::path make_header_only(const StoreFolder& folder) {
 }
 
 // It is damaged, which takes no long time to find out.
-void expect_quick_refusal(const StoreFolder& folder) {
+void expect_quick_refusal(const TempFolder& folder) {
   expect_quick("open", [&] { EXPECT_THROW((void)Store::open(folder.path()), StoreError); });
   expect_quick("verify", [&] { EXPECT_FALSE(verify_store(folder.path()).ok()); });
 }
 
 TEST(HostileValues, ATornRecordIsCutInLinearTime) {
   for (const std::uint8_t kind : std::array<std::uint8_t, 4>{1, 2, 7, 8}) {
-    const StoreFolder folder;
+    const TempFolder folder;
     { Store::open(folder.path()).put("key", "value"); }
     // The record's own header was lost.
     const std::string torn = std::string(32, '\x55') + look_alikes(kind, 8 * kMebibyte) +
@@ -103,14 +103,14 @@ TEST(HostileValues, ATornRecordIsCutInLinearTime) {
 
 // The file has its header and nothing else that is right: is it half made, or damaged?
 TEST(HostileValues, AFileWithoutRecordsIsJudgedInLinearTime) {
-  const StoreFolder folder;
+  const TempFolder folder;
   append(make_header_only(folder), look_alikes(1, 8 * kMebibyte));
   expect_quick_refusal(folder);
 }
 
 // Made by somebody who knows the store's id: the hashes of the keys are right.
 TEST(HostileValues, AFileMadeWithTheIdIsJudgedInLinearTime) {
-  const StoreFolder folder;
+  const TempFolder folder;
   const fs::path file = make_header_only(folder);
   const std::string header = read_file(file);
   const auto* const id = reinterpret_cast<const std::byte*>(header.data() + 16);
@@ -125,7 +125,7 @@ TEST(HostileValues, AFileMadeWithTheIdIsJudgedInLinearTime) {
 
 TEST(HostileValues, RepairFindsTheNextRecordInLinearTime) {
   for (const std::uint8_t kind : std::array<std::uint8_t, 2>{1, 8}) {
-    const StoreFolder folder;
+    const TempFolder folder;
     {
       Store store = Store::open(folder.path());
       store.put("8 bytes.",
@@ -146,7 +146,7 @@ TEST(HostileValues, LongValuesAreCheckedInPieces) {
   const std::string value(40 * kMebibyte + 3, 'v');
   const Content content = {{"long", value}, {"short", "value"}};
   for (const bool damaged : {false, true}) {
-    const StoreFolder folder;
+    const TempFolder folder;
     {
       Store store = Store::open(folder.path());
       store.put("before", "damaged");
@@ -174,7 +174,7 @@ TEST(HostileValues, ASparseFileTakesNoMemory) {
   constexpr std::uint64_t kFileBytes = 416 * kMebibyte;
   constexpr long kMaxKib = 320 * 1024;  // with the memory that sanitizers keep
   for (const std::uint64_t begin : {std::uint64_t{64}, std::uint64_t{136}}) {
-    const StoreFolder folder;
+    const TempFolder folder;
     { Store::open(folder.path()).put("key", "value"); }
     fs::remove(folder.path() / "index.nest");
     const fs::path file = folder.path() / "00000001.log";

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "nestline/store.h"
-#include "tests/store/store_folder.h"
 #include "tests/support/child_process.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -53,7 +53,7 @@ std::uint64_t version_of(std::size_t key, const std::string& value) {
   return !is_erasure(version) && value == value_of(key, version) ? version : ~std::uint64_t{0};
 }
 
-int write_on(const StoreFolder& folder, const StoreOptions& options, Shared& shared) {
+int write_on(const TempFolder& folder, const StoreOptions& options, Shared& shared) {
   Store store = Store::open(folder.path(), options);
   for (std::uint64_t round = 0;; ++round) {
     for (std::size_t key = 0; key < kKeys; ++key) {
@@ -104,7 +104,7 @@ std::uint64_t look(const char* who, const Store& store, std::size_t key, std::ui
   return least;
 }
 
-int follow(const StoreFolder& folder, Shared& shared) {
+int follow(const TempFolder& folder, Shared& shared) {
   Store store = Store::open(folder.path(), {.read_only = true});
   std::array<std::uint64_t, kKeys> seen{};
   while (!shared.done.load() && shared.complaint.load() == 0) {
@@ -122,7 +122,7 @@ int follow(const StoreFolder& folder, Shared& shared) {
 }
 
 void kill_again_and_again(StoreOptions options, unsigned times) {
-  StoreFolder folder;
+  TempFolder folder;
   SharedMemory<Shared> shared;
   options.segment_bytes = 65536;
   options.expected_records = 8;

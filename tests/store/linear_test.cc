@@ -20,7 +20,7 @@
 
 #include "nestline/store.h"
 #include "tests/concurrent/order_search.h"
-#include "tests/store/store_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -83,12 +83,11 @@ std::string to_string(const std::vector<StoreOperation>& operations) {
   return out.str();
 }
 
-// Values of some length, so that files fill up. The number is in the first byte.
-std::string value_of(std::uint8_t number) {
-  return std::string(1, static_cast<char>(number)).append(400, 'v');
-}
+// Values of some length, so that files fill up. Each byte is the number: no other's may be in it.
+std::string value_of(std::uint8_t number) { return std::string(401, static_cast<char>(number)); }
 std::uint8_t number_of(std::string_view value) {
-  return value.size() == 401 ? static_cast<std::uint8_t>(value.front()) : 255;
+  const auto number = static_cast<std::uint8_t>(value.empty() ? 0 : value.front());
+  return value == value_of(number) ? number : 255;
 }
 
 class Threads {
@@ -178,7 +177,7 @@ bool is_linearizable(const std::vector<StoreOperation>& operations) {
 }
 
 TEST(StoreLinear, HistoriesOfThreadsHaveAnOrder) {
-  StoreFolder folder;
+  TempFolder folder;
   const StoreOptions options = {
       .sync = Sync::never, .segment_bytes = 65536, .expected_records = 8, .compact_above = 0};
   Store store = Store::open(folder.path(), options);
@@ -201,15 +200,8 @@ TEST(StoreLinear, HistoriesOfThreadsHaveAnOrder) {
 
 // The checker must be able to fail.
 TEST(StoreLinear, TheCheckerFindsWrongAnswers) {
-  StoreOperation put;
-  put.call = StoreCall::put;
-  put.value = 1;
-  put.start = 1;
-  put.end = 4;
-  StoreOperation get;
-  get.call = StoreCall::get;
-  get.start = 2;
-  get.end = 3;
+  const StoreOperation put = {.call = StoreCall::put, .value = 1, .start = 1, .end = 4};
+  StoreOperation get = {.call = StoreCall::get, .start = 2, .end = 3};
   EXPECT_TRUE(is_linearizable({put, get}));  // not there yet
   get.answer = 1;
   EXPECT_TRUE(is_linearizable({put, get}));

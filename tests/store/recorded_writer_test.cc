@@ -23,8 +23,8 @@
 #include "tests/store/recorded_operations.h"
 #include "tests/store/recording.h"
 #include "tests/store/store_checks.h"
-#include "tests/store/store_folder.h"
 #include "tests/support/child_process.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -39,15 +39,16 @@ struct Event {
 };
 
 std::vector<Event> record(std::uint64_t seed, const std::string& fault) {
-  const StoreFolder folder;
-  const fs::path to = folder.path().string() + ".calls";
+  const TempFolder top;
+  const fs::path folder = top / "store";
+  const fs::path to = folder.string() + ".calls";
   const int status = wait_for(start([&] {
     ::setenv("LD_PRELOAD", NESTLINE_RECORDER, 1);
-    ::setenv(kRecordFolder, folder.path().c_str(), 1);
+    ::setenv(kRecordFolder, folder.c_str(), 1);
     ::setenv(kRecordTo, to.c_str(), 1);
     const std::string number = std::to_string(seed);
     const std::string count = std::to_string(kOperations);
-    ::execl(NESTLINE_RECORDED_WRITER, "recorded_writer", folder.path().c_str(), number.c_str(),
+    ::execl(NESTLINE_RECORDED_WRITER, "recorded_writer", folder.c_str(), number.c_str(),
             count.c_str(), fault.c_str(), nullptr);
     return 98;
   }));
@@ -179,8 +180,9 @@ std::string try_states(std::uint64_t seed, const std::string& fault, std::uint64
   RecordedFolder disk;
   StoreModel model;
   std::size_t begun = 0;
-  const StoreFolder folder;
-  fs::create_directories(folder.path());
+  const TempFolder top;
+  const fs::path folder = top / "store";
+  fs::create_directories(folder);
   for (std::size_t i = 0; i < events.size(); ++i) {
     disk.take(events[i]);
     if (events[i].call.kind == Recorded::note) {
@@ -195,8 +197,8 @@ std::string try_states(std::uint64_t seed, const std::string& fault, std::uint64
     const std::uint64_t fate = random();
     ++tried;
     try {
-      disk.lose_power(fate, folder.path());
-      check_state(folder.path(), model, keys);
+      disk.lose_power(fate, folder);
+      check_state(folder, model, keys);
     } catch (const std::exception& error) {
       return "seed " + std::to_string(seed) + ", after call " + std::to_string(i) + ", fate " +
              std::to_string(fate) + ": " + error.what();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "nestline/store.h"
@@ -72,6 +73,22 @@ inline std::vector<StoreStep> store_steps(std::uint64_t segment_bytes) {
   steps.push_back({"checkpoint", {}, [](Store& s) { s.checkpoint(); }});
   steps.push_back({"compact", {}, [](Store& s) { s.compact(); }});
   return steps;
+}
+
+// Whether it throws what a store may: an error of the system that names its file, or a sentence.
+template <typename Run, typename NamesFile>
+bool throws_clearly(Run&& run, NamesFile&& names_file) {
+  try {
+    run();
+    return false;
+  } catch (const std::system_error& error) {
+    const std::string what = error.what();
+    expect(names_file(what), [&] { return "the error names no file: " + what; });
+  } catch (const StoreError& error) {
+    const std::string what = error.what();
+    expect(what.size() > 20, [&] { return "not a sentence: " + what; });
+  }
+  return true;
 }
 
 // Whether the content is that before or after the step. Throws otherwise.

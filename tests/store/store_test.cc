@@ -2,10 +2,7 @@
 // followed by a reader.
 #include "nestline/store.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +10,6 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -21,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "nestline/concurrent_filter.h"
+#include "tests/store/limit.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temp_folder.h"
@@ -185,49 +181,6 @@ TEST_F(StoreTest, ReadersFollowTheWriter) {
   EXPECT_THROW((void)Store::open(db(), options), StoreError);
 }
 
-TEST_F(StoreTest, ReadersGetAWholeValueWhileItChanges) {
-  Store store = Store::open(db(), {.sync = Sync::never, .segment_bytes = 65'536});
-  for (int i = 0; i < 100; ++i) store.put(std::to_string(i), std::string(50, 'a'));
-  std::atomic<bool> done{false};
-  std::vector<std::thread> readers;
-  for (int r = 0; r < 2; ++r) {
-    readers.emplace_back([&] {
-      std::string value;
-      for (int i = 0; !done.load(); ++i) {
-        ASSERT_TRUE(store.get(std::to_string(i % 100), value));
-        ASSERT_EQ(value, std::string(50, value.at(0)));
-      }
-    });
-  }
-  for (int i = 0; i < 40'000; ++i) {
-    store.put(std::to_string(i % 100), std::string(50, static_cast<char>('a' + i % 26)));
-    if (i % 10'000 == 0) store.compact();
-  }
-  done.store(true);
-  for (std::thread& reader : readers) reader.join();
-  EXPECT_EQ(store.size(), 100U);
-}
-
-// While it lives, the process may open so many files beyond those that it has.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(rlim_t more) {
-    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    EXPECT_GE(next, 0);
-    close(next);
-    rlimit few = before_;
-    few.rlim_cur = static_cast<rlim_t>(next) + more;
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  }
-  ~FewDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
-
 // Opening from a checkpoint and from the log alone, changes, batches that end and that do not fit,
 // batches of questions, compaction, iteration, a reader that follows, verification.
 TEST_F(StoreTest, HasManyMoreFilesThanDescriptors) {
@@ -258,7 +211,7 @@ TEST_F(StoreTest, HasManyMoreFilesThanDescriptors) {
     });
     EXPECT_EQ(right, model.size());
   };
-  const FewDescriptors few(24);
+  const test::FewDescriptors few(24);
   {
     Store store = Store::open(db(), options);
     put(store, 6000);
@@ -313,13 +266,9 @@ TEST_F(StoreTest, ErrorsNameTheFileThatOpeningHasMade) {
   }
   Store store = Store::open(copy);
   std::signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit few = {100'000, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+  const test::Limit few(RLIMIT_FSIZE, 100'000);
   test::expect_error<std::system_error>([&] { store.put("b", std::string(1'000'000, 'b')); },
                                         "copy/00000002.log");
-  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
 // As a process leaves them that crashes soon after each start.
@@ -378,6 +327,7 @@ TEST_F(StoreTest, EverySizeOfKeyAndValue) {
 
 TEST_F(StoreTest, GrowsItsIndexAndMakesItAnew) {
   Store store = Store::open(db(), {.sync = Sync::never, .expected_records = 100});
+  const std::uint64_t slots = store.stats().index_slots;
   const auto key = [](int i) { return "key " + std::to_string(i); };
   for (int i = 0; i < 60'000; ++i) store.put(key(i), std::to_string(i));
   std::string value;
@@ -389,6 +339,7 @@ TEST_F(StoreTest, GrowsItsIndexAndMakesItAnew) {
   for (int i = 0; i < 60'000; ++i) ASSERT_TRUE(store.get(key(i), value)) << i;
   EXPECT_FALSE(store.contains(key(60'000)));
   EXPECT_EQ(store.size(), 60'000U);
+  EXPECT_GT(store.stats().index_slots, slots);
 }
 
 // Changes of every kind while the index is made anew in the background: verify_store() compares the
@@ -450,78 +401,8 @@ TEST_F(StoreTest, RefusesWhatIsNoStore) {
 
 TEST_F(StoreTest, ASecondWriterInOneProcessIsNotSentToItself) {
   const Store store = Store::open(db());
-  try {
-    (void)Store::open(db());
-    FAIL() << "two writers";
-  } catch (const StoreError& error) {
-    EXPECT_NE(std::string(error.what()).find(": this process has the store open"),
-              std::string::npos)
-        << error.what();
-  }
-}
-
-TEST_F(StoreTest, DamageIsFoundWhereItIs) {
-  {
-    Store store = Store::open(db());
-    for (int i = 0; i < 100; ++i) store.put(std::to_string(i), std::string(100, 'x'));
-  }
-  test::write_over(db() / "00000001.log", 64 + 32 + 32 + 20, "?");
-  const Store store = Store::open(db());
-  std::string value;
-  test::expect_error<StoreError>([&] { (void)store.get("0", value); },
-                                 "00000001.log: damaged at byte 96");
-  EXPECT_TRUE(store.get("1", value));
-}
-
-// The function that get() calls may ask. Whatever could wait for it is refused, in both forms of
-// get, and works again afterwards.
-TEST_F(StoreTest, CallsFromInsideGet) {
-  Store store = Store::open(db());
-  store.put("a", "1");
-  store.put("b", "2");
-  const auto try_all = [&] {
-    std::string other;
-    EXPECT_TRUE(store.get("b", other));
-    EXPECT_TRUE(store.contains("a"));
-    EXPECT_EQ(store.size(), 2u);
-    Store::Batch batch;
-    batch.put("a", "3");
-    EXPECT_THROW(store.for_each([](std::string_view, std::string_view) {}), std::logic_error);
-    EXPECT_THROW(store.put("a", "3"), std::logic_error);
-    EXPECT_THROW(store.insert("c", "3"), std::logic_error);
-    EXPECT_THROW(store.erase("a"), std::logic_error);
-    EXPECT_THROW(store.write(batch), std::logic_error);
-    EXPECT_THROW(store.sync(), std::logic_error);
-    EXPECT_THROW(store.compact(), std::logic_error);
-    EXPECT_THROW(store.checkpoint(), std::logic_error);
-    EXPECT_THROW(store.refresh(), std::logic_error);
-  };
-  EXPECT_TRUE(store.get("a", [&](std::string_view) { try_all(); }));
-  const std::vector<std::string_view> keys = {"a", "b"};
-  EXPECT_EQ(store.get(keys, [&](std::size_t, std::string_view) { try_all(); }), 2u);
-  EXPECT_THROW(store.get("a", [](std::string_view) { throw 1; }), int);
-  expect_equal(store, {{"a", "1"}, {"b", "2"}});
-  store.put("a", "3");
-  expect_equal(store, {{"a", "3"}, {"b", "2"}});
-}
-
-// It may begin a reader that outlives it: as long as that lives, the same calls are refused.
-TEST_F(StoreTest, AReaderThatBeginsInsideGet) {
-  Store store = Store::open(db());
-  store.put("a", "1");
-  ConcurrentFilter filter({.capacity = 100});
-  std::optional<ConcurrentReader> reader;
-  EXPECT_TRUE(store.get("a", [&](std::string_view) { reader.emplace(filter); }));
-  EXPECT_THROW(filter.grow(), std::logic_error);
-  EXPECT_THROW(store.put("a", "2"), std::logic_error);
-  EXPECT_THROW(store.compact(), std::logic_error);
-  EXPECT_DEATH(const Store closed = std::move(store), "its own thread");
-  reader.reset();
-  expect_equal(store, {{"a", "1"}});
-  store.put("a", "2");
-  store.compact();
-  std::thread([&] { EXPECT_TRUE(filter.grow()); }).join();
-  expect_equal(store, {{"a", "2"}});
+  test::expect_error<StoreError>([&] { (void)Store::open(db()); },
+                                 ": this process has the store open");
 }
 
 // Iteration beside refresh(), which replaces the content: sanitizers look for uses of the old one.

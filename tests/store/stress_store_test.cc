@@ -26,8 +26,8 @@
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
 #include "tests/store/store_checks.h"
-#include "tests/store/store_folder.h"
 #include "tests/store/store_model.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test {
 namespace {
@@ -153,7 +153,7 @@ class Failure {
 };
 
 void stress(StoreOptions options, std::size_t keys) {
-  StoreFolder folder;
+  TempFolder folder;
   options.segment_bytes = 65536;
   std::vector<Owner> owners;
   for (std::size_t i = 0; i < kOwners; ++i) owners.emplace_back(i + 1, keys);

@@ -1,4 +1,4 @@
-#include <nestline/nestline_expiring.h>
+#include <nestline/nestline.h>
 #include <stdio.h>
 
 int main(void) {
@@ -7,23 +7,23 @@ int main(void) {
   nestline_expiring_options options = NESTLINE_EXPIRING_OPTIONS_INIT;
   options.capacity = 1000000;
   options.fpr = 0.001;
-  nestline_expiring* seen = nestline_expiring_create(&options, &error);
+  nestline_filter* seen = nestline_expiring_create(&options, &error);
   nestline_expiring_clock* clock = NULL;
   if (seen != NULL) clock = nestline_expiring_clock_create(seen, ten_minutes, &error);
   if (clock == NULL) {
     fprintf(stderr, "%s\n", error);
-    nestline_expiring_free(seen);
+    nestline_free(seen);
     return 1;
   }
   for (int delivery = 1; delivery <= 2; ++delivery) {
     nestline_expiring_clock_catch_up(clock, NULL);
-    if (nestline_expiring_insert_bytes(seen, "message 17", 10, &error)) {
+    if (nestline_insert_bytes(seen, "message 17", 10, &error)) {
       printf("delivery %d: handle it\n", delivery);
     } else {
       printf("delivery %d: %s\n", delivery, error == NULL ? "seen" : error);
     }
   }
   nestline_expiring_clock_free(clock);
-  nestline_expiring_free(seen);
+  nestline_free(seen);
   return 0;
 }

@@ -3,7 +3,7 @@
 
 int main(void) {
   const char* error;
-  uint64_t places[NESTLINE_MAPLET_MOST_CANDIDATES];
+  uint64_t places[NESTLINE_MAPLET_MAX_CANDIDATES];
   nestline_maplet_options options = NESTLINE_MAPLET_OPTIONS_INIT;
   options.capacity = 1000000;
   nestline_maplet* maplet = nestline_maplet_create(&options, &error);

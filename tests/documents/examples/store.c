@@ -1,4 +1,4 @@
-#include <nestline/nestline.h>
+#include <nestline/nestline_store.h>
 #include <stdio.h>
 
 int main(void) {
