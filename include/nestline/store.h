@@ -26,6 +26,7 @@
 
 #include "nestline/export.h"
 #include "nestline/internal/owned_state.h"
+#include "nestline/outcome.h"
 
 namespace nestline {
 namespace internal {
@@ -100,17 +101,18 @@ struct StoreStats {
 /// An exact key/value store. Keys have 0 to 65,536 bytes, values 0 to 4 GiB - 1.
 ///
 /// Thread safety: every member may be called from any thread at any time, except move and
-/// destruction. get, put, insert and erase are each linearizable. Writers take turns; readers take
-/// no lock. After fork(), the child must neither use nor destroy a store of its parent.
+/// destruction. get, put, insert_unique and erase are each linearizable. Writers take turns;
+/// readers take no lock. After fork(), the child must neither use nor destroy a store of its
+/// parent.
 ///
 /// Errors: std::invalid_argument for a key or value that is too long, StoreError for damaged bytes,
 /// std::system_error that names the file when the system refuses something, std::bad_alloc. On a
-/// full disk, put and insert are refused first, and erase and compact() make room (docs/STORE.md,
-/// "A full disk"). A page of a mapped file that the disk cannot read is SIGBUS (docs/STORE.md,
-/// "Errors of the disk"). When a call that changes the store throws, the change has not been made,
-/// with one exception: if the disk fails while the log is synced, the change may be lost or not.
-/// From then on the store can only be read, and every change is a StoreError that names the reason:
-/// open it anew to see what is on disk.
+/// full disk, put and insert_unique are refused first, and erase and compact() make room
+/// (docs/STORE.md, "A full disk"). A page of a mapped file that the disk cannot read is SIGBUS
+/// (docs/STORE.md, "Errors of the disk"). When a call that changes the store throws, the change has
+/// not been made, with one exception: if the disk fails while the log is synced, the change may be
+/// lost or not. From then on the store can only be read, and every change is a StoreError that
+/// names the reason: open it anew to see what is on disk.
 class NESTLINE_EXPORT Store {
  public:
   struct State;  // private to the library
@@ -149,9 +151,12 @@ class NESTLINE_EXPORT Store {
   /// The key has this value from now on, whether it was there or not.
   void put(std::string_view key, std::string_view value);
 
-  /// The same only if the key is not there; false if it is. With Sync::each, what it found is on
-  /// disk when it returns false, and so it is with erase.
-  bool insert(std::string_view key, std::string_view value);
+  /// The same only if the key is not there: Outcome::present if it is. With Sync::each, what it
+  /// found is on disk then, and so it is with erase.
+  [[nodiscard]] Inserted insert_unique(std::string_view key, std::string_view value);
+  [[deprecated("insert_unique")]] bool insert(std::string_view key, std::string_view value) {
+    return static_cast<bool>(insert_unique(key, value));
+  }
 
   /// Removes the key; false if it was not there.
   bool erase(std::string_view key);

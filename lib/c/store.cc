@@ -164,7 +164,8 @@ bool nestline_store_put(nestline_store* store, const void* key, size_t size, con
 bool nestline_store_insert_unique(nestline_store* store, const void* key, size_t size,
                                   const void* value, size_t value_size, const char** error) {
   return guarded(error, false, [&] {
-    return store_of(store).insert(bytes_key(key, size), value_bytes(value, value_size));
+    return static_cast<bool>(
+        store_of(store).insert_unique(bytes_key(key, size), value_bytes(value, value_size)));
   });
 }
 

@@ -89,7 +89,9 @@ void put(PyStore& held, py::handle key, py::handle value) {
 
 bool insert(PyStore& held, py::handle key, py::handle value) {
   const Bytes key_bytes(key, kKey), value_bytes(value, kValue);
-  return with_store(held, [&](Store& store) { return store.insert(key_bytes, value_bytes); });
+  return with_store(held, [&](Store& store) {
+    return static_cast<bool>(store.insert_unique(key_bytes, value_bytes));
+  });
 }
 
 bool erase(PyStore& held, py::handle key) {

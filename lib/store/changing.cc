@@ -222,8 +222,9 @@ void Store::put(std::string_view key, std::string_view value) {
   (void)state_->change(Space::keys, Purpose::replace, key, value);
 }
 
-bool Store::insert(std::string_view key, std::string_view value) {
-  return state_->change(Space::keys, Purpose::value, key, value);
+Inserted Store::insert_unique(std::string_view key, std::string_view value) {
+  const bool is_new = state_->change(Space::keys, Purpose::value, key, value);
+  return {is_new ? Outcome::stored : Outcome::present};
 }
 
 bool Store::erase(std::string_view key) { return state_->change(Space::keys, Purpose::erase, key); }

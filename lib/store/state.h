@@ -66,7 +66,7 @@ struct Store::State {
   [[nodiscard]] StoreStats stats() const;
 
   // Changing (changing.cc).
-  // put (Purpose::replace), insert (Purpose::value) and erase; whether anything has changed.
+  // put (Purpose::replace), insert_unique (Purpose::value) and erase; whether anything has changed.
   bool change(Space space, Purpose purpose, std::string_view key, std::string_view value = {});
   // The changes of a batch, which need neither hash nor digest.
   void write(std::vector<Change> changes);

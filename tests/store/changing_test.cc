@@ -88,8 +88,9 @@ void expect_to_wait(const std::function<void(Store&)>& change,
 }
 
 TEST(Changing, AnInsertThatFindsTheKeyWaitsForItsRecord) {
-  expect_to_wait([](Store& store) { store.put("new", "value"); },
-                 [](Store& store) { return store.insert("new", "other"); });
+  expect_to_wait(
+      [](Store& store) { store.put("new", "value"); },
+      [](Store& store) { return static_cast<bool>(store.insert_unique("new", "other")); });
 }
 
 TEST(Changing, AnEraseThatMissesTheKeyWaitsForItsTombstone) {
@@ -152,7 +153,7 @@ TEST(Changing, IsRefusedInsideGet) {
     batch.put("a", "3");
     EXPECT_THROW(store.for_each([](std::string_view, std::string_view) {}), std::logic_error);
     EXPECT_THROW(store.put("a", "3"), std::logic_error);
-    EXPECT_THROW(store.insert("c", "3"), std::logic_error);
+    EXPECT_THROW((void)store.insert_unique("c", "3"), std::logic_error);
     EXPECT_THROW(store.erase("a"), std::logic_error);
     EXPECT_THROW(store.write(batch), std::logic_error);
     EXPECT_THROW(store.sync(), std::logic_error);

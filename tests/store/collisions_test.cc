@@ -141,7 +141,7 @@ TEST_F(Collisions, EachCanBeReplacedAndErased) {
   for (std::size_t i = 0; i < keys_.size(); i += 2) put(keys_[i], "another value");
   check();
   for (std::size_t i = 0; i < keys_.size(); i += 3) {
-    EXPECT_FALSE(store_->insert(keys_[i], "no"));
+    EXPECT_FALSE(store_->insert_unique(keys_[i], "no"));
     EXPECT_TRUE(store_->erase(keys_[i]));
     EXPECT_FALSE(store_->erase(keys_[i]));
     content_.erase(keys_[i]);

@@ -309,7 +309,8 @@ class History {
     const std::string value = draw_value();
     const bool is_new = !model().now().contains(key);
     if (is_new) model().change({{key, value}});
-    expect(store_->insert(key, value) == is_new, [] { return "insert gave the wrong answer"; });
+    expect(static_cast<bool>(store_->insert_unique(key, value)) == is_new,
+           [] { return "insert gave the wrong answer"; });
     if (is_new) changed();
   }
 

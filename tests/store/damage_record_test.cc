@@ -210,7 +210,7 @@ TEST_F(DamagedRecord, OfAValueCanBeReplacedAndErased) {
     {
       Store store = open(machine);
       expect_error<StoreError>([&] { (void)value_in(store, kHurt); }, where_);
-      EXPECT_THROW((void)store.insert(kHurt, "x"), StoreError);
+      EXPECT_THROW((void)store.insert_unique(kHurt, "x"), StoreError);
       expect_others(store);
       EXPECT_NE(message_of_iteration(store, others()).find(kHurt), std::string::npos);
       EXPECT_THROW(store.compact(), StoreError);

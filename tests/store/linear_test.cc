@@ -136,7 +136,7 @@ class Threads {
         break;
       case StoreCall::insert:
         operation.value = value;
-        operation.answer = store_.insert(key, text) ? 1 : 0;
+        operation.answer = store_.insert_unique(key, text) ? 1 : 0;
         break;
       case StoreCall::erase:
         operation.answer = store_.erase(key) ? 1 : 0;

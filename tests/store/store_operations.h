@@ -54,7 +54,8 @@ inline std::vector<StoreStep> store_steps(std::uint64_t segment_bytes) {
   steps.push_back({"put", {{"new", "value"}}, [](Store& s) { s.put("new", "value"); }});
   steps.push_back(
       {"put over", {{key_of(3), "value"}}, [](Store& s) { s.put(key_of(3), "value"); }});
-  steps.push_back({"insert", {{"new", "value"}}, [](Store& s) { (void)s.insert("new", "value"); }});
+  steps.push_back(
+      {"insert", {{"new", "value"}}, [](Store& s) { (void)s.insert_unique("new", "value"); }});
   steps.push_back(
       {"erase", {{key_of(4), std::nullopt}}, [](Store& s) { (void)s.erase(key_of(4)); }});
   steps.push_back({"large put", {{"large", large}}, [large](Store& s) { s.put("large", large); }});

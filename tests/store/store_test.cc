@@ -72,7 +72,8 @@ class StoreTest : public testing::Test {
           EXPECT_EQ(store.erase(key), model.erase(key) == 1);
           break;
         case 2:
-          EXPECT_EQ(store.insert(key, value), model.emplace(key, value).second);
+          EXPECT_EQ(static_cast<bool>(store.insert_unique(key, value)),
+                    model.emplace(key, value).second);
           break;
         case 3: {
           Store::Batch batch;

@@ -69,7 +69,7 @@ class Owner {
       case 5:
       case 6: {
         std::string value = draw_value();
-        const bool is_new = store.insert(key, value);
+        const bool is_new = static_cast<bool>(store.insert_unique(key, value));
         expect(is_new == !content_.contains(key), [&] { return "insert of " + key; });
         if (is_new) content_[key] = std::move(value);
         break;

@@ -69,7 +69,7 @@ int run(const StorePut& put) {
   Store store = open_to_write(put.folder, {.sync = put.sync, .compact_above = kOnlyWhenCalled});
   bool done = true;
   if (put.only_new) {
-    done = store.insert(put.key, value);
+    done = static_cast<bool>(store.insert_unique(put.key, value));
   } else {
     store.put(put.key, value);
   }

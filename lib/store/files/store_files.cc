@@ -249,7 +249,7 @@ std::uint64_t put_file(Store& store, std::string_view name, const FileSource& so
   for (std::string_view piece = cutter.next(); !piece.empty(); piece = cutter.next()) {
     const PieceDigest key = digest(piece);
     manifest.add(key, piece.size());
-    if (store.insert(text_of(key), piece)) continue;
+    if (store.insert_unique(text_of(key), piece)) continue;
     bool equal = false;
     store.get(text_of(key), [&](std::string_view value) { equal = value == piece; });
     if (!equal) store.put(text_of(key), piece);
