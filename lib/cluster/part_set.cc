@@ -23,10 +23,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/file/replacement.h"
 #include "lib/file/sources.h"
@@ -34,7 +32,6 @@
 #include "lib/place/hash.h"
 #include "lib/place/little_endian.h"
 #include "lib/redis/value/generation_plan.h"
-#include "lib/redis/value/value.h"
 #include "nestline/format_error.h"
 
 namespace nestline::cluster {

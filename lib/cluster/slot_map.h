@@ -22,8 +22,7 @@ unsigned slot_of(std::string_view key);
 class SlotMap {
  public:
   SlotMap();
-  /// One server that has all slots.
-  explicit SlotMap(const Address& server);
+  explicit SlotMap(const Address& server);  ///< one server that has all slots
   /// The reply to CLUSTER SLOTS from the node `from`. Nothing when it is not such a reply: no
   /// slots, slots outside the range or twice, no primary, a port that is none.
   static std::optional<SlotMap> parse(const Reply& reply, const Address& from);

@@ -338,8 +338,7 @@ class Recovery {
                             disk_.path_of(segment_name(number)).string());
   }
 
-  // Closing leaves a mark at the end that nobody has synced: the next record, or closing, writes it
-  // again, byte for byte. All before it is on disk.
+  // Closing leaves an unsynced mark at the end, which is written again. All before is on disk.
   void step_back_from_mark() {
     Segment& newest = *out_.newest;
     const bool is_last = is_mark_of_all_ && last_mark_.segment == out_.position.segment &&
@@ -352,8 +351,7 @@ class Recovery {
     SegmentCounts::subtract(newest.counts.frame, kSyncMarkBytes);
   }
 
-  // Cuts off what is behind `end`: `rest` bytes behind the last record, and records before them. A
-  // store that only reads leaves the files alone, and reads on from there later.
+  // Cuts off what is behind `end`, `rest` bytes behind the last record too. Readers keep the files.
   void cut_to(const LogPosition& end, std::uint64_t rest) {
     Content& content = *content_;
     std::uint64_t cut = rest;

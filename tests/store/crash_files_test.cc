@@ -3,15 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <random>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "nestline/store_files.h"
 #include "tests/store/on_call.h"

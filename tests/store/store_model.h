@@ -29,8 +29,7 @@ inline void apply_delta(Content& content, const Delta& delta) {
 
 class StoreModel {
  public:
-  // With every change so far.
-  [[nodiscard]] const Content& now() const { return now_; }
+  [[nodiscard]] const Content& now() const { return now_; }  // with every change so far
   // How many contents may be there after a crash.
   [[nodiscard]] std::size_t contents() const { return since_.size() + 1; }
 
@@ -47,8 +46,7 @@ class StoreModel {
     for (const Delta& delta : since_) apply_delta(now_, delta);
   }
 
-  // Every change has returned.
-  void all_has_returned() { returned_ = since_.size(); }
+  void all_has_returned() { returned_ = since_.size(); }  // every change has returned
 
   // Every change so far is on disk.
   void all_is_synced() {
