@@ -36,10 +36,9 @@ namespace nestline {
 
 /// Where the servers are and how to talk to them.
 struct ClusterOptions {
-  /// At least one server that answers; the others are found through it. "HOST:PORT", "HOST" (port
-  /// 6379), "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT][/0]", or "rediss://..." for TLS;
-  /// "valkey://" and "valkeys://" are the same. What is in a URL between "//" and "@" is
-  /// percent-decoded and goes before `user` and `password`.
+  /// At least one server that answers; it names the others. "HOST:PORT", "HOST" (port 6379),
+  /// "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT][/0]", "rediss://..." for TLS, or
+  /// valkey(s)://. A URL's user and password are percent-decoded, and come first.
   std::vector<std::string> servers{};
   /// For AUTH. No password: no AUTH. No user: "default".
   std::string user{};
@@ -155,8 +154,7 @@ class NESTLINE_EXPORT ClusterFilter {
   /// The same for keys that come batch by batch: next() returns the next batch, valid until its
   /// next call, and at the end an empty one. What it throws ends the call before anything is sent.
   void upload(const std::function<KeySpan()>& next, Upload how = Upload::replace);
-  /// Sends parts that download() returned, also of another cluster, with the same number of parts
-  /// and the same seed; else std::invalid_argument.
+  /// Sends a download()'s parts, of any cluster; std::invalid_argument for another number or seed.
   void upload(const class ClusterCopy& copy, Upload how = Upload::replace);
   [[nodiscard]] ClusterCopy download();  ///< The content of all parts, each of one moment.
 

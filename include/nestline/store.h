@@ -6,8 +6,7 @@
 //   std::string value;
 //   if (store.get("user:17", value)) { ... }
 //
-// docs/STORE.md explains when to use it and when not, what each Sync promises, and what every byte
-// of the files means. Link nestline::store. store_files.h has whole files in a store.
+// docs/STORE.md has more, and every byte of the files. Link nestline::store. Files: store_files.h.
 #ifndef NESTLINE_STORE_H_
 #define NESTLINE_STORE_H_
 
@@ -114,11 +113,10 @@ class NESTLINE_EXPORT Store {
                                   const StoreOptions& options = {});
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
-  /// Closes the store: syncs the log, whatever the Sync, and writes a checkpoint, so that the next
-  /// open is quick. Without memory or room for the checkpoint, the log is synced all the same. To
-  /// learn of errors, call sync() or checkpoint() before. Where the function of get or a
-  /// ConcurrentReader makes other members throw, it ends the program by std::terminate(), unless
-  /// the store is read-only: the store's own threads may wait for this one.
+  /// Closes the store: syncs the log, whatever the Sync, and writes a checkpoint if there is memory
+  /// and room, for a quick next open. To learn of errors, call sync() or checkpoint() before. Where
+  /// the function of get or a ConcurrentReader makes other members throw, it calls
+  /// std::terminate(), unless it is read-only: the store's own threads may wait for this one.
   ~Store();
 
   /// Whether the key is there; `value` is overwritten only then.
@@ -167,8 +165,7 @@ class NESTLINE_EXPORT Store {
     std::unique_ptr<Changes> changes_;
   };
 
-  /// Makes all changes of the batch in their order, or none, after a crash as well. Readers of this
-  /// process may see some of them before the others.
+  /// Makes all changes in order, or none, after a crash too. Readers may see some first.
   void write(const Batch& batch);
 
   /// Asks for many keys: calls with(i, std::string_view value) for each key that is there, in any

@@ -3,9 +3,8 @@
 //   const std::vector<Answer> answers = client.run(requests);   // in the order of the requests
 //
 // A request goes to the primary of its slot. MOVED and ASK are followed. What a server puts off
-// (TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY) and what a lost connection leaves open is
-// sent again, with growing pauses, until `timeout` after its first trouble. A change is sent again
-// only if it was certainly not carried out: its server replied so, or no byte of it has left.
+// (TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY) or a lost connection leaves open is
+// repeated, with growing pauses, until `timeout`; a change only if it was surely not carried out.
 //
 // A node that moves no byte for half of `timeout` while it owes a reply may have lost its slots to
 // a replica: the map is requested from another, and what may be sent again goes to the new primary.

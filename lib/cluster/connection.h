@@ -1,7 +1,5 @@
 // One connection to one server: a socket that never blocks, TLS if requested, and the login.
-//
 // Commands are queued as bytes; advance() moves them; replies come in order, without the login's.
-//
 // How far the queue was handed to the system is known: later commands were not carried out.
 #ifndef NESTLINE_LIB_CLUSTER_CONNECTION_H_
 #define NESTLINE_LIB_CLUSTER_CONNECTION_H_

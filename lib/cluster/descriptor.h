@@ -1,5 +1,4 @@
 // What a logical filter is: the fields of its descriptor, the names of its parts, their settings.
-//
 // The descriptor is the hash key NAME on the servers:
 //
 //   format        1
@@ -13,8 +12,7 @@
 //   id            drawn when it is made: another filter of the same name has another one
 //   epoch         which parts are the content
 //   left:EPOCH    parts of that epoch may be there, and are not the content. Milliseconds since
-//   1970
-//                 by the server's clock, renewed by a running upload. 0: can be removed at once.
+//                 1970 by the server's clock, renewed by an upload. 0: can be removed at once.
 //
 // The parts of epoch 0 are NAME:{p0}, NAME:{p1}, ...; those of epoch e NAME:{p0}:e, ... Names have
 // no braces, so part 17 of all filters has one slot: CF.MERGE and COPY work part by part.

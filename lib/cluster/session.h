@@ -1,5 +1,4 @@
 // A logical filter as one client sees it: connections, descriptor, names and slots of its parts.
-//
 // Which parts are the content may change at any moment: an upload exchanges all of them by one
 // change of `epoch` in the descriptor. So calls read the epoch beside the parts (epoch_request).
 // The same as before: the parts were the content when it was read. Another one, or a missing part:

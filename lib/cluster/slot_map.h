@@ -15,8 +15,7 @@ namespace nestline::cluster {
 
 inline constexpr unsigned kSlots = 16384;
 
-/// The slot of a key, as the Redis Cluster specification defines it: CRC-16/XMODEM of what the
-/// first pair of braces encloses, or of all of it.
+/// CRC-16/XMODEM, as the specification has it, of what the first braces enclose, or of all.
 unsigned slot_of(std::string_view key);
 
 class SlotMap {

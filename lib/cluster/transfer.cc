@@ -11,11 +11,9 @@
 //
 // A lost connection ends an upload: pieces that come late could overwrite what others have put into
 // the new content. A failover may lose acknowledged pieces: so the items are counted before.
-//
 // Downloads. A part must not change while its pieces are fetched: its server first copies it, in
-// the same slot. If this client is killed, the copy goes away after ten minutes.
-//
-// Some parts are fetched at once, a piece of each in turn.
+// the same slot. If this client is killed, the copy goes away after ten minutes. Some parts are
+// fetched at once, a piece of each in turn.
 #include "lib/cluster/transfer.h"
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 // Brings many cold records into the page cache, so that a batch waits for the disk once.
-//
 // readahead() starts all reads, pread() waits for each; io_uring is no faster. Failures do no harm.
-//
 // To find out whether a page is there costs a system call, as much as several lookups in memory. So
 // a batch does it for a few of its records only (looks_cold). All of it is for every thread.
 #ifndef NESTLINE_LIB_STORE_COLD_READS_H_

@@ -4,8 +4,7 @@
 //      index made to point to the copy; a tombstone if its key is not there and an older segment
 //      may still hold a record of it: compact() begins with the oldest. A file with a damaged
 //      record that may count stays until that record's key is put or erased.
-//   2. A list of segments without this one goes into the log, which is synced: it does not count
-//   now.
+//   2. A list of segments without this one goes into the log, which is synced: it counts no more.
 //   3. When no reader can have an address in it, its slot is free. Readers keep it open till done.
 //   4. The file goes after the next checkpoint, so that none points to a missing file. When a copy
 //      finds no room, the checkpoint comes at once, or the old one goes. So one file's room is

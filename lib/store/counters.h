@@ -1,8 +1,6 @@
-// Counts what readers do, without making them wait for each other or for memory.
-//
-// A thread that comes early enough owns a stripe, a line of numbers that nobody else writes: it
-// adds with a plain load and store. An atomic addition would finish the loads before those of the
-// next lookup begin. Later threads share one stripe, and add atomically.
+// Counts what readers do, without making them wait for each other or for memory. A thread that
+// comes early enough owns a stripe, a line of numbers: it adds with plain load and store, as an
+// atomic addition would finish its loads before the next lookup's. Others share.
 #ifndef NESTLINE_LIB_STORE_COUNTERS_H_
 #define NESTLINE_LIB_STORE_COUNTERS_H_
 

@@ -8,9 +8,8 @@
 //   D3  A sync that failed promises nothing of what had been written before, and neither do later
 //       ones: reads may still find it, and a loss of power drops it. What is written later is
 //       written by later syncs. A sync of the folder that failed makes later ones worthless.
-// After a crash of the process alone, everything is there that was written before.
-//
-// Functions throw std::system_error that names the file. Interrupted and short calls are repeated.
+// After a crash of the process alone, everything is there that was written before. Functions throw
+// std::system_error that names the file. Interrupted and short calls are repeated.
 #ifndef NESTLINE_LIB_STORE_DISK_H_
 #define NESTLINE_LIB_STORE_DISK_H_
 

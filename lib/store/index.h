@@ -1,10 +1,7 @@
-// The index: hash of a key to addresses of records: every pair is found until it is erased.
-//
-// Nearly all pairs are in a maplet. What it refuses is in the overflow: pairs of more than 16 keys
-// that look the same, or without memory to grow. The overflow is a tree under a lock; an atomic
-// lets readers leave it alone while it is empty, as it nearly always is.
-//
-// Lookups are for every thread at any time; one thread at a time changes the index.
+// The index: hash of a key to addresses of records: every pair is found until it is erased. Nearly
+// all pairs are in a maplet; what it refuses (more than 16 keys that look the same, no memory to
+// grow) in the overflow, a tree under a lock. An atomic tells readers that it is empty. Lookups are
+// for every thread at any time; one thread at a time changes the index.
 #ifndef NESTLINE_LIB_STORE_INDEX_H_
 #define NESTLINE_LIB_STORE_INDEX_H_
 

@@ -1,14 +1,12 @@
-// The end of the log, where records are appended. The caller holds the writer's mutex.
-//
-// A segment without room for the next record is sealed: it gets a seal and is cut and synced. The
-// next one's header, list and name are synced first. So a record proves all segments before it.
+// The end of the log, where records are appended. The caller holds the writer's mutex. A segment
+// without room for the next record is sealed: it gets a seal and is cut and synced. The next one's
+// header, list and name are synced first. So a record proves all segments before it.
 //
 // Puts leave some of the disk's room to erases, and these to compaction, so that a full disk can be
 // emptied: as much as two of the largest files, and one of the smallest. So files have at most a
-// sixteenth of the disk. Without it, erases and compaction get the checkpoint's room.
-//
-// When an append fails, what it may have written is cut off, and the cut synced, so that it cannot
-// turn up behind later records. If the disk refuses, the store can only be read from then on.
+// sixteenth of the disk. Without it, erases and compaction get the checkpoint's room. When an
+// append fails, what it may have written is cut off, and the cut synced, so that it cannot turn up
+// behind later records. If the disk refuses, the store can only be read from then on.
 #ifndef NESTLINE_LIB_STORE_LOG_H_
 #define NESTLINE_LIB_STORE_LOG_H_
 

@@ -30,9 +30,8 @@ struct Located {
   std::uint64_t bytes = 0;  // of the record
 };
 
-// What a store holds: its segments, the index of their records, and how many keys there are.
-//
-// A store that writes has one Content all its life; one that reads exchanges it to begin again.
+// What a store holds: its segments, the index of their records, and how many keys there are. A
+// store that writes has one Content all its life; one that reads exchanges it to begin again.
 struct Content {
   Content(std::uint64_t id, AddressFormat format, std::unique_ptr<Index> first)
       : store_id(id), table(format), owned_index(std::move(first)), index(owned_index.get()) {}
@@ -119,10 +118,9 @@ class Lookup {
   };
 
   // Looks a key up. The caller holds a ReadSection or the mutex of changes: this is good that long.
-  // Throws StoreError when its record is damaged, or none is found but a damaged one.
-  //
-  // Lookups wait for memory one by one, unless the processor begins the next one meanwhile, within
-  // 500 instructions. Hence the inlining: nearly always the first candidate is the one, or none.
+  // Throws StoreError when its record is damaged, or none is found but a damaged one. Lookups wait
+  // for memory one by one, unless the processor begins the next one meanwhile, within 500
+  // instructions. Hence the inlining: nearly always the first candidate is the one, or none.
   [[nodiscard]] NESTLINE_INLINE Found find(const Content& content, const Index& index,
                                            const HashedKey& wanted,
                                            Purpose purpose = Purpose::value) const {

@@ -163,9 +163,8 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
   }
 }
 
-// A writer may change the files between any two looks, and another may follow it. Then the looks
-// can contradict each other, as if the log were damaged. Damage is still the same when everything
-// is looked at again, and when the log is read without the checkpoint.
+// A writer may change files between two looks, which then contradict each other like damage. Real
+// damage is still the same when all is looked at again, and without the checkpoint.
 void Store::State::open_for_reading() {
   constexpr int kMaxTries = 100;
   Recovered found;

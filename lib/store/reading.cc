@@ -1,7 +1,5 @@
-// Lookups of one key and of many, iteration, and statistics.
-//
-// Of many keys, a chunk is hashed, the index looks it up as a batch, and then the records are
-// looked at while those of later keys are already on their way from memory, or from the disk.
+// Lookups of one key and of many, iteration, and statistics. Of many keys, a chunk is looked up as
+// a batch, and records while later ones are on their way.
 #include <algorithm>
 
 #include "lib/concurrent/reclaim.h"

@@ -320,8 +320,7 @@ class Recovery {
     }
   }
 
-  // Where no record follows the position of the checkpoint, it may be one of a copy of this store
-  // that has gone on by itself: then what is here is no torn end. One that follows proves it.
+  // A checkpoint that no record follows may be of a copy that went on: then this is no torn end.
   void require_own_checkpoint(const Segment& segment) const {
     SegmentWalk walk(segment, out_.saved.offset);
     while (walk.next()) {

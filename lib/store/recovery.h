@@ -1,6 +1,5 @@
-// From the files of a folder to the content of a store, after a crash as well (docs/STORE.md, 4).
-//
-// A record that is not valid is a torn end of the log, and cut off, unless something proves that it
+// From the files of a folder to the content of a store, after a crash as well (docs/STORE.md, 4). A
+// record that is not valid is a torn end of the log, and cut off, unless something proves that it
 // had been synced; then it is damage. A batch without its end is cut off as a whole.
 //
 // What lies behind the last such proof may be lost though it can be read: when a sync fails, the
@@ -47,19 +46,17 @@ struct Recovered {
 enum class Trust : std::uint8_t { checkpoint, log };
 
 // Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock,
-// syncs `newest`: also a cut that it finds done may not be on disk. What is damage with the
-// checkpoint is read once more without it. A store that only reads stops before a torn end, which
-// may be being written. Its caller looks at damage again, since a writer may be at work, then
-// without the checkpoint.
+// syncs `newest`: also a cut that it finds done may not be on disk. Damage with the checkpoint is
+// read again without it. A store that only reads stops before a torn end, which may be being
+// written; its caller looks at damage again (a writer may work), then without the checkpoint.
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
                   Trust trust = Trust::checkpoint);
 
 // Reads on from `position` behind what `content` has of the log that another process writes. It
-// stops before a record that is not valid, which may be one that is being written, and before a
-// batch without its end. So the writer's recovery never cuts off what a reader has taken. A segment
-// that is not listed any more goes: the reader has read the copies of all that was live in it.
-// Throws StoreError for what may be damage, and std::system_error (no_such_file_or_directory) when
-// the writer has compacted a file away: then `content` is to be read anew.
+// stops before a record that is not valid, which may be being written, and before a batch without
+// its end: the writer's recovery never cuts off what it took. A segment that is not listed any more
+// goes; what lived was copied. Throws StoreError for what may be damage, and std::system_error
+// (no_such_file_or_directory) for a file that was compacted away: then `content` is read anew.
 Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,
                  const LogPosition& position);
 

@@ -1,8 +1,7 @@
-// Making a damaged store one that opens.
-//
-// What the damaged files still hold is copied to the head of the log, as by a compaction: the
-// records that count, and tombstones, so that older values stay hidden. Then the list leaves the
-// files out, and they get other names. The next repair copies again after one that was interrupted.
+// Making a damaged store one that opens. What the damaged files still hold is copied to the head of
+// the log, as by a compaction: the records that count, and tombstones, so that older values stay
+// hidden. Then the list leaves the files out, and they get other names. The next repair copies
+// again after one that was interrupted.
 #include <algorithm>
 #include <set>
 #include <string>

@@ -1,6 +1,5 @@
-// Makes the index from the records of the log, in their order.
-//
-// A batch's changes are kept until its end has been read. No segment may be forgotten meanwhile.
+// Makes the index from the records of the log, in their order. A batch's changes are kept until its
+// end has been read. No segment may be forgotten meanwhile.
 #ifndef NESTLINE_LIB_STORE_REPLAY_H_
 #define NESTLINE_LIB_STORE_REPLAY_H_
 

@@ -1,14 +1,12 @@
-// Reading the records of a file of the log in their order.
-//
-// SegmentReader reads a file that another process may write, with calls and not through memory: the
-// writer may cut zeros off at any time, and memory behind a file's end must not be touched. It also
-// finds records where nothing proves that one begins: at every multiple of 8.
+// Reading the records of a file of the log in their order. SegmentReader reads a file that another
+// process may write, with calls and not through memory: the writer may cut zeros off at any time,
+// and memory behind a file's end must not be touched. It also finds records where nothing proves
+// that one begins: at every multiple of 8.
 //
 // Bytes that are no record may look like one there, because somebody made a value of them, or a
 // file. So what is short is compared first: kind, lengths, sequence number, then the key's hash,
 // which needs the store's id; only then the value is hashed, in pieces. Files made with the id are
 // hashed at most kInVain times in vain: time is linear in their length, memory is one window.
-//
 // SegmentWalk goes through the part of an open file that was valid once, in memory.
 #ifndef NESTLINE_LIB_STORE_SEGMENT_READER_H_
 #define NESTLINE_LIB_STORE_SEGMENT_READER_H_
@@ -56,8 +54,7 @@ class SegmentReader {
   [[nodiscard]] std::uint64_t rest();  // bytes from end() on, without the zeros at the file's end
   // Up to where something in the `rest` bytes from end() on proves that it was on disk; 0: nothing.
   [[nodiscard]] std::uint64_t synced_up_to(std::uint64_t rest) const;
-  // How many records with a key read well behind end(), where none does, and where the last one
-  // begins, or the last end of a batch; 0: there is none.
+  // What reads well behind end(): how many have a key, and where the last one or batch end begins.
   struct Behind {
     std::uint64_t changes = 0;
     std::uint64_t last = 0;
@@ -124,9 +121,8 @@ class LastList {
   std::optional<Numbers> before_batch_;
 };
 
-// Goes through the records of an open file, past damaged ones: one hurts its own key only.
-//
-// A damaged record's lengths are believed if the next but one number is where they point; else the
+// Goes through the records of an open file, past damaged ones: one hurts its own key only. A
+// damaged record's lengths are believed if the next but one number is where they point; else the
 // next valid record is searched for. If header and key agree in the hash, only its value is hurt.
 class SegmentWalk {
  public:

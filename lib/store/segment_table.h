@@ -1,7 +1,5 @@
-// The open files of the log, what is known of their content, and the addresses of records, which
-// the index keeps (docs/STORE.md, 6.4). A slot is given again when its segment is gone and no
-// reader can have an address with it any more. There are never more than 2^20.
-//
+// The open files of the log, what is known of them, and addresses of records (docs/STORE.md, 6.4).
+// A slot is given again when its segment is gone and no reader can have its address. At most 2^20.
 // find() is for every thread, inside a ReadSection. The rest takes a mutex.
 #ifndef NESTLINE_LIB_STORE_SEGMENT_TABLE_H_
 #define NESTLINE_LIB_STORE_SEGMENT_TABLE_H_

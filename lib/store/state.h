@@ -1,7 +1,7 @@
 // What a Store is made of, and which threads may touch what.
 //
-//   writer_   held while the store changes: log, index, counts; not while waiting for the disk
-//   then. upkeep_   held to compact, make a checkpoint or a new index. Taken before writer_.
+//   writer_   held while the store changes: log, index, counts; not while it waits for the disk.
+//   upkeep_   held to compact, make a checkpoint or a new index. Taken before writer_.
 //   readers   take no lock. Inside a ReadSection they load content, then index, and read the log
 //             through memory. A thread that takes an old index or a segment away makes it
 //             unreachable and then waits for their sections.
@@ -35,8 +35,7 @@ namespace nestline {
 
 // For stores whose disk and whose every step the caller decides: tests.
 struct OpenOn {
-  // Whether the store has threads of its own for what it does by itself. Without them, compaction
-  // and a new index wait for compact(), and checkpoints for compact(), checkpoint() and the end.
+  // Without, compaction and a new index wait for compact(), checkpoints also for the end.
   bool threads = true;
   std::uint64_t log_bytes_per_checkpoint = 0;  // between checkpoints; 0: as Store::open
 };

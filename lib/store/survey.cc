@@ -134,8 +134,7 @@ Survey::File Survey::open_file(std::uint64_t number) {
   return {number, nullptr, false};
 }
 
-// Keeps the files of the last list, and newer ones. What recovery cuts off the newest file does not
-// count: a list behind a torn end, or in a batch without an end.
+// Keeps files of the last list, and newer; no list behind a torn end or in a batch without an end.
 void Survey::choose_files() {
   LastList::Numbers list;
   std::uint64_t written_in = 0;

@@ -1,8 +1,6 @@
-// Reads a whole log, damaged or not, for verify_store() and repair_store().
-//
-// Opening a store stops at the first damage. A survey goes on behind it, with the next valid record
-// of the same file. Every problem becomes a sentence with file and offset. What may be torn after a
-// crash (recovery.h) is no problem. A batch of which a part is lost is kept in parts.
+// Reads a whole log, damaged or not, for verify_store() and repair_store(). Opening a store stops
+// at the first damage; a survey goes on with the next valid record. Problems become sentences with
+// file and offset. A torn end (recovery.h) is none. Half a batch is kept.
 #ifndef NESTLINE_LIB_STORE_SURVEY_H_
 #define NESTLINE_LIB_STORE_SURVEY_H_
 

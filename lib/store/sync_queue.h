@@ -1,10 +1,8 @@
 // Group commit: threads that wait for the disk share one fdatasync(). One leads: it syncs the
 // newest file, and wakes those whose records that covers; another is next. Older files are on disk.
-//
 // A leader waits, at most half of what the last sync took, for as many threads as that served and
-// kept waiting: else they fall into two groups that take turns. One alone never waits.
-//
-// After a successful sync the log gets a sync mark before its next record or end (recovery.h).
+// kept waiting: else they fall into two groups that take turns. One alone never waits. After a
+// successful sync the log gets a sync mark before its next record or end (recovery.h).
 //
 // A sync that failed is never repeated: the system may have dropped what it could not write, and
 // call the next a success. The queue is broken then, for ever. One caller only learns of a failure:

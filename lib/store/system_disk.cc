@@ -239,9 +239,8 @@ class SystemFile final : public DiskFile {
     refuse(path_, error);
   }
 
-  // Reserves room up to `end`, and so much ahead if the disk has it. False: it cannot be done.
-  //
-  // A call that finds no room may be slow, since some file systems allocate first. So each asks for
+  // Reserves room up to `end`, and so much ahead if the disk has it. False: it cannot be done. A
+  // call that finds no room may be slow, since some file systems allocate first. So each asks for
   // half as much, down to the end of a step: few such calls fill a disk to its end.
   bool lengthen(std::uint64_t end, std::uint64_t ahead) {
     constexpr std::uint64_t kPartOfFree = 8;

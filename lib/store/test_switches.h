@@ -1,5 +1,4 @@
-// Faults that tests plant, to see that they find them. Only the library that tests/ compiles with
-// NESTLINE_TEST_HOOKS has them; elsewhere they compile to constants.
+// Faults that tests plant. Only a library with NESTLINE_TEST_HOOKS has them; else constants.
 #ifndef NESTLINE_LIB_STORE_TEST_SWITCHES_H_
 #define NESTLINE_LIB_STORE_TEST_SWITCHES_H_
 

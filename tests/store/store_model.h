@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "nestline/store.h"
+
 namespace nestline::test {
 
 using Content = std::map<std::string, std::string>;
@@ -25,6 +27,19 @@ inline void apply_delta(Content& content, const Delta& delta) {
       content.erase(key);
     }
   }
+}
+
+// The same for a store, all at once.
+inline Store::Batch batch_of(const Delta& delta) {
+  Store::Batch batch;
+  for (const auto& [key, value] : delta) {
+    if (value) {
+      batch.put(key, *value);
+    } else {
+      batch.erase(key);
+    }
+  }
+  return batch;
 }
 
 class StoreModel {

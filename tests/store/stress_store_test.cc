@@ -81,20 +81,12 @@ class Owner {
   }
 
   void write(Store& store) {
-    Store::Batch batch;
     Delta delta;
     for (std::size_t i = 0; i < 5; ++i) {
       const std::string& key = keys_[random_() % keys_.size()];
-      if (random_() % 3 == 0) {
-        batch.erase(key);
-        delta.emplace_back(key, std::nullopt);
-      } else {
-        std::string value = draw_value();
-        batch.put(key, value);
-        delta.emplace_back(key, std::move(value));
-      }
+      delta.emplace_back(key, random_() % 3 == 0 ? std::nullopt : std::optional(draw_value()));
     }
-    store.write(batch);
+    store.write(batch_of(delta));
     apply_delta(content_, delta);
   }
 

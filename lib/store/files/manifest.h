@@ -1,6 +1,5 @@
-// What is in a manifest: the pieces of a file in their order (docs/STORE.md, 6.3).
-//
-// Nothing in it is trusted: its length must fit n, and the lengths add up to the file's bytes.
+// What is in a manifest: the pieces of a file in their order (docs/STORE.md, 6.3). Nothing in it is
+// trusted: its length must fit n, and the lengths add up to the file's bytes.
 #ifndef NESTLINE_LIB_STORE_FILES_MANIFEST_H_
 #define NESTLINE_LIB_STORE_FILES_MANIFEST_H_
 

@@ -1,10 +1,8 @@
-// Files in a store: pieces under their digests, and a manifest that names them in their order.
-//
-// A piece is a record under the SHA-256 digest of its content; the manifest comes last. As the log
-// survives a crash up to some point, a manifest has all its pieces, or the old file is whole.
-//
-// Each piece that is read must have its length and its digest. A key of the caller's can be a
-// digest too; so a piece that was there before is compared with the new one.
+// Files in a store: pieces under their digests, and a manifest that names them in their order. A
+// piece is a record under the SHA-256 digest of its content; the manifest comes last. As the log
+// survives a crash up to some point, a manifest has all its pieces, or the old file is whole. Each
+// piece that is read must have its length and its digest. A key of the caller's can be a digest
+// too; so a piece that was there before is compared with the new one.
 #include "nestline/store_files.h"
 
 #include <openssl/evp.h>
