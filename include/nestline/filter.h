@@ -84,6 +84,9 @@ enum class Copies : std::uint8_t {
   that_fit,  ///< Those that find place; once 4,096 did not, those that find it without a search.
 };
 
+class Input;   // <nestline/io.h>
+class Output;  // <nestline/io.h>
+
 /// A cuckoo filter in memory.
 ///
 /// What it can hold and how often it is wrong: docs/SIZING.md has the formulas.
@@ -99,11 +102,11 @@ enum class Copies : std::uint8_t {
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
 /// nearly full filter, which looks at no more than a fixed number of blocks before it returns
 /// `full`. A batch does the same as its keys one by one in the order given, with the memory latency
-/// hidden; it is the faster form from about 16 keys on. Only the constructor, build, clone, grow,
-/// merge, the sentence of can_merge, and an insert or update that makes the filter grow allocate.
-/// When such an insert gets no memory, the filter stays as it is and takes keys until it answers
-/// `full`; it asks for memory again after 65,536 more keys that need growth, or at once when grow()
-/// is called.
+/// hidden; it is the faster form from about 16 keys on. Only the constructor, build, load,
+/// snapshot, grow, merge, the sentence of can_merge, and an insert or update that makes the filter
+/// grow allocate. When such an insert gets no memory, the filter stays as it is and takes keys
+/// until it answers `full`; it asks for memory again after 65,536 more keys that need growth, or at
+/// once when grow() is called.
 class NESTLINE_EXPORT Filter {
  public:
   /// An empty filter. Throws std::invalid_argument, with a sentence that names the option and its
@@ -133,7 +136,12 @@ class NESTLINE_EXPORT Filter {
 
   /// A copy of this filter in memory of its own, with the same content, growth, seed and promises.
   /// O(memory). Throws std::bad_alloc.
-  [[nodiscard]] Filter clone() const;
+  [[nodiscard]] Filter snapshot() const;
+  [[deprecated("snapshot")]] [[nodiscard]] Filter clone() const { return snapshot(); }
+
+  /// Reads a whole filter (Input has what it takes) into `memory`, as Options::memory requires, and
+  /// checks everything before it returns. Throws FormatError, std::system_error, std::bad_alloc.
+  static Filter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
 
   // Single keys. A key is an integer of any width, a byte string or a Hash: see Key.
 
@@ -295,6 +303,9 @@ class NESTLINE_EXPORT Filter {
   internal::OwnedState<internal::Blocks> state_;
   internal::KeyHasher hash_of_;
 };
+
+/// Writes the filter: see Output. Throws std::system_error, std::bad_alloc.
+NESTLINE_EXPORT void save(const Filter& filter, const Output& to);
 
 }  // namespace nestline
 

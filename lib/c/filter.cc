@@ -63,16 +63,6 @@ Verify verify_of(nestline_verify_mode verify) {
   return static_cast<Verify>(verify);
 }
 
-// A filter of what `from` names or has.
-template <typename From>
-ConcurrentFilter load_filter(const From& from) {
-  if constexpr (std::is_same_v<From, std::span<const std::byte>>) {
-    return ConcurrentFilter(from_bytes(from));
-  } else {
-    return ConcurrentFilter(load(from));
-  }
-}
-
 // Shows visit() the filter's content at one instant.
 template <typename Visit>
 void content(const nestline_filter* filter, Visit&& visit) {
@@ -125,11 +115,7 @@ nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** e
   return guarded<nestline_filter*>(error, nullptr, [&] {
     return with(filter, [](const auto& one) {
       if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
-        std::vector<std::byte> bytes;
-        nestline::save(one, [&](std::span<const std::byte> piece) {
-          bytes.insert(bytes.end(), piece.begin(), piece.end());
-        });
-        return new nestline_filter{nestline::load_expiring(bytes)};
+        return new nestline_filter{one.snapshot()};
       } else {
         return new nestline_filter{ConcurrentFilter(one.snapshot())};
       }
@@ -137,7 +123,7 @@ nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** e
   });
 }
 
-NESTLINE_LOADS(nestline, nestline_filter, load_filter)
+NESTLINE_LOADS(nestline, nestline_filter, ConcurrentFilter::load)
 NESTLINE_SAVES(nestline, nestline_filter, content)
 
 nestline_filter* nestline_map(const char* path, nestline_verify_mode verify, const char** error) {

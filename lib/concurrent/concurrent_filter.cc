@@ -107,6 +107,12 @@ Filter ConcurrentFilter::freeze() && {
   return FilterAccess::make(std::move(table));
 }
 
+ConcurrentFilter ConcurrentFilter::load(const Input& from, std::pmr::memory_resource* memory) {
+  return ConcurrentFilter(Filter::load(from, memory));
+}
+
+void save(const ConcurrentFilter& filter, const Output& to) { save(filter.snapshot(), to); }
+
 Filter ConcurrentFilter::snapshot() const { return FilterAccess::make(state_->copy()); }
 
 KeyHasher ConcurrentFilter::hasher(const State& state) noexcept { return state.hasher; }

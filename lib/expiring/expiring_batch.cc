@@ -79,6 +79,25 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Ou
   return record.total();
 }
 
+void ExpiringFilter::left(KeySpan keys, std::span<std::uint8_t> ticks) const {
+  check_length("ticks", ticks.size(), keys.size());
+  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+    const auto out = ticks.subspan(chunks.first());
+    state_->read([&](const Blocks& table) {
+      state_->look_at(table, [&](const auto& blocks) {
+        using AnyTable = std::remove_cvref_t<decltype(blocks)>;
+        for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, *table.kernels, table.view,
+                                                       chunks.inputs());
+             groups.next();) {
+          for (std::size_t i = 0; i < groups.size(); ++i) {
+            out[groups.first() + i] = static_cast<std::uint8_t>(blocks.left(groups.visit(i)));
+          }
+        }
+      });
+    });
+  }
+}
+
 std::size_t ExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
   return batch::look_up(LookupBesideWriters{*state_}, keys, state_->seed, answers);
 }

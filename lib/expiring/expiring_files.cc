@@ -9,17 +9,13 @@
 
 #include "lib/expiring/expiring_state.h"
 #include "lib/file/filter_bytes.h"
-#include "lib/file/replacement.h"
-#include "lib/file/sources.h"
 #include "lib/filter/batch.h"
 #include "nestline/expiring_filter.h"
 
 namespace nestline {
-namespace {
 
 // Copies the filter, so that its bytes are of one instant and writers need not wait for a disk.
-template <typename Write>
-void save_copy(const ExpiringFilter& filter, Write&& write) {
+void save(const ExpiringFilter& filter, const Output& to) {
   Position at;
   const auto copy = ExpiringAccess::state(filter).copy_all(at);
   FileHeader header = nestline::header_of(*copy);
@@ -28,35 +24,22 @@ void save_copy(const ExpiringFilter& filter, Write&& write) {
   header.swept = at.swept;
   header.life = at.life;
   header.waiting = at.waiting;
-  write([&](const ByteSink& sink) { write_filter(header, *copy, sink); });
+  write_to(to, [&](const ByteSink& sink) { write_filter(header, *copy, sink); });
 }
 
-template <class Source>
-ExpiringFilter read(Source&& source) {
+ExpiringFilter ExpiringFilter::load(const Input& from, std::pmr::memory_resource* memory) {
   FileHeader header;
-  auto table = read_filter(source, nullptr, header, FileContent::expiring);
+  auto table = read_filter(from, memory, header, FileContent::expiring);
   return ExpiringAccess::make(std::move(table), {.life = header.life,
                                                  .exchanged = header.exchanged,
                                                  .swept = header.swept,
                                                  .waiting = header.waiting});
 }
 
-}  // namespace
-
-void save(const ExpiringFilter& filter, const std::filesystem::path& path) {
-  save_copy(filter, [&](const auto& write) { replace_file(path, write); });
-}
-
-void save(const ExpiringFilter& filter, const ByteSink& sink) {
-  save_copy(filter, [&](const auto& write) { write(sink); });
-}
-
-ExpiringFilter load_expiring(const std::filesystem::path& path) { return read(FileSource(path)); }
-
-ExpiringFilter load_expiring(const ByteSource& source) { return read(StreamSource(source)); }
-
-ExpiringFilter load_expiring(std::span<const std::byte> bytes) {
-  return read(MemorySource("bytes", bytes));
+ExpiringFilter ExpiringFilter::snapshot() const {
+  Position at;
+  auto copy = state_->copy_all(at);
+  return ExpiringAccess::make(std::move(copy), at);
 }
 
 struct MappedExpiringFilter::State : SecondLook {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <memory_resource>
 #include <optional>
@@ -162,12 +163,12 @@ std::unique_ptr<Blocks> read_filter(const Source& source, std::pmr::memory_resou
 std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resource* memory,
                                     FileHeader& header, FileContent content);
 
-template <class Source>
-std::unique_ptr<Blocks> read_filter(Source&& source, std::pmr::memory_resource* memory,
-                                    FileContent content = FileContent::filter) {
-  FileHeader header;
-  return read_filter(source, memory, header, content);
-}
+// The same from what a caller gives.
+std::unique_ptr<Blocks> read_filter(const Input& from, std::pmr::memory_resource* memory,
+                                    FileHeader& header, FileContent content);
+
+// Gives what produce(sink) passes to the sink to what a caller gives.
+void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce);
 
 }  // namespace nestline
 

@@ -253,7 +253,7 @@ bool Filter::can_merge(const Filter& other, std::string* why) const {
   return nestline::can_merge(likeness(*state_), likeness(*other.state_), why);
 }
 
-Filter Filter::clone() const { return Filter(full_copy(*state_)); }
+Filter Filter::snapshot() const { return Filter(full_copy(*state_)); }
 
 std::uint64_t Filter::size() const noexcept { return state_->size; }
 std::uint64_t Filter::capacity() const noexcept { return state_->capacity; }

@@ -105,9 +105,10 @@ struct SecondLook {
 };
 
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
-enum class Input : std::uint8_t { integers, hashes };
-NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, Input input, const MixSecrets& secrets) {
-  return input == Input::integers ? mix_integer(key, secrets) : key;
+enum class InputKind : std::uint8_t { integers, hashes };
+NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, InputKind input,
+                                      const MixSecrets& secrets) {
+  return input == InputKind::integers ? mix_integer(key, secrets) : key;
 }
 
 // The residents of a block in the order in which they would leave it: by spill class, then by slot.
@@ -274,7 +275,7 @@ struct Kernels {
 
   // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                         Input input, std::uint64_t* bitmap) noexcept;
+                         InputKind input, std::uint64_t* bitmap) noexcept;
 
   // Answers of a batch as bytes, 1 or 0, or as the numbers of the keys found, in order: first + i,
   // or selection[i] if there is a selection. `positions` may be the selection's own memory. Both
@@ -291,12 +292,12 @@ struct Kernels {
   // A key whose bit is set in `undecided` has its bit clear in `bitmap`. True if any key is
   // undecided.
   bool (*contains_batch_beside)(const BlocksView& view, const std::uint64_t* keys,
-                                std::size_t count, Input input, std::uint64_t* bitmap,
+                                std::size_t count, InputKind input, std::uint64_t* bitmap,
                                 std::uint64_t* undecided) noexcept;
 
   // The homes of up to kMaxLocated keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                       Input input, Place* places) noexcept;
+                       InputKind input, Place* places) noexcept;
 
   // For each place, the slots of its bucket that hold its fingerprint.
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
@@ -304,7 +305,7 @@ struct Kernels {
 
   // The same homes, each as one number. `to` has room for kMaxLocated.
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                       Input input, std::uint64_t* to) noexcept;
+                       InputKind input, std::uint64_t* to) noexcept;
 
   // The newcomers, up to kMaxSettled, whose pairs are the lowest 20 bits of these numbers, and
   // their buckets. Reads and writes whole vectors.
@@ -319,7 +320,7 @@ struct Kernels {
   // for whom no slot is free, to `late`, located; returns how many there are. `late` has room for
   // all. In the header of a late key's block, lock and version mean nothing afterwards.
   std::size_t (*place_keys)(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
-                            std::size_t count, Input input, std::uint64_t* free,
+                            std::size_t count, InputKind input, std::uint64_t* free,
                             std::uint64_t* late) noexcept;
   // The same for any number of keys, each a pair with a block's number above, of which only the
   // bits of `mask` count. Reads whole vectors.
@@ -386,8 +387,8 @@ struct MapletKernels {
   // values of all in the order of the keys, and how many each key has in `counts`. `values` has
   // room for kMaxCopies of each. Returns how many there are in all, or kBusy if any key's blocks
   // were busy.
-  void (*locate)(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-                 MapletGroup& group) noexcept;
+  void (*locate)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                 InputKind input, MapletGroup& group) noexcept;
   std::size_t (*find_batch)(const BlocksView& view, MapletGroup& group, std::uint8_t* counts,
                             std::uint64_t* values) noexcept;
 

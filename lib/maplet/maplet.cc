@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "lib/file/filter_bytes.h"
-#include "lib/file/replacement.h"
-#include "lib/file/sources.h"
 #include "lib/filter/batch.h"
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
@@ -25,8 +23,9 @@ using State = Maplet::State;
 
 std::unique_ptr<Blocks> empty_table(const MapletOptions& options) {
   const Size size = decide_maplet_size(options.capacity, options.max_capacity);
-  auto table = std::make_unique<Blocks>(size.bits, Geometry{size.blocks, 0}, options.seed,
-                                        size.capacity, Storage::allocate(size.blocks), 0);
+  auto table =
+      std::make_unique<Blocks>(size.bits, Geometry{size.blocks, 0}, options.seed, size.capacity,
+                               Storage::allocate(size.blocks, options.memory), 0);
   table->max_capacity = size.max_capacity;
   return table;
 }
@@ -46,22 +45,10 @@ bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
   });
 }
 
-Maplet maplet_of(std::unique_ptr<Blocks> table) {
-  ConcurrentFilter::register_thread();
-  return MapletAccess::make(std::move(table));
-}
-
-// Copies the maplet, so that its bytes are of one instant and writers need not wait for a disk.
-template <typename Write>
-void save_copy(const Maplet& maplet, Write&& write) {
-  const Maplet copy = maplet.snapshot();
-  write(MapletAccess::state(copy).table_of_writer());
-}
-
 // What a writer was at. Not inlined: lookups would have to save registers for it.
 [[gnu::cold, gnu::noinline]] std::size_t find_locked(
     const State& state, const Blocks& table, std::uint64_t hash,
-    std::span<std::uint64_t, Maplet::kMostCandidates> values) noexcept {
+    std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept {
   return state.with_reader_locks([&]<class Locks>(Locks locks) {
     const auto blocks = maplet_table<Locks>(table, locks);
     return blocks.values(blocks.home(hash), values);
@@ -71,7 +58,7 @@ void save_copy(const Maplet& maplet, Write&& write) {
 }  // namespace
 
 std::size_t find_hash(const State& state, std::uint64_t hash,
-                      std::span<std::uint64_t, Maplet::kMostCandidates> values) noexcept {
+                      std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept {
   return state.read([&](const Blocks& table) {
     const std::size_t count = state.kernels.find(table.view, hash, values.data());
     if (count != MapletKernels::kBusy) [[likely]]
@@ -111,12 +98,11 @@ Inserted Maplet::insert(Key key, std::uint64_t value) noexcept {
   return insert_hash(*state_, state_->hasher(key).value, value & kMaxValue);
 }
 
-std::size_t Maplet::find(Key key, std::span<std::uint64_t, kMostCandidates> values) const noexcept {
+std::size_t Maplet::find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
   return find_hash(*state_, state_->hasher(key).value, values);
 }
 
-std::size_t Maplet::find(Hash key,
-                         std::span<std::uint64_t, kMostCandidates> values) const noexcept {
+std::size_t Maplet::find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
   return find_hash(*state_, key.value, values);
 }
 
@@ -229,31 +215,18 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
 
 // Files: the format of filters, whose code does the work.
 
-void save(const Maplet& maplet, const std::filesystem::path& path) {
-  save_copy(maplet, [&](const Blocks& table) {
-    replace_file(path, [&](const ByteSink& sink) { write_filter(table, sink); });
-  });
+// Of a copy, so that its bytes are of one instant and writers need not wait for a disk.
+void save(const Maplet& maplet, const Output& to) { save(maplet.snapshot(), to); }
+
+void save(Maplet&& maplet, const Output& to) {
+  const auto table = MapletAccess::release(std::move(maplet));
+  write_to(to, [&](const ByteSink& sink) { write_filter(*table, sink); });
 }
 
-void save(const Maplet& maplet, const ByteSink& sink) {
-  save_copy(maplet, [&](const Blocks& table) { write_filter(table, sink); });
-}
-
-void save(Maplet&& maplet, const ByteSink& sink) {
-  write_filter(*MapletAccess::release(std::move(maplet)), sink);
-}
-
-Maplet load_maplet(const std::filesystem::path& path) {
-  return maplet_of(read_filter(FileSource(path), nullptr, FileContent::maplet));
-}
-
-Maplet load_maplet(const ByteSource& source) {
-  StreamSource stream(source);
-  return maplet_of(read_filter(stream, nullptr, FileContent::maplet));
-}
-
-Maplet load_maplet(std::span<const std::byte> bytes) {
-  return maplet_of(read_filter(MemorySource("bytes", bytes), nullptr, FileContent::maplet));
+Maplet Maplet::load(const Input& from, std::pmr::memory_resource* memory) {
+  ConcurrentFilter::register_thread();
+  FileHeader header;
+  return MapletAccess::make(read_filter(from, memory, header, FileContent::maplet));
 }
 
 }  // namespace nestline

@@ -21,7 +21,7 @@ struct MappedMaplet::State {
         table(*mapped),
         checks(path.string(), header, table.storage.bytes()) {}
 
-  std::size_t find(std::uint64_t hash, std::span<std::uint64_t, Maplet::kMostCandidates> values) {
+  std::size_t find(std::uint64_t hash, std::span<std::uint64_t, Maplet::kMaxCandidates> values) {
     if (!checks.all_good()) check(hash);
     const std::size_t count = kernels.find(table.view, hash, values.data());
     if (count == MapletKernels::kBusy) refuse_lock();
@@ -62,7 +62,7 @@ MappedMaplet& MappedMaplet::operator=(MappedMaplet&& other) noexcept = default;
 MappedMaplet::~MappedMaplet() = default;
 
 std::size_t MappedMaplet::find(Key key,
-                               std::span<std::uint64_t, Maplet::kMostCandidates> values) const {
+                               std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
   return state_->find(state_->table.hasher()(key).value, values);
 }
 

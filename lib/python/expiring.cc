@@ -169,7 +169,7 @@ Made expiring_in(py::handle object, const py::object& window) {
   const Window kept = window_of(window);
   const Buffer buffer(object, PyBUF_SIMPLE);
   const Released released;
-  return made(load_expiring(std::as_bytes(std::span(buffer.text()))), kept);
+  return made(ExpiringFilter::load(std::as_bytes(std::span(buffer.text()))), kept);
 }
 
 Made load_from(py::handle file, const py::object& window, py::handle elapsed) {
@@ -177,7 +177,7 @@ Made load_from(py::handle file, const py::object& window, py::handle elapsed) {
   const double seconds = seconds_in(elapsed, "elapsed");
   const std::filesystem::path path = path_of(file);
   const Released released;
-  return aged(load_expiring(path), kept, seconds);
+  return aged(ExpiringFilter::load(path), kept, seconds);
 }
 
 py::object seconds_or_none(Window time) { return time ? py::cast(seconds_of(*time)) : py::none(); }

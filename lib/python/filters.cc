@@ -44,14 +44,14 @@ std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, con
 }
 
 // The library's functions without their further parameters.
-Filter filter_in(std::span<const std::byte> bytes) { return from_bytes(bytes); }
+Filter filter_in(std::span<const std::byte> bytes) { return Filter::load(bytes); }
 ConcurrentFilter concurrent_in(std::span<const std::byte> bytes) {
-  return ConcurrentFilter(from_bytes(bytes));
+  return ConcurrentFilter(Filter::load(bytes));
 }
-Filter filter_at(const std::filesystem::path& path) { return load(path); }
-Filter clone_of(const Filter& filter) { return filter.clone(); }
+Filter filter_at(const std::filesystem::path& path) { return Filter::load(path); }
+Filter clone_of(const Filter& filter) { return filter.snapshot(); }
 ConcurrentFilter concurrent_clone_of(const Filter& filter) {
-  return ConcurrentFilter(filter.clone());
+  return ConcurrentFilter(filter.snapshot());
 }
 template <typename AnyFilter>
 Filter snapshot_of(const AnyFilter& filter) {

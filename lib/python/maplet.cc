@@ -64,7 +64,7 @@ py::object insert_pairs(PyMaplet& held, py::handle keys, py::handle values, cons
 py::object candidates(PyMaplet& held, py::handle keys) {
   const auto maplet = held.shared();
   if (is_one_key(keys)) {
-    std::array<std::uint64_t, Maplet::kMostCandidates> values;
+    std::array<std::uint64_t, Maplet::kMaxCandidates> values;
     const std::size_t count = maplet->find(OneKey(keys), values);
     py::list list;
     for (const std::uint64_t value : std::span(values).first(count)) list.append(value);
@@ -97,8 +97,8 @@ py::object candidates(PyMaplet& held, py::handle keys) {
   return py::make_tuple(array(first_of), array(values));
 }
 
-Maplet maplet_in(std::span<const std::byte> bytes) { return load_maplet(bytes); }
-Maplet maplet_at(const std::filesystem::path& path) { return load_maplet(path); }
+Maplet maplet_in(std::span<const std::byte> bytes) { return Maplet::load(bytes); }
+Maplet maplet_at(const std::filesystem::path& path) { return Maplet::load(path); }
 Maplet maplet_copy(const Maplet& maplet) { return maplet.snapshot(); }
 
 void bind_changes_of_maplet(py::class_<PyMaplet>& type) {
@@ -177,7 +177,7 @@ True
   type.def(
       "__contains__",
       [](PyMaplet& held, py::handle key) {
-        std::array<std::uint64_t, Maplet::kMostCandidates> values;
+        std::array<std::uint64_t, Maplet::kMaxCandidates> values;
         return held.shared()->find(OneKey(key), values) != 0;
       },
       py::arg("key"), "Whether a key may have a value.");

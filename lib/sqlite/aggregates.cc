@@ -188,9 +188,9 @@ Filter built(Build& build, std::uint64_t longest) {
 // The filter of an argument, to be changed.
 Filter copy_of(sqlite3_context* context, sqlite3_value* value) {
   const Opened* const opened = opened_of(context, value);
-  if (opened == nullptr) return from_bytes(blob_of(value));
+  if (opened == nullptr) return Filter::load(blob_of(value));
   const auto* const mapped = std::get_if<MappedFilter>(&opened->filter);
-  return mapped != nullptr ? mapped->snapshot() : std::get<Filter>(opened->filter).clone();
+  return mapped != nullptr ? mapped->snapshot() : std::get<Filter>(opened->filter).snapshot();
 }
 
 std::string difference(const Filter& one, const Filter& other) {

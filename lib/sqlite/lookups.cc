@@ -83,7 +83,7 @@ void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
                         opened->filter);
     } else {
       const auto bytes = blob_of(arguments[0]);
-      text = json_text(from_bytes(bytes), bytes.size());
+      text = json_text(Filter::load(bytes), bytes.size());
     }
     sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
   });

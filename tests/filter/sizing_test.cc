@@ -334,7 +334,7 @@ TEST(Sizing, LoadHoldsWhileTheFilterGrows) {
       EXPECT_GE(filter.growth(), 2u);
       EXPECT_LE(fullest, load);
       EXPECT_GT(fullest, 0.99 * load);
-      EXPECT_EQ(filter.clone().capacity(), filter.capacity());
+      EXPECT_EQ(filter.snapshot().capacity(), filter.capacity());
     }
   }
 }

@@ -84,7 +84,7 @@ class Run {
       : input_(input),
         bits_(std::array{8, 12, 16}[input.next() % 3]),
         filter_({.capacity = 1 + input.next() % 200, .bits = bits_, .seed = input.next()}),
-        twin_(nestline::from_bytes(nestline::to_bytes(filter_))) {}
+        twin_(nestline::Filter::load(nestline::to_bytes(filter_))) {}
 
   void operation() {
     const unsigned code = input_.next();
@@ -251,7 +251,7 @@ class Run {
 
   void reload() {
     const auto bytes = nestline::to_bytes(filter_);
-    filter_ = nestline::from_bytes(bytes);
+    filter_ = nestline::Filter::load(bytes);
     check_twin();
   }
 

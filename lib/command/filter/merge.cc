@@ -42,7 +42,7 @@ struct Source {
 
 Source load_source(const std::string& file) {
   try {
-    return {file, load(file)};
+    return {file, Filter::load(file)};
   } catch (const std::system_error& error) {
     throw CommandError(file, error.code().message());
   }
@@ -90,7 +90,7 @@ std::uint64_t merge_into(Source& one, Source& other) {
   for (bool may_grow = true;;) {
     may_grow = may_grow && one.filter.capacity() < one.filter.max_capacity();
     try {
-      Filter both = one.filter.clone();
+      Filter both = one.filter.snapshot();
       const bool grows = may_grow && both.size() + other.filter.size() > both.capacity();
       const std::uint64_t left_out =
           both.merge(other.filter, grows ? Copies::most : Copies::that_fit);
