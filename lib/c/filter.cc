@@ -6,9 +6,7 @@
 #include <optional>
 #include <span>
 #include <type_traits>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
@@ -63,14 +61,14 @@ Verify verify_of(nestline_verify_mode verify) {
   return static_cast<Verify>(verify);
 }
 
-// Shows visit() the filter's content at one instant.
+// Shows visit() what can be saved: a mapped filter's copy.
 template <typename Visit>
 void content(const nestline_filter* filter, Visit&& visit) {
   with(filter, [&](const auto& one) {
-    if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
-      visit(one);  // save copies it itself
-    } else {
+    if constexpr (std::is_same_v<decltype(one), const MappedFilter&>) {
       visit(one.snapshot());
+    } else {
+      visit(one);
     }
   });
 }
