@@ -72,7 +72,21 @@ struct Options {
   /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, merge and
   /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
+
+  /// The options of the largest filter whose blocks take at most `bytes` and that keeps `fpr`,
+  /// which is above 0 and below 1: capacity_for(bytes, fpr) keys. Throws std::invalid_argument
+  /// for an `fpr` that no filter has, or where not even one key fits.
+  [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);
 };
+
+/// Bytes of the blocks of a new filter: its memory_bytes() when nobody has made it grow. O(1).
+/// Throws std::invalid_argument as the filter's constructor does.
+[[nodiscard]] NESTLINE_EXPORT std::uint64_t bytes_for(const Options& options);
+
+/// The most keys for which bytes_for({.capacity = keys, .fpr = fpr}) is at most `bytes`; 0 where
+/// not even one key fits. Takes some 50 times as long as bytes_for. Throws std::invalid_argument
+/// for an `fpr` that no filter has.
+[[nodiscard]] NESTLINE_EXPORT std::uint64_t capacity_for(std::uint64_t bytes, double fpr);
 
 /// Which copies a merge must take. Some find no place however large the filter is, because their
 /// key has the most copies already (Outcome::copies); others would after growth, because their key

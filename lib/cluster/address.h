@@ -22,7 +22,6 @@ struct Address {
 /// "HOST:PORT", with brackets around an IPv6 address.
 std::string to_text(const Address& address);
 
-/// One of ClusterOptions::servers, taken apart.
 struct ServerUrl {
   Address address;
   bool tls = false;

@@ -58,7 +58,6 @@ class Connection {
   std::uint64_t queue(std::string_view bytes);
   /// Whether a byte of what begins at `position` may have left this process.
   [[nodiscard]] bool has_left(std::uint64_t position) const noexcept { return position < left_; }
-  /// Whether bytes wait in the queue.
   [[nodiscard]] bool has_waiting() const noexcept { return !plain_.empty() || !network_.empty(); }
 
   /// Moves what can be moved without waiting; whether any byte moved. Throws ConnectionLost,
@@ -91,7 +90,6 @@ class Connection {
     std::size_t taken_ = 0;
   };
 
-  // One address of the host.
   struct Candidate {
     int family;
     std::vector<unsigned char> address;

@@ -53,7 +53,6 @@ class HashesByPart {
   /// O(keys). Throws std::bad_alloc.
   void append(KeySpan keys);
 
-  /// Of all parts.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   /// Those of a part. Throws std::bad_alloc.
   [[nodiscard]] std::vector<std::uint64_t> of(std::uint32_t part) const {

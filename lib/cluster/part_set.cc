@@ -34,7 +34,7 @@
 #include "lib/place/hash.h"
 #include "lib/place/little_endian.h"
 #include "lib/redis/value/generation_plan.h"
-#include "lib/redis/value/image_reader.h"
+#include "lib/redis/value/value.h"
 #include "nestline/format_error.h"
 
 namespace nestline::cluster {

@@ -47,7 +47,6 @@ class Session {
   /// The label of the descriptor, for requests.
   [[nodiscard]] const std::string& label() const noexcept { return label_; }
   [[nodiscard]] const std::string& label_of(std::uint32_t part) const { return labels_[part]; }
-  /// The key of a part of the content.
   [[nodiscard]] const std::string& key_of(std::uint32_t part) const { return keys_[part]; }
   [[nodiscard]] unsigned slot_of_part(std::uint32_t part) const { return slot_of(keys_[part]); }
 
@@ -65,7 +64,6 @@ class Session {
     }
     return requests;
   }
-  /// One about each part of all.
   template <typename Commands>
   [[nodiscard]] std::vector<Request> about_parts(const Commands& commands) const {
     return about_parts(commands, 0, descriptor_.parts);

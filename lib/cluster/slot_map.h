@@ -21,7 +21,6 @@ unsigned slot_of(std::string_view key);
 
 class SlotMap {
  public:
-  /// No slot is served.
   SlotMap();
   /// One server that has all slots.
   explicit SlotMap(const Address& server);

@@ -25,7 +25,7 @@
 #include <chrono>
 #include <utility>
 
-#include "lib/redis/value/image_reader.h"
+#include "lib/redis/value/value.h"
 
 namespace nestline::cluster {
 namespace {

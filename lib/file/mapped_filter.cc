@@ -107,7 +107,8 @@ std::optional<FormatError> MappedFilter::damage() const {
 }
 
 Filter MappedFilter::snapshot(std::pmr::memory_resource* memory) const {
-  return FilterAccess::make(read_filter(mapped_bytes(*this), memory));
+  FileHeader header;
+  return FilterAccess::make(read_filter(mapped_bytes(*this), memory, header, FileContent::filter));
 }
 
 bool MappedFilter::may_contain_one(Hash key) const noexcept {

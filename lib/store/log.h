@@ -78,7 +78,6 @@ class Log {
   // Then, or at a later opening: lays the end of a file, from `from` on, over itself, and syncs it.
   // `sequence`: of the seal that it gets, if it is torn; else 0.
   void lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence);
-  // Makes the first segment of a new store.
   void create_first() { create(1, 0, For::upkeep); }
 
   // Appends a record and returns its address. Of a batch, nobody waits for it before commit().
@@ -109,12 +108,10 @@ class Log {
   // Notes in the log which segments count: all but `gone`.
   void append_segments(std::span<const std::uint64_t> gone);
 
-  // Behind the last record.
   [[nodiscard]] LogPosition position() const {
     return {newest_->header.number, newest_->end(), next_sequence_};
   }
   [[nodiscard]] std::shared_ptr<Segment> newest() const { return newest_; }
-  // Bytes appended since opening.
   [[nodiscard]] std::uint64_t appended_bytes() const { return appended_bytes_; }
 
   // Removes the checkpoint, for its room; false if there is none.
@@ -145,7 +142,6 @@ class Log {
   // above.
   std::shared_ptr<Segment> make_file(const std::string& name, std::uint64_t number,
                                      std::uint64_t least, std::uint64_t bytes, For what);
-  // Behind header and list of this file.
   void go_on_in(std::shared_ptr<Segment> segment);
   void release_sealed();
   void make_room(std::uint64_t bytes, For what);
@@ -153,7 +149,6 @@ class Log {
   void write_seal();
   // Writes the record at the end of the newest segment, which has room.
   std::uint64_t write(const Change& change);
-  // A record without a key.
   void write_frame(RecordKind kind, std::string_view value = {});
   void write_bytes(const Change& change, std::span<const std::byte, kRecordHeaderBytes> header);
   void cut_back(Segment& segment, std::uint64_t offset) noexcept;

@@ -29,7 +29,6 @@
 
 namespace nestline {
 
-// Throws the StoreError of damage in a file.
 [[noreturn]] void throw_damaged(const Disk& disk, std::uint64_t segment, std::uint64_t offset,
                                 const std::string& what);
 

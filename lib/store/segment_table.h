@@ -41,7 +41,6 @@ struct SegmentCounts {
   }
 };
 
-// An open file.
 class Segment {
  public:
   // `room`: how many bytes of the file will be looked at, at most.

@@ -129,12 +129,10 @@ class FailingCalls : public testing::Test {
   Content before_;
 };
 
-constexpr std::size_t kCalls = kSystemCalls.size();
-
 TEST_F(FailingCalls, Steps) {
   std::uint64_t failures = 0;
   for (const StoreStep& step : store_steps(kSegmentBytes)) {
-    for (std::size_t call = 0; call < kCalls; ++call) {
+    for (std::size_t call = 0; call < kSystemCalls.size(); ++call) {
       for (const int error : {ENOSPC, EIO}) {
         const Sync sync = error == EIO ? Sync::each : Sync::never;
         failures +=
@@ -148,7 +146,7 @@ TEST_F(FailingCalls, Steps) {
 
 TEST_F(FailingCalls, Opening) {
   std::uint64_t failures = 0;
-  for (std::size_t call = 0; call < kCalls; ++call) {
+  for (std::size_t call = 0; call < kSystemCalls.size(); ++call) {
     for (const int error : {ENOSPC, EIO}) {
       failures += try_each("open", {static_cast<SystemCall>(call), error, error == EIO, 0},
                            [&](const Trial& trial) { return try_open(trial, false); });

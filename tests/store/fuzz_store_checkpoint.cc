@@ -47,12 +47,6 @@ HostileFiles log_files() {
 
 StoreOptions options() { return {.expected_records = 8, .compact_above = 0}; }
 
-std::shared_ptr<SimulatedMachine> machine_with(const HostileFiles& files) {
-  auto machine = SimulatedMachine::make(1);
-  for (const auto& [name, content] : files) machine->set_file(name, content);
-  return machine;
-}
-
 // Takes the input, four bytes for each change.
 void change(CheckpointHead& head, Maplet& pairs, std::span<const std::uint8_t> input) {
   for (; input.size() >= 4; input = input.subspan(4)) {
@@ -113,7 +107,7 @@ void use(SimulatedMachine& machine) {
 }
 
 void try_changes(std::span<const std::uint8_t> input) {
-  const auto machine = machine_with(log_files());
+  const auto machine = SimulatedMachine::with_files(log_files());
   { const Store make = Store::State::open(machine->disk(), options(), kOnCall); }
   const auto disk = machine->disk();
   std::optional<Checkpoint> checkpoint = read_checkpoint(*disk);

@@ -6,6 +6,7 @@
 
 #include "lib/store/log_format.h"
 #include "lib/store/segment_reader.h"
+#include "tests/store/simulated_disk.h"
 
 namespace nestline {
 namespace {
@@ -37,25 +38,6 @@ std::vector<std::byte> some_segment() {
   return segment;
 }
 
-class FileInMemory final : public DiskFile {
- public:
-  explicit FileInMemory(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
-  std::size_t read(std::uint64_t offset, std::span<std::byte> to) const override {
-    const auto rest = bytes_.subspan(std::min<std::size_t>(offset, bytes_.size()));
-    const std::size_t count = std::min(rest.size(), to.size());
-    std::copy_n(rest.begin(), count, to.begin());
-    return count;
-  }
-  void write(std::uint64_t /*offset*/, std::span<const std::byte> /*from*/) override {}
-  void truncate(std::uint64_t /*size*/) override {}
-  void sync() override {}
-  const std::byte* map(std::uint64_t /*bytes*/) override { return bytes_.data(); }
-
- private:
-  std::span<const std::byte> bytes_;
-};
-
 struct Read {
   std::vector<std::string> keys;
   std::uint64_t end = 0;
@@ -64,8 +46,10 @@ struct Read {
 };
 
 Read read_all(std::span<const std::byte> segment) {
-  const FileInMemory file(segment);
-  SegmentReader reader(file, {kStore, 1, kSegmentHeaderBytes}, 5);
+  const auto machine =
+      test::SimulatedMachine::with_files({{"a", {segment.begin(), segment.end()}}});
+  const auto file = machine->disk()->open("a", Disk::Mode::read);
+  SegmentReader reader(*file, {kStore, 1, kSegmentHeaderBytes}, 5);
   Read read;
   while (reader.next()) read.keys.emplace_back(reader.record().key);
   read.end = reader.end();

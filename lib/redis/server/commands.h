@@ -17,7 +17,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -219,8 +218,12 @@ void count_outcome(Outcome outcome);
 // False, with a line in the log, when the server refuses.
 bool register_info_section(Context* context);
 
-// Whether the command comes from a primary or from an append-only file.
+// Whether the command comes from a primary or from an append-only file; from the latter, whose time
+// the steady clock does not know.
 bool is_replayed(const Call& call);
+inline bool is_loading(const Call& call) {
+  return (api.GetContextFlags(call.context) & kContextLoading) != 0;
+}
 
 // Whether pieces are missing, and a client's own command must not take it for a whole filter.
 inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
@@ -257,15 +260,6 @@ int info_windowed(const Call& call, const WindowedValue& value, bool is_full);
 int debug_windowed(const Call& call, const WindowedValue& value);
 // Whether pieces of it are missing; if so, it has replied with the error.
 bool refuse_incomplete(const Call& call, const WindowedValue& value);
-
-// Makes a filter with a window for a key that has none, with these settings at this time, and
-// replicates its CF.RESERVE. Replies.
-int reserve_windowed(const Call& call, OpenedKey& key, const WindowSettings& settings,
-                     std::uint64_t time);
-
-// Calls make(), which makes a filter in server_memory(), below maxmemory unless the command is
-// replayed. False when that is not possible, after a reply with the reason.
-bool make_within_memory(const Call& call, const std::function<void()>& make);
 
 // The reply to a batch of lookups: a string of bits, an array of booleans, a string of counts.
 enum class Reply : std::uint8_t { bits, booleans, counts };

@@ -203,24 +203,10 @@ class ReserveOptions {
   std::array<String*, kWords.size()> values_{};
 };
 
-// Makes a filter as `maker` does, gives it to the key and replicates its CF.RESERVE. When that is
-// not possible, replies with the reason and returns null.
-CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, Maker maker) {
-  std::unique_ptr<CuckooValue> made;
-  const bool is_made = make_within_memory(call, [&] {
-    made = maker == Maker::nestline ? CuckooValue::create(settings, &server_memory())
-                                    : CuckooValue::create_as_redisbloom(settings, &server_memory());
-  });
-  if (!is_made) return nullptr;
-  CuckooValue& value = key.set(std::move(made));
-  replicate_reserve(call, maker == Maker::nestline ? value.settings() : settings, maker);
-  notify_change(call, "cf.reserve");
-  return &value;
-}
-
-}  // namespace
-
-bool make_within_memory(const Call& call, const std::function<void()>& make) {
+// Calls make(), which makes a filter in server_memory(), below maxmemory unless the command is
+// replayed. False when that is not possible, after a reply with the reason.
+template <typename Make>
+bool make_within_memory(const Call& call, const Make& make) {
   try {
     const WithinMaxmemory limited(call.context, is_replayed(call));
     make();
@@ -238,6 +224,42 @@ bool make_within_memory(const Call& call, const std::function<void()>& make) {
   }
   return false;
 }
+
+// Makes a filter as `maker` does, gives it to the key and replicates its CF.RESERVE. When that is
+// not possible, replies with the reason and returns null.
+CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, Maker maker) {
+  std::unique_ptr<CuckooValue> made;
+  const bool is_made = make_within_memory(call, [&] {
+    made = maker == Maker::nestline ? CuckooValue::create(settings, &server_memory())
+                                    : CuckooValue::create_as_redisbloom(settings, &server_memory());
+  });
+  if (!is_made) return nullptr;
+  CuckooValue& value = key.set(std::move(made));
+  replicate_reserve(call, maker == Maker::nestline ? value.settings() : settings, maker);
+  notify_change(call, "cf.reserve");
+  return &value;
+}
+
+// The same for a filter with a window, which begins at this time. Replies.
+int reserve_windowed(const Call& call, OpenedKey& key, const WindowSettings& settings,
+                     std::uint64_t time) {
+  std::unique_ptr<WindowedValue> made;
+  const bool is_made = make_within_memory(
+      call, [&] { made = WindowedValue::create(settings, time, &server_memory()); });
+  if (!is_made) return kOk;
+  if (!is_loading(call)) made->begun = steady_now();
+  key.set(std::move(made));
+  const auto error = digits(settings.error), seed = digits(settings.seed);
+  // An error of 0 is that of the library, which CF.RESERVE does not take.
+  api.Replicate(call.context, "CF.RESERVE", settings.error != 0 ? "slclclcccc" : "slclclcc",
+                call.key(), static_cast<long long>(settings.capacity), "WINDOW",
+                static_cast<long long>(settings.window), "AT", static_cast<long long>(time), "SEED",
+                seed.data(), "ERROR", error.data());
+  notify_change(call, "cf.reserve");
+  return reply_ok(call);
+}
+
+}  // namespace
 
 void replicate_opening(const Call& call, const CuckooValue& filter) {
   replicate_reserve(call, filter.settings(), Maker::nestline);

@@ -27,7 +27,7 @@
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"
-#include "lib/redis/value/image_reader.h"
+#include "lib/redis/value/value.h"
 
 namespace nestline::redis {
 namespace {
@@ -263,7 +263,7 @@ std::span<const std::byte> bytes_of(String* argument) {
 // A server that begins with a file of its own from which a piece does not load would answer without
 // it, so it does not begin. A piece stands there only if it was loaded before.
 int refuse(const Call& call, const char* text) {
-  if ((api.GetContextFlags(call.context) & kContextLoading) == 0) return reply_error(call, text);
+  if (!is_loading(call)) return reply_error(call, text);
   const std::string key(nestline::redis::text(call.key()));
   api.Log(call.context, "warning",
           "the append-only file has a piece of the cuckoo filter '%s' that cannot be loaded (%s); "

@@ -5,10 +5,8 @@
 // neither on the configuration nor on memory, so what happened here happens everywhere. Lookups
 // are answered by the server's thread only.
 #include <array>
-#include <charconv>
 
 #include "lib/redis/server/commands.h"
-#include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"
 
 namespace nestline::redis {
@@ -25,37 +23,12 @@ std::optional<unsigned> life_of(const Call& call, const WindowedValue& value) {
   return std::nullopt;
 }
 
-// Whether the command is of an append-only file: then the steady clock does not know its time.
-bool is_loading(const Call& call) {
-  return (api.GetContextFlags(call.context) & kContextLoading) != 0;
-}
-
 }  // namespace
 
 bool refuse_incomplete(const Call& call, const WindowedValue& value) {
   if (value.is_complete()) return false;
   reply_error(call, kIncomplete);
   return true;
-}
-
-int reserve_windowed(const Call& call, OpenedKey& key, const WindowSettings& settings,
-                     std::uint64_t time) {
-  std::unique_ptr<WindowedValue> made;
-  const bool is_made = make_within_memory(
-      call, [&] { made = WindowedValue::create(settings, time, &server_memory()); });
-  if (!is_made) return kOk;
-  if (!is_loading(call)) made->begun = steady_now();
-  key.set(std::move(made));
-  std::array<char, 32> error{}, seed{};
-  std::to_chars(error.data(), error.data() + error.size() - 1, settings.error);
-  std::to_chars(seed.data(), seed.data() + seed.size() - 1, settings.seed);
-  // An error of 0 is that of the library, which CF.RESERVE does not take.
-  api.Replicate(call.context, "CF.RESERVE", settings.error != 0 ? "slclclcccc" : "slclclcc",
-                call.key(), static_cast<long long>(settings.capacity), "WINDOW",
-                static_cast<long long>(settings.window), "AT", static_cast<long long>(time), "SEED",
-                seed.data(), "ERROR", error.data());
-  notify_change(call, "cf.reserve");
-  return reply_ok(call);
 }
 
 int add_windowed(const Call& call, WindowedValue& value, const char* event) {

@@ -53,6 +53,8 @@ namespace nestline::redis {
 
 inline constexpr std::uint64_t kEntriesInPiece = 32768;
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+/// Loaders make a filter of this many bytes once so much of them, 1 / kShareToBegin, has arrived.
+inline constexpr std::uint64_t kShareToBegin = 8;
 inline constexpr unsigned kStretchBits = 13;
 inline constexpr std::uint64_t kStretches = std::uint64_t{1} << (64 - kStretchBits);
 

@@ -17,9 +17,6 @@ constexpr std::uint32_t kWindowVersion = 1;
 constexpr std::size_t kWindowHeadBytes = 120;
 constexpr std::size_t kHeadChecksumAt = 112;
 
-// A filter of this many bytes is made once an eighth of them has arrived.
-constexpr std::uint64_t kWindowShare = 8;
-
 using Bytes = std::span<const std::byte>;
 
 PiecePlace place_of(const ExpiringShape& shape, std::uint64_t number) {
@@ -183,7 +180,7 @@ bool WindowedReader::add_piece(Bytes bytes) {
   if (value_ == nullptr) {
     waiting_.emplace_back(piece->content.begin(), piece->content.end());
     if (next_ < head_->pieces() &&
-        next_ * kPieceBytes < head_->shape.stored_bytes() / kWindowShare) {
+        next_ * kPieceBytes < head_->shape.stored_bytes() / kShareToBegin) {
       return true;
     }
     value_ = WindowedValue::from_head(*head_, memory_);

@@ -14,8 +14,6 @@
 
 #include "lib/place/hash.h"
 #include "lib/place/little_endian.h"
-#include "lib/redis/value/image.h"
-#include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
 #include "lib/redis/value/windowed_value.h"
 

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
 
 namespace nestline::redis {

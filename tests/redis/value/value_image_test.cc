@@ -6,8 +6,6 @@
 #include <functional>
 #include <random>
 
-#include "lib/redis/value/image.h"
-#include "lib/redis/value/image_reader.h"
 #include "lib/redis/value/value.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
 #include "tests/redis/value/items.h"
