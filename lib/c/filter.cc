@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <type_traits>
 #include <variant>
 
@@ -192,6 +191,16 @@ NESTLINE_FIGURE(size_t, nestline_memory_bytes, nestline_filter, memory_bytes)
 
 bool nestline_is_mapped(const nestline_filter* filter) {
   return filter != nullptr && std::holds_alternative<MappedFilter>(filter->kind);
+}
+
+uint64_t nestline_capacity_for(uint64_t bytes, double fpr, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT,
+                           [&] { return nestline::capacity_for(bytes, fpr); });
+}
+
+uint64_t nestline_bytes_for(const nestline_options* options, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT,
+                           [&] { return nestline::bytes_for(options_of(options)); });
 }
 
 uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed, const char** error) {
