@@ -3,14 +3,9 @@
 A commit's file in build/bench/history has what the dashboard shows: the rate of each repetition, its ratio
 to the ceiling, and where they come from. It measures a few fixed benchmarks, which take a minute.
 Filters of 256 MiB are not among them: filling them takes longer than all others together.
-
-Programs of old commits gave some of these benchmarks other names. The results are kept under the
-present names, so that a series continues. (Those programs did not run each piece once untimed, in a
-cache; see bench/support/beside_ceiling.h.)
 """
 
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,26 +15,13 @@ import results
 
 FOLDER = builds.ROOT / "build" / "bench" / "history"
 FILTER = (
-    r"^(may_contain/(batch|single)/(hits:(0|100)/load:95|absent|present)"
-    r"|insert/batch/(from_empty|empty_to_95)|erase/batch)/bits:[0-9]+/(bytes:)?(256KiB|16MiB)"
-)
-RENAMED = (
-    (r"/absent/", "/hits:0/load:95/"),
-    (r"/present/", "/hits:100/load:95/"),
-    (r"/empty_to_95/", "/from_empty/"),
-    (r"/(256KiB|16MiB)", r"/bytes:\1"),
+    r"^(may_contain/(batch|single)/hits:(0|100)/load:95|insert/batch/from_empty|erase/batch)"
+    r"/bits:[0-9]+/bytes:(256KiB|16MiB)"
 )
 CONTEXT = ("date", "num_cpus", "library_build_type", "cpu", "target", "page_size", "compiler",
            "commit", "commit_date", "commit_title", "machine")
 KEPT = ("run_type", "repetitions", "repetition_index", "threads", "real_time", "time_unit",
         "items_per_second", "of_ceiling", "fpr")
-
-
-def todays_name(name):
-    if "bytes:" not in name:
-        for old, new in RENAMED:
-            name = re.sub(old, new, name)
-    return name
 
 
 def rounded(value):
@@ -55,8 +37,7 @@ def small(result, context, kept=KEPT):
             print(f"{row['name']}: {failure.text('here')}, not kept", file=sys.stderr)
         if failure or results.aggregate_of(row):
             continue
-        names = {"name": todays_name(row["name"]), "run_name": todays_name(row["run_name"])}
-        rows.append(names | {key: rounded(row[key]) for key in kept if key in row})
+        rows.append({key: rounded(row[key]) for key in ("name", "run_name", *kept) if key in row})
     all_context = result["context"] | context
     return {"context": {key: all_context[key] for key in CONTEXT if key in all_context},
             "benchmarks": rows}

@@ -147,7 +147,7 @@ class NESTLINE_EXPORT Maplet {
   /// it. Throws std::bad_alloc, and std::logic_error inside a section.
   [[nodiscard]] Maplet snapshot() const;
 
-  /// The same in two steps, for a caller who copies while he holds a lock: an empty maplet with as
+  /// The same in two steps, for a caller that copies while it holds a lock: an empty maplet with as
   /// many slots and memory that is ready to be written, and the copy into it, which allocates
   /// nothing. The copy is refused, and `ready` stays as it is, when this maplet has grown between
   /// the two: begin again. `ready` must be another maplet, used by no other thread; one that was

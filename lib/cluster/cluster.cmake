@@ -30,13 +30,15 @@ nestline_library(nestline_cluster nestline-cluster.map ${cluster_sources} $<TARG
 target_link_libraries(
   nestline_cluster
   PUBLIC nestline
-  PRIVATE nestline_parallel ${cluster_libraries} TBB::tbb)
+  PRIVATE ${cluster_libraries} TBB::tbb)
 nestline_precompile(nestline_cluster)
 nestline_unity(nestline_cluster)
 if(library_type STREQUAL "SHARED_LIBRARY")
   add_dependencies(nestline_cluster nestline_inside)
   target_link_libraries(nestline_cluster PRIVATE $<TARGET_FILE:nestline_inside>
                                                  PkgConfig::NESTLINE_URCU)
+else()
+  target_link_libraries(nestline_cluster PRIVATE nestline_parallel)
 endif()
 
 # The same objects for tests of what is behind the public header.

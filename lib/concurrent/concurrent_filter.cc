@@ -125,7 +125,7 @@ Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   bool present = false;
   const Blocks* tried = nullptr;
   const bool stored = state_->try_alone([&](const Blocks& table) {
-    present = table.kernels->contains(table.view, key.value);
+    present = table.kernels->of_filter().contains(table.view, key.value);
     return !present && store_alone(*state_, table, key.value, tried);
   });
   if (stored) return {Outcome::stored};
@@ -151,7 +151,7 @@ Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
 bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return table.kernels->contains_beside(table.view, state, key.value);
+    return table.kernels->lookups().contains_beside(table.view, state, key.value);
   });
 }
 
@@ -188,7 +188,7 @@ ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentRe
 bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
   const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
   const Blocks& table = state.table_in_section();
-  return table.kernels->contains_beside(table.view, state, key.value);
+  return table.kernels->lookups().contains_beside(table.view, state, key.value);
 }
 
 Hash ConcurrentReader::prepare(Key key) const noexcept {

@@ -311,7 +311,7 @@ struct ConcurrentFilter::State : SecondLook {
   // That of filters of 8, 12 and 16 bits.
   static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
 
-  // For a Pause. A thread inside a section would wait here for one who waits for the section.
+  // For a Pause. A thread inside a section would wait here for one that waits for the section.
   [[nodiscard]] std::unique_lock<std::mutex> begin_to_pause() const {
     refuse_in_section();
     return std::unique_lock(pausing_);

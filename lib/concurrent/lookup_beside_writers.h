@@ -17,14 +17,14 @@ namespace nestline {
 struct LookupBesideWriters {
   const ConcurrentFilter::State& state;
   // The same for every table of the filter.
-  [[nodiscard]] const Kernels& kernels() const {
-    return *state.read([](const Blocks& table) { return table.kernels; });
+  [[nodiscard]] const LookupKernels& kernels() const {
+    return state.read([](const Blocks& table) { return table.kernels; })->lookups();
   }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     state.read([&](const Blocks& table) {
       batch::ChunkBitmap undecided;
-      if (!table.kernels->contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
-                                                bitmap, undecided.data())) {
+      if (!table.kernels->lookups().contains_batch_beside(table.view, inputs.keys, inputs.count,
+                                                          inputs.kind, bitmap, undecided.data())) {
         return;
       }
       for (std::size_t first = 0; first < inputs.count; first += 64) {

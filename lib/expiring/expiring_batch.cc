@@ -20,14 +20,14 @@ using State = ExpiringFilter::State;
 template <class Locks>
 std::size_t insert_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
                         std::size_t first, batch::Record& record) {
-  const auto renew = state.kernels.renew_batch<Locks>();
+  const auto renew = state.kernels.renew_batch.with<Locks>();
   return with_expiring_table<Locks>(table, [&](auto& blocks) {
     using AnyTable = std::remove_cvref_t<decltype(blocks)>;
     std::int64_t added = 0;
     std::size_t taken = 0;
     bool overtaken = false;
     std::array<Renewal, batch::kPiece> renewals;
-    for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, *table.kernels, table.view, inputs);
+    for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, state.kernels, table.view, inputs);
          !overtaken && groups.next();) {
       for (std::size_t i = 0; !overtaken && i < groups.size(); i += batch::kPiece) {
         const std::span<const Place> homes =

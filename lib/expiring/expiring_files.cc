@@ -67,7 +67,7 @@ struct MappedExpiringFilter::State : SecondLook {
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) noexcept {
     if (!checks.all_good() && !is_sound(hash)) return true;
-    return table.kernels->contains_beside(table.view, *this, hash);
+    return table.kernels->lookups().contains_beside(table.view, *this, hash);
   }
 
   FileHeader header;
@@ -90,7 +90,7 @@ bool MappedExpiringFilter::may_contain(Key key) const noexcept {
 std::size_t MappedExpiringFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
   struct Lookup {
     State& state;
-    [[nodiscard]] const Kernels& kernels() const { return *state.table.kernels; }
+    [[nodiscard]] const LookupKernels& kernels() const { return state.table.kernels->lookups(); }
     void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
       const Blocks& table = state.table;
       batch::ChunkBitmap undecided;

@@ -103,8 +103,8 @@ Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
   const auto first_try = [&]<class Locks>(const Blocks& table, Locks) {
-    return state.kernels.renew_first<Locks>()(table.view.blocks, table.view.geometry, key.value,
-                                              life);
+    return state.kernels.renew.with<Locks>()(table.view.blocks, table.view.geometry, key.value,
+                                             life);
   };
   Renewal renewal = Renewal::undecided;
   const bool decided = state.try_alone([&](const Blocks& table) {
@@ -141,7 +141,7 @@ Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
 bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return table.kernels->contains_beside(table.view, state, key.value);
+    return table.kernels->lookups().contains_beside(table.view, state, key.value);
   });
 }
 

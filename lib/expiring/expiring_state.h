@@ -146,7 +146,7 @@ void ExpiringFilter::State::sweep_slice(const Blocks& table) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_SLICE);
   std::size_t emptied = 0;
   if (exchanged_ != now) {
-    emptied = kernels.sweep<Locks>()(blocks, count, now + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0));
+    emptied = kernels.sweep.with<Locks>()(blocks, count, now + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0));
   } else {
     emptied = with_expiring_table<Locks>(table, [&](auto& changing) {
       for (std::uint64_t i = first; i < first + count; ++i) changing.sweep_and_exchange(i);

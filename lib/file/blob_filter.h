@@ -22,7 +22,7 @@
 
 namespace nestline {
 
-struct Kernels;
+struct TableKernels;
 
 class BlobFilter {
  public:
@@ -50,7 +50,7 @@ class BlobFilter {
   internal::Geometry geometry_;
   std::uint64_t seed_ = 0;
   int bits_ = 0;
-  const Kernels* kernels_ = nullptr;
+  const TableKernels* kernels_ = nullptr;
   Identity identity_{};
 };
 

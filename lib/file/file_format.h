@@ -139,7 +139,7 @@ class ContentCheck {
   std::optional<Flaw> young_marks(std::uint64_t index, const Block& block) const;
 
   FileHeader header_;
-  const Kernels& kernels_;
+  const TableKernels& kernels_;
   std::span<const std::byte> checksums_;
   std::uint64_t counted_ = 0;
 };

@@ -27,7 +27,7 @@ struct CheckedLookup {
   SectionChecks* checks;  // null: nothing is checked
 
   [[nodiscard]] bool all_good() const noexcept { return checks == nullptr || checks->all_good(); }
-  [[nodiscard]] const Kernels& kernels() const { return *state.kernels; }
+  [[nodiscard]] const FilterKernels& kernels() const { return state.kernels->of_filter(); }
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
     if (all_good()) return kernels().contains(state.view, hash);

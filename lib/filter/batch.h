@@ -13,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <variant>
 
 #include "lib/filter/blocks.h"
@@ -77,6 +78,10 @@ enum class Fetch { home, both };
 template <Fetch kFetch, class AnyTable>
 class PlaceGroups {
  public:
+  // Only filters have the kernel that looks for copies.
+  static constexpr bool kMatch = kFetch == Fetch::both;
+  using Kernels = std::conditional_t<kMatch, FilterKernels, LookupKernels>;
+
   PlaceGroups(const AnyTable& table, const Kernels& kernels, const BlocksView& view,
               const Inputs& inputs)
       : table_(table), kernels_(kernels), view_(view), inputs_(inputs) {
@@ -128,7 +133,6 @@ class PlaceGroups {
   [[nodiscard]] std::uint64_t copies(std::size_t i) const { return now_->copies[i]; }
 
  private:
-  static constexpr bool kMatch = kFetch == Fetch::both;
   static constexpr std::size_t kGroups = 3;
   struct Group {
     std::size_t size;
@@ -260,8 +264,8 @@ struct RunEnd {
 // Keys whose blocks are fetched before one call that stores them.
 inline constexpr std::size_t kPiece = 8;
 
-// From 8 MiB on, while keys spill, a batch also fetches the alternates of those who would leave the
-// homes of the next piece: from 90 to 95 % load that saves 10 to 25 % of the time in filters of
+// From 8 MiB on, while keys spill, a batch also fetches the alternates of those that would leave
+// the homes of the next piece: from 90 to 95 % load that saves 10 to 25 % of the time in filters of
 // 16 MiB and 64 MiB. In a processor's nearer caches it costs 6 %.
 inline constexpr std::uint64_t kLargeBlocks = std::uint64_t{1} << 17;
 
@@ -271,10 +275,12 @@ RunEnd insert_run(AnyTable& table, const Blocks& state, const Inputs& all, const
                   std::size_t first, Record& record) {
   if (limits.room == 0) return {.taken = 0, .due = true};
   const Inputs inputs = all.first(limits.room);
-  const auto store = state.kernels->first_tries<typename AnyTable::Policy>().store_batch;
+  const auto store =
+      state.kernels->of_filter().first_tries<typename AnyTable::Policy>().store_batch;
   const bool is_large = state.view.geometry.blocks() >= kLargeBlocks;
   bool spills = false;
-  for (PlaceGroups<Fetch::home, AnyTable> groups(table, *state.kernels, state.view, inputs);
+  for (PlaceGroups<Fetch::home, AnyTable> groups(table, state.kernels->of_filter(), state.view,
+                                                 inputs);
        groups.next();) {
     for (std::size_t i = 0; i < groups.size(); i += kPiece) {
       const std::span<const Place> homes = groups.visit(i, std::min(kPiece, groups.size() - i));
@@ -307,7 +313,8 @@ RunEnd insert_unique_run(AnyTable& table, const Blocks& state, const Inputs& inp
                          const RunLimits& limits, std::size_t first, Record& record) {
   RunEnd end{};
   std::uint64_t room = limits.room;
-  for (PlaceGroups<Fetch::both, AnyTable> groups(table, *state.kernels, state.view, inputs);
+  for (PlaceGroups<Fetch::both, AnyTable> groups(table, state.kernels->of_filter(), state.view,
+                                                 inputs);
        groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Place& home = groups.visit(i);
@@ -336,7 +343,8 @@ RunEnd insert_unique_run(AnyTable& table, const Blocks& state, const Inputs& inp
 template <class AnyTable>
 void erase_run(AnyTable& table, const Blocks& state, const Inputs& inputs, std::size_t first,
                Record& record) {
-  for (PlaceGroups<Fetch::both, AnyTable> groups(table, *state.kernels, state.view, inputs);
+  for (PlaceGroups<Fetch::both, AnyTable> groups(table, state.kernels->of_filter(), state.view,
+                                                 inputs);
        groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Place& place = groups.visit(i);
@@ -349,7 +357,8 @@ void erase_run(AnyTable& table, const Blocks& state, const Inputs& inputs, std::
 template <class AnyTable>
 void count_run(const AnyTable& table, const Blocks& state, const Inputs& inputs,
                std::uint8_t* out) {
-  for (PlaceGroups<Fetch::both, AnyTable> groups(table, *state.kernels, state.view, inputs);
+  for (PlaceGroups<Fetch::both, AnyTable> groups(table, state.kernels->of_filter(), state.view,
+                                                 inputs);
        groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       out[groups.first() + i] = static_cast<std::uint8_t>(table.count(groups.visit(i)));

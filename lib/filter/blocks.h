@@ -75,7 +75,7 @@ struct Blocks {
   [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
 
   BlocksView view;  // contains the three members that every lookup needs first
-  const Kernels* kernels;
+  const TableKernels* kernels;
   int bits;
   std::uint64_t seed;
   std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (KeyCount)
@@ -119,7 +119,8 @@ decltype(auto) with_table(const Blocks& state, Work&& work, Locks locks = Locks(
 // need. Nothing has changed if they fail.
 template <class Locks>
 bool insert_first(const Blocks& state, std::uint64_t hash) {
-  return state.kernels->first_tries<Locks>().store(state.view.blocks, state.view.geometry, hash);
+  return state.kernels->of_filter().first_tries<Locks>().store(state.view.blocks,
+                                                               state.view.geometry, hash);
 }
 // The rest of an insert, and both together; an erase, its first try before the rest.
 template <class Locks>
@@ -137,7 +138,8 @@ std::optional<Outcome> insert_in(const Blocks& state, std::uint64_t hash) {
 
 template <class Locks>
 bool erase_first(const Blocks& state, std::uint64_t hash) {
-  return state.kernels->first_tries<Locks>().erase(state.view.blocks, state.view.geometry, hash);
+  return state.kernels->of_filter().first_tries<Locks>().erase(state.view.blocks,
+                                                               state.view.geometry, hash);
 }
 template <class Locks>
 bool erase_in(const Blocks& state, std::uint64_t hash) {

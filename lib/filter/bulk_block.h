@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lib/filter/block_sort.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/build_kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 
@@ -65,7 +65,7 @@ class BulkBlock {
   static constexpr std::uint32_t kRoomy = L::kSlots - 1;
 
   // `counts`: how many keys each block has. `settling` is the thread's own.
-  BulkBlock(const Kernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
+  BulkBlock(const BuildKernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
             Settling& settling, Departed& departed, std::uint64_t block)
       : kernels_(kernels),
         geometry_(geometry),
@@ -324,7 +324,7 @@ class BulkBlock {
     return pairs.first(stay);
   }
 
-  const Kernels& kernels_;
+  const BuildKernels& kernels_;
   const Geometry& geometry_;
   const std::uint8_t* counts_;
   Settling& settling_;

@@ -4,15 +4,13 @@
 #include <array>
 #include <bit>
 #include <memory>
-#include <sstream>
-#include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
 #include "lib/filter/batch.h"
 #include "lib/filter/block_sort.h"
 #include "lib/filter/blocks.h"
 #include "lib/filter/bulk_block.h"
+#include "lib/filter/bulk_rest.h"
 #include "lib/filter/growth.h"
 #include "lib/kernels/targets.h"
 #include "lib/table/table.h"
@@ -63,11 +61,12 @@ class BulkBuild {
             BuildTasks& tasks, bool gives_up)
       : state_(state),
         view_(state->view),
-        kernels_(*state->kernels),
+        kernels_(build_kernels(L::kBits)),
         keys_(keys),
         outcomes_(outcomes),
         tasks_(tasks),
         gives_up_(gives_up),
+        rest_(state, keys, outcomes, gives_up),
         shift_(range_shift(view_.geometry.blocks())),
         memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
         sort_(view_.geometry.blocks(), shift_, memory_),
@@ -103,8 +102,8 @@ class BulkBuild {
       sort_leavers();
       for_each_range([&](std::size_t range, BuildScratch& scratch) { add(range, price, scratch); });
     }
-    insert_leftovers();
-    report_stored();
+    rest_.insert(departed_);
+    rest_.report(departed_);
   }
 
  private:
@@ -155,14 +154,14 @@ class BulkBuild {
       sort_.begin(sizes);
       tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
         BlockSort::Chunk sorted(sort_, i);
-        locate(keys_.subspan(first + i * chunk, sizes[i]),
-               [&](std::span<const std::uint64_t> piece) { sorted.add(piece); });
+        for_each_located(kernels_, view_, keys_.subspan(first + i * chunk, sizes[i]), state_->seed,
+                         [&](std::span<const std::uint64_t> piece) { sorted.add(piece); });
       });
       for_each_range([&](std::size_t range, BuildScratch&) { place(range, late_[range]); });
     }
   }
 
-  // Gives free slots to the sorted keys of a range, and adds those who are late to a list.
+  // Gives free slots to the sorted keys of a range, and adds those that are late to a list.
   void place(std::size_t range, KeyList<std::uint32_t>& to) {
     std::array<std::uint32_t, BlockSort::kPageKeys> late;
     const std::uint64_t first = first_block(range);
@@ -175,20 +174,6 @@ class BulkBuild {
                                state_->blocks() + first, free_ + first, late.data());
       for (std::size_t n = 0; n < count; ++n) to.push(late[n]);
     });
-  }
-
-  // Calls visit(piece) for the located keys, piece by piece.
-  template <typename Visit>
-  void locate(KeySpan keys, const Visit& visit) const {
-    alignas(64) std::array<std::uint64_t, kMaxLocated> piece;
-    for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-      const Inputs& inputs = chunks.inputs();
-      for (std::size_t i = 0; i < inputs.count; i += kMaxLocated) {
-        const std::size_t count = std::min(kMaxLocated, inputs.count - i);
-        kernels_.locate_pairs(view_, inputs.keys + i, count, inputs.kind, piece.data());
-        visit(std::span<const std::uint64_t>(piece.data(), count));
-      }
-    }
   }
 
   // Sorts the leavers of all ranges by their alternates and counts them there.
@@ -226,7 +211,7 @@ class BulkBuild {
   void count_late(const KeyList<std::uint32_t>& late, std::size_t range, Counts& counts) const {
     // Positions in a range have 32 bits.
     constexpr std::uint64_t kMaxInRange = std::uint64_t{1} << 31;
-    if (late.size() > kMaxInRange) refuse();
+    if (late.size() > kMaxInRange) refuse_capacity(keys_, *state_);
     std::fill_n(counts.begin(), blocks_of(range), 0u);
     late.for_each_part([&, block = sort_.block_in_range()](auto keys) {
       for (const std::uint32_t key : keys) ++counts[block(key)];
@@ -319,136 +304,14 @@ class BulkBuild {
     return all > keys_.size() / kFew;
   }
 
-  // Where a located key is to go by now: the filter may have doubled since.
-  [[nodiscard]] Place place_of(std::uint64_t key) const {
-    const std::uint32_t pair = static_cast<std::uint32_t>(key) & kPairMask;
-    const std::uint32_t fingerprint = pair & 0xffff;
-    std::uint64_t block = key >> 20;
-    const std::uint32_t growth = state_->view.geometry.growth;
-    if (growth != view_.geometry.growth) {
-      const std::uint32_t unused_bits = static_cast<std::uint32_t>(L::kBits) - growth;
-      block = block >> view_.geometry.growth << growth | fingerprint >> unused_bits;
-    }
-    return {block, L::bucket(fingerprint, pair >> 16), fingerprint, pair >> 16};
-  }
-
-  void insert_leftovers() {
-    state_->size = keys_.size();
-    for (Departed& departed : departed_) {
-      departed.leavers.for_each_part([&](auto keys) {
-        for (const std::uint64_t key : keys) insert(key, departed);
-      });
-      for (const std::uint64_t key : departed.leftovers) insert(key, departed);
-    }
-    for (const Departed& departed : departed_) state_->size -= departed.refused.size();
-  }
-
-  void insert(std::uint64_t key, Departed& departed) {
-    if (gives_up_ && has_failed_) return departed.refused.push_back(key);
-    for (;;) {
-      const Place place = place_of(key);
-      const Outcome outcome = *table().insert(place);
-      if (outcome == Outcome::stored) return;
-      if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
-      if (outcomes_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
-        refuse();
-      }
-      has_failed_ = true;
-      departed.refused.push_back(key);
-      return;
-    }
-  }
-
-  [[nodiscard]] Table<L, NoLocks> table() const {
-    return {state_->blocks(), state_->view.geometry, kernels_};
-  }
-  // Whether a lookup finds a key that has its home in the block where it is located.
-  [[nodiscard]] bool is_found(std::uint64_t key) const { return table().contains(place_of(key)); }
-
-  [[noreturn]] void refuse() const {
-    std::ostringstream sentence;
-    sentence << "no room for all of the " << keys_.size()
-             << " keys in a filter that promises to hold " << state_->capacity;
-    throw std::length_error(sentence.str());
-  }
-
-  // What was stored of keys that look the same: equal pairs, homes in the same two blocks. Their
-  // copies are interchangeable, so it is not known who of them was refused.
-  struct Alike {
-    std::uint64_t copies;                  // in both blocks
-    std::array<std::uint64_t, 2> of_home;  // those that a lookup from either block counts
-    Outcome outcome;                       // of an insert of one more
-  };
-
-  // `key`: located in the lower one of its blocks.
-  [[nodiscard]] Alike alike(std::uint64_t key) const {
-    const Place low = place_of(key);
-    const Place high = moved(state_->view.geometry, low);
-    const auto copies = [&](const Place& place) {
-      const Block& block = state_->blocks()[place.block];
-      return std::popcount(kernels_.copies(block, place));
-    };
-    const bool is_alone = high.block == low.block;
-    const int all = copies(low) + (is_alone ? 0 : copies(high));
-    const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
-    return {static_cast<std::uint64_t>(all),
-            {table().count(low), table().count(high)},
-            all == most ? Outcome::copies : Outcome::full};
-  }
-
-  // Sets `outcomes_`; without it, throws if a key is missed. Of keys that look the same, the first
-  // ones are those that were stored, but no more with one home than a lookup from there counts: so
-  // each can be found and erased (table.h has the proof).
-  void report_stored() {
-    std::ranges::fill(outcomes_, Outcome::stored);
-    std::unordered_map<std::uint64_t, Alike> refused;
-    for (const Departed& departed : departed_) {
-      for (const std::uint64_t key : departed.refused) {
-        if (outcomes_.empty() && is_found(key) && is_found(other(key))) continue;
-        const std::uint64_t low = std::min(key, other(key));
-        refused.try_emplace(low, alike(low));
-      }
-    }
-    if (refused.empty()) return;
-    std::size_t i = 0;
-    locate(keys_, [&](std::span<const std::uint64_t> piece) {
-      for (const std::uint64_t key : piece) {
-        const std::size_t at = i++;
-        const std::uint64_t low = std::min(key, other(key));
-        const auto found = refused.find(low);
-        if (found == refused.end()) continue;
-        Alike& remaining = found->second;
-        std::uint64_t& of_home = remaining.of_home[key == low ? 0 : 1];
-        if (outcomes_.empty()) {
-          if (of_home == 0) refuse();
-        } else if (remaining.copies == 0 || of_home == 0) {
-          outcomes_[at] = remaining.outcome;
-        } else {
-          --remaining.copies;
-          --of_home;
-        }
-      }
-    });
-  }
-
-  // The same key in its other block.
-  [[nodiscard]] std::uint64_t other(std::uint64_t key) const {
-    const std::uint32_t pair = static_cast<std::uint32_t>(key) & kPairMask;
-    return located(alternate_of(view_.geometry, {key >> 20, 0, pair & 0xffff, pair >> 16}), pair);
-  }
-
   std::unique_ptr<Blocks>& state_;
   const BlocksView view_;  // as the build began
-  const Kernels& kernels_;
+  const BuildKernels& kernels_;
   KeySpan keys_;
   std::span<Outcome> outcomes_;
   BuildTasks& tasks_;
   const bool gives_up_;  // as fill_in_bulk does
-  // Keys that are missed as they are refused. Where they are few, that is decided at the end: marks
-  // that rise for later keys may show others that look the same.
-  static constexpr std::uint32_t kMaxMissed = 256;
-  std::uint32_t missed_ = 0;
-  bool has_failed_ = false;
+  BulkRest<L> rest_;
   std::uint32_t shift_;
   ScratchMemory memory_;
   BlockSort sort_;                            // the keys of a slice, then the leavers of a round

@@ -9,9 +9,9 @@
 //           its keys are distributed to ranges of blocks (block_sort.h), and placed range by range.
 //   count   Ranges: how many keys have their home in each block.
 //   settle  Ranges: the late keys are sorted by block, and get slots by displacements
-//           (Kernels::settle). Where there are more keys than slots, and for a key that finds no
-//           slot, those of the lowest spill classes leave for their alternates.
-//   add     Ranges, for a few rounds: those who have left a block are placed at their other one,
+//           (BuildKernels::settle). Where there are more keys than slots, and for a key that finds
+//           no slot, those of the lowest spill classes leave for their alternates.
+//   add     Ranges, for a few rounds: those that have left a block are placed at their other one,
 //           and settle there if they are late. Where they are more than free slots, residents of
 //           the lowest classes leave, if that raises the mark by a few classes only; otherwise the
 //           arrival goes back, since somebody else may leave its home for less. The price rises

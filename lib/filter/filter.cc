@@ -83,7 +83,7 @@ std::size_t insert_batch(Owned& state, KeySpan keys, std::span<Outcome> outcomes
 // Looks up a chunk of keys.
 struct Lookup {
   const Blocks& state;
-  [[nodiscard]] const Kernels& kernels() const { return *state.kernels; }
+  [[nodiscard]] const FilterKernels& kernels() const { return state.kernels->of_filter(); }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     kernels().contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
   }
@@ -173,7 +173,7 @@ Inserted Filter::update_one(Hash old_key, Hash new_key) noexcept {
 }
 
 bool Filter::may_contain_one(Hash key) const noexcept {
-  return state_->kernels->contains(state_->view, key.value);
+  return state_->kernels->of_filter().contains(state_->view, key.value);
 }
 
 Hash Filter::prepare(Key key) const noexcept {
@@ -183,7 +183,7 @@ Hash Filter::prepare(Key key) const noexcept {
 }
 
 Reader Filter::reader() const noexcept {
-  return {state_->view, hash_of_, state_->kernels->contains};
+  return {state_->view, hash_of_, state_->kernels->of_filter().contains};
 }
 
 unsigned Filter::count_one(Hash key) const noexcept {

@@ -129,7 +129,7 @@ std::unique_ptr<Blocks> grown(const Blocks& state) {
   const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
   auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
   const auto from = blocks_of(state);
-  state.kernels->split(from.data(), from.size(), geometry.growth, made->blocks());
+  state.kernels->split()(from.data(), from.size(), geometry.growth, made->blocks());
   made->size = state.size;
   return made;
 }

@@ -42,8 +42,10 @@ class MappedMemory final : public ZeroedMemory {
     std::byte* const data = begin + before;
     if (before != 0) ::munmap(begin, before);
     if (slack != before) ::munmap(data + size, slack - before);
+#ifdef MADV_HUGEPAGE
     // Advice only: a refusal costs speed and nothing else.
     if (huge) (void)::madvise(data, bytes, MADV_HUGEPAGE);
+#endif
     return data;
   }
 

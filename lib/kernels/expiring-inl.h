@@ -40,8 +40,8 @@ HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Bl
 }
 #else
 // Of slots whose deaths are nibbles. Their masks, all ones where a slot is dead, come into the
-// order of the slots as unpack_nibbles (ways-inl.h) brings the nibbles: 16 slots at a time, those
-// from 16 on being the low halves of the last 4 nibble bytes, then the high halves of all 20.
+// order of the slots as unpack_nibbles (residents-inl.h) brings the nibbles: 16 slots at a time,
+// those from 16 on being the low halves of the last 4 nibble bytes, then the high halves of all 20.
 template <class L>
 HWY_INLINE std::uint64_t without_dead_nibbles(const Block& block, std::uint64_t tick,
                                               Block& cleaned) {

@@ -2,7 +2,6 @@
 #include "lib/kernels/kernels.h"
 
 #include <cstdint>
-#include <iterator>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -10,14 +9,13 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "lib/kernels/locate-inl.h"
-#include "lib/kernels/lookup-inl.h"
+#include "lib/kernels/build_kernels.h"
+#include "lib/kernels/first_tries-inl.h"
 #include "lib/kernels/maplet-inl.h"
-#include "lib/kernels/match-inl.h"
 #include "lib/kernels/settle-inl.h"
 #include "lib/kernels/split-inl.h"
+#include "lib/kernels/tables-inl.h"
 #include "lib/kernels/targets.h"
-#include "lib/kernels/ways-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
@@ -28,64 +26,41 @@ constexpr FirstTries first_tries() {
 }
 
 template <class L>
-const Kernels* filter_kernels() {
-  static constexpr Kernels kTable = {
-      HWY_TARGET,
-      match<L>,
-      free_slots<L>,
-      rank<L>,
-      of_classes<L>,
-      find_way<L>,
-      find_free_way<L>,
-      leavers<L>,
-      first_tries<L, NoLocks>(),
-      first_tries<L, OneWriter>(),
-      first_tries<L, BlockLocks>(),
-      contains<L>,
-      contains_batch<L>,
-      bits_to_bytes,
-      bits_to_positions,
-      contains_beside<L>,
-      contains_batch_beside<L>,
-      locate_batch<L>,
-      match_batch<L>,
-      locate_pairs<L>,
-      complete<L>,
-      at_most,
-      place_keys<L>,
-      place_pairs<L>,
-      settle<L>,
-      settle_one<L>,
-      unpack<L>,
-      pack<L>,
-      split<L>,
-  };
-  return &kTable;
+constexpr FilterKernels filter_kernels() {
+  return {lookup_kernels<L>(),
+          contains<L>,
+          contains_batch<L>,
+          match_batch<L>,
+          first_tries<L, NoLocks>(),
+          {first_tries<L, OneWriter>(), first_tries<L, BlockLocks>()},
+          split<L>};
+}
+
+template <class L>
+constexpr BuildKernels build_kernels() {
+  return {locate_pairs<L>, complete<L>,   at_most,   place_keys<L>, place_pairs<L>,
+          settle<L>,       settle_one<L>, unpack<L>, pack<L>};
 }
 
 constexpr MapletKernels maplet_kernels() {
-  MapletKernels kernels{};
-  kernels.table.target = HWY_TARGET;
-  kernels.table.match = match<maplet::L>;
-  kernels.table.free_slots = free_slots<maplet::L>;
-  kernels.table.rank = rank_by_slots<maplet::L>;
-  kernels.table.of_classes = of_classes_by_slots<maplet::L>;
-  kernels.table.find_way = maplet::find_way;
-  kernels.table.find_free_way = maplet::find_free_way;
-  kernels.table.leavers = leavers<maplet::L>;
-  kernels.table.split = split_slots<maplet::L>;
-  kernels.find = maplet::find;
-  kernels.locate = maplet::locate;
-  kernels.find_batch = maplet::find_batch;
-  kernels.store_beside_readers = maplet::store_first<OneWriter>;
-  kernels.store_beside_writers = maplet::store_first<BlockLocks>;
-  return kernels;
+  using maplet::L;
+  return {{HWY_TARGET, L::kNumber, match<L>, free_slots<L>, rank_by_slots<L>,
+           of_classes_by_slots<L>, maplet::find_way, maplet::find_free_way, leavers<L>},
+          maplet::find,
+          maplet::locate,
+          maplet::find_batch,
+          {maplet::store_first<OneWriter>, maplet::store_first<BlockLocks>},
+          split_slots<L>};
 }
 
 const TargetKernels* all_kernels() {
+  using L8 = FilterLayout<8>;
+  using L12 = FilterLayout<12>;
+  using L16 = FilterLayout<16>;
   static constexpr TargetKernels kAll = {
-      {filter_kernels<FilterLayout<8>>, filter_kernels<FilterLayout<12>>,
-       filter_kernels<FilterLayout<16>>},
+      HWY_TARGET,
+      {filter_kernels<L8>(), filter_kernels<L12>(), filter_kernels<L16>()},
+      {build_kernels<L8>(), build_kernels<L12>(), build_kernels<L16>()},
       maplet_kernels()};
   return &kAll;
 }
@@ -108,29 +83,26 @@ constexpr const TargetKernels* (*kTargets[])() = {
     HWY_CHOOSE_FALLBACK(all_kernels),
 };
 
-const TargetKernels& best_kernels() {
-  const std::int64_t supported = supported_targets();
-  for (const auto all : kTargets) {
-    if (all != nullptr && (all()->maplet.table.target & supported) != 0) return *all();
-  }
-  return *std::end(kTargets)[-1]();
-}
+const TargetKernels& best_kernels() { return best_of(kTargets); }
+
+std::size_t index_of(int bits) { return static_cast<std::size_t>(bits - 8) / 4; }
 
 }  // namespace
 
-const Kernels& kernels_for(int bits) {
-  const TargetKernels& best = best_kernels();
-  if (is_expiring(bits)) return expiring_kernels(bits);
-  return bits == kMapletBits ? best.maplet.table : *best.filters[(bits - 8) / 4]();
+const TableKernels& kernels_for(int layout) {
+  if (is_expiring(layout)) return expiring_kernels(layout);
+  if (layout == kMapletBits) return maplet_kernels();
+  return filter_kernels(layout);
 }
-
+const FilterKernels& filter_kernels(int bits) { return best_kernels().filters[index_of(bits)]; }
+const BuildKernels& build_kernels(int bits) { return best_kernels().builds[index_of(bits)]; }
 const MapletKernels& maplet_kernels() { return best_kernels().maplet; }
 
 std::vector<std::int64_t> usable_targets() {
   std::vector<std::int64_t> targets;
   for (const auto all : kTargets) {
     if (all == nullptr) continue;
-    const std::int64_t target = all()->maplet.table.target;
+    const std::int64_t target = all()->target;
     // The fallback may be the last one of the list.
     if ((target & supported_targets()) != 0 && (targets.empty() || targets.back() != target)) {
       targets.push_back(target);

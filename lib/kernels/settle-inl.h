@@ -24,10 +24,11 @@
 #include <limits>
 #include <utility>
 
+#include "lib/kernels/build_kernels.h"
 #include "lib/kernels/kernels.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/match-inl.h"
-#include "lib/kernels/ways-inl.h"
+#include "lib/kernels/residents-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {

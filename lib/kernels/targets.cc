@@ -7,7 +7,7 @@
 
 #if HWY_ARCH_X86
 #include <cpuid.h>
-#elif HWY_ARCH_ARM_A64
+#elif HWY_ARCH_ARM_A64 && defined(__linux__)
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #endif
@@ -69,7 +69,7 @@ std::int64_t detect() {
   return targets;
 }
 
-#elif HWY_ARCH_ARM_A64
+#elif HWY_ARCH_ARM_A64 && defined(__linux__)
 
 // Linux reports what the processor has to every program, in these bits and numbers.
 std::int64_t detect() {
@@ -95,7 +95,8 @@ std::int64_t detect() {
 
 #else
 
-// Only what every processor of the architecture has: the kernels are compiled once there.
+// Only what the compiler may take for granted: on other architectures the kernels are compiled
+// once, and other systems of arm64 run on processors with NEON.
 std::int64_t detect() { return 0; }
 
 #endif
@@ -108,10 +109,14 @@ std::int64_t supported_targets() {
 }
 
 std::uint64_t blocks_in_near_cache() {
+#ifdef _SC_LEVEL2_CACHE_SIZE  // musl, among others, does not tell
   constexpr long kBlockBytes = 64;
   static const auto blocks =
       static_cast<std::uint64_t>(std::max(::sysconf(_SC_LEVEL2_CACHE_SIZE), 0L) / 2 / kBlockBytes);
   return blocks;
+#else
+  return 0;
+#endif
 }
 
 void force_target(std::int64_t target) { forced = target; }

@@ -7,6 +7,7 @@
 #ifndef NESTLINE_LIB_KERNELS_TARGETS_H_
 #define NESTLINE_LIB_KERNELS_TARGETS_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace nestline {
@@ -14,6 +15,16 @@ namespace nestline {
 // The targets whose instructions this processor has and whose registers the system saves, whether
 // compiled or not; or the forced one.
 std::int64_t supported_targets();
+
+// Of tables for the compiled targets, the best first and some of them null, the best one that this
+// processor can use; the last one is for every processor.
+template <class Tables, std::size_t kCount>
+const Tables& best_of(const Tables* (*const (&compiled)[kCount])()) {
+  for (const auto tables : compiled) {
+    if (tables != nullptr && (tables()->target & supported_targets()) != 0) return *tables();
+  }
+  return *compiled[kCount - 1]();
+}
 
 // Blocks that stay in a core's second-level cache beside other data: half of its size; 0 if the
 // system does not tell.

@@ -69,7 +69,7 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
 
 Inserted insert_hash(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
   const auto store_first = [&]<class Locks>(const Blocks& table, Locks) {
-    return state.kernels.store_first<Locks>()(table.view.blocks, table.view.geometry, hash, value);
+    return state.kernels.store.with<Locks>()(table.view.blocks, table.view.geometry, hash, value);
   };
   const bool done = state.try_alone([&](const Blocks& table) {
     if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;

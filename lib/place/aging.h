@@ -22,7 +22,7 @@
 //   T4  A reader reads the tick between its two loads of the header of the block that it looks at.
 //
 // So whoever has read the tick t there finds only deaths of t (dead) and t + 1 to t + 15 (alive),
-// which 4 bits tell apart. None is later: who stored it had read a tick no later than t, since it
+// which 4 bits tell apart. None is later: its writer had read a tick no later than t, since it
 // unlocked the block before. None is earlier: the sweep of each tick before t has passed the block
 // when no slot in it, and no writer who held it, could bring such a death any more. For a writer
 // that has read s with the lock, and stores a death of s + 2 or later, keeps the sweep of s + 1
@@ -79,7 +79,7 @@ constexpr std::uint64_t to_tick(std::uint64_t word) {
   return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
 }
 inline std::uint64_t tick(const Block* blocks) { return to_tick(load_acquire(tick_word(blocks))); }
-// The same for who has locked blocks and looks at them next (T3).
+// The same for a thread that has locked blocks and looks at them next (T3).
 template <class Locks>
 std::uint64_t tick_of_holder(const Block* blocks) {
   if (NESTLINE_EARLY_TICK != 0) return NESTLINE_EARLY_TICK - 1;
@@ -105,7 +105,7 @@ inline std::uint8_t& young_mark(const Block* blocks, const Geometry& geometry,
                                 std::uint64_t block) {
   return const_cast<Block*>(blocks + geometry.blocks())->bytes.data()[block];
 }
-// Makes a block's young mark cover the class; only for who holds the block.
+// Makes a block's young mark cover the class; only for the thread that holds the block.
 inline void raise_young_mark(const Block* blocks, const Geometry& geometry, std::uint64_t block,
                              std::uint32_t spill_class) {
   std::uint8_t& young = young_mark(blocks, geometry, block);

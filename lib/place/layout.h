@@ -194,7 +194,8 @@ inline constexpr auto kNibblePlaces = [] {
 NESTLINE_INLINE void Nibbles::set_nibble(Block& block, std::uint32_t slot, std::uint32_t nibble) {
   const auto [byte, others] = kNibblePlaces[slot];
   std::uint8_t& nibbles = block.bytes[byte];
-  store_shared(nibbles, static_cast<std::uint8_t>((nibbles & others) | (nibble * 0x11 & ~others)));
+  store_shared(nibbles, static_cast<std::uint8_t>((nibbles & others) |
+                                                  (nibble * 0x11 & ~std::uint32_t{others})));
 }
 
 template <>

@@ -166,7 +166,8 @@ class Writers {
     return Turn::refused;
   }
   // There are many writers now. Called by the only writer between two changes, or while all writers
-  // have to wait. Release: who sees it also sees the last header that a plain store has unlocked.
+  // have to wait. Release: whoever sees it also sees the last header that a plain store has
+  // unlocked.
   void share() { word_.store(kMany, std::memory_order_release); }
 
   [[nodiscard]] bool are_many() const { return word_.load(std::memory_order_acquire) == kMany; }

@@ -86,6 +86,51 @@ Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
   return options;
 }
 
+namespace {
+
+PyObject* outcome_class = nullptr;  // lives as long as the interpreter
+
+}  // namespace
+
+void bind_outcome(py::module_& module) {
+  using namespace py::literals;
+  const auto number = [](Outcome outcome) { return static_cast<int>(outcome); };
+  const py::dict members("stored"_a = number(Outcome::stored),
+                         "present"_a = number(Outcome::present), "full"_a = number(Outcome::full),
+                         "copies"_a = number(Outcome::copies));
+  py::object made =
+      py::module_::import("enum").attr("IntEnum")("Outcome", members, "module"_a = "nestline");
+  made.attr("__doc__") = R"(How an insert ended; the numbers are those of C and C++.
+
+stored   the key is in the filter now
+present  insert_unique, and insert of an ExpiringFilter: it was found already
+full     there is no room: the key will be missed
+copies   its slots hold as many copies as they can, of this key or of one that
+         looks the same
+
+>>> filter = Filter(1000, fpr=0.0001)
+>>> filter.insert_unique("a", outcomes=True)
+<Outcome.stored: 1>
+>>> found = filter.insert_unique(["a", "b"], outcomes=True)
+>>> found, found == Outcome.present
+(array([2, 1], dtype=uint8), array([ True, False]))
+)";
+  module.attr("Outcome") = made;
+  outcome_class = made.release().ptr();
+}
+
+py::object Answers::one(Kind kind, std::uint8_t answer) {
+  switch (kind) {
+    case Kind::yes_or_no:
+      return py::bool_(answer != 0);
+    case Kind::numbers:
+      return py::int_(answer);
+    case Kind::outcomes:
+      break;
+  }
+  return py::handle(outcome_class)(answer);
+}
+
 Answers::Answers(const KeyBatch& keys, const py::object& out, Kind kind) : array_(out) {
   if (out.is_none()) {
     const auto size = static_cast<py::ssize_t>(keys.size());

@@ -6,9 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/python/buffer.h"
@@ -35,6 +38,18 @@ std::chrono::milliseconds duration_of(py::handle object, const char* name);
 // OverflowError that name the position.
 std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun);
 
+// What the text names. Throws std::invalid_argument that lists all names.
+template <typename Choice>
+Choice named(const char* argument, const std::string& text,
+             std::initializer_list<std::pair<const char*, Choice>> choices) {
+  std::string names;
+  for (const auto& [name, choice] : choices) {
+    if (text == name) return choice;
+    names += std::string(names.empty() ? "'" : ", '") + name + "'";
+  }
+  throw std::invalid_argument(argument + (" is one of " + names) + ", not '" + text + "'");
+}
+
 // A str, bytes or os.PathLike.
 std::filesystem::path path_of(py::handle object);
 
@@ -54,21 +69,29 @@ std::string figures_of(const Filter& filter) {
 // or a new one of NumPy. Made and destroyed with the interpreter's lock held.
 class Answers {
  public:
-  enum class Kind { yes_or_no, numbers };
+  enum class Kind { yes_or_no, numbers, outcomes };
 
   // `out` is None, or a writable array of bool or uint8 with one element for each key, which does
   // not overlap with the keys; throws TypeError and ValueError otherwise.
   Answers(const KeyBatch& keys, const py::object& out, Kind kind);
 
   [[nodiscard]] std::span<std::uint8_t> bytes() const { return bytes_; }
-  // What the function of Python returns.
+  // What the function of Python returns for many keys, and for one.
   [[nodiscard]] py::object array() const { return array_; }
+  static py::object one(Kind kind, std::uint8_t answer);
+
+  static std::span<Outcome> as_outcomes(std::span<std::uint8_t> bytes) {
+    return {reinterpret_cast<Outcome*>(bytes.data()), bytes.size()};
+  }
 
  private:
   py::object array_;
   std::optional<Buffer> buffer_;
   std::span<std::uint8_t> bytes_;
 };
+
+// Adds the class Outcome to the module, an IntEnum.
+void bind_outcome(py::module_& module);
 
 }  // namespace nestline::python
 

@@ -4,8 +4,6 @@
 
 #include <pybind11/pybind11.h>
 
-#include <string>
-
 namespace nestline::python {
 
 namespace py = pybind11;
@@ -16,9 +14,6 @@ void bind_maplet(py::module_& module);
 void bind_expiring(py::module_& module);
 void bind_store(py::module_& module);
 void bind_cluster(py::module_& module);
-
-// The instruction set that batches use on this processor: "AVX2" and so on.
-std::string target_name();
 
 }  // namespace nestline::python
 

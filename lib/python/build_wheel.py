@@ -46,26 +46,10 @@ def build(settings):
                 f"to ON there (cmake -B {build_dir} -DNESTLINE_BUILD_PYTHON=ON), or name a new folder."
             )
         options = [f"-DNESTLINE_BUILD_{name}=OFF" for name in LEFT_OUT]
-        run(
-            "cmake",
-            "-S",
-            ROOT,
-            "-B",
-            build_dir,
-            "-DCMAKE_BUILD_TYPE=Release",
-            *options,
-            "-DNESTLINE_BUILD_PYTHON=ON",
-            f"-DPython_EXECUTABLE={sys.executable}",
-        )
-    run(
-        "cmake",
-        "--build",
-        build_dir,
-        "--target",
-        "nestline_python",
-        "--parallel",
-        os.cpu_count() or 1,
-    )
+        run("cmake", "-S", ROOT, "-B", build_dir, "-DCMAKE_BUILD_TYPE=Release", *options,
+            "-DNESTLINE_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}")
+    run("cmake", "--build", build_dir, "--target", "nestline_python", "--parallel",
+        os.cpu_count() or 1)
     return build_dir
 
 
@@ -100,14 +84,13 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         only(top.glob(f"nestline/_nestline{suffix}"), f"modules with the ending {suffix}")
         info = only(top.glob("*.dist-info"), "folders of metadata")
         (info / "WHEEL").write_text(
-            "Wheel-Version: 1.0\nGenerator: nestline\nRoot-Is-Purelib: false\n" f"Tag: {tag()}\n"
+            f"Wheel-Version: 1.0\nGenerator: nestline\nRoot-Is-Purelib: false\nTag: {tag()}\n"
         )
         (info / "LICENSE").write_bytes((ROOT / "LICENSE").read_bytes())
         name = f"{info.stem}-{tag()}.whl"
         record = f"{info.name}/RECORD"
-        with zipfile.ZipFile(
-            pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED
-        ) as wheel:
+        path = pathlib.Path(wheel_directory) / name
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
             lines = ""
             for path in sorted(path for path in top.rglob("*") if path.is_file()):
                 inside = path.relative_to(top).as_posix()
@@ -119,18 +102,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 def version():
     """As include/nestline/version.h says."""
-    lines = (ROOT / "include/nestline/version.h").read_text().splitlines()
+    text = (ROOT / "include/nestline/version.h").read_text()
     return ".".join(
-        only(
-            (
-                line.split()[2]
-                for line in lines
-                if line.startswith(f"#define NESTLINE_VERSION_{part} ")
-            ),
-            "versions",
-        )
-        for part in ("MAJOR", "MINOR", "PATCH")
-    )
+        only(re.findall(rf"^#define NESTLINE_VERSION_{part} (\d+)", text, re.MULTILINE), "versions")
+        for part in ("MAJOR", "MINOR", "PATCH"))
 
 
 def metadata():
@@ -149,25 +124,13 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 def build_sdist(sdist_directory, config_settings=None):
     """PEP 517: puts the sources into the folder, as a tar file, and returns its name."""
     top = f"nestline-{version()}"
-    with tempfile.TemporaryDirectory() as stage, tarfile.open(
-        pathlib.Path(sdist_directory) / f"{top}.tar.gz", "w:gz"
-    ) as archive:
-        for name in [
-            "CMakeLists.txt",
-            "CMakePresets.json",
-            "LICENSE",
-            "README.md",
-            "docs",
-            "include",
-            "lib",
-            "pyproject.toml",
-        ]:
-            archive.add(
-                ROOT / name,
-                f"{top}/{name}",
-                filter=lambda file: None if "__pycache__" in file.name else file,
-            )
+    path = pathlib.Path(sdist_directory) / f"{top}.tar.gz"
+    with tempfile.TemporaryDirectory() as stage, tarfile.open(path, "w:gz") as archive:
+        for name in ["CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "docs", "include",
+                     "lib", "pyproject.toml"]:
+            archive.add(ROOT / name, f"{top}/{name}",
+                        filter=lambda file: None if "__pycache__" in file.name else file)
         info = pathlib.Path(stage) / "PKG-INFO"
         info.write_text(metadata())
         archive.add(info, f"{top}/PKG-INFO")
-    return f"{top}.tar.gz"
+    return path.name

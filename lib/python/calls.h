@@ -20,9 +20,21 @@
 #include "lib/python/key_batch.h"
 #include "lib/python/one_key.h"
 #include "lib/python/released.h"
-#include "nestline/outcome.h"
 
 namespace nestline::python {
+
+// Has functions for one key. The others wait for servers, or are asked for whole batches only.
+template <typename Filter>
+concept AsksForOne = requires(Filter& filter, Key key) {
+  filter.may_contain(key);
+};
+
+// Whether a lookup may run beside no other: it changes the object, whose connections it uses.
+template <typename Filter>
+constexpr bool kLooksAlone =
+    !requires(const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
+  filter.may_contain(keys, out);
+};
 
 // Python's answers to one key or many, of whatever is in a box. Calls operation(filter, key) with
 // the lock held, or operation(filter, keys, answers) for the pieces of a batch. `alone`: whether
@@ -30,58 +42,71 @@ namespace nestline::python {
 template <bool alone, typename Held, typename Operation>
 py::object answer(Held& held, py::handle keys, const py::object& out, Answers::Kind kind,
                   Operation&& operation) {
+  constexpr bool kPieces = AsksForOne<typename Held::Value>;
   const auto filter = typename Held::Use(held, alone);
   if (is_one_key(keys)) {
     if (!out.is_none()) throw py::type_error("out is for many keys");
     const OneKey key(keys);
-    return py::cast(operation(*filter, Key(key)));
+    std::array<std::uint8_t, 1> one{};
+    if constexpr (kPieces) {
+      one[0] = static_cast<std::uint8_t>(operation(*filter, Key(key)));
+    } else {
+      const std::array<Hash, 1> hash{hash_key(key, filter->seed())};
+      const Released released;
+      operation(*filter, KeySpan(hash), std::span<std::uint8_t>(one));
+    }
+    return Answers::one(kind, one[0]);
   }
-  const KeyBatch batch(keys, filter->seed());
+  KeyBatch batch(keys, filter->seed());
   const Answers answers(batch, out, kind);
-  {
+  if constexpr (kPieces) {
     const Released released(batch.size());
     batch.each_piece([&](KeySpan piece, std::size_t first) {
       operation(*filter, piece, answers.bytes().subspan(first, piece.size()));
     });
+  } else {
+    const Released released;
+    operation(*filter, batch.whole(), answers.bytes());
   }
   return answers.array();
 }
 
-// Inserts a piece of a batch by insert(outcomes), and answers whether each key was stored.
-template <typename Insert>
-void answer_stored(std::span<std::uint8_t> answers, Insert&& insert) {
-  const std::span outcomes(reinterpret_cast<Outcome*>(answers.data()), answers.size());
-  (void)insert(outcomes);
-  for (std::uint8_t& each : answers) each = Outcome{each} == Outcome::stored;
+// Of inserts: outcomes where the caller wants them, else whether a key was stored.
+inline Answers::Kind kind_of(bool outcomes) {
+  return outcomes ? Answers::Kind::outcomes : Answers::Kind::yes_or_no;
+}
+inline std::uint8_t shown(Outcome outcome, bool outcomes) {
+  return static_cast<std::uint8_t>(outcomes || outcome == Outcome::stored ? outcome : Outcome());
+}
+inline void show(std::span<std::uint8_t> answers, bool outcomes) {
+  for (std::uint8_t& each : answers) each = shown(Outcome{each}, outcomes);
 }
 
-template <typename Held>
-py::object may_contain(Held& held, py::handle keys, const py::object& out) {
-  return answer<false>(held, keys, out, Answers::Kind::yes_or_no,
-                       [](auto& filter, auto... key) { return filter.may_contain(key...); });
-}
-
-template <typename Held>
-bool contains(Held& held, py::handle key) {
-  return held.shared()->may_contain(OneKey(key));
-}
-
-template <typename Held>
-py::object count(Held& held, py::handle keys, const py::object& out) {
-  return answer<false>(held, keys, out, Answers::Kind::numbers,
-                       [](auto& filter, auto... key) { return filter.count(key...); });
+// The answers of insert(filter, key), an Inserted, or of insert(filter, keys, outcomes).
+template <bool alone, typename Held, typename Insert>
+py::object inserted(Held& held, py::handle keys, const py::object& out, bool outcomes,
+                    Insert&& insert) {
+  return answer<alone>(held, keys, out, kind_of(outcomes),
+                       [&](auto& filter, auto key, auto... answers) {
+                         if constexpr (sizeof...(answers) == 0) {
+                           return shown(insert(filter, key).outcome, outcomes);
+                         } else {
+                           (void)insert(filter, key, Answers::as_outcomes(answers)...);
+                           (show(answers, outcomes), ...);
+                         }
+                       });
 }
 
 template <bool alone, typename Held>
-py::object insert(Held& held, py::handle keys, const py::object& out) {
-  return answer<alone>(
-      held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto key, auto... stored) {
-        if constexpr (sizeof...(stored) == 0) {
-          return static_cast<bool>(filter.insert(key));
-        } else {
-          (answer_stored(stored, [&](auto to) { return filter.insert(key, to); }), ...);
-        }
-      });
+py::object insert(Held& held, py::handle keys, const py::object& out, bool outcomes) {
+  return inserted<alone>(held, keys, out, outcomes,
+                         [](auto& filter, auto... key) { return filter.insert(key...); });
+}
+
+template <bool alone, typename Held>
+py::object insert_unique(Held& held, py::handle keys, const py::object& out, bool outcomes) {
+  return inserted<alone>(held, keys, out, outcomes,
+                         [](auto& filter, auto... key) { return filter.insert_unique(key...); });
 }
 
 template <bool alone, typename Held>
@@ -90,30 +115,28 @@ py::object erase(Held& held, py::handle keys, const py::object& out) {
                        [](auto& filter, auto... key) { return filter.erase(key...); });
 }
 
-// Calls with(i, hash) for the hash of each key in turn, whose block is on its way into the cache:
-// for what the library has no batch of.
-template <typename Filter, typename With>
-void each_hash(Filter& filter, KeySpan keys, With&& with) {
-  constexpr std::size_t kAhead = 16;
-  keys.visit([&](auto span) {
-    std::array<Hash, kAhead> ahead;
-    for (std::size_t i = 0; i < span.size() + kAhead; ++i) {
-      if (i >= kAhead) with(i - kAhead, ahead[i % kAhead]);
-      if (i < span.size()) ahead[i % kAhead] = filter.prepare(span[i]);
-    }
-  });
+template <typename Held>
+py::object may_contain(Held& held, py::handle keys, const py::object& out) {
+  return answer<kLooksAlone<typename Held::Value>>(
+      held, keys, out, Answers::Kind::yes_or_no,
+      [](auto& filter, auto... key) { return filter.may_contain(key...); });
 }
 
-template <bool alone, typename Held>
-py::object insert_unique(Held& held, py::handle keys, const py::object& out) {
-  return answer<alone>(
-      held, keys, out, Answers::Kind::yes_or_no, [](auto& filter, auto key, auto... stored) {
-        if constexpr (sizeof...(stored) == 0) {
-          return static_cast<bool>(filter.insert_unique(key));
-        } else {
-          (answer_stored(stored, [&](auto to) { return filter.insert_unique(key, to); }), ...);
-        }
-      });
+template <typename Held>
+bool contains(Held& held, py::handle key) {
+  const OneKey one(key);
+  if constexpr (AsksForOne<typename Held::Value>) {
+    return held.shared()->may_contain(one);
+  } else {
+    return may_contain(held, key, py::none()).template cast<bool>();
+  }
+}
+
+template <typename Held>
+py::object count(Held& held, py::handle keys, const py::object& out) {
+  return answer<kLooksAlone<typename Held::Value>>(
+      held, keys, out, Answers::Kind::numbers,
+      [](auto& filter, auto... key) { return filter.count(key...); });
 }
 
 template <bool alone, typename Held>

@@ -63,59 +63,6 @@ ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   return options;
 }
 
-// Answers to one key, which is a batch of one here, or many. operation(filter, keys, answers) is
-// the member.
-template <bool alone, typename Held, typename Operation>
-py::object answers_of(Held& held, py::handle keys, const py::object& out, Answers::Kind kind,
-                      Operation&& operation) {
-  const auto filter = typename Held::Use(held, alone);
-  if (!is_one_key(keys)) {
-    KeyBatch batch(keys, filter->seed());
-    const Answers answers(batch, out, kind);
-    {
-      const Released released;
-      operation(*filter, batch.whole(), answers.bytes());
-    }
-    return answers.array();
-  }
-  if (!out.is_none()) throw py::type_error("out is for many keys");
-  const OneKey key(keys);
-  const std::array<Hash, 1> hash{hash_key(key, filter->seed())};
-  std::array<std::uint8_t, 1> answer{};
-  {
-    const Released released;
-    operation(*filter, KeySpan(hash), std::span<std::uint8_t>(answer));
-  }
-  if (kind == Answers::Kind::yes_or_no) return py::bool_(answer[0] != 0);
-  return py::int_(answer[0]);
-}
-
-// A method for one key or many.
-template <bool alone, typename Held, typename Operation>
-void bind_answers(py::class_<Held>& type, const char* name, const char* doc, Answers::Kind kind,
-                  Operation call) {
-  type.def(
-      name,
-      [kind, call](Held& held, py::handle keys, const py::object& out) {
-        return answers_of<alone>(held, keys, out, kind, call);
-      },
-      py::arg("keys"), py::arg("out") = py::none(), doc);
-}
-
-// may_contain, and `in`.
-template <bool alone, typename Held>
-void bind_may_contain(py::class_<Held>& type, const char* doc) {
-  const auto call = [](auto& filter, KeySpan keys, auto out) { filter.may_contain(keys, out); };
-  bind_answers<alone>(type, "may_contain", doc, Answers::Kind::yes_or_no, call);
-  type.def(
-      "__contains__",
-      [call](Held& held, py::handle key) {
-        (void)OneKey(key);
-        return answers_of<alone>(held, key, py::none(), Answers::Kind::yes_or_no, call);
-      },
-      py::arg("key"), "Whether a key may be in it.");
-}
-
 void upload(PyCluster& held, py::handle content, bool merge) {
   const auto filter = held.alone();
   const Upload how = merge ? Upload::merge : Upload::replace;
@@ -142,53 +89,38 @@ py::dict cluster_stats(PyCluster& held) {
     const Released released;
     return filter->stats();
   }();
+  using namespace py::literals;
   py::list parts;
   for (const ClusterPart& part : stats.parts) {
-    py::dict figures;
-    figures["number"] = part.number;
-    figures["key"] = part.key;
-    figures["node"] = part.node;
-    figures["items"] = part.size;
-    figures["capacity"] = part.capacity;
-    figures["load"] = part.load;
-    figures["expected_fpr"] = part.expected_fpr;
-    figures["memory_bytes"] = part.memory_bytes;
-    parts.append(figures);
+    parts.append(py::dict("number"_a = part.number, "key"_a = part.key, "node"_a = part.node,
+                          "size"_a = part.size, "capacity"_a = part.capacity, "load"_a = part.load,
+                          "expected_fpr"_a = part.expected_fpr,
+                          "memory_bytes"_a = part.memory_bytes));
   }
-  py::dict figures;
-  figures["items"] = stats.size;
-  figures["memory_bytes"] = stats.memory_bytes;
-  figures["expected_fpr"] = stats.expected_fpr;
-  figures["parts"] = parts;
-  return figures;
+  return py::dict("size"_a = stats.size, "memory_bytes"_a = stats.memory_bytes,
+                  "expected_fpr"_a = stats.expected_fpr, "parts"_a = parts);
 }
 
 void bind_calls(py::class_<PyCluster>& type) {
-  constexpr auto kYesOrNo = Answers::Kind::yes_or_no;
-  bind_answers<true>(type, "insert",
-                     "Adds one copy of the key, or of each key. False: its part is "
-                     "full.",
-                     kYesOrNo, [](auto& filter, KeySpan keys, auto out) {
-                       answer_stored(out, [&](auto to) { return filter.insert(keys, to); });
-                     });
-  bind_answers<true>(type, "insert_unique",
-                     "Adds each key unless it seems to be there; True if it "
-                     "was added now.\nSafe to repeat after a ClusterError.",
-                     kYesOrNo, [](auto& filter, KeySpan keys, auto out) {
-                       answer_stored(out, [&](auto to) { return filter.insert_unique(keys, to); });
-                     });
-  bind_may_contain<true>(type, "False: the key is certainly not in it.");
-  bind_answers<true>(type, "erase", "Removes one copy; only of keys that were inserted.", kYesOrNo,
-                     [](auto& filter, KeySpan keys, auto out) { filter.erase(keys, out); });
-  bind_answers<true>(type, "count", "How many copies there are.", Answers::Kind::numbers,
-                     [](auto& filter, KeySpan keys, auto out) { filter.count(keys, out); });
+  const auto none = py::arg("out") = py::none();
+  bind_insert(type, "insert", &insert<true, PyCluster>,
+              R"(Adds one copy of the key, or of each key. False: its part is full, or has as
+many copies as it can, which outcomes=True distinguishes by a second request.)");
+  bind_insert(type, "insert_unique", &insert_unique<true, PyCluster>,
+              R"(Adds each key unless it seems to be there; True if it was added now.
+Safe to repeat after a ClusterError.)");
+  bind_may_contain(type, "False: the key is certainly not in it.");
+  method(type, "erase", &erase<true, PyCluster>,
+         "Removes one copy; only of keys that were inserted.", py::arg("keys"), none);
+  method(type, "count", &count<PyCluster>, "How many copies there are.", py::arg("keys"), none);
   type.def("upload", &upload, py::arg("content"), py::arg("merge") = false,
            "Builds the parts of these keys here and sends them whole, "
            "in place of the content\nor, with merge, added to it. A ClusterCopy is sent as it is.");
   method(type, "download", &unlocked<&ClusterFilter::download, true, PyCluster>,
          "The content, as a ClusterCopy.");
-  bind_merge<&merge_on_servers, PyCluster>(
-      type, "source", "Adds another ClusterFilter of equal seed and parts, on the servers.");
+  method(type, "merge", &merge_on_servers,
+         "Adds another ClusterFilter of equal seed and parts, on the servers.", py::arg("source"));
+  bind_ior(type);
   type.def("stats", &cluster_stats, "Figures of the filter and of each part, as a dict.");
   type.def(
       "part_of",
@@ -199,31 +131,17 @@ void bind_calls(py::class_<PyCluster>& type) {
       py::arg("key"), "The part of a key, from 0 to parts - 1.");
 }
 
-ClusterCopy copy_at(const std::filesystem::path& path) { return ClusterCopy::load(path.string()); }
-
 void bind_copy(py::module_& module) {
   py::class_<PyCopy> type(module, "ClusterCopy",
                           "All parts of a ClusterFilter in memory, from download() or load(path).");
   made_by(type, "ClusterCopy.load or ClusterFilter.download makes a ClusterCopy");
-  type.def_static("load", &opened<&copy_at>, py::arg("path"),
+  type.def_static("load", &opened<ClusterCopy>, py::arg("path"),
                   "The copy in a file. FormatError if there is none.");
-  type.def(
-      "save",
-      [](PyCopy& held, py::handle file) {
-        const std::string path = path_of(file).string();
-        const auto copy = held.shared();
-        const Released released;
-        nestline::save(*copy, path);
-      },
-      py::arg("path"), "Replaces the file atomically.");
-  bind_may_contain<false>(type, "As of ClusterFilter, without a server.");
+  method(type, "save", &save_as<PyCopy>, "Replaces the file atomically.", py::arg("path"));
+  bind_may_contain(type, "As of ClusterFilter, without a server.");
   method(
       type, "__len__", +[](PyCopy& held) { return held.shared()->size(); }, "");
-  figure<&ClusterCopy::parts>(type, "parts", "How many parts it has.");
-  figure<&ClusterCopy::seed>(type, "seed", "The seed of the hash.");
-  figure<&ClusterCopy::fpr>(type, "fpr", "The rate asked for.");
-  figure<&ClusterCopy::capacity>(type, "capacity", "As created.");
-  figure<&ClusterCopy::memory_bytes>(type, "memory_bytes", "Bytes of memory.");
+  bind_figures(type);
 }
 
 }  // namespace
@@ -276,11 +194,7 @@ ca_file, cert_file, key_file, verify, timeout (seconds, 2), wait_replicas.
       },
       py::arg("servers"), py::arg("name"), "Removes a logical filter; whether there was anything.");
   bind_calls(type);
-  figure<&ClusterFilter::name>(type, "name", "Its name.");
-  figure<&ClusterFilter::parts>(type, "parts", "Number of parts.");
-  figure<&ClusterFilter::seed>(type, "seed", "Seed of the hash.");
-  figure<&ClusterFilter::capacity>(type, "capacity", "As created.");
-  figure<&ClusterFilter::fpr>(type, "fpr", "The rate asked for.");
+  bind_figures(type);
   bind_end<&close<PyCluster>>(type, "Ends the connections.");
   type.def("__repr__", [](PyCluster& held) {
     if (!held.is_open()) return py::str("<nestline.ClusterFilter: closed>");

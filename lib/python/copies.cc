@@ -101,22 +101,11 @@ void set_state(py::handle self, const py::object& construct, const py::object& s
   give_attributes(self, own, slots);
 }
 
-py::object subclass_copy(py::handle self, const py::object& construct, py::handle memo) {
-  // Not by __new__ of the subclass, which may want arguments.
-  const auto made =
-      py::reinterpret_steal<py::object>(inside::make_new_instance(Py_TYPE(self.ptr())));
-  called(construct, made, self);
-  py::object attributes = attributes_of(self);
-  if (memo) {
-    // What the attributes have of the object itself is the copy.
-    memo[py::int_(reinterpret_cast<std::uintptr_t>(self.ptr()))] = made;
-    attributes = called(function_of("copy", "deepcopy"), attributes, memo);
-  }
-  if (!attributes.is_none()) {
-    const auto parts = py::reinterpret_borrow<py::tuple>(attributes);
-    const py::object own = parts[0], slots = parts[1];
-    give_attributes(made, own, slots);
-  }
+py::object copy_by_state(py::handle self) {
+  const py::tuple parts = called(self.attr("__reduce_ex__"), py::int_(2));
+  const py::object made =
+      object_from([&] { return PyObject_CallObject(parts[0].ptr(), py::object(parts[1]).ptr()); });
+  called(made.attr("__setstate__"), py::object(parts[2]));
   return made;
 }
 

@@ -1,9 +1,9 @@
 // Copies and pickles, also of objects of subclasses, which have attributes of their own.
 //
 // The state of an object is its content: bytes, or a tuple. That of an object with attributes is a
-// list: the content, its __dict__ and its slots. Objects are made of a state, or of an object whose
-// copy they are to be, by the constructor that pybind11 calls __setstate__. Users get one before it
-// that refuses an object with content, which the constructor would pass over in silence.
+// list: the content, its __dict__ and its slots. Objects are made of a state by the constructor
+// that pybind11 calls __setstate__. Users get one before it that refuses an object with content,
+// which the constructor would pass over in silence.
 #ifndef NESTLINE_LIB_PYTHON_COPIES_H_
 #define NESTLINE_LIB_PYTHON_COPIES_H_
 
@@ -26,8 +26,8 @@ std::pair<py::object, py::object> pair_in(const py::object& content, const char*
 // Makes `self` of a state.
 void set_state(py::handle self, const py::object& construct, const py::object& state);
 
-// A copy of an object of a subclass; a deep one with a memo.
-py::object subclass_copy(py::handle self, const py::object& construct, py::handle memo);
+// What copy.copy makes of an object that has no function of its own for that.
+py::object copy_by_state(py::handle self);
 
 // For all classes: object's __reduce_ex__ with protocol 2 or later, whose TypeError for what cannot
 // be pickled is a sentence. The earlier ones make an object of the base of all classes.
@@ -37,44 +37,40 @@ void bind_reduction(py::handle type);
 // process. Call it before any class is made.
 void guard_base();
 
-// copy.copy, copy.deepcopy and pickle, and with a docstring the member copy, by copy(Held&), which
-// may be null where an object is its own copy, content(Held&) and from(content). What `copy` and
-// `from` return is a std::unique_ptr<Held>.
+// For the modules copy and pickle, and for the member copy: by copy(Held&), content(Held&) and
+// from(content). What `copy` and `from` return is a std::unique_ptr<Held>; a null `copy` is for a
+// class whose objects are their own copies.
 template <auto copy, auto content, auto from, typename Held>
-void bind_state(py::class_<Held>& type, const char* copy_doc = nullptr) {
+void bind_state(py::class_<Held>& type, const char* copy_doc = "") {
   constexpr bool kOwnCopy = std::is_null_pointer_v<decltype(copy)>;
-  type.def(py::pickle([](Held& held) -> py::object { return content(held); },
-                      [](const py::object& state) -> std::unique_ptr<Held> {
-                        if (!py::isinstance<Held>(state)) return from(state);
-                        if constexpr (kOwnCopy) {
-                          return from(content(state.cast<Held&>()));
-                        } else {
-                          return copy(state.cast<Held&>());
-                        }
-                      }));
+  type.def(
+      py::pickle([](Held& held) -> py::object { return content(held); },
+                 [](const py::object& state) -> std::unique_ptr<Held> { return from(state); }));
   const py::object construct = type.attr("__setstate__");
   const auto held_in = [](const py::object& self) -> Held& {
     if (!py::isinstance<Held>(self)) throw py::type_error("self is of another class");
     return self.cast<Held&>();
   };
-  const auto copied = [construct, held_in](const py::object& self, py::handle memo) -> py::object {
+  const auto member = [&](const char* name, const char* called, auto function, auto... more) {
+    type.attr(name) = py::cpp_function(function, py::name(called), py::is_method(type), more...);
+  };
+  const auto copied = [held_in](const py::object& self) -> py::object {
     Held& held = held_in(self);
-    if (!py::type::handle_of(self).is(py::type::of<Held>())) {
-      return subclass_copy(self, construct, memo);
-    }
+    if (!py::type::handle_of(self).is(py::type::of<Held>())) return copy_by_state(self);
     if constexpr (kOwnCopy) {
       return self;
     } else {
       return py::cast(copy(held));
     }
   };
-  const auto member = [&](const char* name, const char* called, auto function, auto... more) {
-    type.attr(name) = py::cpp_function(function, py::name(called), py::is_method(type), more...);
-  };
-  const auto shallow = [copied](const py::object& self) { return copied(self, py::handle()); };
-  member("__copy__", "__copy__", shallow);
-  if (copy_doc != nullptr) member("copy", "copy", shallow, copy_doc);
-  member("__deepcopy__", "__deepcopy__", copied, py::arg("memo"));
+  member("__copy__", "__copy__", copied);
+  if constexpr (kOwnCopy) {
+    member(
+        "__deepcopy__", "__deepcopy__", [](const py::object& self, py::handle) { return self; },
+        py::arg("memo"));
+  } else {
+    member("copy", "copy", copied, copy_doc);
+  }
   member("__getstate__", "__getstate__", [held_in](const py::object& self) {
     return with_attributes(self, content(held_in(self)));
   });

@@ -93,32 +93,24 @@ auto timed(PyExpiringFilter& held, Arguments... arguments) {
 }
 
 py::object insert_keys(PyExpiringFilter& held, py::handle keys, const py::object& out,
-                       const py::object& life) {
+                       bool outcomes, const py::object& life) {
   const unsigned most = held.shared()->life();
   std::uint64_t ticks = most;
   if (!life.is_none()) ticks = number_of(life, "life");
   if (ticks < 1 || ticks > most) {
     throw std::invalid_argument("life is from 1 to " + std::to_string(most) + " ticks");
   }
-  const auto is_new = [&](Outcome outcome) {
-    if (outcome == Outcome::full) ++held.refused;
-    return outcome != Outcome::present;
-  };
   const auto lives = static_cast<unsigned>(ticks);
   held.catch_up();
-  return answer<false>(
-      held, keys, out, Answers::Kind::yes_or_no, [&](auto& filter, auto key, auto... answers) {
-        if constexpr (sizeof...(answers) == 0) {
-          return is_new(filter.insert(key, lives).outcome);
-        } else {
-          ((void)filter.insert(
-               key, lives, std::span(reinterpret_cast<Outcome*>(answers.data()), answers.size())),
-           ...);
-          (std::ranges::transform(answers, answers.begin(),
-                                  [&](std::uint8_t outcome) { return is_new(Outcome{outcome}); }),
-           ...);
-        }
-      });
+  return inserted<false>(held, keys, out, outcomes, [&](auto& filter, auto key, auto... to) {
+    const auto done = filter.insert(key, lives, to...);
+    if constexpr (sizeof...(to) == 0) {
+      held.refused += done.outcome == Outcome::full;
+    } else {
+      held.refused += static_cast<std::uint64_t>((std::ranges::count(to, Outcome::full) + ...));
+    }
+    return done;
+  });
 }
 
 py::object left(PyExpiringFilter& held, py::handle keys, const py::object& out) {
@@ -127,9 +119,11 @@ py::object left(PyExpiringFilter& held, py::handle keys, const py::object& out) 
                          if constexpr (sizeof...(ticks) == 0) {
                            return filter.left(key);
                          } else {
-                           (each_hash(filter, key, [&](std::size_t i, Hash hash) {
-                             ((ticks[i] = static_cast<std::uint8_t>(filter.left(hash))), ...);
-                           }));
+                           key.visit([&](auto span) {
+                             for (std::size_t i = 0; i < span.size(); ++i) {
+                               ((ticks[i] = static_cast<std::uint8_t>(filter.left(span[i]))), ...);
+                             }
+                           });
                          }
                        });
 }
@@ -169,7 +163,7 @@ Made expiring_in(py::handle object, const py::object& window) {
   const Window kept = window_of(window);
   const Buffer buffer(object, PyBUF_SIMPLE);
   const Released released;
-  return made(ExpiringFilter::load(std::as_bytes(std::span(buffer.text()))), kept);
+  return made(load_of<ExpiringFilter>(std::as_bytes(std::span(buffer.text()))), kept);
 }
 
 Made load_from(py::handle file, const py::object& window, py::handle elapsed) {
@@ -177,7 +171,7 @@ Made load_from(py::handle file, const py::object& window, py::handle elapsed) {
   const double seconds = seconds_in(elapsed, "elapsed");
   const std::filesystem::path path = path_of(file);
   const Released released;
-  return aged(ExpiringFilter::load(path), kept, seconds);
+  return aged(load_of<ExpiringFilter>(path), kept, seconds);
 }
 
 py::object seconds_or_none(Window time) { return time ? py::cast(seconds_of(*time)) : py::none(); }
@@ -190,7 +184,12 @@ Made of_state(const py::object& state) {
   const auto [bytes, window] = pair_in(state, "not the state of an ExpiringFilter");
   return expiring_in(bytes, window);
 }
-Made expiring_copy(PyExpiringFilter& held) { return of_state(state_of(held)); }
+Made expiring_copy(PyExpiringFilter& held) {
+  held.catch_up();
+  const auto filter = held.shared();
+  const Released released;
+  return made(snapshot_of(*filter), held.window());
+}
 
 void bind_time(py::class_<PyExpiringFilter>& type) {
   method(type, "advance", &advance,
@@ -230,23 +229,24 @@ which the next tick need not do. True: nothing is left to sweep.
 }
 
 void bind_keys_of(py::class_<PyExpiringFilter>& type) {
-  method(type, "insert", &insert_keys,
-         R"(Makes the key, or each key, live for a whole window from now, or for the rest of
-this tick and `life` more ticks. True: it is new. False: it was there, or looks
-like one that is, and its life is renewed, never shortened.
-
-A key for which there is no room is new too, but not remembered: it is new again
-the next time, and `refused` counts it. That does not happen below the capacity.
+  bind_insert(type, "insert", &insert_keys,
+              R"(Makes the key, or each key, live for a whole window from now, or for the rest of
+this tick and `life` more ticks. True: it is new, and stored. False: it was there,
+or looks like one that is, and its life is renewed, never shortened; or there is no
+room, which `refused` counts, and which does not happen below the capacity.
+A program that must not drop a new key asks for outcomes: Outcome.full is new too.
 
 >>> seen = ExpiringFilter(1000, fpr=0.001)
 >>> seen.insert("a"), seen.insert("a")
 (True, False)
 >>> seen.insert(["a", "b", "b"])
 array([False,  True, False])
+>>> seen.insert(["a", "c"], outcomes=True) != Outcome.present
+array([False,  True])
 >>> seen.insert("short", life=1), seen.left("short"), seen.left("a")
 (True, 1, 14)
 )",
-         py::arg("keys"), py::arg("out") = py::none(), py::kw_only(), py::arg("life") = py::none());
+              py::arg("life") = py::none());
   method(type, "may_contain", &timed<&may_contain<PyExpiringFilter>, py::handle, const py::object&>,
          R"(Whether the key may be there and alive. For many keys, an array of bool.
 
@@ -284,6 +284,33 @@ True
   method(type, "__len__", &timed<&size>, "");
   method(type, "clear", &unlocked<&ExpiringFilter::clear, false, PyExpiringFilter>,
          "Removes everything; time stays.");
+}
+
+void bind_expiring_files(py::class_<PyExpiringFilter>& type) {
+  method(type, "save", &timed<&save_as<PyExpiringFilter>, py::handle>,
+         "Writes it to a file, as save of a Filter does.", py::arg("path"));
+  type.def_static("load", &load_from, py::arg("path"), py::arg("window") = py::none(),
+                  py::arg("elapsed") = 0,
+                  R"(The filter in a file, at the tick at which it was saved; every byte is checked.
+With a window it has a clock that begins now. elapsed: seconds that have passed
+since it was saved, which count in whole ticks.
+
+>>> seen = ExpiringFilter(1000, window=600)
+>>> seen.insert("a")
+True
+>>> seen.save("seen.nest")
+>>> "a" in ExpiringFilter.load("seen.nest", window=600)
+True
+>>> "a" in ExpiringFilter.load("seen.nest", window=600, elapsed=3600)
+False
+)");
+  method(type, "to_bytes", &timed<&bytes_in<PyExpiringFilter>>,
+         R"(The bytes that save would write. pickle uses them too, and keeps the window; time
+stands still until they are a filter again.)");
+  type.def_static("from_bytes", &expiring_in, py::arg("data"), py::arg("window") = py::none(),
+                  "What is in these bytes, as load has it.");
+  method(type, "snapshot", &expiring_copy, kSnapshotDoc);
+  bind_state<&expiring_copy, &state_of, &of_state>(type, kCopyDoc);
 }
 
 }  // namespace
@@ -333,25 +360,8 @@ False
            py::arg("load") = 0.9);
   bind_keys_of(type);
   bind_time(type);
-  figure<&ExpiringFilter::capacity>(type, "capacity", "Keys that may be alive at once.");
-  figure<&ExpiringFilter::life>(type, "life", "Ticks that a key lives at least.");
-  figure<&ExpiringFilter::slots>(type, "slots", "Slots, each for one key.");
-  figure<&ExpiringFilter::load_factor>(
-      type, "load_factor", "Share of the slots in use, by dead keys not yet swept too.");
-  figure<&ExpiringFilter::expected_fpr>(type, "expected_fpr",
-                                        "The false-positive rate at the present load.");
-  figure<&ExpiringFilter::bits>(type, "bits", "Bits of a fingerprint: 8 or 12.");
-  figure<&ExpiringFilter::seed>(type, "seed", "The seed of the hash.");
-  figure<&ExpiringFilter::memory_bytes>(type, "memory_bytes", "Bytes of memory.");
-  bind_state<&expiring_copy, &state_of, &of_state>(
-      type, "A copy of one instant; copy.copy() makes one too.");
-  method(type, "to_bytes", &timed<&bytes_in<PyExpiringFilter>>,
-         R"(The bytes that save would write. pickle uses them too, and keeps the window; time
-stands still until they are a filter again.
-)");
-  type.def_static("from_bytes", &expiring_in, py::arg("data"), py::arg("window") = py::none(),
-                  "The filter in these bytes, at the tick at which it was saved. FormatError if\n"
-                  "there is none.");
+  bind_figures(type);
+  bind_expiring_files(type);
   type.def("__repr__", [](PyExpiringFilter& held) {
     held.catch_up();
     const auto filter = held.shared();
@@ -361,23 +371,7 @@ stands still until they are a filter again.
             : "tick " + std::to_string(filter->now()) + ", ";
     return "<nestline.ExpiringFilter: " + window + figures_of(*filter) + ">";
   });
-  method(module, "save", &timed<&save_as<PyExpiringFilter>, py::handle>, "", py::arg("filter"),
-         py::arg("path"));
-  method(module, "load_expiring", &load_from,
-         R"(The ExpiringFilter in a file, at the tick at which it was saved; every byte is
-checked. With a window it has a clock that begins now. elapsed: seconds that have
-passed since it was saved, which count in whole ticks.
-
->>> seen = ExpiringFilter(1000, window=600)
->>> seen.insert("a")
-True
->>> save(seen, "seen.nest")
->>> "a" in load_expiring("seen.nest", window=600)
-True
->>> "a" in load_expiring("seen.nest", window=600, elapsed=3600)
-False
-)",
-         py::arg("path"), py::arg("window") = py::none(), py::arg("elapsed") = 0);
+  module.attr("load_expiring") = type.attr("load");  // the name of version 0.1
 }
 
 }  // namespace nestline::python

@@ -43,53 +43,14 @@ std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, con
   return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
 }
 
-// The library's functions without their further parameters.
-Filter filter_in(std::span<const std::byte> bytes) { return Filter::load(bytes); }
-ConcurrentFilter concurrent_in(std::span<const std::byte> bytes) {
-  return ConcurrentFilter(Filter::load(bytes));
-}
-Filter filter_at(const std::filesystem::path& path) { return Filter::load(path); }
-Filter clone_of(const Filter& filter) { return filter.snapshot(); }
-ConcurrentFilter concurrent_clone_of(const Filter& filter) {
-  return ConcurrentFilter(filter.snapshot());
-}
-template <typename AnyFilter>
-Filter snapshot_of(const AnyFilter& filter) {
-  return filter.snapshot();
-}
-ConcurrentFilter copy_of(const ConcurrentFilter& filter) {
-  return ConcurrentFilter(filter.snapshot());
-}
-
-void merge(PyFilter& held, PyFilter& other) {
-  const auto filter = held.alone();
-  if (&held == &other) {
-    filter->merge(*filter);
-    return;
-  }
-  const auto added = other.shared();
-  const Released released;
-  filter->merge(*added);
-}
-
-template <typename Other>
-void merge_into(PyConcurrentFilter& held, Other& other) {
-  const auto filter = held.shared();
-  const auto added = other.shared();
-  const Released released;
-  filter->merge(*added);
-}
-
-Verify verify_of(const std::string& name) {
-  if (name == "none") return Verify::none;
-  if (name == "lazily") return Verify::lazily;
-  if (name == "all") return Verify::all;
-  throw std::invalid_argument("verify is 'none', 'lazily' or 'all', not '" + name + "'");
+ConcurrentFilter concurrent_copy_of(const Filter& filter) {
+  return ConcurrentFilter(snapshot_of(filter));
 }
 
 std::unique_ptr<PyMappedFilter> mapped(py::handle file, const std::string& verify) {
   const std::filesystem::path path = std::filesystem::absolute(path_of(file));
-  const Verify how = verify_of(verify);
+  const Verify how = named<Verify>(
+      "verify", verify, {{"none", Verify::none}, {"lazily", Verify::lazily}, {"all", Verify::all}});
   const Released released;
   return std::make_unique<PyMappedFilter>(MappedFilter::open(path, how), path.string(), verify);
 }
@@ -168,11 +129,14 @@ at the same load. False: there is no bit of fingerprint left to take.
 >>> filter.grow(), filter.growth, filter.capacity >= 1700
 (True, 1, True)
 )");
-  bind_merge<&merge, PyFilter>(
-      type, "other",
+  bind_merge<true, PyFilter>(
+      type,
       R"(Adds everything that is in another Filter, copies included; so does filter |=
 other. Both must have the same width, seed, and number of blocks; otherwise, and
-when there is no room, ValueError: the filter is then unchanged.
+when there is no room, ValueError: the filter is then unchanged. Returns how many
+copies were left out: none, unless copies is "most", which leaves out those of keys
+that have the most copies already or one less, or "that_fit", which leaves out all
+that find no place. may_contain is True for them all the same.
 
 >>> filter = Filter(1000)
 >>> other = Filter(1000)
@@ -182,17 +146,8 @@ when there is no room, ValueError: the filter is then unchanged.
 >>> "a" in filter, "b" in filter, len(filter)
 (True, True, 2)
 )");
-  bind_can_merge<PyFilter>(type, "Whether both have the same width, seed and blocks.");
-  bind_copies<&unlocked<&clone_of, false, PyFilter>, &made_of<&filter_in>>(
-      type, "A copy in memory of its own; copy.copy() makes one too.",
-      R"(The bytes that save would write. pickle uses them too.
-
->>> filter = Filter.build(["a"])
->>> "a" in Filter.from_bytes(filter.to_bytes())
-True
-)");
-  type.def_static("from_bytes", &made_of<&filter_in>, py::arg("data"),
-                  "The filter in these bytes. FormatError if there is none.");
+  bind_ior(type);
+  bind_files(type);
   type.def("__repr__",
            [](PyFilter& held) { return "<nestline.Filter: " + figures_of(*held.shared()) + ">"; });
 }
@@ -214,32 +169,27 @@ on as many cores as there are threads, since they release the interpreter's lock
 (100000, 100000)
 )");
   bind_constructor(type);
-  type.def_static("from_filter", &unlocked<&concurrent_clone_of, false, PyFilter>,
-                  py::arg("filter"), "One with the content of a Filter, which stays.");
+  type.def_static("from_filter", &unlocked<&concurrent_copy_of, false, PyFilter>, py::arg("filter"),
+                  "One with the content of a Filter, which stays.");
   bind_lookups(type);
   bind_changes<false>(type);
   method(type, "clear", &unlocked<&ConcurrentFilter::clear, false, PyConcurrentFilter>,
          "Removes everything, at one instant.");
   method(type, "grow", &unlocked<&ConcurrentFilter::grow, false, PyConcurrentFilter>,
          "As of Filter. Lookups go on meanwhile.");
-  bind_merge<&merge_into<PyFilter>, PyFilter>(
-      type, "other",
+  bind_merge<false, PyFilter>(
+      type,
       R"(Adds everything that is in a Filter or ConcurrentFilter, at one instant; so does
-filter |= other. Errors as of Filter.
+filter |= other. Errors, copies and the result as of Filter.
 
 >>> filter = ConcurrentFilter(1000)
 >>> filter |= Filter.build(["a"], capacity=1000)
 >>> "a" in filter
 True
 )");
-  bind_merge<&merge_into<PyConcurrentFilter>, PyConcurrentFilter>(type, "other", "");
-  bind_can_merge<PyFilter>(type, "Whether both have the same width, seed and blocks.");
-  bind_can_merge<PyConcurrentFilter>(type, "");
-  method(type, "snapshot", &unlocked<&snapshot_of<ConcurrentFilter>, false, PyConcurrentFilter>,
-         "A Filter with the content of one instant, for saving or shipping.");
-  bind_copies<&unlocked<&copy_of, false, PyConcurrentFilter>, &made_of<&concurrent_in>>(
-      type, "A copy of one instant; copy.copy() makes one too.",
-      "The bytes that save would write, of one instant.");
+  bind_merge<false, PyConcurrentFilter>(type, "");
+  bind_ior(type);
+  bind_files(type);
   type.def("__repr__", [](PyConcurrentFilter& held) {
     return "<nestline.ConcurrentFilter: " + figures_of(*held.shared()) + ">";
   });
@@ -273,7 +223,7 @@ array([ True, False])
         return py::cast(std::string(damage->what()));
       },
       "The first damaged section that lookups have found, as a sentence, or None.");
-  method(type, "snapshot", &unlocked<&snapshot_of<MappedFilter>, false, PyMappedFilter>,
+  method(type, "snapshot", &unlocked<&snapshot_from<MappedFilter>, false, PyMappedFilter>,
          "A Filter with a copy of the content. Checks everything.");
   bind_end<&close<PyMappedFilter>>(type, "Ends the mapping. Later calls are a ValueError.");
   type.def_property_readonly(
@@ -293,22 +243,11 @@ void bind_filters(py::module_& module) {
   bind_filter(module);
   bind_concurrent_filter(module);
   bind_mapped_filter(module);
-  method(module, "save", &save_as<PyFilter>,
-         R"(Writes a filter or a maplet to a file, and replaces a file there atomically. Of a
-ConcurrentFilter, the content of one instant. OSError if the system refuses.
-
->>> save(Filter.build(["a", "b"], fpr=0.0001), "words.nest")
->>> filter = load("words.nest")
->>> "a" in filter, "c" in filter
-(True, False)
-)",
-         py::arg("filter"), py::arg("path"));
-  method(module, "save", &save_as<PyConcurrentFilter>, "", py::arg("filter"), py::arg("path"));
-  method(module, "load", &opened<&filter_at>,
-         R"(The Filter in a file; every byte is checked. FormatError if there is none in it,
-FileNotFoundError and other kinds of OSError if it cannot be read.
-)",
-         py::arg("path"));
+  // The names of version 0.1.
+  module.attr("load") = module.attr("Filter").attr("load");
+  module.def(
+      "save", [](const py::object& filter, const py::object& path) { filter.attr("save")(path); },
+      py::arg("filter"), py::arg("path"), "The same as filter.save(path).");
 }
 
 }  // namespace nestline::python

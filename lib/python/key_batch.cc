@@ -29,21 +29,6 @@ struct Items {
   }
 };
 
-// The loops of a source, over number(i) of the class itself.
-template <typename Own>
-class SourceOf : public KeySource {
- public:
-  void convert(std::size_t first, std::span<std::uint64_t> to) const final {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = own().number(first + i);
-  }
-  void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const final {
-    for (const std::uint32_t position : positions) *to++ = own().number(position);
-  }
-
- private:
-  [[nodiscard]] const Own& own() const { return static_cast<const Own&>(*this); }
-};
-
 // The bytes at `from` as a T, perhaps in the other order.
 template <typename T>
 T loaded(const char* from, bool swapped) {
@@ -53,67 +38,50 @@ T loaded(const char* from, bool swapped) {
   return std::bit_cast<T>(bytes);
 }
 
-template <typename T, bool swapped>
-class IntegerSource final : public SourceOf<IntegerSource<T, swapped>> {
+// A source of what number(i) returns for key i.
+template <typename Number>
+class SourceOf final : public KeySource {
  public:
-  explicit IntegerSource(Items items) : items_(items) {}
-  [[nodiscard]] std::uint64_t number(std::size_t i) const {
-    return static_cast<std::uint64_t>(loaded<T>(items_.at(i), swapped));
+  explicit SourceOf(Number number) : number_(std::move(number)) {}
+  void convert(std::size_t first, std::span<std::uint64_t> to) const final {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = number_(first + i);
+  }
+  void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const final {
+    for (const std::uint32_t position : positions) *to++ = number_(position);
   }
 
  private:
-  Items items_;
+  Number number_;
 };
 
-// What hashes strings: string(i) of the class itself.
-template <typename Own>
-class StringSource : public SourceOf<Own> {
- public:
-  explicit StringSource(std::uint64_t seed) : seed_(seed) {}
-  [[nodiscard]] std::uint64_t number(std::size_t i) const {
-    return hash_key(static_cast<const Own&>(*this).string(i), seed_).value;
-  }
+template <typename Number>
+std::unique_ptr<KeySource> source_of(Number number) {
+  return std::make_unique<SourceOf<Number>>(std::move(number));
+}
 
- private:
-  std::uint64_t seed_;
-};
+// A source of the hashes of what string(i) returns.
+template <typename String>
+std::unique_ptr<KeySource> string_source(std::uint64_t seed, String string) {
+  return source_of([=](std::size_t i) { return hash_key(string(i), seed).value; });
+}
 
 // NumPy's 'S': so many bytes each, filled up with NUL.
-class FixedBytes final : public StringSource<FixedBytes> {
- public:
-  FixedBytes(Items items, std::size_t width, std::uint64_t seed)
-      : StringSource(seed), items_(items), width_(width) {}
-  [[nodiscard]] std::string_view string(std::size_t i) const {
-    const std::string_view all(items_.at(i), width_);
+std::unique_ptr<KeySource> fixed_bytes(Items items, std::size_t width, std::uint64_t seed) {
+  return string_source(seed, [=](std::size_t i) {
+    const std::string_view all(items.at(i), width);
     return all.substr(0, all.find_last_not_of('\0') + 1);
-  }
-
- private:
-  Items items_;
-  std::size_t width_;
-};
+  });
+}
 
 // NumPy's 'U': so many code points each, filled up with NUL.
-class FixedText final : public StringSource<FixedText> {
+class FixedText {
  public:
-  FixedText(Items items, std::size_t bytes, bool swapped, std::uint64_t seed)
-      : StringSource(seed),
-        items_(items),
+  // Throws std::invalid_argument for the first string that UTF-8 does not have.
+  FixedText(Items items, std::size_t size, std::size_t bytes, bool swapped)
+      : items_(items),
         width_(bytes / sizeof(std::uint32_t)),
         swapped_(swapped),
-        utf8_(width_ * kMaxUtf8, '\0') {}
-
-  // The string is good until the next call. One thread uses a source.
-  [[nodiscard]] std::string_view string(std::size_t i) const {
-    std::size_t length = width_;
-    while (length != 0 && point(i, length - 1) == 0) --length;
-    char* end = utf8_.data();
-    for (std::size_t at = 0; at < length; ++at) end = put_utf8(point(i, at), end);
-    return {utf8_.data(), static_cast<std::size_t>(end - utf8_.data())};
-  }
-
-  // Throws std::invalid_argument for the first string that UTF-8 does not have.
-  void check(std::size_t size) const {
+        utf8_(width_ * kMaxUtf8, '\0') {
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t at = 0; at < width_; ++at) {
         if (!is_scalar(point(i, at))) {
@@ -122,6 +90,15 @@ class FixedText final : public StringSource<FixedText> {
         }
       }
     }
+  }
+
+  // The string is good until the next call. One thread uses a source.
+  std::string_view operator()(std::size_t i) const {
+    std::size_t length = width_;
+    while (length != 0 && point(i, length - 1) == 0) --length;
+    char* end = utf8_.data();
+    for (std::size_t at = 0; at < length; ++at) end = put_utf8(point(i, at), end);
+    return {utf8_.data(), static_cast<std::size_t>(end - utf8_.data())};
   }
 
  private:
@@ -135,20 +112,17 @@ class FixedText final : public StringSource<FixedText> {
   mutable std::string utf8_;
 };
 
-class ArrowStrings final : public StringSource<ArrowStrings> {
- public:
-  ArrowStrings(const StringArray& strings, std::uint64_t seed)
-      : StringSource(seed), strings_(strings) {}
-  [[nodiscard]] std::string_view string(std::size_t i) const { return strings_.string(i); }
-
- private:
-  const StringArray& strings_;
-};
-
-template <typename T>
-std::unique_ptr<KeySource> integers(Items items, bool swapped) {
-  if (swapped) return std::make_unique<IntegerSource<T, true>>(items);
-  return std::make_unique<IntegerSource<T, false>>(items);
+// Integers of the types, which are as wide.
+template <typename Signed, typename Unsigned>
+std::unique_ptr<KeySource> integers(bool is_signed, Items items, bool swapped) {
+  const auto read = [=]<typename T, bool other>(T, std::bool_constant<other>) {
+    return source_of(
+        [=](std::size_t i) { return static_cast<std::uint64_t>(loaded<T>(items.at(i), other)); });
+  };
+  const auto in_order = [&](auto type) {
+    return swapped ? read(type, std::true_type()) : read(type, std::false_type());
+  };
+  return is_signed ? in_order(Signed()) : in_order(Unsigned());
 }
 
 // Integers of so many bytes. Throws TypeError for widths that no key has.
@@ -156,15 +130,13 @@ std::unique_ptr<KeySource> integer_source(std::size_t width, bool is_signed, Ite
                                           bool swapped) {
   switch (width) {
     case 1:
-      return is_signed ? integers<std::int8_t>(items, false) : integers<std::uint8_t>(items, false);
+      return integers<std::int8_t, std::uint8_t>(is_signed, items, false);
     case 2:
-      return is_signed ? integers<std::int16_t>(items, swapped)
-                       : integers<std::uint16_t>(items, swapped);
+      return integers<std::int16_t, std::uint16_t>(is_signed, items, swapped);
     case 4:
-      return is_signed ? integers<std::int32_t>(items, swapped)
-                       : integers<std::uint32_t>(items, swapped);
+      return integers<std::int32_t, std::uint32_t>(is_signed, items, swapped);
     case 8:
-      return integers<std::uint64_t>(items, swapped);
+      return integers<std::uint64_t, std::uint64_t>(false, items, swapped);
     default:
       throw py::type_error("integer keys have 8, 16, 32 or 64 bits");
   }
@@ -325,7 +297,7 @@ KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun) {
 
 void KeyBatch::use_strings(const StringArray& strings, std::uint64_t seed) {
   size_ = strings.size();
-  source_ = std::make_unique<ArrowStrings>(strings, seed);
+  source_ = string_source(seed, [own = &strings](std::size_t i) { return own->string(i); });
   hashes_ = true;
 }
 
@@ -394,12 +366,10 @@ void KeyBatch::read_array(const Wanted& wanted) {
     }
     source_ = integer_source(width, type.is_signed(), items, type.swapped);
   } else if (type.code == 's' && !wanted.only_integers()) {
-    source_ = std::make_unique<FixedBytes>(items, width, wanted.seed);
+    source_ = fixed_bytes(items, width, wanted.seed);
     hashes_ = true;
   } else if (type.code == 'w' && !wanted.only_integers()) {
-    auto text = std::make_unique<FixedText>(items, width, type.swapped, wanted.seed);
-    text->check(size_);
-    source_ = std::move(text);
+    source_ = string_source(wanted.seed, FixedText(items, size_, width, type.swapped));
     hashes_ = true;
   } else if (size_ != 0) {
     refuse_array(view.format == nullptr ? "B" : view.format, wanted);

@@ -10,7 +10,6 @@
 #include "lib/python/bindings.h"
 #include "lib/python/key_batch.h"
 #include "lib/python/one_key.h"
-#include "lib/python/string_array.h"
 
 namespace nestline::python {
 namespace {

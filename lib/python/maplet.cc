@@ -39,26 +39,28 @@ std::vector<std::uint64_t> values_of(py::handle object, std::size_t keys) {
   return values;
 }
 
-py::object insert_pairs(PyMaplet& held, py::handle keys, py::handle values, const py::object& out) {
+py::object insert_pairs(PyMaplet& held, py::handle keys, py::handle values, const py::object& out,
+                        bool outcomes) {
   const auto maplet = held.shared();
   if (is_one_key(keys)) {
     if (!out.is_none()) throw py::type_error("out is for many keys");
     const OneKey key(keys);
-    return py::cast(static_cast<bool>(maplet->insert(key, value_of(values, "value"))));
+    const Outcome outcome = maplet->insert(key, value_of(values, "value")).outcome;
+    return Answers::one(kind_of(outcomes), shown(outcome, outcomes));
   }
   const KeyBatch batch(keys, maplet->seed());
   const std::vector<std::uint64_t> carried = values_of(values, batch.size());
   const std::span all(carried);
-  const Answers stored(batch, out, Answers::Kind::yes_or_no);
+  const Answers answers(batch, out, kind_of(outcomes));
   {
     const Released released(batch.size());
     batch.each_piece([&](KeySpan piece, std::size_t first) {
-      answer_stored(stored.bytes().subspan(first, piece.size()), [&](auto outcomes) {
-        return maplet->insert(piece, all.subspan(first, piece.size()), outcomes);
-      });
+      const auto to = answers.bytes().subspan(first, piece.size());
+      (void)maplet->insert(piece, all.subspan(first, piece.size()), Answers::as_outcomes(to));
+      show(to, outcomes);
     });
   }
-  return stored.array();
+  return answers.array();
 }
 
 py::object candidates(PyMaplet& held, py::handle keys) {
@@ -97,12 +99,9 @@ py::object candidates(PyMaplet& held, py::handle keys) {
   return py::make_tuple(array(first_of), array(values));
 }
 
-Maplet maplet_in(std::span<const std::byte> bytes) { return Maplet::load(bytes); }
-Maplet maplet_at(const std::filesystem::path& path) { return Maplet::load(path); }
-Maplet maplet_copy(const Maplet& maplet) { return maplet.snapshot(); }
-
 void bind_changes_of_maplet(py::class_<PyMaplet>& type) {
   type.def("insert", &insert_pairs, py::arg("keys"), py::arg("values"), py::arg("out") = py::none(),
+           py::kw_only(), py::arg("outcomes") = false,
            R"(Adds the pair of a key and a value, or each pair of an array of keys and an array
 of values. True for a pair that was added. False: there is no room.
 )");
@@ -163,17 +162,7 @@ True
            }),
            py::arg("capacity"), py::arg("max_capacity") = 0, py::arg("seed") = 0);
   bind_changes_of_maplet(type);
-  figure<&Maplet::capacity>(type, "capacity", "Pairs that it promises to hold.");
-  figure<&Maplet::max_capacity>(type, "max_capacity",
-                                "Up to how many pairs it grows by itself; 0: it does not.");
-  figure<&Maplet::slots>(type, "slots", "Slots, each for one pair.");
-  figure<&Maplet::load_factor>(type, "load_factor", "Share of the slots in use.");
-  figure<&Maplet::expected_false_candidates>(
-      type, "expected_false_candidates",
-      "How many false candidates an absent key gets on average.");
-  figure<&Maplet::seed>(type, "seed", "The seed of the hash.");
-  figure<&Maplet::memory_bytes>(type, "memory_bytes", "Bytes of memory.");
-  figure<&Maplet::growth>(type, "growth", "How often it has doubled.");
+  bind_figures(type);
   type.def(
       "__contains__",
       [](PyMaplet& held, py::handle key) {
@@ -183,19 +172,13 @@ True
       py::arg("key"), "Whether a key may have a value.");
   method(
       type, "__len__", +[](PyMaplet& held) { return held.shared()->size(); }, "");
-  bind_copies<&unlocked<&maplet_copy, false, PyMaplet>, &made_of<&maplet_in>>(
-      type, "A copy of one instant; copy.copy() makes one too.",
-      "The bytes that save would write.");
-  type.def_static("from_bytes", &made_of<&maplet_in>, py::arg("data"),
-                  "The maplet in these bytes. FormatError if there is none.");
+  bind_files(type);
   type.def("__repr__", [](PyMaplet& held) {
     const auto maplet = held.shared();
     return py::str("<nestline.Maplet: {} pairs, load {:.3f}, false candidates {:.2g}>")
         .format(maplet->size(), maplet->load_factor(), maplet->expected_false_candidates());
   });
-  method(module, "save", &save_as<PyMaplet>, "", py::arg("filter"), py::arg("path"));
-  method(module, "load_maplet", &opened<&maplet_at>, "The Maplet in a file; every byte is checked.",
-         py::arg("path"));
+  module.attr("load_maplet") = type.attr("load");  // the name of version 0.1
 }
 
 }  // namespace nestline::python

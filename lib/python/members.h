@@ -14,7 +14,10 @@
 #include "lib/python/arguments.h"
 #include "lib/python/calls.h"
 #include "lib/python/copies.h"
+#include "nestline/concurrent_filter.h"
+#include "nestline/expiring_filter.h"
 #include "nestline/io.h"
+#include "nestline/maplet.h"
 
 namespace nestline::python {
 
@@ -32,15 +35,43 @@ void made_by(py::class_<Held>& type, const char* what) {
            [what](py::handle, const py::args&, const py::kwargs&) { throw py::type_error(what); });
 }
 
-// Adds a property: get(object), a lambda without captures, or what a member of the object answers.
-template <typename Held, typename Get>
-void figure(py::class_<Held>& type, const char* name, const char* doc, Get /*get*/) {
-  py::object (*const get)(Held&) = [](Held& held) { return py::cast(Get()(*held.shared())); };
-  type.def_property_readonly(name, get, doc);
-}
-template <auto member, typename Held>
-void figure(py::class_<Held>& type, const char* name, const char* doc) {
-  figure(type, name, doc, [](auto& object) { return (object.*member)(); });
+// The properties that a class has the members for.
+template <typename Held>
+void bind_figures(py::class_<Held>& type) {
+  const auto add = [&]<typename Get>(const char* name, const char* doc, Get) {
+    if constexpr (std::invocable<Get, typename Held::Value&>) {
+      py::object (*const get)(Held&) = [](Held& held) { return py::cast(Get()(*held.shared())); };
+      type.def_property_readonly(name, get, doc);
+    }
+  };
+  add("name", "Its name.", [](auto& one) -> decltype(one.name()) { return one.name(); });
+  add("parts", "How many parts it has.",
+      [](auto& one) -> decltype(one.parts()) { return one.parts(); });
+  add("fpr", "The rate asked for.", [](auto& one) -> decltype(one.fpr()) { return one.fpr(); });
+  add("capacity", "Keys that it promises to hold; of a ClusterFilter, as created.",
+      [](auto& one) -> decltype(one.capacity()) { return one.capacity(); });
+  add("max_capacity", "Up to how many keys it grows by itself; 0: it does not.",
+      [](auto& one) -> decltype(one.max_capacity()) { return one.max_capacity(); });
+  add("growth", "How often it has doubled.",
+      [](auto& one) -> decltype(one.growth()) { return one.growth(); });
+  add("life", "Ticks that a key lives at least.",
+      [](auto& one) -> decltype(one.life()) { return one.life(); });
+  add("slots", "Slots, each for one copy of a key. They are never all in use.",
+      [](auto& one) -> decltype(one.slots()) { return one.slots(); });
+  add("load_factor", "Share of the slots in use, by dead keys not yet swept too.",
+      [](auto& one) -> decltype(one.load_factor()) { return one.load_factor(); });
+  add("expected_fpr", "The false-positive rate at the present load and growth.",
+      [](auto& one) -> decltype(one.expected_fpr()) { return one.expected_fpr(); });
+  add("expected_false_candidates", "How many false candidates an absent key gets on average.",
+      [](auto& one) -> decltype(one.expected_false_candidates()) {
+        return one.expected_false_candidates();
+      });
+  add("bits", "Bits of a fingerprint.",
+      [](auto& one) -> decltype(one.bits()) { return one.bits(); });
+  add("seed", "The seed of the hash.",
+      [](auto& one) -> decltype(one.seed()) { return one.seed(); });
+  add("memory_bytes", "Bytes of memory, or of the mapped file.",
+      [](auto& one) -> decltype(one.memory_bytes()) { return one.memory_bytes(); });
 }
 
 // What a member without parameters, or a function of the object alone, returns, called with the
@@ -56,80 +87,157 @@ auto unlocked(Held& held) {
   }
 }
 
-// The bytes that save_as writes, made with the interpreter's lock released.
-template <typename Held>
-py::bytes bytes_in(Held& held) {
-  std::vector<std::byte> bytes;
-  {
-    const auto one = held.shared();
-    const Released released;
-    if constexpr (requires { to_bytes(*one); }) {
-      bytes = to_bytes(*one);
-    } else if constexpr (requires { to_bytes(one->snapshot()); }) {
-      bytes = to_bytes(one->snapshot());
-    } else {
-      save(*one, [&](std::span<const std::byte> piece) {
-        bytes.insert(bytes.end(), piece.begin(), piece.end());
-      });
-    }
+// What each kind calls it.
+template <typename Value>
+Value load_of(const auto& from) {
+  if constexpr (requires { Value::load(from); }) {
+    return Value::load(from);
+  } else if constexpr (std::is_same_v<Value, Maplet>) {
+    return load_maplet(from);
+  } else if constexpr (std::is_same_v<Value, ExpiringFilter>) {
+    return load_expiring(from);
+  } else if constexpr (requires { from.size(); }) {
+    return Value(from_bytes(from));
+  } else {
+    return Value(nestline::load(from));
   }
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+template <typename Value>
+auto snapshot_of(const Value& value) {
+  if constexpr (requires { value.snapshot(); }) {
+    return value.snapshot();
+  } else if constexpr (requires { value.clone(); }) {
+    return value.clone();
+  } else {
+    std::vector<std::byte> bytes;
+    save(value, ByteSink([&](std::span<const std::byte> piece) {
+           bytes.insert(bytes.end(), piece.begin(), piece.end());
+         }));
+    return load_of<Value>(std::span<const std::byte>(bytes));
+  }
 }
 
-// What make() makes of bytes.
-template <auto make>
-auto made_of(py::handle object) {
-  const Buffer buffer(object, PyBUF_SIMPLE);
-  const Released released;
-  return boxed(make(std::as_bytes(std::span(buffer.text()))));
-}
-
-// What make() makes of the file's name.
-template <auto make>
-auto opened(py::handle file) {
-  const std::filesystem::path path = path_of(file);
-  const Released released;
-  return boxed(make(path));
-}
-
-// Writes the file; of a ConcurrentFilter, the content of one instant.
+// What save, load, to_bytes, from_bytes and snapshot do, with the interpreter's lock released.
 template <typename Held>
 void save_as(Held& held, py::handle file) {
   const auto one = held.shared();
   const std::filesystem::path path = path_of(file);
   const Released released;
-  if constexpr (requires { save(*one, path); }) {
-    save(*one, path);
-  } else {
+  if constexpr (std::is_same_v<typename Held::Value, ConcurrentFilter>) {
     save(one->snapshot(), path);
+  } else {
+    save(*one, path);
   }
 }
-
-// copy, to_bytes and what the modules copy and pickle call. copy and from are functions.
-template <auto copy, auto from, typename Held>
-void bind_copies(py::class_<Held>& type, const char* copy_doc, const char* bytes_doc) {
-  method(type, "to_bytes", &bytes_in<Held>, bytes_doc);
-  bind_state<copy, &bytes_in<Held>, from>(type, copy_doc);
+template <typename Value>
+auto opened(py::handle file) {
+  const std::filesystem::path path = path_of(file);
+  const Released released;
+  return boxed(load_of<Value>(path));
+}
+template <typename Held>
+py::bytes bytes_in(Held& held) {
+  const std::vector<std::byte> bytes = [&] {
+    const auto one = held.shared();
+    const Released released;
+    if constexpr (requires { to_bytes(*one); }) {
+      return to_bytes(*one);
+    } else if constexpr (requires { to_bytes(one->snapshot()); }) {
+      return to_bytes(one->snapshot());
+    } else {
+      std::vector<std::byte> made;
+      save(*one, ByteSink([&](std::span<const std::byte> piece) {
+        made.insert(made.end(), piece.begin(), piece.end());
+      }));
+      return made;
+    }
+  }();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+template <typename Value>
+auto read(py::handle object) {
+  const Buffer buffer(object, PyBUF_SIMPLE);
+  const Released released;
+  return boxed(load_of<Value>(std::as_bytes(std::span(buffer.text()))));
+}
+template <typename Value>
+auto snapshot_from(const Value& value) {
+  return snapshot_of(value);
+}
+// One of the same kind.
+template <typename Value>
+Value copy_of(const Value& value) {
+  return Value(snapshot_of(value));
 }
 
-// merge, |= and can_merge with an object of the class Other.
-template <auto merge, typename Other, typename Held>
-void bind_merge(py::class_<Held>& type, const char* other, const char* doc) {
-  method(type, "merge", merge, doc, py::arg(other));
-  type.def(
-      "__ior__",
-      [](py::object self, Other& added) {
-        merge(self.cast<Held&>(), added);
-        return self;
-      },
-      py::arg(other), py::is_operator());
+constexpr const char* kCopyDoc = "A copy of one instant; copy.copy() makes one too.";
+constexpr const char* kSnapshotDoc = "A copy of one instant, a Filter if it is one.";
+constexpr const char* kBytesDoc = "The bytes that save would write. pickle uses them too.";
+
+// save, load, to_bytes, from_bytes, snapshot, copies and pickles.
+template <typename Held>
+void bind_files(py::class_<Held>& type) {
+  using Value = typename Held::Value;
+  method(type, "save", &save_as<Held>,
+         R"(Writes it to a file, as of one instant, and replaces a file there atomically.
+OSError if the system refuses.
+
+>>> Filter.build(["a", "b"], fpr=0.0001).save("words.nest")
+>>> filter = Filter.load("words.nest")
+>>> "a" in filter, "c" in filter
+(True, False)
+)",
+         py::arg("path"));
+  type.def_static(
+      "load", &opened<Value>, py::arg("path"),
+      R"(What is in a file; every byte is checked. FormatError if it is of another kind or
+damaged, FileNotFoundError and other kinds of OSError if it cannot be read.)");
+  method(type, "to_bytes", &bytes_in<Held>, kBytesDoc);
+  type.def_static("from_bytes", &read<Value>, py::arg("data"),
+                  R"(What is in these bytes. FormatError as of load.
+
+>>> "a" in Filter.from_bytes(Filter.build(["a"]).to_bytes())
+True
+)");
+  method(type, "snapshot", &unlocked<&snapshot_from<Value>, false, Held>, kSnapshotDoc);
+  bind_state<&unlocked<&copy_of<Value>, false, Held>, &bytes_in<Held>, &read<Value>>(type,
+                                                                                     kCopyDoc);
 }
-template <typename Other, typename Held>
-void bind_can_merge(py::class_<Held>& type, const char* doc) {
+
+// a |= b is a.merge(b).
+template <typename Held>
+void bind_ior(py::class_<Held>& type) {
+  py::object (*const merge)(py::object, const py::object&) = [](py::object self,
+                                                                const py::object& other) {
+    object_from([&] { return PyObject_CallMethod(self.ptr(), "merge", "O", other.ptr()); });
+    return self;
+  };
+  type.def("__ior__", merge, py::arg("other"), py::is_operator());
+}
+
+// merge and can_merge with an object of the class Other. `alone`: whether merge may run beside no
+// other call.
+template <bool alone, typename Other, typename Held>
+void bind_merge(py::class_<Held>& type, const char* doc) {
+  std::uint64_t (*const merge)(Held&, Other&, const std::string&) = [](Held& held, Other& other,
+                                                                       const std::string& copies) {
+    const auto which = named<Copies>(
+        "copies", copies,
+        {{"all", Copies::all}, {"most", Copies::most}, {"that_fit", Copies::that_fit}});
+    const auto filter = typename Held::Use(held, alone);
+    if constexpr (alone && std::is_same_v<Held, Other>) {
+      if (&held == &other) return filter->merge(*filter, which);
+    }
+    const auto added = other.shared();
+    const Released released;
+    return filter->merge(*added, which);
+  };
+  method(type, "merge", merge, doc, py::arg("other"), py::arg("copies") = "all");
   bool (*const can_merge)(Held&, Other&) = [](Held& held, Other& other) {
     return held.shared()->can_merge(*other.shared());
   };
-  method(type, "can_merge", can_merge, doc, py::arg("other"));
+  method(type, "can_merge", can_merge, "Whether both have the same width, seed and blocks.",
+         py::arg("other"));
 }
 
 // close, and the end of a with block.
@@ -145,11 +253,20 @@ void close(Held& held) {
   held.take();
 }
 
+// may_contain, and `in`.
+template <typename Held>
+void bind_may_contain(py::class_<Held>& type, const char* doc) {
+  method(type, "may_contain", &may_contain<Held>, doc, py::arg("keys"),
+         py::arg("out") = py::none());
+  method(type, "__contains__", &contains<Held>, "Whether a key may be in it.", py::arg("key"));
+}
+
 // may_contain, count, select, `in`, len and the figures.
 template <typename Held>
 void bind_lookups(py::class_<Held>& type) {
-  method(type, "may_contain", &may_contain<Held>,
-         R"(False: the key is certainly not in the filter. True: it is, or it is one of the
+  bind_may_contain(
+      type,
+      R"(False: the key is certainly not in the filter. True: it is, or it is one of the
 few that look the same. For many keys, an array of bool.
 
 >>> import numpy as np
@@ -158,10 +275,7 @@ few that look the same. For many keys, an array of bool.
 (True, False)
 >>> filter.may_contain([5, 1005])
 array([ True, False])
-)",
-         py::arg("keys"), py::arg("out") = py::none());
-  method(type, "__contains__", &contains<Held>, "Whether a key may be in the filter.",
-         py::arg("key"));
+)");
   method(type, "count", &count<Held>,
          R"(How many copies of the key there are; it may count copies of another key that
 looks the same. For many keys, an array of uint8.
@@ -188,30 +302,24 @@ array([2], dtype=uint32)
          py::arg("keys"), py::arg("selection") = py::none());
   method(
       type, "__len__", +[](Held& held) { return held.shared()->size(); }, "");
-  figure(type, "capacity", "Keys that it promises to hold.",
-         [](auto& filter) { return filter.capacity(); });
-  figure(type, "max_capacity", "Up to how many keys it grows by itself; 0: it does not.",
-         [](auto& filter) { return filter.max_capacity(); });
-  figure(type, "growth", "How often it has doubled.", [](auto& filter) { return filter.growth(); });
-  figure(type, "slots", "Slots: each holds one copy of a key. They are never all in use.",
-         [](auto& filter) { return filter.slots(); });
-  figure(type, "load_factor", "Share of the slots in use.",
-         [](auto& filter) { return filter.load_factor(); });
-  figure(type, "expected_fpr", "The false-positive rate at the present load and growth.",
-         [](auto& filter) { return filter.expected_fpr(); });
-  figure(type, "bits", "Bits of a fingerprint: 8, 12 or 16.",
-         [](auto& filter) { return filter.bits(); });
-  figure(type, "seed", "The seed of the hash.", [](auto& filter) { return filter.seed(); });
-  figure(type, "memory_bytes", "Bytes of memory, or of the mapped file.",
-         [](auto& filter) { return filter.memory_bytes(); });
+  bind_figures(type);
+}
+
+// Adds a method that inserts one key or many.
+template <typename Type, typename Function, typename... More>
+void bind_insert(Type& type, const char* name, Function function, const char* doc, More... more) {
+  method(type, name, function, doc, py::arg("keys"), py::arg("out") = py::none(), py::kw_only(),
+         py::arg("outcomes") = false, more...);
 }
 
 // insert, insert_unique, update, erase. `alone`: whether they may run beside no other call.
 template <bool alone, typename Held>
 void bind_changes(py::class_<Held>& type) {
-  method(type, "insert", &insert<alone, Held>,
-         R"(Stores one copy of the key, or of each key. True for a key that was stored.
-False: there is no room, and the key will be missed.
+  bind_insert(type, "insert", &insert<alone, Held>,
+              R"(Stores one copy of the key, or of each key. True for a key that was stored.
+False: there is no room, and the key will be missed. outcomes=True gives an
+Outcome, or an array of uint8 with their numbers, which distinguishes no room
+from as many copies as there can be; so it does in all classes.
 
 >>> filter = Filter(1000)
 >>> filter.insert("user:17")
@@ -220,18 +328,16 @@ True
 array([ True,  True])
 >>> len(filter), "user:18" in filter
 (3, True)
-)",
-         py::arg("keys"), py::arg("out") = py::none());
-  method(type, "insert_unique", &insert_unique<alone, Held>,
-         R"(Stores the key, or each key, unless it may be there already. True for a key that
+)");
+  bind_insert(type, "insert_unique", &insert_unique<alone, Held>,
+              R"(Stores the key, or each key, unless it may be there already. True for a key that
 was stored. False: it was there, or it looks like one that is there, or there is
-no room, in which case may_contain says False.
+no room, which outcomes=True distinguishes.
 
 >>> filter = Filter(1000, fpr=0.0001)
 >>> filter.insert_unique([1, 2, 1])
 array([ True,  True, False])
-)",
-         py::arg("keys"), py::arg("out") = py::none());
+)");
   method(type, "update", &update<alone, Held>,
          R"(Replaces one copy of old_key, which must have been inserted, by new_key. False:
 there is no room for new_key, and old_key is still there.

@@ -5,12 +5,16 @@
 //   std::bad_alloc                             MemoryError
 //   std::system_error                          OSError, or the class of it for its errno
 //   FormatError, StoreError, ClusterError      classes of the module
+#include <hwy/targets.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "lib/kernels/kernels.h"
+#include "lib/python/arguments.h"
 #include "lib/python/bindings.h"
 #include "lib/python/copies.h"
 #include "nestline/format_error.h"
@@ -153,7 +157,9 @@ PYBIND11_MODULE(_nestline, module) {
   guard_base();
   module.doc() = "The compiled part of nestline.";
   module.attr("__version__") = NESTLINE_VERSION_STRING;
-  module.def("target", &target_name, "The instruction set that batches use on this processor.");
+  module.def(
+      "target", [] { return hwy::TargetName(nestline::kernels_for(8).target); },
+      "The instruction set that batches use on this processor.");
   bind_errors(module);
   bind_keys(module);
   bind_filters(module);
@@ -174,4 +180,5 @@ PYBIND11_MODULE(_nestline, module) {
     sign(value);
   }
   sign(module);
+  bind_outcome(module);
 }

@@ -30,29 +30,6 @@ using Record = std::pair<std::string, std::string>;
 constexpr const char* kKey = "a key of a store";
 constexpr const char* kValue = "a value of a store";
 
-StoreOptions options_of(bool create, bool read_only, const std::string& sync, py::handle interval,
-                        py::handle segment_bytes, py::handle expected_records,
-                        py::handle compact_above, bool verify_reads) {
-  StoreOptions options;
-  options.create = create;
-  options.read_only = read_only;
-  if (sync == "never") {
-    options.sync = Sync::never;
-  } else if (sync == "interval") {
-    options.sync = Sync::interval;
-  } else if (sync == "each") {
-    options.sync = Sync::each;
-  } else {
-    throw std::invalid_argument("sync is 'never', 'interval' or 'each', not '" + sync + "'");
-  }
-  options.sync_interval = duration_of(interval, "sync_interval");
-  options.segment_bytes = number_of(segment_bytes, "segment_bytes");
-  options.expected_records = number_of(expected_records, "expected_records");
-  options.compact_above = real_of(compact_above, "compact_above");
-  options.verify_reads = verify_reads;
-  return options;
-}
-
 // What work(store) returns, or work(store, released), with the interpreter's lock released.
 template <typename Work>
 auto with_store(PyStore& held, Work&& work) {
@@ -77,26 +54,22 @@ std::optional<std::string> found(PyStore& held, py::handle key) {
   throw py::error_already_set();
 }
 
-bool contains(PyStore& held, py::handle key) {
+// What a member returns for a key, or for a key and a value.
+template <auto member>
+auto of_key(PyStore& held, py::handle key) {
   const Bytes bytes(key, kKey);
-  return with_store(held, [&](Store& store) { return store.contains(bytes); });
+  return with_store(held, [&](Store& store) { return (store.*member)(bytes); });
 }
-
-void put(PyStore& held, py::handle key, py::handle value) {
-  const Bytes key_bytes(key, kKey), value_bytes(value, kValue);
-  with_store(held, [&](Store& store) { store.put(key_bytes, value_bytes); });
-}
-
-bool insert(PyStore& held, py::handle key, py::handle value) {
+template <auto member>
+auto of_pair(PyStore& held, py::handle key, py::handle value) {
   const Bytes key_bytes(key, kKey), value_bytes(value, kValue);
   return with_store(held, [&](Store& store) {
-    return static_cast<bool>(store.insert_unique(key_bytes, value_bytes));
+    if constexpr (std::is_same_v<decltype(member), decltype(&Store::insert_unique)>) {
+      return static_cast<bool>((store.*member)(key_bytes, value_bytes));
+    } else {
+      (store.*member)(key_bytes, value_bytes);
+    }
   });
-}
-
-bool erase(PyStore& held, py::handle key) {
-  const Bytes bytes(key, kKey);
-  return with_store(held, [&](Store& store) { return store.erase(bytes); });
 }
 
 // The items of an iterable, which may make them as it goes, or change meanwhile.
@@ -145,38 +118,25 @@ void write(PyStore& held, const py::object& changes) {
   with_store(held, [&](Store& store) { store.write(batch); });
 }
 
-// An iterator over records, which are freed as it goes.
-struct Records : Zeroed {
-  enum class Give { keys, values, items };
-  Records(Give what, std::vector<Record>&& all) : give(what), records(std::move(all)) {}
-  Give give;
-  std::vector<Record> records;
-  std::size_t next = 0;
-};
-
-// Iterates over the records of one instant.
-template <Records::Give give>
-Records iterate(PyStore& held) {
+// An iterator over what make() makes of the records of one instant.
+template <auto make>
+py::iterator iterate(PyStore& held) {
   std::vector<Record> records;
   with_store(held, [&](Store& store) {
-    store.for_each([&](std::string_view key, std::string_view value) {
-      records.emplace_back(key, give == Records::Give::keys ? std::string_view() : value);
-    });
+    store.for_each(
+        [&](std::string_view key, std::string_view value) { records.emplace_back(key, value); });
   });
-  return Records(give, std::move(records));
+  py::list list(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record record = std::move(records[i]);  // freed as it goes
+    list[i] = make(record);
+  }
+  return py::iter(list);
 }
 
-py::object next_record(Records& all) {
-  if (all.next == all.records.size()) throw py::stop_iteration();
-  const Record record = std::move(all.records[all.next++]);
-  switch (all.give) {
-    case Records::Give::keys:
-      return py::bytes(record.first);
-    case Records::Give::values:
-      return py::bytes(record.second);
-    case Records::Give::items:
-      break;
-  }
+py::object only_key(const Record& record) { return py::bytes(record.first); }
+py::object only_value(const Record& record) { return py::bytes(record.second); }
+py::object both_of(const Record& record) {
   return py::make_tuple(py::bytes(record.first), py::bytes(record.second));
 }
 
@@ -197,25 +157,16 @@ void for_each(PyStore& held, const py::function& with) {
 
 py::dict stats_of(PyStore& held) {
   const StoreStats stats = held.shared()->stats();
-  py::dict figures;
-  figures["records"] = stats.records;
-  figures["live_bytes"] = stats.live_bytes;
-  figures["dead_bytes"] = stats.dead_bytes;
-  figures["segments"] = stats.segments;
-  figures["index_bytes"] = stats.index_bytes;
-  figures["index_slots"] = stats.index_slots;
-  figures["overflow_keys"] = stats.overflow_keys;
-  figures["reads"] = stats.reads;
-  figures["false_reads"] = stats.false_reads;
-  figures["questions"] = stats.questions;
-  figures["found"] = stats.found;
-  figures["syncs"] = stats.syncs;
-  figures["replayed_records"] = stats.replayed_records;
-  figures["cut_bytes"] = stats.cut_bytes;
-  figures["cut_records"] = stats.cut_records;
-  figures["back_end"] = stats.back_end;
-  figures["background_error"] = stats.background_error;
-  return figures;
+  using namespace py::literals;
+  return py::dict("records"_a = stats.records, "live_bytes"_a = stats.live_bytes,
+                  "dead_bytes"_a = stats.dead_bytes, "segments"_a = stats.segments,
+                  "index_bytes"_a = stats.index_bytes, "index_slots"_a = stats.index_slots,
+                  "overflow_keys"_a = stats.overflow_keys, "reads"_a = stats.reads,
+                  "false_reads"_a = stats.false_reads, "questions"_a = stats.questions,
+                  "found"_a = stats.found, "syncs"_a = stats.syncs,
+                  "replayed_records"_a = stats.replayed_records, "cut_bytes"_a = stats.cut_bytes,
+                  "cut_records"_a = stats.cut_records, "back_end"_a = stats.back_end,
+                  "background_error"_a = stats.background_error);
 }
 
 // Syncs before the store is gone, so that an error of that is reported. A checkpoint that cannot be
@@ -229,7 +180,7 @@ void close_store(PyStore& held) {
 }
 
 void bind_records(py::class_<PyStore>& type) {
-  type.def("__contains__", &contains, py::arg("key"), "Whether the key is there.");
+  type.def("__contains__", &of_key<&Store::contains>, py::arg("key"), "Whether the key is there.");
   type.def("__len__", [](PyStore& held) { return held.shared()->size(); });
   type.def(
       "__getitem__",
@@ -239,11 +190,12 @@ void bind_records(py::class_<PyStore>& type) {
         return py::bytes(*value);
       },
       py::arg("key"), "The value of the key; KeyError if it is not there.");
-  type.def("__setitem__", &put, py::arg("key"), py::arg("value"), "Gives the key a value.");
+  type.def("__setitem__", &of_pair<&Store::put>, py::arg("key"), py::arg("value"),
+           "Gives the key a value.");
   type.def(
       "__delitem__",
       [](PyStore& held, py::handle key) {
-        if (!erase(held, key)) missing(key);
+        if (!of_key<&Store::erase>(held, key)) missing(key);
       },
       py::arg("key"), "Removes the key; KeyError if it is not there.");
   type.def(
@@ -255,10 +207,13 @@ void bind_records(py::class_<PyStore>& type) {
       },
       py::arg("key"), py::arg("default") = py::none(),
       "The value of the key, or default if it is not there.");
-  type.def("put", &put, py::arg("key"), py::arg("value"), "The same as store[key] = value.");
-  type.def("insert", &insert, py::arg("key"), py::arg("value"),
+  type.def("put", &of_pair<&Store::put>, py::arg("key"), py::arg("value"),
+           "The same as store[key] = value.");
+  type.def("insert_unique", &of_pair<&Store::insert_unique>, py::arg("key"), py::arg("value"),
            "The same only if the key is not there; False if it is.");
-  type.def("erase", &erase, py::arg("key"), "Removes the key. False: it was not there.");
+  type.attr("insert") = type.attr("insert_unique");  // the name of version 0.1
+  type.def("erase", &of_key<&Store::erase>, py::arg("key"),
+           "Removes the key. False: it was not there.");
   type.def("get_many", &get_many, py::arg("keys"),
            R"(The values of many keys, None for those that are not there. Faster than one by
 one where they have to be read from the disk.
@@ -278,13 +233,12 @@ in their order. The value None removes a key.
 ...     list(store.items())
 [(b'b', b'2')]
 )");
-  using Give = Records::Give;
-  method(type, "__iter__", &iterate<Give::keys>, "Iterates over the keys of one instant.");
-  method(type, "keys", &iterate<Give::keys>,
+  method(type, "__iter__", &iterate<&only_key>, "Iterates over the keys of one instant.");
+  method(type, "keys", &iterate<&only_key>,
          "An iterator over the keys of one instant, which it copies.");
-  method(type, "values", &iterate<Give::values>,
+  method(type, "values", &iterate<&only_value>,
          "An iterator over the values of one instant, which it copies.");
-  method(type, "items", &iterate<Give::items>,
+  method(type, "items", &iterate<&both_of>,
          "An iterator over the pairs of one instant, which it copies: for_each does not.");
   type.def("for_each", &for_each, py::arg("with_"),
            "Calls with_(key, value) for the records of one instant.");
@@ -293,9 +247,6 @@ in their order. The value None removes a key.
 }  // namespace
 
 void bind_store(py::module_& module) {
-  py::class_<Records>(module, "_Records")
-      .def("__iter__", [](py::object self) { return self; })
-      .def("__next__", &next_record);
   py::class_<PyStore> type(
       module, "Store",
       R"(An exact key/value store in a folder: a dict of bytes on disk, with an index of
@@ -315,9 +266,17 @@ the system writes it. The end of the process alone loses nothing.
                        py::handle sync_interval, py::handle segment_bytes,
                        py::handle expected_records, py::handle compact_above, bool verify_reads) {
              const std::filesystem::path path = path_of(folder);
-             const StoreOptions options =
-                 options_of(create, read_only, sync, sync_interval, segment_bytes, expected_records,
-                            compact_above, verify_reads);
+             const StoreOptions options = {
+                 .create = create,
+                 .read_only = read_only,
+                 .sync = named<Sync>(
+                     "sync", sync,
+                     {{"never", Sync::never}, {"interval", Sync::interval}, {"each", Sync::each}}),
+                 .sync_interval = duration_of(sync_interval, "sync_interval"),
+                 .segment_bytes = number_of(segment_bytes, "segment_bytes"),
+                 .expected_records = number_of(expected_records, "expected_records"),
+                 .compact_above = real_of(compact_above, "compact_above"),
+                 .verify_reads = verify_reads};
              const Released released;
              return std::make_unique<PyStore>(Store::open(path, options), read_only);
            }),

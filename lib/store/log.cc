@@ -310,7 +310,7 @@ void Log::append_mark() {
     syncs_.note_synced({mark->first, mark->second, 0});
     throw;
   }
-  // The record that comes next may fail: who waits for all that is there must not wait for it.
+  // The record that comes next may fail: whoever waits for all that is there must not wait for it.
   syncs_.appended(position());
 }
 

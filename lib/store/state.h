@@ -1,11 +1,11 @@
-// What a Store is made of, and who may touch what.
+// What a Store is made of, and which threads may touch what.
 //
 //   writer_       held while the store changes: log, index, counts. Waiting for the disk after that
 //                 is outside it.
 //   upkeep_       held by whoever compacts, makes a checkpoint or a new index: one at a time. Taken
 //                 before writer_.
 //   readers       take no lock. Inside a ReadSection they load content, then index, and read the
-//                 log through memory. Who takes an old index or a segment away makes it
+//                 log through memory. A thread that takes an old index or a segment away makes it
 //                 unreachable and then waits for their sections.
 //
 // A record is in the log before the index points to it, and the index points to its copy before a

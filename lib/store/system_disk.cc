@@ -352,7 +352,7 @@ class SystemDisk final : public Disk {
       if (errno != EWOULDBLOCK) refuse(path_of("lock"));
       return nullptr;
     }
-    // For who is refused: the number of this process. The lock does not need it.
+    // For the process that is refused: the number of this process. The lock does not need it.
     const std::string process = this_holder() + '\n';
     if (process.size() > longest_file()) return lock;
     if (::ftruncate(file, 0) == 0) (void)!::pwrite(file, process.data(), process.size(), 0);

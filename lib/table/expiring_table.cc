@@ -8,8 +8,7 @@ namespace nestline {
 template <class L, class Locks>
 void ExpiringTable<L, Locks>::empty_dead(Hold& hold, std::uint64_t block) {
   const auto now = tick_of_holder<Locks>(this->blocks_) + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0);
-  std::uint64_t dead =
-      static_cast<const ExpiringKernels&>(this->kernels_).dead(hold.at(block), now);
+  std::uint64_t dead = this->kernels_.of_expiring().dead(hold.at(block), now);
   if (dead == 0) return;
   Block& changing = hold.change(block);
   this->emptied_ += static_cast<std::uint32_t>(std::popcount(dead));
@@ -61,7 +60,7 @@ auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Re
         return Outcome::stored;
       }
       if (store_in(home, room.away ? Way() : room.way)) return Outcome::stored;
-      // Whoever the mark covers already may go without a search for others who could.
+      // One that the mark covers already may go without a search for others that could.
       if (both && !room.away && store_in(away, Way())) {
         stays_away();
         return Outcome::stored;

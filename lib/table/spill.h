@@ -28,13 +28,13 @@
 // and 0.157 without searching blocks with one free slot, 0.144 and 0.208 without searching blocks
 // with a mark.
 //
-// After ten turnovers second probes are 0.213 at 8 bits. By simulation no choice of who spills gets
-// far below: whoever has the emptiest alternate, 0.208; the least raise of a mark over home and
-// the alternates of covered residents, 0.199, for twice the looks while a filter fills; residents
-// who are known to be guests first, 0.212. Marks that only rise remember the largest overflow that
-// a block ever had. Lowered four times a turnover by a sweep that proves who cannot be away, they
-// give 0.151, and 0.126 with the least raise and with moves of those whom both marks cover; lowered
-// at once by who is away in truth, which takes a bit a slot, 0.095.
+// After ten turnovers second probes are 0.213 at 8 bits. By simulation no choice of which spills
+// gets far below: whoever has the emptiest alternate, 0.208; the least raise of a mark over home
+// and the alternates of covered residents, 0.199, for twice the looks while a filter fills;
+// residents that are known to be guests first, 0.212. Marks that only rise remember the largest
+// overflow that a block ever had. Lowered four times a turnover by a sweep that proves which cannot
+// be away, they give 0.151, and 0.126 with the least raise and with moves of those whom both marks
+// cover; lowered at once by which are away in truth, which takes a bit a slot, 0.095.
 #ifndef NESTLINE_LIB_TABLE_SPILL_H_
 #define NESTLINE_LIB_TABLE_SPILL_H_
 
@@ -62,7 +62,7 @@ inline constexpr std::uint32_t kHopeless = 4;
 template <class L, class Locks>
 class SpillPlan {
  public:
-  SpillPlan(const Block* blocks, const Geometry& geometry, const Kernels& kernels)
+  SpillPlan(const Block* blocks, const Geometry& geometry, const TableKernels& kernels)
       : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
   // Looks for moves that make room for a newcomer; no moves if there is room by now. Changes
@@ -133,99 +133,130 @@ class SpillPlan {
     return 1 + static_cast<std::uint32_t>(tries) + 1;
   }
 
+  // A node's block and which residents may leave it.
+  struct Candidates {
+    Candidates(std::uint32_t node_, const Place& arrival_, const Block& block_)
+        : node(node_),
+          arrival(arrival_),
+          newcomer_class(spill_class(arrival_.fingerprint)),
+          block(block_),
+          newcomer_waits(node_ == 0) {}
+
+    // Those that failed although the arrival may reach their slots.
+    [[nodiscard]] std::uint64_t failed() const { return tried & ~out_of_reach; }
+    [[nodiscard]] bool are_enough(int tries) const {
+      return std::popcount(failed()) >= tries || below >= kSpillClasses;
+    }
+
+    const std::uint32_t node;
+    const Place arrival;
+    const std::uint32_t newcomer_class;
+    const Block& block;
+    Ranks ranks;
+    // Only in the first block: elsewhere the arrival has just come from its other block.
+    bool newcomer_waits;
+    bool all_known = false;          // what is out of reach
+    std::uint64_t out_of_reach = 0;  // slots known to be so
+    std::uint64_t tried = 0;
+    std::uint64_t some = 0;   // which are tried next
+    std::uint32_t below = 0;  // nobody else has a class below this
+  };
+
   // Tries the candidates of node i's block. True: end_ is the end of a chain. Residents that the
   // block's mark covers may leave at no cost, so they come first; then the others by ascending
   // class, a few at a time. Almost always the arrival can reach a candidate's slot, so that is
   // checked late: only when no candidate has room and a way to its slot does it strike out those
   // that cannot be reached, and try as many others.
   bool expand(std::uint32_t i) {
-    const Place arrival = nodes_[i].arrival;
     Block copy;
-    const Block& block = Locks::copy_of(blocks_[arrival.block], copy);
-    Ranks ranks;
-    kernels_.rank(block, ranks);
-
-    // Whether the arrival has a way to one of the slots.
-    const auto arrive = [&](std::uint64_t slots) {
-      const Way way = kernels_.find_way(block, ranks, arrival.bucket, slots);
-      if (i == 0) home_way_ = way;
-      return way;
-    };
-
-    // Where the arrival reaches a free slot, a fingerprint has left meanwhile, and no other has to.
-    // Or the way there is longer than a way may be: then there is none.
-    const auto ends_here = [&] {
-      const Way way = arrive(ranks.free);
-      if (!way) return false;
-      end_ = i;
-      end_way_ = way;
-      return true;
-    };
-
-    // Only in the first block: elsewhere the arrival has just come from its other block.
-    bool newcomer_waits = i == 0;
-    const std::uint32_t newcomer_class = spill_class(arrival.fingerprint);
-    std::uint64_t out_of_reach = 0;  // slots known to be so
-    std::uint64_t tried = 0;
-    std::uint64_t some = ranks.covered | ranks.next;  // who is tried next
-    std::uint32_t below = ranks.below;                // nobody else has a class below this
-    bool all_known = false;
-    // Copies of the arrival cannot make room for it. Where they have all slots of its bucket but
-    // one, little can be reached past them: that is found out at once.
-    const std::uint64_t copies =
-        may_be_crowded(block, arrival) ? kernels_.copies(block, arrival) : 0;
-    if (std::popcount(copies) >= static_cast<int>(L::kLanes) - 1) {
-      const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
-      if ((reached & ranks.free) == 0) {
-        all_known = true;
-        out_of_reach = (L::kAllSlots & ~reached) | copies;
-        some = reached & ~copies;
-        below = kSpillClasses;
-      } else if (ends_here()) {
-        return true;
-      }
-    }
+    const Place& arrival = nodes_[i].arrival;
+    Candidates from(i, arrival, Locks::copy_of(blocks_[arrival.block], copy));
+    kernels_.rank(from.block, from.ranks);
+    from.some = from.ranks.covered | from.ranks.next;
+    from.below = from.ranks.below;
+    if (looks_past_copies(from)) return true;
     for (;;) {
-      Leavers leavers;
-      if (newcomer_waits && newcomer_class < below) {
-        newcomer_waits = false;
-        leavers.target[kNobody] = moved(geometry_, arrival);
-        leavers.all = std::uint64_t{1} << kNobody;
+      if (some_leaves(from)) return true;
+      if (from.are_enough(tries_)) {
+        if (from.all_known) break;
+        from.all_known = true;
+        const std::uint64_t reached = reach(from);
+        if ((reached & from.ranks.free) != 0 && ends_here(from)) return true;
+        from.out_of_reach |= L::kAllSlots & ~reached;
+        if (from.are_enough(tries_)) break;
       }
-      kernels_.leavers({blocks_, geometry_, {}}, block, arrival.block, ranks, some, leavers);
-      while (leavers.open != 0) {
-        const std::uint32_t slot = first_of(leavers.open, block, newcomer_class);
-        const std::uint64_t bit = std::uint64_t{1} << slot;
-        leavers.open &= ~bit;
-        if (in_chain(i, leavers.target[slot].block) || !has_room(i, leavers, slot)) continue;
-        if (slot == kNobody || arrive(bit)) return true;
-        out_of_reach |= bit;
-      }
-      // The chain of the first block is this block alone, which is nobody's other block.
-      std::uint64_t others = leavers.away & L::kAllSlots;
-      for (std::uint64_t rest = i == 0 ? 0 : others; rest != 0; rest &= rest - 1) {
-        const std::uint32_t slot = first_slot(rest);
-        if (in_chain(i, leavers.target[slot].block)) others &= ~(std::uint64_t{1} << slot);
-      }
-      tried |= others;
-      const auto failed = [&] { return tried & ~out_of_reach; };
-      if (std::popcount(failed()) >= tries_ || below >= kSpillClasses) {
-        if (all_known) break;
-        all_known = true;
-        const std::uint64_t reached = reach(block, ranks, arrival.bucket, ranks.free);
-        if ((reached & ranks.free) != 0 && ends_here()) return true;
-        out_of_reach |= L::kAllSlots & ~reached;
-        if (std::popcount(failed()) >= tries_ || below >= kSpillClasses) break;
-      }
-      const std::uint32_t from = std::exchange(below, below + Ranks::kStep<L>);
-      some = kernels_.of_classes(block, from, below) & ~out_of_reach;
+      const std::uint32_t first = std::exchange(from.below, from.below + Ranks::kStep<L>);
+      from.some = kernels_.of_classes(from.block, first, from.below) & ~from.out_of_reach;
     }
-    remember_all(i, block, ranks, tried & ~out_of_reach);
+    remember_all(from);
     if (i != 0) return false;
-    const Place away = moved(geometry_, arrival);
-    if (newcomer_waits && away.block != arrival.block && has_room(i, away, kNobody)) return true;
-    remember(i, away, kNobody);
+    const Place away = moved(geometry_, from.arrival);
+    if (from.newcomer_waits && away.block != from.arrival.block && has_room(0, away, kNobody)) {
+      return true;
+    }
+    remember(0, away, kNobody);
     return false;
+  }
+
+  // Copies of the arrival cannot make room for it. Where they have all slots of its bucket but one,
+  // little can be reached past them: that is found out at once. True: the chain ends here.
+  bool looks_past_copies(Candidates& from) {
+    if (!may_be_crowded(from.block, from.arrival)) return false;
+    const std::uint64_t copies = kernels_.copies(from.block, from.arrival);
+    if (std::popcount(copies) < static_cast<int>(L::kLanes) - 1) return false;
+    const std::uint64_t reached = reach(from);
+    if ((reached & from.ranks.free) != 0) return ends_here(from);
+    from.all_known = true;
+    from.out_of_reach = (L::kAllSlots & ~reached) | copies;
+    from.some = reached & ~copies;
+    from.below = kSpillClasses;
+    return false;
+  }
+
+  // Tries those whose turn it is, and the newcomer if it is its turn.
+  bool some_leaves(Candidates& from) {
+    const std::uint32_t i = from.node;
+    Leavers leavers;
+    if (from.newcomer_waits && from.newcomer_class < from.below) {
+      from.newcomer_waits = false;
+      leavers.target[kNobody] = moved(geometry_, from.arrival);
+      leavers.all = std::uint64_t{1} << kNobody;
+    }
+    kernels_.leavers({blocks_, geometry_, from.block, from.arrival.block, from.ranks}, from.some,
+                     leavers);
+    while (leavers.open != 0) {
+      const std::uint32_t slot = first_of(leavers.open, from.block, from.newcomer_class);
+      const std::uint64_t bit = std::uint64_t{1} << slot;
+      leavers.open &= ~bit;
+      if (in_chain(i, leavers.target[slot].block) || !has_room(i, leavers, slot)) continue;
+      if (slot == kNobody || way_to(from, bit)) return true;
+      from.out_of_reach |= bit;
+    }
+    // The chain of the first block is this block alone, which is nobody's other block.
+    std::uint64_t others = leavers.away & L::kAllSlots;
+    for (std::uint64_t rest = i == 0 ? 0 : others; rest != 0; rest &= rest - 1) {
+      const std::uint32_t slot = first_slot(rest);
+      if (in_chain(i, leavers.target[slot].block)) others &= ~(std::uint64_t{1} << slot);
+    }
+    from.tried |= others;
+    return false;
+  }
+
+  // The arrival's way to one of these slots.
+  Way way_to(const Candidates& from, std::uint64_t slots) {
+    const Way way = kernels_.find_way(from.block, from.ranks, from.arrival.bucket, slots);
+    if (from.node == 0) home_way_ = way;
+    return way;
+  }
+
+  // Where the arrival reaches a free slot, a fingerprint has left meanwhile, and no other has to.
+  // Or the way there is longer than a way may be: then there is none.
+  bool ends_here(const Candidates& from) {
+    const Way way = way_to(from, from.ranks.free);
+    if (!way) return false;
+    end_ = from.node;
+    end_way_ = way;
+    return true;
   }
 
   // Whether copies can have all slots of the bucket but one: two slots almost always show it.
@@ -238,19 +269,19 @@ class SpillPlan {
 
   // Every slot in which some displacement from the bucket ends. One pass over the block covers all
   // its candidates, in a quarter of the time that find_way takes for each.
-  static std::uint64_t reach(const Block& block, const Ranks& ranks, std::uint64_t bucket,
-                             std::uint64_t free) {
-    std::uint64_t reached = bucket;
-    for (std::uint64_t todo = bucket & ~free; todo != 0;) {
+  static std::uint64_t reach(const Candidates& from) {
+    const std::uint64_t free = from.ranks.free;
+    std::uint64_t reached = from.arrival.bucket;
+    for (std::uint64_t todo = reached & ~free; todo != 0;) {
       const std::uint32_t s = first_slot(todo);
-      const std::uint64_t steps = L::bucket(L::get(block, s), ranks.template phase<L>(s));
+      const std::uint64_t steps = L::bucket(L::get(from.block, s), from.ranks.template phase<L>(s));
       todo = (todo & (todo - 1)) | (steps & ~reached & ~free);
       reached |= steps;
     }
     return reached;
   }
 
-  // Who of some candidates leaves first.
+  // Which of some candidates leaves first.
   static std::uint32_t first_of(std::uint64_t some, const Block& block,
                                 std::uint32_t newcomer_class) {
     std::uint32_t least = ~0u;
@@ -285,15 +316,15 @@ class SpillPlan {
     nodes_[end_] = {target, i, slot};
   }
 
-  // Keeps the other blocks of those in some slots of node i's block, which have no room.
-  void remember_all(std::uint32_t i, const Block& block, const Ranks& ranks, std::uint64_t slots) {
-    while (slots != 0) {
-      const std::uint32_t slot = first_of(slots, block, 0);
+  // Keeps the other blocks of those that failed, which have no room.
+  void remember_all(const Candidates& from) {
+    for (std::uint64_t slots = from.failed(); slots != 0;) {
+      const std::uint32_t slot = first_of(slots, from.block, 0);
       slots &= ~(std::uint64_t{1} << slot);
-      Place leaver = nodes_[i].arrival;
-      leaver.fingerprint = L::get(block, slot);
-      leaver.phase = ranks.template phase<L>(slot);
-      remember(i, moved(geometry_, leaver), slot);
+      Place leaver = from.arrival;
+      leaver.fingerprint = L::get(from.block, slot);
+      leaver.phase = from.ranks.template phase<L>(slot);
+      remember(from.node, moved(geometry_, leaver), slot);
     }
   }
 
@@ -360,7 +391,7 @@ class SpillPlan {
 
   const Block* blocks_;  // changed through Hold
   Geometry geometry_;
-  const Kernels& kernels_;
+  const TableKernels& kernels_;
   int tries_ = kTries;
   bool newcomer_leaves_ = false;
   std::uint32_t node_count_ = 0;

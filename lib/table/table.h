@@ -49,7 +49,7 @@ class Table {
   // not done (never with NoLocks).
   using Result = std::optional<Outcome>;
 
-  Table(Block* blocks, const Geometry& geometry, const Kernels& kernels, Locks locks = Locks())
+  Table(Block* blocks, const Geometry& geometry, const TableKernels& kernels, Locks locks = Locks())
       : blocks_(blocks), geometry_(geometry), kernels_(kernels), locks_(locks) {}
 
   using Policy = Locks;
@@ -89,11 +89,11 @@ class Table {
   // Prefetches the alternate of a key without a copy at home, if erase or count would look there.
   void prefetch_away(const Place& home) const;
   // Where home has neither a free slot of the bucket nor two others, prefetches the alternates of
-  // those who would leave it first.
+  // those that would leave it first.
   void prefetch_leavers(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
-  // Whether there is a copy. Kernels::contains_beside is faster while no writer is near.
+  // Whether there is a copy. LookupKernels::contains_beside is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const;
 
  protected:  // for expiring_table.h
@@ -185,7 +185,7 @@ class Table {
 
   const Block* blocks_;  // changed through Hold
   Geometry geometry_;
-  const Kernels& kernels_;
+  const TableKernels& kernels_;
   [[no_unique_address]] Locks locks_;
   std::uint32_t emptied_ = 0;  // slots, of the dead
 };

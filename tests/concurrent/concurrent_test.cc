@@ -60,7 +60,7 @@ constexpr std::uint64_t kCapacities[] = {20, 100};
 constexpr std::uint64_t kCapacities[] = {20, 45, 100, 400};
 #endif
 
-// Whether the filter grows, and who writes.
+// Whether the filter grows, and which threads write.
 constexpr std::pair<bool, Writing> kTerms[] = {
     {false, Writing::alone}, {true, Writing::alone}, {false, Writing::many}, {true, Writing::many}};
 

@@ -193,7 +193,7 @@ TYPED_TEST(ExpiringKernelsTest, SweepsEmptyDeadSlotsAndNothingElse) {
             L::set(expected[kHeadBlocks + b], first_slot(dead), 0);
           }
         }
-        const auto sweep = alone ? kernels.sweep_beside_readers : kernels.sweep_beside_writers;
+        const auto sweep = alone ? kernels.sweep.readers : kernels.sweep.writers;
         ASSERT_EQ(sweep(blocks + first, count, now), emptied);
         all_emptied += emptied;
         for (std::size_t b = 0; b < expected.size(); ++b) {
@@ -289,7 +289,7 @@ TYPED_TEST(ExpiringKernelsTest, RenewsOrStoresAtHome) {
     const ExpiringKernels& kernels = this->kernels();
     const auto beginning = this->memory_;
     Block* const blocks = this->blocks();
-    for (const auto renew : {kernels.renew_beside_readers, kernels.renew_beside_writers}) {
+    for (const auto renew : {kernels.renew.readers, kernels.renew.writers}) {
       this->memory_ = beginning;
       std::array<std::size_t, 4> seen{};
       std::size_t longer = 0;
@@ -367,12 +367,11 @@ TYPED_TEST(ExpiringKernelsTest, RenewsABatchUpToTheFirstThatIsUndecided) {
         for (std::size_t at = 0; at < places.size(); ++stops) {
           std::vector<Renewal> renewals(places.size() - at + 1, Renewal::stored);
           const std::size_t decided =
-              (alone ? kernels.renew_batch_beside_readers : kernels.renew_batch_beside_writers)(
+              (alone ? kernels.renew_batch.readers : kernels.renew_batch.writers)(
                   this->blocks(), places.data() + at, places.size() - at, life, renewals.data());
           for (std::size_t i = 0; at + i < places.size() && i <= decided; ++i) {
-            const Renewal one =
-                (alone ? kernels.renew_beside_readers : kernels.renew_beside_writers)(
-                    other.data() + kHeadBlocks, this->kGeometry, hashes[at + i], life);
+            const Renewal one = (alone ? kernels.renew.readers : kernels.renew.writers)(
+                other.data() + kHeadBlocks, this->kGeometry, hashes[at + i], life);
             ASSERT_EQ(one == Renewal::undecided, i == decided);
             ASSERT_EQ(renewals[i], one);
           }

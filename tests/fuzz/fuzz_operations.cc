@@ -200,13 +200,15 @@ class Run {
   template <typename Keys>
   void insert_batch(Keys all) {
     const auto chosen = choose(all, 80);  // more would only be slow where the filter is full
-    std::vector<std::uint8_t> stored(chosen.batch.size());
-    const std::size_t count = filter_.insert(chosen.batch, stored);
-    for (std::size_t i = 0; i < stored.size(); ++i) {
-      check(bool{twin_.insert(chosen.batch[i])} == (stored[i] != 0));
-      model()[chosen.index[i]] += stored[i];
+    std::vector<Outcome> outcomes(chosen.batch.size());
+    const std::size_t count = filter_.insert(chosen.batch, outcomes);
+    std::size_t stored = 0;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      check(twin_.insert(chosen.batch[i]).outcome == outcomes[i]);
+      model()[chosen.index[i]] += outcomes[i] == Outcome::stored;
+      stored += outcomes[i] == Outcome::stored;
     }
-    check(count == static_cast<std::size_t>(std::count(stored.begin(), stored.end(), 1)));
+    check(count == stored);
     check_twin();
   }
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/build_kernels.h"
 #include "lib/kernels/targets.h"
 #include "lib/place/layout.h"
 
@@ -42,10 +42,20 @@ void for_each_target(Test&& test) {
   }
 }
 
-// The same with the kernels for a layout.
+// The same with the kernels for a layout, and those for builds.
 template <class L, typename Test>
 void for_each_kernels(Test&& test) {
-  for_each_target([&](std::int64_t) { test(kernels_for(L::kNumber)); });
+  for_each_target([&](std::int64_t) {
+    if constexpr (L::kExpires) {
+      test(expiring_kernels(L::kNumber));
+    } else {
+      test(filter_kernels(L::kNumber));
+    }
+  });
+}
+template <class L, typename Test>
+void for_each_builds(Test&& test) {
+  for_each_target([&](std::int64_t) { test(build_kernels(L::kNumber)); });
 }
 
 }  // namespace nestline::test

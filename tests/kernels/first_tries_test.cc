@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lib/kernels/build_kernels.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
@@ -75,7 +76,7 @@ TYPED_TEST_SUITE(FirstTriesTest, Cases);
 TYPED_TEST(FirstTriesTest, StoreByTheShortestWay) {
   using Layout = typename TypeParam::L;
   for_each_target([&](std::int64_t) {
-    const Kernels& kernels = kernels_for(Layout::kBits);
+    const FilterKernels& kernels = filter_kernels(Layout::kBits);
     const FirstTries& tries = kernels.template first_tries<typename TypeParam::Locks>();
     auto& blocks = this->blocks_;
     const std::vector<Block> beginning = blocks;
@@ -107,7 +108,7 @@ TYPED_TEST(FirstTriesTest, EraseACopyAtHome) {
   using Layout = typename TypeParam::L;
   for_each_target([&](std::int64_t) {
     const FirstTries& tries =
-        kernels_for(Layout::kBits).template first_tries<typename TypeParam::Locks>();
+        filter_kernels(Layout::kBits).template first_tries<typename TypeParam::Locks>();
     auto& blocks = this->blocks_;
     const std::vector<Block> beginning = blocks;
     int erased = 0;
@@ -143,7 +144,7 @@ TYPED_TEST(FirstTriesTest, StoreABatchUpToTheFirstThatHasNoWay) {
   using Layout = typename TypeParam::L;
   for_each_target([&](std::int64_t) {
     const FirstTries& tries =
-        kernels_for(Layout::kBits).template first_tries<typename TypeParam::Locks>();
+        filter_kernels(Layout::kBits).template first_tries<typename TypeParam::Locks>();
     std::vector<Block> blocks(3);
     std::vector<Block> expected(3);
     std::vector<std::uint64_t> hashes(5 * Layout::kSlots);

@@ -14,6 +14,7 @@
 #include <random>
 #include <vector>
 
+#include "lib/kernels/build_kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/table/table.h"
@@ -128,7 +129,7 @@ TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {
 
 TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_kernels<L>([](const auto& kernels) {
     std::mt19937_64 random(1);
     for (const Block& block : sample_blocks<L>()) {
       EXPECT_EQ(kernels.free_slots(block),
@@ -151,7 +152,7 @@ TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
 // Phases, and the slots of some classes.
 TYPED_TEST(KernelsTest, RanksOfResidents) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_kernels<L>([](const auto& kernels) {
     for (const Block& block : sample_blocks<L>()) {
       Ranks ranks;
       kernels.rank(block, ranks);
@@ -182,7 +183,7 @@ TYPED_TEST(KernelsTest, RanksOfResidents) {
 
 TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_kernels<L>([](const auto& kernels) {
     std::mt19937_64 random(7);
     std::vector<Block> blocks = sample_blocks<L>();
     for (Block& block : blocks) {
@@ -200,7 +201,6 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
     }
     int hopeless = 0;
     for (const Geometry geometry : {Geometry{1, 0}, Geometry{50, 2}, Geometry{199, 0}}) {
-      const BlocksView view = {blocks.data(), geometry, {}};
       for (std::uint64_t number = 0; number < geometry.blocks(); ++number) {
         const Block& block = blocks[number];
         Ranks ranks;
@@ -215,7 +215,7 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
           leavers.all = std::uint64_t{1} << Ranks::kNobody;
           all |= leavers.all;
         }
-        kernels.leavers(view, block, number, ranks, slots, leavers);
+        kernels.leavers({blocks.data(), geometry, block, number, ranks}, slots, leavers);
         EXPECT_EQ(leavers.all, all);
         EXPECT_EQ((leavers.away | leavers.open | leavers.direct) & ~all, 0u);
         for (std::uint64_t rest = all; rest != 0; rest &= rest - 1) {
@@ -273,7 +273,7 @@ std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint
 
 TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_kernels<L>([](const auto& kernels) {
     std::mt19937_64 random(2);
     int found = 0;
     int none = 0;
@@ -302,7 +302,7 @@ TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
 // Ways to free slots, in blocks with and without a mark, and what storing makes of them.
 TYPED_TEST(KernelsTest, StoreWalksAShortestWay) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_kernels<L>([](const auto& kernels) {
     std::mt19937_64 random(6);
     int walked = 0;
     int refused = 0;
@@ -370,7 +370,7 @@ TYPED_TEST(FilterKernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
 // 2^32 (located only), before and after growth.
 TYPED_TEST(KernelsTest, LocateBatch) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_kernels<L>([](const auto& kernels) {
     std::mt19937_64 random(3);
     const MixSecrets secrets = derive_secrets(77);
     std::vector<std::uint64_t> keys(kMaxLocated + 1);
@@ -399,7 +399,8 @@ TYPED_TEST(KernelsTest, LocateBatch) {
               }
               if constexpr (L::kExpires) continue;
               std::vector<std::uint64_t> numbers(kMaxLocated);
-              kernels.locate_pairs(view, keys.data() + shift, count, input, numbers.data());
+              build_kernels(L::kBits).locate_pairs(view, keys.data() + shift, count, input,
+                                                   numbers.data());
               for (std::size_t i = 0; i < count; ++i) {
                 ASSERT_EQ(numbers[i],
                           located(places[i].block, places[i].fingerprint | places[i].phase << 16));
@@ -414,7 +415,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
 
 TEST(Kernels, BitsToBytesAndPositions) {
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(8);
+    const FilterKernels& kernels = filter_kernels(8);
     std::mt19937_64 random(9);
     for (const std::size_t count : {0u, 1u, 5u, 63u, 64u, 65u, 128u, 191u, 1000u}) {
       for (const int density : {0, 1, 2, 5}) {  // of 6 bits
@@ -460,7 +461,7 @@ TEST(Kernels, BitsToBytesAndPositions) {
 
 TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_kernels<L>([](const auto& kernels) {
     std::mt19937_64 random(4);
     const MixSecrets secrets = derive_secrets(78);
     const std::vector<Block> blocks = sample_blocks<L>();
@@ -511,7 +512,7 @@ Resident resident_of(std::uint32_t pair) {
 
 TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_builds<L>([](const auto& kernels) {
     std::mt19937_64 random(5);
     // Whole vectors are read and written beyond the last key.
     std::vector<std::uint32_t> pairs(kMaxSettled + 64);
@@ -540,7 +541,7 @@ TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
 
 TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_builds<L>([](const auto& kernels) {
     for (const Block& block : sample_blocks<L>()) {
       UnpackedBlock unpacked;
       kernels.unpack(block, unpacked);
@@ -575,7 +576,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
     }
     return block;
   };
-  for_each_kernels<L>([&](const Kernels& kernels) {
+  for_each_kernels<L>([&](const auto& kernels) {
     for (std::uint32_t growth = 0; growth < max_growth(L::kBits); ++growth) {
       const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, sample.size(),
@@ -586,7 +587,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
         std::vector<Block> to(2 * count + 2);
         std::memset(static_cast<void*>(to.data()), 0xaa, to.size() * kBlockBytes);
         const Block dirty = to[0];
-        kernels.split(from.data(), count, growth, to.data() + 1);
+        kernels.split()(from.data(), count, growth, to.data() + 1);
         EXPECT_EQ(to.front().bytes, dirty.bytes);
         EXPECT_EQ(to.back().bytes, dirty.bytes);
         for (std::size_t i = 0; i < count; ++i) {

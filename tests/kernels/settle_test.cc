@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "lib/kernels/build_kernels.h"
 #include "lib/kernels/kernels.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
@@ -49,7 +50,7 @@ std::size_t most_settled(const std::vector<std::uint64_t>& buckets) {
 // As many newcomers as possible get a slot, in two steps as in one; everybody is in its own bucket.
 TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_builds<L>([](const auto& kernels) {
     std::mt19937_64 random(6);
     std::size_t all_left = 0;
     const auto settling = std::make_unique<Settling>();
@@ -117,7 +118,7 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
 // because none of them is free when its turn comes.
 TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
   using L = TypeParam;
-  for_each_kernels<L>([](const Kernels& kernels) {
+  for_each_builds<L>([](const auto& kernels) {
     constexpr std::size_t kBlocks = 16;
     const BlocksView view = {nullptr, {kBlocks, 0}, derive_secrets(5)};
     std::mt19937_64 random(8);

@@ -89,7 +89,7 @@ std::uint64_t slots_where(const Block& block, auto&& condition) {
 
 TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
   for_each_target([](std::int64_t target) {
-    const Kernels& kernels = kernels_for(kMapletBits);
+    const MapletKernels& kernels = maplet_kernels();
     EXPECT_EQ(kernels.target, target);
     std::mt19937_64 random(2);
     for (int i = 0; i < 2000; ++i) {
@@ -127,7 +127,7 @@ TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
 
 TEST(MapletKernelsTest, SplitsByTheNextBit) {
   for_each_target([](std::int64_t) {
-    const Kernels& kernels = kernels_for(kMapletBits);
+    const MapletKernels& kernels = maplet_kernels();
     std::mt19937_64 random(3);
     for (std::uint32_t growth = 0; growth < max_growth(kMapletBits); ++growth) {
       std::vector<Block> blocks;
@@ -136,7 +136,7 @@ TEST(MapletKernelsTest, SplitsByTheNextBit) {
         blocks.back().bytes[61] = 0x55;  // lock and version
       }
       std::vector<Block> children(2 * blocks.size(), blocks[0]);
-      kernels.split(blocks.data(), blocks.size(), growth, children.data());
+      kernels.split()(blocks.data(), blocks.size(), growth, children.data());
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         Block wanted[2] = {};
         for (std::uint32_t s = 0; s < L::kSlots; ++s) {
@@ -175,7 +175,7 @@ TEST(MapletKernelsTest, FindsTheValuesThatTheTableFinds) {
   for_each_target([](std::int64_t) {
     const MapletKernels& kernels = maplet_kernels();
     Filled filled(4);
-    const Table<L, NoLocks> table(filled.blocks.data(), Filled::kGeometry, kernels.table);
+    const Table<L, NoLocks> table(filled.blocks.data(), Filled::kGeometry, kernels);
     std::size_t away = 0;
     for (const std::uint64_t hash : filled.hashes) {
       std::array<std::uint64_t, L::kMaxCopies> wanted;
@@ -184,9 +184,9 @@ TEST(MapletKernelsTest, FindsTheValuesThatTheTableFinds) {
       ASSERT_EQ(kernels.find(filled.view(), hash, found.data()), count);
       ASSERT_TRUE(std::equal(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count),
                              wanted.begin()));
-      away += kernels.table.match(filled.blocks[table.home(hash).block],
-                                  table.home(hash).fingerprint) == 0 &&
-              count != 0;
+      away +=
+          kernels.match(filled.blocks[table.home(hash).block], table.home(hash).fingerprint) == 0 &&
+          count != 0;
     }
     EXPECT_GT(away, 50u);  // some are found in their alternates only
   });
@@ -247,9 +247,9 @@ void expect_first_store() {
     for (std::uint64_t i = 0; i < 60; ++i) {
       const std::uint64_t hash = random();
       const Place place = home_of<L>(kGeometry, hash);
-      const std::uint64_t free = kernels.table.free_slots(blocks[place.block]);
+      const std::uint64_t free = kernels.free_slots(blocks[place.block]);
       const std::vector<Block> before = blocks;
-      ASSERT_EQ(kernels.store_first<Locks>()(blocks.data(), kGeometry, hash, i), free != 0);
+      ASSERT_EQ(kernels.store.with<Locks>()(blocks.data(), kGeometry, hash, i), free != 0);
       if (free != 0) {
         ASSERT_EQ(L::get(blocks[place.block], first_slot(free)), place.fingerprint);
         ASSERT_EQ(L::value(blocks[place.block], first_slot(free)), i);

@@ -69,8 +69,7 @@ declare -A prints=(
 # run_part WHAT PROGRAM PART
 run_part() {
   local printed
-  rm -rf "$work/run"
-  mkdir "$work/run"
+  rm -rf "$work/run" && mkdir "$work/run"
   printed=$(cd "$work/run" && "$2" file) || fail "$1, $3: the program failed"
   [[ $printed == "${prints[$3]}" ]] || fail "$1, $3: the program printed: $printed"
 }
@@ -86,11 +85,11 @@ check_parts() {
   library_folder=$(dirname "$(find "$prefix" -name pkgconfig)")
   for part in ${4//;/ }; do
     run_part "$what, find_package" "$folder/$part" "$part"
-    name=nestline-${part//_/-}
+    name=nestline-${part//_/-} name=${name/nestline-nestline/nestline}
     export PKG_CONFIG_PATH=$library_folder/pkgconfig
-    [[ $(pkg-config --modversion "${name/nestline-nestline/nestline}") == "$version" ]] || fail "$what: $name.pc"
-    read -ra flags <<<"$(pkg-config --cflags --libs "${name/nestline-nestline/nestline}")"
-    [[ ${flags[0]} -ef -I$prefix/include || ${flags[0]#-I} -ef $prefix/include ]] || fail "$what: $name.pc: ${flags[*]}"
+    [[ $(pkg-config --modversion "$name") == "$version" ]] || fail "$what: $name.pc"
+    read -ra flags <<<"$(pkg-config --cflags --libs "$name")"
+    [[ ${flags[0]#-I} -ef $prefix/include ]] || fail "$what: $name.pc: ${flags[*]}"
     mapfile -t objects < <(find "$folder/CMakeFiles/$part.dir" -name '*.o')
     quietly "$([[ $part == c* && $part != cluster ]] && echo cc || echo "$compiler")" "${objects[@]}" "${flags[@]}" \
       -Wl,-rpath,"$library_folder" -o "$folder/$part-by-pkg-config"

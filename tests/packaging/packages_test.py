@@ -132,7 +132,7 @@ class PackagesTest(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 run("dpkg-deb", "--control", package, folder)
                 control = files_in(folder) - {"control", "md5sums"}
-            expected = {library: {"shlibs", "triggers"} for library in self.libraries}
+            expected = {library: {"shlibs", "triggers", "postinst", "postrm"} for library in self.libraries}
             expected["python3-nestline"] = {"postinst", "prerm"}
             self.assertEqual(control, expected.get(name, set()), name)
 

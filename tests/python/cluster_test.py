@@ -10,9 +10,8 @@ import nestline
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(nestline, "ClusterFilter"), reason="built without the client"
-)
+pytestmark = pytest.mark.skipif(not hasattr(nestline, "ClusterFilter"),
+                                reason="built without the client")
 
 MODULE = os.environ.get("NESTLINE_REDIS_MODULE")
 NOBODY = "127.0.0.1:1"
@@ -57,32 +56,29 @@ def test_all_members(server, tmp_path):
         keys = [f"key {i}" for i in range(10_000)]
         assert filter.insert(keys).all() and filter.insert("one") is True
         assert filter.insert(np.arange(1000, dtype=">i2")).all()
-        assert (
-            filter.may_contain(keys).all() and -5 not in filter and 5 in filter and "one" in filter
-        )
+        assert filter.may_contain(keys).all() and "one" in filter
+        assert -5 not in filter and 5 in filter
         assert filter.may_contain([f"absent {i}" for i in range(1000)]).sum() < 5
         assert filter.insert_unique(["one", "two"]).tolist() == [False, True]
         assert filter.insert_unique("two") is False and filter.count("one") == 1
+        stored, present = nestline.Outcome.stored, nestline.Outcome.present
+        assert filter.insert_unique("two", outcomes=True) is present
+        assert filter.insert_unique(["two", "last"], outcomes=True).tolist() == [present, stored]
         out = np.empty(3, np.uint8)
         assert filter.count(["one", "two", "three"], out=out).tolist() == [1, 1, 0]
         assert filter.erase(["one", "three"]).tolist() == [True, False] and "one" not in filter
-        assert (
-            filter.name == "seen" and filter.parts == 8 and filter.seed == 5 and filter.fpr == 0.001
-        )
+        figures = (filter.name, filter.parts, filter.seed, filter.fpr)
+        assert figures == ("seen", 8, 5, 0.001)
         assert 0 <= filter.part_of("two") < 8 and "seen" in repr(filter)
         stats = filter.stats()
-        assert stats["items"] == 11_001 and len(stats["parts"]) == 8
+        assert stats["size"] == 11_002 and len(stats["parts"]) == 8
 
         hashed = nestline.hash_key(keys, filter.seed)
         assert filter.may_contain(hashed).all()
 
         copy = filter.download()
-        assert (
-            len(copy) == 11_001
-            and copy.may_contain(keys).all()
-            and "two" in copy
-            and "one" not in copy
-        )
+        assert len(copy) == 11_002 and copy.may_contain(keys).all()
+        assert "two" in copy and "one" not in copy
         copy.save(tmp_path / "copy")
         again = nestline.ClusterCopy.load(tmp_path / "copy")
         assert again.may_contain(keys).all() and again.parts == 8 and again.seed == 5
@@ -104,8 +100,6 @@ def test_all_members(server, tmp_path):
         filter.insert("x")
     with nestline.ClusterFilter.open(f"redis://{server}", "seen", timeout=5) as filter:
         assert "two" in filter
-    assert nestline.ClusterFilter.remove(server, "seen") and not nestline.ClusterFilter.remove(
-        server, "seen"
-    )
+    assert [nestline.ClusterFilter.remove(server, "seen") for _ in range(2)] == [True, False]
     with pytest.raises(nestline.FormatError):
         nestline.ClusterCopy.load(__file__)

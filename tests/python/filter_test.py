@@ -6,7 +6,6 @@ import random
 import nestline
 import numpy as np
 import pytest
-from common import COPIES
 
 KINDS = [nestline.Filter, nestline.ConcurrentFilter]
 
@@ -69,14 +68,9 @@ def test_options(kind):
     assert grows.max_capacity == 8000
     assert grows.insert(np.arange(8000)).all() and grows.growth > 0 and grows.capacity >= 8000
     assert kind(np.int64(1000)).capacity == filter.capacity
-    for bad in (
-        dict(capacity=0),
-        dict(capacity=1000, bits=9),
-        dict(capacity=1000, fpr=2),
-        dict(capacity=1000, fpr=0),
-        dict(capacity=1000, load=2),
-        dict(capacity=1000, fpr=1e-9),
-    ):
+    for bad in (dict(capacity=0), dict(capacity=1000, bits=9), dict(capacity=1000, fpr=2),
+                dict(capacity=1000, fpr=0), dict(capacity=1000, load=2),
+                dict(capacity=1000, fpr=1e-9)):
         with pytest.raises(ValueError):
             kind(**bad)
     for bad in (dict(capacity=-1), dict(capacity=2**64), dict(capacity=1000, seed=-1)):
@@ -111,18 +105,6 @@ def test_build():
     assert nestline.Filter.build(["a"], capacity=1000).capacity >= 1000
     with pytest.raises(ValueError):
         nestline.Filter.build(keys, capacity=1000)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("how", [*COPIES, lambda filter: filter.copy()])
-def test_copies_are_alike_and_apart(kind, how):
-    filter = kind(5000, seed=9, max_capacity=20_000)
-    filter.insert(np.arange(4000))
-    other = how(filter)
-    assert type(other) is kind and other.to_bytes() == filter.to_bytes()
-    assert len(other) == 4000 and other.seed == 9 and other.max_capacity == filter.max_capacity
-    other.insert("only here")
-    assert "only here" in other and len(filter) == 4000
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -164,13 +146,17 @@ def test_merge_without_room():
     assert filter.to_bytes() == before
 
 
-def test_turning_one_kind_into_the_other():
-    filter = nestline.Filter.build(["a", "b"])
-    shared = nestline.ConcurrentFilter.from_filter(filter)
-    shared.insert("c")
-    assert "c" in shared and "c" not in filter
-    assert shared.snapshot().to_bytes() == shared.to_bytes()
-    assert len(shared.snapshot()) == 3
+@pytest.mark.parametrize("kind", KINDS)
+def test_merging_the_copies_that_find_a_place(kind):
+    filter, other = kind(5000), kind(5000)
+    for one in (filter, other):
+        assert one.insert(["a"] * 8 + ["b"]).all()
+    with pytest.raises(ValueError, match="copies is one of 'all', 'most', 'that_fit', not 'some'"):
+        filter.merge(other, copies="some")
+    with pytest.raises(ValueError):
+        filter.merge(other)
+    assert filter.merge(other, copies="most") == 8
+    assert filter.count(["a", "b"]).tolist() == [8, 2] and len(filter) == 10
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -37,39 +37,23 @@ def test_an_integer_is_its_value_in_every_type():
             absent = np.array([2, 3, 5, 7, 100], type)
             assert not filter.may_contain(absent).any(), type
             assert type.type(fitting[0]) in filter
-    assert array.array("h", [-129, 5]).__len__() == 2
     assert filter.may_contain(array.array("h", [-129, 5])).tolist() == [True, False]
+    assert 2**32 - 1 not in filter and not filter.may_contain(np.array([2**32 - 1], np.uint32))[0]
 
 
-def test_negative_numbers_of_any_width_are_one_key():
-    filter = filter_of([-1])
-    for type in (np.int8, np.int16, np.int32, np.int64):
-        assert filter.may_contain(np.array([-1, 1], type)).tolist() == [True, False]
-    assert -1 in filter and 2**64 - 1 in filter and 2**32 - 1 not in filter
-    assert not filter.may_contain(np.array([2**32 - 1], np.uint32))[0]
-
-
-@pytest.mark.parametrize(
-    "type", ["i1", "u1", "<i2", ">u2", "<i4", ">i4", "<u4", "<i8", ">i8", "<u8", ">u8"]
-)
+@pytest.mark.parametrize("type", "i1 u1 <i2 >u2 <i4 >i4 <u4 <i8 >i8 <u8 >u8".split())
 @pytest.mark.parametrize("size", [0, 1, 3, 4095, 4096, 4097, 10_000])
 def test_arrays_of_every_layout_have_the_answers_of_single_keys(type, size):
-    chance = np.random.default_rng(size)
-    limits = np.iinfo(np.dtype(type))
-    keys = chance.integers(
-        limits.min, limits.max, size, dtype=np.dtype(type).newbyteorder("="), endpoint=True
-    ).astype(type)
+    keys = np.frombuffer(np.random.default_rng(size).bytes(size * np.dtype(type).itemsize), type)
     filter = filter_of(keys[::2])
     expected = [int(key) in filter for key in keys]
     apart = np.zeros(size * 3, type)
     apart[::3] = keys
     unaligned = np.frombuffer(b"x" + keys.tobytes(), type, offset=1) if size else keys
-    for layout in (keys, keys.copy()[::-1][::-1], apart[::3], unaligned):
+    for layout in (keys, keys.copy(), keys[::-1][::-1], apart[::3], unaligned):
         assert filter.may_contain(layout).tolist() == expected
         assert filter.select(layout).tolist() == np.flatnonzero(expected).tolist()
     assert filter.may_contain(keys[::-1]).tolist() == expected[::-1]
-    keys.flags.writeable = False
-    assert filter.may_contain(keys).tolist() == expected
 
 
 TEXTS = ["", "a", "user:17", "\0", "a\0b", "\u00e9", "\u20ac", "\U0001f600", "na\u00efve " * 50,
@@ -423,7 +407,5 @@ assert filter.may_contain(keys, out=out).all()
 assert filter.may_contain(keys.view("S2")[::2], out=out[::2].copy()).sum() == 0
 print("done")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr

@@ -6,7 +6,7 @@ import pickle
 import random
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import nestline
 import pytest
@@ -24,15 +24,13 @@ def test_random_operations_have_the_answers_of_a_dict(tmp_path):
         if what == 0:
             store[key] = model[key] = value
         elif what == 1:
-            assert store.insert(key, value) == (key not in model)
+            assert store.insert_unique(key, value) == (key not in model)
             model.setdefault(key, value)
         elif what == 2:
             assert store.erase(key) == (model.pop(key, None) is not None)
         elif what == 3:
-            changes = {
-                b"key %d\xff" % chance.randrange(300): chance.choice([None, value])
-                for _ in range(9)
-            }
+            changes = {b"key %d\xff" % chance.randrange(300): chance.choice([None, value])
+                       for _ in range(9)}
             store.write(changes if step % 2 else list(changes.items()))
             for changed, to in changes.items():
                 model.pop(changed, None)
@@ -67,7 +65,7 @@ def test_text_stands_for_its_utf8(tmp_path):
         assert store["mm"] == b"signed" and memory in store and store.erase(memory)
         assert store[bytearray("caf\u00e9".encode())] == store[memoryview("caf\u00e9".encode())]
         store.put(b"", b"")
-        assert store[""] == b""
+        assert store[""] == b"" and store.insert("", b"") is False  # the old name
         for bad in (5, None, ["a"], 1.5):
             for call in (lambda: store.get(bad), lambda: store.put("a", bad), lambda: bad in store,
                          lambda: store.get_many([bad])):
@@ -171,11 +169,8 @@ def test_threads(tmp_path):
                 store[f"{name} {i}"] = str(i)
                 assert store[f"{name} {i}"] == str(i).encode()
 
-        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, "abcd"))  # with their errors
         assert len(store) == 800
 
 

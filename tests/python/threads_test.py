@@ -7,7 +7,7 @@ import array
 import os
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import nestline
 import numpy as np
@@ -25,11 +25,8 @@ def is_refused(call):
     return False
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [KEYS, KEYS.astype(">u8"), KEYS[::-1], nestline.Hash(KEYS)],
-    ids=["in place", "swapped", "backwards", "hashes"],
-)
+@pytest.mark.parametrize("keys", [KEYS, KEYS.astype(">u8"), KEYS[::-1], nestline.Hash(KEYS)],
+                         ids=["in place", "swapped", "backwards", "hashes"])
 def test_a_change_beside_a_look_is_an_error(keys):
     filter = nestline.Filter.build(KEYS)
     beside = Beside(lambda: filter.may_contain(keys))
@@ -67,21 +64,14 @@ def test_looks_run_beside_each_other():
 def test_a_concurrent_filter_needs_no_care():
     filter = nestline.ConcurrentFilter(10_000, max_capacity=2_000_000)
     parts = np.array_split(KEYS, 4)
-    stored = []
-    threads = [
-        threading.Thread(target=lambda part=part: stored.append(filter.insert(part).all()))
-        for part in parts
-    ]
-    for thread in threads:
-        thread.start()
     looks = 0
-    while any(thread.is_alive() for thread in threads):
-        filter.may_contain(KEYS[:5000])
-        filter.may_contain("a")
-        looks += 1
-    for thread in threads:
-        thread.join()
-    assert stored == [True] * 4 and looks
+    with ThreadPoolExecutor(4) as pool:
+        works = [pool.submit(filter.insert, part) for part in parts]
+        while not all(work.done() for work in works):
+            filter.may_contain(KEYS[:5000])
+            filter.may_contain("a")
+            looks += 1
+    assert all(work.result().all() for work in works) and looks
     assert len(filter) == len(KEYS) and filter.may_contain(KEYS).all()
 
 
@@ -111,12 +101,9 @@ def test_a_forked_process_has_a_filter_of_its_own(kind):
     child = os.fork()
     if child == 0:
         try:
-            good = (
-                filter.may_contain(KEYS[:5000]).all()
-                and filter.insert(KEYS).all()
-                and filter.growth > 0
-            )
-            os._exit(0 if good else 1)
+            assert filter.may_contain(KEYS[:5000]).all()
+            assert filter.insert(KEYS).all() and filter.growth > 0
+            os._exit(0)
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

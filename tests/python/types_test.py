@@ -1,6 +1,7 @@
 """The type stubs: mypy accepts them and a program that uses them, refuses wrong programs, and finds
 the same names in them as in the module."""
 
+import enum
 import inspect
 import os
 import pathlib
@@ -11,6 +12,7 @@ import sys
 import nestline
 import pytest
 
+OWN_MEMBERS = (Exception, enum.Enum)  # whose signatures and metaclasses are Python's
 PACKAGE = pathlib.Path(nestline.__file__).parent
 
 RIGHT = """
@@ -34,7 +36,10 @@ seen = nestline.ExpiringFilter(1000, window=600, fpr=0.001)
 new: bool = seen.insert("a", life=3)
 fresh: npt.NDArray[np.bool_] = seen.insert(np.arange(5))
 ticks: int = seen.left("a")
-window: float | None = nestline.load_expiring("x", window=60, elapsed=1.5).window
+how: nestline.Outcome = seen.insert("a", outcomes=True)
+hows: npt.NDArray[np.uint8] = filter.insert_unique(["a"], outcomes=True)
+window: float | None = nestline.ExpiringFilter.load("x", window=60, elapsed=1.5).window
+left_out: int = filter.merge(filter.snapshot(), copies="most")
 with nestline.Store("x") as store:
     store["a"] = "b"
     value: bytes | None = store.get("a")
@@ -60,7 +65,7 @@ WRONG = [
 
 def test_everything_has_the_signature_of_the_stubs():
     for name, value in vars(nestline).items():
-        if not callable(value) or (inspect.isclass(value) and issubclass(value, Exception)):
+        if not callable(value) or (inspect.isclass(value) and issubclass(value, OWN_MEMBERS)):
             continue
         assert inspect.signature(value)
         for member in vars(value) if inspect.isclass(value) else ():
@@ -68,17 +73,18 @@ def test_everything_has_the_signature_of_the_stubs():
                 assert inspect.signature(getattr(value, member)), (name, member)
     filter = nestline.Filter(5)
     for function, text in (
-        (nestline.Filter.insert, "(self, keys, out=None)"), (filter.insert, "(keys, out=None)"),
-        (nestline.ExpiringFilter.insert, "(self, keys, out=None, *, life=None)"),
+        (nestline.Filter.erase, "(self, keys, out=None)"), (filter.erase, "(keys, out=None)"),
+        (nestline.Filter.insert, "(self, keys, out=None, *, outcomes=False)"),
+        (nestline.ExpiringFilter.insert, "(self, keys, out=None, *, outcomes=False, life=None)"),
         (nestline.Filter, "(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)"),
         (nestline.MappedFilter.open, "(path, verify='lazily')"), (filter.copy, "()"),
         (nestline.save, "(filter, path)"), (nestline.Filter.__len__, "(self)"),
-        (nestline.ConcurrentFilter.merge, "(self, other)"),
+        (nestline.ConcurrentFilter.merge, "(self, other, copies='all')"),
     ):
         assert str(inspect.signature(function)) == text
     assert nestline.Filter.grow.__doc__.startswith("Doubles")
     help = pydoc.render_doc(nestline.Filter, renderer=pydoc.plaintext)
-    assert "insert(self, keys, out=None)\n" in help
+    assert "erase(self, keys, out=None)\n" in help
 
 
 def mypy(folder, *arguments):
@@ -104,12 +110,8 @@ def test_the_stubs_name_what_the_module_has(tmp_path):
         if not hasattr(nestline, name):
             pytest.skip(f"built without {name}")
     # The metaclass is pybind11's.
-    classes = [
-        name
-        for name, value in vars(nestline).items()
-        if inspect.isclass(value) and not issubclass(value, Exception)
-    ]
-    ignored = [rf"nestline\._nestline\.{name}" for name in classes]
+    ignored = [rf"nestline\._nestline\.{name}" for name, value in vars(nestline).items()
+               if inspect.isclass(value) and not issubclass(value, OWN_MEMBERS)]
     (tmp_path / "ignored").write_text("\n".join(ignored) + "\n")
     done = mypy(tmp_path, "mypy.stubtest", "nestline._nestline", "--allowlist", "ignored")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -44,7 +44,7 @@ std::string look_alikes(std::uint8_t kind, std::uint64_t bytes) {
 }
 
 // The same with a sequence number that may follow and no hash, in each 32 bytes: records without a
-// key can be made to look so by who does not know the store's id.
+// key can be made to look so by one that does not know the store's id.
 std::string look_alikes_without_key(std::uint8_t kind, std::uint64_t bytes) {
   std::string text = look_alikes(kind, bytes);
   for (std::size_t at = 0; at + 32 <= text.size(); at += 32) {

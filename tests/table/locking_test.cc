@@ -48,7 +48,7 @@ class LockingTest : public testing::Test {
   static constexpr std::uint32_t kNew = kHeaderVersion;
   std::mt19937_64 random_{L::kBits};
   std::array<Block, 2> blocks_{};
-  const Kernels& kernels_ = kernels_for(L::kBits);
+  const TableKernels& kernels_ = kernels_for(L::kBits);
   Table<L, BlockLocks> table_{blocks_.data(), kGeometry, kernels_};
 };
 

@@ -167,14 +167,9 @@ class Command(unittest.TestCase):
     def bench(self, *arguments):
         """Runs scripts/bench; returns status, standard output and standard error."""
         path = f"{self.folder}{os.pathsep}{os.environ.get('PATH', '')}"
-        done = subprocess.run(
-            [sys.executable, str(self.root / "scripts" / "bench"), *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=500,
-        )
+        done = subprocess.run([sys.executable, self.root / "scripts" / "bench", *arguments],
+                              cwd=self.folder, env={**os.environ, "PATH": path},
+                              capture_output=True, text=True, timeout=500)
         return done.returncode, done.stdout, done.stderr
 
     def expect_trouble(self, arguments, *parts):
@@ -189,23 +184,27 @@ class Compare(Command):
     def line_of(self, name, out):
         return next(line for line in out.splitlines() if line.startswith(name + " "))
 
+    def compare(self, speeds_of_a, speeds_of_b, *arguments):
+        a, b = self.program("a", **speeds_of_a), self.program("b", **speeds_of_b)
+        status, out, err = self.bench("compare", a, b, *arguments)
+        self.assertEqual(err, "")
+        return status, out
+
     def test_same_speed(self):
-        a = self.program("a", one=1e6, two=2e6, time_three=3e6)
-        b = self.program("b", one=1e6, two=2e6, time_three=3e6)
-        status, out, err = self.bench("compare", a, b)
-        self.assertEqual((status, err), (0, ""))
+        speeds = dict(one=1e6, two=2e6, time_three=3e6)
+        status, out = self.compare(speeds, speeds)
+        self.assertEqual(status, 0)
         # 7 rounds for 3 benchmarks and 2 more.
         self.assertIn("benchmarks: 3, rounds: 9, enough for", out)
         self.assertIn("alone, which takes 7\n", out)
-        self.assertNotIn("slower", out)
-        self.assertNotIn("faster", out)
-        self.assertEqual(pathlib.Path(a + ".runs").read_text(), "9")
+        self.assertNotRegex(out, "slower|faster")
+        self.assertEqual((self.folder / "a.runs").read_text(), "9")
 
     def test_slower_and_faster(self):
-        a = self.program("a", one=1e6, two=2e6, time_three=3e6, four=4e6)
-        b = self.program("b", one=0.8e6, two=2e6, time_three=3.6e6, four=4e6)
-        status, out, err = self.bench("compare", a, b, "--json", "out.json")
-        self.assertEqual((status, err), (1, ""))
+        status, out = self.compare(dict(one=1e6, two=2e6, time_three=3e6, four=4e6),
+                                   dict(one=0.8e6, two=2e6, time_three=3.6e6, four=4e6),
+                                   "--json", "out.json")
+        self.assertEqual(status, 1)
         self.assertRegex(self.line_of("one", out), r" (0\.79|0\.80)\d .*slower, by more than 5 %")
         self.assertNotRegex(self.line_of("two", out), "slower|faster")
         self.assertRegex(self.line_of("time_three", out), r" (1\.19|1\.20)\d .*faster$")
@@ -216,26 +215,21 @@ class Compare(Command):
         self.assertEqual(len(one["a_speeds"]), report["rounds"])
 
     def test_threshold(self):
-        a = self.program("a", one=1e6)
-        b = self.program("b", one=0.9e6)
-        status, out, _ = self.bench("compare", a, b, "--threshold", "20", "--rounds", "10")
+        status, out = self.compare({"one": 1e6}, {"one": 0.9e6}, "--threshold", "20", "--rounds", "10")
         self.assertEqual(status, 0)
         self.assertRegex(self.line_of("one", out), "slower$")
 
     def test_few_rounds(self):
-        a = self.program("a", one=1e6)
-        b = self.program("b", one=0.5e6)
-        status, out, _ = self.bench("compare", a, b, "--rounds", "5")
+        status, out = self.compare({"one": 1e6}, {"one": 0.5e6}, "--rounds", "5")
         self.assertEqual(status, 0)
         self.assertIn("rounds: 5, too few for an interval", out)
         self.assertNotIn("slower", out)
 
     def test_filter_and_lonely(self):
-        a = self.program("a", one=1e6, two=1e6, old=1e6)
-        b = self.program("b", one=1e6, two=1e6, new=1e6)
-        _, out, _ = self.bench("compare", a, b, "--rounds", "1", "--filter", "^(two|old|new)$")
-        self.assertIn(f"only in {a}, not compared: old", out)
-        self.assertIn(f"only in {b}, not compared: new", out)
+        _, out = self.compare(dict(one=1e6, two=1e6, old=1e6), dict(one=1e6, two=1e6, new=1e6),
+                              "--rounds", "1", "--filter", "^(two|old|new)$")
+        self.assertIn(f"only in {self.folder}/a, not compared: old", out)
+        self.assertIn(f"only in {self.folder}/b, not compared: new", out)
         self.assertNotIn("\none", out)
         self.assertIn("\ntwo", out)
 
@@ -363,8 +357,8 @@ class Compare(Command):
         fails = self.script("fails", "#!/bin/sh\necho sorry >&2\nexit 5\n")
         silent = self.script("silent", "#!/bin/sh\n")
         garbage = self.script("garbage", "#!/bin/sh\necho hello\n")
-        row = '{"name": "one", "error_occurred": true, "error_message": "too small"}'
-        error = self.script("error", f"#!/bin/sh\necho '{{\"benchmarks\": [{row}]}}'\n")
+        error = self.printer("error", {"name": "one", "error_occurred": True,
+                                       "error_message": "too small"})
         (self.folder / "folder").mkdir()
         (self.folder / "text").write_text("no program", encoding="utf-8")
         self.expect_trouble(["compare", good, "no-such-commit"], "no-such-commit is no commit of")

@@ -3,6 +3,7 @@
 #
 # CPack could call dpkg-shlibdeps itself, but would then write scripts that call ldconfig, which Debian
 # does by a trigger.
+cmake_policy(VERSION 3.21)
 if(NOT CPACK_NESTLINE_SHARED OR NOT CPACK_PACKAGING_INSTALL_PREFIX STREQUAL "/usr")
   message(FATAL_ERROR "Debian packages need BUILD_SHARED_LIBS=ON and CMAKE_INSTALL_PREFIX=/usr. Run "
                       "scripts/package, or configure with both.")
@@ -58,16 +59,17 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   file(COPY ${debian}/copyright DESTINATION ${documents} FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ
                                                                           WORLD_READ)
   configure_file(${debian}/changelog ${documents}/changelog.Debian COPYONLY)
-  file(READ ${debian}/overrides/all overrides)
   set(kind ${component})
   if(component IN_LIST CPACK_NESTLINE_LIBRARIES)
     set(kind runtime)
+    if(component MATCHES "^(parallel|store_files)$") # they do call functions that have a fortified form
+      set(kind thin)
+    endif()
   endif()
   if(EXISTS ${debian}/overrides/${kind})
-    file(READ ${debian}/overrides/${kind} more)
-    string(APPEND overrides "${more}")
+    file(READ ${debian}/overrides/${kind} overrides)
+    file(WRITE ${root}/usr/share/lintian/overrides/${package} "${overrides}")
   endif()
-  file(WRITE ${root}/usr/share/lintian/overrides/${package} "${overrides}")
   # The licence is in Debian's folder of licences.
   file(REMOVE ${root}/usr/share/doc/nestline/LICENSE)
 
@@ -88,7 +90,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     endforeach()
     run(${work} found dpkg-shlibdeps --warnings=0 -O -x${package} ${folders} ${binaries})
     string(REGEX REPLACE "^shlibs:Depends=" "" depends "${found}")
-    if(kind STREQUAL "runtime") # our libraries may use what is not in the headers of each other
+    if(component IN_LIST CPACK_NESTLINE_LIBRARIES) # our libraries may use what is not in the headers of each other
       string(REGEX REPLACE "(libnestline[^ ]*) [(]>= [^)]*[)]" "\\1 ${CPACK_NESTLINE_SAME_VERSION}" depends
                            "${depends}")
     endif()

@@ -43,7 +43,7 @@ struct Notices {
   }
 };
 
-// The filter of a generation while other threads may look up in it, and who holds it.
+// The filter of a generation while other threads may look up in it, and its holders.
 //
 //   Generation --- SharedFilter::Owner ----+
 //                                          +--> SharedFilter (counts its holders) --> Notices

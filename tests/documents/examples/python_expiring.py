@@ -8,8 +8,8 @@ for delivery in ["order 17", "order 18", "order 17"]:
         print("handle", delivery)
 print(seen.insert(np.array([1, 2, 1])))       # a batch, in this order
 
-nestline.save(seen, "seen.nest")              # and after a restart, half an hour later
-later = nestline.load_expiring("seen.nest", window=600, elapsed=1800)
+seen.save("seen.nest")                        # and after a restart, half an hour later
+later = nestline.ExpiringFilter.load("seen.nest", window=600, elapsed=1800)
 print("order 17" in seen, "order 17" in later)
 
 events = nestline.ExpiringFilter(1000, life=3)   # without a window: the program's own time

@@ -12,6 +12,6 @@ found = seen.may_contain(np.array([3, -3]))   # also an array
 rest = keys[seen.select(keys[:10])]           # the keys that may be there
 print(found, len(rest))
 
-nestline.save(seen, "seen.nest")
+seen.save("seen.nest")
 with nestline.MappedFilter("seen.nest") as mapped:
     print(17 in mapped)

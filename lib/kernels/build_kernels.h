@@ -1,0 +1,120 @@
+// The vectorized work of builds in bulk (lib/filter/bulk_build.h), of filters only. As in
+// kernels.h, one table per target and width.
+#ifndef NESTLINE_LIB_KERNELS_BUILD_KERNELS_H_
+#define NESTLINE_LIB_KERNELS_BUILD_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/kernels/kernels.h"
+#include "lib/place/geometry.h"
+#include "lib/place/layout.h"
+
+namespace nestline {
+
+// A fingerprint with what follows from it and its phase: fingerprint, phase << 16,
+// spill class << 24. Free slots have 0.
+using Resident = std::uint32_t;
+constexpr std::uint32_t fingerprint_of(Resident resident) { return resident & 0xffff; }
+constexpr std::uint32_t phase_of(Resident resident) { return resident >> 16 & 0xff; }
+constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
+
+// A block that keys are given slots in, with all that this takes at hand. What belongs to free
+// slots means nothing, except that their residents are 0. The entries after the last slot are for
+// the kernels.
+struct alignas(64) UnpackedBlock {
+  static constexpr std::size_t kSlots = 72;
+  static constexpr std::uint32_t kNobody = 64;  // a number that is no slot's
+  std::uint64_t bucket[kSlots];                 // of the resident of each slot
+  alignas(64) Resident resident[kSlots];
+  std::uint64_t free;  // slots
+  // Slots from which a displacement may lead to a free one: all such slots are among these.
+  std::uint64_t reach;
+
+  // Makes some more slots free.
+  void release(std::uint64_t slots) {
+    free |= slots;
+    reach = ~std::uint64_t{0};
+    for (; slots != 0; slots &= slots - 1) resident[first_slot(slots)] = 0;
+  }
+};
+
+// A key as one number: block << 20 | phase << 16 | fingerprint. The lowest 20 bits are its pair.
+constexpr std::uint64_t located(std::uint64_t block, std::uint32_t pair) {
+  return block << 20 | pair;
+}
+inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
+static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
+
+// Newcomers that `settle` takes for a block at most.
+inline constexpr std::size_t kMaxSettled = 64;
+
+// A block and its newcomers. Kernels read and write whole vectors, so beyond the last one.
+struct alignas(64) Settling {
+  UnpackedBlock block;
+  std::uint64_t bucket[kMaxSettled + 64];
+  Resident newcomer[kMaxSettled + 64];
+  std::size_t count = 0;
+  // The numbers of the newcomers that found no slot.
+  std::size_t unplaced_count = 0;
+  std::uint8_t unplaced[kMaxSettled];
+};
+
+struct BuildKernels {
+  // The homes of up to kMaxLocated keys, located. `to` has room for kMaxLocated.
+  void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                       InputKind input, std::uint64_t* to) noexcept;
+
+  // The newcomers, up to kMaxSettled, whose pairs are the lowest 20 bits of these numbers, and
+  // their buckets. Reads and writes whole vectors.
+  void (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
+                   std::uint64_t* buckets) noexcept;
+
+  // Which of these 64 residents have at most this spill class, as bits.
+  std::uint64_t (*at_most)(const Resident* residents, std::uint32_t spill_class) noexcept;
+
+  // Gives each of up to kMaxLocated keys the lowest free slot of its bucket at home. free[b] are
+  // the free slots of block b, as bits: they are not taken from the blocks. Writes the late keys,
+  // for whom no slot is free, to `late`, located; returns how many there are. `late` has room for
+  // all. In the header of a late key's block, lock and version mean nothing afterwards.
+  std::size_t (*place_keys)(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
+                            std::size_t count, InputKind input, std::uint64_t* free,
+                            std::uint64_t* late) noexcept;
+  // The same for any number of keys, each a pair with a block's number above, of which only the
+  // bits of `mask` count. Reads whole vectors.
+  std::size_t (*place_pairs)(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
+                             Block* blocks, std::uint64_t* free, std::uint32_t* late) noexcept;
+
+  // Gives each newcomer of a block a slot of its bucket, moving residents within their buckets
+  // where that is necessary, and reports those for which there is no way.
+  void (*settle)(Settling& block) noexcept;
+
+  // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing
+  // being changed, if there is none. Residents of goals are overwritten.
+  bool (*settle_one)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
+                     std::uint64_t goals) noexcept;
+
+  // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
+  void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
+  void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
+};
+
+// All tables of one target but those of expiring filters, which come next; filters and builds of 8,
+// 12 and 16 bits.
+struct TargetKernels {
+  std::int64_t target;
+  FilterKernels filters[3];
+  BuildKernels builds[3];
+  MapletKernels maplet;
+};
+struct ExpiringTables {
+  std::int64_t target;
+  ExpiringKernels of_bits[2];  // 8 and 12
+};
+
+// The table for this processor and this width of a filter.
+const BuildKernels& build_kernels(int bits);
+
+}  // namespace nestline
+
+#endif  // NESTLINE_LIB_KERNELS_BUILD_KERNELS_H_
