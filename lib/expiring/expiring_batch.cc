@@ -86,7 +86,7 @@ void ExpiringFilter::left(KeySpan keys, std::span<std::uint8_t> ticks) const {
     state_->read([&](const Blocks& table) {
       state_->look_at(table, [&](const auto& blocks) {
         using AnyTable = std::remove_cvref_t<decltype(blocks)>;
-        for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, *table.kernels, table.view,
+        for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, state_->kernels, table.view,
                                                        chunks.inputs());
              groups.next();) {
           for (std::size_t i = 0; i < groups.size(); ++i) {
