@@ -244,24 +244,23 @@ std::uint64_t ConcurrentFilter::merge(const ConcurrentFilter& other, Copies copi
 }
 
 bool ConcurrentFilter::can_merge(const Filter& other, std::string* why) const {
-  const Likeness own = state_->read([](const Blocks& table) { return likeness(table); });
-  return nestline::can_merge(own, likeness(FilterAccess::blocks(other)), why);
+  return nestline::can_merge(state_->shape(), FilterAccess::blocks(other).shape(), why);
 }
 
 bool ConcurrentFilter::can_merge(const ConcurrentFilter& other, std::string* why) const {
-  const auto of = [](const Blocks& table) { return likeness(table); };
-  const Likeness own = state_->read(of);
-  return nestline::can_merge(own, other.state_->read(of), why);
+  return nestline::can_merge(state_->shape(), other.state_->shape(), why);
 }
 
 std::uint64_t ConcurrentFilter::size() const noexcept {
   return state_->read([&](const Blocks&) { return state_->keys.total(); });
 }
 
-std::uint64_t ConcurrentFilter::capacity() const noexcept { return state_->now().capacity; }
-std::uint64_t ConcurrentFilter::max_capacity() const noexcept { return state_->now().max_capacity; }
-unsigned ConcurrentFilter::growth() const noexcept { return state_->now().growth; }
-std::uint64_t ConcurrentFilter::slots() const noexcept { return state_->now().slots; }
+std::uint64_t ConcurrentFilter::capacity() const noexcept { return state_->shape().capacity; }
+std::uint64_t ConcurrentFilter::max_capacity() const noexcept {
+  return state_->shape().max_capacity;
+}
+unsigned ConcurrentFilter::growth() const noexcept { return state_->shape().geometry.growth; }
+std::uint64_t ConcurrentFilter::slots() const noexcept { return state_->shape().slots(); }
 
 double ConcurrentFilter::load_factor() const noexcept {
   return state_->read([&](const Blocks& table) { return nestline::load_factor(table, size()); });
@@ -275,6 +274,8 @@ int ConcurrentFilter::bits() const noexcept { return state_->bits; }
 
 std::uint64_t ConcurrentFilter::seed() const noexcept { return state_->seed; }
 
-std::size_t ConcurrentFilter::memory_bytes() const noexcept { return state_->now().bytes; }
+std::size_t ConcurrentFilter::memory_bytes() const noexcept {
+  return state_->shape().memory_bytes();
+}
 
 }  // namespace nestline

@@ -148,17 +148,9 @@ struct ConcurrentFilter::State : SecondLook {
   // The table, for a thread that is in a section.
   [[nodiscard]] const Blocks& table_in_section() const { return *table_.load(); }
 
-  // The table's numbers at one instant.
-  struct Numbers {
-    std::uint64_t capacity, max_capacity, slots;
-    unsigned growth;
-    std::size_t bytes;
-  };
-  [[nodiscard]] Numbers now() const {
-    return read([](const Blocks& table) {
-      return Numbers{table.capacity, table.max_capacity, nestline::slots(table),
-                     table.view.geometry.growth, table.storage.bytes().size()};
-    });
+  // The table's, at one instant.
+  [[nodiscard]] Shape shape() const {
+    return read([](const Blocks& table) { return table.shape(); });
   }
 
   // Calls work(table, locks) for a writer; locks is the lock policy to use, OneWriter or
@@ -237,9 +229,9 @@ struct ConcurrentFilter::State : SecondLook {
     }
   }
   [[nodiscard]] std::unique_ptr<Blocks> ready_for_copy() const {
-    const auto [like, memory] = read(
-        [](const Blocks& table) { return std::pair(likeness(table), table.storage.memory()); });
-    return nestline::ready_for_copy(like, memory);
+    const auto [shape, memory] =
+        read([](const Blocks& table) { return std::pair(table.shape(), table.storage.memory()); });
+    return nestline::ready_for_copy(shape, memory);
   }
 
   // Calls work(blocks) with the Table for readers of `table`, inside their section.

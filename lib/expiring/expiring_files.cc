@@ -16,38 +16,29 @@ namespace nestline {
 
 // Copies the filter, so that its bytes are of one instant and writers need not wait for a disk.
 void save(const ExpiringFilter& filter, const Output& to) {
-  Position at;
-  const auto copy = ExpiringAccess::state(filter).copy_all(at);
-  FileHeader header = nestline::header_of(*copy);
-  header.tick = tick(copy->view.blocks);
-  header.exchanged = at.exchanged;
-  header.swept = at.swept;
-  header.life = at.life;
-  header.waiting = at.waiting;
+  Shape shape;
+  const auto copy = ExpiringAccess::state(filter).copy_all(shape);
+  const FileHeader header{shape, copy->size};
   write_to(to, [&](const ByteSink& sink) { write_filter(header, *copy, sink); });
 }
 
 ExpiringFilter ExpiringFilter::load(const Input& from, std::pmr::memory_resource* memory) {
-  FileHeader header;
-  auto table = read_filter(from, memory, header, FileContent::expiring);
-  return ExpiringAccess::make(std::move(table), {.life = header.life,
-                                                 .exchanged = header.exchanged,
-                                                 .swept = header.swept,
-                                                 .waiting = header.waiting});
+  Stored stored = read_filter(from, memory, Kind::expiring);
+  return ExpiringAccess::make(std::move(stored.blocks), stored.header);
 }
 
 ExpiringFilter ExpiringFilter::snapshot() const {
-  Position at;
-  auto copy = state_->copy_all(at);
-  return ExpiringAccess::make(std::move(copy), at);
+  Shape shape;
+  auto copy = state_->copy_all(shape);
+  return ExpiringAccess::make(std::move(copy), shape);
 }
 
 struct MappedExpiringFilter::State : SecondLook {
   explicit State(const std::filesystem::path& path)
       : SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }},
-        mapped(map_filter(path, header, FileContent::expiring)),
-        table(*mapped),
-        checks(path.string(), header, table.storage.bytes()) {}
+        mapped(map_filter(path, Kind::expiring)),
+        table(*mapped.blocks),
+        checks(path.string(), mapped.header, table.storage.bytes()) {}
 
   // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
   // left a lock in them, for whose end a reader would wait.
@@ -70,8 +61,7 @@ struct MappedExpiringFilter::State : SecondLook {
     return table.kernels->lookups().contains_beside(table.view, *this, hash);
   }
 
-  FileHeader header;
-  std::unique_ptr<Blocks> mapped;
+  Stored mapped;
   const Blocks& table;
   SectionChecks checks;
 };
@@ -116,10 +106,10 @@ unsigned MappedExpiringFilter::left(Key key) const noexcept {
       state_->table, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
 }
 
-std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }
+std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->mapped.header.tick; }
 std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->table.size; }
 std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->table.capacity; }
-unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
+unsigned MappedExpiringFilter::life() const noexcept { return state_->mapped.header.life; }
 int MappedExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->table.bits); }
 std::uint64_t MappedExpiringFilter::seed() const noexcept { return state_->table.seed; }
 

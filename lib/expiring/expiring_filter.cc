@@ -20,10 +20,14 @@ using State = ExpiringFilter::State;
 
 std::unique_ptr<State> make_state(const ExpiringOptions& options) {
   const Size size = decide_expiring_size(options);
+  const Shape shape{.bits = size.bits,
+                    .geometry = {size.blocks, 0},
+                    .seed = options.seed,
+                    .capacity = size.capacity,
+                    .life = options.life,
+                    .swept = size.blocks};
   ConcurrentFilter::register_thread();
-  return std::make_unique<State>(
-      make_expiring_table(size.bits, size.blocks, options.seed, size.capacity, options.memory),
-      Position{.life = options.life, .swept = size.blocks});
+  return std::make_unique<State>(make_blocks(shape, options.memory), shape);
 }
 
 // A life of this many ticks is not shorter than the window.
@@ -75,10 +79,10 @@ void State::empty_and_advance(std::uint64_t ticks) {
   keys.reset(0);
 }
 
-std::unique_ptr<Blocks> State::copy_all(Position& at) const {
+std::unique_ptr<Blocks> State::copy_all(Shape& shape) const {
   const Blocks& from = table_of_writer();
   const Geometry& geometry = from.view.geometry;
-  auto made = make_expiring_table(bits, geometry.blocks(), seed, from.capacity, nullptr);
+  auto made = make_blocks(from.shape(), nullptr);
   made->storage.touch();
   const Pause pause(*this);
   (void)copy_into(from, *made);  // of one shape, since it never grows
@@ -86,7 +90,7 @@ std::unique_ptr<Blocks> State::copy_all(Position& at) const {
               &young_mark(from.view.blocks, geometry, 0),
               static_cast<std::size_t>(geometry.blocks()));
   set_tick(made->blocks(), tick(from.view.blocks));
-  at = position();
+  shape = shape_now();
   return made;
 }
 
@@ -190,10 +194,10 @@ std::uint64_t ExpiringFilter::size() const noexcept {
   return state_->read([&](const Blocks&) { return state_->keys.total(); });
 }
 
-std::uint64_t ExpiringFilter::capacity() const noexcept { return state_->now().capacity; }
+std::uint64_t ExpiringFilter::capacity() const noexcept { return state_->shape().capacity; }
 unsigned ExpiringFilter::life() const noexcept { return state_->life; }
 int ExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->bits); }
-std::uint64_t ExpiringFilter::slots() const noexcept { return state_->now().slots; }
+std::uint64_t ExpiringFilter::slots() const noexcept { return state_->shape().slots(); }
 
 double ExpiringFilter::load_factor() const noexcept {
   return nestline::load_factor(state_->table_of_writer(), size());
@@ -205,7 +209,7 @@ double ExpiringFilter::expected_fpr() const noexcept {
 
 std::uint64_t ExpiringFilter::seed() const noexcept { return state_->seed; }
 
-std::size_t ExpiringFilter::memory_bytes() const noexcept { return state_->now().bytes; }
+std::size_t ExpiringFilter::memory_bytes() const noexcept { return state_->shape().memory_bytes(); }
 
 ExpiringClock::ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window)
     : filter_(filter),

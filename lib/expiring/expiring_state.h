@@ -42,36 +42,20 @@ decltype(auto) with_expiring_table(const Blocks& state, Work&& work, Locks locks
   });
 }
 
-// An empty table, with a head and young marks around its blocks. Throws std::bad_alloc.
-inline std::unique_ptr<Blocks> make_expiring_table(int layout, std::uint64_t blocks,
-                                                   std::uint64_t seed, std::uint64_t capacity,
-                                                   std::pmr::memory_resource* memory) {
-  return std::make_unique<Blocks>(layout, Geometry{blocks, 0}, seed, capacity,
-                                  Storage::allocate(kHeadBlocks + with_young_marks(blocks), memory),
-                                  kHeadBlocks * kBlockBytes);
-}
-
 // The outcome of a first try that is decided.
 constexpr Outcome outcome_of(Renewal renewal) {
   return renewal == Renewal::present ? Outcome::present : Outcome::stored;
 }
 
-// Where an expiring filter stands besides its blocks and its tick: what files hold too.
-struct Position {
-  unsigned life = kMaxLife;
-  std::uint64_t exchanged = 0;  // the tick whose sweep exchanged marks last
-  std::uint64_t swept = 0;    // blocks that the present tick's sweep has passed, from the first on
-  std::uint32_t waiting = 0;  // inserts since the last slice
-};
-
 struct ExpiringFilter::State : ConcurrentFilter::State {
-  State(std::unique_ptr<Blocks>&& table, const Position& at)
+  // `shape`: also where in time it stands.
+  State(std::unique_ptr<Blocks>&& table, const Shape& shape)
       : ConcurrentFilter::State(std::move(table), Readers::may_lock, look_again),
-        life(at.life),
-        exchanged_(at.exchanged),
-        claimed_(at.swept),
-        swept_(at.swept) {
-    mine().inserts = at.waiting;
+        life(shape.life),
+        exchanged_(shape.exchanged),
+        claimed_(shape.swept),
+        swept_(shape.swept) {
+    mine().inserts = shape.waiting;
   }
 
   [[nodiscard]] std::uint64_t present_tick() const { return tick(table_of_writer().view.blocks); }
@@ -97,15 +81,18 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   // Removes all keys and moves time on; so there is nothing to sweep.
   void empty_and_advance(std::uint64_t ticks);
 
-  // Where it stands; exact while no writer runs.
-  [[nodiscard]] Position position() const {
-    return {.life = life,
-            .exchanged = exchanged_,
-            .swept = std::min<std::uint64_t>(claimed_, blocks()),
-            .waiting = stripes_[thread_number() % kStripes].inserts};
+  // With where in time it stands; exact while no writer runs.
+  [[nodiscard]] Shape shape_now() const {
+    Shape shape = table_of_writer().shape();
+    shape.life = life;
+    shape.tick = present_tick();
+    shape.exchanged = exchanged_;
+    shape.swept = std::min<std::uint64_t>(claimed_, blocks());
+    shape.waiting = stripes_[thread_number() % kStripes].inserts;
+    return shape;
   }
-  // A copy of all memory of one instant, and where the filter stands then. Throws std::bad_alloc.
-  std::unique_ptr<Blocks> copy_all(Position& at) const;
+  // A copy of all memory of one instant, and its shape then. Throws std::bad_alloc.
+  std::unique_ptr<Blocks> copy_all(Shape& shape) const;
 
   const unsigned life;
   const ExpiringKernels& kernels = expiring_kernels(bits);
@@ -160,9 +147,9 @@ void ExpiringFilter::State::sweep_slice(const Blocks& table) {
 struct ExpiringAccess {
   static const ExpiringFilter::State& state(const ExpiringFilter& filter) { return *filter.state_; }
   static ExpiringFilter::State& state(ExpiringFilter& filter) { return *filter.state_; }
-  static ExpiringFilter make(std::unique_ptr<Blocks> table, const Position& at) {
+  static ExpiringFilter make(std::unique_ptr<Blocks> table, const Shape& shape) {
     ConcurrentFilter::register_thread();
-    return ExpiringFilter(std::make_unique<ExpiringFilter::State>(std::move(table), at));
+    return ExpiringFilter(std::make_unique<ExpiringFilter::State>(std::move(table), shape));
   }
 };
 

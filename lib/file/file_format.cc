@@ -104,18 +104,13 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
   return std::nullopt;
 }
 
-// How errors name what a file holds, and what loads it. In the order of FileContent.
-struct Kind {
+// How errors name what a file holds, and what loads it. In the order of Kind.
+struct Words {
   const char* name;
   const char* load;
 };
-constexpr std::array<Kind, 3> kKinds = {
+constexpr std::array<Words, 3> kWords = {
     {{"a filter", "load"}, {"a maplet", "load_maplet"}, {"an expiring filter", "load_expiring"}}};
-FileContent content_of(int bits) {
-  if (bits == kMapletBits) return FileContent::maplet;
-  return bits == expiring_layout(8) || bits == expiring_layout(12) ? FileContent::expiring
-                                                                   : FileContent::filter;
-}
 
 std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t stated,
                                  std::optional<std::uint64_t> file_bytes) {
@@ -156,10 +151,10 @@ ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
   return checksum;
 }
 
-std::optional<Flaw> check_fields(const FileHeader& header, FileContent content) {
+std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
   const Geometry& geometry = header.geometry;
-  if (content == FileContent::filter && header.bits != 8 && header.bits != 12 &&
-      header.bits != 16) {
+  if (kind_of(header.bits) != kind ||
+      (kind == Kind::filter && header.bits != 8 && header.bits != 12 && header.bits != 16)) {
     return Flaw{kBitsAt, "the fingerprint width is not 8, 12 or 16 bits"};
   }
   if (geometry.growth > max_growth(header.bits)) {
@@ -185,7 +180,7 @@ std::optional<Flaw> check_fields(const FileHeader& header, FileContent content) 
   if (header.max_capacity > kMaxKeys) {
     return Flaw{kMaxCapacityAt, "the maximal capacity is above 2^53"};
   }
-  if (content == FileContent::expiring) {
+  if (kind == Kind::expiring) {
     if (header.life == 0 || header.life > kMaxLife) {
       return Flaw{kLifeAt, "the life, " + to_string(header.life) + ", is not in 1 to 14 ticks"};
     }
@@ -234,7 +229,7 @@ Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted) {
 
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
-                                  FileContent content) {
+                                  Kind kind) {
   if (auto flaw = identify(start)) return flaw;
 
   const auto hash_version = get<std::uint32_t>(start, kHashVersionAt);
@@ -252,11 +247,11 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   const auto bits = get<std::uint32_t>(start, kBitsAt);
   header.bits =
       bits <= static_cast<std::uint32_t>(expiring_layout(12)) ? static_cast<int>(bits) : 0;
-  const Kind& wanted = kKinds[static_cast<std::size_t>(content)];
-  const Kind& found = kKinds[static_cast<std::size_t>(content_of(header.bits))];
-  if (&found != &wanted) {
-    return Flaw{kBitsAt, std::string("this is ") + found.name + " and not " + wanted.name +
-                             ": load it with " + found.load};
+  if (const Kind found = kind_of(header.bits); found != kind) {
+    const auto [name, loader] = kWords[static_cast<std::size_t>(found)];
+    return Flaw{kBitsAt, std::string("this is ") + name + " and not " +
+                             kWords[static_cast<std::size_t>(kind)].name + ": load it with " +
+                             loader};
   }
   header.geometry.base_blocks = get<std::uint64_t>(start, kBaseBlocksAt);
   header.geometry.growth = get<std::uint32_t>(start, kGrowthAt);
@@ -264,20 +259,20 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   header.keys = get<std::uint64_t>(start, kKeysAt);
   header.capacity = get<std::uint64_t>(start, kCapacityAt);
   header.max_capacity = get<std::uint64_t>(start, kMaxCapacityAt);
-  if (content == FileContent::expiring) {
+  if (kind == Kind::expiring) {
     header.life = get<std::uint32_t>(start, kLifeAt);
     header.waiting = get<std::uint32_t>(start, kWaitingAt);
     header.exchanged = get<std::uint64_t>(start, kExchangedAt);
     header.swept = get<std::uint64_t>(start, kSweptAt);
     header.tick = get<std::uint64_t>(start, kTickAt);
   }
-  if (auto flaw = check_fields(header, content)) {
+  if (auto flaw = check_fields(header, kind)) {
     flaw->cause += kNotOurs;
     return flaw;
   }
   std::array<std::array<std::size_t, 2>, 3> unused = {
       {{kReservedAt, kSeedAt}, {kFieldsEnd, kHeaderChecksumAt}, {0, 0}}};
-  if (content == FileContent::expiring) {
+  if (kind == Kind::expiring) {
     unused[1] = {kExpiringFieldsEnd, kTickAt};
     unused[2] = {kTickAt + sizeof(header.tick), kHeaderChecksumAt};
   }

@@ -23,6 +23,7 @@
 #include "lib/place/aging.h"
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
+#include "lib/place/shape.h"
 
 namespace nestline {
 
@@ -32,29 +33,11 @@ inline constexpr std::size_t kSectionBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kChecksumBytes = 8;
 
 // What the header states about the filter and the rest of the file.
-struct FileHeader {
-  int bits = 0;
-  Geometry geometry;
-  std::uint64_t seed = 0;
+struct FileHeader : Shape {
   std::uint64_t keys = 0;
-  std::uint64_t capacity = 0;
-  std::uint64_t max_capacity = 0;
-  // Of an expiring filter: its tick, and what lib/expiring/expiring_state.h calls its position.
-  std::uint64_t tick = 0;
-  std::uint64_t exchanged = 0;
-  std::uint64_t swept = 0;
-  std::uint32_t life = 0;
-  std::uint32_t waiting = 0;
 
-  // The blocks, and what follows them in memory too.
-  [[nodiscard]] std::uint64_t stored_blocks() const {
-    return is_expiring(bits) ? with_young_marks(geometry.blocks()) : geometry.blocks();
-  }
-  // What is before them in memory.
-  [[nodiscard]] std::uint64_t head_blocks() const { return is_expiring(bits) ? kHeadBlocks : 0; }
-  [[nodiscard]] std::uint64_t block_bytes() const { return stored_blocks() * kBlockBytes; }
   [[nodiscard]] std::uint64_t sections() const {
-    return (block_bytes() + kSectionBytes - 1) / kSectionBytes;
+    return (stored_bytes() + kSectionBytes - 1) / kSectionBytes;
   }
   // Where section i begins, from the beginning of the file, and how long it is.
   [[nodiscard]] static std::uint64_t section_offset(std::uint64_t i) {
@@ -62,9 +45,9 @@ struct FileHeader {
   }
   [[nodiscard]] std::size_t section_bytes(std::uint64_t i) const {
     return static_cast<std::size_t>(
-        std::min<std::uint64_t>(kSectionBytes, block_bytes() - i * kSectionBytes));
+        std::min<std::uint64_t>(kSectionBytes, stored_bytes() - i * kSectionBytes));
   }
-  [[nodiscard]] std::uint64_t checksums_offset() const { return kHeaderBytes + block_bytes(); }
+  [[nodiscard]] std::uint64_t checksums_offset() const { return kHeaderBytes + stored_bytes(); }
   // Of all sections' checksums and their own checksum.
   [[nodiscard]] std::uint64_t checksums_bytes() const { return (sections() + 1) * kChecksumBytes; }
   [[nodiscard]] std::uint64_t file_bytes() const { return checksums_offset() + checksums_bytes(); }
@@ -76,14 +59,9 @@ struct Flaw {
   std::string cause;
 };
 
-// What a file is: all have one format, and the width tells them apart.
-enum class FileContent : std::uint8_t { filter, maplet, expiring };
-
 // Whether width, growth, blocks, keys and capacities, and what an expiring filter has besides, are
-// each in their range. The kind of content is known by the width, so that has been looked at
-// before.
-std::optional<Flaw> check_fields(const FileHeader& header,
-                                 FileContent content = FileContent::filter);
+// each in their range.
+std::optional<Flaw> check_fields(const FileHeader& header, Kind kind = Kind::filter);
 
 using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 HeaderBytes encode_header(const FileHeader& header);
@@ -94,7 +72,7 @@ HeaderBytes encode_header(const FileHeader& header);
 // the file is.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
-                                  FileContent content = FileContent::filter);
+                                  Kind kind = Kind::filter);
 
 // The flaw of a file that ends after `file_bytes` of `wanted` bytes.
 Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);

@@ -29,23 +29,21 @@ inline void require(const std::string& name, const std::optional<Flaw>& flaw) {
   if (flaw) throw FormatError(name, flaw->offset, flaw->cause);
 }
 
-// The header of this filter's file.
-FileHeader header_of(const Blocks& state);
-
 // Passes the bytes of a filter's file to the sink, piece by piece.
-void write_filter(const Blocks& state, const ByteSink& sink);
-// The same with a header that says more than the state does.
-void write_filter(const FileHeader& header, const Blocks& state, const ByteSink& sink);
+void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink& sink);
+inline void write_filter(const Blocks& blocks, const ByteSink& sink) {
+  write_filter({blocks.shape(), blocks.size}, blocks, sink);
+}
 
 // The header of a source whose length is known. Throws FormatError.
 template <class Source>
-FileHeader read_header(const Source& source, FileContent content = FileContent::filter) {
+FileHeader read_header(const Source& source, Kind kind = Kind::filter) {
   HeaderBytes bytes;
   const auto start = std::span(bytes).first(
       static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), source.size())));
   source.read(0, start);
   FileHeader header;
-  require(source.name(), decode_header(start, source.size(), header, content));
+  require(source.name(), decode_header(start, source.size(), header, kind));
   return header;
 }
 
@@ -60,9 +58,15 @@ void check_content(const std::string& name, const FileHeader& header,
   require(name, check.keys());
 }
 
-// What begins at `offset` of the storage. `path`: of a mapped file.
-std::unique_ptr<Blocks> make_blocks(const FileHeader& header, Storage storage, std::size_t offset,
-                                    std::filesystem::path path = {});
+// What a file holds: a filter of any kind.
+struct Stored {
+  FileHeader header;
+  std::unique_ptr<Blocks> blocks;
+};
+
+// Of blocks that begin at `offset` of the storage. `path`: of a mapped file.
+Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset,
+                   std::filesystem::path path = {});
 
 // The checksums in all bytes of a file with this header.
 inline std::span<const std::byte> checksums_of(const FileHeader& header,
@@ -131,18 +135,17 @@ class SectionChecks {
   std::atomic<std::uint64_t> not_good_;  // sections that are unchecked or damaged
 };
 
-// The blocks in a mapping of their file, of which only `header` has been checked. The header is
+// The blocks in a mapping of their file, of which only the header has been checked. The header is
 // read and not mapped, so that later code uses exactly what was checked. Throws FormatError,
 // std::system_error, std::bad_alloc.
-std::unique_ptr<Blocks> map_filter(const std::filesystem::path& path, FileHeader& header,
-                                   FileContent content = FileContent::filter);
+Stored map_filter(const std::filesystem::path& path, Kind kind = Kind::filter);
 
-// Reads what a filter of any kind consists of into `memory`, as Options::memory requires, and
+// Reads a filter of any kind into `memory`, as Options::memory requires, and
 // checks everything. Throws FormatError, std::bad_alloc, and what the source throws.
 template <class Source>
-std::unique_ptr<Blocks> read_filter(const Source& source, std::pmr::memory_resource* memory,
-                                    FileHeader& header, FileContent content) {
-  header = read_header(source, content);
+Stored read_filter(const Source& source, std::pmr::memory_resource* memory,
+                   Kind kind = Kind::filter) {
+  const FileHeader header = read_header(source, kind);
   // From here on the lengths in the header match the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
   source.read(header.checksums_offset(), checksums);
@@ -155,17 +158,16 @@ std::unique_ptr<Blocks> read_filter(const Source& source, std::pmr::memory_resou
     source.read(FileHeader::section_offset(i), section);
     return section;
   });
-  return make_blocks(header, std::move(storage), head);
+  return make_stored(header, std::move(storage), head);
 }
 
 // The same from a stream, whose checksums come after the blocks and whose length is unknown. It
 // trusts only what has arrived, and so allocates memory in steps.
-std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resource* memory,
-                                    FileHeader& header, FileContent content);
+Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory,
+                   Kind kind = Kind::filter);
 
 // The same from what a caller gives.
-std::unique_ptr<Blocks> read_filter(const Input& from, std::pmr::memory_resource* memory,
-                                    FileHeader& header, FileContent content);
+Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind);
 
 // Gives what produce(sink) passes to the sink to what a caller gives.
 void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce);

@@ -81,18 +81,9 @@ void StreamSource::read(std::span<std::byte> to, std::uint64_t wanted) {
   throw FormatError(name_, flaw.offset, flaw.cause);
 }
 
-FileHeader header_of(const Blocks& state) {
-  return {state.bits, state.view.geometry, state.seed,
-          state.size, state.capacity,      state.max_capacity};
-}
-
-void write_filter(const Blocks& state, const ByteSink& sink) {
-  write_filter(header_of(state), state, sink);
-}
-
-void write_filter(const FileHeader& header, const Blocks& state, const ByteSink& sink) {
+void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink& sink) {
   sink(encode_header(header));
-  const auto* const blocks = reinterpret_cast<const std::byte*>(state.view.blocks);
+  const auto* const first = reinterpret_cast<const std::byte*>(blocks.view.blocks);
   std::vector<std::byte> checksums;
   checksums.reserve(static_cast<std::size_t>(header.checksums_bytes()));
   const auto add_checksum = [&](std::span<const std::byte> bytes) {
@@ -100,7 +91,7 @@ void write_filter(const FileHeader& header, const Blocks& state, const ByteSink&
     checksums.insert(checksums.end(), checksum.begin(), checksum.end());
   };
   for (std::uint64_t i = 0; i < header.sections(); ++i) {
-    const std::span section(blocks + static_cast<std::size_t>(i) * kSectionBytes,
+    const std::span section(first + static_cast<std::size_t>(i) * kSectionBytes,
                             header.section_bytes(i));
     add_checksum(section);
     sink(section);
@@ -109,31 +100,27 @@ void write_filter(const FileHeader& header, const Blocks& state, const ByteSink&
   sink(checksums);
 }
 
-std::unique_ptr<Blocks> make_blocks(const FileHeader& header, Storage storage, std::size_t offset,
-                                    std::filesystem::path path) {
-  auto state = std::make_unique<Blocks>(header.bits, header.geometry, header.seed, header.capacity,
-                                        std::move(storage), offset);
-  state->size = header.keys;
-  if (is_expiring(header.bits) && path.empty()) set_tick(state->blocks(), header.tick);
-  state->max_capacity = header.max_capacity;
-  state->path = std::move(path);
-  return state;
+Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset,
+                   std::filesystem::path path) {
+  auto blocks = std::make_unique<Blocks>(header, std::move(storage), offset);
+  blocks->size = header.keys;
+  if (is_expiring(header.bits) && path.empty()) set_tick(blocks->blocks(), header.tick);
+  blocks->path = std::move(path);
+  return {header, std::move(blocks)};
 }
 
-std::unique_ptr<Blocks> map_filter(const std::filesystem::path& path, FileHeader& header,
-                                   FileContent content) {
+Stored map_filter(const std::filesystem::path& path, Kind kind) {
   const FileSource file(path);
-  header = read_header(file, content);
-  return make_blocks(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes,
+  const FileHeader header = read_header(file, kind);
+  return make_stored(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes,
                      path);
 }
 
-std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resource* memory,
-                                    FileHeader& header, FileContent content) {
+Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory, Kind kind) {
+  FileHeader header;
   HeaderBytes start;
   const std::size_t count = source.read_some(start);
-  require(source.name(),
-          decode_header(std::span(start).first(count), std::nullopt, header, content));
+  require(source.name(), decode_header(std::span(start).first(count), std::nullopt, header, kind));
 
   const std::uint64_t head = header.head_blocks();
   const std::uint64_t blocks = header.stored_blocks();
@@ -154,7 +141,7 @@ std::unique_ptr<Blocks> read_filter(StreamSource& source, std::pmr::memory_resou
         static_cast<std::size_t>(head) * kBlockBytes + static_cast<std::size_t>(i) * kSectionBytes,
         header.section_bytes(i));
   });
-  return make_blocks(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes);
+  return make_stored(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes);
 }
 
 namespace {
@@ -178,14 +165,12 @@ std::size_t read_some(std::istream& stream, std::span<std::byte> to) {
 
 }  // namespace
 
-std::unique_ptr<Blocks> read_filter(const Input& from, std::pmr::memory_resource* memory,
-                                    FileHeader& header, FileContent content) {
-  const auto read = [&](auto&& source) { return read_filter(source, memory, header, content); };
+Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind) {
   if (const auto* path = std::get_if<std::filesystem::path>(&from.from())) {
-    return read(FileSource(*path));
+    return read_filter(FileSource(*path), memory, kind);
   }
   if (const auto* bytes = std::get_if<std::span<const std::byte>>(&from.from())) {
-    return read(MemorySource("bytes", *bytes));
+    return read_filter(MemorySource("bytes", *bytes), memory, kind);
   }
   ByteSource give;
   if (auto* const* stream = std::get_if<std::istream*>(&from.from())) {
@@ -193,7 +178,7 @@ std::unique_ptr<Blocks> read_filter(const Input& from, std::pmr::memory_resource
     give = [stream](std::span<std::byte> to) { return read_some(**stream, to); };
   }
   StreamSource source(give ? give : std::get<ByteSource>(from.from()));
-  return read_filter(source, memory, header, content);
+  return read_filter(source, memory, kind);
 }
 
 void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce) {
@@ -217,8 +202,7 @@ void save(const Filter& filter, const Output& to) {
 }
 
 Filter Filter::load(const Input& from, std::pmr::memory_resource* memory) {
-  FileHeader header;
-  return FilterAccess::make(read_filter(from, memory, header, FileContent::filter));
+  return FilterAccess::make(read_filter(from, memory, Kind::filter).blocks);
 }
 
 }  // namespace nestline

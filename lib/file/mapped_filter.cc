@@ -79,8 +79,8 @@ MappedFilter& MappedFilter::operator=(MappedFilter&& other) noexcept = default;
 MappedFilter::~MappedFilter() = default;
 
 MappedFilter MappedFilter::open(const std::filesystem::path& path, Verify verify) {
-  FileHeader header;
-  Filter filter = FilterAccess::make(map_filter(path, header));
+  auto [header, blocks] = map_filter(path);
+  Filter filter = FilterAccess::make(std::move(blocks));
   std::unique_ptr<SectionChecks> checks;
   if (verify == Verify::lazily) {
     const MemorySource bytes = mapped_bytes(filter);
@@ -107,8 +107,7 @@ std::optional<FormatError> MappedFilter::damage() const {
 }
 
 Filter MappedFilter::snapshot(std::pmr::memory_resource* memory) const {
-  FileHeader header;
-  return FilterAccess::make(read_filter(mapped_bytes(*this), memory, header, FileContent::filter));
+  return FilterAccess::make(read_filter(mapped_bytes(*this), memory).blocks);
 }
 
 bool MappedFilter::may_contain_one(Hash key) const noexcept {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "lib/place/geometry.h"
 #include "lib/place/hash.h"
 #include "lib/place/layout.h"
+#include "lib/place/shape.h"
 #include "lib/table/table.h"
 #include "nestline/filter.h"
 
@@ -53,15 +55,19 @@ class GrowthPatience {
 namespace internal {
 
 struct Blocks {
-  Blocks(int bits_, const Geometry& geometry, std::uint64_t seed_, std::uint64_t capacity_,
-         Storage storage_, std::size_t offset)
-      : view{reinterpret_cast<const Block*>(storage_.bytes().data() + offset), geometry,
-             derive_secrets(seed_)},
-        kernels(&kernels_for(bits_)),
-        bits(bits_),
-        seed(seed_),
-        capacity(capacity_),
+  // What begins at `offset` of the storage.
+  Blocks(const Shape& shape, Storage storage_, std::size_t offset)
+      : view{reinterpret_cast<const Block*>(storage_.bytes().data() + offset), shape.geometry,
+             derive_secrets(shape.seed)},
+        kernels(&kernels_for(shape.bits)),
+        bits(shape.bits),
+        seed(shape.seed),
+        capacity(shape.capacity),
+        max_capacity(shape.max_capacity),
         storage(std::move(storage_)) {}
+
+  // Without what time adds to it.
+  [[nodiscard]] Shape shape() const { return {bits, view.geometry, seed, capacity, max_capacity}; }
 
   // Only for a filter that is not a read-only mapping.
   Block* blocks() const { return const_cast<Block*>(view.blocks); }
@@ -80,7 +86,7 @@ struct Blocks {
   std::uint64_t seed;
   std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (KeyCount)
   std::uint64_t capacity;           // promised
-  std::uint64_t max_capacity = 0;   // how far it grows automatically
+  std::uint64_t max_capacity;       // how far it grows automatically
   mutable GrowthPatience patience;  // begins when growing fails
   Storage storage;
   std::filesystem::path path;  // of a mapped file
@@ -90,7 +96,8 @@ struct Blocks {
 
 using internal::Blocks;
 
-std::uint64_t slots(const Blocks& state);
+// Empty, in memory as Options::memory requires. Throws std::bad_alloc.
+std::unique_ptr<Blocks> make_blocks(const Shape& shape, std::pmr::memory_resource* memory);
 
 // Keys / slots, and the expected false-positive rate, for `keys` keys.
 double load_factor(const Blocks& state, std::uint64_t keys);

@@ -91,11 +91,8 @@ struct Lookup {
 
 std::unique_ptr<Blocks> make_state(const Options& options) {
   const Size size = decide_size(options);
-  auto state =
-      std::make_unique<Blocks>(size.bits, Geometry{size.blocks, 0}, options.seed, size.capacity,
-                               Storage::allocate(size.blocks, options.memory), 0);
-  state->max_capacity = size.max_capacity;
-  return state;
+  return make_blocks({size.bits, {size.blocks, 0}, options.seed, size.capacity, size.max_capacity},
+                     options.memory);
 }
 
 // The part of a block's absent keys that its mark covers. Low bytes are equally likely from 0 on,
@@ -110,12 +107,17 @@ double covered_part(int bits, const Geometry& geometry, std::uint64_t block, std
 
 }  // namespace
 
-std::uint64_t slots(const Blocks& state) {
-  return state.view.geometry.blocks() * slots_of(state.bits);
+std::unique_ptr<Blocks> make_blocks(const Shape& shape, std::pmr::memory_resource* memory) {
+  const std::uint64_t head = shape.head_blocks();
+  auto made =
+      std::make_unique<Blocks>(shape, Storage::allocate(head + shape.stored_blocks(), memory),
+                               static_cast<std::size_t>(head) * kBlockBytes);
+  if (is_expiring(shape.bits)) set_tick(made->blocks(), shape.tick);
+  return made;
 }
 
 double load_factor(const Blocks& state, std::uint64_t keys) {
-  return static_cast<double>(keys) / static_cast<double>(slots(state));
+  return static_cast<double>(keys) / static_cast<double>(state.shape().slots());
 }
 
 double expected_fpr(const Blocks& state, std::uint64_t keys) {
@@ -250,7 +252,7 @@ std::uint64_t Filter::merge(const Filter& other, Copies copies) {
 }
 
 bool Filter::can_merge(const Filter& other, std::string* why) const {
-  return nestline::can_merge(likeness(*state_), likeness(*other.state_), why);
+  return nestline::can_merge(state_->shape(), other.state_->shape(), why);
 }
 
 Filter Filter::snapshot() const { return Filter(full_copy(*state_)); }
@@ -259,7 +261,7 @@ std::uint64_t Filter::size() const noexcept { return state_->size; }
 std::uint64_t Filter::capacity() const noexcept { return state_->capacity; }
 std::uint64_t Filter::max_capacity() const noexcept { return state_->max_capacity; }
 unsigned Filter::growth() const noexcept { return state_->view.geometry.growth; }
-std::uint64_t Filter::slots() const noexcept { return nestline::slots(*state_); }
+std::uint64_t Filter::slots() const noexcept { return state_->shape().slots(); }
 double Filter::load_factor() const noexcept { return nestline::load_factor(*state_, state_->size); }
 double Filter::expected_fpr() const noexcept {
   return nestline::expected_fpr(*state_, state_->size);

@@ -23,11 +23,10 @@ namespace {
 // and without keys.
 std::unique_ptr<Blocks> fresh(const Blocks& state, const Geometry& geometry,
                               std::uint64_t capacity) {
-  auto made =
-      std::make_unique<Blocks>(state.bits, geometry, state.seed, capacity,
-                               Storage::allocate(geometry.blocks(), state.storage.memory()), 0);
-  made->max_capacity = state.max_capacity;
-  return made;
+  Shape shape = state.shape();
+  shape.geometry = geometry;
+  shape.capacity = capacity;
+  return make_blocks(shape, state.storage.memory());
 }
 
 bool can_grow(int bits, const Geometry& geometry) {
@@ -167,9 +166,7 @@ bool try_to_grow(std::unique_ptr<Blocks>& state, std::uint64_t keys) noexcept {
   return true;
 }
 
-Likeness likeness(const Blocks& state) { return {state.bits, state.seed, state.view.geometry}; }
-
-bool can_merge(const Likeness& into, const Likeness& other, std::string* why) {
+bool can_merge(const Shape& into, const Shape& other, std::string* why) {
   const Geometry& a = into.geometry;
   const Geometry& b = other.geometry;
   const bool alike = into.bits == other.bits && into.seed == other.seed &&
@@ -192,7 +189,7 @@ bool can_merge(const Likeness& into, const Likeness& other, std::string* why) {
 std::unique_ptr<Blocks> merged(const Blocks& into, const Blocks& other, Copies copies,
                                std::uint64_t& left_out) {
   std::string why;
-  if (!can_merge(likeness(into), likeness(other), &why)) throw std::invalid_argument(why);
+  if (!can_merge(into.shape(), other.shape(), &why)) throw std::invalid_argument(why);
   const std::uint64_t keys = into.size + other.size;
   auto made = empty_copy(into);
   Outcome outcome = unite(into, other, Order::by_block, copies, *made);
@@ -204,7 +201,7 @@ std::unique_ptr<Blocks> merged(const Blocks& into, const Blocks& other, Copies c
 }
 
 std::unique_ptr<Blocks> empty_copy(const Blocks& state) {
-  return fresh(state, state.view.geometry, state.capacity);
+  return make_blocks(state.shape(), state.storage.memory());
 }
 
 std::unique_ptr<Blocks> full_copy(const Blocks& state) {
@@ -214,14 +211,14 @@ std::unique_ptr<Blocks> full_copy(const Blocks& state) {
   return made;
 }
 
-std::unique_ptr<Blocks> ready_for_copy(const Likeness& like, std::pmr::memory_resource* memory) {
-  Storage storage = Storage::allocate(like.geometry.blocks(), memory);
-  storage.touch();
-  return std::make_unique<Blocks>(like.bits, like.geometry, like.seed, 0, std::move(storage), 0);
+std::unique_ptr<Blocks> ready_for_copy(const Shape& shape, std::pmr::memory_resource* memory) {
+  auto made = make_blocks(shape, memory);
+  made->storage.touch();
+  return made;
 }
 
 bool copy_into(const Blocks& state, Blocks& to) noexcept {
-  if (!can_merge(likeness(state), likeness(to), nullptr)) return false;
+  if (!can_merge(state.shape(), to.shape(), nullptr)) return false;
   copy_blocks(state, to);
   to.size = state.size;
   to.capacity = state.capacity;

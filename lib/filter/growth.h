@@ -39,13 +39,7 @@ bool try_to_grow(std::unique_ptr<Blocks>& state, std::uint64_t keys = 1) noexcep
 
 // What two filters must have in common to be merged, and whether they have it. Where they do not,
 // the reason is put into `why` unless that is null.
-struct Likeness {
-  int bits;
-  std::uint64_t seed;
-  Geometry geometry;
-};
-Likeness likeness(const Blocks& state);
-bool can_merge(const Likeness& into, const Likeness& other, std::string* why);
+bool can_merge(const Shape& into, const Shape& other, std::string* why);
 
 // All keys of `into` and `other`, which may be the same filter; capacities are those of `into`.
 // `left_out`: how many copies are not among them. Also throws std::invalid_argument unless
@@ -59,8 +53,8 @@ std::unique_ptr<Blocks> full_copy(const Blocks& state);
 
 // The same in two steps, so that only the second needs a filter that stands still: an empty filter
 // with memory that is ready to be written, and the copy into it, which allocates nothing. The copy
-// is refused, and changes nothing, unless both filters are alike.
-std::unique_ptr<Blocks> ready_for_copy(const Likeness& like, std::pmr::memory_resource* memory);
+// is refused, and changes nothing, unless can_merge.
+std::unique_ptr<Blocks> ready_for_copy(const Shape& shape, std::pmr::memory_resource* memory);
 bool copy_into(const Blocks& state, Blocks& to) noexcept;
 
 }  // namespace nestline

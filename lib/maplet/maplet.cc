@@ -23,11 +23,8 @@ using State = Maplet::State;
 
 std::unique_ptr<Blocks> empty_table(const MapletOptions& options) {
   const Size size = decide_maplet_size(options.capacity, options.max_capacity);
-  auto table =
-      std::make_unique<Blocks>(size.bits, Geometry{size.blocks, 0}, options.seed, size.capacity,
-                               Storage::allocate(size.blocks, options.memory), 0);
-  table->max_capacity = size.max_capacity;
-  return table;
+  return make_blocks({size.bits, {size.blocks, 0}, options.seed, size.capacity, size.max_capacity},
+                     options.memory);
 }
 
 // Changes a pair that is there: work(table, home) returns whether it was.
@@ -127,9 +124,9 @@ std::uint64_t Maplet::size() const noexcept {
   return state_->read([&](const Blocks&) { return state_->keys.total(); });
 }
 
-std::uint64_t Maplet::capacity() const noexcept { return state_->now().capacity; }
-std::uint64_t Maplet::max_capacity() const noexcept { return state_->now().max_capacity; }
-std::uint64_t Maplet::slots() const noexcept { return state_->now().slots; }
+std::uint64_t Maplet::capacity() const noexcept { return state_->shape().capacity; }
+std::uint64_t Maplet::max_capacity() const noexcept { return state_->shape().max_capacity; }
+std::uint64_t Maplet::slots() const noexcept { return state_->shape().slots(); }
 
 double Maplet::load_factor() const noexcept {
   return state_->read([&](const Blocks& table) { return nestline::load_factor(table, size()); });
@@ -143,8 +140,8 @@ double Maplet::expected_false_candidates() const noexcept {
 
 std::uint64_t Maplet::seed() const noexcept { return state_->seed; }
 
-std::size_t Maplet::memory_bytes() const noexcept { return state_->now().bytes; }
-unsigned Maplet::growth() const noexcept { return state_->now().growth; }
+std::size_t Maplet::memory_bytes() const noexcept { return state_->shape().memory_bytes(); }
+unsigned Maplet::growth() const noexcept { return state_->shape().geometry.growth; }
 unsigned Maplet::growth_left() const noexcept { return max_growth(kMapletBits) - growth(); }
 
 bool Maplet::grow() { return state_->exchange(grown); }
@@ -225,8 +222,7 @@ void save(Maplet&& maplet, const Output& to) {
 
 Maplet Maplet::load(const Input& from, std::pmr::memory_resource* memory) {
   ConcurrentFilter::register_thread();
-  FileHeader header;
-  return MapletAccess::make(read_filter(from, memory, header, FileContent::maplet));
+  return MapletAccess::make(read_filter(from, memory, Kind::maplet).blocks);
 }
 
 }  // namespace nestline

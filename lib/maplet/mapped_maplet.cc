@@ -17,9 +17,9 @@ namespace nestline {
 
 struct MappedMaplet::State {
   explicit State(const std::filesystem::path& path)
-      : mapped(map_filter(path, header, FileContent::maplet)),
-        table(*mapped),
-        checks(path.string(), header, table.storage.bytes()) {}
+      : mapped(map_filter(path, Kind::maplet)),
+        table(*mapped.blocks),
+        checks(path.string(), mapped.header, table.storage.bytes()) {}
 
   std::size_t find(std::uint64_t hash, std::span<std::uint64_t, Maplet::kMaxCandidates> values) {
     if (!checks.all_good()) check(hash);
@@ -48,8 +48,7 @@ struct MappedMaplet::State {
     throw FormatError(table.path.string(), flaw->offset, flaw->cause);
   }
 
-  FileHeader header;
-  std::unique_ptr<Blocks> mapped;
+  Stored mapped;
   const Blocks& table;
   const MapletKernels& kernels = maplet_kernels();
   SectionChecks checks;

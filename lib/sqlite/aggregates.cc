@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/lineage.h"
 #include "lib/sqlite/filter_argument.h"
 #include "lib/sqlite/values.h"
 #include "nestline/io.h"
@@ -208,7 +208,7 @@ std::string difference(const Filter& one, const Filter& other) {
 
 // Pours a filter into another of its lineage, which doubles when it is full.
 void unite(Filter& all, Filter next) {
-  if (!are_related(all, next)) {
+  if (!are_related(shape_of(all), shape_of(next))) {
     throw Refusal("filters with different shapes cannot be merged: " + difference(all, next) +
                   ". Build them with the same rate and the same capacity");
   }

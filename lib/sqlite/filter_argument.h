@@ -33,7 +33,7 @@
 #include <span>
 #include <variant>
 
-#include "lib/file/blob_filter.h"
+#include "lib/embed/blob_filter.h"
 #include "lib/sqlite/api.h"
 #include "nestline/io.h"
 #include "nestline/mapped_filter.h"

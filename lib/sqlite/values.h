@@ -16,7 +16,7 @@
 #include <optional>
 #include <span>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
 #include "lib/sqlite/api.h"
 #include "nestline/keys.h"
 

@@ -259,7 +259,7 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
 INSTANTIATE_TEST_SUITE_P(Widths, GrowthOfWidthTest, testing::Values(8, 12, 16));
 
 TEST(Growth, NoMoreThanTheMostBlocks) {
-  const Blocks state(16, {kMaxBlocks, 0}, 1, 1, Storage::allocate(1), 0);
+  const Blocks state({16, {kMaxBlocks, 0}, 1, 1}, Storage::allocate(1), 0);
   EXPECT_EQ(grown(state), nullptr);
 }
 

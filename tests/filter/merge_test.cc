@@ -23,8 +23,7 @@ namespace nestline::test {
 namespace {
 
 Filter empty_filter(int bits, const Geometry& geometry, std::uint64_t seed = 5) {
-  return FilterAccess::make(std::make_unique<Blocks>(bits, geometry, seed, geometry.blocks(),
-                                                     Storage::allocate(geometry.blocks()), 0));
+  return FilterAccess::make(make_blocks({bits, geometry, seed, geometry.blocks()}, nullptr));
 }
 
 // Keys are integers; the model wants their hashes.

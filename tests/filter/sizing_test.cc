@@ -279,8 +279,7 @@ TEST(Sizing, SafeKeysAfterGrowth) {
         const std::uint64_t keys = safe_keys(bits, geometry);
         const std::uint64_t fillings = std::clamp<std::uint64_t>(150'000 / keys, 1, 1000);
         for (std::uint64_t i = 0; i < fillings; ++i) {
-          auto filter = FilterAccess::make(std::make_unique<Blocks>(
-              bits, geometry, i, keys, Storage::allocate(geometry.blocks()), 0));
+          auto filter = FilterAccess::make(make_blocks({bits, geometry, i, keys}, nullptr));
           ASSERT_EQ(filter.insert(sequence(i << 32, keys)), keys)
               << bits << " bits, " << bases << " base blocks, growth " << growth << ", seed " << i;
         }

@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
 
 namespace nestline::redis {
 

@@ -6,8 +6,8 @@
 namespace nestline::redis {
 namespace {
 
-FilterShape filter_shape(const GenerationShape& shape, std::uint64_t seed) {
-  return {shape.bits, shape.base_blocks, shape.growth, seed, shape.capacity};
+Shape filter_shape(const GenerationShape& shape, std::uint64_t seed) {
+  return {shape.bits, {shape.base_blocks, shape.growth}, seed, shape.capacity};
 }
 
 Options options_of(const GenerationPlan& plan, std::uint64_t seed,
@@ -23,7 +23,7 @@ Options options_of(const GenerationPlan& plan, std::uint64_t seed,
 }  // namespace
 
 bool is_valid(const GenerationShape& shape, std::uint64_t keys) {
-  return can_exist(filter_shape(shape, 0), keys);
+  return can_exist(Kind::filter, filter_shape(shape, 0), keys);
 }
 
 Generation::Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number,
@@ -43,11 +43,11 @@ Generation::Generation(Filter filter, unsigned most_growth, std::uint32_t number
 
 std::size_t Generation::memory_bytes() const noexcept {
   return block_bytes() +
-         (shared_ ? bytes_beside_shared_blocks() + sizeof(SharedFilter) : bytes_beside_blocks());
+         (shared_ ? bytes_beside(shared_.filter()) + sizeof(SharedFilter) : bytes_beside(filter_));
 }
 
 GenerationShape Generation::shape() const noexcept {
-  return {bits(), growth(), most_growth_, filter_shape_.base_blocks, capacity(), number_};
+  return {bits(), growth(), most_growth_, filter_shape_.geometry.base_blocks, capacity(), number_};
 }
 
 Outcome Generation::insert(std::uint64_t hash) noexcept {
@@ -110,13 +110,13 @@ std::span<const std::byte> Generation::bytes(std::uint64_t offset, std::size_t l
                                              std::vector<std::byte>& copy) const {
   if (!shared_) return nestline::block_bytes(filter_).subspan(offset, length);
   copy.resize(length);
-  copy_block_bytes(shared_.filter(), offset, copy);
+  copy_bytes(blocks(), offset, copy);
   return copy;
 }
 
 bool Generation::load(std::uint64_t offset, std::span<const std::byte> blocks) {
   take_back();
-  return replace_blocks(filter_, offset, blocks);
+  return replace_bytes(filter_, offset, blocks);
 }
 
 SharedFilter::Reader Generation::reader(const std::shared_ptr<Notices>& notices) {

@@ -2,7 +2,7 @@
 //
 // Its keys are the 64-bit hashes of the value's items, mixed once more under a seed: the value's
 // seed plus a number. Generations with the same number, width and blocks at the start are a family:
-// filters of one lineage (lib/file/filter_blocks.h), which can be united without the items and
+// filters of one lineage (lib/embed/lineage.h), which can be united without the items and
 // answer together as one filter would. Items that look the same in one family do not in another,
 // which lets an erase find out where an item is (ledger.h).
 //
@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/file/filter_blocks.h"
-#include "lib/file/shared_blocks.h"
+#include "lib/embed/bytes.h"
+#include "lib/embed/lineage.h"
 #include "lib/redis/value/generation_plan.h"
 #include "nestline/filter.h"
 
@@ -165,15 +165,13 @@ class Generation {
   /// The number of its family; higher for families that were opened later.
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
   [[nodiscard]] bool is_related(const Generation& other) const noexcept {
-    return filter_shape_.bits == other.filter_shape_.bits &&
-           filter_shape_.seed == other.filter_shape_.seed &&
-           filter_shape_.base_blocks == other.filter_shape_.base_blocks;
+    return are_related(filter_shape_, other.filter_shape_);
   }
   /// Its room, as a multiple of the room of a member of its family that has never doubled.
   [[nodiscard]] std::uint64_t units() const noexcept { return std::uint64_t{1} << growth(); }
   [[nodiscard]] unsigned most_growth() const noexcept { return most_growth_; }
   [[nodiscard]] int bits() const noexcept { return filter_shape_.bits; }
-  [[nodiscard]] unsigned growth() const noexcept { return filter_shape_.growth; }
+  [[nodiscard]] unsigned growth() const noexcept { return filter_shape_.geometry.growth; }
   [[nodiscard]] std::uint64_t capacity() const noexcept { return filter_shape_.capacity; }
   /// Fingerprints in it.
   [[nodiscard]] std::uint64_t size() const noexcept {
@@ -184,7 +182,7 @@ class Generation {
     return with_filter([](const auto& filter) { return filter.expected_fpr(); });
   }
   /// Bytes of its blocks.
-  [[nodiscard]] std::size_t block_bytes() const noexcept { return filter_shape_.block_bytes(); }
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return filter_shape_.stored_bytes(); }
   /// Bytes that it takes besides this object.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   [[nodiscard]] GenerationShape shape() const noexcept;
@@ -207,16 +205,14 @@ class Generation {
     return with_filter([&](const auto& filter) { return filter.count(hash); });
   }
   [[nodiscard]] Standing standing(std::uint64_t hash) const noexcept {
-    return with_filter([&](const auto& filter) { return standing_of(filter, hash); });
+    return standing_of(blocks(), hash);
   }
-  /// Whether an insert would search for room beside many copies of the item (filter_blocks.h).
+  /// Whether an insert would search for room beside many copies of the item (lib/embed/lineage.h).
   [[nodiscard]] bool is_crowded(std::uint64_t hash) const noexcept {
-    return with_filter([&](const auto& filter) { return nestline::is_crowded(filter, hash); });
+    return nestline::is_crowded(blocks(), hash);
   }
   /// Prefetches the memory that a lookup of the item reads.
-  void prefetch(std::uint64_t hash) const noexcept {
-    with_filter([&](const auto& filter) { prefetch_home(filter, hash); });
-  }
+  void prefetch(std::uint64_t hash) const noexcept { prefetch_home(blocks(), hash); }
   Outcome insert(std::uint64_t hash) noexcept;
   /// The same for an empty one that is not shared, much faster; what is refused is not `stored`,
   /// among many copies also where an insert would find room. There must be at most capacity()
@@ -262,9 +258,13 @@ class Generation {
     return shared_ ? use(std::as_const(shared_.filter())) : use(filter_);
   }
 
+  [[nodiscard]] const internal::Blocks& blocks() const noexcept {
+    return with_filter([](const auto& filter) -> const auto& { return blocks_of(filter); });
+  }
+
   Filter filter_;  // moved from while it is shared
   SharedFilter::Owner shared_;
-  FilterShape filter_shape_;
+  Shape filter_shape_;
   unsigned most_growth_;
   std::uint32_t number_;
 };

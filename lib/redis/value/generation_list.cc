@@ -122,7 +122,7 @@ bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept {
   }
   if (best == nullptr) return false;
   if (!is_alone) {
-    // It matters which of several members it is taken from (lib/file/filter_blocks.h).
+    // It matters which of several members it is taken from (lib/embed/lineage.h).
     best = &*std::max_element(family.begin(), family.end(), [&](const auto& a, const auto& b) {
       return a.standing(hash) < b.standing(hash);
     });

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
 
 namespace nestline::redis {
 namespace {

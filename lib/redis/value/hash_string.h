@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
 
 namespace nestline::redis {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
 #include "lib/redis/value/generation_plan.h"
 
 namespace nestline::redis {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <stdexcept>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/image.h"

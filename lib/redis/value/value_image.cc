@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
 #include "lib/redis/value/value.h"
 
 namespace nestline::redis {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
 #include "lib/redis/value/windowed_value.h"
 
 namespace nestline::redis {
@@ -19,21 +19,21 @@ constexpr std::size_t kHeadChecksumAt = 112;
 
 using Bytes = std::span<const std::byte>;
 
-PiecePlace place_of(const ExpiringShape& shape, std::uint64_t number) {
+PiecePlace place_of(const Shape& shape, std::uint64_t number) {
   return {AreaKind::blocks, 0, number * kPieceBytes, shape.stored_bytes()};
 }
 
 std::vector<std::byte> encode(const WindowedHead& head) {
   std::vector<std::byte> bytes(kWindowHeadBytes);
-  const ExpiringShape& shape = head.shape;
+  const Shape& shape = head.shape;
   std::memcpy(bytes.data(), kWindowMagic.data(), kWindowMagic.size());
   put(bytes, 8, kWindowVersion);
-  put(bytes, 12, static_cast<std::uint8_t>(shape.bits));
+  put(bytes, 12, static_cast<std::uint8_t>(fingerprint_bits(shape.bits)));
   put(bytes, 13, static_cast<std::uint8_t>(shape.life));
   put(bytes, 16, shape.capacity);
   put(bytes, 24, std::bit_cast<std::uint64_t>(head.error));
   put(bytes, 32, shape.seed);
-  put(bytes, 40, shape.blocks);
+  put(bytes, 40, shape.geometry.base_blocks);
   put(bytes, 48, head.window);
   put(bytes, 56, shape.tick);
   put(bytes, 64, head.time);
@@ -61,13 +61,13 @@ std::optional<WindowedHead> WindowedValue::decode_head(Bytes bytes) {
     return std::nullopt;
   }
   WindowedHead head;
-  ExpiringShape& shape = head.shape;
-  shape.bits = get<std::uint8_t>(bytes, 12);
+  Shape& shape = head.shape;
+  shape.bits = expiring_layout(get<std::uint8_t>(bytes, 12));
   shape.life = get<std::uint8_t>(bytes, 13);
   shape.capacity = get<std::uint64_t>(bytes, 16);
   head.error = std::bit_cast<double>(get<std::uint64_t>(bytes, 24));
   shape.seed = get<std::uint64_t>(bytes, 32);
-  shape.blocks = get<std::uint64_t>(bytes, 40);
+  shape.geometry.base_blocks = get<std::uint64_t>(bytes, 40);
   head.window = get<std::uint64_t>(bytes, 48);
   shape.tick = get<std::uint64_t>(bytes, 56);
   head.time = get<std::uint64_t>(bytes, 64);
@@ -76,10 +76,10 @@ std::optional<WindowedHead> WindowedValue::decode_head(Bytes bytes) {
   shape.waiting = get<std::uint32_t>(bytes, 88);
   head.items = get<std::uint64_t>(bytes, 96);
   head.loaded = get<std::uint64_t>(bytes, 104);
-  const bool is_sound = head.error >= 0 && head.error < 1 && head.window >= 1 &&
-                        head.window <= kMaxWindow && shape.life == kLife &&
-                        shape.tick <= kMaxTick && head.time <= kMaxTime &&
-                        can_exist(shape, head.items) && head.loaded <= head.pieces();
+  const bool is_sound =
+      head.error >= 0 && head.error < 1 && head.window >= 1 && head.window <= kMaxWindow &&
+      shape.life == kLife && shape.tick <= kMaxTick && head.time <= kMaxTime &&
+      can_exist(Kind::expiring, shape, head.items) && head.loaded <= head.pieces();
   return is_sound ? std::optional(head) : std::nullopt;
 }
 
@@ -96,7 +96,7 @@ WindowedHead WindowedValue::head() const {
 std::vector<std::byte> WindowedValue::piece(std::uint64_t number) const {
   const PiecePlace place = place_of(shape_of(filter_), number);
   std::vector<std::byte> content(place.content_bytes());
-  copy_stored_bytes(filter_, place.offset, content);
+  copy_bytes(blocks_of(filter_), place.offset, content);
   return encode_piece(place, content);
 }
 
@@ -110,8 +110,8 @@ Chunk WindowedValue::dump_chunk(std::uint64_t iterator) const {
 
 std::unique_ptr<WindowedValue> WindowedValue::from_head(const WindowedHead& head,
                                                         std::pmr::memory_resource* memory) {
-  std::unique_ptr<WindowedValue> value(new WindowedValue(make_empty(head.shape, memory), head.error,
-                                                         head.window, head.time, memory));
+  std::unique_ptr<WindowedValue> value(new WindowedValue(
+      make_empty_expiring(head.shape, memory), head.error, head.window, head.time, memory));
   value->awaited_ = {head.items, 0};
   return value;
 }
@@ -125,7 +125,7 @@ std::unique_ptr<WindowedValue> WindowedValue::from_head(Bytes bytes,
 
 bool WindowedValue::load_next(Bytes content) {
   const std::uint64_t offset = awaited_->loaded * kPieceBytes;
-  if (!replace_stored_bytes(filter_, offset, content)) return false;
+  if (!replace_bytes(filter_, offset, content)) return false;
   if (awaited_->loaded + 1 < pieces()) {
     ++awaited_->loaded;
     return true;
@@ -134,7 +134,7 @@ bool WindowedValue::load_next(Bytes content) {
     awaited_.reset();
     return true;
   }
-  (void)replace_stored_bytes(filter_, offset, std::vector<std::byte>(content.size()));
+  (void)replace_bytes(filter_, offset, std::vector<std::byte>(content.size()));
   return false;
 }
 
@@ -187,11 +187,10 @@ bool WindowedReader::add_piece(Bytes bytes) {
     const auto waiting = std::exchange(waiting_, {});
     std::uint64_t offset = 0;
     return std::all_of(waiting.begin(), waiting.end(), [&](const auto& content) {
-      return replace_stored_bytes(value_->filter_, std::exchange(offset, offset + kPieceBytes),
-                                  content);
+      return replace_bytes(value_->filter_, std::exchange(offset, offset + kPieceBytes), content);
     });
   }
-  return replace_stored_bytes(value_->filter_, piece->place.offset, piece->content);
+  return replace_bytes(value_->filter_, piece->place.offset, piece->content);
 }
 
 std::unique_ptr<WindowedValue> WindowedReader::finish() {

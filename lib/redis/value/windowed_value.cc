@@ -106,12 +106,12 @@ void WindowedValue::exists(std::span<const std::uint64_t> hashes,
 }
 
 std::uint64_t WindowedValue::unswept() const noexcept {
-  const ExpiringShape shape = shape_of(filter_);
-  return shape.blocks - shape.swept;
+  const Shape shape = shape_of(filter_);
+  return shape.geometry.blocks() - shape.swept;
 }
 
 std::size_t WindowedValue::memory_bytes() const noexcept {
-  return sizeof(*this) + bytes_beside_stored() +
+  return sizeof(*this) + bytes_beside(filter_) +
          static_cast<std::size_t>(shape_of(filter_).stored_bytes());
 }
 
@@ -122,8 +122,8 @@ std::unique_ptr<WindowedValue> WindowedValue::copy() const {
   for (std::uint64_t offset = 0; offset < all.shape.stored_bytes(); offset += kPieceBytes) {
     bytes.resize(static_cast<std::size_t>(
         std::min<std::uint64_t>(kPieceBytes, all.shape.stored_bytes() - offset)));
-    copy_stored_bytes(filter_, offset, bytes);
-    (void)replace_stored_bytes(made->filter_, offset, bytes);
+    copy_bytes(blocks_of(filter_), offset, bytes);
+    (void)replace_bytes(made->filter_, offset, bytes);
   }
   made->awaited_ = awaited_;
   made->begun = begun;

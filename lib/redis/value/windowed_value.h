@@ -32,7 +32,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/expiring/expiring_blocks.h"
+#include "lib/embed/bytes.h"
 #include "lib/redis/value/image.h"
 #include "lib/redis/value/value.h"
 #include "nestline/expiring_filter.h"
@@ -55,7 +55,7 @@ struct WindowSettings {
 
 /// The contents of a head.
 struct WindowedHead {
-  ExpiringShape shape;
+  Shape shape;
   double error = 0;
   std::uint64_t window = 0;
   std::uint64_t time = 0;
@@ -117,7 +117,9 @@ class WindowedValue {
   [[nodiscard]] double error() const noexcept { return error_; }
   [[nodiscard]] std::uint64_t tick() const noexcept { return filter_.now(); }
   /// Blocks, and those that the sweep of this tick has still to pass.
-  [[nodiscard]] std::uint64_t blocks() const noexcept { return shape_of(filter_).blocks; }
+  [[nodiscard]] std::uint64_t blocks() const noexcept {
+    return shape_of(filter_).geometry.blocks();
+  }
   [[nodiscard]] std::uint64_t unswept() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// For the server's choice where to free it.

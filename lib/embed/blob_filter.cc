@@ -1,4 +1,4 @@
-#include "lib/file/blob_filter.h"
+#include "lib/embed/blob_filter.h"
 
 #include <algorithm>
 #include <cstring>

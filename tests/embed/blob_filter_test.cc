@@ -1,6 +1,6 @@
 // Filters that answer from bytes where they lie; and filters that are poured into one as a database
 // unites them.
-#include "lib/file/blob_filter.h"
+#include "lib/embed/blob_filter.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/lineage.h"
 #include "nestline/io.h"
 
 namespace nestline {
@@ -97,7 +97,7 @@ TEST_P(BlobFilters, AnyBlocksUnderACheckedHeaderAreSafe) {
 }
 
 TEST_P(BlobFilters, PouredSurplusIsDroppedAndStillFound) {
-  const FilterShape shape{GetParam(), 40, 0, 0, 300};
+  const Shape shape{GetParam(), {40, 0}, 0, 300};
   Filter all = make_empty(shape, nullptr);
   // As many filters with the same few keys as leave more copies than fit.
   for (int i = 0; i < 15; ++i) {

@@ -8,8 +8,8 @@
 // So it is safe to skip the check of bytes that seem to be those of last time. If is_same was wrong
 // and other blocks lie there, the shape is still right, so no lookup leaves the bytes; and a sound
 // filter of that shape is answered rightly. Only damage in its blocks would not be reported.
-#ifndef NESTLINE_LIB_FILE_BLOB_FILTER_H_
-#define NESTLINE_LIB_FILE_BLOB_FILTER_H_
+#ifndef NESTLINE_LIB_EMBED_BLOB_FILTER_H_
+#define NESTLINE_LIB_EMBED_BLOB_FILTER_H_
 
 #include <array>
 #include <cstddef>
@@ -56,4 +56,4 @@ class BlobFilter {
 
 }  // namespace nestline
 
-#endif  // NESTLINE_LIB_FILE_BLOB_FILTER_H_
+#endif  // NESTLINE_LIB_EMBED_BLOB_FILTER_H_

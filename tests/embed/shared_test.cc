@@ -1,6 +1,4 @@
 // A filter that one thread changes while others look up has the bytes of a Filter.
-#include "lib/file/shared_blocks.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -10,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/file/filter_blocks.h"
+#include "lib/embed/bytes.h"
+#include "lib/embed/lineage.h"
 #include "tests/support/keys_of_kinds.h"
 
 namespace nestline {
@@ -20,8 +19,8 @@ std::vector<std::byte> bytes_of(const ConcurrentFilter& shared) {
   std::vector<std::byte> bytes(shared.memory_bytes());
   // In two pieces, as images have them.
   const std::size_t half = bytes.size() / 2 / kBlockBytes * kBlockBytes;
-  copy_block_bytes(shared, 0, std::span(bytes).first(half));
-  copy_block_bytes(shared, half, std::span(bytes).subspan(half));
+  copy_bytes(blocks_of(shared), 0, std::span(bytes).first(half));
+  copy_bytes(blocks_of(shared), half, std::span(bytes).subspan(half));
   return bytes;
 }
 
@@ -33,7 +32,7 @@ std::vector<std::byte> bytes_of(const Filter& filter) {
 class SharedBlocks : public ::testing::TestWithParam<int> {
  protected:
   Filter empty_filter() const {
-    return make_empty({GetParam(), 100, 2, 9, capacity_of(GetParam(), 100, 2)}, nullptr);
+    return make_empty({GetParam(), {100, 2}, 9, capacity_of(GetParam(), 100, 2)}, nullptr);
   }
 };
 
@@ -59,7 +58,8 @@ TEST_P(SharedBlocks, AreThoseOfAFilter) {
     }
   }
   ASSERT_EQ(bytes_of(shared), bytes_of(plain));
-  for (const std::uint64_t key : keys) ASSERT_EQ(standing_of(shared, key), standing_of(plain, key));
+  for (const std::uint64_t key : keys)
+    ASSERT_EQ(standing_of(blocks_of(shared), key), standing_of(blocks_of(plain), key));
   const Filter copy = copy_of(shared);
   EXPECT_EQ(bytes_of(copy), bytes_of(plain));
   EXPECT_EQ(copy.size(), plain.size());
