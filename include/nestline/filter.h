@@ -161,24 +161,24 @@ class NESTLINE_EXPORT Filter {
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
   /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome documents.
-  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of(key)); }
+  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
 
   /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A false positive
   /// is not stored either, so do not erase a key after `present` unless you know that it was
   /// inserted.
-  [[nodiscard]] Inserted insert_unique(Key key) noexcept { return insert_unique_one(hash_of(key)); }
+  [[nodiscard]] Inserted insert_unique(Key key) noexcept { return insert_unique_one(hash_of_(key)); }
 
   /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. Room for the new
   /// one is made before the old one comes out: on Outcome::full or Outcome::copies `old_key` is
   /// still in the filter, which is unchanged as Outcome describes. Stores `new_key` also when no
   /// copy of `old_key` is found.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
-    return update_one(hash_of(old_key), hash_of(new_key));
+    return update_one(hash_of_(old_key), hash_of_(new_key));
   }
 
   /// False: `key` is certainly not in the filter. True: it is, or it is one of the few that look
   /// the same (expected_fpr()).
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of(key)); }
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
 
   /// Hashes `key` and starts to fetch its block into the cache, for callers that do something else
   /// before they look up, insert or erase the hash: 16 keys later is enough for filters in memory.
@@ -188,12 +188,12 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] Reader reader() const noexcept;
 
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
-  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of(key)); }
+  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
 
   /// Removes one copy of `key`; false when none was found. Only for copies that were stored:
   /// erasing a stranger, or a copy that an insert refused, may remove a key that looks the same,
   /// which is then missed.
-  bool erase(Key key) noexcept { return erase_one(hash_of(key)); }
+  bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
 
   /// Removes everything and keeps the memory.
   void clear() noexcept;
@@ -293,9 +293,6 @@ class NESTLINE_EXPORT Filter {
   /// null, is then set to the reason, a sentence. Does not say whether there is room for the keys
   /// and the copies of the union. Throws std::bad_alloc for the sentence.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
-
- protected:
-  [[nodiscard]] Hash hash_of(Key key) const noexcept { return hash_of_(key); }
 
  private:
   friend struct FilterAccess;  // lib/filter/blocks.h

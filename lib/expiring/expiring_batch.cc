@@ -18,8 +18,8 @@ using State = ExpiringFilter::State;
 // Inserts keys from the front of the inputs, the first being number `first` of the batch, up to one
 // that other writers keep overtaking; returns how many.
 template <class Locks>
-std::size_t insert_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
-                        std::size_t first, batch::Record& record) {
+std::size_t renew_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
+                       std::size_t first, batch::Record& record) {
   const auto renew = state.kernels.renew_batch.with<Locks>();
   return with_expiring_table<Locks>(table, [&](auto& blocks) {
     using AnyTable = std::remove_cvref_t<decltype(blocks)>;
@@ -67,8 +67,8 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Ou
     const Inputs& inputs = chunks.inputs();
     for (std::size_t taken = 0; taken < inputs.count;) {
       taken += state.write([&]<class Locks>(const Blocks& table, Locks) {
-        return std::optional(insert_some<Locks>(state, table, inputs.from(taken), life,
-                                                chunks.first() + taken, record));
+        return std::optional(renew_some<Locks>(state, table, inputs.from(taken), life,
+                                               chunks.first() + taken, record));
       });
       if (taken == inputs.count) break;
       const Inserted one = insert_one(Hash{inputs.hash(taken, state.secrets)}, life);

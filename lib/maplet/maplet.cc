@@ -64,7 +64,7 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
   });
 }
 
-Inserted insert_hash(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
+Inserted insert_pair(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
   const auto store_first = [&]<class Locks>(const Blocks& table, Locks) {
     return state.kernels.store.with<Locks>()(table.view.blocks, table.view.geometry, hash, value);
   };
@@ -92,7 +92,7 @@ Maplet& Maplet::operator=(Maplet&& other) noexcept = default;
 Maplet::~Maplet() = default;
 
 Inserted Maplet::insert(Key key, std::uint64_t value) noexcept {
-  return insert_hash(*state_, state_->hasher(key).value, value & kMaxValue);
+  return insert_pair(*state_, state_->hasher(key).value, value & kMaxValue);
 }
 
 std::size_t Maplet::find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
@@ -204,7 +204,7 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
       const std::uint64_t hash = hashes[i % kAhead];
       prepare_one(i + kAhead);
       const std::size_t at = chunks.first() + i;
-      record.add(at, insert_hash(*state_, hash, values[at] & kMaxValue).outcome);
+      record.add(at, insert_pair(*state_, hash, values[at] & kMaxValue).outcome);
     }
   }
   return record.total();

@@ -56,7 +56,7 @@ std::size_t find_hash(const Maplet::State& state, std::uint64_t hash,
                       std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept;
 
 // Adds a pair; pauses the other writers or grows the maplet if it has to.
-Inserted insert_hash(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
+Inserted insert_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
 
 // Batches of lookups: group after group of keys, and the lists that they fill.
 

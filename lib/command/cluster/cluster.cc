@@ -14,9 +14,8 @@ namespace {
 
 constexpr const char* kFooter =
     "A logical filter is many CF.* keys that act as one, on the servers of a Redis Cluster or on\n"
-    "one Redis server. The servers need the nestline module. One server of a cluster is enough "
-    "for\n"
-    "--server: the others are found through it. More are for when that one is down.\n"
+    "one Redis server. The servers need the nestline module. One server of a cluster is enough\n"
+    "for --server: the others are found through it. More are for when that one is down.\n"
     "Exit status: 0 yes or done, 1 no, 2 error.";
 
 constexpr const char* kPasswordFooter =
@@ -30,7 +29,7 @@ constexpr std::size_t kMaxPassword = std::size_t{1} << 16;
 
 std::string password_of(const InCluster& place) {
   if (!place.password_file.empty()) {
-    const std::string text = read_all(place.password_file, kMaxPassword);
+    const std::string text = read_all(place.password_file, kMaxPassword, "a password may have");
     const std::string line = text.substr(0, text.find_first_of("\r\n"));
     if (line.empty()) throw CommandError(place.password_file, "its first line is empty");
     return line;

@@ -18,16 +18,14 @@ namespace {
 
 constexpr const char* kAddFooter =
     "A line that occurs n times is n copies of its key. When an error ends the work, the message\n"
-    "says how many lines were added. After a lost connection, some that follow may have been "
-    "added\n"
-    "too: adding all of them again with --unique does no harm.\n"
+    "says how many lines were added. After a lost connection, some that follow may have been\n"
+    "added too: adding all of them again with --unique does no harm.\n"
     "Exit status: 0 done, 2 error, or some lines found no room (the others were added).";
 
 constexpr const char* kQueryFooter =
     "Lines that were added are always printed. A few others are printed too, at the rate that\n"
-    "nestline cluster info shows. When a part cannot be reached, the command ends with an error; "
-    "it\n"
-    "never takes silence for an answer. With --file no server is asked, and there is no NAME.\n"
+    "nestline cluster info shows. When a part cannot be reached, the command ends with an error;\n"
+    "it never takes silence for an answer. With --file no server is asked, and there is no NAME.\n"
     "Exit status: 0 at least one line was selected, 1 none was, 2 error.";
 
 constexpr const char* kRemoveFooter =

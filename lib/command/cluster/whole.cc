@@ -20,10 +20,10 @@ constexpr const char* kCreateFooter =
     "Exit status: 0 done, 2 error.";
 
 constexpr const char* kPushFooter =
-    "The filter must exist (nestline cluster create). Its parts are built here, with all cores, "
-    "and\n"
-    "sent whole: several times faster than nestline cluster add. They take the place of all that\n"
-    "was in the filter, at one instant; a push that is ended before leaves the filter as it was.\n"
+    "The filter must exist (nestline cluster create). Its parts are built here, with all cores,\n"
+    "and sent whole: several times faster than nestline cluster add. They take the place of all\n"
+    "that was in the filter, at one instant; a push that is ended before leaves the filter as it\n"
+    "was.\n"
     "What others add during the push may be lost. With --merge, the new keys are added to those\n"
     "that are there. Takes 8 bytes of memory per line, 12 more for the lines of the parts that\n"
     "are being built, one a core, and the parts.\n"
@@ -35,9 +35,8 @@ constexpr const char* kPullFooter =
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
 constexpr const char* kMergeFooter =
-    "Adds what is in the logical filter SOURCE to NAME, on the servers, part by part. Both need "
-    "the\n"
-    "same number of parts and the same --seed. Copies add up.\n"
+    "Adds what is in the logical filter SOURCE to NAME, on the servers, part by part. Both need\n"
+    "the same number of parts and the same --seed. Copies add up.\n"
     "Exit status: 0 done, 2 error. After an error, some parts may have been merged.";
 
 constexpr const char* kDropFooter =
@@ -102,11 +101,7 @@ int run(const ClusterPush& push) {
 int run(const ClusterPull& pull) {
   check_target(pull.output);
   const ClusterCopy copy = pull.open().download();
-  try {
-    save(copy, pull.output);
-  } catch (const std::system_error& error) {
-    throw CommandError(pull.output, error.code().message());
-  }
+  concerning(pull.output, [&] { save(copy, pull.output); });
   return kExitYes;
 }
 

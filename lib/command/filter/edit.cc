@@ -82,11 +82,9 @@ void check_left_out(const KeysArguments& arguments) {
 }
 
 void write_left_out(const std::string& file, std::string_view lines) {
-  try {
+  concerning(file, [&] {
     replace_file(file, [&](const ByteSink& sink) { sink(std::as_bytes(std::span(lines))); });
-  } catch (const std::system_error& error) {
-    throw CommandError(file, error.code().message());
-  }
+  });
 }
 
 // How often each line is in the file of lines that were left out.

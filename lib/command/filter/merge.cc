@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include "lib/command/filter/commands.h"
@@ -41,11 +40,7 @@ struct Source {
 };
 
 Source load_source(const std::string& file) {
-  try {
-    return {file, Filter::load(file)};
-  } catch (const std::system_error& error) {
-    throw CommandError(file, error.code().message());
-  }
+  return {file, concerning(file, [&] { return Filter::load(file); })};
 }
 
 // Rejects filters that cannot be made alike by growing.

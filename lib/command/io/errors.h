@@ -28,6 +28,16 @@ struct CommandError : std::runtime_error {
   std::string file;
 };
 
+/// The result of the work. What the system refuses in it concerns this file.
+template <typename Work>
+auto concerning(const std::string& file, const Work& work) {
+  try {
+    return work();
+  } catch (const std::system_error& error) {
+    throw CommandError(file, error.code().message());
+  }
+}
+
 /// The command line is wrong.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -90,7 +90,7 @@ std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs) {
   return total;
 }
 
-std::string read_all(const std::string& name, std::size_t most) {
+std::string read_all(const std::string& name, std::size_t most, const char* what) {
   InputFile input(name);
   std::string bytes;
   while (true) {
@@ -98,9 +98,8 @@ std::string read_all(const std::string& name, std::size_t most) {
     bytes.resize(std::max(kInputBufferBytes, 2 * before));
     const std::size_t size = before + input.read_all(std::span(bytes).subspan(before));
     if (size > most) {
-      throw CommandError(input.name(), "has more than the " + std::to_string(most) +
-                                           " bytes that a value may have; nestline store import "
-                                           "takes files of any size");
+      throw CommandError(input.name(),
+                         "has more than the " + std::to_string(most) + " bytes that " + what);
     }
     if (size == bytes.size()) continue;
     bytes.resize(size);

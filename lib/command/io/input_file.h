@@ -52,8 +52,8 @@ class InputFile {
 /// The total size of inputs in bytes; no value unless what is left of each is a regular file.
 std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs);
 
-/// All bytes of the input. Throws CommandError for more than `most`.
-std::string read_all(const std::string& name, std::size_t most);
+/// All bytes of the input. Throws CommandError for more than `most`, the most of what it is.
+std::string read_all(const std::string& name, std::size_t most, const char* what);
 
 }  // namespace nestline::command
 

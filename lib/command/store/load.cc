@@ -21,12 +21,11 @@ namespace nestline::command {
 namespace {
 
 constexpr const char* kLoadFooter =
-    "A line is KEY, a tab and VALUE. In both, \\t is a tab, \\n a line feed, \\r a carriage "
-    "return,\n"
-    "\\0 a zero byte and \\\\ a backslash; every other byte is itself. A line ends with a line "
-    "feed;\n"
-    "a carriage return before it is part of the value. With -z a line ends with a zero byte. With\n"
-    "--cdb, a record is +klen,dlen:key->data and a line feed, and an empty line ends the records.\n"
+    "A line is KEY, a tab and VALUE. In both, \\t is a tab, \\n a line feed, \\r a carriage\n"
+    "return, \\0 a zero byte and \\\\ a backslash; every other byte is itself. A line ends with\n"
+    "a line feed; a carriage return before it is part of the value. With -z a line ends with a\n"
+    "zero byte. With --cdb, a record is +klen,dlen:key->data and a line feed, and an empty line\n"
+    "ends the records.\n"
     "When a key occurs again, its last value stays. When a line is wrong, those before it are in\n"
     "the store.\n"
     "Exit status: 0 done, 2 error.";

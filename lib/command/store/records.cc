@@ -61,11 +61,13 @@ struct StoreDel {
 
 constexpr std::size_t kMaxValue = std::numeric_limits<std::uint32_t>::max();
 
+constexpr const char* kTooLong = "a value may have; nestline store import takes files of any size";
+
 // These commands end before compaction in the background would.
 constexpr double kOnlyWhenCalled = 0;
 
 int run(const StorePut& put) {
-  const std::string value = put.value ? *put.value : read_all("-", kMaxValue);
+  const std::string value = put.value ? *put.value : read_all("-", kMaxValue, kTooLong);
   Store store = open_to_write(put.folder, {.sync = put.sync, .compact_above = kOnlyWhenCalled});
   bool done = true;
   if (put.only_new) {

@@ -137,8 +137,15 @@ std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (outcomes[i] != Outcome::stored &&
-        !keep_one(filter, layer == 0 ? Key(fresh[i]) : Key(fresh[i].value))) {
+    // Fewer than one filter in a million is ever full. It may have grown for a line before.
+    while (outcomes[i] == Outcome::full) {
+      outcomes[i] = filter.insert(layer == 0 ? Key(fresh[i]) : Key(fresh[i].value)).outcome;
+      if (outcomes[i] == Outcome::full && !filter.grow()) {
+        throw std::length_error("the set of seen lines has no room left");
+      }
+    }
+    // Others that look the same have the slots; with a window they may leave.
+    if (outcomes[i] == Outcome::copies && options_.window > 0) {
       if (layer > 0) newest().front().erase(fresh[i]);
       continue;
     }
@@ -146,22 +153,6 @@ std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
     fresh[kept++] = fresh[i];
   }
   return kept;
-}
-
-bool SeenLines::keep_one(Filter& filter, Key key) const {
-  while (true) {
-    switch (filter.insert(key).outcome) {
-      case Outcome::stored:
-      case Outcome::present:
-        return true;
-      case Outcome::copies:
-        return options_.window == 0;
-      case Outcome::full:
-        break;
-    }
-    // Fewer than one filter in a million comes here.
-    if (!filter.grow()) throw std::length_error("the set of seen lines has no room left");
-  }
 }
 
 }  // namespace nestline::command

@@ -74,9 +74,6 @@ class SeenLines : public SeenSet<Filter> {
   std::size_t keep(std::size_t count, std::span<std::uint32_t> positions);
   std::size_t keep_in_layer(std::size_t layer, std::size_t count,
                             std::span<std::uint32_t> positions);
-  // For a key that a batch could not store. False when its slots are taken by others that look the
-  // same and may leave.
-  [[nodiscard]] bool keep_one(Filter& filter, Key key) const;
   // Where the ring has the hash of this order, counted from the oldest.
   [[nodiscard]] std::size_t ring_place(std::size_t order) const {
     const std::size_t place = oldest_ + order;

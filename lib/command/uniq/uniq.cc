@@ -40,22 +40,20 @@ namespace nestline::command {
 namespace {
 
 constexpr const char* kFooter =
-    "A line that is printed was not seen before: no line is printed twice, apart from --window "
-    "and\n"
-    "--within. A false positive is a new line that is taken for a seen one and left out. P is the\n"
-    "share of new lines to which this happens at most, at any length of the input.\n"
+    "A line that is printed was not seen before: no line is printed twice, apart from --window\n"
+    "and --within. A false positive is a new line that is taken for a seen one and left out. P\n"
+    "is the share of new lines to which this happens at most, at any length of the input.\n"
     "Without --capacity, the memory grows with the number of different lines. With it, all memory\n"
-    "is taken at once, and the output ends with an error before different line N + 1. A line "
-    "takes\n"
-    "2 to 4 bytes for most P, in --window 8 more, with -d twice that for those that repeat.\n"
+    "is taken at once, and the output ends with an error before different line N + 1. A line\n"
+    "takes 2 to 4 bytes for most P, in --window 8 more, with -d twice that for those that\n"
+    "repeat.\n"
     "With --window, a line is left out if it is one of the last N that were new. A line that is\n"
     "seen again keeps its place.\n"
     "With --within, a line is left out if it was read less than TIME ago, by the clock; each time\n"
     "it is read counts. It is remembered for TIME at least and a fourteenth of TIME more at most.\n"
-    "Memory grows with the most lines in that time, at 3 to 5 bytes a line. --capacity is then "
-    "the\n"
-    "number of different lines in TIME and a fourteenth. With --state, the time between two runs\n"
-    "counts too.\n"
+    "Memory grows with the most lines in that time, at 3 to 5 bytes a line. --capacity is then\n"
+    "the number of different lines in TIME and a fourteenth. With --state, the time between two\n"
+    "runs counts too.\n"
     "-d prints the lines that are left out without it, each once: of a line that occurs more than\n"
     "once, its second occurrence. P is then the share of lines that occur once and are printed,\n"
     "and also that of lines that repeat and are left out.\n"
@@ -63,9 +61,8 @@ constexpr const char* kFooter =
     "With --state, lines that earlier runs have read count too. FILE is made if it is not there,\n"
     "has the options of the first run, and is replaced in one step when all output is written.\n"
     "After SIGINT, SIGTERM or SIGHUP it is saved too. If the reader of a pipe goes away, or the\n"
-    "command is killed, FILE stays as it was: the next run prints these lines again. Runs with "
-    "the\n"
-    "same FILE wait for each other.\n"
+    "command is killed, FILE stays as it was: the next run prints these lines again. Runs with\n"
+    "the same FILE wait for each other.\n"
     "Exit status: 0 at least one line was selected, 1 none was, 2 error.";
 
 struct UniqArguments {
