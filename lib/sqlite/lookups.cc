@@ -1,5 +1,4 @@
-// The functions of a row: nestline_contains, nestline_count, nestline_info; nestline_open and
-// nestline_file, which return handles.
+// The functions of a row: contains, count, info; and open and file, which return handles.
 #include <charconv>
 #include <iterator>
 #include <string>
