@@ -37,9 +37,10 @@ struct SecondLook {
 };
 
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
-enum class Input : std::uint8_t { integers, hashes };
-NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, Input input, const MixSecrets& secrets) {
-  return input == Input::integers ? mix_integer(key, secrets) : key;
+enum class InputKind : std::uint8_t { integers, hashes };
+NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, InputKind input,
+                                      const MixSecrets& secrets) {
+  return input == InputKind::integers ? mix_integer(key, secrets) : key;
 }
 
 // Doubles `count` blocks of a filter or maplet that has grown `growth` times, less than max_growth:
@@ -104,7 +105,7 @@ struct LookupKernels : TableKernels {
   // A key whose bit is set in `undecided` has its bit clear in `bitmap`. True if any key is
   // undecided.
   bool (*contains_batch_beside)(const BlocksView& view, const std::uint64_t* keys,
-                                std::size_t count, Input input, std::uint64_t* bitmap,
+                                std::size_t count, InputKind input, std::uint64_t* bitmap,
                                 std::uint64_t* undecided) noexcept;
 
   // Answers of a batch as bytes, 1 or 0, or as the numbers of the keys found, in order: first + i,
@@ -118,7 +119,7 @@ struct LookupKernels : TableKernels {
 
   // The homes of up to kMaxLocated keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                       Input input, Place* places) noexcept;
+                       InputKind input, Place* places) noexcept;
 };
 
 // What there is for each lock policy of locking.h beside other threads.
@@ -152,7 +153,7 @@ struct FilterKernels : LookupKernels {
 
   // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                         Input input, std::uint64_t* bitmap) noexcept;
+                         InputKind input, std::uint64_t* bitmap) noexcept;
 
   // For each place, the slots of its bucket that hold its fingerprint.
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
@@ -208,8 +209,8 @@ struct MapletKernels : TableKernels {
   // values of all in the order of the keys, and how many each key has in `counts`. `values` has
   // room for kMaxCopies of each. Returns how many there are in all, or kBusy if any key's blocks
   // were busy.
-  void (*locate)(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-                 MapletGroup& group) noexcept;
+  void (*locate)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                 InputKind input, MapletGroup& group) noexcept;
   std::size_t (*find_batch)(const BlocksView& view, MapletGroup& group, std::uint8_t* counts,
                             std::uint64_t* values) noexcept;
 

@@ -44,6 +44,9 @@ namespace nestline {
 // thread.
 template <class L, class Locks>
 class Table {
+ protected:
+  struct Absence;
+
  public:
   // The outcome of an insert or update; empty when other writers overtook it too often and it was
   // not done (never with NoLocks).
@@ -62,9 +65,7 @@ class Table {
   // where there is a copy; it checks and stores at one instant.
   Result insert(const Place& home, Value value = {}, bool unique = false);
   // The same for a newcomer that a first try at home found no way for.
-  Result insert_by_spill(const Place& home, Value value = {}) {
-    return insert_by_spill(home, value, nullptr);
-  }
+  Result insert_by_spill(const Place& home, Value value = {}, Absence* unique = nullptr);
 
   // For layouts without values.
 
@@ -130,7 +131,6 @@ class Table {
     if (!absence.alternate) return false;
     return Locks::kAlone || (blocks_[away.block].header() ^ absence.header) < kHeaderVersion;
   }
-  Result insert_by_spill(const Place& home, Value value, Absence* unique);
   // Stores a newcomer where there is room for it, or finds that there is none. `unique`, unless it
   // is null: if it is absent, which it notes there.
   std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room,
