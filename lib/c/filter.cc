@@ -4,11 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <type_traits>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
@@ -49,14 +46,14 @@ Options options_of(const nestline_options* given) {
   return options;
 }
 
-// Shows visit() the filter's content at one instant.
+// Shows visit() what can be saved: a mapped filter's copy.
 template <typename Visit>
 void content(const nestline_filter* filter, Visit&& visit) {
   with(filter, [&](const auto& one) {
-    if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
-      visit(one);  // save copies it itself
-    } else {
+    if constexpr (std::is_same_v<decltype(one), const MappedFilter&>) {
       visit(one.snapshot());
+    } else {
+      visit(one);
     }
   });
 }
@@ -186,6 +183,16 @@ NESTLINE_FIGURE(size_t, nestline_memory_bytes, nestline_filter, memory_bytes)
 
 bool nestline_is_mapped(const nestline_filter* filter) {
   return filter != nullptr && std::holds_alternative<MappedFilter>(filter->kind);
+}
+
+uint64_t nestline_capacity_for(uint64_t bytes, double fpr, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT,
+                           [&] { return nestline::capacity_for(bytes, fpr); });
+}
+
+uint64_t nestline_bytes_for(const nestline_options* options, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT,
+                           [&] { return nestline::bytes_for(options_of(options)); });
 }
 
 uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed, const char** error) {
