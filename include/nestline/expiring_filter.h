@@ -26,6 +26,7 @@
 #include <memory>
 #include <memory_resource>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -212,21 +213,44 @@ NESTLINE_EXPORT ExpiringFilter load_expiring(const ByteSource& source);
 /// The same from bytes in memory, which are copied.
 NESTLINE_EXPORT ExpiringFilter load_expiring(std::span<const std::byte> bytes);
 
-/// An expiring filter's file, mapped read-only, at the tick at which it was saved. Opening reads
-/// only the header; each section of 1 MiB is checked against its checksum before the first answer
-/// from it. Lookups in a damaged section answer as MappedFilter's: "may be there".
+/// An expiring filter's file, mapped read-only, at the tick at which it was saved, or one in bytes
+/// of somebody else. Opening, checks and damaged sections are those of MappedFilter.
 ///
 /// Thread safety: as const members of an ExpiringFilter.
 class NESTLINE_EXPORT MappedExpiringFilter {
  public:
-  /// Throws FormatError, std::system_error that names the path, std::bad_alloc.
-  explicit MappedExpiringFilter(const std::filesystem::path& path);
+  // As MappedFilter's.
+
+  static MappedExpiringFilter open(const std::filesystem::path& path,
+                                   Verify verify = Verify::lazily);
+  static MappedExpiringFilter view(std::span<const std::byte> bytes,
+                                   Verify verify = Verify::lazily);
   MappedExpiringFilter(MappedExpiringFilter&& other) noexcept;
   MappedExpiringFilter& operator=(MappedExpiringFilter&& other) noexcept;
   ~MappedExpiringFilter();
 
+  // As MappedFilter's.
+
+  void verify() const;
+  [[nodiscard]] std::optional<FormatError> damage() const;
+
+  // As ExpiringFilter's.
+
   [[nodiscard]] bool may_contain(Key key) const noexcept;
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
+  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+    return look_up(keys, {out});
+  }
+  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+    return look_up(keys, {bitmap});
+  }
+  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions});
+  }
+  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                     std::span<std::uint32_t> positions) const {
+    return look_up(keys, {positions, selection});
+  }
+  [[nodiscard]] Hash prepare(Key key) const noexcept;
   /// As ExpiringFilter's; the longest life where a section is damaged.
   [[nodiscard]] unsigned left(Key key) const noexcept;
 
@@ -235,10 +259,17 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] unsigned life() const noexcept;
   [[nodiscard]] int bits() const noexcept;
+  [[nodiscard]] std::uint64_t slots() const noexcept;
+  [[nodiscard]] double load_factor() const noexcept;
+  [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
+  /// Bytes of the file.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
   struct State;
+  explicit MappedExpiringFilter(std::unique_ptr<State> state) noexcept;
+  std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   internal::OwnedState<State> state_;
 };
 

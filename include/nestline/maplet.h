@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -180,17 +181,25 @@ NESTLINE_EXPORT Maplet load_maplet(const ByteSource& source);
 NESTLINE_EXPORT Maplet load_maplet(std::span<const std::byte> bytes);
 
 /// A maplet's file, mapped read-only: opening reads only the header, and lookups read the blocks
-/// that they need, shared with all other processes that map the file. Each section of 1 MiB is
-/// checked against its checksum before the first answer from it; a damaged one is a FormatError.
+/// that they need, shared with all other processes that map the file. With Verify::lazily each
+/// section of 1 MiB is checked against its checksum before the first answer from it; a damaged one
+/// is a FormatError for each lookup that needs it. Or a maplet in bytes of somebody else.
 ///
 /// Thread safety: as const members of a Maplet.
 class NESTLINE_EXPORT MappedMaplet {
  public:
-  /// Throws FormatError, std::system_error that names the path, std::bad_alloc.
-  explicit MappedMaplet(const std::filesystem::path& path);
+  // As MappedFilter's.
+
+  static MappedMaplet open(const std::filesystem::path& path, Verify verify = Verify::lazily);
+  static MappedMaplet view(std::span<const std::byte> bytes, Verify verify = Verify::lazily);
   MappedMaplet(MappedMaplet&& other) noexcept;
   MappedMaplet& operator=(MappedMaplet&& other) noexcept;
   ~MappedMaplet();
+
+  // As MappedFilter's.
+
+  void verify() const;
+  [[nodiscard]] std::optional<FormatError> damage() const;
 
   /// As Maplet's. Throws FormatError when a section that it needs is damaged.
   std::size_t find(Key key, std::span<std::uint64_t, Maplet::kMostCandidates> values) const;
@@ -204,6 +213,7 @@ class NESTLINE_EXPORT MappedMaplet {
 
  private:
   struct State;
+  explicit MappedMaplet(std::unique_ptr<State> state) noexcept;
   internal::OwnedState<State> state_;
 };
 

@@ -15,19 +15,25 @@
 #include "nestline/filter.h"
 #include "nestline/format_error.h"
 #include "nestline/internal/answers.h"
+#include "nestline/internal/home.h"
+#include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
 namespace nestline {
 
-class SectionChecks;  // private to the library
+namespace internal {
+class Mapped;  // lib/file/mapped.h
+}
 
 /// When the blocks of a mapped file are checked. They lie in sections of 1 MiB, each with a
-/// checksum. The header, 4 KiB, is always checked when the file is opened.
+/// checksum. The header, 4 KiB, is always checked when the file is opened. The same for filters,
+/// maplets and expiring filters, and for bytes in memory.
 enum class Verify : std::uint8_t {
   /// Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
   none,
   /// Each section once, when a lookup first needs it. Every key that may lie in a damaged section
-  /// counts as present, so a key that was inserted is never missed.
+  /// counts as present, so a key that was inserted is never missed. A maplet, which would have to
+  /// name its values, throws FormatError.
   lazily,
   /// All of them when the file is opened: a damaged file is a FormatError and gives no answers.
   all,
@@ -53,10 +59,18 @@ enum class Verify : std::uint8_t {
 /// The file must not be truncated or written while it is mapped. save and the nestline command
 /// never do that: they replace the file, and a mapping keeps the old one. If the disk cannot read
 /// the file, the program ends by SIGBUS, as with every mapping; load() reports an error instead.
-class NESTLINE_EXPORT MappedFilter : private Filter {
+class NESTLINE_EXPORT MappedFilter {
  public:
   /// Throws FormatError, std::system_error that names the path, and std::bad_alloc.
   static MappedFilter open(const std::filesystem::path& path, Verify verify = Verify::lazily);
+
+  /// A filter that answers from `bytes`, those of a file or of to_bytes, without a copy: in a
+  /// message, in a shared segment, in a page of an engine. They must begin at a multiple of 64
+  /// bytes, else throws std::invalid_argument, and stay in place and as they are while the filter
+  /// is used. Errors name the file "bytes". Throws FormatError, std::bad_alloc. O(1) but for what
+  /// `verify` reads.
+  static MappedFilter view(std::span<const std::byte> bytes, Verify verify = Verify::lazily);
+
   MappedFilter(MappedFilter&& other) noexcept;
   MappedFilter& operator=(MappedFilter&& other) noexcept;
   ~MappedFilter();
@@ -75,13 +89,13 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   /// load. Throws FormatError, std::bad_alloc.
   [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
 
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of(key)); }
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
 
   /// As Filter's. A block in a page that this process has not used yet is not fetched: this neither
   /// waits for the disk nor checks a section.
-  using Filter::prepare;
+  [[nodiscard]] Hash prepare(Key key) const noexcept;
 
-  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of(key)); }
+  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
 
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});
@@ -98,16 +112,18 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   }
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
 
-  using Filter::bits;
-  using Filter::capacity;
-  using Filter::expected_fpr;
-  using Filter::growth;
-  using Filter::load_factor;
-  using Filter::max_capacity;
-  using Filter::memory_bytes;
-  using Filter::seed;
-  using Filter::size;
-  using Filter::slots;
+  // As Filter's; memory_bytes() are those of the file.
+
+  [[nodiscard]] std::uint64_t size() const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept;
+  [[nodiscard]] std::uint64_t max_capacity() const noexcept;
+  [[nodiscard]] unsigned growth() const noexcept;
+  [[nodiscard]] std::uint64_t slots() const noexcept;
+  [[nodiscard]] double load_factor() const noexcept;
+  [[nodiscard]] double expected_fpr() const noexcept;
+  [[nodiscard]] int bits() const noexcept;
+  [[nodiscard]] std::uint64_t seed() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
   // What the members above become for a key's hash, and the lookups of batches.
@@ -115,9 +131,10 @@ class NESTLINE_EXPORT MappedFilter : private Filter {
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
 
-  MappedFilter(Filter&& filter, std::unique_ptr<SectionChecks> checks) noexcept;
+  explicit MappedFilter(std::unique_ptr<internal::Mapped> mapped) noexcept;
 
-  std::unique_ptr<SectionChecks> checks_;  // of Verify::lazily
+  internal::OwnedState<internal::Mapped> state_;
+  internal::KeyHasher hash_of_;
 };
 
 }  // namespace nestline

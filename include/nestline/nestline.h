@@ -15,7 +15,7 @@
 //
 //   C1  Ownership. A nestline_filter* that a function returns is yours: free it with nestline_free.
 //       So are bytes: free them with nestline_free_bytes. No function keeps what you pass to it,
-//       but for the filter of a clock.
+//       but for the bytes of nestline_view and the filter of a clock.
 //   C2  Threads. Any number of threads may make any calls on one filter at the same time, except
 //       nestline_free, which must be the last one. Each call on one key takes effect at one
 //       instant; concurrent_filter.h states when other threads see it. A lookup takes no lock
@@ -28,8 +28,9 @@
 //       the thread ends, so copy it if it has to last.
 //   C5  A call that fails changes no answer. In particular nothing is lost when memory runs out.
 //   C6  Arguments. NULL is refused with an error where an object is needed; an array of 0 elements
-//       may be NULL. A filter that answers from a mapped file (nestline_map) refuses every change,
-//       and a filter whose keys expire those that it does not have (nestline_expiring.h).
+//       may be NULL. A filter that answers from a mapped file or bytes of yours (nestline_map,
+//       nestline_view) refuses every change, and a filter whose keys expire those that it does not
+//       have (nestline_expiring.h).
 //   C7  Keys are of three kinds, which are always different keys: bytes (`_bytes`, a pointer and a
 //       size; NUL is a byte like any other, the size may be 0), 64-bit integers (`_u64`), and
 //       hashes made by the caller (`_hash`; well mixed, see keys.h). They are the same as in C++:
@@ -195,6 +196,10 @@ nestline_filter* nestline_load(const char* path, const char** error);
 /// in mapped_filter.h. The header is always checked. The file must not be truncated or written in
 /// place while it is mapped; nestline_save never does that, it replaces files.
 nestline_filter* nestline_map(const char* path, nestline_verify_mode verify, const char** error);
+/// The same in the `size` bytes, which lie in memory of yours: they must begin at a multiple of 64
+/// and stay as they are until the filter is freed.
+nestline_filter* nestline_view(const void* bytes, size_t size, nestline_verify_mode verify,
+                               const char** error);
 /// The filter in the `size` bytes, which are copied and checked as nestline_load does.
 nestline_filter* nestline_from_bytes(const void* bytes, size_t size, const char** error);
 /// The filter whose bytes `read` gives. `read` is called with `context`, and never for bytes after

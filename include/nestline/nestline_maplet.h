@@ -39,12 +39,15 @@ typedef struct nestline_maplet_options {
 nestline_maplet* nestline_maplet_create(const nestline_maplet_options* options, const char** error);
 /// A copy in memory, at one instant; not of a mapped maplet.
 nestline_maplet* nestline_maplet_snapshot(const nestline_maplet* maplet, const char** error);
-/// As nestline_load, nestline_load_from and nestline_from_bytes, and nestline_map. A lookup that
-/// meets a damaged section of a mapped maplet fails.
+/// As nestline_load, nestline_load_from and nestline_from_bytes, nestline_map and nestline_view. A
+/// lookup that meets a damaged section of a mapped maplet fails.
 nestline_maplet* nestline_maplet_load(const char* path, const char** error);
 nestline_maplet* nestline_maplet_load_from(nestline_read read, void* context, const char** error);
 nestline_maplet* nestline_maplet_from_bytes(const void* bytes, size_t size, const char** error);
-nestline_maplet* nestline_maplet_map(const char* path, const char** error);
+nestline_maplet* nestline_maplet_map(const char* path, nestline_verify_mode verify,
+                                     const char** error);
+nestline_maplet* nestline_maplet_view(const void* bytes, size_t size, nestline_verify_mode verify,
+                                      const char** error);
 /// Frees the maplet; no other call may be running on it. NULL does nothing.
 void nestline_maplet_free(nestline_maplet* maplet);
 /// As nestline_save, nestline_save_to and nestline_to_bytes. A mapped maplet is refused: copy its

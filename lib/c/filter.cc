@@ -26,13 +26,6 @@ namespace {
 static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 5 * 8 + 2 * sizeof(int),
               "no padding: a member of a later version must not lie in what is there today");
 
-constexpr bool same(nestline_verify_mode ours, Verify theirs) {
-  return static_cast<int>(ours) == static_cast<int>(theirs);
-}
-static_assert(same(NESTLINE_VERIFY_NONE, Verify::none) &&
-              same(NESTLINE_VERIFY_LAZILY, Verify::lazily) &&
-              same(NESTLINE_VERIFY_ALL, Verify::all));
-
 constexpr bool same(nestline_copies ours, Copies theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
 }
@@ -54,13 +47,6 @@ Options options_of(const nestline_options* given) {
                      .seed = given->seed};
   if (given->load != 0) options.load = given->load;
   return options;
-}
-
-Verify verify_of(nestline_verify_mode verify) {
-  require(verify == NESTLINE_VERIFY_NONE || verify == NESTLINE_VERIFY_LAZILY ||
-              verify == NESTLINE_VERIFY_ALL,
-          "verify is none of NESTLINE_VERIFY_NONE, NESTLINE_VERIFY_LAZILY, NESTLINE_VERIFY_ALL");
-  return static_cast<Verify>(verify);
 }
 
 // A filter of what `from` names or has.
@@ -143,6 +129,12 @@ NESTLINE_SAVES(nestline, nestline_filter, content)
 nestline_filter* nestline_map(const char* path, nestline_verify_mode verify, const char** error) {
   return make_handle<nestline_filter>(
       error, [&] { return MappedFilter::open(path_of(path), verify_of(verify)); });
+}
+
+nestline_filter* nestline_view(const void* bytes, size_t size, nestline_verify_mode verify,
+                               const char** error) {
+  return make_handle<nestline_filter>(
+      error, [&] { return MappedFilter::view(bytes_given(bytes, size), verify_of(verify)); });
 }
 
 void nestline_free(nestline_filter* filter) { delete filter; }

@@ -184,6 +184,16 @@ inline std::string_view bytes_key(const void* key, std::size_t size) {
   return {static_cast<const char*>(key), size};
 }
 
+inline Verify verify_of(nestline_verify_mode verify) {
+  static_assert(static_cast<int>(Verify::none) == NESTLINE_VERIFY_NONE &&
+                static_cast<int>(Verify::lazily) == NESTLINE_VERIFY_LAZILY &&
+                static_cast<int>(Verify::all) == NESTLINE_VERIFY_ALL);
+  require(verify == NESTLINE_VERIFY_NONE || verify == NESTLINE_VERIFY_LAZILY ||
+              verify == NESTLINE_VERIFY_ALL,
+          "verify is none of NESTLINE_VERIFY_NONE, NESTLINE_VERIFY_LAZILY, NESTLINE_VERIFY_ALL");
+  return static_cast<Verify>(verify);
+}
+
 // The caller's functions as the library takes them.
 inline auto source_of(nestline_read read, void* context) {
   require(read != nullptr, "the function that reads is NULL");

@@ -88,8 +88,17 @@ nestline_maplet* nestline_maplet_snapshot(const nestline_maplet* maplet, const c
 NESTLINE_LOADS(nestline_maplet, nestline_maplet, nestline::load_maplet)
 NESTLINE_SAVES(nestline_maplet, nestline_maplet, content)
 
-nestline_maplet* nestline_maplet_map(const char* path, const char** error) {
-  return make_handle<nestline_maplet>(error, [&] { return nestline::MappedMaplet(path_of(path)); });
+nestline_maplet* nestline_maplet_map(const char* path, nestline_verify_mode verify,
+                                     const char** error) {
+  return make_handle<nestline_maplet>(
+      error, [&] { return nestline::MappedMaplet::open(path_of(path), verify_of(verify)); });
+}
+
+nestline_maplet* nestline_maplet_view(const void* bytes, size_t size, nestline_verify_mode verify,
+                                      const char** error) {
+  return make_handle<nestline_maplet>(error, [&] {
+    return nestline::MappedMaplet::view(bytes_given(bytes, size), verify_of(verify));
+  });
 }
 
 void nestline_maplet_free(nestline_maplet* maplet) { delete maplet; }

@@ -9,6 +9,7 @@
 
 #include "lib/expiring/expiring_state.h"
 #include "lib/file/filter_bytes.h"
+#include "lib/file/mapped.h"
 #include "lib/file/replacement.h"
 #include "lib/file/sources.h"
 #include "lib/filter/batch.h"
@@ -50,84 +51,97 @@ ExpiringFilter load_expiring(std::span<const std::byte> bytes) {
   return read(MemorySource("bytes", bytes));
 }
 
-struct MappedExpiringFilter::State : SecondLook {
-  explicit State(const std::filesystem::path& path)
-      : SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }},
-        mapped(map_filter(path, Kind::expiring)),
-        table(*mapped.blocks),
-        checks(path.string(), mapped.header, table.storage.bytes()) {}
+struct MappedExpiringFilter::State : Mapped, SecondLook {
+  template <class Place>
+  State(const Place& place, Verify verify)
+      : Mapped(place, Kind::expiring, verify),
+        SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }} {}
 
   // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
   // left a lock in them, for whose end a reader would wait.
-  [[nodiscard]] bool is_sound(std::uint64_t hash) noexcept {
-    return visit_expiring_layout(table.bits, [&](auto layout) {
-      const Place home = home_of<decltype(layout)>(table.view.geometry, hash);
-      const auto sound = [&](std::uint64_t block) {
-        return (checks.all_good() || checks.is_good(block)) &&
-               (table.view.blocks[block].header() & kHeaderLock) == 0;
-      };
-      if (!sound(home.block)) return false;
-      Place away;
-      const std::uint32_t mark = table.view.blocks[home.block].mark();
-      return !may_be_away(table.view.geometry, mark, home, away) || sound(away.block);
+  [[nodiscard]] bool is_sound(std::uint64_t hash) const noexcept {
+    return visit_expiring_layout(blocks.bits, [&](auto layout) {
+      return all_read(home_of<decltype(layout)>(blocks.view.geometry, hash), [&](auto block) {
+        return is_good(block) && (blocks.view.blocks[block].header() & kHeaderLock) == 0;
+      });
     });
   }
 
-  [[nodiscard]] bool may_contain(std::uint64_t hash) noexcept {
-    if (!checks.all_good() && !is_sound(hash)) return true;
-    return table.kernels->lookups().contains_beside(table.view, *this, hash);
+  [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
+    if (!all_good() && !is_sound(hash)) return true;
+    return blocks.kernels->lookups().contains_beside(blocks.view, *this, hash);
   }
 
-  Stored mapped;
-  const Blocks& table;
-  SectionChecks checks;
+  // Looks up a chunk of keys, as batch::look_up wants it.
+  [[nodiscard]] const LookupKernels& kernels() const { return blocks.kernels->lookups(); }
+  void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
+    batch::ChunkBitmap undecided;
+    if (all_good() && !kernels().contains_batch_beside(blocks.view, inputs.keys, inputs.count,
+                                                       inputs.kind, bitmap, undecided.data())) {
+      return;
+    }
+    std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
+    for (std::size_t i = 0; i < inputs.count; ++i) {
+      const bool found = may_contain(inputs.hash(i, blocks.view.secrets));
+      bitmap[i / 64] |= std::uint64_t{found} << i % 64;
+    }
+  }
 };
 
-MappedExpiringFilter::MappedExpiringFilter(const std::filesystem::path& path)
-    : state_(std::make_unique<State>(path)) {}
+MappedExpiringFilter::MappedExpiringFilter(std::unique_ptr<State> state) noexcept
+    : state_(std::move(state)) {}
 MappedExpiringFilter::MappedExpiringFilter(MappedExpiringFilter&& other) noexcept = default;
 MappedExpiringFilter& MappedExpiringFilter::operator=(MappedExpiringFilter&& other) noexcept =
     default;
 MappedExpiringFilter::~MappedExpiringFilter() = default;
 
-bool MappedExpiringFilter::may_contain(Key key) const noexcept {
-  return state_->may_contain(state_->table.hasher()(key).value);
+MappedExpiringFilter MappedExpiringFilter::open(const std::filesystem::path& path, Verify verify) {
+  return MappedExpiringFilter(std::make_unique<State>(path, verify));
 }
 
-std::size_t MappedExpiringFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
-  struct Lookup {
-    State& state;
-    [[nodiscard]] const LookupKernels& kernels() const { return state.table.kernels->lookups(); }
-    void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-      const Blocks& table = state.table;
-      batch::ChunkBitmap undecided;
-      if (state.checks.all_good() &&
-          !kernels().contains_batch_beside(table.view, inputs.keys, inputs.count, inputs.kind,
-                                           bitmap, undecided.data())) {
-        return;
-      }
-      std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
-      for (std::size_t i = 0; i < inputs.count; ++i) {
-        const bool found = state.may_contain(inputs.hash(i, table.view.secrets));
-        bitmap[i / 64] |= std::uint64_t{found} << i % 64;
-      }
-    }
-  };
-  return batch::look_up(Lookup{*state_}, keys, seed(), {out});
+MappedExpiringFilter MappedExpiringFilter::view(std::span<const std::byte> bytes, Verify verify) {
+  return MappedExpiringFilter(std::make_unique<State>(bytes, verify));
+}
+
+void MappedExpiringFilter::verify() const { state_->verify(); }
+std::optional<FormatError> MappedExpiringFilter::damage() const { return state_->damage(); }
+
+bool MappedExpiringFilter::may_contain(Key key) const noexcept {
+  return state_->may_contain(state_->blocks.hasher()(key).value);
+}
+
+Hash MappedExpiringFilter::prepare(Key key) const noexcept {
+  const Hash hash = state_->blocks.hasher()(key);
+  prefetch_home(state_->blocks.view, hash.value);
+  return hash;
+}
+
+std::size_t MappedExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
+  return batch::look_up(*state_, keys, seed(), answers);
 }
 
 unsigned MappedExpiringFilter::left(Key key) const noexcept {
-  const std::uint64_t hash = state_->table.hasher()(key).value;
+  const std::uint64_t hash = state_->blocks.hasher()(key).value;
   if (!state_->is_sound(hash)) return ExpiringFilter::kMaxLife;
   return with_expiring_table<OneWriter>(
-      state_->table, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
+      state_->blocks, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
 }
 
-std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->mapped.header.tick; }
-std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->table.size; }
-std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->table.capacity; }
-unsigned MappedExpiringFilter::life() const noexcept { return state_->mapped.header.life; }
-int MappedExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->table.bits); }
-std::uint64_t MappedExpiringFilter::seed() const noexcept { return state_->table.seed; }
+std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }
+std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->blocks.size; }
+std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->blocks.capacity; }
+unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
+int MappedExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->blocks.bits); }
+std::uint64_t MappedExpiringFilter::slots() const noexcept {
+  return state_->blocks.shape().slots();
+}
+double MappedExpiringFilter::load_factor() const noexcept {
+  return nestline::load_factor(state_->blocks, size());
+}
+double MappedExpiringFilter::expected_fpr() const noexcept {
+  return nestline::expected_fpr(state_->blocks, size());
+}
+std::uint64_t MappedExpiringFilter::seed() const noexcept { return state_->blocks.seed; }
+std::size_t MappedExpiringFilter::memory_bytes() const noexcept { return state_->source().size(); }
 
 }  // namespace nestline

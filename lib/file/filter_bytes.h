@@ -3,10 +3,8 @@
 #ifndef NESTLINE_LIB_FILE_FILTER_BYTES_H_
 #define NESTLINE_LIB_FILE_FILTER_BYTES_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <memory_resource>
 #include <optional>
@@ -63,81 +61,14 @@ struct Stored {
   std::unique_ptr<Blocks> blocks;
 };
 
-// Of blocks that begin at `offset` of the storage. `path`: of a mapped file.
-Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset,
-                   std::filesystem::path path = {});
+// Of blocks that begin at `offset` of the storage.
+Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset);
 
 // The checksums in all bytes of a file with this header.
 inline std::span<const std::byte> checksums_of(const FileHeader& header,
                                                std::span<const std::byte> file) {
   return file.subspan(static_cast<std::size_t>(header.checksums_offset()));
 }
-
-// Which sections of a mapped file are intact, checked when a lookup first needs them.
-//
-// A byte for each section records whether it has been checked, and the result. Any number of
-// threads may call; two that reach a section first at the same time both check it, with the same
-// result.
-class SectionChecks {
- public:
-  // `file`: all bytes of a file with this name and header; they must outlive this object. Throws
-  // FormatError when the checksums themselves are damaged, std::bad_alloc.
-  SectionChecks(const std::string& name, const FileHeader& header, std::span<const std::byte> file)
-      : header_(header),
-        file_(file),
-        verdicts_(static_cast<std::size_t>(header.sections())),
-        not_good_(header.sections()) {
-    require(name, ContentCheck(header, checksums_of(header, file)).checksums());
-  }
-
-  // Whether every section has been checked and is good. Then no lookup needs this object any more.
-  [[nodiscard]] bool all_good() const noexcept { return not_good_ == 0; }
-
-  // Whether the section with this block is good; checks it if no thread has yet.
-  [[nodiscard]] bool is_good(std::uint64_t block) noexcept {
-    const std::uint64_t section = block / kSectionBlocks;
-    const Verdict verdict = verdicts_[static_cast<std::size_t>(section)];
-    return verdict == Verdict::unknown ? check(section) : verdict == Verdict::good;
-  }
-
-  // The first damaged section found so far, in file order.
-  [[nodiscard]] std::optional<Flaw> damage() const {
-    for (std::size_t i = 0; i < verdicts_.size(); ++i) {
-      if (verdicts_[i] == Verdict::damaged) return damaged_section(header_, i);
-    }
-    return std::nullopt;
-  }
-
- private:
-  enum class Verdict : std::uint8_t { unknown, good, damaged };
-  static constexpr std::uint64_t kSectionBlocks = kSectionBytes / kBlockBytes;
-
-  bool check(std::uint64_t section) noexcept {
-    const auto at = [&](std::uint64_t offset, std::size_t size) {
-      return file_.subspan(static_cast<std::size_t>(offset), size);
-    };
-    const bool good =
-        matches_checksum(at(FileHeader::section_offset(section), header_.section_bytes(section)),
-                         at(header_.checksums_offset() + section * kChecksumBytes, kChecksumBytes));
-    Verdict known = Verdict::unknown;
-    const Verdict found = good ? Verdict::good : Verdict::damaged;
-    if (!verdicts_[static_cast<std::size_t>(section)].compare_exchange_strong(known, found)) {
-      return known == Verdict::good;
-    }
-    if (good) --not_good_;
-    return good;
-  }
-
-  FileHeader header_;
-  std::span<const std::byte> file_;
-  std::vector<std::atomic<Verdict>> verdicts_;
-  std::atomic<std::uint64_t> not_good_;  // sections that are unchecked or damaged
-};
-
-// The blocks in a mapping of their file, of which only the header has been checked. The header is
-// read and not mapped, so that later code uses exactly what was checked. Throws FormatError,
-// std::system_error, std::bad_alloc.
-Stored map_filter(const std::filesystem::path& path, Kind kind = Kind::filter);
 
 // Reads a filter of any kind into `memory`, as Options::memory requires, and
 // checks everything. Throws FormatError, std::bad_alloc, and what the source throws.

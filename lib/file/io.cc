@@ -100,20 +100,11 @@ void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink
   sink(checksums);
 }
 
-Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset,
-                   std::filesystem::path path) {
+Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset) {
   auto blocks = std::make_unique<Blocks>(header, std::move(storage), offset);
   blocks->size = header.keys;
-  if (is_expiring(header.bits) && path.empty()) set_tick(blocks->blocks(), header.tick);
-  blocks->path = std::move(path);
+  if (is_expiring(header.bits)) set_tick(blocks->blocks(), header.tick);
   return {header, std::move(blocks)};
-}
-
-Stored map_filter(const std::filesystem::path& path, Kind kind) {
-  const FileSource file(path);
-  const FileHeader header = read_header(file, kind);
-  return make_stored(header, Storage::map(file.descriptor(), file.size(), path), kHeaderBytes,
-                     path);
 }
 
 Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory, Kind kind) {

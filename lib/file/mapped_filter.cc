@@ -7,30 +7,24 @@
 #include <utility>
 
 #include "lib/file/filter_bytes.h"
-#include "lib/file/sources.h"
+#include "lib/file/mapped.h"
 #include "lib/filter/batch.h"
 #include "lib/place/geometry.h"
 
 namespace nestline {
 namespace {
 
-MemorySource mapped_bytes(const Filter& filter) {
-  const Blocks& state = FilterAccess::blocks(filter);
-  return {state.path.string(), state.storage.bytes()};
-}
-
 // Lookups that check a section before they look at a block in it, until all sections are known to
 // be good. A key that may be in a damaged section counts as having all the copies it could have, so
 // an inserted key is never missed.
 struct CheckedLookup {
-  const Blocks& state;
-  SectionChecks* checks;  // null: nothing is checked
+  const Mapped& mapped;
+  const Blocks& state = mapped.blocks;
 
-  [[nodiscard]] bool all_good() const noexcept { return checks == nullptr || checks->all_good(); }
   [[nodiscard]] const FilterKernels& kernels() const { return state.kernels->of_filter(); }
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
-    if (all_good()) return kernels().contains(state.view, hash);
+    if (mapped.all_good()) return kernels().contains(state.view, hash);
     return copies(hash, true) != 0;
   }
   // How many copies there are, or of `any` whether there is one.
@@ -38,11 +32,11 @@ struct CheckedLookup {
     return copies(home_of(state.bits, state.view.geometry, hash), any);
   }
   [[nodiscard]] unsigned copies(const Place& home, bool any) const noexcept {
-    bool good = all_good() || checks->is_good(home.block);
+    bool good = mapped.is_good(home.block);
     if (!good) return most_copies(state.bits);
     const unsigned found = count_copies(kernels(), state.view.geometry, home, any,
                                         [&](std::uint64_t block) -> const Block& {
-                                          good = all_good() || checks->is_good(block);
+                                          good = mapped.is_good(block);
                                           return state.view.blocks[block];
                                         });
     return good ? found : most_copies(state.bits);
@@ -59,7 +53,7 @@ struct CheckedLookup {
   }
   // As batch.h wants it.
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-    if (all_good()) {
+    if (mapped.all_good()) {
       kernels().contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
       return;
     }
@@ -72,66 +66,74 @@ struct CheckedLookup {
 
 }  // namespace
 
-MappedFilter::MappedFilter(Filter&& filter, std::unique_ptr<SectionChecks> checks) noexcept
-    : Filter(std::move(filter)), checks_(std::move(checks)) {}
+MappedFilter::MappedFilter(std::unique_ptr<Mapped> mapped) noexcept
+    : state_(std::move(mapped)), hash_of_(state_->blocks.hasher()) {}
 MappedFilter::MappedFilter(MappedFilter&& other) noexcept = default;
 MappedFilter& MappedFilter::operator=(MappedFilter&& other) noexcept = default;
 MappedFilter::~MappedFilter() = default;
 
 MappedFilter MappedFilter::open(const std::filesystem::path& path, Verify verify) {
-  auto [header, blocks] = map_filter(path);
-  Filter filter = FilterAccess::make(std::move(blocks));
-  std::unique_ptr<SectionChecks> checks;
-  if (verify == Verify::lazily) {
-    const MemorySource bytes = mapped_bytes(filter);
-    checks = std::make_unique<SectionChecks>(bytes.name(), header, bytes.at(0, bytes.size()));
-  }
-  MappedFilter mapped(std::move(filter), std::move(checks));
-  if (verify == Verify::all) mapped.verify();
-  return mapped;
+  return MappedFilter(std::make_unique<Mapped>(path, Kind::filter, verify));
 }
 
-void MappedFilter::verify() const {
-  const MemorySource bytes = mapped_bytes(*this);
-  const FileHeader header = read_header(bytes);
-  check_content(bytes.name(), header, checksums_of(header, bytes.at(0, bytes.size())),
-                [&](std::uint64_t i) {
-                  return bytes.at(FileHeader::section_offset(i), header.section_bytes(i));
-                });
+MappedFilter MappedFilter::view(std::span<const std::byte> bytes, Verify verify) {
+  return MappedFilter(std::make_unique<Mapped>(bytes, Kind::filter, verify));
 }
 
-std::optional<FormatError> MappedFilter::damage() const {
-  const auto flaw = checks_ == nullptr ? std::nullopt : checks_->damage();
-  if (!flaw) return std::nullopt;
-  return FormatError(mapped_bytes(*this).name(), flaw->offset, flaw->cause);
-}
+void MappedFilter::verify() const { state_->verify(); }
+std::optional<FormatError> MappedFilter::damage() const { return state_->damage(); }
 
 Filter MappedFilter::snapshot(std::pmr::memory_resource* memory) const {
-  return FilterAccess::make(read_filter(mapped_bytes(*this), memory).blocks);
+  return FilterAccess::make(read_filter(state_->source(), memory).blocks);
 }
 
 bool MappedFilter::may_contain_one(Hash key) const noexcept {
-  return CheckedLookup{FilterAccess::blocks(*this), checks_.get()}.may_contain(key.value);
+  return CheckedLookup{*state_}.may_contain(key.value);
 }
 
 unsigned MappedFilter::count_one(Hash key) const noexcept {
-  return CheckedLookup{FilterAccess::blocks(*this), checks_.get()}.copies(key.value, false);
+  return CheckedLookup{*state_}.copies(key.value, false);
+}
+
+Hash MappedFilter::prepare(Key key) const noexcept {
+  const Hash hash = hash_of_(key);
+  prefetch_home(state_->blocks.view, hash.value);
+  return hash;
 }
 
 std::size_t MappedFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
-  const CheckedLookup lookup{FilterAccess::blocks(*this), checks_.get()};
-  return batch::look_up(lookup, keys, seed(), answers);
+  return batch::look_up(CheckedLookup{*state_}, keys, seed(), answers);
 }
 
 void MappedFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
-  const CheckedLookup lookup{FilterAccess::blocks(*this), checks_.get()};
-  if (lookup.all_good()) return Filter::count(keys, out);
+  const Blocks& blocks = state_->blocks;
   check_length("out", out.size(), keys.size());
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
-    lookup.for_each(chunks.inputs(), false, [&](std::size_t i, unsigned copies) {
+    if (state_->all_good()) {
+      with_table<NoLocks>(blocks, [&](const auto& table) {
+        batch::count_run(table, blocks, chunks.inputs(), out.data() + chunks.first());
+      });
+      continue;
+    }
+    CheckedLookup{*state_}.for_each(chunks.inputs(), false, [&](std::size_t i, unsigned copies) {
       out[chunks.first() + i] = static_cast<std::uint8_t>(copies);
     });
   }
 }
+
+std::uint64_t MappedFilter::size() const noexcept { return state_->blocks.size; }
+std::uint64_t MappedFilter::capacity() const noexcept { return state_->blocks.capacity; }
+std::uint64_t MappedFilter::max_capacity() const noexcept { return state_->blocks.max_capacity; }
+unsigned MappedFilter::growth() const noexcept { return state_->blocks.view.geometry.growth; }
+std::uint64_t MappedFilter::slots() const noexcept { return state_->blocks.shape().slots(); }
+double MappedFilter::load_factor() const noexcept {
+  return nestline::load_factor(state_->blocks, size());
+}
+double MappedFilter::expected_fpr() const noexcept {
+  return nestline::expected_fpr(state_->blocks, size());
+}
+int MappedFilter::bits() const noexcept { return state_->blocks.bits; }
+std::uint64_t MappedFilter::seed() const noexcept { return state_->blocks.seed; }
+std::size_t MappedFilter::memory_bytes() const noexcept { return state_->source().size(); }
 
 }  // namespace nestline

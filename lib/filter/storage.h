@@ -1,5 +1,5 @@
-// The memory that holds the blocks: zeroed and aligned, from a resource (nestline/memory.h), or a
-// read-only mapping of a file.
+// The memory that holds the blocks: zeroed and aligned, from a resource (nestline/memory.h), a
+// read-only mapping of a file, or bytes of somebody else.
 #ifndef NESTLINE_LIB_FILTER_STORAGE_H_
 #define NESTLINE_LIB_FILTER_STORAGE_H_
 
@@ -14,7 +14,7 @@
 
 namespace nestline {
 
-// Owns one allocation or one mapping of a file. Move-only; empty after a move.
+// Owns one allocation or one mapping of a file, or borrows bytes. Move-only; empty after a move.
 class Storage {
  public:
   Storage() = default;
@@ -32,6 +32,12 @@ class Storage {
   // The first `size` bytes, at least one, of an open file, read-only; the file may be closed
   // afterwards. Throws std::system_error with `path` as its text.
   static Storage map(int file, std::uint64_t size, const std::filesystem::path& path);
+
+  // Bytes that somebody else keeps, and that nobody writes.
+  static Storage view(std::span<const std::byte> bytes) noexcept {
+    // A resource that frees nothing.
+    return {const_cast<std::byte*>(bytes.data()), bytes.size(), std::pmr::null_memory_resource()};
+  }
 
   // Asks the system for all pages at once, where a fault for each one takes long: small pages from
   // mapped_memory(), that is, what does not fill a huge page. For memory that is about to be

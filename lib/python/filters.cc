@@ -18,17 +18,27 @@ namespace {
 using PyFilter = Box<Filter>;
 using PyConcurrentFilter = Box<ConcurrentFilter>;
 
-// Remembers its path, by which another process can map it.
+// Remembers its path, by which another process can map it, or keeps the memory that it is a view
+// of.
 class PyMappedFilter : public Box<MappedFilter> {
  public:
   PyMappedFilter(MappedFilter&& filter, std::string path, std::string verify)
       : Box(std::move(filter)), path_(std::move(path)), verify_(std::move(verify)) {}
+  PyMappedFilter(MappedFilter&& filter, Buffer&& buffer) : Box(std::move(filter)) {
+    buffer_.emplace(std::move(buffer));
+  }
+  ~PyMappedFilter() { end(); }
 
+  void end() {
+    take();
+    buffer_.reset();  // not before the filter
+  }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& verify() const { return verify_; }
 
  private:
   std::string path_, verify_;
+  std::optional<Buffer> buffer_;
 };
 
 std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, const py::object& fpr,
@@ -47,21 +57,40 @@ ConcurrentFilter concurrent_copy_of(const Filter& filter) {
   return ConcurrentFilter(snapshot_of(filter));
 }
 
+Verify verify_of(const std::string& verify) {
+  return named<Verify>("verify", verify,
+                       {{"none", Verify::none}, {"lazily", Verify::lazily}, {"all", Verify::all}});
+}
+
 std::unique_ptr<PyMappedFilter> mapped(py::handle file, const std::string& verify) {
   const std::filesystem::path path = std::filesystem::absolute(path_of(file));
-  const Verify how = named<Verify>(
-      "verify", verify, {{"none", Verify::none}, {"lazily", Verify::lazily}, {"all", Verify::all}});
+  const Verify how = verify_of(verify);
   const Released released;
   return std::make_unique<PyMappedFilter>(MappedFilter::open(path, how), path.string(), verify);
 }
 
+std::unique_ptr<PyMappedFilter> view_of(py::handle data, const std::string& verify) {
+  const Verify how = verify_of(verify);
+  Buffer buffer(data, PyBUF_SIMPLE);
+  MappedFilter filter = [&] {
+    const Released released;
+    return MappedFilter::view(std::as_bytes(std::span(buffer.text())), how);
+  }();
+  return std::make_unique<PyMappedFilter>(std::move(filter), std::move(buffer));
+}
+
+void end_view(PyMappedFilter& held) { held.end(); }
+
+// None of a view.
 py::object path_as_text(const std::string& path) {
+  if (path.empty()) return py::none();
   return py::reinterpret_steal<py::object>(
       PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
 }
 
 // By which another process maps the file too.
 py::object place_of(PyMappedFilter& held) {
+  if (held.path().empty()) throw py::type_error("a view has no file: pickle its snapshot()");
   return py::make_tuple(path_as_text(held.path()), held.verify());
 }
 std::unique_ptr<PyMappedFilter> mapped_at(const py::object& place) {
@@ -212,6 +241,20 @@ array([ True, False])
   type.def(py::init(&mapped), py::arg("path"), py::arg("verify") = "lazily");
   type.def_static("open", &mapped, py::arg("path"), py::arg("verify") = "lazily",
                   "The same as MappedFilter(path, verify).");
+  type.def_static(
+      "view", &view_of, py::arg("data"), py::arg("verify") = "lazily",
+      R"(One over bytes that are in memory already, such as an mmap or shared memory, without
+a copy. They must begin at a multiple of 64, else ValueError, and must not change;
+they are kept until close() or the end of the object.
+
+>>> import mmap
+>>> data = Filter.build(["a"], fpr=0.0001).to_bytes()
+>>> memory = mmap.mmap(-1, len(data))
+>>> memory[:] = data
+>>> with MappedFilter.view(memory) as filter:
+...     "a" in filter, "b" in filter
+(True, False)
+)");
   bind_lookups(type);
   method(type, "verify", &unlocked<&MappedFilter::verify, false, PyMappedFilter>,
          "Reads and checks the whole file. FormatError for the first flaw.");
@@ -225,10 +268,10 @@ array([ True, False])
       "The first damaged section that lookups have found, as a sentence, or None.");
   method(type, "snapshot", &unlocked<&snapshot_from<MappedFilter>, false, PyMappedFilter>,
          "A Filter with a copy of the content. Checks everything.");
-  bind_end<&close<PyMappedFilter>>(type, "Ends the mapping. Later calls are a ValueError.");
+  bind_end<&end_view>(type, "Ends the mapping. Later calls are a ValueError.");
   type.def_property_readonly(
       "path", [](const PyMappedFilter& held) { return path_as_text(held.path()); },
-      "The file's path.");
+      "The file's path; None of a view.");
   // What never changes is its own copy, as of a str.
   bind_state<nullptr, &place_of, &mapped_at>(type);
   type.def("__repr__", [](PyMappedFilter& held) {

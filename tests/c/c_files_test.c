@@ -89,6 +89,32 @@ static void test_mapped(const nestline_filter* filter, nestline_filter* mapped) 
   nestline_free(copy);
 }
 
+// A filter in bytes of ours, which lie at a multiple of 64.
+static void test_view(const nestline_filter* filter) {
+  nestline_filter* other = NULL;
+  size_t size = 0;
+  void* bytes = made(nestline_to_bytes(filter, &size, &sentence));
+  char* aligned = aligned_copy(bytes, size);
+
+  WORKS((other = nestline_view(aligned, size, NESTLINE_VERIFY_LAZILY, error)) != NULL);
+  test_mapped(filter, other);
+  WORKS(nestline_undamaged(other, error));
+  nestline_free(other);
+  FAILS(nestline_view(aligned, size - 1, NESTLINE_VERIFY_LAZILY, error) == NULL, "bytes");
+  FAILS(nestline_view(NULL, 5, NESTLINE_VERIFY_LAZILY, error) == NULL, "the bytes are NULL");
+  FAILS(nestline_view(aligned, SIZE_MAX, NESTLINE_VERIFY_LAZILY, error) == NULL,
+        "more than memory");
+  FAILS(nestline_view(aligned, size, (nestline_verify_mode)3, error) == NULL, "verify is none of");
+  aligned[5000] ^= 1;
+  FAILS(nestline_view(aligned, size, NESTLINE_VERIFY_ALL, error) == NULL, "4096");
+  WORKS((other = nestline_view(aligned, size, NESTLINE_VERIFY_LAZILY, error)) != NULL);
+  CHECK(has_all(other));
+  FAILS(!nestline_undamaged(other, error), "4096");
+  nestline_free(other);
+  FAILS(nestline_view(aligned + 8, size - 8, NESTLINE_VERIFY_LAZILY, error) == NULL, "64");
+  nestline_free_bytes(bytes);
+}
+
 // Writes one byte of the file at `path`.
 static void put_byte(long offset, int byte) {
   FILE* file = fopen(path, "r+b");
@@ -122,6 +148,7 @@ static void test_files(const char* folder) {
   TEST_FILES(nestline, nestline, nestline_filter, filter, is_loaded, path, folder);
   WORKS((other = nestline_map(path, NESTLINE_VERIFY_LAZILY, error)) != NULL);
   test_mapped(filter, other);
+  test_view(filter);
   WORKS(nestline_undamaged(filter, error) && nestline_undamaged(other, error));
   FAILS(!nestline_undamaged(NULL, error), "the filter is NULL");
   FAILS(nestline_map(path, (nestline_verify_mode)3, error) == NULL, "verify is none of");

@@ -220,6 +220,9 @@ static void test_whole(const char* folder) {
   static char path[4096];
   nestline_maplet* maplet = create(kKeys);
   nestline_maplet* other = NULL;
+  char* aligned;
+  void* saved;
+  size_t saved_size = 0;
   seen_t seen = {0, 0, kKeys + 1};
   uint64_t sum = 0;
   size_t i;
@@ -242,12 +245,23 @@ static void test_whole(const char* folder) {
 
   snprintf(path, sizeof path, "%s/c_maplet_test.nest", folder);
   TEST_FILES(nestline_maplet, nestline_maplet, nestline_maplet, maplet, same, path, folder);
-  WORKS((other = nestline_maplet_map(path, error)) != NULL);
+  WORKS((other = nestline_maplet_map(path, NESTLINE_VERIFY_ALL, error)) != NULL);
   test_mapped(other);
   nestline_maplet_free(other);
+  saved = made(nestline_maplet_to_bytes(maplet, &saved_size, &sentence));
+  aligned = aligned_copy(saved, saved_size);
+  WORKS((other = nestline_maplet_view(aligned, saved_size, NESTLINE_VERIFY_LAZILY, error)) != NULL);
+  test_mapped(other);
+  nestline_maplet_free(other);
+  FAILS(nestline_maplet_view(aligned + 8, saved_size, NESTLINE_VERIFY_LAZILY, error) == NULL, "64");
+  FAILS(nestline_maplet_view(NULL, 5, NESTLINE_VERIFY_LAZILY, error) == NULL, "bytes are NULL");
+  aligned[5000] ^= 1;
+  FAILS(nestline_maplet_view(aligned, saved_size, NESTLINE_VERIFY_ALL, error) == NULL, "4096");
+  nestline_free_bytes(saved);
   FAILS(nestline_load(path, error) == NULL, "c_maplet_test.nest");  // it is not a filter
   remove(path);
-  FAILS(nestline_maplet_map(path, error) == NULL, "c_maplet_test.nest: No such file");
+  FAILS(nestline_maplet_map(path, NESTLINE_VERIFY_ALL, error) == NULL,
+        "c_maplet_test.nest: No such file");
   nestline_maplet_free(maplet);
 
   CHECK(nestline_maplet_size(NULL) == 0 && nestline_maplet_capacity(NULL) == 0);

@@ -55,6 +55,14 @@ static size_t read_nothing(void* context, void* bytes, size_t size) {
   return NESTLINE_READ_FAILED;
 }
 
+// A copy at a multiple of 64, in memory that lasts as long as the program.
+static inline char* aligned_copy(const void* bytes, size_t size) {
+  static char room[(1 << 20) + 64];
+  char* const to = room + (64 - (uintptr_t)room % 64) % 64;
+  if (size > 1 << 20) exit(2);
+  return memcpy(to, bytes, size);
+}
+
 // The functions on files and bytes, which every kind of filter has: SAVE is how the names of those
 // begin that write, LOAD of those that read. `whole(filter)` states whether it is the same filter.
 // Leaves the file at `path`.

@@ -76,7 +76,7 @@ TEST_P(ExpiringGoldenTest, IsReadAndGivesTheSameAnswers) {
   EXPECT_EQ(bytes_of(filter), file);
 
   write_bytes(folder_ / name_, file);
-  const MappedExpiringFilter mapped(folder_ / name_);
+  const auto mapped = MappedExpiringFilter::open(folder_ / name_);
   EXPECT_EQ(mapped.now(), filter.now());
   EXPECT_EQ(mapped.life(), filter.life());
   EXPECT_EQ(mapped.bits(), filter.bits());
@@ -142,7 +142,7 @@ class ExpiringFileTest : public testing::Test {
   void expect_sound_mapping(const Bytes& bytes) {
     write_bytes(folder_ / "mapped", bytes);
     const std::string cause = cause_of([&] {
-      const MappedExpiringFilter mapped(folder_ / "mapped");
+      const auto mapped = MappedExpiringFilter::open(folder_ / "mapped");
       std::vector<std::uint64_t> keys(500);
       for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
       std::vector<std::uint8_t> found(keys.size());
@@ -208,7 +208,7 @@ TEST_F(ExpiringFileTest, RefusesEveryOtherLength) {
     write_bytes(folder_ / "short", std::span(bytes).first(length));
     if (length % 37 == 0) {
       EXPECT_THROW((void)load_expiring(folder_ / "short"), FormatError) << length;
-      EXPECT_THROW(MappedExpiringFilter{folder_ / "short"}, FormatError) << length;
+      EXPECT_THROW((void)MappedExpiringFilter::open(folder_ / "short"), FormatError) << length;
     }
   }
   bytes.push_back({});
@@ -223,7 +223,8 @@ TEST_F(ExpiringFileTest, RefusesHeadersThatNoFilterWrites) {
     seal_header(bytes);
     EXPECT_NE(cause_in(bytes).find(part), std::string::npos) << part << ": " << cause_in(bytes);
     write_bytes(folder_ / "hostile", bytes);
-    EXPECT_EQ(cause_of([&] { MappedExpiringFilter{folder_ / "hostile"}; }), cause_in(bytes));
+    EXPECT_EQ(cause_of([&] { (void)MappedExpiringFilter::open(folder_ / "hostile"); }),
+              cause_in(bytes));
   };
   const std::uint64_t tick = get64(good, kTickAt);
   const auto life = [](std::uint32_t value) {
@@ -327,7 +328,7 @@ TEST_F(ExpiringFileTest, AMappedFilterWaitsForNoLock) {
     put(bytes, kHeader + 61, 1, 1);
     seal(bytes);
     write_bytes(folder_ / "locked", bytes);
-    const MappedExpiringFilter mapped(folder_ / "locked");
+    const auto mapped = MappedExpiringFilter::open(folder_ / "locked");
     std::vector<std::uint64_t> keys(100);
     for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
     std::vector<std::uint8_t> found(keys.size());
@@ -352,7 +353,7 @@ TEST_F(ExpiringFileTest, AMappedFilterTakesADamagedSectionForFull) {
   bytes[kHeader + kSection + 1000] ^= std::byte{1};
   write_bytes(folder_ / "damaged", bytes);
   EXPECT_THROW((void)load_expiring(folder_ / "damaged"), FormatError);
-  const MappedExpiringFilter mapped(folder_ / "damaged");
+  const auto mapped = MappedExpiringFilter::open(folder_ / "damaged");
   std::vector<std::uint8_t> found(keys.size());
   EXPECT_EQ(mapped.may_contain(keys, found), keys.size());
   std::size_t unknown = 0;
@@ -379,15 +380,15 @@ TEST_F(ExpiringFileTest, KindsAreToldApart) {
             expiring + "a filter: load it with load_expiring");
   EXPECT_EQ(cause_of([&] { (void)load_maplet(folder_ / "expiring"); }),
             expiring + "a maplet: load it with load_expiring");
-  EXPECT_EQ(cause_of([&] { MappedMaplet{folder_ / "expiring"}; }),
+  EXPECT_EQ(cause_of([&] { (void)MappedMaplet::open(folder_ / "expiring"); }),
             expiring + "a maplet: load it with load_expiring");
   EXPECT_EQ(cause_of([&] { (void)load_expiring(folder_ / "filter"); }),
             "this is a filter and not an expiring filter: load it with load");
   EXPECT_EQ(cause_of([&] { (void)load_expiring(folder_ / "maplet"); }),
             "this is a maplet and not an expiring filter: load it with load_maplet");
-  EXPECT_EQ(cause_of([&] { MappedExpiringFilter{folder_ / "filter"}; }),
+  EXPECT_EQ(cause_of([&] { (void)MappedExpiringFilter::open(folder_ / "filter"); }),
             "this is a filter and not an expiring filter: load it with load");
-  EXPECT_EQ(cause_of([&] { MappedExpiringFilter{folder_ / "maplet"}; }),
+  EXPECT_EQ(cause_of([&] { (void)MappedExpiringFilter::open(folder_ / "maplet"); }),
             "this is a maplet and not an expiring filter: load it with load_maplet");
 }
 

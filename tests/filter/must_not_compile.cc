@@ -89,8 +89,8 @@ std::size_t asks_for_no_batch(const nestline::Filter& filter, std::span<std::uin
 }
 
 void changes_a_mapped_filter(nestline::MappedFilter& mapped) {
-  if (mapped.insert(1)) return;  // NO: inaccessible|private
-  mapped.clear();                // NO: inaccessible|private
+  if (mapped.insert(1)) return;  // NO: no member named
+  mapped.clear();                // NO: no member named
 }
 
 bool takes_stored_for_an_outcome(nestline_filter* filter) {

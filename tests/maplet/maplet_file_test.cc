@@ -76,7 +76,7 @@ TEST_F(MapletFileTest, ReadsWhatItWrote) {
     return count;
   }));
 
-  const MappedMaplet mapped(path);
+  const auto mapped = MappedMaplet::open(path);
   EXPECT_EQ(mapped.size(), maplet.size());
   EXPECT_EQ(mapped.memory_bytes(), maplet.memory_bytes());
   pairs_.expect_in(mapped);
@@ -105,7 +105,7 @@ TEST_F(MapletFileTest, FiltersAndMapletsAreToldApart) {
             "this is a maplet and not a filter: load it with load_maplet");
   EXPECT_EQ(cause([&] { (void)load_maplet(folder_ / "filter"); }),
             "this is a filter and not a maplet: load it with load");
-  EXPECT_EQ(cause([&] { MappedMaplet{folder_ / "filter"}; }),
+  EXPECT_EQ(cause([&] { (void)MappedMaplet::open(folder_ / "filter"); }),
             "this is a filter and not a maplet: load it with load");
 }
 
@@ -154,7 +154,7 @@ TEST_F(MapletFileTest, RefusesBlocksThatNoMapletLeaves) {
   expect_refused(0, 1, "its blocks hold 1");
 
   write(folder_ / "locked", with(61, 1));
-  const MappedMaplet mapped(folder_ / "locked");
+  const auto mapped = MappedMaplet::open(folder_ / "locked");
   std::array<std::uint64_t, Maplet::kMostCandidates> values;
   std::size_t refused = 0;
   for (std::uint64_t key = 0; key < 1000; ++key) {
@@ -172,7 +172,7 @@ TEST_F(MapletFileTest, AMappedMapletRefusesADamagedSectionOnly) {
   std::vector<std::byte> bytes = bytes_of(maplet);
   bytes[kHeaderBytes + kSectionBytes + 1000] ^= std::byte{1};
   write(folder_ / "damaged", bytes);
-  const MappedMaplet mapped(folder_ / "damaged");
+  const auto mapped = MappedMaplet::open(folder_ / "damaged");
   std::array<std::uint64_t, Maplet::kMostCandidates> values;
   std::size_t refused = 0;
   std::size_t answered = 0;

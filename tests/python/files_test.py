@@ -3,6 +3,7 @@
 import copy
 import copyreg
 import errno
+import mmap
 import multiprocessing
 import os
 import pickle
@@ -103,6 +104,25 @@ def test_a_mapped_filter_has_the_answers_of_the_loaded_one(saved):
     assert not hasattr(mapped, "insert")
     with pytest.raises(ValueError, match="'lazily'"):
         nestline.MappedFilter.open(saved, "sometimes")
+
+
+def test_a_view_of_memory_keeps_it_and_lets_it_go(saved):
+    data = saved.read_bytes()
+    memory = mmap.mmap(-1, len(data) + 64)
+    memory[: len(data)] = data
+    for verify in ("none", "lazily", "all"):
+        with nestline.MappedFilter.view(memoryview(memory)[: len(data)], verify) as view:
+            assert view.may_contain(np.arange(50_000)).all() and view.path is None
+            assert view.snapshot().to_bytes() == data and copy.copy(view) is view
+            with pytest.raises(BufferError):
+                memory.close()
+            with pytest.raises(TypeError, match="snapshot"):
+                pickle.dumps(view)
+    with pytest.raises(ValueError, match="64"):
+        nestline.MappedFilter.view(memoryview(memory)[1 : len(data) + 1])
+    with pytest.raises(nestline.FormatError):
+        nestline.MappedFilter.view(memoryview(memory)[: len(data) - 64])
+    memory.close()
 
 
 def count_in_process(mapped):
