@@ -46,7 +46,7 @@ void write_beside_filter(benchmark::State& state, int bits, std::size_t bytes, c
   for (auto _ : state) {
     Filter filter(options_of(bits, bytes));
     filter.clear();  // the system provides the memory
-    ConcurrentFilter shared(filter.clone());
+    ConcurrentFilter shared(filter.snapshot());
     if (what.many) {
       for (const unsigned by : {0u, pinned.size() - 1}) {
         pinned.run(by, 1, [&](unsigned) { (void)shared.erase(kAbsent); });

@@ -46,7 +46,7 @@ void file(benchmark::State& state, int bits, std::size_t bytes, What what) {
   for (auto _ : state) {
     double start = now();
     if (what == What::save) save(filter, file.path());
-    if (what == What::load) benchmark::DoNotOptimize(load(file.path()));
+    if (what == What::load) benchmark::DoNotOptimize(Filter::load(file.path()));
     if (what == What::map || what == What::first_lookups) {
       const MappedFilter mapped = MappedFilter::open(file.path());
       if (what == What::first_lookups) {

@@ -72,7 +72,7 @@ void lookups(benchmark::State& state, int bits, std::size_t bytes) {
     located.time(absent.size(), [&] {
       for (std::size_t at = 0; at < absent.size(); at += kMaxLocated) {
         inside.kernels->lookups().locate_batch(inside.view, absent.data() + at, kMaxLocated,
-                                               Input::integers, places.data());
+                                               InputKind::integers, places.data());
         benchmark::DoNotOptimize(places);
       }
     });

@@ -151,6 +151,9 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// versions.
   [[nodiscard]] Filter freeze() &&;
 
+  /// As Filter's.
+  static ConcurrentFilter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
+
   /// A copy of the present content, for saving or shipping. It has each operation whole or not at
   /// all. Throws std::bad_alloc, and std::logic_error inside a section.
   [[nodiscard]] Filter snapshot() const;
@@ -250,6 +253,10 @@ class NESTLINE_EXPORT ConcurrentFilter {
   internal::OwnedState<State> state_;
   internal::KeyHasher hash_of_;
 };
+
+/// Writes a snapshot of the filter, which needs memory. Throws as save of a Filter does, and
+/// std::logic_error inside a section.
+NESTLINE_EXPORT void save(const ConcurrentFilter& filter, const Output& to);
 
 }  // namespace nestline
 

@@ -71,8 +71,8 @@ struct ExpiringOptions {
 /// Thread safety: every member may be called from any thread at any time, except construction,
 /// destruction and move. What ConcurrentFilter promises about threads and memory, signals,
 /// cancellation, fork() and calls inside a section holds here too: batches of inserts, advance,
-/// clear, save and ExpiringClock::catch_up throw std::logic_error inside a section, and change
-/// nothing; insert and sweep end the program where they would have to wait.
+/// clear, snapshot, save and ExpiringClock::catch_up throw std::logic_error inside a section, and
+/// change nothing; insert and sweep end the program where they would have to wait.
 ///
 /// Order: each insert, may_contain, left and advance(1) is linearizable. A batch is many single
 /// operations. clear, and an advance by more than 14 ticks, which empties the filter, are not at
@@ -98,6 +98,13 @@ class NESTLINE_EXPORT ExpiringFilter {
   ExpiringFilter& operator=(ExpiringFilter&& other) noexcept;
   ~ExpiringFilter();
 
+  /// As Filter's. The filter is at the tick at which it was saved.
+  static ExpiringFilter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
+
+  /// A copy as of one instant, in memory of its own, with the same tick. Writers wait while it is
+  /// copied. O(memory). Throws std::bad_alloc, and std::logic_error inside a section.
+  [[nodiscard]] ExpiringFilter snapshot() const;
+
   /// Makes the key live for the rest of this tick and the filter's life, or `life` ticks, 1 to
   /// life(); what is outside of that is taken as the nearest of these. `stored`: it was not there.
   /// `present`: it was, and dies at the later one of its two deaths. `full`: it was not there and
@@ -113,6 +120,9 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// For how many more ticks it lives at least: it is still found when now() has moved on by so
   /// many. 0: it is not there, or this is its last tick.
   [[nodiscard]] unsigned left(Key key) const noexcept { return left_one(hash_of_(key)); }
+
+  /// left for every key: ticks[i] for key i. Throws std::invalid_argument when the lengths differ.
+  void left(KeySpan keys, std::span<std::uint8_t> ticks) const;
 
   /// The key's hash, and a hint to the processor that its block will be read or changed soon.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
@@ -195,23 +205,14 @@ class NESTLINE_EXPORT ExpiringFilter {
   internal::KeyHasher hash_of_;
 };
 
-// Files, as nestline/io.h has them for filters: the same format, with the tick in it. Each kind is
-// refused where another is wanted.
+/// Writes the filter as of one instant, as save of a Filter does: the same format, with the tick in
+/// it. Needs memory for a copy; writers wait while it is copied. Throws std::system_error,
+/// std::bad_alloc, and std::logic_error inside a section.
+NESTLINE_EXPORT void save(const ExpiringFilter& filter, const Output& to);
 
-/// Writes the filter as of one instant to `path`, and replaces a file there atomically, as save of
-/// a Filter does. Needs memory for a copy; writers wait while it is copied. Throws
-/// std::system_error, std::bad_alloc, and std::logic_error inside a section.
-NESTLINE_EXPORT void save(const ExpiringFilter& filter, const std::filesystem::path& path);
-/// The same to a sink.
-NESTLINE_EXPORT void save(const ExpiringFilter& filter, const ByteSink& sink);
-
-/// Reads a whole file and checks everything before it returns. The filter is at the tick at which
-/// it was saved. Throws FormatError, std::system_error that names the path, std::bad_alloc.
-NESTLINE_EXPORT ExpiringFilter load_expiring(const std::filesystem::path& path);
-/// The same from a source. Its length is not known, so memory is allocated in steps.
-NESTLINE_EXPORT ExpiringFilter load_expiring(const ByteSource& source);
-/// The same from bytes in memory, which are copied.
-NESTLINE_EXPORT ExpiringFilter load_expiring(std::span<const std::byte> bytes);
+[[deprecated("ExpiringFilter::load")]] inline ExpiringFilter load_expiring(const Input& from) {
+  return ExpiringFilter::load(from);
+}
 
 /// An expiring filter's file, mapped read-only, at the tick at which it was saved, or one in bytes
 /// of somebody else. Opening, checks and damaged sections are those of MappedFilter.

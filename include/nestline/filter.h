@@ -72,7 +72,21 @@ struct Options {
   /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, merge and
   /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
+
+  /// The options of the largest filter whose blocks take at most `bytes` and that keeps `fpr`,
+  /// which is above 0 and below 1: capacity_for(bytes, fpr) keys. Throws std::invalid_argument
+  /// for an `fpr` that no filter has, or where not even one key fits.
+  [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);
 };
+
+/// Bytes of the blocks of a new filter: its memory_bytes() when nobody has made it grow. O(1).
+/// Throws std::invalid_argument as the filter's constructor does.
+[[nodiscard]] NESTLINE_EXPORT std::uint64_t bytes_for(const Options& options);
+
+/// The most keys for which bytes_for({.capacity = keys, .fpr = fpr}) is at most `bytes`; 0 where
+/// not even one key fits. Takes some 50 times as long as bytes_for. Throws std::invalid_argument
+/// for an `fpr` that no filter has.
+[[nodiscard]] NESTLINE_EXPORT std::uint64_t capacity_for(std::uint64_t bytes, double fpr);
 
 /// Which copies a merge must take. Some find no place however large the filter is, because their
 /// key has the most copies already (Outcome::copies); others would after growth, because their key
@@ -83,6 +97,9 @@ enum class Copies : std::uint8_t {
   most,      ///< All but those of keys that have the most copies already, or one less.
   that_fit,  ///< Those that find place; once 4,096 did not, those that find it without a search.
 };
+
+class Input;   // <nestline/io.h>
+class Output;  // <nestline/io.h>
 
 /// A cuckoo filter in memory.
 ///
@@ -99,11 +116,11 @@ enum class Copies : std::uint8_t {
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
 /// nearly full filter, which looks at no more than a fixed number of blocks before it returns
 /// `full`. A batch does the same as its keys one by one in the order given, with the memory latency
-/// hidden; it is the faster form from about 16 keys on. Only the constructor, build, clone, grow,
-/// merge, the sentence of can_merge, and an insert or update that makes the filter grow allocate.
-/// When such an insert gets no memory, the filter stays as it is and takes keys until it answers
-/// `full`; it asks for memory again after 65,536 more keys that need growth, or at once when grow()
-/// is called.
+/// hidden; it is the faster form from about 16 keys on. Only the constructor, build, load,
+/// snapshot, grow, merge, the sentence of can_merge, and an insert or update that makes the filter
+/// grow allocate. When such an insert gets no memory, the filter stays as it is and takes keys
+/// until it answers `full`; it asks for memory again after 65,536 more keys that need growth, or at
+/// once when grow() is called.
 class NESTLINE_EXPORT Filter {
  public:
   /// An empty filter. Throws std::invalid_argument, with a sentence that names the option and its
@@ -133,30 +150,35 @@ class NESTLINE_EXPORT Filter {
 
   /// A copy of this filter in memory of its own, with the same content, growth, seed and promises.
   /// O(memory). Throws std::bad_alloc.
-  [[nodiscard]] Filter clone() const;
+  [[nodiscard]] Filter snapshot() const;
+  [[deprecated("snapshot")]] [[nodiscard]] Filter clone() const { return snapshot(); }
+
+  /// Reads a whole filter (Input has what it takes) into `memory`, as Options::memory requires, and
+  /// checks everything before it returns. Throws FormatError, std::system_error, std::bad_alloc.
+  static Filter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
 
   // Single keys. A key is an integer of any width, a byte string or a Hash: see Key.
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
   /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome documents.
-  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of(key)); }
+  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
 
   /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A false positive
   /// is not stored either, so do not erase a key after `present` unless you know that it was
   /// inserted.
-  [[nodiscard]] Inserted insert_unique(Key key) noexcept { return insert_unique_one(hash_of(key)); }
+  [[nodiscard]] Inserted insert_unique(Key key) noexcept { return insert_unique_one(hash_of_(key)); }
 
   /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. Room for the new
   /// one is made before the old one comes out: on Outcome::full or Outcome::copies `old_key` is
   /// still in the filter, which is unchanged as Outcome describes. Stores `new_key` also when no
   /// copy of `old_key` is found.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
-    return update_one(hash_of(old_key), hash_of(new_key));
+    return update_one(hash_of_(old_key), hash_of_(new_key));
   }
 
   /// False: `key` is certainly not in the filter. True: it is, or it is one of the few that look
   /// the same (expected_fpr()).
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of(key)); }
+  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
 
   /// Hashes `key` and starts to fetch its block into the cache, for callers that do something else
   /// before they look up, insert or erase the hash: 16 keys later is enough for filters in memory.
@@ -166,12 +188,12 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] Reader reader() const noexcept;
 
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
-  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of(key)); }
+  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
 
   /// Removes one copy of `key`; false when none was found. Only for copies that were stored:
   /// erasing a stranger, or a copy that an insert refused, may remove a key that looks the same,
   /// which is then missed.
-  bool erase(Key key) noexcept { return erase_one(hash_of(key)); }
+  bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
 
   /// Removes everything and keeps the memory.
   void clear() noexcept;
@@ -272,9 +294,6 @@ class NESTLINE_EXPORT Filter {
   /// and the copies of the union. Throws std::bad_alloc for the sentence.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
 
- protected:
-  [[nodiscard]] Hash hash_of(Key key) const noexcept { return hash_of_(key); }
-
  private:
   friend struct FilterAccess;  // lib/filter/blocks.h
   // A template, so that {} is not taken for a pointer.
@@ -295,6 +314,9 @@ class NESTLINE_EXPORT Filter {
   internal::OwnedState<internal::Blocks> state_;
   internal::KeyHasher hash_of_;
 };
+
+/// Writes the filter: see Output. Throws std::system_error, std::bad_alloc.
+NESTLINE_EXPORT void save(const Filter& filter, const Output& to);
 
 }  // namespace nestline
 

@@ -90,7 +90,7 @@ concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
 class Guard {
  public:
   /// How many tokens the list holds before the guard gives up.
-  static constexpr std::size_t kMostListed = 16'384;
+  static constexpr std::size_t kMaxListed = 16'384;
 
   /// A guard that answers maybe to all, until load or fill has made it know the keys. The filter
   /// grows to options.max_capacity as it does by itself, and on as far as it can; beyond, it errs
@@ -107,7 +107,7 @@ class Guard {
     std::error_code error;
     if (!saved_ || !std::filesystem::exists(path_, error)) return false;
     try {
-      filter_ = ConcurrentFilter(nestline::load(path_, memory_));
+      filter_ = ConcurrentFilter(Filter::load(path_, memory_));
     } catch (const FormatError&) {
       return false;
     }
@@ -300,7 +300,7 @@ class Guard {
       if (again) return;
       if (again.outcome == Outcome::copies || !grows()) break;
     }
-    if (listed_.size() < kMostListed) {
+    if (listed_.size() < kMaxListed) {
       listed_.insert(hash.value);
       list_size_ = listed_.size();
     } else {

@@ -5,10 +5,14 @@
 // that is read is treated as hostile: bad input is a FormatError, never a crash, an allocation
 // larger than the input warrants, or a wrong answer.
 //
-// To save a ConcurrentFilter while other threads use it, save its snapshot().
+//   nestline::save(filter, "users.nest");
+//   const nestline::Filter filter = nestline::Filter::load("users.nest");
+//
+// All kinds have the same members and functions. Each kind is refused where another is wanted.
 #ifndef NESTLINE_IO_H_
 #define NESTLINE_IO_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +20,9 @@
 #include <iosfwd>
 #include <memory_resource>
 #include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "nestline/export.h"
@@ -25,67 +32,116 @@
 
 namespace nestline {
 
-/// Writes `filter` to `path`, and replaces a file there atomically: readers see the old file or the
-/// new one, and after a crash or an error the old one is still whole. Needs room for both in the
-/// same folder. A process that is killed during the call leaves a file .nestline-*.tmp there.
+/// Takes the bytes of a filter. Called with one piece after another, of up to 1 MiB, in order.
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+/// Gives the bytes of a filter: fills the span, or the front of it, and returns the number of
+/// bytes; 0 only at the end.
+using ByteSource = std::function<std::size_t(std::span<std::byte>)>;
+
+/// Where load reads, made of what is given to it: a path, bytes, a std::istream, or a function as
+/// ByteSource. It does not own paths, bytes and streams longer than the call.
 ///
-/// The new file has the owner, group and mode of the old one as far as they can be given (not its
-/// other attributes or hard links), or mode 0666 less the umask. A file that may not be written is
-/// not replaced. A symbolic link stays, and the file it points to is replaced or created. A pipe or
-/// a device is not replaced: the bytes are written to it. Throws std::system_error that names the
-/// path.
-NESTLINE_EXPORT void save(const Filter& filter, const std::filesystem::path& path);
+/// Of a file or bytes, everything is the filter: other bytes after it are a FormatError. A file
+/// must be a regular one: a pipe is a FormatError. Errors of a file name its path.
+///
+/// A stream must be binary. It and a function give exactly the filter's own bytes, so other data
+/// may come before and after it. Their length is not known, so the header is not trusted: memory is
+/// allocated in steps, never more than 16 MiB or twice what has been given; while one step is
+/// copied to the next, both exist. FormatErrors have the file name "stream". std::system_error
+/// with std::io_errc::stream when a stream fails, or what it is set to throw; exceptions of a
+/// function are passed on, and one that returns more than was requested is a
+/// std::invalid_argument. Some of the bytes have been read by then.
+class Input {
+ public:
+  using From =
+      std::variant<std::filesystem::path, std::span<const std::byte>, std::istream*, ByteSource>;
+
+  Input(std::istream& stream) : from_(&stream) {}  // NOLINT: made implicitly
+  template <typename Given>
+  requires(!std::same_as<std::remove_cvref_t<Given>, Input> &&
+           (std::convertible_to<Given&&, std::filesystem::path> ||
+            std::convertible_to<Given&&, std::span<const std::byte>> ||
+            std::convertible_to<Given&&, ByteSource>))
+      Input(Given&& given) {  // NOLINT: made implicitly
+    if constexpr (std::convertible_to<Given&&, std::filesystem::path>) {
+      from_ = std::filesystem::path(std::forward<Given>(given));
+    } else if constexpr (std::convertible_to<Given&&, std::span<const std::byte>>) {
+      from_ = std::span<const std::byte>(given);
+    } else {
+      from_ = ByteSource(std::forward<Given>(given));
+    }
+  }
+
+  [[nodiscard]] const From& from() const noexcept { return from_; }
+
+ private:
+  From from_;
+};
+
+/// Where save writes, made of what is given to it: a path, a std::ostream, or a function as
+/// ByteSink.
+///
+/// A file is replaced atomically: readers see the old file or the new one, and after a crash or an
+/// error the old one is still whole. Needs room for both in the same folder. A process that is
+/// killed during the call leaves a file .nestline-*.tmp there. The new file has the owner, group
+/// and mode of the old one as far as they can be given (not its other attributes or hard links), or
+/// mode 0666 less the umask. A file that may not be written is not replaced. A symbolic link stays,
+/// and the file it points to is replaced or created. A pipe or a device is not replaced: the bytes
+/// are written to it. Errors are a std::system_error that names the path.
+///
+/// A stream must be binary (std::ios::binary where that matters), and is flushed. When it fails,
+/// std::system_error with std::io_errc::stream, or what it is set to throw; exceptions of a
+/// function are passed on. Part of the filter may have been written by then.
+class Output {
+ public:
+  using To = std::variant<std::filesystem::path, std::ostream*, ByteSink>;
+
+  Output(std::ostream& stream) : to_(&stream) {}  // NOLINT: made implicitly
+  template <typename Given>
+  requires(!std::same_as<std::remove_cvref_t<Given>, Output> &&
+           (std::convertible_to<Given&&, std::filesystem::path> ||
+            std::convertible_to<Given&&, ByteSink>))
+      Output(Given&& given) {  // NOLINT: made implicitly
+    if constexpr (std::convertible_to<Given&&, std::filesystem::path>) {
+      to_ = std::filesystem::path(std::forward<Given>(given));
+    } else {
+      to_ = ByteSink(std::forward<Given>(given));
+    }
+  }
+
+  [[nodiscard]] const To& to() const noexcept { return to_; }
+
+ private:
+  To to_;
+};
 
 /// Removes a file that save has written, and returns when it cannot come back after the power has
 /// failed. False if there is none. Throws std::system_error that names the path, also when the
 /// folder cannot be opened to sync it.
 NESTLINE_EXPORT bool remove_saved(const std::filesystem::path& path);
 
-/// Reads a whole file into memory and checks everything before it returns. The file must be a
-/// regular one: a pipe is a FormatError. Throws FormatError, std::system_error that names the path,
-/// std::bad_alloc. The blocks come from `memory`, here and below, as Options::memory requires.
-NESTLINE_EXPORT Filter load(const std::filesystem::path& path,
-                            std::pmr::memory_resource* memory = nullptr);
+/// The bytes that save would write, of a filter of any kind. Throws what save throws.
+template <class AnyFilter>
+requires requires(const AnyFilter& filter, const Output& to) { save(filter, to); }
+[[nodiscard]] std::vector<std::byte> to_bytes(const AnyFilter& filter) {
+  const std::size_t blocks = filter.memory_bytes();
+  std::vector<std::byte> bytes;
+  bytes.reserve(blocks + blocks / 65536 + 8192);  // and a header, and checksums
+  save(filter, [&](std::span<const std::byte> piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  });
+  return bytes;
+}
 
-// Streams and callbacks: the same bytes, for sockets, archives, databases and the like. Reading a
-// filter takes exactly its own bytes, so other data may come before and after it.
-
-/// Takes the bytes of a filter. Called with one piece after another, in order.
-using ByteSink = std::function<void(std::span<const std::byte>)>;
-/// Gives the bytes of a filter: fills the span, or the front of it, and returns the number of
-/// bytes; 0 only at the end.
-using ByteSource = std::function<std::size_t(std::span<std::byte>)>;
-
-/// Writes `filter` to a stream, which must be binary (std::ios::binary where that matters), and
-/// flushes it. Throws std::system_error with std::io_errc::stream when the stream fails, or what
-/// the stream itself is set to throw; part of the filter may have been written by then.
-NESTLINE_EXPORT void save(const Filter& filter, std::ostream& stream);
-
-/// Gives the bytes of `filter` to `sink`, in pieces of up to 1 MiB. Exceptions of `sink` are passed
-/// on.
-NESTLINE_EXPORT void save(const Filter& filter, const ByteSink& sink);
-
-/// Reads a filter from the stream's present position and checks everything before it returns.
-/// Afterwards the stream is at the first byte after the filter.
-///
-/// The length of the stream is not known, so its header is not trusted: memory is allocated in
-/// steps, never more than 16 MiB or twice what the stream has given; while one step is copied to
-/// the next, both exist. For a file, load(path) needs less. Throws FormatError with the file name
-/// "stream", std::bad_alloc, std::system_error with std::io_errc::stream when the stream fails, or
-/// what the stream itself is set to throw. Some of the stream's bytes have been read by then.
-NESTLINE_EXPORT Filter load(std::istream& stream, std::pmr::memory_resource* memory = nullptr);
-
-/// The same from a function. Its exceptions are passed on; throws std::invalid_argument when it
-/// returns more than was requested.
-NESTLINE_EXPORT Filter load(const ByteSource& source, std::pmr::memory_resource* memory = nullptr);
-
-/// The bytes that save would write.
-NESTLINE_EXPORT std::vector<std::byte> to_bytes(const Filter& filter);
-
-/// The filter in `bytes`, which are copied and checked as load does.
-/// Throws FormatError, std::bad_alloc.
-NESTLINE_EXPORT Filter from_bytes(std::span<const std::byte> bytes,
-                                  std::pmr::memory_resource* memory = nullptr);
+// The names of 0.1.
+[[deprecated("Filter::load")]] inline Filter load(const Input& from,
+                                                  std::pmr::memory_resource* memory = nullptr) {
+  return Filter::load(from, memory);
+}
+[[deprecated("Filter::load")]] inline Filter from_bytes(
+    std::span<const std::byte> bytes, std::pmr::memory_resource* memory = nullptr) {
+  return Filter::load(bytes, memory);
+}
 
 }  // namespace nestline
 

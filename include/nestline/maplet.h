@@ -7,7 +7,7 @@
 //
 //   nestline::Maplet places({.capacity = 1'000'000});
 //   if (!places.insert("user:17", offset)) { ... there is no room ... }
-//   std::array<std::uint64_t, nestline::Maplet::kMostCandidates> values;
+//   std::array<std::uint64_t, nestline::Maplet::kMaxCandidates> values;
 //   const std::size_t count = places.find("user:17", values);
 //   for (std::uint64_t value : std::span(values).first(count)) { ... is it that key? ... }
 //
@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -46,6 +47,8 @@ struct MapletOptions {
   std::uint64_t max_capacity = 0;
   /// Seed of the hash, as Options::seed.
   std::uint64_t seed = 0;
+  /// Where the blocks come from, as Options::memory.
+  std::pmr::memory_resource* memory = nullptr;
 };
 
 /// A multiset of (key, value) pairs that answers with the values of a key, and seldom with values
@@ -66,7 +69,7 @@ class NESTLINE_EXPORT Maplet {
   /// Values are from 0 to this.
   static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 40) - 1;
   /// The most values that a lookup returns, and the most pairs of keys that look the same.
-  static constexpr std::size_t kMostCandidates = 16;
+  static constexpr std::size_t kMaxCandidates = 16;
 
   /// An empty maplet. Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks, and
   /// std::bad_alloc.
@@ -74,6 +77,9 @@ class NESTLINE_EXPORT Maplet {
   Maplet(Maplet&& other) noexcept;
   Maplet& operator=(Maplet&& other) noexcept;
   ~Maplet();
+
+  /// As Filter's.
+  static Maplet load(const Input& from, std::pmr::memory_resource* memory = nullptr);
 
   /// Adds a pair, as often as it is inserted. `full`: there is no room, and the maplet can or may
   /// not grow; `copies`: there are 16 pairs of keys that look like this one. The pair was not added
@@ -83,10 +89,10 @@ class NESTLINE_EXPORT Maplet {
 
   /// Puts the candidates for `key` into the front of `values` and returns how many there are. All
   /// the key's values are among them. O(1).
-  std::size_t find(Key key, std::span<std::uint64_t, kMostCandidates> values) const noexcept;
+  std::size_t find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
 
   /// The same for a key that is hashed already, with a few instructions less.
-  std::size_t find(Hash key, std::span<std::uint64_t, kMostCandidates> values) const noexcept;
+  std::size_t find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
 
   /// Gives one pair (key, old_value) the new value, at one instant; false if there is no such pair.
   /// O(1).
@@ -160,25 +166,16 @@ class NESTLINE_EXPORT Maplet {
   internal::OwnedState<State> state_;
 };
 
-// Files, as nestline/io.h has them for filters: the same format, with 20 in the place of the width.
-// A maplet's file is not a filter's: each is refused where the other is wanted.
-
-/// Writes the maplet as of one instant to `path`, and replaces a file there atomically, as save of
-/// a Filter does. Needs memory for a copy. Throws std::system_error, std::bad_alloc, and
+/// Writes the maplet as of one instant, as save of a Filter does: the same format, with 20 in the
+/// place of the width. Needs memory for a copy. Throws std::system_error, std::bad_alloc, and
 /// std::logic_error inside a section.
-NESTLINE_EXPORT void save(const Maplet& maplet, const std::filesystem::path& path);
-/// The same to a sink.
-NESTLINE_EXPORT void save(const Maplet& maplet, const ByteSink& sink);
+NESTLINE_EXPORT void save(const Maplet& maplet, const Output& to);
 /// The same for a maplet that no other thread uses, such as a snapshot: without a copy.
-NESTLINE_EXPORT void save(Maplet&& maplet, const ByteSink& sink);
+NESTLINE_EXPORT void save(Maplet&& maplet, const Output& to);
 
-/// Reads a whole file and checks everything before it returns. Throws FormatError,
-/// std::system_error that names the path, std::bad_alloc.
-NESTLINE_EXPORT Maplet load_maplet(const std::filesystem::path& path);
-/// The same from a source. Its length is not known, so memory is allocated in steps.
-NESTLINE_EXPORT Maplet load_maplet(const ByteSource& source);
-/// The same from bytes in memory, which are copied.
-NESTLINE_EXPORT Maplet load_maplet(std::span<const std::byte> bytes);
+[[deprecated("Maplet::load")]] inline Maplet load_maplet(const Input& from) {
+  return Maplet::load(from);
+}
 
 /// A maplet's file, mapped read-only: opening reads only the header, and lookups read the blocks
 /// that they need, shared with all other processes that map the file. With Verify::lazily each
@@ -202,7 +199,7 @@ class NESTLINE_EXPORT MappedMaplet {
   [[nodiscard]] std::optional<FormatError> damage() const;
 
   /// As Maplet's. Throws FormatError when a section that it needs is damaged.
-  std::size_t find(Key key, std::span<std::uint64_t, Maplet::kMostCandidates> values) const;
+  std::size_t find(Key key, std::span<std::uint64_t, Maplet::kMaxCandidates> values) const;
   std::size_t find(KeySpan keys, std::vector<std::uint32_t>& first,
                    std::vector<std::uint64_t>& values) const;
 

@@ -267,6 +267,12 @@ size_t nestline_memory_bytes(const nestline_filter* filter);
 /// Whether it answers from a mapped file, and so refuses every change.
 bool nestline_is_mapped(const nestline_filter* filter);
 
+/// The most keys for which a filter with this false-positive rate takes at most so many bytes; 0
+/// where not even one fits. NESTLINE_NO_COUNT when it fails, as the next one.
+uint64_t nestline_capacity_for(uint64_t bytes, double fpr, const char** error);
+/// Bytes of memory that a filter with these options begins with.
+uint64_t nestline_bytes_for(const nestline_options* options, const char** error);
+
 /// The hash under which a filter with this seed stores the key: to insert it with
 /// nestline_insert_hash is to insert the key. nestline_hash_bytes returns 0 when it fails. The high
 /// bits of an integer's hash are well mixed and its lowest 18 are not: divide keys by the high

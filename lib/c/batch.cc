@@ -179,11 +179,7 @@ bool nestline_expiring_left_batch(const nestline_filter* filter, nestline_keys k
   return ask_batch<ExpiringFilter>(
              filter, keys, ticks, "the array of ticks is NULL", error,
              [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
-               part.visit([&](const auto& all) {
-                 for (std::size_t i = 0; i < all.size(); ++i) {
-                   ticks[first + i] = static_cast<uint8_t>(one.left(all[i]));
-                 }
-               });
+               one.left(part, std::span(ticks + first, part.size()));
                return std::size_t{0};
              }) != NESTLINE_NO_COUNT;
 }

@@ -4,11 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <type_traits>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
@@ -49,24 +46,14 @@ Options options_of(const nestline_options* given) {
   return options;
 }
 
-// A filter of what `from` names or has.
-template <typename From>
-ConcurrentFilter load_filter(const From& from) {
-  if constexpr (std::is_same_v<From, std::span<const std::byte>>) {
-    return ConcurrentFilter(from_bytes(from));
-  } else {
-    return ConcurrentFilter(load(from));
-  }
-}
-
-// Shows visit() the filter's content at one instant.
+// Shows visit() what can be saved: a mapped filter's copy.
 template <typename Visit>
 void content(const nestline_filter* filter, Visit&& visit) {
   with(filter, [&](const auto& one) {
-    if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
-      visit(one);  // save copies it itself
-    } else {
+    if constexpr (std::is_same_v<decltype(one), const MappedFilter&>) {
       visit(one.snapshot());
+    } else {
+      visit(one);
     }
   });
 }
@@ -111,11 +98,7 @@ nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** e
   return guarded<nestline_filter*>(error, nullptr, [&] {
     return with(filter, [](const auto& one) {
       if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
-        std::vector<std::byte> bytes;
-        nestline::save(one, [&](std::span<const std::byte> piece) {
-          bytes.insert(bytes.end(), piece.begin(), piece.end());
-        });
-        return new nestline_filter{nestline::load_expiring(bytes)};
+        return new nestline_filter{one.snapshot()};
       } else {
         return new nestline_filter{ConcurrentFilter(one.snapshot())};
       }
@@ -123,7 +106,7 @@ nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** e
   });
 }
 
-NESTLINE_LOADS(nestline, nestline_filter, load_filter)
+NESTLINE_LOADS(nestline, nestline_filter, ConcurrentFilter::load)
 NESTLINE_SAVES(nestline, nestline_filter, content)
 
 nestline_filter* nestline_map(const char* path, nestline_verify_mode verify, const char** error) {
@@ -200,6 +183,16 @@ NESTLINE_FIGURE(size_t, nestline_memory_bytes, nestline_filter, memory_bytes)
 
 bool nestline_is_mapped(const nestline_filter* filter) {
   return filter != nullptr && std::holds_alternative<MappedFilter>(filter->kind);
+}
+
+uint64_t nestline_capacity_for(uint64_t bytes, double fpr, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT,
+                           [&] { return nestline::capacity_for(bytes, fpr); });
+}
+
+uint64_t nestline_bytes_for(const nestline_options* options, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT,
+                           [&] { return nestline::bytes_for(options_of(options)); });
 }
 
 uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed, const char** error) {

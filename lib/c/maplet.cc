@@ -19,7 +19,7 @@ namespace {
 static_assert(sizeof(nestline_maplet_options) == sizeof(std::size_t) + 3 * 8,
               "no padding: a member of a later version must not lie in what is there today");
 static_assert(NESTLINE_MAPLET_MAX_VALUE == Maplet::kMaxValue &&
-              NESTLINE_MAPLET_MAX_CANDIDATES == Maplet::kMostCandidates);
+              NESTLINE_MAPLET_MAX_CANDIDATES == Maplet::kMaxCandidates);
 
 std::uint64_t checked(std::uint64_t value) {
   require(value <= Maplet::kMaxValue, "the value is above NESTLINE_MAPLET_MAX_VALUE");
@@ -45,8 +45,8 @@ std::uint64_t find(const nestline_maplet* maplet, MakeKey&& key, std::uint64_t* 
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     return with(maplet, [&](const auto& one) -> std::uint64_t {
       require(values != nullptr, "the array of values is NULL");
-      return one.find(key(), std::span<std::uint64_t, Maplet::kMostCandidates>(
-                                 values, Maplet::kMostCandidates));
+      return one.find(
+          key(), std::span<std::uint64_t, Maplet::kMaxCandidates>(values, Maplet::kMaxCandidates));
     });
   });
 }
@@ -85,7 +85,7 @@ nestline_maplet* nestline_maplet_snapshot(const nestline_maplet* maplet, const c
   return make_handle<nestline_maplet>(error, [&] { return only<Maplet>(maplet).snapshot(); });
 }
 
-NESTLINE_LOADS(nestline_maplet, nestline_maplet, nestline::load_maplet)
+NESTLINE_LOADS(nestline_maplet, nestline_maplet, Maplet::load)
 NESTLINE_SAVES(nestline_maplet, nestline_maplet, content)
 
 nestline_maplet* nestline_maplet_map(const char* path, nestline_verify_mode verify,

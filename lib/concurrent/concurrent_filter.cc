@@ -22,7 +22,7 @@ using State = ConcurrentFilter::State;
 NESTLINE_INLINE bool store_alone(State& state, const Blocks& table, std::uint64_t hash,
                                  const Blocks*& tried) {
   tried = !table.grows_by_itself() || state.keys.allowed() > 0 ? &table : nullptr;
-  const bool stored = tried != nullptr && insert_first<OneWriter>(table, hash);
+  const bool stored = tried != nullptr && store_at_home<OneWriter>(table, hash);
   if (stored) state.keys.add<OneWriter>(1);
   return stored;
 }
@@ -82,10 +82,9 @@ Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
   if (stored) return {Outcome::stored};
   return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
     // Not in a table that has taken its place since, nor where others may have made room.
-    if (Locks::kAlone && std::exchange(tried, nullptr) == &table) {
-      return insert_by_spill<Locks>(table, hash);
-    }
-    return insert_in<Locks>(table, hash);
+    const bool was_tried = Locks::kAlone && std::exchange(tried, nullptr) == &table;
+    if (!was_tried && store_at_home<Locks>(table, hash)) return std::optional(Outcome::stored);
+    return insert_by_spill<Locks>(table, hash);
   })};
 }
 
@@ -106,6 +105,12 @@ Filter ConcurrentFilter::freeze() && {
   std::for_each_n(table->blocks(), table->view.geometry.blocks(), BlockLocks::forget_version);
   return FilterAccess::make(std::move(table));
 }
+
+ConcurrentFilter ConcurrentFilter::load(const Input& from, std::pmr::memory_resource* memory) {
+  return ConcurrentFilter(Filter::load(from, memory));
+}
+
+void save(const ConcurrentFilter& filter, const Output& to) { save(filter.snapshot(), to); }
 
 Filter ConcurrentFilter::snapshot() const { return FilterAccess::make(state_->copy()); }
 
@@ -208,13 +213,13 @@ unsigned ConcurrentFilter::count_one(Hash key) const noexcept {
 
 bool ConcurrentFilter::erase_one(Hash key) noexcept {
   const bool done = state_->try_alone([&](const Blocks& table) {
-    const bool erased = erase_first<OneWriter>(table, key.value);
+    const bool erased = erase_at_home<OneWriter>(table, key.value);
     if (erased) state_->keys.add<OneWriter>(-1);
     return erased;
   });
   if (done) return true;
   return state_->write([&]<class Locks>(const Blocks& table, Locks) {
-    const bool erased = erase_in<Locks>(table, key.value);
+    const bool erased = erase_from<Locks>(table, key.value);
     if (erased) state_->keys.add<Locks>(-1);
     return std::optional(erased);
   });

@@ -1,7 +1,7 @@
 // A filter that answers from its bytes wherever a caller keeps them: in a column of a database, in
 // a message.
 //
-// load() and from_bytes() copy the blocks to memory of their own. Here they stay where they are, at
+// Filter::load copies the blocks to memory of their own. Here they stay where they are, at
 // any alignment; a lookup copies the one or two blocks that it needs. So an answer always comes
 // from the bytes as they are at that moment.
 //

@@ -18,8 +18,8 @@ using State = ExpiringFilter::State;
 // Inserts keys from the front of the inputs, the first being number `first` of the batch, up to one
 // that other writers keep overtaking; returns how many.
 template <class Locks>
-std::size_t insert_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
-                        std::size_t first, batch::Record& record) {
+std::size_t renew_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
+                       std::size_t first, batch::Record& record) {
   const auto renew = state.kernels.renew_batch.with<Locks>();
   return with_expiring_table<Locks>(table, [&](auto& blocks) {
     using AnyTable = std::remove_cvref_t<decltype(blocks)>;
@@ -67,8 +67,8 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Ou
     const Inputs& inputs = chunks.inputs();
     for (std::size_t taken = 0; taken < inputs.count;) {
       taken += state.write([&]<class Locks>(const Blocks& table, Locks) {
-        return std::optional(insert_some<Locks>(state, table, inputs.from(taken), life,
-                                                chunks.first() + taken, record));
+        return std::optional(renew_some<Locks>(state, table, inputs.from(taken), life,
+                                               chunks.first() + taken, record));
       });
       if (taken == inputs.count) break;
       const Inserted one = insert_one(Hash{inputs.hash(taken, state.secrets)}, life);
@@ -77,6 +77,25 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Ou
     }
   }
   return record.total();
+}
+
+void ExpiringFilter::left(KeySpan keys, std::span<std::uint8_t> ticks) const {
+  check_length("ticks", ticks.size(), keys.size());
+  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+    const auto out = ticks.subspan(chunks.first());
+    state_->read([&](const Blocks& table) {
+      state_->look_at(table, [&](const auto& blocks) {
+        using AnyTable = std::remove_cvref_t<decltype(blocks)>;
+        for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, state_->kernels, table.view,
+                                                       chunks.inputs());
+             groups.next();) {
+          for (std::size_t i = 0; i < groups.size(); ++i) {
+            out[groups.first() + i] = static_cast<std::uint8_t>(blocks.left(groups.visit(i)));
+          }
+        }
+      });
+    });
+  }
 }
 
 std::size_t ExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {

@@ -10,45 +10,28 @@
 #include "lib/expiring/expiring_state.h"
 #include "lib/file/filter_bytes.h"
 #include "lib/file/mapped.h"
-#include "lib/file/replacement.h"
-#include "lib/file/sources.h"
 #include "lib/filter/batch.h"
 #include "nestline/expiring_filter.h"
 
 namespace nestline {
-namespace {
 
 // Copies the filter, so that its bytes are of one instant and writers need not wait for a disk.
-template <typename Write>
-void save_copy(const ExpiringFilter& filter, Write&& write) {
+void save(const ExpiringFilter& filter, const Output& to) {
   Shape shape;
   const auto copy = ExpiringAccess::state(filter).copy_all(shape);
   const FileHeader header{shape, copy->size};
-  write([&](const ByteSink& sink) { write_filter(header, *copy, sink); });
+  write_to(to, [&](const ByteSink& sink) { write_filter(header, *copy, sink); });
 }
 
-template <class Source>
-ExpiringFilter read(Source&& source) {
-  Stored stored = read_filter(source, nullptr, Kind::expiring);
+ExpiringFilter ExpiringFilter::load(const Input& from, std::pmr::memory_resource* memory) {
+  Stored stored = read_filter(from, memory, Kind::expiring);
   return ExpiringAccess::make(std::move(stored.blocks), stored.header);
 }
 
-}  // namespace
-
-void save(const ExpiringFilter& filter, const std::filesystem::path& path) {
-  save_copy(filter, [&](const auto& write) { replace_file(path, write); });
-}
-
-void save(const ExpiringFilter& filter, const ByteSink& sink) {
-  save_copy(filter, [&](const auto& write) { write(sink); });
-}
-
-ExpiringFilter load_expiring(const std::filesystem::path& path) { return read(FileSource(path)); }
-
-ExpiringFilter load_expiring(const ByteSource& source) { return read(StreamSource(source)); }
-
-ExpiringFilter load_expiring(std::span<const std::byte> bytes) {
-  return read(MemorySource("bytes", bytes));
+ExpiringFilter ExpiringFilter::snapshot() const {
+  Shape shape;
+  auto copy = state_->copy_all(shape);
+  return ExpiringAccess::make(std::move(copy), shape);
 }
 
 struct MappedExpiringFilter::State : Mapped, SecondLook {

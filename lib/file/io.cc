@@ -135,67 +135,65 @@ Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory, Kind
   return make_stored(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes);
 }
 
-void save(const Filter& filter, const std::filesystem::path& path) {
-  replace_file(path,
-               [&](const ByteSink& sink) { write_filter(FilterAccess::blocks(filter), sink); });
+namespace {
+
+void require_good(const std::ostream& stream) {
+  if (!stream) fail_stream("the filter cannot be written to the stream");
 }
 
-void save(const Filter& filter, const ByteSink& sink) {
-  write_filter(FilterAccess::blocks(filter), sink);
+void require_good(const std::istream& stream) {
+  // The end is no error here: the format's checks report what is missing.
+  if (stream.bad() || (stream.fail() && !stream.eof())) {
+    fail_stream("the filter cannot be read from the stream");
+  }
 }
 
-void save(const Filter& filter, std::ostream& stream) {
-  const auto require_good = [&] {
-    if (!stream) fail_stream("the filter cannot be written to the stream");
-  };
-  require_good();
-  save(filter, [&](std::span<const std::byte> bytes) {
+std::size_t read_some(std::istream& stream, std::span<std::byte> to) {
+  stream.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
+  require_good(stream);
+  return static_cast<std::size_t>(stream.gcount());
+}
+
+}  // namespace
+
+Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind) {
+  if (const auto* path = std::get_if<std::filesystem::path>(&from.from())) {
+    return read_filter(FileSource(*path), memory, kind);
+  }
+  if (const auto* bytes = std::get_if<std::span<const std::byte>>(&from.from())) {
+    return read_filter(MemorySource("bytes", *bytes), memory, kind);
+  }
+  ByteSource give;
+  if (auto* const* stream = std::get_if<std::istream*>(&from.from())) {
+    require_good(**stream);
+    give = [stream](std::span<std::byte> to) { return read_some(**stream, to); };
+  }
+  StreamSource source(give ? give : std::get<ByteSource>(from.from()));
+  return read_filter(source, memory, kind);
+}
+
+void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce) {
+  if (const auto* path = std::get_if<std::filesystem::path>(&to.to())) {
+    return replace_file(*path, produce);
+  }
+  if (const auto* sink = std::get_if<ByteSink>(&to.to())) return produce(*sink);
+  std::ostream& stream = *std::get<std::ostream*>(to.to());
+  require_good(stream);
+  produce([&](std::span<const std::byte> bytes) {
     stream.write(reinterpret_cast<const char*>(bytes.data()),
                  static_cast<std::streamsize>(bytes.size()));
-    require_good();
+    require_good(stream);
   });
   stream.flush();
-  require_good();
+  require_good(stream);
 }
 
-Filter load(const std::filesystem::path& path, std::pmr::memory_resource* memory) {
-  return FilterAccess::make(read_filter(FileSource(path), memory).blocks);
+void save(const Filter& filter, const Output& to) {
+  write_to(to, [&](const ByteSink& sink) { write_filter(FilterAccess::blocks(filter), sink); });
 }
 
-Filter load(const ByteSource& source, std::pmr::memory_resource* memory) {
-  StreamSource stream(source);
-  return FilterAccess::make(read_filter(stream, memory).blocks);
-}
-
-Filter load(std::istream& stream, std::pmr::memory_resource* memory) {
-  const auto require_good = [&] {
-    // The end is no error here: the format's checks report what is missing.
-    if (stream.bad() || (stream.fail() && !stream.eof())) {
-      fail_stream("the filter cannot be read from the stream");
-    }
-  };
-  require_good();
-  const auto source = [&](std::span<std::byte> to) {
-    stream.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
-    require_good();
-    return static_cast<std::size_t>(stream.gcount());
-  };
-  return load(source, memory);
-}
-
-std::vector<std::byte> to_bytes(const Filter& filter) {
-  const Blocks& state = FilterAccess::blocks(filter);
-  std::vector<std::byte> all;
-  const FileHeader header{state.shape(), state.size};
-  all.reserve(static_cast<std::size_t>(header.file_bytes()));
-  write_filter(header, state, [&](std::span<const std::byte> bytes) {
-    all.insert(all.end(), bytes.begin(), bytes.end());
-  });
-  return all;
-}
-
-Filter from_bytes(std::span<const std::byte> bytes, std::pmr::memory_resource* memory) {
-  return FilterAccess::make(read_filter(MemorySource("bytes", bytes), memory).blocks);
+Filter Filter::load(const Input& from, std::pmr::memory_resource* memory) {
+  return FilterAccess::make(read_filter(from, memory, Kind::filter).blocks);
 }
 
 }  // namespace nestline

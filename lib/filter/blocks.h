@@ -123,36 +123,27 @@ decltype(auto) with_table(const Blocks& state, Work&& work, Locks locks = Locks(
 }
 
 // The first tries of an insert and an erase: one call of a kernel, which is all that most of them
-// need. Nothing has changed if they fail.
+// need. Nothing has changed if they fail. Then the rest of an insert, and a whole erase.
 template <class Locks>
-bool insert_first(const Blocks& state, std::uint64_t hash) {
-  return state.kernels->of_filter().first_tries<Locks>().store(state.view.blocks,
-                                                               state.view.geometry, hash);
+bool store_at_home(const Blocks& blocks, std::uint64_t hash) {
+  return blocks.kernels->of_filter().first_tries<Locks>().store(blocks.view.blocks,
+                                                                blocks.view.geometry, hash);
 }
-// The rest of an insert, and both together; an erase, its first try before the rest.
 template <class Locks>
-std::optional<Outcome> insert_by_spill(const Blocks& state, std::uint64_t hash) {
-  return with_table<Locks>(state,
+bool erase_at_home(const Blocks& blocks, std::uint64_t hash) {
+  return blocks.kernels->of_filter().first_tries<Locks>().erase(blocks.view.blocks,
+                                                                blocks.view.geometry, hash);
+}
+template <class Locks>
+std::optional<Outcome> insert_by_spill(const Blocks& blocks, std::uint64_t hash) {
+  return with_table<Locks>(blocks,
                            [&](auto& table) { return table.insert_by_spill(table.home(hash)); });
 }
-
 template <class Locks>
-std::optional<Outcome> insert_in(const Blocks& state, std::uint64_t hash) {
-  if (insert_first<Locks>(state, hash)) [[likely]]
-    return Outcome::stored;
-  return insert_by_spill<Locks>(state, hash);
-}
-
-template <class Locks>
-bool erase_first(const Blocks& state, std::uint64_t hash) {
-  return state.kernels->of_filter().first_tries<Locks>().erase(state.view.blocks,
-                                                               state.view.geometry, hash);
-}
-template <class Locks>
-bool erase_in(const Blocks& state, std::uint64_t hash) {
-  if (erase_first<Locks>(state, hash)) [[likely]]
+bool erase_from(const Blocks& blocks, std::uint64_t hash) {
+  if (erase_at_home<Locks>(blocks, hash)) [[likely]]
     return true;
-  return with_table<Locks>(state, [&](auto& table) { return table.erase(table.home(hash)); });
+  return with_table<Locks>(blocks, [&](auto& table) { return table.erase(table.home(hash)); });
 }
 
 }  // namespace nestline

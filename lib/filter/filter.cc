@@ -19,33 +19,32 @@ namespace {
 
 using Owned = internal::OwnedState<Blocks>;
 
-// Runs an insert or update, work(state); grows the filter and runs it again while it finds no room.
-// `uncounted`: 1 unless the filter's patience has counted the key already.
+// Runs an insert or update, work(blocks), and again after each growth while it finds no room.
+// `adds`: a key that it stores is a new one, which is counted and for which the filter may be due
+// to grow first.
 template <typename Work>
-Inserted insert_or_grow(Owned& state, Work&& work, std::uint64_t uncounted = 1) {
+Inserted change_or_grow(Owned& state, bool adds, Work&& work) {
+  while (adds && state->is_due_to_grow() && try_to_grow(state)) continue;
+  // The filter's patience has counted a key before which it is due.
+  const std::uint64_t uncounted = adds && state->is_due_to_grow() ? 0 : 1;
   for (;;) {
     const Outcome outcome = *work(std::as_const(*state));
-    if (outcome != Outcome::full || !state->grows_by_itself() || !try_to_grow(state, uncounted)) {
-      return {outcome};
+    if (outcome == Outcome::full && state->grows_by_itself() && try_to_grow(state, uncounted)) {
+      continue;
     }
+    state->size += adds && outcome == Outcome::stored;
+    return {outcome};
   }
-}
-
-// An insert that adds a key: work(state).
-template <typename Work>
-Inserted add_key(Owned& state, Work&& work) {
-  while (state->is_due_to_grow() && try_to_grow(state)) continue;
-  const Inserted inserted = insert_or_grow(state, work, state->is_due_to_grow() ? 0 : 1);
-  state->size += inserted.outcome == Outcome::stored;
-  return inserted;
 }
 
 // The rest of an insert, whose first try has failed or was not made.
 [[gnu::noinline]] Inserted insert_further(Owned& state, std::uint64_t hash, bool tried) {
-  return add_key(state, [&](const Blocks& now) {
+  return change_or_grow(state, true, [&](const Blocks& now) {
     // What was tried was this table, not a grown one.
-    if (std::exchange(tried, false)) return insert_by_spill<NoLocks>(now, hash);
-    return insert_in<NoLocks>(now, hash);
+    if (!std::exchange(tried, false) && store_at_home<NoLocks>(now, hash)) {
+      return std::optional(Outcome::stored);
+    }
+    return insert_by_spill<NoLocks>(now, hash);
   });
 }
 
@@ -148,7 +147,7 @@ KeyHasher Filter::hasher(const Blocks& state) noexcept { return state.hasher(); 
 
 Inserted Filter::insert_one(Hash key) noexcept {
   const bool due = state_->is_due_to_grow();
-  if (!due && insert_first<NoLocks>(*state_, key.value)) [[likely]] {
+  if (!due && store_at_home<NoLocks>(*state_, key.value)) [[likely]] {
     ++state_->size;
     return {Outcome::stored};
   }
@@ -157,7 +156,7 @@ Inserted Filter::insert_one(Hash key) noexcept {
 
 Inserted Filter::insert_unique_one(Hash key) noexcept {
   if (may_contain_one(key)) return {Outcome::present};
-  return add_key(state_, [&](const Blocks& now) {
+  return change_or_grow(state_, true, [&](const Blocks& now) {
     return with_table<NoLocks>(
         now, [&](auto& table) { return table.insert(table.home(key.value), {}, true); });
   });
@@ -165,7 +164,7 @@ Inserted Filter::insert_unique_one(Hash key) noexcept {
 
 Inserted Filter::update_one(Hash old_key, Hash new_key) noexcept {
   bool replaced = false;
-  const Inserted inserted = insert_or_grow(state_, [&](const Blocks& now) {
+  const Inserted inserted = change_or_grow(state_, false, [&](const Blocks& now) {
     return with_table<NoLocks>(now, [&](auto& table) {
       return table.update(table.home(old_key.value), table.home(new_key.value), replaced);
     });
@@ -179,7 +178,7 @@ bool Filter::may_contain_one(Hash key) const noexcept {
 }
 
 Hash Filter::prepare(Key key) const noexcept {
-  const Hash hash = hash_of(key);
+  const Hash hash = hash_of_(key);
   prefetch_home(state_->view, hash.value);
   return hash;
 }
@@ -194,7 +193,7 @@ unsigned Filter::count_one(Hash key) const noexcept {
 }
 
 bool Filter::erase_one(Hash key) noexcept {
-  const bool erased = erase_in<NoLocks>(*state_, key.value);
+  const bool erased = erase_from<NoLocks>(*state_, key.value);
   state_->size -= erased;
   return erased;
 }
@@ -255,7 +254,7 @@ bool Filter::can_merge(const Filter& other, std::string* why) const {
   return nestline::can_merge(state_->shape(), other.state_->shape(), why);
 }
 
-Filter Filter::clone() const { return Filter(full_copy(*state_)); }
+Filter Filter::snapshot() const { return Filter(full_copy(*state_)); }
 
 std::uint64_t Filter::size() const noexcept { return state_->size; }
 std::uint64_t Filter::capacity() const noexcept { return state_->capacity; }

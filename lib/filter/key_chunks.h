@@ -30,7 +30,7 @@ static_assert(kChunk % kMaxLocated == 0, "chunks must be whole groups");
 struct Inputs {
   const std::uint64_t* keys = nullptr;
   std::size_t count = 0;
-  Input kind = Input::hashes;
+  InputKind kind = InputKind::hashes;
 
   [[nodiscard]] std::uint64_t hash(std::size_t i, const MixSecrets& secrets) const {
     return hash_of(keys[i], kind, secrets);
@@ -72,7 +72,7 @@ class KeyChunks {
 
  private:
   template <typename Key>
-  static constexpr Input kKind = IntegerKey<Key> ? Input::integers : Input::hashes;
+  static constexpr InputKind kKind = IntegerKey<Key> ? InputKind::integers : InputKind::hashes;
 
   template <typename Key>
   [[nodiscard]] std::uint64_t input_of(const Key& key) const {
@@ -85,10 +85,12 @@ class KeyChunks {
     }
   }
 
-  Inputs passed_on(KeySpan::Integers keys) { return {keys.data(), keys.size(), Input::integers}; }
+  Inputs passed_on(KeySpan::Integers keys) {
+    return {keys.data(), keys.size(), InputKind::integers};
+  }
   Inputs passed_on(KeySpan::Hashes keys) {
     static_assert(sizeof(Hash) == sizeof(std::uint64_t));
-    return {reinterpret_cast<const std::uint64_t*>(keys.data()), keys.size(), Input::hashes};
+    return {reinterpret_cast<const std::uint64_t*>(keys.data()), keys.size(), InputKind::hashes};
   }
   template <typename Key>
   Inputs passed_on(std::span<const Key> keys) {

@@ -321,6 +321,38 @@ Size decide_size(const Options& options) {
                 widths);
 }
 
+std::uint64_t bytes_for(const Options& options) {
+  return decide_size(options).blocks * kBlockBytes;
+}
+
+std::uint64_t capacity_for(std::uint64_t bytes, double fpr) {
+  if (fpr == 0) refuse("fpr must be above 0");
+  Options options{.capacity = 1, .fpr = fpr};
+  if (bytes_for(options) > bytes) return 0;
+  // Between what fits and what does not. More blocks than there may be are refused.
+  const auto fits = [&](std::uint64_t keys) {
+    options.capacity = keys;
+    try {
+      return bytes_for(options) <= bytes;
+    } catch (const std::invalid_argument&) {
+      return false;
+    }
+  };
+  std::uint64_t least = 1;
+  std::uint64_t most = std::min(bytes / kBlockBytes, kMaxBlocks) * slots_of(8) + 1;
+  while (most - least > 1) {
+    const std::uint64_t middle = least + (most - least) / 2;
+    (fits(middle) ? least : most) = middle;
+  }
+  return least;
+}
+
+Options Options::within(std::uint64_t bytes, double fpr) {
+  const std::uint64_t capacity = capacity_for(bytes, fpr);
+  if (capacity == 0) refuse(bytes, " bytes are too few for a filter of this rate");
+  return {.capacity = capacity, .fpr = fpr};
+}
+
 Size decide_expiring_size(const ExpiringOptions& options) {
   check_capacities(options.capacity, 0);
   if (options.bits != 0 && options.bits != 8 && options.bits != 12) {

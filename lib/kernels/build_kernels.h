@@ -55,7 +55,7 @@ struct alignas(64) Settling {
 struct BuildKernels {
   // The homes of up to kMaxLocated keys, located. `to` has room for kMaxLocated.
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                       Input input, std::uint64_t* to) noexcept;
+                       InputKind input, std::uint64_t* to) noexcept;
   // The newcomers, up to kMaxSettled, whose pairs are the lowest 20 bits of these numbers, and
   // their buckets. Reads and writes whole vectors.
   void (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
@@ -67,7 +67,7 @@ struct BuildKernels {
   // for whom no slot is free, to `late`, located; returns how many there are. `late` has room for
   // all. In the header of a late key's block, lock and version mean nothing afterwards.
   std::size_t (*place_keys)(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
-                            std::size_t count, Input input, std::uint64_t* free,
+                            std::size_t count, InputKind input, std::uint64_t* free,
                             std::uint64_t* late) noexcept;
   // The same for any number of keys, each a pair with a block's number above, of which only the
   // bits of `mask` count. Reads whole vectors.

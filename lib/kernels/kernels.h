@@ -27,9 +27,10 @@ struct SecondLook {
 };
 
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
-enum class Input : std::uint8_t { integers, hashes };
-NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, Input input, const MixSecrets& secrets) {
-  return input == Input::integers ? mix_integer(key, secrets) : key;
+enum class InputKind : std::uint8_t { integers, hashes };
+NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, InputKind input,
+                                      const MixSecrets& secrets) {
+  return input == InputKind::integers ? mix_integer(key, secrets) : key;
 }
 
 // Doubles `count` blocks of a filter or maplet that has grown `growth` times, less than max_growth:
@@ -86,7 +87,7 @@ struct LookupKernels : TableKernels {
                           std::uint64_t hash) noexcept;
   // A key with its bit in `undecided` has none in `bitmap`. True if any key is undecided.
   bool (*contains_batch_beside)(const BlocksView& view, const std::uint64_t* keys,
-                                std::size_t count, Input input, std::uint64_t* bitmap,
+                                std::size_t count, InputKind input, std::uint64_t* bitmap,
                                 std::uint64_t* undecided) noexcept;
   // Answers of a batch as bytes, 1 or 0, or as the numbers of the keys found: first + i, or
   // selection[i] if given, whose memory `positions`, of `count`, may be. Return how many there are.
@@ -97,7 +98,7 @@ struct LookupKernels : TableKernels {
                                    std::uint32_t* positions) noexcept;
   // The homes of up to kMaxLocated keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                       Input input, Place* places) noexcept;
+                       InputKind input, Place* places) noexcept;
 };
 
 // What there is for each lock policy of locking.h beside other threads.
@@ -127,7 +128,7 @@ struct FilterKernels : LookupKernels {
   bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;
   // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                         Input input, std::uint64_t* bitmap) noexcept;
+                         InputKind input, std::uint64_t* bitmap) noexcept;
   // For each place, the slots of its bucket that hold its fingerprint.
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
                       std::uint64_t* slots) noexcept;
@@ -179,8 +180,8 @@ struct MapletKernels : TableKernels {
   // while another is answered: the places, then the values in the order of the keys, and how many
   // each has in `counts`. `values` has room for kMaxCopies of each. kBusy if any key's blocks were
   // busy.
-  void (*locate)(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-                 MapletGroup& group) noexcept;
+  void (*locate)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                 InputKind input, MapletGroup& group) noexcept;
   std::size_t (*find_batch)(const BlocksView& view, MapletGroup& group, std::uint8_t* counts,
                             std::uint64_t* values) noexcept;
   // Stores the key with this hash and this value in a free slot at home, if there is one.

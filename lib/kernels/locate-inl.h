@@ -81,8 +81,8 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
 }
 
 template <class L>
-void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-                 Group& group) {
+void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                 InputKind input, Group& group) {
   for (std::size_t i = 0; i < count; ++i) {
     const Place place = home_of<L>(view.geometry, hash_of(keys[i], input, view.secrets));
     group.address[i] = address_of(view, place.block);
@@ -98,7 +98,7 @@ void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t 
 #if NESTLINE_ONE_LANE
 
 template <class L>
-void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
+void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count, InputKind input,
             Group& group) {
   locate_each<L>(view, keys, count, input, group);
 }
@@ -298,7 +298,7 @@ struct BlockLocator {
 };
 
 // Reads `count` keys rounded up to whole vectors, so up to kGroup.
-template <class L, Input kInput>
+template <class L, InputKind kInput>
 HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                            Group& group) {
   const D64 d;
@@ -312,7 +312,7 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
   for (std::size_t i = 0; i < count; i += 2 * step) {
     auto a = hn::LoadU(d, keys + i);
     auto b = hn::LoadU(d, keys + i + step);
-    if constexpr (kInput == Input::integers) {
+    if constexpr (kInput == InputKind::integers) {
       a = mix_integers(a, view.secrets);
       b = mix_integers(b, view.secrets);
     }
@@ -329,7 +329,7 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
 
 template <class L>
 HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                       Input input, Group& group) {
+                       InputKind input, Group& group) {
   if (HWY_UNLIKELY(view.geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
     locate_each<L>(view, keys, count, input, group);
     return;
@@ -340,10 +340,10 @@ HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::s
     std::fill(padded + count, padded + kGroup, 0);
     keys = padded;
   }
-  if (input == Input::integers) {
-    locate_all<L, Input::integers>(view, keys, count, group);
+  if (input == InputKind::integers) {
+    locate_all<L, InputKind::integers>(view, keys, count, group);
   } else {
-    locate_all<L, Input::hashes>(view, keys, count, group);
+    locate_all<L, InputKind::hashes>(view, keys, count, group);
   }
 }
 

@@ -158,7 +158,7 @@ class Lookups {
  public:
   // Bit i of the bitmaps is key i's. `undecided` only beside writers.
   HWY_INLINE Lookups(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                     Input input, std::uint64_t* hits, std::uint64_t* undecided)
+                     InputKind input, std::uint64_t* hits, std::uint64_t* undecided)
       : view_(view),
         keys_(keys),
         count_(count),
@@ -288,7 +288,7 @@ class Lookups {
   const Reach reach_ = reach_of(view_.geometry.blocks());
   const std::uint64_t* keys_;
   std::size_t count_;
-  Input input_;
+  InputKind input_;
   std::uint64_t* hits_;
   std::uint64_t* undecided_;
   std::uint64_t any_undecided_ = 0;
@@ -299,19 +299,20 @@ class Lookups {
 
 template <class L>
 void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                    Input input, std::uint64_t* bitmap) noexcept {
+                    InputKind input, std::uint64_t* bitmap) noexcept {
   Lookups<L, false>(view, keys, count, input, bitmap, nullptr).run();
 }
 
 template <class L>
 bool contains_batch_beside(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                           Input input, std::uint64_t* bitmap, std::uint64_t* undecided) noexcept {
+                           InputKind input, std::uint64_t* bitmap,
+                           std::uint64_t* undecided) noexcept {
   return Lookups<L, true>(view, keys, count, input, bitmap, undecided).run();
 }
 
 template <class L>
-void locate_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-                  Place* places) noexcept {
+void locate_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                  InputKind input, Place* places) noexcept {
   Group group;
   locate<L>(view, keys, count, input, group);
   for (std::size_t i = 0; i < count; ++i) places[i] = group.place(view, i);

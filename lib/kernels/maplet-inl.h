@@ -97,7 +97,7 @@ inline std::size_t find(const BlocksView& view, std::uint64_t hash,
 }
 
 inline void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                   Input input, MapletGroup& group) noexcept {
+                   InputKind input, MapletGroup& group) noexcept {
   group.count = count;
   for (std::size_t i = 0; i < count; ++i) {
     const auto [block, rest] = home_block_of(view.geometry, hash_of(keys[i], input, view.secrets));

@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class L>
 void locate_pairs_each(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                       Input input, std::uint64_t* to) {
+                       InputKind input, std::uint64_t* to) {
   for (std::size_t i = 0; i < count; ++i) {
     const Home home = home_block_of(view.geometry, hash_of(keys[i], input, view.secrets));
     to[i] = located(home.block, L::fingerprint_of(home.rest) | L::phase_of(home.rest) << 16);
@@ -37,8 +37,8 @@ void locate_pairs_each(const BlocksView& view, const std::uint64_t* keys, std::s
 #if NESTLINE_ONE_LANE
 
 template <class L>
-void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-                  std::uint64_t* to) noexcept {
+void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                  InputKind input, std::uint64_t* to) noexcept {
   locate_pairs_each<L>(view, keys, count, input, to);
 }
 
@@ -88,7 +88,7 @@ std::uint64_t sharing(const std::uint64_t* buckets, std::uint64_t slots) {
 #else  // vectors
 
 // Reads `count` keys rounded up to whole vectors, so up to kMaxLocated.
-template <class L, Input kInput>
+template <class L, InputKind kInput>
 HWY_INLINE void locate_all_pairs(const BlocksView& view, const std::uint64_t* keys,
                                  std::size_t count, std::uint64_t* to) {
   const D64 d;
@@ -100,7 +100,7 @@ HWY_INLINE void locate_all_pairs(const BlocksView& view, const std::uint64_t* ke
   const auto per_lane = hn::BitCast(d16, hn::Set(d, std::uint64_t{L::kSlotsPerLane}));
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
     auto h = hn::LoadU(d, keys + i);
-    if constexpr (kInput == Input::integers) h = mix_integers(h, view.secrets);
+    if constexpr (kInput == InputKind::integers) h = mix_integers(h, view.secrets);
     h = base_and_rest(h, bases);
     const auto block = hn::ShiftRightSame(h, child_ends);
     // All in the lowest bits of a lane.
@@ -115,8 +115,8 @@ HWY_INLINE void locate_all_pairs(const BlocksView& view, const std::uint64_t* ke
 }
 
 template <class L>
-void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t count, Input input,
-                  std::uint64_t* to) noexcept {
+void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                  InputKind input, std::uint64_t* to) noexcept {
   if (HWY_UNLIKELY(view.geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
     return locate_pairs_each<L>(view, keys, count, input, to);
   }
@@ -126,10 +126,10 @@ void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t
     std::fill(padded + count, padded + kMaxLocated, 0);
     keys = padded;
   }
-  if (input == Input::integers) {
-    locate_all_pairs<L, Input::integers>(view, keys, count, to);
+  if (input == InputKind::integers) {
+    locate_all_pairs<L, InputKind::integers>(view, keys, count, to);
   } else {
-    locate_all_pairs<L, Input::hashes>(view, keys, count, to);
+    locate_all_pairs<L, InputKind::hashes>(view, keys, count, to);
   }
 }
 
@@ -239,7 +239,7 @@ HWY_INLINE bool place_one(Block& block, std::uint64_t& free, std::uint64_t bucke
 
 template <class L>
 std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
-                       std::size_t count, Input input, std::uint64_t* free,
+                       std::size_t count, InputKind input, std::uint64_t* free,
                        std::uint64_t* late) noexcept {
   Group group;
   locate<L>(view, keys, count, input, group);

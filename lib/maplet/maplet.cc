@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "lib/file/filter_bytes.h"
-#include "lib/file/replacement.h"
-#include "lib/file/sources.h"
 #include "lib/filter/batch.h"
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
@@ -26,7 +24,7 @@ using State = Maplet::State;
 std::unique_ptr<Blocks> empty_table(const MapletOptions& options) {
   const Size size = decide_maplet_size(options.capacity, options.max_capacity);
   return make_blocks({size.bits, {size.blocks, 0}, options.seed, size.capacity, size.max_capacity},
-                     nullptr);
+                     options.memory);
 }
 
 // Changes a pair that is there: work(table, home) returns whether it was.
@@ -44,22 +42,10 @@ bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
   });
 }
 
-Maplet maplet_of(Stored stored) {
-  ConcurrentFilter::register_thread();
-  return MapletAccess::make(std::move(stored.blocks));
-}
-
-// Copies the maplet, so that its bytes are of one instant and writers need not wait for a disk.
-template <typename Write>
-void save_copy(const Maplet& maplet, Write&& write) {
-  const Maplet copy = maplet.snapshot();
-  write(MapletAccess::state(copy).table_of_writer());
-}
-
 // What a writer was at. Not inlined: lookups would have to save registers for it.
 [[gnu::cold, gnu::noinline]] std::size_t find_locked(
     const State& state, const Blocks& table, std::uint64_t hash,
-    std::span<std::uint64_t, Maplet::kMostCandidates> values) noexcept {
+    std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept {
   return state.with_reader_locks([&]<class Locks>(Locks locks) {
     const auto blocks = maplet_table<Locks>(table, locks);
     return blocks.values(blocks.home(hash), values);
@@ -69,7 +55,7 @@ void save_copy(const Maplet& maplet, Write&& write) {
 }  // namespace
 
 std::size_t find_hash(const State& state, std::uint64_t hash,
-                      std::span<std::uint64_t, Maplet::kMostCandidates> values) noexcept {
+                      std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept {
   return state.read([&](const Blocks& table) {
     const std::size_t count = state.kernels.find(table.view, hash, values.data());
     if (count != MapletKernels::kBusy) [[likely]]
@@ -78,7 +64,7 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
   });
 }
 
-Inserted insert_hash(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
+Inserted insert_pair(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
   const auto store_first = [&]<class Locks>(const Blocks& table, Locks) {
     return state.kernels.store.with<Locks>()(table.view.blocks, table.view.geometry, hash, value);
   };
@@ -106,15 +92,14 @@ Maplet& Maplet::operator=(Maplet&& other) noexcept = default;
 Maplet::~Maplet() = default;
 
 Inserted Maplet::insert(Key key, std::uint64_t value) noexcept {
-  return insert_hash(*state_, state_->hasher(key).value, value & kMaxValue);
+  return insert_pair(*state_, state_->hasher(key).value, value & kMaxValue);
 }
 
-std::size_t Maplet::find(Key key, std::span<std::uint64_t, kMostCandidates> values) const noexcept {
+std::size_t Maplet::find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
   return find_hash(*state_, state_->hasher(key).value, values);
 }
 
-std::size_t Maplet::find(Hash key,
-                         std::span<std::uint64_t, kMostCandidates> values) const noexcept {
+std::size_t Maplet::find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
   return find_hash(*state_, key.value, values);
 }
 
@@ -219,7 +204,7 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
       const std::uint64_t hash = hashes[i % kAhead];
       prepare_one(i + kAhead);
       const std::size_t at = chunks.first() + i;
-      record.add(at, insert_hash(*state_, hash, values[at] & kMaxValue).outcome);
+      record.add(at, insert_pair(*state_, hash, values[at] & kMaxValue).outcome);
     }
   }
   return record.total();
@@ -227,31 +212,17 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
 
 // Files: the format of filters, whose code does the work.
 
-void save(const Maplet& maplet, const std::filesystem::path& path) {
-  save_copy(maplet, [&](const Blocks& table) {
-    replace_file(path, [&](const ByteSink& sink) { write_filter(table, sink); });
-  });
+// Of a copy, so that its bytes are of one instant and writers need not wait for a disk.
+void save(const Maplet& maplet, const Output& to) { save(maplet.snapshot(), to); }
+
+void save(Maplet&& maplet, const Output& to) {
+  const auto table = MapletAccess::release(std::move(maplet));
+  write_to(to, [&](const ByteSink& sink) { write_filter(*table, sink); });
 }
 
-void save(const Maplet& maplet, const ByteSink& sink) {
-  save_copy(maplet, [&](const Blocks& table) { write_filter(table, sink); });
-}
-
-void save(Maplet&& maplet, const ByteSink& sink) {
-  write_filter(*MapletAccess::release(std::move(maplet)), sink);
-}
-
-Maplet load_maplet(const std::filesystem::path& path) {
-  return maplet_of(read_filter(FileSource(path), nullptr, Kind::maplet));
-}
-
-Maplet load_maplet(const ByteSource& source) {
-  StreamSource stream(source);
-  return maplet_of(read_filter(stream, nullptr, Kind::maplet));
-}
-
-Maplet load_maplet(std::span<const std::byte> bytes) {
-  return maplet_of(read_filter(MemorySource("bytes", bytes), nullptr, Kind::maplet));
+Maplet Maplet::load(const Input& from, std::pmr::memory_resource* memory) {
+  ConcurrentFilter::register_thread();
+  return MapletAccess::make(read_filter(from, memory, Kind::maplet).blocks);
 }
 
 }  // namespace nestline

@@ -25,7 +25,7 @@
 namespace nestline {
 
 static_assert(Maplet::kMaxValue == MapletLayout::kValueMask);
-static_assert(Maplet::kMostCandidates == MapletLayout::kMaxCopies);
+static_assert(Maplet::kMaxCandidates == MapletLayout::kMaxCopies);
 
 // The table that works on a maplet's blocks.
 template <class Locks>
@@ -53,10 +53,10 @@ struct MapletAccess {
 
 // The candidates of the key with this hash, into the front of `values`.
 std::size_t find_hash(const Maplet::State& state, std::uint64_t hash,
-                      std::span<std::uint64_t, Maplet::kMostCandidates> values) noexcept;
+                      std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept;
 
 // Adds a pair; pauses the other writers or grows the maplet if it has to.
-Inserted insert_hash(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
+Inserted insert_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
 
 // Batches of lookups: group after group of keys, and the lists that they fill.
 
@@ -66,7 +66,7 @@ class CandidateLists {
   CandidateLists(std::size_t keys, std::vector<std::uint32_t>& first,
                  std::vector<std::uint64_t>& values)
       : first_(first), values_(values) {
-    if (keys > std::numeric_limits<std::uint32_t>::max() / Maplet::kMostCandidates) {
+    if (keys > std::numeric_limits<std::uint32_t>::max() / Maplet::kMaxCandidates) {
       throw std::invalid_argument(
           "a batch has at most 2^28 - 1 keys: its candidates are counted in 32 bits");
     }
@@ -107,7 +107,7 @@ void find_chunk(const MapletKernels& kernels, const BlocksView& view, const Inpu
     const Inputs group = inputs.from(at).first(kMaxLocated);
     kernels.locate(view, group.keys, group.count, group.kind, groups[at / kMaxLocated % 2]);
   };
-  constexpr std::size_t kMax = Maplet::kMostCandidates;
+  constexpr std::size_t kMax = Maplet::kMaxCandidates;
   std::array<std::uint8_t, kMaxLocated> counts;
   std::array<std::uint64_t, kMaxLocated * kMax> values;
   locate(0);

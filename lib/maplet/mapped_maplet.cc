@@ -20,7 +20,7 @@ struct MappedMaplet::State : Mapped {
   using Mapped::Mapped;
 
   std::size_t find(std::uint64_t hash,
-                   std::span<std::uint64_t, Maplet::kMostCandidates> values) const {
+                   std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
     check(hash);
     const std::size_t count = kernels.find(blocks.view, hash, values.data());
     if (count == MapletKernels::kBusy) refuse_lock();
@@ -61,7 +61,7 @@ void MappedMaplet::verify() const { state_->verify(); }
 std::optional<FormatError> MappedMaplet::damage() const { return state_->damage(); }
 
 std::size_t MappedMaplet::find(Key key,
-                               std::span<std::uint64_t, Maplet::kMostCandidates> values) const {
+                               std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
   return state_->find(state_->blocks.hasher()(key).value, values);
 }
 

@@ -66,7 +66,7 @@ py::object insert_pairs(PyMaplet& held, py::handle keys, py::handle values, cons
 py::object candidates(PyMaplet& held, py::handle keys) {
   const auto maplet = held.shared();
   if (is_one_key(keys)) {
-    std::array<std::uint64_t, Maplet::kMostCandidates> values;
+    std::array<std::uint64_t, Maplet::kMaxCandidates> values;
     const std::size_t count = maplet->find(OneKey(keys), values);
     py::list list;
     for (const std::uint64_t value : std::span(values).first(count)) list.append(value);
@@ -166,7 +166,7 @@ True
   type.def(
       "__contains__",
       [](PyMaplet& held, py::handle key) {
-        std::array<std::uint64_t, Maplet::kMostCandidates> values;
+        std::array<std::uint64_t, Maplet::kMaxCandidates> values;
         return held.shared()->find(OneKey(key), values) != 0;
       },
       py::arg("key"), "Whether a key may have a value.");

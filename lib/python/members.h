@@ -87,27 +87,14 @@ auto unlocked(Held& held) {
   }
 }
 
-// What each kind calls it.
 template <typename Value>
 Value load_of(const auto& from) {
-  if constexpr (requires { Value::load(from); }) {
-    return Value::load(from);
-  } else if constexpr (std::is_same_v<Value, Maplet>) {
-    return load_maplet(from);
-  } else if constexpr (std::is_same_v<Value, ExpiringFilter>) {
-    return load_expiring(from);
-  } else if constexpr (requires { from.size(); }) {
-    return Value(from_bytes(from));
-  } else {
-    return Value(nestline::load(from));
-  }
+  return Value::load(from);
 }
 template <typename Value>
 auto snapshot_of(const Value& value) {
   if constexpr (requires { value.snapshot(); }) {
     return value.snapshot();
-  } else if constexpr (requires { value.clone(); }) {
-    return value.clone();
   } else {
     std::vector<std::byte> bytes;
     save(value, ByteSink([&](std::span<const std::byte> piece) {

@@ -1,6 +1,5 @@
 // nestline_build(key [, fpr [, capacity]]) and nestline_merge(filter).
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,9 +65,8 @@ void set_result(sqlite3_context* context, const Filter& filter) {
 // The hashes of the keys of an aggregate, whose number is not known before the last row.
 //
 // Of equal hashes a filter keeps a few copies. So when the memory is full, and at the end, copies
-// beyond kCopies are dropped, if there are many of them: that takes sorting. What is kept decides
-// the memory, not the number of rows: 8 bytes a hash, up to 16 when there is room to spare, 24
-// while the memory is enlarged.
+// beyond kCopies are dropped by sorting, if there are many. What is kept decides the memory: 8
+// bytes a hash, up to 16 when there is room to spare, 24 while the memory is enlarged.
 //
 // To find out whether there are many, the hashes below 2^58 serve as a sample: 1 distinct key of 64
 // with all its copies. If few of those can be dropped, and the sample is about as large as it
@@ -164,8 +162,7 @@ void read_options(Build& build, int count, sqlite3_value** arguments) {
   build.has_options = true;
 }
 
-// A filter of the keys. Many copies may need more room than as many distinct keys: then it is made
-// larger, as long as a value may be so long.
+// A filter of the keys, made larger where copies need it, as long as a value may be so long.
 Filter built(Build& build, std::uint64_t longest) {
   const std::vector<Hash>& hashes = build.hashes.finish();
   const std::uint64_t fitting = std::max<std::uint64_t>(hashes.size(), 1);
@@ -188,9 +185,9 @@ Filter built(Build& build, std::uint64_t longest) {
 // The filter of an argument, to be changed.
 Filter copy_of(sqlite3_context* context, sqlite3_value* value) {
   const Opened* const opened = opened_of(context, value);
-  if (opened == nullptr) return from_bytes(blob_of(value));
+  if (opened == nullptr) return Filter::load(blob_of(value));
   const auto* const mapped = std::get_if<MappedFilter>(&opened->filter);
-  return mapped != nullptr ? mapped->snapshot() : std::get<Filter>(opened->filter).clone();
+  return mapped != nullptr ? mapped->snapshot() : std::get<Filter>(opened->filter).snapshot();
 }
 
 std::string difference(const Filter& one, const Filter& other) {

@@ -21,8 +21,7 @@ struct Refusal : std::runtime_error {
 // A result that is longer than SQLite's limit for a value.
 struct TooBig {};
 
-// Makes the error that is being handled that of the function. Begins with the name that is in the
-// function's user data.
+// Makes the error that is being handled that of the function, after its name, the user data.
 void set_caught_error(sqlite3_context* context) noexcept;
 
 template <typename Work>
@@ -35,17 +34,12 @@ void guarded(sqlite3_context* context, Work&& work) noexcept {
 }
 
 // The functions of SQL, as SQLite calls them. docs/SQLITE.md documents what they do.
-void contains(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-void count(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-void info(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-void open(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-void file(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-
+using Step = void(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
+Step contains, count, info, open, file;
 // Aggregates: a function for each row, and one for the result.
-void build_step(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-void build_result(sqlite3_context* context) noexcept;
-void merge_step(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-void merge_result(sqlite3_context* context) noexcept;
+using Result = void(sqlite3_context* context) noexcept;
+Step build_step, merge_step;
+Result build_result, merge_result;
 
 }  // namespace nestline::sqlite
 

@@ -1,7 +1,6 @@
 // The entry points of the loadable extension, the list of its functions, and their errors.
 //
-// SQLite looks for sqlite3_extension_init first, then for a name made of the letters of the file's
-// name. A program that links several extensions needs the second.
+// SQLite looks for sqlite3_extension_init, then for a name made of the file's, as for linked ones.
 //
 // Flags. Most functions answer from their arguments alone, so a hostile schema may call them
 // (SQLITE_INNOCUOUS), and they may be in indexes (SQLITE_DETERMINISTIC). nestline_open returns a

@@ -83,7 +83,7 @@ const Opened& StatementFilters::open_blob(std::span<const std::byte> bytes) {
     return opened.digest == digest && opened.path.empty() && is_saved_as(opened, bytes);
   });
   if (known != nullptr) return *known;
-  return keep({.filter = from_bytes(bytes), .bytes = bytes.size(), .digest = digest});
+  return keep({.filter = Filter::load(bytes), .bytes = bytes.size(), .digest = digest});
 }
 
 const Opened& StatementFilters::open_file(const std::filesystem::path& path) {

@@ -1,10 +1,9 @@
 // The filter that is an argument of a function: a blob, or a handle.
 //
-// A blob is checked once for each statement and not copied. But SQLite copies a blob that comes
-// from a subquery or a column, for every row. So nestline_open takes a blob to memory once,
-// nestline_file maps a file, and both return a handle: a BLOB of 16 bytes that SQLite may copy,
-// sort and materialize. (Pointers, SQLite's own way to pass objects, become NULL where it stores
-// them, and copies of one may outlive the object.)
+// A blob is checked once for each statement and not copied. But SQLite copies one from a subquery
+// or a column for every row. So nestline_open takes a blob to memory once, nestline_file maps a
+// file, and both return a handle: a BLOB of 16 bytes that SQLite may copy, sort and materialize.
+// (Pointers become NULL where SQLite stores them, and copies may outlive the object.)
 //
 // A handle stands for what is in the filter: SQLite may evaluate one nestline_open several times
 // for a row, for a condition, an order and a result, and gets the same handle.
@@ -60,11 +59,8 @@ Handle handle_of(const Opened& opened);
 class StatementFilters {
  public:
   static constexpr std::size_t kMaxOpened = 64;
-
-  // The filter in these bytes, checked in this call or before. It is good until the next call.
-  // Throws FormatError, std::bad_alloc.
+  // The filter in these bytes, good until the next call. Throws FormatError, std::bad_alloc.
   const BlobFilter& checked(std::span<const std::byte> bytes);
-
   // The filter of these bytes, of this path, of this number. It is the newest then, and good until
   // kMaxOpened others are. If it is not kept it is opened, and the oldest goes for it; a number
   // that is not kept gives null. Throws FormatError, std::system_error, std::bad_alloc.
@@ -78,13 +74,11 @@ class StatementFilters {
   template <typename Condition>
   const Opened* newest_if(Condition&& condition);
   const Opened& keep(Opened opened);
-
   std::size_t next_checked_ = 0;                                  // is replaced next
   std::array<std::unique_ptr<const Opened>, kMaxOpened> opened_;  // the newest first
 };
 
-// The object of type T that the statement keeps under this number, made if there is none. Null if
-// SQLite keeps none.
+// The statement's object of type T under this number, made if there is none; null if none is kept.
 template <typename T>
 T* kept(sqlite3_context* context, int number) {
   if (void* const known = sqlite3_get_auxdata(context, number)) return static_cast<T*>(known);
@@ -96,13 +90,10 @@ T* kept(sqlite3_context* context, int number) {
 
 // Null if SQLite does not keep them.
 StatementFilters* statement_filters(sqlite3_context* context);
-
-// The filter behind a handle; null if the value is none. Throws Refusal for a handle whose filter
-// is not there.
+// The filter behind a handle; null if the value is none. Throws Refusal where it is not there.
 const Opened* opened_of(sqlite3_context* context, sqlite3_value* value);
 
-// Returns work(filter), where the filter has may_contain and count. Throws Refusal, FormatError,
-// std::bad_alloc.
+// Returns work(filter) (may_contain, count). Throws Refusal, FormatError, std::bad_alloc.
 template <typename Work>
 auto with_filter(sqlite3_context* context, sqlite3_value* value, Work&& work) {
   if (const Opened* const opened = opened_of(context, value)) {

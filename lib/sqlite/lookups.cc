@@ -1,5 +1,4 @@
-// The functions of a row: nestline_contains, nestline_count, nestline_info; nestline_open and
-// nestline_file, which return handles.
+// The functions of a row: contains, count, info; and open and file, which return handles.
 #include <charconv>
 #include <iterator>
 #include <string>
@@ -83,7 +82,7 @@ void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
                         opened->filter);
     } else {
       const auto bytes = blob_of(arguments[0]);
-      text = json_text(from_bytes(bytes), bytes.size());
+      text = json_text(Filter::load(bytes), bytes.size());
     }
     sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
   });

@@ -1,11 +1,10 @@
 // From values of SQL to keys, and from filters to blobs.
 //
 // Values that are equal in SQL are the same key: an INTEGER and a REAL that is the same whole
-// number are both that integer. A REAL that is no integer of 64 bits is the byte string of its IEEE
-// form, low byte first; no INTEGER equals it. TEXT is its bytes in UTF-8, also where the database
-// has UTF-16, and a BLOB is its bytes. So TEXT and BLOB of the same bytes are one key, although SQL
-// tells them apart: a filter may answer "maybe" once more. What a column's affinity or collation
-// makes equal is not equal here; docs/SQLITE.md explains what to do.
+// number are both that integer. Another REAL is the bytes of its IEEE form, low byte first; no
+// INTEGER equals it. TEXT is its bytes in UTF-8, also where the database has UTF-16, and a BLOB its
+// bytes: the same bytes are one key, so a filter may answer "maybe" once more. What an affinity or
+// collation makes equal is not equal here; docs/SQLITE.md explains what to do.
 #ifndef NESTLINE_LIB_SQLITE_VALUES_H_
 #define NESTLINE_LIB_SQLITE_VALUES_H_
 
@@ -24,8 +23,7 @@ namespace nestline::sqlite {
 
 inline bool is_null(sqlite3_value* value) { return sqlite3_value_type(value) == SQLITE_NULL; }
 
-// The bytes of a BLOB, or of the UTF-8 form of a TEXT. They last as long as the value. Throws
-// std::bad_alloc.
+// The bytes of a BLOB, or of a TEXT in UTF-8, as long as the value lasts. Throws std::bad_alloc.
 inline std::span<const std::byte> bytes_of(sqlite3_value* value) {
   const bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
   // The length is that of the form which was requested last, so it is requested second.

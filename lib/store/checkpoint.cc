@@ -132,7 +132,7 @@ std::optional<Checkpoint> read_checkpoint(Disk& disk) {
   if (!head) return std::nullopt;
   Checkpoint checkpoint = {*std::move(head), std::nullopt};
   try {
-    checkpoint.pairs.emplace(load_maplet(bytes.subspan(pairs_at)));
+    checkpoint.pairs.emplace(Maplet::load(bytes.subspan(pairs_at)));
   } catch (const FormatError&) {  // the log has it all
   }
   return checkpoint;

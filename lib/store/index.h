@@ -64,7 +64,7 @@ class Index {
   // Calls with(address) for each candidate until it returns true; returns whether it did.
   template <typename With>
   bool any(std::uint64_t hash, With&& with) const {
-    std::array<std::uint64_t, Maplet::kMostCandidates> values;
+    std::array<std::uint64_t, Maplet::kMaxCandidates> values;
     const std::size_t count = maplet.find(Hash{hash}, values);
     for (std::size_t i = 0; i < count; ++i) {
       if (with(values[i])) return true;

@@ -135,7 +135,7 @@ class Lookup {
   [[nodiscard]] NESTLINE_INLINE Found find(const Content& content, const Index& index,
                                            const HashedKey& wanted,
                                            Purpose purpose = Purpose::value) const {
-    std::array<std::uint64_t, Maplet::kMostCandidates> addresses;
+    std::array<std::uint64_t, Maplet::kMaxCandidates> addresses;
     const std::size_t count = index.maplet.find(Hash{wanted.hash}, addresses);
     if (count == 0 && index.overflow.is_empty()) return {};
     Located found;

@@ -35,6 +35,9 @@ namespace nestline {
 // given it the filter's Writers, the others from one. With BlockLocks: everything from any thread.
 template <class L, class Locks>
 class Table {
+ protected:
+  struct Absence;
+
  public:
   // The outcome of an insert or update; empty when other writers overtook it too often and it was
   // not done (never with NoLocks).
@@ -49,9 +52,7 @@ class Table {
   // Outcome::stored, full or copies; if `unique` also present: it checks and stores at one instant.
   Result insert(const Place& home, Value value = {}, bool unique = false);
   // The same for a newcomer that a first try at home found no way for.
-  Result insert_by_spill(const Place& home, Value value = {}) {
-    return insert_by_spill(home, value, nullptr);
-  }
+  Result insert_by_spill(const Place& home, Value value = {}, Absence* unique = nullptr);
 
   // For layouts without values.
 
@@ -115,7 +116,6 @@ class Table {
     if (!absence.alternate) return false;
     return Locks::kAlone || (blocks_[away.block].header() ^ absence.header) < kHeaderVersion;
   }
-  Result insert_by_spill(const Place& home, Value value, Absence* unique);
   // Stores a newcomer or finds no room. `unique`, unless null: if it is absent, noted there.
   std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room,
                                       Absence* unique);

@@ -67,6 +67,14 @@ static void test_options(void) {
   nestline_free(filter);
 
   options.known.max_capacity = 0;
+  options.known.fpr = 0.01;
+  WORKS((options.known.capacity = nestline_capacity_for(1 << 20, 0.01, error)) > 500000);
+  WORKS(nestline_bytes_for(&options.known, error) <= 1 << 20);
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  CHECK(nestline_memory_bytes(filter) == nestline_bytes_for(&options.known, NULL));
+  nestline_free(filter);
+  FAILS(nestline_capacity_for(1 << 20, 2, error) == NO, "fpr");
+  FAILS(nestline_bytes_for(NULL, error) == NO, "the options are NULL");
   options.known.capacity = (uint64_t)1 << 44;
   FAILS(nestline_create(&options.known, error) == NULL, "there is not enough memory");
   nestline_free(NULL);

@@ -183,9 +183,7 @@ class Twins {
     });
     same_answers<std::uint8_t>(keys.size(), [&](std::span<std::uint8_t> expected, auto* answers) {
       if constexpr (kExpires) {
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-          expected[i] = static_cast<std::uint8_t>(filter_.left(keys[i]));
-        }
+        filter_.left(keys, expected);
         ASSERT_TRUE(nestline_expiring_left_batch(twin_, batch, answers, &error_));
       } else if (what == 1) {
         const std::size_t count = filter_.erase(keys, expected);
@@ -232,11 +230,7 @@ class Twins {
       ASSERT_EQ(filter_.max_capacity(), nestline_max_capacity(twin_));
       ASSERT_EQ(filter_.growth(), nestline_growth(twin_));
     }
-    std::vector<std::byte> expected;
-    save(content(), [&](std::span<const std::byte> piece) {
-      expected.insert(expected.end(), piece.begin(), piece.end());
-    });
-    expect_bytes(expected, twin_);
+    expect_bytes(to_bytes(filter_), twin_);
   }
 
  private:
@@ -252,14 +246,6 @@ class Twins {
     ASSERT_EQ(static_cast<int>(expected.outcome), nestline_outcome_of(stored, error_));
     const bool failed = expected.outcome == Outcome::full || expected.outcome == Outcome::copies;
     ASSERT_EQ(error_ != nullptr, failed);
-  }
-
-  decltype(auto) content() const {
-    if constexpr (kExpires) {
-      return (filter_);
-    } else {
-      return filter_.snapshot();
-    }
   }
 
   Key any_key() { return keys_[random_() % keys_.size()]; }

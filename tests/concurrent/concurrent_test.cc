@@ -180,7 +180,7 @@ TEST(ConcurrentFilterTest, TakesOverAndGivesBackTheMemory) {
     }
     EXPECT_EQ(block_bytes(snapshot), block_bytes(frozen));
     // The strict loader, which checks locks and versions, accepts the bytes.
-    EXPECT_EQ(from_bytes(to_bytes(frozen)).size(), 700u);
+    EXPECT_EQ(Filter::load(to_bytes(frozen)).size(), 700u);
     EXPECT_EQ(to_bytes(frozen).size(), bytes.size());
   }
 }

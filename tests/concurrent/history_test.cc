@@ -175,7 +175,7 @@ struct Construct {
       fill(1);
       if (filler == 0 || copies(tried, x) != std::pair(0, 1) || free_slots(tried, 1) != 0) continue;
       tried.erase(Hash{filler});
-      Filter rehearsal = from_bytes(to_bytes(tried));
+      Filter rehearsal = Filter::load(to_bytes(tried));
       if (!rehearsal.insert(Hash{y}) || copies(rehearsal, x) != std::pair(1, 1)) continue;
       filter.emplace(std::move(tried));
     }

@@ -74,7 +74,7 @@ class MutexFilter {
     locked([&] { return filter_.clear(), 0; });
   }
   Filter snapshot() const {
-    return locked([&] { return from_bytes(to_bytes(filter_)); });
+    return locked([&] { return Filter::load(to_bytes(filter_)); });
   }
   void merge(const Filter& other) {
     locked([&] { return filter_.merge(other), 0; });
@@ -210,8 +210,8 @@ class TornSnapshot : public MutexFilter {
     auto first = locked([&] { return to_bytes(filter_); });
     linger();
     auto second = locked([&] { return to_bytes(filter_); });
-    Filter snapshot = from_bytes(second);
-    const Filter before = from_bytes(first);
+    Filter snapshot = Filter::load(second);
+    const Filter before = Filter::load(first);
     const auto& view = FilterAccess::blocks(before).view;
     std::copy_n(view.blocks, view.geometry.blocks() / 2, FilterAccess::blocks(snapshot).blocks());
     return snapshot;

@@ -54,7 +54,7 @@ std::string cause_of(const std::function<void()>& call) {
 }
 // The one of reading these bytes.
 std::string cause_in(const Bytes& bytes) {
-  return cause_of([&] { (void)load_expiring(bytes); });
+  return cause_of([&] { (void)ExpiringFilter::load(bytes); });
 }
 
 class ExpiringGoldenTest : public testing::TestWithParam<golden::ExpiringGolden> {
@@ -66,7 +66,7 @@ class ExpiringGoldenTest : public testing::TestWithParam<golden::ExpiringGolden>
 TEST_P(ExpiringGoldenTest, IsReadAndGivesTheSameAnswers) {
   const Bytes file = bytes_of_text(read_golden(name_ + ".nest"));
   const std::string answers = read_golden(name_ + ".answers");
-  const ExpiringFilter filter = load_expiring(file);
+  const ExpiringFilter filter = ExpiringFilter::load(file);
   EXPECT_EQ(filter.now(), GetParam().times.tick + GetParam().ticks);
   EXPECT_EQ(filter.life(), GetParam().times.life);
   EXPECT_EQ(filter.seed(), GetParam().fields.seed);
@@ -98,7 +98,7 @@ TEST_P(ExpiringGoldenTest, IsBuiltTheSameAgain) {
 // And so must a filter that is read and goes on.
 TEST_P(ExpiringGoldenTest, GoesOnWhereItWas) {
   ExpiringFilter built = golden::build(GetParam());
-  ExpiringFilter read = load_expiring(bytes_of(built));
+  ExpiringFilter read = ExpiringFilter::load(bytes_of(built));
   std::mt19937_64 random(1);
   for (int step = 0; step < 3000; ++step) {
     const std::uint64_t key = random() % 5000;
@@ -178,7 +178,7 @@ TEST_F(ExpiringFileTest, IsSoundWhateverTheBytesAre) {
       bytes[i] ^= std::byte(1 << random() % 8);
       seal(bytes);
       try {
-        expect_sound(load_expiring(bytes));
+        expect_sound(ExpiringFilter::load(bytes));
         ++read;
       } catch (const FormatError&) {
         ++refused;
@@ -194,7 +194,7 @@ TEST_F(ExpiringFileTest, RefusesEveryOtherLength) {
   Bytes bytes = unswept();
   const auto read_stream = [&](std::size_t length) {
     std::size_t at = 0;
-    (void)load_expiring([&](std::span<std::byte> to) {
+    (void)ExpiringFilter::load([&](std::span<std::byte> to) {
       const std::size_t count = std::min({to.size(), length - at, std::size_t{1000}});
       std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, to.begin());
       at += count;
@@ -203,16 +203,16 @@ TEST_F(ExpiringFileTest, RefusesEveryOtherLength) {
   };
   read_stream(bytes.size());
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    EXPECT_THROW((void)load_expiring(std::span(bytes).first(length)), FormatError) << length;
+    EXPECT_THROW((void)ExpiringFilter::load(std::span(bytes).first(length)), FormatError) << length;
     EXPECT_THROW(read_stream(length), FormatError) << length;
     write_bytes(folder_ / "short", std::span(bytes).first(length));
     if (length % 37 == 0) {
-      EXPECT_THROW((void)load_expiring(folder_ / "short"), FormatError) << length;
+      EXPECT_THROW((void)ExpiringFilter::load(folder_ / "short"), FormatError) << length;
       EXPECT_THROW((void)MappedExpiringFilter::open(folder_ / "short"), FormatError) << length;
     }
   }
   bytes.push_back({});
-  EXPECT_THROW((void)load_expiring(bytes), FormatError);
+  EXPECT_THROW((void)ExpiringFilter::load(bytes), FormatError);
 }
 
 TEST_F(ExpiringFileTest, RefusesHeadersThatNoFilterWrites) {
@@ -251,7 +251,8 @@ TEST_F(ExpiringFileTest, RefusesHeadersThatNoFilterWrites) {
   Bytes filter = to_bytes(Filter({.capacity = 100}));
   put32(filter, kLifeAt, 14);
   seal_header(filter);
-  EXPECT_NE(cause_of([&] { (void)from_bytes(filter); }).find("reserved bytes"), std::string::npos);
+  EXPECT_NE(cause_of([&] { (void)Filter::load(filter); }).find("reserved bytes"),
+            std::string::npos);
 }
 
 // Ticks go on from 0 after 2^64 - 1.
@@ -261,7 +262,7 @@ TEST_F(ExpiringFileTest, HoldsEveryTickAroundTheLast) {
   for (std::uint64_t key = 0; key < 40; ++key) {
     EXPECT_TRUE(filter.insert(key));
     const Bytes bytes = bytes_of(filter);
-    const ExpiringFilter loaded = load_expiring(bytes);
+    const ExpiringFilter loaded = ExpiringFilter::load(bytes);
     ASSERT_EQ(loaded.now(), key - 21);
     ASSERT_EQ(bytes_of(loaded), bytes);
     for (std::uint64_t old = 0; old <= key; ++old) {
@@ -352,7 +353,7 @@ TEST_F(ExpiringFileTest, AMappedFilterTakesADamagedSectionForFull) {
   ASSERT_GT(bytes.size(), kHeader + 2 * kSection);
   bytes[kHeader + kSection + 1000] ^= std::byte{1};
   write_bytes(folder_ / "damaged", bytes);
-  EXPECT_THROW((void)load_expiring(folder_ / "damaged"), FormatError);
+  EXPECT_THROW((void)ExpiringFilter::load(folder_ / "damaged"), FormatError);
   const auto mapped = MappedExpiringFilter::open(folder_ / "damaged");
   std::vector<std::uint8_t> found(keys.size());
   EXPECT_EQ(mapped.may_contain(keys, found), keys.size());
@@ -374,17 +375,17 @@ TEST_F(ExpiringFileTest, KindsAreToldApart) {
   save(Maplet({.capacity = 100}), folder_ / "maplet");
   save(ExpiringFilter({.capacity = 100}), folder_ / "expiring");
   const std::string expiring = "this is an expiring filter and not ";
-  EXPECT_EQ(cause_of([&] { (void)load(folder_ / "expiring"); }),
+  EXPECT_EQ(cause_of([&] { (void)Filter::load(folder_ / "expiring"); }),
             expiring + "a filter: load it with load_expiring");
   EXPECT_EQ(cause_of([&] { (void)MappedFilter::open(folder_ / "expiring"); }),
             expiring + "a filter: load it with load_expiring");
-  EXPECT_EQ(cause_of([&] { (void)load_maplet(folder_ / "expiring"); }),
+  EXPECT_EQ(cause_of([&] { (void)Maplet::load(folder_ / "expiring"); }),
             expiring + "a maplet: load it with load_expiring");
   EXPECT_EQ(cause_of([&] { (void)MappedMaplet::open(folder_ / "expiring"); }),
             expiring + "a maplet: load it with load_expiring");
-  EXPECT_EQ(cause_of([&] { (void)load_expiring(folder_ / "filter"); }),
+  EXPECT_EQ(cause_of([&] { (void)ExpiringFilter::load(folder_ / "filter"); }),
             "this is a filter and not an expiring filter: load it with load");
-  EXPECT_EQ(cause_of([&] { (void)load_expiring(folder_ / "maplet"); }),
+  EXPECT_EQ(cause_of([&] { (void)ExpiringFilter::load(folder_ / "maplet"); }),
             "this is a maplet and not an expiring filter: load it with load_maplet");
   EXPECT_EQ(cause_of([&] { (void)MappedExpiringFilter::open(folder_ / "filter"); }),
             "this is a filter and not an expiring filter: load it with load");

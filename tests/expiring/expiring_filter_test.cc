@@ -76,7 +76,7 @@ class ExpiringModelTest : public testing::TestWithParam<Play> {
       bytes.insert(bytes.end(), part.begin(), part.end());
     });
     const std::uint64_t size = filter_.size();
-    filter_ = load_expiring(bytes);
+    filter_ = ExpiringFilter::load(bytes);
     ASSERT_EQ(filter_.size(), size);
   }
 

@@ -142,7 +142,7 @@ class ExpiringStage {
     draw_keys(blocks);
     grow_old();
     // Nobody has written to the filter that is played on.
-    filter_.emplace(load_expiring(bytes_of(*filter_)));
+    filter_.emplace(ExpiringFilter::load(bytes_of(*filter_)));
     for (std::uint64_t& seed_of_thread : seeds_) seed_of_thread = random_();
   }
 

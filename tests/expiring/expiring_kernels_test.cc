@@ -248,7 +248,7 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
         return this->live_at(away, now) != 0 ? yes_away : no;
       };
       for (const std::size_t count : {0u, 1u, 7u, 63u, 64u, 65u, 129u, 1000u}) {
-        for (const Input input : {Input::integers, Input::hashes}) {
+        for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
           std::vector<std::uint64_t> keys(count);
           for (std::uint64_t& key : keys) key = this->any_hash();
           const std::size_t words = (count + 63) / 64;

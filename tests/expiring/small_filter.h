@@ -16,7 +16,7 @@ namespace nestline::test {
 inline ExpiringFilter small_expiring_filter(int bits, std::uint64_t blocks,
                                             format_tools::Times times = {}) {
   times.swept = blocks;
-  return load_expiring(format_tools::make_empty_expiring_file(
+  return ExpiringFilter::load(format_tools::make_empty_expiring_file(
       {.bits = static_cast<std::uint32_t>(expiring_layout(bits)),
        .base_blocks = blocks,
        .capacity = blocks * (bits == 8 ? 36 : 27)},

@@ -27,7 +27,8 @@ Bytes read_golden(const char* name) {
 
 // The error that the bytes cause.
 FormatError refusal(const Bytes& bytes) {
-  const auto error = test::error_of<FormatError>([&] { const Filter filter = from_bytes(bytes); });
+  const auto error =
+      test::error_of<FormatError>([&] { const Filter filter = Filter::load(bytes); });
   if (!error) return {"accepted", 0, ""};
   EXPECT_EQ(error->file, "bytes");
   EXPECT_FALSE(error->cause.empty());
@@ -44,7 +45,7 @@ void expect_refusal(const Bytes& bytes, std::uint64_t offset, const std::string&
 
 // A whole file of two blocks with some keys.
 Bytes small_file(std::uint32_t bits = 8) {
-  Filter filter = from_bytes(make_empty_file({bits, 2, 0, 99, 0, 50, 0}));
+  Filter filter = Filter::load(make_empty_file({bits, 2, 0, 99, 0, 50, 0}));
   for (std::uint64_t key = 0; key < 40; ++key) EXPECT_TRUE(filter.insert(key));
   return to_bytes(filter);
 }
@@ -78,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, GoldenTest, testing::ValuesIn(golden::kGoldens
 
 TEST_P(GoldenTest, IsReadAndGivesTheSameAnswers) {
   const Bytes file = read_golden(GetParam().name);
-  const Filter filter = from_bytes(file);
+  const Filter filter = Filter::load(file);
   const auto& fields = GetParam().fields;
   EXPECT_EQ(filter.bits(), static_cast<int>(fields.bits));
   EXPECT_EQ(filter.seed(), fields.seed);
@@ -151,18 +152,18 @@ TEST(Damage, EveryFlippedBitIsRefused) {
       const bool zeros = at >= kFieldsEnd && at < kHeaderChecksumAt;
       for (unsigned bit = zeros ? at % 8 : 0; bit < 8; bit += zeros ? 8 : 1) {
         file[at] ^= std::byte(1u << bit);
-        ASSERT_THROW(from_bytes(file), FormatError) << bits << " bits, byte " << at;
+        ASSERT_THROW(Filter::load(file), FormatError) << bits << " bits, byte " << at;
         file[at] ^= std::byte(1u << bit);
       }
     }
-    EXPECT_NO_THROW(from_bytes(file));
+    EXPECT_NO_THROW(Filter::load(file));
   }
 }
 
 TEST(Damage, SaysWhichSectionIsDamaged) {
   constexpr std::uint64_t kBlocks = 40'000;  // 2.44 MiB
   Bytes file = make_empty_file({8, kBlocks, 0, 0, 0, 1, 0});
-  EXPECT_NO_THROW(from_bytes(file));
+  EXPECT_NO_THROW(Filter::load(file));
   for (const std::size_t section : {0u, 1u, 2u}) {
     const std::size_t at = kHeader + section * kSection;
     file[at + 77] ^= std::byte{1};
@@ -311,10 +312,10 @@ TEST(Hostile, BlocksThatNoFilterHasAreRefused) {
     expect_refusal(make_file({bits, 1, 0, 0, 0, 1, 0}, blocks), kHeader + 61, "version");
     blocks[63] = std::byte{0};
     blocks[60] = std::byte{0xff};  // the highest mark
-    EXPECT_NO_THROW(from_bytes(make_file({bits, 1, 0, 0, 0, 1, 0}, blocks)));
+    EXPECT_NO_THROW(Filter::load(make_file({bits, 1, 0, 0, 0, 1, 0}, blocks)));
     blocks[0] = std::byte{5};
     expect_refusal(make_file({bits, 1, 0, 0, 0, 1, 0}, blocks), kKeysAt, "its blocks hold 1");
-    EXPECT_EQ(from_bytes(make_file({bits, 1, 0, 0, 1, 1, 0}, blocks)).size(), 1u);
+    EXPECT_EQ(Filter::load(make_file({bits, 1, 0, 0, 1, 1, 0}, blocks)).size(), 1u);
   }
   refused(12, 40, std::byte{0x01}, "a free slot is not all 0");
   refused(12, 59, std::byte{0x10}, "a free slot is not all 0");
@@ -327,10 +328,10 @@ TEST(Hostile, BlocksThatNoFilterHasAreRefused) {
 TEST(Hostile, GrownFiltersHoldEachKeyInItsOwnBlock) {
   for (const std::uint32_t bits : {8u, 12u, 16u}) {
     const std::uint32_t most = bits - 4;
-    Filter filter = from_bytes(make_empty_file({bits, 3, most, 5, 0, 60, 1000}));
+    Filter filter = Filter::load(make_empty_file({bits, 3, most, 5, 0, 60, 1000}));
     for (std::uint64_t key = 0; key < 60; ++key) ASSERT_TRUE(filter.insert(key)) << key;
     const Bytes file = to_bytes(filter);
-    EXPECT_EQ(to_bytes(from_bytes(file)), file);
+    EXPECT_EQ(to_bytes(Filter::load(file)), file);
     for (std::uint64_t key = 0; key < 60; ++key) EXPECT_TRUE(filter.may_contain(key));
     expect_refusal(make_empty_file({bits, 3, most + 1, 5, 0, 60, 0}), kGrowthAt, "has grown");
 
@@ -338,7 +339,7 @@ TEST(Hostile, GrownFiltersHoldEachKeyInItsOwnBlock) {
     Bytes blocks((3u << most) * kBlock);
     const std::size_t at = kBlock + (bits == 16 ? 10 : 5);
     blocks[at] = std::byte{0x11};
-    EXPECT_NO_THROW(from_bytes(make_file({bits, 3, most, 0, 1, 1, 0}, blocks)));
+    EXPECT_NO_THROW(Filter::load(make_file({bits, 3, most, 0, 1, 1, 0}, blocks)));
     blocks[at] = std::byte{0x21};
     expect_refusal(make_file({bits, 3, most, 0, 1, 1, 0}, blocks), kHeader + at,
                    "in block 1 a fingerprint belongs to another block");

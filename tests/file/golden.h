@@ -43,7 +43,7 @@ inline Hash hash(std::uint64_t i) { return {(i + 1) * 0x9e3779b97f4a7c15u}; }
 inline std::string string(std::uint64_t i) { return "key-" + std::to_string(i); }
 
 inline Filter build(const Golden& golden) {
-  Filter filter = from_bytes(format_tools::make_empty_file(golden.fields));
+  Filter filter = Filter::load(format_tools::make_empty_file(golden.fields));
   for (std::uint64_t i = 0; i < golden.integers; ++i) (void)filter.insert(i);
   for (std::uint64_t i = 0; i < golden.strings; ++i) (void)filter.insert(string(i));
   for (std::uint64_t i = 0; i < golden.hashes; ++i) (void)filter.insert(hash(i));
@@ -71,7 +71,7 @@ inline constexpr std::array<ExpiringGolden, 2> kExpiringGoldens = {{
 
 inline ExpiringFilter build(const ExpiringGolden& golden) {
   ExpiringFilter filter =
-      load_expiring(format_tools::make_empty_expiring_file(golden.fields, golden.times));
+      ExpiringFilter::load(format_tools::make_empty_expiring_file(golden.fields, golden.times));
   for (std::uint64_t tick = 0; tick < golden.ticks; ++tick) {
     const auto insert = [&](std::uint64_t count, auto key) {
       for (std::uint64_t i = 0; i < count; ++i) {

@@ -29,8 +29,8 @@ TEST_F(IoTest, WhatIsSavedIsLoadedAndMapped) {
         save(filter, file);
         const Bytes bytes = to_bytes(filter);
         EXPECT_EQ(read(file), bytes);
-        expect_same(filter, load(file));
-        expect_same(filter, from_bytes(bytes));
+        expect_same(filter, Filter::load(file));
+        expect_same(filter, Filter::load(bytes));
         const MappedFilter mapped = MappedFilter::open(file);
         expect_same(filter, mapped);
         EXPECT_NO_THROW(mapped.verify());
@@ -52,7 +52,7 @@ TEST_F(IoTest, WhatIsSavedIsLoadedAndMapped) {
 
 TEST_F(IoTest, LoadedFiltersContinueAsTheOriginalWould) {
   Filter filter = filled(12, 2000, 1500);
-  Filter copy = from_bytes(to_bytes(filter));
+  Filter copy = Filter::load(to_bytes(filter));
   for (Filter* one : {&filter, &copy}) {
     EXPECT_EQ(one->insert(sequence(1500, 450)), 450u);
     EXPECT_EQ(one->erase(sequence(0, 700)), 700u);
@@ -83,17 +83,17 @@ TEST_F(IoTest, GrownFiltersAreKept) {
       const MappedFilter mapped = MappedFilter::open(file);
       EXPECT_NO_THROW(mapped.verify());
       expect_same(filter, mapped);
-      Filter loaded = load(file);
+      Filter loaded = Filter::load(file);
       expect_same(filter, loaded);
       EXPECT_EQ(to_bytes(loaded), read(file));
       EXPECT_EQ(format_tools::get64(read(file), format_tools::kMaxCapacityAt), 2000u);
-      Filter copy = from_bytes(read(file));
+      Filter copy = Filter::load(read(file));
       const bool grows = copy.grow();
       EXPECT_EQ(loaded.grow(), grows);
       EXPECT_EQ(to_bytes(loaded), to_bytes(copy));
     } while (filter.grow());
     EXPECT_EQ(filter.memory_bytes() >> (bits - 4) << (bits - 4), filter.memory_bytes());
-    EXPECT_FALSE(load(file).grow());
+    EXPECT_FALSE(Filter::load(file).grow());
   }
 }
 
@@ -101,7 +101,7 @@ TEST_F(IoTest, CapacityAtALowerLoadIsKept) {
   for (const double load : {0.5, 0.7, 0.95}) {
     Filter filter({.capacity = 1000, .bits = 12, .max_capacity = 9000, .load = load});
     save(filter, path("f"));
-    Filter loaded = nestline::load(path("f"));
+    Filter loaded = nestline::Filter::load(path("f"));
     EXPECT_EQ(loaded.capacity(), filter.capacity());
     EXPECT_EQ(MappedFilter::open(path("f")).capacity(), filter.capacity());
     EXPECT_TRUE(loaded.can_merge(filter));
@@ -125,7 +125,7 @@ TEST_F(IoTest, DamagedFilesAreRefused) {
     EXPECT_EQ(error->what(), file.string() + ": at byte " + std::to_string(offset) + ": " +
                                  std::string(error->cause));
   };
-  const auto load_it = [&] { load(file); };
+  const auto load_it = [&] { Filter::load(file); };
   const auto map_it = [&] { MappedFilter::open(file); };
 
   for (const std::size_t length : {std::size_t{0}, std::size_t{7}, std::size_t{8}, std::size_t{100},
@@ -170,14 +170,14 @@ TEST_F(IoTest, MappedGarbageIsAnswered) {
     const std::size_t hits = mapped.may_contain(keys, found);
     EXPECT_EQ(hits, static_cast<std::size_t>(std::count(found.begin(), found.end(), 1)));
     EXPECT_THROW(mapped.verify(), FormatError);
-    EXPECT_THROW(load(file), FormatError);
+    EXPECT_THROW(Filter::load(file), FormatError);
   }
 }
 
 TEST_F(IoTest, WhatIsNotAFileIsRefused) {
   const auto load_error = [](const fs::path& file) {
     try {
-      load(file);
+      Filter::load(file);
     } catch (const std::system_error& error) {
       EXPECT_NE(std::string(error.what()).find(file.string()), std::string::npos);
       EXPECT_THROW(MappedFilter::open(file), std::system_error);
@@ -192,7 +192,7 @@ TEST_F(IoTest, WhatIsNotAFileIsRefused) {
 
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   for (const fs::path& file : {path("pipe"), fs::path("/dev/zero")}) {
-    EXPECT_THROW(load(file), FormatError) << file;
+    EXPECT_THROW(Filter::load(file), FormatError) << file;
     EXPECT_THROW(MappedFilter::open(file), FormatError) << file;
   }
 }
@@ -213,7 +213,7 @@ TEST_F(IoTest, FilesThatChangeDuringLoadingDoNotCrash) {
   int refused = 0;
   for (int i = 0; i < 300; ++i) {
     try {
-      EXPECT_EQ(load(file).size(), 300'000u);
+      EXPECT_EQ(Filter::load(file).size(), 300'000u);
     } catch (const FormatError&) {
       ++refused;
     }

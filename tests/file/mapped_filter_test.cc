@@ -31,7 +31,7 @@ class MappedFilterTest : public IoTest, public testing::WithParamInterface<int> 
   void make(std::size_t blocks) {
     const auto bits = static_cast<std::uint32_t>(GetParam());
     const std::size_t slots = blocks * (bits == 8 ? 60 : bits == 12 ? 40 : 30);
-    filter_.emplace(from_bytes(format_tools::make_empty_file({bits, blocks, 0, 5, 0, slots, 0})));
+    filter_.emplace(Filter::load(format_tools::make_empty_file({bits, blocks, 0, 5, 0, slots, 0})));
     keys_ = sequence(0, slots * 9 / 10 - kTwice);
     EXPECT_EQ(filter_->insert(keys_), keys_.size());
     EXPECT_EQ(filter_->insert(sequence(0, kTwice)), kTwice);

@@ -119,7 +119,7 @@ TEST_F(SaveTest, LongNamesAndRelativePathsWork) {
   const Filter filter = filled(8, 100, 9);
   const std::string name(255, 'n');
   save(filter, path(name));
-  expect_same(filter, load(path(name)));
+  expect_same(filter, Filter::load(path(name)));
   const fs::path before = fs::current_path();
   fs::current_path(path(""));
   save(filter, "plain");
@@ -155,7 +155,7 @@ TEST_F(SaveTest, ReadersAreNotDisturbedBySaves) {
     while (!stop) {
       const MappedFilter mapped = MappedFilter::open(file);
       mapped.verify();
-      const Filter loaded = load(file);
+      const Filter loaded = Filter::load(file);
       for (const std::uint64_t size : {mapped.size(), loaded.size()}) {
         wrong += size != even.size() && size != odd.size();
       }

@@ -69,7 +69,7 @@ TEST_F(StreamTest, BytesAreThoseOfFiles) {
       save(filter, stream);
       EXPECT_EQ(stream.str(), text_of(bytes));
       std::istringstream back(stream.str(), std::ios::binary);
-      expect_same(filter, load(back));
+      expect_same(filter, Filter::load(back));
     }
   }
 }
@@ -80,7 +80,7 @@ TEST_F(StreamTest, PiecesMayHaveAnySize) {
   const Bytes bytes = to_bytes(filter);
   for (const std::size_t piece : {1u, 7u, 4095u, 4096u, 5000u, 1'000'000u}) {
     Giver giver(bytes, piece);
-    const Filter loaded = load(std::ref(giver));
+    const Filter loaded = Filter::load(std::ref(giver));
     EXPECT_EQ(to_bytes(loaded), bytes) << piece;
     EXPECT_EQ(giver.given(), bytes.size());
   }
@@ -97,7 +97,7 @@ TEST_F(StreamTest, LargeFiltersAreReadInSteps) {
   }
   std::ifstream stream(path("filter"), std::ios::binary);
   stream.seekg(4);
-  const Filter loaded = load(stream);
+  const Filter loaded = Filter::load(stream);
   EXPECT_EQ(loaded.size(), filter.size());
   EXPECT_EQ(to_bytes(loaded), to_bytes(filter));
 }
@@ -115,11 +115,11 @@ TEST_F(StreamTest, OtherDataMayComeBeforeAndAfter) {
   stream >> word;
   EXPECT_EQ(word, "before");
   stream.get();
-  expect_same(one, load(stream));
+  expect_same(one, Filter::load(stream));
   stream >> word;
   EXPECT_EQ(word, "between");
   stream.get();
-  expect_same(other, load(stream));
+  expect_same(other, Filter::load(stream));
   stream >> word;
   EXPECT_EQ(word, "behind");
 }
@@ -128,7 +128,8 @@ TEST_F(StreamTest, EveryTruncationIsRefused) {
   const Bytes bytes = to_bytes(filled(8, 100, 90));
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     std::istringstream stream(text_of(bytes).substr(0, length), std::ios::binary);
-    const auto error = test::error_of<FormatError>([&] { const Filter filter = load(stream); });
+    const auto error =
+        test::error_of<FormatError>([&] { const Filter filter = Filter::load(stream); });
     ASSERT_TRUE(error) << length;
     EXPECT_EQ(error->file, "stream");
     ASSERT_EQ(error->offset, length) << error->what();
@@ -141,7 +142,7 @@ TEST_F(StreamTest, EveryDamagedByteIsRefused) {
     for (std::size_t at = 0; at < bytes.size(); ++at) {
       bytes[at] ^= std::byte(1u << at % 8);
       Giver giver(bytes);
-      ASSERT_THROW(load(std::ref(giver)), FormatError) << bits << " bits, byte " << at;
+      ASSERT_THROW(Filter::load(std::ref(giver)), FormatError) << bits << " bits, byte " << at;
       bytes[at] ^= std::byte(1u << at % 8);
     }
   }
@@ -179,10 +180,10 @@ TEST_F(StreamTest, MemoryGrowsWithTheBytesGiven) {
     given += count;
     return count;
   };
-  EXPECT_THROW(load(give), Enough);
+  EXPECT_THROW(Filter::load(give), Enough);
   // The same claim, and then nothing.
   std::istringstream stream(text_of(header), std::ios::binary);
-  EXPECT_THROW(load(stream), FormatError);
+  EXPECT_THROW(Filter::load(stream), FormatError);
 }
 
 TEST_F(StreamTest, FunctionsMayFail) {
@@ -190,10 +191,12 @@ TEST_F(StreamTest, FunctionsMayFail) {
   const Bytes bytes = to_bytes(filter);
   struct Failed {};
   EXPECT_THROW(save(filter, [](std::span<const std::byte>) { throw Failed(); }), Failed);
-  EXPECT_THROW(load([](std::span<std::byte>) -> std::size_t { throw Failed(); }), Failed);
-  EXPECT_THROW(load([](std::span<std::byte> to) { return to.size() + 1; }), std::invalid_argument);
-  EXPECT_THROW(load([](std::span<std::byte>) { return ~std::size_t{0}; }), std::invalid_argument);
-  EXPECT_THROW(load([](std::span<std::byte>) { return std::size_t{0}; }), FormatError);
+  EXPECT_THROW(Filter::load([](std::span<std::byte>) -> std::size_t { throw Failed(); }), Failed);
+  EXPECT_THROW(Filter::load([](std::span<std::byte> to) { return to.size() + 1; }),
+               std::invalid_argument);
+  EXPECT_THROW(Filter::load([](std::span<std::byte>) { return ~std::size_t{0}; }),
+               std::invalid_argument);
+  EXPECT_THROW(Filter::load([](std::span<std::byte>) { return std::size_t{0}; }), FormatError);
 }
 
 // A device that takes and gives a number of bytes and then fails.
@@ -234,20 +237,20 @@ TEST_F(StreamTest, StreamsMayFail) {
   }
   FailingBuffer buffer(0);
   std::istream in(&buffer);
-  EXPECT_EQ(stream_error([&] { load(in); }), failed);
+  EXPECT_EQ(stream_error([&] { Filter::load(in); }), failed);
   // Those that have failed before, or were never open.
   std::ofstream closed_out;
   closed_out.setstate(std::ios::failbit);
   EXPECT_EQ(stream_error([&] { save(filter, closed_out); }), failed);
   std::ifstream missing(path("missing"), std::ios::binary);
-  EXPECT_EQ(stream_error([&] { load(missing); }), failed);
+  EXPECT_EQ(stream_error([&] { Filter::load(missing); }), failed);
   // A stream that is set to throw does.
   std::ostream out(&buffer);
   out.exceptions(std::ios::badbit | std::ios::failbit);
   EXPECT_THROW(save(filter, out), std::ios::failure);
   std::istringstream empty("", std::ios::binary);
   empty.exceptions(std::ios::failbit);
-  EXPECT_THROW(load(empty), std::ios::failure);
+  EXPECT_THROW(Filter::load(empty), std::ios::failure);
   // The disk is full, which shows when the stream is flushed.
   if (fs::exists("/dev/full")) {
     std::ofstream full("/dev/full", std::ios::binary);

@@ -65,9 +65,7 @@ struct AMaplet {
 struct AnExpiringFilter {
   using View = MappedExpiringFilter;
   ExpiringFilter saved{{.capacity = 100}};
-  void insert(std::uint64_t key) {
-    (void)saved.insert(key, 1 + static_cast<unsigned>(key % 14));
-  }
+  void insert(std::uint64_t key) { (void)saved.insert(key, 1 + static_cast<unsigned>(key % 14)); }
   static bool finds(const View& view, std::uint64_t key) { return view.may_contain(key); }
   void expect_same(const View& view, std::uint64_t key) const {
     EXPECT_EQ(view.left(key), saved.left(key));

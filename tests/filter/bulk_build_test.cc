@@ -302,7 +302,7 @@ TEST_P(BulkBuild, GrowsAsInsertsDo) {
     EXPECT_EQ(built.growth(), plain.growth());
     EXPECT_EQ(built.capacity(), plain.capacity());
     EXPECT_EQ(built.max_capacity(), plain.max_capacity());
-    expect_exact(built.clone(), hashes);
+    expect_exact(built.snapshot(), hashes);
   }
 }
 
@@ -342,7 +342,7 @@ TEST(BulkBuildGrowth, GivesRoomToKeysThatFindNone) {
   const Options options = {.capacity = 20'000, .bits = 16, .max_capacity = 1'000'000};
   const Filter filter = Filter::build(options, hashes);
   EXPECT_GE(filter.growth(), 1u);
-  expect_exact(filter.clone(), hashes);
+  expect_exact(filter.snapshot(), hashes);
 }
 
 TEST(BulkBuildRefusals, AreThrownBeforeAnythingIsBuilt) {

@@ -97,7 +97,7 @@ TEST_P(FilterTest, ACloneHasItsOwnContent) {
   Filter filter(options);
   for (std::uint64_t key = 0; key < 1500; ++key) ASSERT_TRUE(filter.insert(key));
   ASSERT_GT(filter.growth(), 0u);
-  Filter clone = filter.clone();
+  Filter clone = filter.snapshot();
   EXPECT_EQ(to_bytes(clone), to_bytes(filter));
   EXPECT_EQ(clone.max_capacity(), filter.max_capacity());
   const auto bytes = to_bytes(filter);

@@ -84,14 +84,14 @@ TYPED_TEST(MemoryTest, LoadedIntoIt) {
   save(made, path);
   TypeParam memory;
   {
-    Filter loaded = load(path, &memory);
+    Filter loaded = Filter::load(path, &memory);
     EXPECT_EQ(memory.out(), loaded.memory_bytes());
     ASSERT_TRUE(loaded.grow());
     EXPECT_EQ(memory.out(), loaded.memory_bytes());
-    const Filter again = from_bytes(to_bytes(made), &memory);
+    const Filter again = Filter::load(to_bytes(made), &memory);
     std::stringstream stream;
     save(made, stream);
-    const Filter streamed = load(stream, &memory);
+    const Filter streamed = Filter::load(stream, &memory);
     EXPECT_EQ(to_bytes(streamed), to_bytes(made));
     EXPECT_EQ(memory.out(), loaded.memory_bytes() + again.memory_bytes() + streamed.memory_bytes());
   }
@@ -118,7 +118,7 @@ TYPED_TEST(MemoryTest, RefusesInTheMiddle) {
   EXPECT_GE(filter.size(), 1000u);
   EXPECT_EQ(filter.growth(), 0u);
   memory.set_most(~std::size_t{0});
-  EXPECT_THROW(from_bytes(before, std::pmr::null_memory_resource()), std::bad_alloc);
+  EXPECT_THROW(Filter::load(before, std::pmr::null_memory_resource()), std::bad_alloc);
 }
 
 TEST(Memory, PoolsOfTheStandardLibrary) {

@@ -55,7 +55,7 @@ void expect_union(const Filter& filter, const std::vector<std::uint64_t>& one,
     const bool answer = filter.may_contain(Hash{hash});
     ASSERT_TRUE(!answer || model.at_both(hash) > 0) << "a match that nothing explains";
   }
-  ASSERT_EQ(to_bytes(from_bytes(to_bytes(filter))), to_bytes(filter));
+  ASSERT_EQ(to_bytes(Filter::load(to_bytes(filter))), to_bytes(filter));
 }
 
 class MergeTest : public testing::TestWithParam<int> {};
@@ -203,14 +203,14 @@ TEST_P(MergeTest, TooManyCopiesChangeNothing) {
   expect_refused<std::length_error>(crowded, crowded, "more copies of one key");
   // Left out on demand: one copy, and nothing else.
   const std::uint64_t size = into.size() + third.size();
-  ConcurrentFilter shared(into.clone());
+  ConcurrentFilter shared(into.snapshot());
   for (const Copies copies : {Copies::most, Copies::that_fit}) {
-    Filter united = into.clone();
+    Filter united = into.snapshot();
     EXPECT_EQ(united.merge(third, copies), 1u);
     EXPECT_EQ(united.size(), size - 1);
     EXPECT_EQ(united.count("the same"), most);
     for (const std::uint64_t hash : hashes(0, 1500)) EXPECT_TRUE(united.may_contain(Hash{hash}));
-    EXPECT_EQ(to_bytes(from_bytes(to_bytes(united))), to_bytes(united));
+    EXPECT_EQ(to_bytes(Filter::load(to_bytes(united))), to_bytes(united));
     for (unsigned i = 0; i < most; ++i) EXPECT_TRUE(united.erase("the same"));
     for (const std::uint64_t hash : hashes(0, 1500)) EXPECT_TRUE(united.erase(Hash{hash}));
     EXPECT_EQ(united.size(), 0u);

@@ -38,7 +38,7 @@ void drops_outcomes_of_all(nestline::Filter& filter, nestline::ConcurrentFilter&
   nestline::parallel::insert(shared, keys);  // NO: ignoring return
   if (filter.insert(keys) < keys.size()) return;
   filter.erase(keys);
-  filter.clone();  // NO: ignoring return
+  filter.snapshot();  // NO: ignoring return
 }
 
 void drops_a_result(nestline::Inserted (*made)()) {

@@ -298,7 +298,7 @@ TEST(Sizing, LoadHoldsWhileTheFilterGrows) {
       EXPECT_GE(filter.growth(), 2u);
       EXPECT_LE(fullest, load);
       EXPECT_GT(fullest, 0.99 * load);
-      EXPECT_EQ(filter.clone().capacity(), filter.capacity());
+      EXPECT_EQ(filter.snapshot().capacity(), filter.capacity());
     }
   }
 }
@@ -319,6 +319,34 @@ TEST(Sizing, FilterDescribesItself) {
   EXPECT_DOUBLE_EQ(filter.load_factor(),
                    1 / (static_cast<double>(filter.memory_bytes()) / 64 * 60));
   EXPECT_GT(filter.expected_fpr(), 0);
+}
+
+// A filter within a budget takes no more, and one key more would take more.
+TEST(Budget, HoldsTheMostKeysThatFit) {
+  for (const double fpr : {0.5, 0.02, 0.01, 0.001, 0.0001}) {
+    for (const std::uint64_t bytes : {4096u, 4097u, 6399u, 6400u, 1'000'000u, 123'456'789u}) {
+      SCOPED_TRACE(std::to_string(bytes) + " bytes, fpr " + std::to_string(fpr));
+      const Options options = Options::within(bytes, fpr);
+      EXPECT_EQ(options.capacity, capacity_for(bytes, fpr));
+      EXPECT_LE(bytes_for(options), bytes);
+      EXPECT_GT(bytes_for({.capacity = options.capacity + 1, .fpr = fpr}), bytes);
+      if (bytes <= 1'000'000) {
+        EXPECT_EQ(Filter(options).memory_bytes(), bytes_for(options));
+      }
+    }
+  }
+}
+
+TEST(Budget, HasBounds) {
+  EXPECT_EQ(capacity_for(0, 0.01), 0u);
+  EXPECT_EQ(capacity_for(63, 0.01), 0u);
+  EXPECT_THROW((void)Options::within(63, 0.01), std::invalid_argument);
+  EXPECT_GT(capacity_for(~std::uint64_t{0}, 0.01), std::uint64_t{1} << 45);
+  EXPECT_LE(bytes_for(Options::within(~std::uint64_t{0}, 0.01)), std::uint64_t{64} << 40);
+  for (const double fpr : {0.0, -1.0, 1.0, 1e-9}) {
+    EXPECT_THROW((void)capacity_for(1'000'000, fpr), std::invalid_argument) << fpr;
+    EXPECT_THROW((void)Options::within(1'000'000, fpr), std::invalid_argument) << fpr;
+  }
 }
 
 }  // namespace

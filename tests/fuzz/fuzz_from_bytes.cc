@@ -48,14 +48,14 @@ void use(Filter& filter) {
   for (const std::uint64_t key : keys) size -= filter.erase(key);
   check(filter.size() == size);
   const Bytes bytes = nestline::to_bytes(filter);
-  check(nestline::to_bytes(nestline::from_bytes(bytes)) == bytes);
+  check(nestline::to_bytes(nestline::Filter::load(bytes)) == bytes);
   filter.clear();
   check(filter.size() == 0 && !filter.may_contain("key"));
 }
 
 void try_bytes(const Bytes& bytes) {
   try {
-    Filter filter = nestline::from_bytes(bytes);
+    Filter filter = nestline::Filter::load(bytes);
     check(nestline::to_bytes(filter) == bytes);
     use(filter);
   } catch (const nestline::FormatError& error) {

@@ -84,7 +84,7 @@ class Run {
       : input_(input),
         bits_(std::array{8, 12, 16}[input.next() % 3]),
         filter_({.capacity = 1 + input.next() % 200, .bits = bits_, .seed = input.next()}),
-        twin_(nestline::from_bytes(nestline::to_bytes(filter_))) {}
+        twin_(nestline::Filter::load(nestline::to_bytes(filter_))) {}
 
   void operation() {
     const unsigned code = input_.next();
@@ -200,13 +200,15 @@ class Run {
   template <typename Keys>
   void insert_batch(Keys all) {
     const auto chosen = choose(all, 80);  // more would only be slow where the filter is full
-    std::vector<std::uint8_t> stored(chosen.batch.size());
-    const std::size_t count = filter_.insert(chosen.batch, stored);
-    for (std::size_t i = 0; i < stored.size(); ++i) {
-      check(bool{twin_.insert(chosen.batch[i])} == (stored[i] != 0));
-      model()[chosen.index[i]] += stored[i];
+    std::vector<Outcome> outcomes(chosen.batch.size());
+    const std::size_t count = filter_.insert(chosen.batch, outcomes);
+    std::size_t stored = 0;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      check(twin_.insert(chosen.batch[i]).outcome == outcomes[i]);
+      model()[chosen.index[i]] += outcomes[i] == Outcome::stored;
+      stored += outcomes[i] == Outcome::stored;
     }
-    check(count == static_cast<std::size_t>(std::count(stored.begin(), stored.end(), 1)));
+    check(count == stored);
     check_twin();
   }
 
@@ -251,7 +253,7 @@ class Run {
 
   void reload() {
     const auto bytes = nestline::to_bytes(filter_);
-    filter_ = nestline::from_bytes(bytes);
+    filter_ = nestline::Filter::load(bytes);
     check_twin();
   }
 

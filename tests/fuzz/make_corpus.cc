@@ -57,7 +57,7 @@ void make_from_bytes(const fs::path& folder) {
   for (const std::uint32_t bits : {8u, 12u, 16u}) {
     for (const std::uint32_t growth : {0u, 1u}) {
       nestline::Filter filter =
-          nestline::from_bytes(make_empty_file({bits, 2, growth, 3, 0, 50, 0}));
+          nestline::Filter::load(make_empty_file({bits, 2, growth, 3, 0, 50, 0}));
       for (std::uint64_t key = 0; key < 50; ++key) (void)filter.insert(key);
       const Bytes file = nestline::to_bytes(filter);
       const std::string name = std::to_string(bits) + (growth == 0 ? "" : "_grown");

@@ -195,7 +195,7 @@ TEST(Guard, GrowsOnThenListsThenGivesUp) {
   EXPECT_EQ(guard.filter().size() + guard.listed(), key / 2);
   const std::uint64_t first = key + 1;
   while (guard.filters()) put();
-  EXPECT_EQ(guard.listed(), Guard::kMostListed);
+  EXPECT_EQ(guard.listed(), Guard::kMaxListed);
   put();
   EXPECT_TRUE(guard.erase(first, [] { return true; }));
   for (std::uint64_t i = 0; i < 2 * key; ++i) ASSERT_TRUE(guard.may_contain(i));

@@ -373,13 +373,13 @@ TYPED_TEST(KernelsTest, LocateBatch) {
         const BlocksView view = {nullptr, {bases, growth}, secrets};
         for (const std::size_t count : {0u, 1u, 7u, 8u, 63u, 64u}) {
           for (const std::size_t shift : {0u, 1u}) {
-            for (const Input input : {Input::integers, Input::hashes}) {
+            for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
               std::vector<Place> places(count);
               kernels.locate_batch(view, keys.data() + shift, count, input, places.data());
               for (std::size_t i = 0; i < count; ++i) {
                 const std::uint64_t key = keys[i + shift];
                 const Place expected = home_of<L>(
-                    view.geometry, input == Input::hashes ? key : mix_integer(key, secrets));
+                    view.geometry, input == InputKind::hashes ? key : mix_integer(key, secrets));
                 ASSERT_EQ(places[i].block, expected.block);
                 ASSERT_EQ(places[i].bucket, expected.bucket);
                 ASSERT_EQ(places[i].fingerprint, expected.fingerprint);
@@ -470,7 +470,7 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
           std::vector<std::uint64_t> keys(count + 1);
           for (std::uint64_t& key : keys) key = random();
           for (const std::size_t shift : {0u, 1u}) {
-            for (const Input input : {Input::integers, Input::hashes}) {
+            for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
               std::vector<std::uint64_t> bitmap((count + 63) / 64 + 1, 0xaaaaaaaaaaaaaaaau);
               kernels.contains_batch(view, keys.data() + shift, count, input, bitmap.data());
               EXPECT_EQ(bitmap.back(), 0xaaaaaaaaaaaaaaaau);
@@ -479,7 +479,7 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
                 if (i < count) {
                   const std::uint64_t key = keys[i + shift];
                   const std::uint64_t hash =
-                      input == Input::hashes ? key : mix_integer(key, secrets);
+                      input == InputKind::hashes ? key : mix_integer(key, secrets);
                   expected = plain(hash);
                   EXPECT_EQ(kernels.contains(view, hash), expected);
                 }

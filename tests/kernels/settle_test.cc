@@ -118,7 +118,7 @@ TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
       std::vector<std::uint64_t> free = std::vector<std::uint64_t>(kBlocks, L::kAllSlots);
       std::vector<std::uint64_t> late;
     };
-    for (const Input input : {Input::integers, Input::hashes}) {
+    for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
       Filled expected;
       Filled in_order;
       Filled by_pairs;

@@ -66,10 +66,10 @@ TEST_F(MapletFileTest, ReadsWhatItWrote) {
     pairs_.expect_in(read);
     EXPECT_EQ(bytes_of(read), bytes);
   };
-  expect_same(load_maplet(path));
-  expect_same(load_maplet(bytes));
+  expect_same(Maplet::load(path));
+  expect_same(Maplet::load(bytes));
   std::size_t at = 0;
-  expect_same(load_maplet([&](std::span<std::byte> to) {
+  expect_same(Maplet::load([&](std::span<std::byte> to) {
     const std::size_t count = std::min({to.size(), bytes.size() - at, std::size_t{1000}});
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, to.begin());
     at += count;
@@ -84,7 +84,7 @@ TEST_F(MapletFileTest, ReadsWhatItWrote) {
 }
 
 TEST_F(MapletFileTest, AReadMapletGoesOn) {
-  Maplet read = load_maplet(bytes_of(filled(500, 3000)));
+  Maplet read = Maplet::load(bytes_of(filled(500, 3000)));
   for (std::uint64_t i = 0; i < 1000; ++i) {
     const std::uint64_t key = 1'000'000 + i;
     ASSERT_TRUE(read.insert(key, i));
@@ -99,11 +99,11 @@ TEST_F(MapletFileTest, FiltersAndMapletsAreToldApart) {
   const auto cause = [](auto&& call) {
     return std::string(error_of<FormatError>(call).value().cause);
   };
-  EXPECT_EQ(cause([&] { (void)load(folder_ / "maplet"); }),
+  EXPECT_EQ(cause([&] { (void)Filter::load(folder_ / "maplet"); }),
             "this is a maplet and not a filter: load it with load_maplet");
   EXPECT_EQ(cause([&] { (void)MappedFilter::open(folder_ / "maplet"); }),
             "this is a maplet and not a filter: load it with load_maplet");
-  EXPECT_EQ(cause([&] { (void)load_maplet(folder_ / "filter"); }),
+  EXPECT_EQ(cause([&] { (void)Maplet::load(folder_ / "filter"); }),
             "this is a filter and not a maplet: load it with load");
   EXPECT_EQ(cause([&] { (void)MappedMaplet::open(folder_ / "filter"); }),
             "this is a filter and not a maplet: load it with load");
@@ -113,7 +113,7 @@ TEST_F(MapletFileTest, RefusesEveryFlippedByte) {
   std::vector<std::byte> bytes = bytes_of(filled(100, 300));
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] ^= std::byte{0x10};
-    EXPECT_THROW((void)load_maplet(bytes), FormatError) << i;
+    EXPECT_THROW((void)Maplet::load(bytes), FormatError) << i;
     bytes[i] ^= std::byte{0x10};
   }
 }
@@ -122,10 +122,10 @@ TEST_F(MapletFileTest, RefusesEveryOtherLength) {
   std::vector<std::byte> bytes = bytes_of(filled(100, 50));
   const std::size_t size = bytes.size();
   for (std::size_t length = 0; length < size; ++length) {
-    EXPECT_THROW((void)load_maplet(std::span(bytes).first(length)), FormatError) << length;
+    EXPECT_THROW((void)Maplet::load(std::span(bytes).first(length)), FormatError) << length;
   }
   bytes.push_back({});
-  EXPECT_THROW((void)load_maplet(bytes), FormatError);
+  EXPECT_THROW((void)Maplet::load(bytes), FormatError);
 }
 
 // Damage that the checksums do not show, since they were made after it.
@@ -141,10 +141,10 @@ TEST_F(MapletFileTest, RefusesBlocksThatNoMapletLeaves) {
     std::copy(all.begin(), all.end(), bytes.end() - kChecksumBytes);
     return bytes;
   };
-  EXPECT_EQ(load_maplet(with(60, 7)).size(), 0u);  // a mark is as good as another
+  EXPECT_EQ(Maplet::load(with(60, 7)).size(), 0u);  // a mark is as good as another
   const auto expect_refused = [&](std::size_t at, std::uint8_t value, const std::string& cause) {
     SCOPED_TRACE(at);
-    expect_error<FormatError>([&] { (void)load_maplet(with(at, value)); }, cause);
+    expect_error<FormatError>([&] { (void)Maplet::load(with(at, value)); }, cause);
   };
   expect_refused(1, 1, "low byte is 0");
   expect_refused(16, 1, "a free slot is not all 0");
@@ -155,7 +155,7 @@ TEST_F(MapletFileTest, RefusesBlocksThatNoMapletLeaves) {
 
   write(folder_ / "locked", with(61, 1));
   const auto mapped = MappedMaplet::open(folder_ / "locked");
-  std::array<std::uint64_t, Maplet::kMostCandidates> values;
+  std::array<std::uint64_t, Maplet::kMaxCandidates> values;
   std::size_t refused = 0;
   for (std::uint64_t key = 0; key < 1000; ++key) {
     try {
@@ -173,7 +173,7 @@ TEST_F(MapletFileTest, AMappedMapletRefusesADamagedSectionOnly) {
   bytes[kHeaderBytes + kSectionBytes + 1000] ^= std::byte{1};
   write(folder_ / "damaged", bytes);
   const auto mapped = MappedMaplet::open(folder_ / "damaged");
-  std::array<std::uint64_t, Maplet::kMostCandidates> values;
+  std::array<std::uint64_t, Maplet::kMaxCandidates> values;
   std::size_t refused = 0;
   std::size_t answered = 0;
   for (const auto& [key, value] : pairs_) {

@@ -190,7 +190,7 @@ class Scene {
     one.new_value = static_cast<std::uint8_t>(random() % kValues);
     const Hash key = keys_[one.key];
     const auto number = [&](std::size_t value) { return number_of(pair_of(one.key, value)); };
-    std::array<std::uint64_t, Maplet::kMostCandidates> values;
+    std::array<std::uint64_t, Maplet::kMaxCandidates> values;
     std::vector<std::uint32_t> first;
     std::vector<std::uint64_t> all;
     one.start = tickets_.fetch_add(1);

@@ -196,7 +196,7 @@ TEST(MapletKernelsTest, BatchesFindWhatSinglesFind) {
   for_each_target([](std::int64_t) {
     const MapletKernels& kernels = maplet_kernels();
     Filled filled(5);
-    for (const Input input : {Input::hashes, Input::integers}) {
+    for (const InputKind input : {InputKind::hashes, InputKind::integers}) {
       for (std::size_t count = 0; count <= kMaxLocated; ++count) {
         const std::uint64_t* const keys = filled.hashes.data() + count * 7;
         std::array<std::uint8_t, kMaxLocated> counts;
@@ -208,7 +208,7 @@ TEST(MapletKernelsTest, BatchesFindWhatSinglesFind) {
         std::size_t at = 0;
         for (std::size_t i = 0; i < count; ++i) {
           const std::uint64_t hash =
-              input == Input::hashes ? keys[i] : mix_integer(keys[i], filled.view().secrets);
+              input == InputKind::hashes ? keys[i] : mix_integer(keys[i], filled.view().secrets);
           std::array<std::uint64_t, L::kMaxCopies> alone;
           ASSERT_EQ(kernels.find(filled.view(), hash, alone.data()), counts[i]);
           for (std::size_t v = 0; v < counts[i]; ++v) ASSERT_EQ(values[at++], alone[v]);
@@ -231,7 +231,7 @@ TEST(MapletKernelsTest, ALockedBlockIsBusy) {
     EXPECT_EQ(kernels.find(filled.view(), hash, values.data()), MapletKernels::kBusy);
     std::uint8_t count = 0;
     MapletGroup group;
-    kernels.locate(filled.view(), &hash, 1, Input::hashes, group);
+    kernels.locate(filled.view(), &hash, 1, InputKind::hashes, group);
     EXPECT_EQ(kernels.find_batch(filled.view(), group, &count, values.data()),
               MapletKernels::kBusy);
   });

@@ -20,7 +20,7 @@
 namespace nestline::test {
 namespace {
 
-using Candidates = std::array<std::uint64_t, Maplet::kMostCandidates>;
+using Candidates = std::array<std::uint64_t, Maplet::kMaxCandidates>;
 
 std::vector<std::uint64_t> found(const Maplet& maplet, Key key) {
   Candidates values;
@@ -79,7 +79,7 @@ void compare_with_model(const MapletOptions& options, std::uint64_t keys, std::s
           if (maplet.insert(key, value)) {
             pairs.insert(key, value);
           } else {
-            ASSERT_GE(pairs.values(key).size() + 8, Maplet::kMostCandidates / 2);
+            ASSERT_GE(pairs.values(key).size() + 8, Maplet::kMaxCandidates / 2);
           }
         }
         break;
@@ -145,9 +145,9 @@ TEST(MapletTest, HoldsSixteenPairsThatLookTheSame) {
     std::uint64_t count = 0;
     for (; (inserted = maplet.insert(key, count)); ++count) {
     }
-    EXPECT_EQ(count, Maplet::kMostCandidates) << key;
+    EXPECT_EQ(count, Maplet::kMaxCandidates) << key;
     EXPECT_EQ(inserted.outcome, Outcome::copies);
-    EXPECT_EQ(found(maplet, key).size(), Maplet::kMostCandidates);
+    EXPECT_EQ(found(maplet, key).size(), Maplet::kMaxCandidates);
     for (std::uint64_t value = 0; value < count; ++value) EXPECT_TRUE(maplet.erase(key, value));
   }
   EXPECT_EQ(maplet.size(), 0u);

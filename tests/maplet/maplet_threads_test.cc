@@ -22,7 +22,7 @@ constexpr std::size_t kThreads = 4;
 void own(Maplet& maplet, std::uint64_t thread, std::size_t steps, std::uint64_t most) {
   Pairs pairs;
   std::mt19937_64 random(thread);
-  std::array<std::uint64_t, Maplet::kMostCandidates> values;
+  std::array<std::uint64_t, Maplet::kMaxCandidates> values;
   for (std::size_t i = 0; i < steps; ++i) {
     const std::uint64_t key = random() % most * kThreads + thread;
     const std::uint64_t value = random() & Maplet::kMaxValue;

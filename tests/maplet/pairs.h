@@ -67,7 +67,7 @@ class Pairs {
     EXPECT_EQ(first.size(), keys.size() + 1);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const std::vector<std::uint64_t> wanted = this->values(keys[i]);
-      std::array<std::uint64_t, Maplet::kMostCandidates> buffer;
+      std::array<std::uint64_t, Maplet::kMaxCandidates> buffer;
       const auto alone = std::span(buffer).first(maplet.find(keys[i], buffer));
       const auto in_batch = std::span(values).subspan(first[i], first[i + 1] - first[i]);
       expect_among(wanted, alone);

@@ -35,7 +35,7 @@ void expect_built(const Filter& filter, std::span<const Key> keys) {
     ASSERT_EQ(state.view.blocks[i].header() & ~kHeaderMark, 0u) << "block " << i;
   }
   // The loader counts the fingerprints and checks that no mark, lock or version is impossible.
-  const Filter loaded = from_bytes(to_bytes(filter));
+  const Filter loaded = Filter::load(to_bytes(filter));
   EXPECT_EQ(loaded.size(), keys.size());
 }
 

@@ -69,7 +69,7 @@ TYPED_TEST(ParallelTest, LookupsInEachFilter) {
     Filter filter = sample_filter(keys.all(), bits);
     save(filter, this->path("filter"));
     const MappedFilter mapped = MappedFilter::open(this->path("filter"));
-    const ConcurrentFilter shared(load(this->path("filter")));
+    const ConcurrentFilter shared(Filter::load(this->path("filter")));
     for (const std::size_t length : kLengths) {
       const auto batch = keys.first(length);
       Expected expected{std::vector<std::uint8_t>(length), std::vector<std::uint32_t>(length)};
@@ -146,7 +146,7 @@ TYPED_TEST(ParallelTest, SpansOfWrongLengthChangeNothing) {
   Filter filter = sample_filter(keys.all(), 8);
   save(filter, this->path("filter"));
   const MappedFilter mapped = MappedFilter::open(this->path("filter"));
-  ConcurrentFilter shared(load(this->path("filter")));
+  ConcurrentFilter shared(Filter::load(this->path("filter")));
   for (const std::size_t length : {std::size_t{1}, 2 * kPiece - 1, 2 * kPiece + 1}) {
     std::vector<std::uint8_t> bytes(length, 7);
     std::vector<Outcome> outcomes(length);

@@ -1,5 +1,4 @@
-"""What depends on SQLite: how long a checked blob is kept, what a hostile database can do, threads,
-the shell."""
+"""What depends on SQLite: how long checked blobs are kept, hostile databases, threads, the shell."""
 
 import os
 import pathlib

@@ -106,7 +106,7 @@ int add(const KeysArguments& arguments) {
     check_target(arguments.left_out);
   }
   const FileLock lock(arguments.file);
-  Inserter inserter(load(arguments.file));
+  Inserter inserter(Filter::load(arguments.file));
   const std::uint64_t before = inserter.filter().size();
   ShownReader reader(arguments.inputs, "add");
   LineBatch batch;
@@ -129,7 +129,7 @@ int add(const KeysArguments& arguments) {
 int remove(const KeysArguments& arguments) {
   auto left_out = read_left_out(arguments);
   const FileLock lock(arguments.file);
-  Filter filter = load(arguments.file);
+  Filter filter = Filter::load(arguments.file);
   ShownReader reader(arguments.inputs, "remove");
   LineBatch batch;
   std::uint64_t removed = 0;

@@ -40,7 +40,7 @@ struct Source {
 };
 
 Source load_source(const std::string& file) {
-  return {file, concerning(file, [&] { return load(file); })};
+  return {file, concerning(file, [&] { return Filter::load(file); })};
 }
 
 // Rejects filters that cannot be made alike by growing.
@@ -85,7 +85,7 @@ std::uint64_t merge_into(Source& one, Source& other) {
   for (bool may_grow = true;;) {
     may_grow = may_grow && one.filter.capacity() < one.filter.max_capacity();
     try {
-      Filter both = one.filter.clone();
+      Filter both = one.filter.snapshot();
       const bool grows = may_grow && both.size() + other.filter.size() > both.capacity();
       const std::uint64_t left_out =
           both.merge(other.filter, grows ? Copies::most : Copies::that_fit);

@@ -185,9 +185,9 @@ class Reader {
     const ByteSource source([this](std::span<std::byte> bytes) { return read(bytes); });
     try {
       if constexpr (std::is_same_v<Layer, Filter>) {
-        return load(source);
+        return Filter::load(source);
       } else {
-        return load_expiring(source);
+        return ExpiringFilter::load(source);
       }
     } catch (const FormatError& error) {
       throw FormatError(file_, at + error.offset, error.cause);

@@ -5,10 +5,9 @@
 // h = MurmurHash64A (seed 0), the fingerprint h mod 255 + 1, and two buckets in each table: h and
 // h xor fingerprint * 0x5bd1e995, both modulo the table's number of buckets, a power of two.
 //
-// Lookups, counts, additions, deletes and compaction do what RedisBloom does, byte for byte, except
-// that a slot's number has 64 bits here (RedisBloom's lookups cut it to 32 and lose items in larger
-// tables). Additions are for commands that RedisBloom has carried out already: new items from
-// clients go to nestline filters beside the tables.
+// All operations do what RedisBloom does, byte for byte, but a slot's number has 64 bits here
+// (RedisBloom's lookups cut it to 32 and lose items in larger tables). Additions are for commands
+// that RedisBloom has carried out: clients' new items go to filters beside the tables.
 //
 // The header is the 38 bytes that CF.SCANDUMP gives first, little-endian without gaps:
 //
@@ -45,16 +44,13 @@ struct RedisBloomHeader {
   std::uint16_t bucket_size = 0;     ///< 1 to 255.
   std::uint16_t max_iterations = 0;  ///< 1 to 65535; only kept.
   std::uint16_t expansion = 0;       ///< 0 (then one table) or a power of two up to 32768.
-
   /// Buckets of table i; nothing when there are more than 2^56 - 1.
   [[nodiscard]] std::optional<std::uint64_t> buckets_of(std::uint64_t i) const noexcept;
 };
 
 inline constexpr std::size_t kRedisBloomHeaderBytes = 38;
-
 /// Whether all is in its ranges and there is a slot for each item. O(tables).
 bool is_valid(const RedisBloomHeader& header) noexcept;
-
 /// The header in `bytes`; nothing unless there are 38 bytes and is_valid. An expansion that is not
 /// a power of two is rounded up to one, as RedisBloom does.
 std::optional<RedisBloomHeader> parse_header(std::span<const std::byte> bytes) noexcept;
@@ -65,24 +61,20 @@ class RedisBloomTables {
  public:
   /// No tables.
   RedisBloomTables() = default;
-  /// Empty tables as in the header, in one block of memory, which is touched as slots arrive and
-  /// freed with the last table. `memory` as Options::memory. Throws std::invalid_argument when the
-  /// header is not valid, std::bad_alloc.
+  /// Empty tables as in the header, in one block of memory, touched as slots arrive and freed with
+  /// the last table. `memory` as Options::memory. Throws std::invalid_argument, std::bad_alloc.
   explicit RedisBloomTables(const RedisBloomHeader& header,
                             std::pmr::memory_resource* memory = nullptr);
-  /// The header alone, for loaders, which may take memory only as slots arrive. Throws
-  /// std::invalid_argument when it is not valid.
+  /// The header alone, for loaders. Throws std::invalid_argument when it is not valid.
   static RedisBloomTables begin(const RedisBloomHeader& header,
                                 std::pmr::memory_resource* memory = nullptr);
   /// Adds the next of the header's tables, empty. False when all are there. Throws std::bad_alloc.
   bool append_clear();
   /// Whether all of the header's tables are there.
   [[nodiscard]] bool is_whole() const noexcept { return tables_.size() == header_.tables; }
-
   [[nodiscard]] bool empty() const noexcept { return tables_.empty(); }
   /// The header as it is now: items, deletes and tables change with erase and compact.
   [[nodiscard]] const RedisBloomHeader& header() const noexcept { return header_; }
-
   /// Whether the item with this hash is in one of the tables; O(tables).
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept;
   /// Slots that are not free; the header may count fewer. O(slots).
@@ -98,24 +90,19 @@ class RedisBloomTables {
   /// Clears one slot, newest table first; compacts after deletes of a tenth of the items.
   bool erase(std::uint64_t hash) noexcept;
   /// Moves fingerprints from newer tables to free slots of older ones and drops the newest tables
-  /// that are then empty, up to the first that cannot be emptied or in `all`; sets deletes to 0.
-  /// O(slots).
+  /// that are then empty, up to the first that is not or in `all`; sets deletes to 0. O(slots).
   void compact(bool all) noexcept;
-
   /// Table i's slots. i < header().tables.
   [[nodiscard]] std::span<const std::byte> table(std::uint64_t i) const noexcept;
   /// Overwrites slots of table i from `offset` on. False when they lie outside or there are none.
   bool load_table(std::uint64_t i, std::uint64_t offset, std::span<const std::byte> slots) noexcept;
   /// All slots, as one run of bytes from table 0 on.
   [[nodiscard]] std::uint64_t slots() const noexcept;
-
   /// A piece of CF.SCANDUMP: from `offset` of that run to the end of the table, at most 16 MiB.
   [[nodiscard]] std::span<const std::byte> piece(std::uint64_t offset) const noexcept;
   /// As load_table, from `offset` of that run on. The header's items stay.
   bool load(std::uint64_t offset, std::span<const std::byte> slots) noexcept;
-
-  /// Expected share of absent items that are found, from the loads of all tables. O(slots) up to
-  /// 256 KiB of them; of more slots a sample is taken.
+  /// Expected share of absent items that are found. O(slots) up to 256 KiB; then a sample.
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// Where the slots lie: what the constructor or begin was given.
@@ -146,7 +133,6 @@ class RedisBloomTables {
   bool push_in(const Table& table, std::uint64_t hash) const noexcept;
   void open_table();
   bool move_out(std::size_t from) noexcept;
-
   RedisBloomHeader header_;
   std::vector<Table> tables_;
   std::pmr::memory_resource* memory_ = nullptr;

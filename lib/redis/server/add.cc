@@ -3,9 +3,6 @@
 // What is replicated is what was done. A command whose items all found their end by the filter
 // alone is replicated as it is. Where this server stopped an item, by cf-max-expansions or for want
 // of memory, a replica would not: then a CF.INSERT of the items that were added takes its place.
-#include <algorithm>
-#include <array>
-#include <span>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"

@@ -7,17 +7,11 @@
 //   a worker          writes the reply, lets go of the value, unblocks the client
 //   server's thread   moves the reply to the client, if it is still there, and frees the batch
 //
-// Every answer is right for some instant between the arrival of the command and its reply (view.h).
-// The value is held by reference: deleting or replacing its key does not wait for the batch, which
-// goes on looking up in the value that the key had. If nothing else holds it in the end, a worker
-// frees it. The workers touch of the server's data only the bytes of an argument, which the batch
-// holds, and the reply, which belongs to the blocked client.
-#include <algorithm>
-#include <array>
-#include <bit>
+// Every answer is right for some instant between the command's arrival and its reply (view.h). The
+// value is held by reference: deleting or replacing its key does not wait for the batch, which goes
+// on with that value; if nothing else holds it in the end, a worker frees it. Of the server's data
+// workers touch only the argument's bytes, which the batch holds, and the reply, the client's.
 #include <mutex>
-#include <span>
-#include <utility>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
@@ -55,7 +49,6 @@ class Turns final : public Work {
   static void serve(void* turns) noexcept { static_cast<Turns*>(turns)->serve(); }
   void serve() noexcept;
   void append(Batch& batch) noexcept;
-
   std::mutex mutex_;  // guards the others
   Batch* first_ = nullptr;
   Batch* last_ = nullptr;
@@ -264,9 +257,8 @@ void Turns::serve() noexcept {
   }
 }
 
-// Whether the server tells the client about changes, by CLIENT TRACKING in any of its modes or by a
-// subscription. It could get such a message first, and then a reply from before the change, which
-// it would take for a newer one.
+// Whether the server tells the client about changes: CLIENT TRACKING, a subscription. That message
+// could come first, and a reply from before the change would be taken for a newer one.
 bool is_told_of_changes(const Call& call) {
   ClientInfo client{};
   client.version = 1;

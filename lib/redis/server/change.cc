@@ -1,8 +1,6 @@
 // CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT.
 //
 // A command that changes nothing is not replicated.
-#include <new>
-#include <utility>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
@@ -92,8 +90,7 @@ int merge(const Call& call) {
     for (std::size_t i = old != nullptr ? 0 : 1; i < sources.size(); ++i) {
       merged->merge(*sources[i]->filter(), most_generations);
     }
-    // The value is exchanged in place, so the key keeps its time to live, and a source that is also
-    // the destination keeps its value until then.
+    // In place: the key keeps its time to live, and a source that is the destination its value.
     if (old != nullptr) {
       *old = std::move(*merged);
     } else {

@@ -1,7 +1,5 @@
 // What the server learns about each command: its function, flags, documentation and keys.
-#include <array>
 #include <exception>
-#include <new>
 
 #include "lib/redis/server/commands.h"
 
@@ -187,9 +185,8 @@ bool describe(Context* context, const Entry& entry) {
 }  // namespace
 
 bool register_commands(Context* context) {
-  // Refused where another module has it. Then that module most likely has the commands as well, so
-  // that is looked at first. Servers of version 7.2 have the categories of commands and cannot add
-  // one.
+  // Refused where another module has it. That one most likely has the commands too, so those are
+  // looked at first. Servers of version 7.2 have categories and cannot add one.
   const bool has_category =
       api.AddACLCategory == nullptr || api.AddACLCategory(context, "cuckoo") == kOk;
   for (const Entry& entry : kEntries) {

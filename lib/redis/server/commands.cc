@@ -1,10 +1,8 @@
 #include "lib/redis/server/commands.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <system_error>
-#include <utility>
 
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"

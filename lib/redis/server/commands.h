@@ -1,5 +1,4 @@
-// The commands, one function each, and what all of them share: the call, its key, its arguments,
-// and the texts of errors.
+// The commands, one function each, and what they share: call, key, arguments, texts of errors.
 //
 //   create.cc     CF.RESERVE, and creation by other commands
 //   add.cc        CF.ADD, ADDNX, INSERT, INSERTNX
@@ -31,7 +30,6 @@ namespace nestline::redis {
 
 // The bytes of an argument; they live as long as the argument.
 std::string_view text(const String* argument);
-
 // Whether `text` is `word`, in upper or lower case.
 bool is_word(std::string_view text, std::string_view word);
 inline bool is_word(const String* argument, std::string_view word) {
@@ -41,7 +39,6 @@ inline bool is_word(const String* argument, std::string_view word) {
 // The argument as a decimal number. Nothing if it is something else or does not fit.
 std::optional<long long> integer(const String* argument);
 std::optional<std::uint64_t> natural(const String* argument);
-
 // The argument as a finite decimal fraction, such as "0.001" or "1e-3".
 std::optional<double> fraction(const String* argument);
 
@@ -50,50 +47,24 @@ struct Call {
   Context* context;
   String** arguments;
   int count;
-
   [[nodiscard]] String* key() const { return arguments[1]; }
   [[nodiscard]] std::string_view item(int i) const { return text(arguments[i]); }
 };
 // The arguments from this one on.
 std::vector<std::string_view> items_of(const Call& call, int first = 2);
-
-int reserve(const Call& call);
-int add(const Call& call);
-int add_unique(const Call& call);
-int insert(const Call& call);
-int insert_unique(const Call& call);
-int exists(const Call& call);
-int exists_many(const Call& call);
-int count(const Call& call);
-int exists_hashes(const Call& call);
-int count_hashes(const Call& call);
-int add_hashes(const Call& call);
-int add_unique_hashes(const Call& call);
-int erase_hashes(const Call& call);
-int info(const Call& call);
-int debug(const Call& call);
-int erase(const Call& call);
-int erase_many(const Call& call);
-int clear(const Call& call);
-int update(const Call& call);
-int merge(const Call& call);
-int compact(const Call& call);
-int scan_dump(const Call& call);
-int load_chunk(const Call& call);
-int advance(const Call& call);
-
-// Registers every command. False, with a line in the log, when the server refuses one, as it does
-// when it or another module has a command of that name.
+using CommandBody = int(const Call& call);
+CommandBody reserve, add, add_unique, insert, insert_unique, exists, exists_many, count,
+    exists_hashes, count_hashes, add_hashes, add_unique_hashes, erase_hashes, info, debug, erase,
+    erase_many, clear, update, merge, compact, scan_dump, load_chunk, advance;
+// Registers every command. False, with a line in the log, when the server refuses one.
 bool register_commands(Context* context);
-
 // Errors. Clients compare these texts exactly as they are here, with or without a code in front.
 inline constexpr char kNotFound[] = "ERR not found";
 inline constexpr char kIncomplete[] =
     "ERR this filter is incomplete: pieces of it have not come yet by CF.LOADCHUNK";
 inline constexpr char kNotForWindow[] =
     "ERR this filter has a WINDOW: its items expire and cannot be deleted or replaced, since "
-    "others "
-    "may share their places";
+    "others may share their places";
 inline constexpr char kWindowHasNoCopies[] =
     "ERR this filter has a WINDOW: it has each item once and counts no copies";
 inline constexpr char kWindowDoesNotGrow[] =
@@ -129,12 +100,10 @@ void reply_pair(const Call& call, const char* name, double value);
 void reply_pair(const Call& call, const char* name, const std::string& value);
 // Replies to a command whose only item was not added, for the reason that `outcome` gives.
 int reply_not_added(const Call& call, Outcome outcome);
-// One element of the reply to a command that inserts items. "No" is a boolean in RESP3 and cannot
-// name its reason.
+// One element of the reply to a command that inserts. "No" is a boolean in RESP3 without a reason.
 void reply_outcome(const Call& call, Outcome outcome, Unless unless);
 
-// What the server keeps as a value: one of the two. Batches that worker threads are busy with hold
-// the filter too (batch.cc), so it may live on after its key.
+// What the server keeps: one of the two. Batches hold the filter too, so it may outlive its key.
 struct KeptValue {
   // Ends a value, which the ticker then forgets. By any thread.
   struct End {
@@ -148,7 +117,6 @@ struct KeptValue {
 
 // What register_data_type got from the server.
 Type* data_type();
-
 // False, with a line in the log, when the server refuses.
 bool register_data_type(Context* context);
 
@@ -165,9 +133,8 @@ class OpenedKey {
   OpenedKey& operator=(const OpenedKey&) = delete;
   ~OpenedKey();
 
-  // Whether there is no filter for the command, to which it has then replied: there is a value of
-  // another type, one with a window, for which `windowed` is the error, or none and `missing` is
-  // the error for that.
+  // Whether there is no filter, and the command was replied to: the value is of another type, or
+  // has a window, for which `windowed` is the error, or is missing with the error `missing`.
   [[nodiscard]] bool refuse(const char* missing = nullptr,
                             const char* windowed = kNotForWindow) const;
   // The filter; null when there is no value, or another one.
@@ -196,8 +163,8 @@ void notify_change(const Call& call, const char* event);
 // The same, and replicates the command as it came.
 void replicate(const Call& call, const char* event);
 
-// For the section "nestline" of INFO: counts since the module was loaded, unless stated otherwise.
-// Those that the server's thread for freeing changes too are atomic.
+// For INFO's section "nestline": counts since the module was loaded, unless stated otherwise. Those
+// that the server's thread for freeing changes are atomic.
 struct Counters {
   std::atomic<std::uint64_t> values{0};    // now, with those that wait to be freed
   std::atomic<std::uint64_t> windowed{0};  // of them
@@ -214,12 +181,9 @@ extern Counters counters;
 
 // Counts the outcome of adding an item.
 void count_outcome(Outcome outcome);
-
 // False, with a line in the log, when the server refuses.
 bool register_info_section(Context* context);
-
-// Whether the command comes from a primary or from an append-only file; from the latter, whose time
-// the steady clock does not know.
+// Whether the command comes from a primary or an append-only file; from the latter.
 bool is_replayed(const Call& call);
 inline bool is_loading(const Call& call) {
   return (api.GetContextFlags(call.context) & kContextLoading) != 0;
@@ -230,12 +194,10 @@ inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
   return !filter.is_complete() && !is_replayed(call);
 }
 
-// What additions by clients keep to. Items of a replayed command, once acknowledged, have no
-// limits.
+// What additions by clients keep to. Replayed items have no limits.
 Limits limits_for_clients();
 
-// The outcome of add(limits), which is counted: without limits where those of clients refuse what
-// was acknowledged elsewhere. That is looked up last, since it takes time.
+// The outcome of add(limits), counted; a replayed item that clients' limits refuse gets none.
 template <typename Add>
 Outcome within_limits(const Call& call, const Add& add) {
   Outcome outcome = add(limits_for_clients());
@@ -248,10 +210,8 @@ Outcome within_limits(const Call& call, const Add& add) {
 // Gives the key a filter with the defaults of the configuration, and this capacity if there is one,
 // and replicates its CF.RESERVE. If that fails, replies with the reason and returns null.
 CuckooValue* create_by_default(const Call& call, OpenedKey& key, std::optional<long long> capacity);
-
 // Replicates that the filter's first generation was opened beside tables of RedisBloom.
 void replicate_opening(const Call& call, const CuckooValue& filter);
-
 // What commands do with a filter that has a window (windowed.cc). Each replies.
 int add_windowed(const Call& call, WindowedValue& value, const char* event);
 int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,

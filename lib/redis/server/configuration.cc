@@ -1,9 +1,5 @@
 #include "lib/redis/server/configuration.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <limits>
 #include <thread>
 
 #include "lib/redis/server/commands.h"
@@ -86,7 +82,6 @@ std::optional<std::string> take(String** arguments, int count) {
 }  // namespace
 
 const Configuration& configuration() { return current; }
-
 long long most_bucket_size() { return std::min(kMaxBucketSize, current.initial_size / 2); }
 
 long long default_threads() {

@@ -1,5 +1,4 @@
-// What the administrator sets: the defaults of new filters, the limit of their expansions, the
-// worker threads, and what memory is asked for.
+// What the administrator sets: defaults of new filters, their expansions, workers, kinds of memory.
 //
 // Each has a name (configuration.cc) that is an argument of the module, `name value` (also
 // CF_MAX_EXPANSIONS), and, with the prefix "nestline.", one for CONFIG GET and SET and redis.conf.
@@ -32,15 +31,11 @@ inline constexpr long long kMaxIterations = 65535;
 inline constexpr long long kMaxExpansion = 32768;
 inline constexpr long long kMaxExpansions = 65536;
 inline constexpr long long kMaxThreadItems = 1ll << 30;
-
 // As it is now.
 const Configuration& configuration();
-
 // The largest value that cf-bucket-size and the option BUCKETSIZE may have now.
 long long most_bucket_size();
-
-// Takes the module's arguments and registers the names for CONFIG. False, with a line in the log,
-// when an argument is wrong.
+// Takes the module's arguments and registers their names. False, with a line in the log, on errors.
 bool configure(Context* context, String** arguments, int count);
 
 }  // namespace nestline::redis

@@ -4,19 +4,15 @@
 // replicated as a CF.RESERVE that names all of them, in front of the command that caused it. A
 // command that is replayed, from a primary or from an append-only file, finds its filter there.
 //
-// If it does not, or a CF.RESERVE that is replayed names neither SEED nor ERROR, RedisBloom wrote
-// the stream, which has the commands, not what they did: a CF.DEL that found nothing looks like one
+// If it does not, or a replayed CF.RESERVE names neither SEED nor ERROR, RedisBloom wrote the
+// stream, which has the commands, not what they did: a CF.DEL that found nothing looks like one
 // that did. So the filter is made and changed as RedisBloom does it (add_as_redisbloom in value.h).
-// For settings that such a command leaves out, this server's configuration stands in for that of
-// RedisBloom, which has the same names.
+// For settings that are left out, this server's configuration stands in for RedisBloom's.
 //
 // This ends for a filter when a client of this server adds to it. Then a CF.RESERVE with SEED is
 // replicated first, at which copies of this server open a generation beside the tables.
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <exception>
-#include <new>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
@@ -225,8 +221,7 @@ bool make_within_memory(const Call& call, const Make& make) {
   return false;
 }
 
-// Makes a filter as `maker` does, gives it to the key and replicates its CF.RESERVE. When that is
-// not possible, replies with the reason and returns null.
+// Makes a key's filter as `maker` does and replicates CF.RESERVE; or replies why not: null.
 CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, Maker maker) {
   std::unique_ptr<CuckooValue> made;
   const bool is_made = make_within_memory(call, [&] {

@@ -1,28 +1,21 @@
-// The data type of filters in the server: how a value is saved, loaded, copied, measured and freed;
-// and CF.SCANDUMP and LOADCHUNK, its content piece by piece.
+// The data type of filters in the server, and their content by CF.SCANDUMP and LOADCHUNK.
 //
-// Its name and encoding version are those of RedisBloom's cuckoo filters. Their values are loaded
-// and, as long as nothing else was added to them, saved as they were. A value in an RDB file, and
-// so in DUMP and RESTORE, MIGRATE and the copy for a new replica:
+// Its name and encoding version are those of RedisBloom's cuckoo filters, whose values are loaded
+// and, while nothing else is added, saved as they were. In RDB files, DUMP, MIGRATE, replication:
 //
 // RedisBloom, encoding 4, all numbers unsigned: tables, buckets of table 0, items, deletes, bucket
-// size, max iterations, expansion; then for each table its buckets and a string of its slots. In
-// encodings below 4, bucket size, max iterations, expansion and deletes are missing. So are the
-// buckets before each string: all tables have as many as table 0.
+// size, max iterations, expansion; then for each table its buckets and a string of its slots. Below
+// 4, deletes, bucket size, max iterations, expansion and each table's buckets are missing.
 //
-// Ours: the number 0 in place of "tables", which RedisBloom refuses; then the pieces of the value's
-// image (value.h) as strings, with an empty one at the end.
+// Ours: the number 0 in place of "tables", which RedisBloom refuses; then the image's pieces
+// (value.h) as strings, an empty one at the end.
 //
 // A filter with a WINDOW has such pieces too; its head (windowed_value.h) begins in another way.
 //
 // A value that consists of RedisBloom's tables only is saved as RedisBloom's.
-#include <array>
 #include <cstdlib>
 #include <exception>
-#include <new>
-#include <span>
 #include <stdexcept>
-#include <utility>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/server_memory.h"
@@ -33,9 +26,7 @@ namespace nestline::redis {
 namespace {
 
 constexpr int kEncodingVersion = 4;
-
 Type* registered = nullptr;
-
 const KeptValue& kept(const void* value) { return *static_cast<const KeptValue*>(value); }
 // Calls use(filter) with the one of both kinds that it is.
 template <typename Use>

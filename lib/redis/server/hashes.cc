@@ -1,17 +1,13 @@
 // CF.MEXISTSH, MADDH, MADDNXH, MDELH, MCOUNTH: batches of hashes in one string.
 //
-// A hash belongs to the seed of one filter. So a missing key is an error in each of them: a filter
-// that a command made would have another seed, and a client whose filter was lost must not take
-// that for "not in it". Nor may it take the answers of a filter of which pieces are missing
-// (CF.LOADCHUNK) for those of a whole one: an error, too. What is replayed was done elsewhere
-// already. Tables of RedisBloom need another hash; the value refuses.
+// A hash belongs to the seed of one filter. So a missing key is an error: a filter that a command
+// made would have another seed, and a client whose filter was lost must not take that for "not in
+// it". Nor may it take a filter whose pieces are missing (CF.LOADCHUNK) for a whole one: an error,
+// too, but not for what is replayed. Tables of RedisBloom need another hash; the value refuses.
 //
 // What is replicated is what was done: the hashes that were stored, or that were found and erased.
 // A replica adds without limits, as it does for all that its primary has acknowledged.
-#include <array>
 #include <cstring>
-#include <new>
-#include <span>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/ticker.h"
@@ -35,8 +31,8 @@ CuckooValue* whole_filter(const Call& call, const OpenedKey& key,
   return nullptr;
 }
 
-// What a command has done: its reply, and what of its argument is replicated: the hashes whose bit
-// is 1. All memory is there before the first change.
+// A command's reply, and the hashes, whose bit is 1, that are replicated. Takes all memory at
+// first.
 class Done {
  public:
   explicit Done(const HashString& hashes) : hashes_(hashes), bits_(bit_bytes(hashes.size())) {
@@ -75,8 +71,7 @@ class Done {
   std::size_t count_ = 0;
 };
 
-// Adds all to a filter, by add(hashes, outcomes) for a chunk; take(first, answers) gets what was
-// stored.
+// Adds all, by add(hashes, outcomes) for a chunk; take(first, answers) gets what was stored.
 template <typename Add, typename Take>
 void add_chunks(const HashString& hashes, const Add& add, const Take& take) {
   std::array<Outcome, HashString::kMaxInChunk> outcomes;

@@ -1,5 +1,4 @@
-// The module's entry point: loads the interface and registers everything, or refuses with a line in
-// the log.
+// The module's entry point: loads the interface and registers everything, or refuses with a log.
 #include <cstring>
 
 #include "lib/redis/server/commands.h"
@@ -11,7 +10,6 @@ namespace nestline::redis {
 namespace {
 
 constexpr char kName[] = "nestline";
-
 // The type of the first word of the context.
 using Find = int (*)(const char* name, void* function);
 
@@ -20,8 +18,7 @@ bool find(Find find_function, const char* name, Function& function) {
   return find_function(name, static_cast<void*>(&function)) == kOk && function != nullptr;
 }
 
-// Fills in `api`. False when the server lacks a function that we need; its log then names it,
-// if the function for logging is there.
+// Fills in `api`. False when the server lacks a function that we need; its log then names it.
 bool load(Context* context) {
   Find find_function;
   std::memcpy(&find_function, static_cast<const void*>(context), sizeof find_function);

@@ -28,14 +28,12 @@ struct ServerInfo;
 inline constexpr int kOk = 0;
 inline constexpr int kError = 1;
 inline constexpr int kApiVersion = 1;
-
 inline constexpr int kRead = 1 << 0;  // modes of OpenKey
 inline constexpr int kWrite = 1 << 1;
 inline constexpr int kNoTouch = 1 << 16;
 inline constexpr int kNoNotify = 1 << 17;  // from Redis 7.2 on; 7.0 ignores it, and kNoStats
 inline constexpr int kNoStats = 1 << 18;
-inline constexpr int kKeyEmpty = 0;  // a result of KeyType
-
+inline constexpr int kKeyEmpty = 0;         // a result of KeyType
 inline constexpr int kContextLua = 1 << 0;  // bits of GetContextFlags
 inline constexpr int kContextMulti = 1 << 1;
 inline constexpr int kContextPrimary = 1 << 2;
@@ -44,14 +42,12 @@ inline constexpr int kContextLoading = 1 << 13;
 inline constexpr int kContextDenyBlocking = 1 << 21;
 inline constexpr int kContextResp3 = 1 << 22;
 inline constexpr int kContextAsyncLoading = 1 << 23;
-
 inline constexpr int kOptionHandleIoErrors = 1 << 0;  // of SetModuleOptions
 inline constexpr int kOptionNoImplicitSignal = 1 << 1;
 inline constexpr int kOptionHandleReplAsyncLoad = 1 << 2;
 inline constexpr int kOptionHandleSlotMigration = 1 << 5;  // Valkey 9; others ignore it
-
-inline constexpr int kNotifyGeneric = 1 << 2;  // classes of keyspace events: "g"
-inline constexpr int kNotifyModule = 1 << 13;  // "d"
+inline constexpr int kNotifyGeneric = 1 << 2;              // classes of keyspace events: "g"
+inline constexpr int kNotifyModule = 1 << 13;              // "d"
 
 // What the server knows about a client, version 1.
 struct ClientInfo {
@@ -65,9 +61,7 @@ struct ClientInfo {
 static_assert(sizeof(ClientInfo) == 80, "as the servers write it");
 inline constexpr std::uint64_t kClientSubscribed = 1 << 1;  // bits of its flags
 inline constexpr std::uint64_t kClientTracking = 1 << 3;
-
 inline constexpr unsigned kConfigDefault = 0;
-
 using CommandFunction = int (*)(Context*, String**, int);
 
 // The methods of a data type, version 3.

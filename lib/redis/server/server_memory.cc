@@ -9,8 +9,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "lib/redis/server/module_api.h"
-
 namespace nestline::redis {
 namespace {
 
@@ -24,8 +22,7 @@ std::size_t distance_to(std::size_t alignment, const void* memory) {
   return (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
 }
 
-// Gives the system this advice for the whole pages of this size in the memory; false if it refuses.
-// `begin` and `end` become their bounds.
+// Advises the system on the whole pages in the memory, whose bounds `begin` and `end` become.
 bool advise(std::byte*& begin, std::byte*& end, std::size_t page, int advice) {
   begin += distance_to(page, begin);
   end -= reinterpret_cast<std::uintptr_t>(end) % page;
@@ -42,8 +39,7 @@ void advise_huge(std::byte* memory, std::size_t size, int advice) {
 std::atomic<bool> wants_huge{false};
 std::atomic<bool> has_huge{false};  // ever
 
-// Writes zeros. Writing over all of a large allocation would take too long: its pages are given
-// back to the system, which provides fresh pages of zeros as they are touched.
+// Writes zeros. A large allocation's pages are given back to the system, which is faster.
 void clear(std::byte* memory, std::size_t size) {
   if (size >= kLarge) {
     std::byte* begin = memory;
@@ -89,8 +85,7 @@ class ServerMemory final : public ZeroedMemory {
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
     if (limit != nullptr) limit->take(bytes);
     void* memory = api.TryAlloc(bytes);
-    // jemalloc aligns allocations of a multiple of 64 bytes to 64. Other allocators get a request
-    // for more, so that an aligned start lies inside.
+    // jemalloc aligns multiples of 64 bytes to 64. Others get a request with room to align.
     if (memory != nullptr && distance_to(alignment, memory) != 0) {
       api.Free(memory);
       memory = allocate_shifted(bytes, alignment);

@@ -1,5 +1,4 @@
-// The server's allocator as a source of blocks, so that they count in used_memory, maxmemory and
-// MEMORY USAGE.
+// The server's allocator as a source of blocks: they count in used_memory, maxmemory, MEMORY USAGE.
 //
 // Unlike mapped_memory() it does not use huge pages unless it is told to: after a fork each page
 // that is written is copied, and copying one of 2 MiB takes as long as copying 512 small ones.
@@ -18,12 +17,10 @@ namespace nestline::redis {
 
 // Lives as long as the process. Safe in any thread, such as the server's for freeing.
 ZeroedMemory& server_memory() noexcept;
-
 // Whether allocations from now on ask the system for huge pages, for the whole ones inside.
 void use_huge_pages(bool yes) noexcept;
 
-// What is allocated now for blocks: once for a generation, and for RedisBloom's tables of one
-// header. Entries of ledgers are left out.
+// What is allocated now for blocks: once for a generation, and for all tables of one header.
 struct ServerMemoryUse {
   std::uint64_t allocations;
   std::uint64_t bytes;
@@ -39,18 +36,16 @@ struct AboveMaxmemory : std::bad_alloc {
 // What is refused where maxmemory is 0: nothing, or what the machine has no memory for.
 enum class Unlimited : bool { nothing, machine };
 
-// While it lives, server_memory() refuses what does not fit below maxmemory. The server itself
-// looks at maxmemory only before a command (its flag deny-oom), when a new filter has no memory
-// yet. With an eviction policy, all of maxmemory counts as room, since the server can free the
-// rest. Not used for replayed commands: their filter exists already where they come from. Only in
-// the main thread, one at a time.
+// While it lives, server_memory() refuses what does not fit below maxmemory, at which the server
+// looks only before a command (deny-oom), when a new filter has no memory yet. With an eviction
+// policy all of maxmemory counts as room, since the server can free the rest. Not used for replayed
+// commands, whose filter exists elsewhere. Only in the main thread, one at a time.
 class WithinMaxmemory {
  public:
   WithinMaxmemory(Context* context, bool is_replayed, Unlimited unlimited = Unlimited::nothing);
   ~WithinMaxmemory();
   WithinMaxmemory(const WithinMaxmemory&) = delete;
   WithinMaxmemory& operator=(const WithinMaxmemory&) = delete;
-
   // Counts `bytes` as taken. Throws AboveMaxmemory.
   void take(std::size_t bytes);
 

@@ -1,15 +1,11 @@
 #include "lib/redis/server/ticker.h"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <set>
 #include <unordered_map>
-#include <utility>
 
-#include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/value/windowed_value.h"
 
@@ -20,12 +16,10 @@ constexpr std::int64_t kMillisecond = 1000;
 constexpr std::int64_t kSecond = 1'000'000;
 // How long one call of the timer works; then commands have their turn.
 constexpr std::int64_t kTurn = 200;
-// Visits leave no trace in the key's time of use, in events and statistics. No server counts a key
-// that is opened for writing; Redis 7.0 counts every other.
+// Visits leave no trace in times of use, events and statistics (which Redis 7.0 has for reads).
 constexpr int kUnseen = kWrite | kNoTouch | kNoNotify | kNoStats;
 // The ticks in which everything dies.
 constexpr std::int64_t kAllTicks = WindowedValue::kLife + 1;
-
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 // A name in memory of the server. Nobody else holds it, so any thread may free it.
@@ -63,8 +57,7 @@ void advance_to(Context* context, String* name, WindowedValue& value, std::uint6
   api.NotifyKeyspaceEvent(context, kNotifyModule, "cf.advance", name);
 }
 
-// Any thread may forget() a value; all else runs in the server's thread, which alone moves values
-// into and out of keys.
+// Any thread may forget() a value; the server's thread does all else: it alone moves values.
 class Ticker {
  public:
   void begin(Context* context) { context_ = api.GetDetachedThreadSafeContext(context); }

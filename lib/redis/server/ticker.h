@@ -1,7 +1,6 @@
 // Moves the time of all filters with a WINDOW on, by one timer of the server.
 //
-// The primary alone does it. Each thing that it does to a value it replicates as a CF.ADVANCE, so
-// replicas and append-only files repeat it between the same commands:
+// The primary alone does it, and replicates each step as a CF.ADVANCE, so copies repeat it:
 //
 //   CF.ADVANCE key tick AT time        the next tick, and the wall clock's time when it began
 //   CF.ADVANCE key tick SWEEP blocks   a slice of the sweep that must end before the next tick
@@ -11,40 +10,34 @@
 //
 //   CF.ADVANCE key tick AT time        of the present tick: a later time, see below
 //
-// While the server runs the steady clock counts, so nobody who sets the clock makes items live
-// longer or shorter. Each tick lasts its whole length from when it really began: if the timer is
-// late, as after a slow command or a pause, items live longer.
+// While the server runs the steady clock counts, so nobody who sets the clock changes lives. Each
+// tick lasts its whole length from when it really began: a late timer makes items live longer.
 //
-// When a value was loaded, how long its tick has been going on follows from the wall clock and the
-// value's `time`: a time in the future counts as now. The ticks that it owes follow each other at
-// once, in slices as always; an addition that comes before they are over pays the rest first, since
-// its item would otherwise die by ticks that passed before it came. If more than a life has passed,
-// all items die in so many ticks; the rest of the time is left out.
+// When a value was loaded, how long its tick has been going on follows from the wall clock and
+// `time`: a time in the future counts as now. The ticks that it owes follow at once, in slices as
+// always; an addition before they are over pays the rest first, or its item would die by ticks that
+// passed before it. If more than a life has passed, all die in so many ticks; the rest is left out.
 //
 // No item dies before its life is over. L is the length of a tick, b(n) the instant when tick n
-// begins. An item that is added at t, in tick k, for m ticks dies at b(k + m + 1). Two rules are
-// enough for that to be at t + m L or later:
+// begins. An item added at t, in tick k, for m ticks dies at b(k + m + 1): at t + m L or later, if
 //
 //   1. b(k + 1) >= t: the tick after it begins no sooner than the addition.
 //   2. b(n + 1) >= b(n) + L for every n > k.
 //
-// In one process 1 holds since an addition is made in the present tick, and 2 since move() waits.
-// A copy, whichever way its bytes came (RDB file, DUMP, append-only file, replication,
-// CF.SCANDUMP), has the tick k and its `time` T, and takes b(n) = T + (n - k) L for n > k, or
-// later. So 2 holds in it, and for items of ticks before k because T is no sooner than b(k) was:
-// advance_to() rounds it up. 1 needs t <= T + L. That is so but for an addition to a tick that is
-// overdue; cover_addition() then makes T the present, and replicates that in one unit with the
-// addition. All of these are times of the wall clock, so it holds as far as those of the servers
-// agree, and one that is set ahead lets items die that much sooner. A replica counts from when it
-// received b(n) and t, both later than they were.
+// In one process 1 holds since an addition is made in the present tick, and 2 since move() waits. A
+// copy, whichever way its bytes came (RDB file, DUMP, append-only file, replication, CF.SCANDUMP),
+// has tick k and `time` T, and takes b(n) = T + (n - k) L for n > k, or later. So 2 holds in it,
+// also for items of ticks before k, because T is no sooner than b(k) was: advance_to() rounds it
+// up. 1 needs t <= T + L: so it is but for an addition to an overdue tick; cover_addition() then
+// makes T the present, and replicates that in one unit with the addition. These are times of the
+// wall clock, so it holds as far as the servers' agree: one set ahead lets items die that much
+// sooner. A replica counts from when it received b(n) and t, both later than they were.
 //
-// The ticker has an entry for each value, from when it comes into a key until it is freed. An entry
-// has the name of the key; commands that make values, loading, and the server's events for keys
-// that are renamed, copied or restored tell it. Before it changes a value the ticker looks whether
-// the key has it, in the database where it was last and then in the others: MOVE and SWAPDB may
-// have put it there, and with `repl-diskless-load swapdb` Redis 7.0 and 7.2 load keys of every
-// database as if they were in database 0. A value that is in none waits to be freed, or for such an
-// event.
+// The ticker has an entry with the key's name for each value, from when it comes into a key until
+// it is freed; commands that make values, loading, and events for keys that are renamed, copied or
+// restored tell it. Before a change it looks whether the key has the value, in the last database,
+// then in others: MOVE and SWAPDB may have moved it, and with `repl-diskless-load swapdb` Redis 7.0
+// and 7.2 load all keys as if into database 0. One that is in none waits for an event or its end.
 #ifndef NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 #define NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 
@@ -58,20 +51,15 @@ namespace nestline::redis {
 
 // Blocks of a slice: 256 KiB.
 inline constexpr std::uint64_t kSweepSlice = 4096;
-
 // Before all else here. The timer begins with the first value.
 void register_ticker(Context* context);
-
 // The value is at this key. Does nothing where that is known.
 void tick_key(WindowedValue& value, int database, std::string_view key);
-
 // Before an addition to the value of the call's key: moves it on by the ticks that it owes, and
 // replicates that. O(memory) for each of them; there are none but soon after loading.
 void pay_ticks(const Call& call, WindowedValue& value);
-
 // After an addition: makes sure that its items live their lives in copies as well.
 void cover_addition(const Call& call, WindowedValue& value);
-
 // The steady clock, in microseconds, and the wall clock, in milliseconds since 1970, rounded up.
 std::int64_t steady_now() noexcept;
 std::uint64_t wall_now() noexcept;

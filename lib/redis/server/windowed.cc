@@ -1,10 +1,8 @@
 // CF.ADVANCE, and what the other commands do with a filter that has a WINDOW.
 //
-// All commands that add are replicated as they came, also those whose items were seen or found no
-// room: a renewal changes a life, and each add may sweep (windowed_value.h). Such a filter depends
-// neither on the configuration nor on memory, so what happened here happens everywhere. Lookups
-// are answered by the server's thread only.
-#include <array>
+// All commands that add are replicated as they came, also of items that were seen or found no room:
+// a renewal changes a life, and each add may sweep (windowed_value.h). Neither configuration nor
+// memory decides, so all copies do the same. The server's thread answers all lookups.
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/ticker.h"

@@ -10,12 +10,10 @@
 namespace nestline::redis {
 namespace {
 
-// How much nicer the threads are: where there are not enough processors, the server's thread goes
-// first. It feeds the others, so their answers come sooner too.
+// How much nicer the threads are: where processors are few, the server's thread goes first.
 constexpr int kNice = 10;
 
-// While it lives, threads are made that take no signals, which belong to the server's thread. Those
-// of a fault go to the thread that has it.
+// While it lives, new threads take no signals, which are for the server's thread, but for faults.
 class SignalsOff {
  public:
   SignalsOff() {
@@ -114,8 +112,7 @@ bool Workers::take(Slice& slice) noexcept {
   }
 }
 
-// What was offered before the order to end is in the ring when the order is read; others are woken
-// for what comes after it.
+// The ring has what was offered before the order to end; for what comes after, others are woken.
 void Workers::live(Thread& self) noexcept {
   // On Linux it is a thread's own. It may be refused, which does no harm.
   (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + kNice);

@@ -1,15 +1,13 @@
 // Threads that look up while the server goes on.
 //
 // The server's thread never waits for them. It puts slices of work into a ring of cells, each with
-// a number that shows whether it is free (Vyukov's bounded queue, with one producer): where a cell
-// is still taken, it does the work itself. There is no lock that a thread could be preempted with.
-// For each slice a thread is woken by its semaphore, sleeping ones first; it empties the ring
-// before it sleeps.
+// a number that shows whether it is free (Vyukov's bounded queue, with one producer); where a cell
+// is taken, it does the work itself. No thread can be preempted with a lock. For each slice a
+// semaphore wakes a thread, sleeping ones first, which empties the ring before it sleeps.
 //
-// Threads begin at the first work: a server that never needs them has none, and one that forks
-// itself into the background has not begun yet. They are detached and the pool is never destroyed,
-// so a server that exits does not wait for them. A child process made by fork() has no threads; it
-// never gives them work.
+// Threads begin at the first work: a server that needs none has none, and one that forks into the
+// background has not begun yet. They are detached and the pool is never destroyed, so the end of a
+// server waits for none. A child made by fork() has no threads and gives them no work.
 #ifndef NESTLINE_LIB_REDIS_SERVER_WORKERS_H_
 #define NESTLINE_LIB_REDIS_SERVER_WORKERS_H_
 
@@ -40,13 +38,10 @@ class Workers {
  public:
   static constexpr std::uint32_t kMaxSlices = 256;  // of one work
   static constexpr unsigned kMaxThreads = 256;
-
   Workers();
-
   // How many threads there shall be. Others end when the ring is empty; new ones begin with work.
   void want(unsigned threads) noexcept;
-  // Makes as many as are wanted. Whether there are any, and the ring has room for so many slices.
-  // When the system refuses a thread, those there are do.
+  // Makes as many as wanted, or as the system lets. Whether there are any, and room for the slices.
   bool are_ready(std::uint32_t slices) noexcept;
   // Gives them slices 0 to slices - 1 of the work. False when they are not ready.
   bool offer(Work& work, std::uint32_t slices) noexcept;
@@ -79,7 +74,6 @@ class Workers {
   void live(Thread& self) noexcept;
   void wake(std::uint32_t most) noexcept;
   bool take(Slice& slice) noexcept;
-
   std::array<Cell, kCells> cells_;
   std::atomic<std::uint64_t> taken_{0};  // slices
   std::uint64_t offered_ = 0;

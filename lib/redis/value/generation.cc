@@ -103,7 +103,7 @@ void Generation::pour(Generation& to, Share& share) noexcept {
 }
 
 Generation Generation::copy() const {
-  return {shared_ ? copy_of(shared_.filter()) : filter_.clone(), most_growth_, number_};
+  return {shared_ ? copy_of(shared_.filter()) : filter_.snapshot(), most_growth_, number_};
 }
 
 std::span<const std::byte> Generation::bytes(std::uint64_t offset, std::size_t length,

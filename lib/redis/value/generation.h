@@ -1,15 +1,13 @@
 // One nestline filter of a value, with what its plan allows it.
 //
-// Its keys are the 64-bit hashes of the value's items, mixed once more under a seed: the value's
-// seed plus a number. Generations with the same number, width and blocks at the start are a family:
-// filters of one lineage (lib/embed/lineage.h), which can be united without the items and
-// answer together as one filter would. Items that look the same in one family do not in another,
-// which lets an erase find out where an item is (ledger.h).
+// Its keys are the 64-bit hashes of the value's items, mixed once more under the value's seed plus
+// a number. Generations with the same number, width and first blocks are a family: filters of one
+// lineage (lib/embed/lineage.h), which can be united without the items and answer together as one.
+// Items that look the same in one family do not in another: so an erase finds them (ledger.h).
 //
-// It has one of two modes. As a rule its filter is a Filter. When other threads are to look up in
-// it, it becomes a SharedFilter, and its thread goes on without ever waiting for the others. What
-// changes the filter as a whole, growing, pouring and loading, is for the first mode: take_back()
-// returns to it. The same operations leave the same bytes in both.
+// Its filter is a Filter or, when other threads are to look up in it, a SharedFilter, whose thread
+// goes on without ever waiting for them. To change it as a whole, by growing, pouring and loading,
+// take_back() returns to the first. The same operations leave the same bytes in both.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 
@@ -49,9 +47,8 @@ struct Notices {
 //                                          +--> SharedFilter (counts its holders) --> Notices
 //   View, View, ... - SharedFilter::Reader +
 //
-// The owner's thread alone changes the filter, and it alone makes readers' handles from its own. So
-// once it finds itself the only holder, it stays that. Readers' handles may be dropped in any
-// thread; the last holder frees the filter.
+// The owner's thread alone changes the filter and makes readers' handles. So once it finds itself
+// the only holder, it stays that. Any thread may drop readers' handles; the last frees the filter.
 class SharedFilter {
  public:
   class Owner;
@@ -110,14 +107,12 @@ class SharedFilter::Owner {
     return *this;
   }
   ~Owner() { drop(); }
-
   explicit operator bool() const noexcept { return shared_ != nullptr; }
   [[nodiscard]] ConcurrentFilter& filter() const noexcept { return shared_->filter_; }
   [[nodiscard]] std::uint64_t& keys() const noexcept { return shared_->keys_; }
   [[nodiscard]] Reader reader() const noexcept { return Reader(shared_); }
 
-  /// The filter without locks, and the handle is then empty: the same memory if no reader holds it,
-  /// or else a copy. Throws std::bad_alloc, nothing being changed.
+  /// The filter without locks, or, where readers hold it, a copy. Throws std::bad_alloc, unchanged.
   Filter take_back() {
     // Acquire: what the readers read, they read before this.
     const bool is_alone = shared_->holders_.load(std::memory_order_acquire) == 1;
@@ -136,8 +131,7 @@ class SharedFilter::Owner {
   SharedFilter* shared_ = nullptr;
 };
 
-/// What an image has of a generation: enough to make it again, empty. If most_growth is more
-/// than any plan has, it counts as the most that a plan has.
+/// What an image has of a generation, to make it again, empty. Above a plan's, most_growth is cut.
 struct GenerationShape {
   int bits = 0;
   unsigned growth = 0;
@@ -145,7 +139,6 @@ struct GenerationShape {
   std::uint64_t base_blocks = 0;
   std::uint64_t capacity = 0;
   std::uint32_t number = 0;
-
   friend bool operator==(const GenerationShape&, const GenerationShape&) = default;
 };
 
@@ -158,10 +151,8 @@ class Generation {
   /// Empty. `seed` is the value's; `memory` as Options::memory. Throws std::bad_alloc.
   Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number,
              std::pmr::memory_resource* memory);
-  /// Empty, of this shape. Throws std::invalid_argument when such a filter cannot exist (an image
-  /// may be hostile), std::bad_alloc.
+  /// Empty, of this shape. Throws std::invalid_argument when none can be, std::bad_alloc.
   Generation(const GenerationShape& shape, std::uint64_t seed, std::pmr::memory_resource* memory);
-
   /// The number of its family; higher for families that were opened later.
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
   [[nodiscard]] bool is_related(const Generation& other) const noexcept {
@@ -214,22 +205,19 @@ class Generation {
   /// Prefetches the memory that a lookup of the item reads.
   void prefetch(std::uint64_t hash) const noexcept { prefetch_home(blocks(), hash); }
   Outcome insert(std::uint64_t hash) noexcept;
-  /// The same for an empty one that is not shared, much faster; what is refused is not `stored`,
-  /// among many copies also where an insert would find room. There must be at most capacity()
-  /// hashes. Throws std::bad_alloc; it must not be used then.
+  /// The same for an empty one that is not shared, much faster; refuses more among many copies than
+  /// an insert. At most capacity() hashes. Throws std::bad_alloc; do not use it then.
   void fill(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes);
   bool erase(std::uint64_t hash) noexcept;
   std::size_t erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
   /// Takes everything out. Where it is shared, others may meanwhile find some and miss other items.
   void clear() noexcept;
-
   /// Whether its plan and its size allow it to double once more.
   [[nodiscard]] bool may_grow() const noexcept;
   /// Doubles; false when it cannot. Not while it is shared. Throws std::bad_alloc.
   bool grow();
   /// Moves a share of its content to `to`, another member of its family. Neither may be shared.
   void pour(Generation& to, Share& share) noexcept;
-
   /// A copy that is not shared, in memory from the same resource. Throws std::bad_alloc. O(memory).
   [[nodiscard]] Generation copy() const;
 
@@ -241,10 +229,8 @@ class Generation {
   /// `offset` and the length must be multiples of 64. Returns false and changes nothing when the
   /// bytes lie outside or cannot be blocks of a filter of this shape. Throws std::bad_alloc.
   bool load(std::uint64_t offset, std::span<const std::byte> blocks);
-
-  /// A handle for other threads to look up in it; it is then shared, and only the calling thread
-  /// may change it. All calls need the same `notices`. Throws std::bad_alloc, nothing being
-  /// changed.
+  /// A handle for other threads to look up in it, which is then shared: only the calling thread may
+  /// change it. `notices` is always the same. Throws std::bad_alloc, nothing being changed.
   SharedFilter::Reader reader(const std::shared_ptr<Notices>& notices);
   /// Makes it one that is not shared. Others go on looking at what it was. Throws std::bad_alloc,
   /// nothing being changed. O(memory), and copies the blocks only if others still hold them.

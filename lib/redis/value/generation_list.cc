@@ -3,7 +3,6 @@
 #include <bit>
 #include <iterator>
 #include <stdexcept>
-#include <utility>
 
 #include "lib/redis/value/generation_plan.h"
 
@@ -33,8 +32,7 @@ std::uint32_t next_number(const std::vector<Generation>& generations) {
   return static_cast<std::uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
 }
 
-// Moves what is in a generation of another value to those of its family here that have room for it.
-// Returns whether all of it found room.
+// Moves a generation of another value into its family where that has room; whether all found room.
 bool unite(std::vector<Generation>& generations, Generation& other) {
   for (Generation& each : generations) {
     if (!each.is_related(other)) continue;
@@ -47,8 +45,7 @@ bool unite(std::vector<Generation>& generations, Generation& other) {
   return false;
 }
 
-// Where a further generation is put: next to its family, otherwise in front of the newest
-// generation, which stays last because it is the one that grows.
+// Where a further one is put: next to its family, else before the newest family, which grows.
 std::vector<Generation>::iterator place_for(std::vector<Generation>& generations,
                                             const Generation& other) {
   const auto related = std::find_if(generations.begin(), generations.end(),
@@ -166,8 +163,7 @@ void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh
     Share share(std::min(part, rest), rest);
     for (Generation& from : family) from.pour(fresh[i], share);
   }
-  // What found no place goes to any member that has some, including the spare one, and then to the
-  // smallest.
+  // What found no place goes to any member that has some, the spare one too, then to the smallest.
   const auto pour_all = [](Generation& from, Generation& to) {
     Share all(1, 1);
     if (from.size() != 0) from.pour(to, all);

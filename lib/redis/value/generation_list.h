@@ -1,8 +1,6 @@
-// The generations of a value as a list, oldest first: how one is added, how the lists of two values
-// become one, and how a list becomes shorter.
+// The generations of a value as a list, oldest first: how it becomes longer, one of two, shorter.
 //
-// A family is generations of one value that are related. They lie next to each other in its list.
-// For counting and erasing an item, a family is one filter.
+// A family is related generations, next to each other: one filter for counts and erases.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
 
@@ -34,13 +32,10 @@ void for_each_family(std::span<Each> generations, Visit&& visit) {
 
 /// The family of the newest generation.
 std::span<const Generation> newest_family(std::span<const Generation> generations) noexcept;
-
 /// The units of all members together.
 std::uint64_t units_of(std::span<const Generation> family) noexcept;
-
 /// Copies of the item that the family seems to hold.
 std::uint64_t count_in(std::span<const Generation> family, std::uint64_t hash) noexcept;
-
 /// Removes one copy; false when there is none. Only for items that are in the family.
 bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept;
 
@@ -49,9 +44,9 @@ bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept;
 std::vector<Generation> compact_members(std::span<const Generation> family, std::uint64_t seed,
                                         std::pmr::memory_resource* memory);
 
-/// Moves what is in the members of a family to those that compact_members made for it. Copies of an
-/// item beyond what one filter can hold go to the spare one, which is dropped if it stays empty, or
-/// stay in as few of the old members as possible.
+/// Moves a family's members into those that compact_members made for it. Copies beyond what one
+/// filter holds go to the spare one, dropped if it stays empty, or stay in as few old ones as
+/// possible.
 void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh) noexcept;
 
 /// Appends one: a member of the newest family, or else the first of a new family. `first` is the
@@ -59,14 +54,12 @@ void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh
 void append_generation(std::vector<Generation>& generations, const Settings& settings,
                        std::uint64_t first, std::pmr::memory_resource* memory);
 
-/// Copies of all in `ours`. Each generation of `others` is moved into a member of its family that
-/// has room for all of it, or put next to its family. Throws std::invalid_argument when that makes
-/// more than `most`, and std::bad_alloc. O(memory of both).
+/// Copies of `ours`, and each of `others` inside one of its family that has room, or next to it.
+/// Throws std::invalid_argument when there are more than `most`, std::bad_alloc. O(memory).
 std::vector<Generation> united(std::span<const Generation> ours, std::span<const Generation> others,
                                std::uint64_t most);
 
-/// Drops those that are empty and take no more memory than this, but keeps one at least. Returns
-/// whether an empty one is left.
+/// Drops empty ones of at most so much memory, but keeps one. Whether an empty one is left.
 bool drop_empty(std::vector<Generation>& generations,
                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) noexcept;
 
@@ -85,8 +78,7 @@ void find_in(std::span<const Generation> generations, std::span<const std::uint6
 void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out);
 
-/// Where an item is, if it is anywhere: the index of the only generation that shows it, or one of
-/// these.
+/// Where an item is: the index of the only generation that shows it, or one of these.
 inline constexpr std::uint16_t kInNone = 65535;
 inline constexpr std::uint16_t kInSeveral = 65534;  ///< Or it is only shown by one of that index.
 [[nodiscard]] std::uint16_t place_alone(std::span<const Generation> generations,
@@ -94,8 +86,7 @@ inline constexpr std::uint16_t kInSeveral = 65534;  ///< Or it is only shown by 
 /// The same for at most kMaxHashes.
 void places_alone(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
                   std::span<std::uint16_t> places);
-/// The first generation that shows the item and the first of another family that does; both 0 if
-/// there are none, or none below 256.
+/// The first generation that shows the item and the first of another family; if none below 256, 0.
 [[nodiscard]] std::array<std::uint8_t, 2> two_places(std::span<const Generation> generations,
                                                      std::uint64_t hash) noexcept;
 

@@ -14,9 +14,7 @@ namespace {
 
 constexpr double kOne = 1e9;  // billionths
 constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 40;
-
-// Plans aim this far below the promised rate, so that it also holds where content is replaced again
-// and again, which raises the rate by up to a third.
+// Plans aim this far below the promise: replacing content again and again adds up to a third.
 constexpr double kMargin = 0.75;
 
 template <typename... Parts>

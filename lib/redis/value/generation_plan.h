@@ -15,11 +15,11 @@
 // When not even 16 bits (0.0083 % when full) fit into what is left, further generations have 16
 // bits, so that nothing is refused. Each of them raises the sum above P by that much.
 //
-// A filter doubles in place only while it has at most kMaxBytesToDouble, since the server waits
-// for that pass over its memory. A further generation is a member of the newest family as long as
-// that may grow, with expansion / 2 times the room of that family so far. A new family begins with
-// room for expansion / 2 times the present items. So with expansion 1 at most a third of the memory
-// is unused, and each doubling of the room takes two generations.
+// A filter doubles in place only while it has at most kMaxBytesToDouble, since the server waits for
+// it. A further generation is a member of the newest family as long as that may grow, with
+// expansion / 2 times its room so far; a new family begins with room for expansion / 2 times the
+// present items. So with expansion 1 a third of the memory at most is unused; two generations
+// double the room.
 //
 // Rates are compared as whole billionths, so that every machine makes the same decisions.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_PLAN_H_
@@ -36,8 +36,8 @@ namespace nestline::redis {
 struct Settings {
   /// Items to make room for at the beginning, 1 to 2^40. With expansion 0 it takes no more.
   std::uint64_t capacity = 1024;
-  /// Wanted false-positive rate of the whole value, at least lowest_error(), below 1. 0: the rate
-  /// of RedisBloom's first table, 2 * bucket_size / 255.
+  /// Wanted false-positive rate of it all, from lowest_error() to below 1. 0: RedisBloom's at
+  /// first.
   double error = 0;
   /// 1 to 255. RedisBloom's slots a bucket; here only the default rate depends on it.
   std::uint16_t bucket_size = 2;
@@ -48,7 +48,6 @@ struct Settings {
   std::uint16_t expansion = 1;
   /// Seeds the hash. Random for each key that is created, and the same on its replicas.
   std::uint64_t seed = 0;
-
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
@@ -60,10 +59,8 @@ inline constexpr std::size_t kMaxMembers = 3;
 inline constexpr std::uint64_t kMinFurtherCapacity = 256;
 /// The most items that a further generation makes room for at once.
 inline constexpr std::uint64_t kMaxFurtherCapacity = std::uint64_t{1} << 31;
-
 /// Doublings that a further family must allow, so that there are few families.
 inline constexpr unsigned kMinDoublings = 3;
-
 /// A rate in billionths.
 using Billionths = std::uint64_t;
 
@@ -77,7 +74,6 @@ struct GenerationPlan {
 /// The most doublings of a plan: up to these, fewer than one filter in a million gets more
 /// look-alike keys than slots (lib/filter/sizing.h). The ledger takes such keys.
 unsigned most_growth_of(int bits);
-
 /// Throws std::invalid_argument with a sentence when a setting is out of bounds.
 void check(const Settings& settings);
 /// The settings as they are kept: expansion rounded up to a power of two.
@@ -86,21 +82,17 @@ Settings normalized(Settings settings);
 double lowest_error(std::uint16_t expansion);
 /// The promise P.
 double promised_fpr(const Settings& settings);
-
 /// The rate of a full filter of this width after this many doublings.
 Billionths rate_when_full(int bits, unsigned growth);
-
 /// The next generation, for `capacity` items, after others whose rates sum up to `used`.
 GenerationPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity);
 
-/// How many doublings the next member of a family starts with, if its members have `units`
-/// together. Nothing: it is time for a new family.
+/// How often the next member of a family with so many `units` has doubled. Nothing: a new family.
 std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t units,
                                     unsigned most_growth);
 
 /// Items that a new family gets room for, after others with this many keys.
 std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys);
-
 /// The first member of a new family, after others with this many keys, whose rates sum up to
 /// `used`. One that may have no other gets twice the room: it takes as much of the promise.
 GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys);

@@ -22,7 +22,6 @@
 namespace nestline::redis {
 
 inline constexpr std::size_t kHashBytes = 8;
-
 /// Bytes of this many answers as bits.
 constexpr std::size_t bit_bytes(std::size_t answers) { return (answers + 7) / 8; }
 
@@ -49,8 +48,7 @@ class HashString {
     get_all(from.first(hashes.size() * kHashBytes), hashes);
   }
 
-  /// Calls work(first, hashes) for one chunk after the other: `hashes` is a span of at most
-  /// kMaxInChunk, `first` the number of the first of them.
+  /// Calls work(first, hashes) for each chunk, of at most kMaxInChunk from number `first` on.
   template <typename Work>
   void in_chunks(const Work& work) const {
     std::array<std::uint64_t, kMaxInChunk> room;
@@ -67,9 +65,8 @@ class HashString {
 
 /// Writes answers, each 0 or 1, as bits. `bits` must be bit_bytes(answers.size()) long.
 inline void put_bits(std::span<const std::uint8_t> answers, std::span<char> bits) noexcept {
-  // A product that moves the lowest bit of byte i to bit 56 + i, for all eight bytes of a number.
-  // No other bits meet there: bit 8 * i is moved by 7 * j for j from 1 to 8, and 8 * i + 7 * j is
-  // the same number at or above 56 for one pair only.
+  // A product that moves the lowest bit of byte i to bit 56 + i. No others meet there: bit 8 * i
+  // moves by 7 * j, j from 1 to 8, and 8 * i + 7 * j is the same at or above 56 for one pair only.
   constexpr std::uint64_t kGather = 0x0102040810204080;
   constexpr std::size_t kWords = 64;  // of eight answers, put at a time
   const auto from = std::as_bytes(answers);

@@ -1,8 +1,5 @@
 #include "lib/redis/value/image.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 #include <stdexcept>
 
@@ -17,14 +14,11 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kGenerationsAt = 128;
 constexpr std::size_t kGenerationBytes = 32;
 constexpr std::size_t kChecksumBytes = 8;
-
 constexpr std::uint32_t kPieceMagic = 0x7046434e;
 constexpr std::size_t kPieceHeadBytes = 32;
-
 constexpr std::size_t kEntryBytes = 24;
 // A piece of the ledger ends with a whole stretch.
 constexpr std::uint64_t kMaxEntriesInPiece = kEntriesInPiece + (1U << kStretchBits);
-
 // The iterator of an area's piece is 2 + (area * 2^30 + piece), where tables are numbered after the
 // highest possible generation. The ledger's is 2^52 + stretch. No area has 2^50 bytes.
 constexpr unsigned kPieceNumberBits = 30;
@@ -32,11 +26,9 @@ constexpr std::uint64_t kMaxGenerationAreas = 65536;
 constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
 constexpr std::uint64_t kMaxItems = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 29;  // so that no sum overflows
-
 // Represents the RedisBloom hash 0 in an entry, where 0 means none. It has the same fingerprint,
 // because it is a multiple of 255, and the same buckets, because no table has more than 2^56.
 constexpr std::uint64_t kHashZero = std::uint64_t{255} << 56;
-
 using Bytes = std::span<const std::byte>;
 
 void seal(std::vector<std::byte>& bytes) {
@@ -88,8 +80,7 @@ bool are_valid(const Settings& settings) {
   }
 }
 
-// Whether there is a filter, and room for the items that the head counts outside tables: what a
-// head claims decides how large the next filter is.
+// Whether there is a filter, and room for the items outside tables: the next filter's size.
 bool is_sound(const ImageHead& head) {
   std::uint64_t keys = 0;
   for (const ImageGeneration& each : head.generations) {
@@ -218,7 +209,6 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   const std::size_t count = get<std::uint32_t>(bytes, 12);
   const std::size_t room = bytes.size() - kGenerationsAt - kChecksumBytes;
   if (count > 65535 || room != count * kGenerationBytes) return std::nullopt;
-
   ImageHead head;
   Settings& settings = head.settings;
   settings.capacity = get<std::uint64_t>(bytes, 16);

@@ -31,9 +31,8 @@
 // A stretch of the ledger is 8192 consecutive hashes: the entry of hash h is in stretch h / 8192. A
 // piece has the entries of whole stretches and ends with the first one that brings them to 32768.
 //
-// A piece contains its place, so one that was made after its generation had grown, or that is put
-// elsewhere, is refused. Its iterator gives the same place, from 2 and below 2^53, which every
-// client's numbers can hold.
+// A piece contains its place, so one from before its generation grew, or for elsewhere, is refused.
+// Its iterator gives the same place, from 2 and below 2^53, which every client's numbers can hold.
 #ifndef NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 #define NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 
@@ -60,8 +59,7 @@ inline constexpr std::uint64_t kStretches = std::uint64_t{1} << (64 - kStretchBi
 
 enum class AreaKind : std::uint32_t { blocks = 0, slots = 1, ledger = 2 };
 
-/// Where a piece's content belongs. In the ledger, `offset` and `area_bytes` are the stretches
-/// where it begins and where the next piece begins.
+/// Where a piece's content belongs. In the ledger, `offset` and `area_bytes` are stretches, above.
 struct PiecePlace {
   AreaKind kind;
   std::uint64_t index;
@@ -99,7 +97,6 @@ class Areas {
       : generations_(generations), tables_(tables), bytes_(std::move(bytes)) {}
   /// Those that a head describes, which must outlive this object.
   explicit Areas(const ImageHead& head);
-
   /// The first piece: without areas the ledger's, as far as that is known without the ledger.
   [[nodiscard]] PiecePlace first() const { return area(AreaKind::blocks, 0); }
   /// The piece after one that is in an area.
@@ -113,7 +110,6 @@ class Areas {
 
  private:
   [[nodiscard]] PiecePlace area(AreaKind kind, std::uint64_t index) const;
-
   std::uint64_t generations_;
   std::uint64_t tables_;
   Bytes bytes_;
@@ -123,7 +119,6 @@ std::vector<std::byte> encode_head(const ImageHead& head);
 /// Nothing when any byte is wrong, when there are neither generations nor tables, or when it claims
 /// more items than there is room for. Takes no more memory than `bytes` has. Throws std::bad_alloc.
 std::optional<ImageHead> decode_head(std::span<const std::byte> bytes);
-
 std::vector<std::byte> encode_piece(const PiecePlace& place, std::span<const std::byte> content);
 struct Piece {
   PiecePlace place;
@@ -131,12 +126,10 @@ struct Piece {
 };
 /// A piece whose bytes are unchanged, for any place.
 std::optional<Piece> decode_piece(std::span<const std::byte> bytes) noexcept;
-
 /// The content of the ledger's piece that begins at place.offset; sets place.area_bytes to where
 /// the next one begins. Empty if there are no entries from there on. O(log entries + length).
 std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place);
-/// Puts them into the ledger and returns how many there are; 0, nothing being changed, when any is
-/// wrong or does not belong there. Throws std::bad_alloc.
+/// Puts them into the ledger, and how many; 0, unchanged, when any is wrong. Throws std::bad_alloc.
 std::uint64_t decode_entries(const Piece& piece, Ledger& ledger);
 
 }  // namespace nestline::redis

@@ -6,14 +6,13 @@
 //           showed a match, and the wrong one would have been another item's fingerprint. A filter
 //           here is a family of generations (generation_list.h), or all tables of RedisBloom.
 //
-// So an item has as many copies as slots show, plus n. An entry of n < 0 is settled, that is, the
-// fingerprints are removed, as soon as it is known which filter they are in: if all filters but one
-// together show fewer than -n copies, the rest are in that one. Erasing other items brings that
-// about, so entries are looked at again in turn, from the cursor on. They are in the order of their
-// hashes, so images and turns are the same everywhere.
+// So an item has as many copies as slots show, plus n. An entry of n < 0 is settled (the
+// fingerprints are removed) as soon as it is known which filter they are in: if all but one
+// together show fewer than -n copies, the rest are in that one. Erasing others brings that about,
+// so entries are looked at again in turn, from the cursor on, by hash: the same everywhere.
 //
-// Two things are there for speed alone, and in no image: tallies, which tell most hashes that have
-// no entry by one look, and the place of the entry whose turn is next.
+// For speed alone, in no image: tallies, to find most hashes without entry, and the next one's
+// place.
 #ifndef NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
 #define NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
 
@@ -124,8 +123,7 @@ class Ledger {
   }
   /// The sum of all n. O(1).
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
-  /// Adds `change` to the hash's n, and the other hash if there is one. Throws std::bad_alloc only
-  /// where there was no entry. Not inlined: most callers need it rarely.
+  /// Adds `change` to the hash's n, and the other hash. Throws std::bad_alloc for a new entry only.
   [[gnu::noinline]] void add(std::uint64_t hash, std::int64_t change,
                              std::optional<std::uint64_t> redisbloom_hash = std::nullopt) {
     const auto place = put(hash);
@@ -135,8 +133,7 @@ class Ledger {
     if (redisbloom_hash) entry.set_redisbloom_hash(*redisbloom_hash);
     if (entry.copies == 0) drop(place);
   }
-  /// If there is no entry, makes one with n = 0, so that the next add for this hash cannot fail;
-  /// drop_prepared must follow. Throws std::bad_alloc.
+  /// An entry with n = 0 if there is none: the next add cannot fail. Throws std::bad_alloc.
   void prepare(std::uint64_t hash) { put(hash); }
   void drop_prepared(std::uint64_t hash) noexcept {
     const auto entry = entries_.find(hash);

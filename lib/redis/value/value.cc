@@ -1,14 +1,10 @@
 // CuckooValue: making it, lookups, figures, its bytes. What changes it is in value_change.cc.
 #include "lib/redis/value/value.h"
 
-#include <algorithm>
-#include <bit>
 #include <stdexcept>
 
 #include "lib/embed/bytes.h"
-#include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
-#include "lib/redis/value/image.h"
 #include "lib/redis/value/view.h"
 #include "nestline/keys.h"
 
@@ -30,8 +26,7 @@ std::unique_ptr<CuckooValue> CuckooValue::create(const Settings& settings,
   return value;
 }
 
-// What the first generation takes, it takes at once. The others are added one by one: those beyond
-// its capacity, and copies that it has no slots for.
+// The first generation takes at once what it can; what is beyond its capacity or slots is added.
 std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
                                                 std::span<const std::uint64_t> hashes) {
   auto value = create(settings);
@@ -143,8 +138,7 @@ void CuckooValue::exists(std::span<const std::uint64_t> hashes, std::span<std::u
   });
 }
 
-// At most kMaxHashes hashes; `items` are theirs, and needed only where there are tables. Slots
-// answer for whatever has no entry in the ledger.
+// At most kMaxHashes; `items` are theirs, if there are tables. Slots answer for all without entry.
 void CuckooValue::exists_some(std::span<const std::uint64_t> hashes,
                               std::span<const std::string_view> items,
                               std::span<std::uint8_t> out) const {
@@ -251,8 +245,7 @@ std::uint64_t CuckooValue::block_bytes() const noexcept {
   return bytes + tables_.slots();
 }
 
-// Whether all that slots still show waits to be taken out. Slots of tables are counted, since their
-// header may count fewer.
+// Whether all that slots show waits to be taken out. A header may count fewer than tables' slots.
 bool CuckooValue::all_is_erased() const noexcept {
   return items() == 0 && items_beside_tables() + static_cast<std::int64_t>(tables_.taken()) <= 0;
 }

@@ -1,27 +1,21 @@
-// The value of a key of the CF.* commands: a cuckoo filter that grows as long as it may, and also
-// answers from tables that were made by RedisBloom. Plain C++: no server in here.
+// The value of a key of the CF.* commands, without a server: a cuckoo filter that grows, or tables.
 //
-//   generations   nestline filters, oldest first. New items go to the newest one, or to an older
-//                 one that has room again. It doubles in place as generation_plan.h decides, from
-//                 settings and history alone; then a further generation is opened. compact()
-//                 unites those of a family (generation_list.h).
-//   ledger        what the filters alone do not show, by hash: copies beyond the 2k at most that a
-//                 filter holds, and erased copies whose slot is not known for certain yet
-//                 (ledger.h).
-//   tables        of RedisBloom (redisbloom_tables.h). Only add_as_redisbloom, which repeats what a
-//                 RedisBloom server did, adds to them.
+//   generations   nestline filters, oldest first. New items go to the newest, or to an older one
+//                 that has room again. It doubles in place as generation_plan.h decides, from
+//                 settings and history alone; then a further one is opened.
+//   ledger        by hash: copies beyond those that a filter holds (2k at most), and erased ones
+//                 whose slot is not certain yet (ledger.h).
+//   tables        of RedisBloom (redisbloom_tables.h), to which only add_as_redisbloom adds.
 //
-// An item is hashed once, to 64 bits, under the seed of the settings; each family of generations
-// mixes those once more. Callers may hash items themselves, hash_key(item, settings().seed), except
-// where there are tables of RedisBloom, which need another hash.
+// An item is hashed once, to 64 bits, under the settings' seed, and mixed once more by each family.
+// Callers may do hash_key(item, settings().seed), unless there are tables: they need another hash.
 //
-// Promises. An item that was added and not erased is always found, provided that only items that
-// are in it are erased: a copy is never taken from a generation unless it must be there. Every
-// change is a function of the value and the call: the same operations make the same bytes
-// everywhere. A change that fails leaves everything as it was.
+// Promises. An item that was added and not erased is found, if only items that are in it are
+// erased: a copy is taken from a generation only if it must be there. Every change is a function of
+// the value and the call: the same operations make the same bytes. One that fails changes nothing.
 //
-// Thread safety: const members may run together; nothing else. But other threads may look up in a
-// view() (view.h): from then on the same thread must make all changes.
+// Thread safety: const members may run together; nothing else. Others may look up in a view()
+// (view.h): from then on one thread makes all changes.
 #ifndef NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 #define NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 
@@ -44,8 +38,7 @@ namespace nestline::redis {
 
 class View;  // view.h
 
-// How an add, or an update, ended: as an insert into a filter does, where `full` means that
-// expansion is 0 and `capacity` items are in it, or in one of these ways.
+// How an add or update ended: as an insert, `full` at expansion 0 and `capacity`, or one of these.
 
 /// A further generation is needed, and there are as many as the call allows.
 inline constexpr Outcome kTooMany{std::uint8_t{16}};
@@ -63,12 +56,11 @@ enum class Unless : std::uint8_t {
 /// The most generations that a value may have.
 inline constexpr std::uint64_t kMaxGenerations = 65535;
 
-/// What an add keeps to. The same call with and without limits differs only in too_many and full,
-/// so replicas, which get only items that were added, may go without.
+/// What an add keeps to, and so ends as too_many or full: replicas, with what was added, need none.
 struct Limits {
   /// How many generations (not RedisBloom tables) a call that needs a further one may leave.
   std::uint64_t generations;
-  /// Whether `capacity` is the most when expansion is 0; if not, that counts as 1.
+  /// Whether expansion 0 makes `capacity` the most; if not, 0 counts as 1.
   bool capacity;
 
   constexpr Limits(std::uint64_t most_generations = kMaxGenerations, bool keeps_capacity = true)
@@ -77,7 +69,6 @@ struct Limits {
 
 /// The highest count of a batch.
 inline constexpr std::uint64_t kMaxCounted = 255;
-
 /// For items that have been acknowledged already.
 inline constexpr Limits kUnlimited{kMaxGenerations, false};
 
@@ -115,44 +106,39 @@ struct Chunk {
   std::vector<std::byte> bytes;
 };
 
-/// See the head of this file.
+/// See the head of this file. Members that are not noexcept may throw std::bad_alloc; the value is
+/// then as it was.
 class CuckooValue {
  public:
   /// An empty value. Throws std::invalid_argument with a sentence that names the setting and its
-  /// bounds, and std::bad_alloc. Blocks and slots of it and its copies come from `memory`, as
-  /// Options::memory requires. A ZeroedMemory is not touched: about O(1) in capacity.
+  /// bounds, and std::bad_alloc. Blocks and slots of it and its copies come from `memory`, as for
+  /// Options::memory. A ZeroedMemory is not touched: about O(1) in capacity.
   static std::unique_ptr<CuckooValue> create(const Settings& settings,
                                              std::pmr::memory_resource* memory = nullptr);
 
-  /// A value of the items with these hashes, whatever its capacity is: what create() and add()
-  /// make, up to where fingerprints lie, in half of the time. Throws as create.
+  /// What create() and add() make of these items, but for places, in half the time; as create.
   static std::unique_ptr<CuckooValue> build(const Settings& settings,
                                             std::span<const std::uint64_t> hashes);
 
-  /// A value of these tables; `seed` is for the generations to come, whose memory is that of the
-  /// tables. Throws std::invalid_argument when there are no tables, std::bad_alloc.
+  /// A value of tables; `seed` is for generations to come. Throws std::invalid_argument for none.
   static std::unique_ptr<CuckooValue> from_tables(RedisBloomTables tables, std::uint64_t seed);
   /// The empty value that RedisBloom makes for these settings: one table. Throws as create.
   static std::unique_ptr<CuckooValue> create_as_redisbloom(
       const Settings& settings, std::pmr::memory_resource* memory = nullptr);
 
-  // Changes. Each is O(generations), except that an add may double a filter of at most
-  // kMaxBytesToDouble, which takes a few milliseconds.
+  // Each change is O(generations), but an add may double kMaxBytesToDouble: some milliseconds.
 
-  /// Adds one copy, or none where Unless::present and exists(item). Copies are not limited: beyond
-  /// 2k in one generation, or k - 1 where their home is full, the ledger counts them, in some 75
-  /// bytes an item.
+  /// Adds one copy, or none where Unless::present and exists(item). Copies beyond 2k in a
+  /// generation, k - 1 where their home is full, go to the ledger, without limit: 75 bytes an item.
   Outcome add(std::string_view item, const Limits& limits = {},
               Unless unless = Unless::never) noexcept;
-  /// The same for each item in the order given: the fast form for 2 items and more. Throws
-  /// std::invalid_argument when the lengths differ, nothing being changed.
+  /// The same in order: the fast form from 2 on. Throws std::invalid_argument for other lengths.
   void add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
            std::span<Outcome> outcomes);
   /// The same for hashes. Throws std::invalid_argument also when there are tables of RedisBloom.
   void add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
            std::span<Outcome> outcomes);
-  /// Replaces one copy of `old_item` by `new_item`: adds first, then erases. Nothing changes unless
-  /// it returns Outcome::stored.
+  /// Replaces one copy of `old_item` by `new_item`: adds, then erases; none unless stored.
   Outcome update(std::string_view old_item, std::string_view new_item,
                  const Limits& limits = {}) noexcept;
 
@@ -161,17 +147,13 @@ class CuckooValue {
     return !tables_.empty() && generations_.empty();
   }
   /// For a value that follows_redisbloom(), and a command that a RedisBloom server has carried out:
-  /// adds to the tables what that server added, so that they stay those of that server byte for
-  /// byte. The ledger counts an item that has no place in them:
-  /// its server may have had other settings.
+  /// adds to the tables what that server added, so that they stay its byte for byte. The ledger
+  /// counts an item that has no place: that server may have had other settings.
   Outcome add_as_redisbloom(std::string_view item, Unless unless) noexcept;
-  /// Opens the first generation beside tables, as the first add does, or a further one. Throws
-  /// std::bad_alloc.
+  /// Opens the first generation beside tables, as an add does, or another. Throws std::bad_alloc.
   void open_generation();
-
   /// Takes one copy out; false when none is found. Only for items that are in it: a stranger may
-  /// look like another item, which is then missed. From RedisBloom's tables it erases as RedisBloom
-  /// does. Throws std::bad_alloc, nothing being changed, when the ledger needs memory.
+  /// look like another, which is then missed. From tables it erases as RedisBloom does.
   bool erase(std::string_view item);
   /// Calls each(i) for each item, which may erase it, with the item's memory in the cache.
   template <typename Each>
@@ -179,23 +161,17 @@ class CuckooValue {
     ahead(
         items.size(), [&](std::size_t i) { prefetch(hash_of(items[i]), kMaxPrefetched); }, each);
   }
-  /// As erase for the item of each hash in the order given: erased[i] is 1 or 0, also when it
-  /// throws std::bad_alloc. Throws std::invalid_argument as add does.
+  /// As erase in order: erased[i] is 1 or 0, also when this throws. Throws as add does.
   void erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
-
   /// Takes everything out, tables too. Throws std::bad_alloc, nothing being changed.
   void clear();
-
-  /// Settles the ledger as far as possible, compacts RedisBloom's tables, and moves each family
-  /// into few generations that are nearly full. Old and new ones are there at once. Throws
-  /// std::bad_alloc, nothing being changed. O(memory), and up to 16 times O(ledger).
+  /// Settles the ledger where possible, compacts tables, and moves each family into few generations
+  /// that are nearly full; old and new are there at once. O(memory), up to 16 times O(ledger).
   void compact();
-
-  /// Adds everything in `other`, copies included. A generation of `other` is united with one of its
-  /// family here that has room for both, or else comes as a further one. Throws
-  /// std::invalid_argument when the seeds differ, when `other` has RedisBloom's tables, when
-  /// expansion is 0 here and both together are more than `capacity`, or when a generation would
-  /// have to come beyond `most_generations`; std::bad_alloc. All or nothing. O(memory of both).
+  /// Adds everything in `other`, copies included. Each of its generations is united with one of its
+  /// family here that has room for both, or comes as a further one. Throws std::invalid_argument
+  /// when the seeds differ, `other` has tables, both are more than `capacity` at expansion 0, or a
+  /// generation would come beyond `most_generations`. All or nothing. O(memory of both).
   void merge(const CuckooValue& other, std::uint64_t most_generations = kMaxGenerations);
 
   // Lookups.
@@ -210,21 +186,17 @@ class CuckooValue {
   [[nodiscard]] std::uint64_t count(std::string_view item) const noexcept;
   /// The same for the hashes of many items, at most kMaxCounted. Throws as exists.
   void count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
-
-  /// Where other threads may look up while this one changes the value, or has destroyed it; all
-  /// filters become shared ones. None when it has RedisBloom's tables, pieces of its image are
-  /// missing, or the ledger has more than View::kMaxNamed entries. Throws std::bad_alloc.
-  /// O(generations + ledger).
+  /// Where other threads may look up while this one changes or destroys the value; all filters
+  /// become shared. None when it has tables, pieces of its image are missing, or the ledger has
+  /// more than View::kMaxNamed entries. Throws std::bad_alloc. O(generations + ledger).
   [[nodiscard]] std::unique_ptr<View> view();
-
   /// Copies in it, RedisBloom's included. O(1).
   [[nodiscard]] std::uint64_t items() const noexcept;
   /// Copies erased since creation or the last compact().
   [[nodiscard]] std::uint64_t deletes() const noexcept;
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::uint64_t generations() const noexcept { return generations_.size(); }
-  /// All figures. O(generations), with up to 4096 blocks looked at in each for the expected rates,
-  /// which are 0 when they are not wanted. Throws std::bad_alloc.
+  /// All figures. O(generations), with up to 4096 blocks of each for wanted rates, else 0.
   [[nodiscard]] Info info(bool wants_rates = true) const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// For the server's choice where to free it: MiB, filters and thousands of ledger entries.
@@ -232,16 +204,13 @@ class CuckooValue {
   /// Another value of the same bytes. Throws std::bad_alloc. O(memory).
   [[nodiscard]] std::unique_ptr<CuckooValue> copy() const;
 
-  // Images. A value that has tables of RedisBloom and nothing else is written as RedisBloom does:
-  // is_redisbloom() is true, tables() has what its RDB value holds, and chunks are those of its
-  // CF.SCANDUMP. Any other value has an image of our own (image.h).
+  // Images. A value of tables alone is written as RedisBloom does: is_redisbloom(), tables() for
+  // RDB, chunks as of CF.SCANDUMP. Others have our own image (image.h).
 
   [[nodiscard]] bool is_redisbloom() const noexcept;
   [[nodiscard]] const RedisBloomTables& tables() const noexcept { return tables_; }
-
-  /// The piece at `iterator`, and the iterator of the next one: 0 gives the head and next 1. At the
-  /// end, and where no piece is, next is 0 and there are no bytes. They are of one moment if
-  /// nothing changes between the calls. O(bytes of the piece + log entries). Throws std::bad_alloc.
+  /// The piece at `iterator`, and the next iterator: 0 gives the head and next 1; past the end next
+  /// is 0, without bytes. Of one moment if nothing changes between calls. O(bytes + log entries).
   [[nodiscard]] Chunk dump_chunk(std::uint64_t iterator) const;
   /// Calls each(chunk) for all of them from `iterator` on. Throws std::bad_alloc.
   template <typename Each>
@@ -252,13 +221,11 @@ class CuckooValue {
     }
   }
 
-  /// A value from the head, as dump_chunk(0) gave it, for load_chunk to fill. It works meanwhile,
-  /// with what it has. `seed` is for a head of RedisBloom's, which has none. `memory` as for
-  /// create. Throws std::invalid_argument when the head is not valid, std::bad_alloc.
+  /// A value from the head that dump_chunk(0) gave, for load_chunk to fill, which works meanwhile.
+  /// `seed` is for RedisBloom's head, which has none. Throws std::invalid_argument for a bad head.
   static std::unique_ptr<CuckooValue> from_head(std::span<const std::byte> head, std::uint64_t seed,
                                                 std::pmr::memory_resource* memory = nullptr);
-  /// Puts a piece into its place. `iterator` is the `next` beside it. False, nothing being changed,
-  /// when the two do not fit each other or this value. Throws std::bad_alloc.
+  /// Puts a piece into its place; `iterator` is its `next`. False, unchanged, when they do not fit.
   bool load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes);
   /// Whether the pieces loaded so far make what the head said: every item has come. O(1).
   [[nodiscard]] bool is_complete() const noexcept {
@@ -276,15 +243,13 @@ class CuckooValue {
     std::uint64_t hash;
     std::optional<std::uint64_t> redisbloom;
   };
-  // What slots show of an item: in all filters, and in the one that shows most of it. A family
-  // counts as one filter, and so do all tables of RedisBloom.
+  // What slots show of an item: in all filters (families; all tables are one), and the most in one.
   struct Shown {
     std::uint64_t copies;
     std::uint64_t most;
   };
 
   CuckooValue(const Settings& settings, std::pmr::memory_resource* memory);
-
   [[nodiscard]] std::uint64_t hash_of(std::string_view item) const noexcept;
   [[nodiscard]] Item item_of(std::string_view item) const noexcept;
   [[nodiscard]] Shown shown(const Item& item) const noexcept;
@@ -321,7 +286,6 @@ class CuckooValue {
                                                     std::pmr::memory_resource* memory);
   bool load_content(const Piece& piece);
   [[nodiscard]] Areas areas() const;
-
   [[nodiscard]] std::int64_t items_beside_tables() const noexcept;
   [[nodiscard]] std::uint64_t head_items() const noexcept;
   Outcome add_item(const Item& item, const Limits& limits) noexcept;
@@ -342,7 +306,6 @@ class CuckooValue {
   [[nodiscard]] bool all_is_erased() const noexcept;
   [[nodiscard]] std::uint64_t block_bytes() const noexcept;
   void empty_all() noexcept;
-
   Settings settings_;
   std::pmr::memory_resource* memory_;
   std::vector<Generation> generations_;
@@ -352,27 +315,21 @@ class CuckooValue {
   Ledger ledger_;
   RedisBloomTables tables_;
   std::uint64_t deletes_ = 0;  // less those of tables_
-  // Items of a head, as long as pieces for generations that are empty may be to come; else 0. Part
-  // of the image: what is saved or copied meanwhile goes on being loaded like this one.
+  // Items of a head while pieces for empty generations may come; else 0. Part of the image.
   std::uint64_t awaited_items_ = 0;
-  // Entries of the ledger whose pieces are still to come. Not part of the image.
+  // Entries of the ledger whose pieces are to come. Not part of the image.
   std::uint64_t awaited_entries_ = 0;
 };
 
-/// Puts a value together from the pieces of its image, as they are in an RDB file. Not safe for
-/// concurrent use.
-///
-/// Hostile bytes cannot make it allocate much more memory than their own size: a filter is
-/// allocated once an eighth of its blocks has arrived; until then the pieces themselves are kept.
+/// Puts a value together from the pieces of its image, as in an RDB file. Not safe for concurrent
+/// use. Hostile bytes cannot make it allocate much more than their own size: a filter is allocated
+/// once an eighth of its blocks has arrived; until then the pieces are kept.
 class ImageReader {
  public:
   /// For a value whose blocks and slots come from `memory`, as for Options::memory.
   explicit ImageReader(std::pmr::memory_resource* memory = nullptr) : memory_(memory) {}
-
-  /// Adds the next piece, in order, beginning with the head. False: it is not the piece that must
-  /// come here, and nothing more can be added. Throws std::bad_alloc.
+  /// Adds the next piece, head first. False: not this one, and nothing more. Throws std::bad_alloc.
   bool add(std::span<const std::byte> piece);
-
   /// The value if all its pieces have arrived and agree with its head, otherwise null. Call once.
   [[nodiscard]] std::unique_ptr<CuckooValue> finish();
 
@@ -380,7 +337,6 @@ class ImageReader {
   bool add_head(std::span<const std::byte> piece);
   bool add_piece(std::span<const std::byte> piece);
   bool add_content(const Piece& piece);
-
   std::pmr::memory_resource* memory_;
   std::optional<ImageHead> head_;
   std::unique_ptr<CuckooValue> value_;

@@ -1,6 +1,4 @@
 // CuckooValue: what adds, takes out, moves and unites.
-#include <algorithm>
-#include <new>
 #include <stdexcept>
 
 #include "lib/redis/value/generation_list.h"
@@ -10,23 +8,18 @@
 namespace nestline::redis {
 namespace {
 
-// From so many entries of the ledger on, searches for room beside many copies are spared: the
-// searches that make so many entries take some 20 ms together on Zen 3.
+// From so many entries on, searches beside many copies are spared: until then some 20 ms on Zen 3.
 constexpr std::size_t kManyEntries = 512;
-
 // The first beside tables of RedisBloom.
 constexpr std::uint64_t kMinBesideTables = 1024;
-
-// So many entries of the ledger are looked at again by an erase that adds to one, so that they are
-// settled faster than they come up; and by one of kTurnEvery others, chosen by the item's hash,
-// since each look costs as much as an erase.
+// So many entries are looked at again by an erase that adds to one, so that they are settled faster
+// than they come; and by one of kTurnEvery others, by hash: a look costs as much as an erase.
 constexpr std::uint64_t kTurnEvery = 8;
 constexpr int kTurns = 2;
-
 // How often a compaction goes over the ledger, as long as that settles something.
 constexpr int kMaxRounds = 16;
 
-// While it lives, Views know that an erase is under way that may choose between generations.
+// While it lives, Views know that an erase that may choose between generations is under way.
 struct EndOfChoice {
   void operator()(Notices* notices) const noexcept { Notices::advance(notices->erases); }
 };
@@ -65,11 +58,10 @@ void CuckooValue::add(std::span<const std::uint64_t> hashes, Unless unless, cons
   });
 }
 
-// At most kMaxHashes hashes; `items` are theirs, and needed only where there are tables. An item
-// goes to the newest generation as a rule, so that one's memory is prefetched. Whether items are in
-// an older one is looked up for all of them before the first is added: the answers hold while the
-// older ones keep the items that they have. The newest is looked up in for each item in its turn,
-// since the items before it have changed it.
+// At most kMaxHashes; `items` are theirs, if there are tables. Most go to the newest generation,
+// whose memory is prefetched. Older ones are looked up in for all before the first is added: the
+// answers hold while those keep their items. The newest, which each item changes, is looked up in
+// turn.
 void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
                            std::span<const std::string_view> items, Unless unless,
                            const Limits& limits, std::span<Outcome> outcomes) {
@@ -162,11 +154,10 @@ Outcome CuckooValue::store(const Item& item, const Limits& limits) {
   }
 }
 
-// In this generation, or in the ledger when it cannot take this item although it has room: then its
-// copies, and one other that has nowhere else to go, fill the item's slots. Growth would not help.
-// Once the ledger has many entries, an item is also counted there that would need a search beside
-// nearly as many copies as a bucket has slots: among blocks full of copies each search takes 10 to
-// 50 us on Zen 3, and most find nothing. Until then no insert pays for that check.
+// In this generation, or in the ledger when it has room but cannot take this item: its copies,
+// and one other that has nowhere else to go, fill its slots, and growth would not help. With many
+// entries so does an item that would need a search beside nearly as many copies as a bucket has
+// slots: among blocks full of copies a search takes 10 to 50 us on Zen 3, mostly in vain.
 bool CuckooValue::store_in(Generation& generation, const Item& item) {
   const bool is_spared =
       ledger_.size() >= kManyEntries && generation.has_room() && generation.is_crowded(item.hash);
@@ -180,8 +171,8 @@ bool CuckooValue::store_in(Generation& generation, const Item& item) {
   return true;
 }
 
-// Doubles the newest generation in place, if that makes room for the item. On the side: an item
-// that is refused in the end is not replicated, and so must not leave a filter that has grown.
+// Doubles the newest generation, if that makes room for the item. On the side: an item that is
+// refused in the end is not replicated, so it must not leave a filter that has grown.
 bool CuckooValue::store_in_grown(const Item& item) {
   const std::uint64_t others = units_of(newest_family(generations_)) - generations_.back().units();
   const auto may_grow = [&](const Generation& generation) {
@@ -235,9 +226,9 @@ void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::ui
 }
 
 // Erases from the front, at most kMaxHashes, and returns how many had their turn: all, unless the
-// generations became fewer. Where the items are is looked up for all of them at first. An erase
-// takes slots out and adds none, so where an item is not, it is not when its turn comes, and where
-// one generation only shows it, no other one does then. All other items are erased singly.
+// generations became fewer. All are looked up first. An erase adds no slots: where an item is
+// not, it is not in its turn; where one generation alone shows it, no other does. Others erase
+// singly.
 std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
                                     std::span<std::uint8_t> erased) {
   const std::size_t generations = generations_.size();
@@ -280,8 +271,7 @@ bool CuckooValue::erase_item(const Item& item) {
   return true;
 }
 
-// An item that has no entry in the ledger, from the only generation that shows it, if that still
-// does. Most erases are of this kind.
+// An item without an entry, from the generation that alone shows it, as in most erases.
 bool CuckooValue::erase_alone(Generation& generation, std::uint64_t hash) noexcept {
   const Choice choice = begin_choice(notices_.get(), generations_.size());
   if (!generation.erase(hash)) return false;
@@ -301,12 +291,10 @@ void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
   none_is_empty_ = none_is_empty_ || !drop_empty(generations_, kMaxBytesToDouble);
 }
 
-// Takes out of each filter the copies that are certainly there, of `pending` that were erased and
-// still stand in slots: those that all other filters together have no room for, since they show no
-// more of the item. The rest stays in the item's entry.
-//
-// That is right for several filters at once: each of these copies is in one of them, wherever. And
-// it is right to take any slot that shows the item, for whoever owns it is shown by the slot that
+// Of `pending` erased copies that stand in slots, takes out of each filter those that are
+// certainly there: those that the others have no room for, since they show no more of the item.
+// The rest stays in the entry. That is right for several filters at once: each of these copies is
+// in one of them. Any slot that shows the item may go: whoever owns it is shown by the slot that
 // is left in its place. A family is one filter: generation_list.cc chooses the slot.
 void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
   none_is_empty_ = false;
@@ -368,7 +356,6 @@ bool CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
   return true;
 }
 
-// Whether anything was settled.
 bool CuckooValue::settle_all() noexcept {
   bool any = false;
   const Ledger::Entries& entries = ledger_.entries();

@@ -1,5 +1,4 @@
 // A value as bytes: its head, its pieces, and back; and how it is put together from them.
-#include <algorithm>
 #include <stdexcept>
 
 #include "lib/embed/bytes.h"
@@ -175,7 +174,6 @@ bool ImageReader::add_content(const Piece& piece) {
   const PiecePlace& place = piece.place;
   const bool is_made = place.offset != 0 && waiting_.empty();
   if (is_made) return value_->load_content(piece);
-
   waiting_.emplace_back(place, std::vector(piece.content.begin(), piece.content.end()));
   waiting_bytes_ += piece.content.size();
   if (waiting_bytes_ < place.area_bytes / kShareToBegin) return true;

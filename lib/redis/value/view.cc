@@ -1,8 +1,5 @@
 #include "lib/redis/value/view.h"
 
-#include <algorithm>
-#include <array>
-
 namespace nestline::redis {
 namespace {
 

@@ -41,16 +41,15 @@
 //       from before E until after the chunk, and the View looks it up in between.
 //
 // Where neither holds there may be no such filter: let x be in the older of two related filters.
-// The View looks into the newer one, which does not show x. Then y, which looks the same, is added
-// to the newer one and erased, and the erase takes the copy in the older one: x and y have changed
-// names. The View looks into the older one, which does not show x.
+// The View looks into the newer one, without x. Then y, which looks the same, is added there and
+// erased, which takes the copy in the older one: x and y have changed names. It looks there: no x.
 //
 // Why a count is right at some instant. It is given only when `erases` is even and the same before
-// and after the chunk, and `lists` what it was when the View was made. If there is one generation,
-// it is that of one filter. If there are several, the chunk saw additions only: then the count of
-// each filter rises by ones, so their sum, though read one after the other, was the true sum at
-// some instant in between. Slots alone count at least the copies that were there: an item that the
-// ledger has named since had all its copies in slots before.
+// and after the chunk, and `lists` what it was when the View was made. With one generation it is
+// one filter's. With several, the chunk saw additions only: each filter's count rises by ones, so
+// their sum, though read one after the other, was the true sum at some instant in between. Slots
+// alone count at least the copies that were there: an item that the ledger named since had all in
+// slots before.
 #ifndef NESTLINE_LIB_REDIS_VALUE_VIEW_H_
 #define NESTLINE_LIB_REDIS_VALUE_VIEW_H_
 
@@ -65,8 +64,7 @@
 
 namespace nestline::redis {
 
-/// See the head of this file. Any number of threads may look up at the same time, and any of them
-/// may destroy it.
+/// See the head of this file. Any threads may look up at the same time, and any may destroy it.
 class View {
  public:
   /// The most hashes of one call.

@@ -1,10 +1,6 @@
 // A windowed value as bytes: its head, its pieces, and back.
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 #include <stdexcept>
-#include <utility>
 
 #include "lib/embed/bytes.h"
 #include "lib/redis/value/windowed_value.h"
@@ -16,7 +12,6 @@ constexpr std::array<std::uint8_t, 8> kWindowMagic = {0x8e, 'N', 'C', 'W', '\r',
 constexpr std::uint32_t kWindowVersion = 1;
 constexpr std::size_t kWindowHeadBytes = 120;
 constexpr std::size_t kHeadChecksumAt = 112;
-
 using Bytes = std::span<const std::byte>;
 
 PiecePlace place_of(const Shape& shape, std::uint64_t number) {

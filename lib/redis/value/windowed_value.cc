@@ -1,9 +1,6 @@
 #include "lib/redis/value/windowed_value.h"
 
-#include <algorithm>
-#include <array>
 #include <stdexcept>
-#include <utility>
 
 #include "nestline/keys.h"
 

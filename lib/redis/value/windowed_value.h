@@ -16,8 +16,7 @@
 // docs/FORMAT.md, section 13, has the bytes of the image: a head, and pieces as those of image.h,
 // of kind 0 and index 0, with the blocks and the young marks.
 //
-// While a value is being loaded, time stands, and it takes no items: its blocks come piece by
-// piece, in order.
+// While a value is loaded, time stands, and it takes no items: its blocks come in order.
 //
 // Thread safety: const members may run together; nothing else.
 #ifndef NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_
@@ -88,16 +87,14 @@ class WindowedValue {
 
   /// As ExpiringFilter::insert.
   Outcome add(std::string_view item, unsigned life = kLife) noexcept;
-  /// The same for each item in the order given. Throws std::invalid_argument when the lengths
-  /// differ, nothing being changed.
+  /// The same for each item in order. Throws std::invalid_argument for other lengths, unchanged.
   void add(std::span<const std::string_view> items, std::span<Outcome> outcomes);
   /// The same for hashes.
   void add(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes);
   /// Takes everything out; time stays. O(memory).
   void clear() noexcept { filter_.clear(); }
   /// Moves on to `tick`, which began at `time`. False, nothing being changed, if that is not later
-  /// than now, or later than kMaxTick. O(memory), unless it is the next tick and unswept() is
-  /// small.
+  /// than now, or later than kMaxTick. O(memory), unless it is the next and unswept() is small.
   bool advance(std::uint64_t tick, std::uint64_t time);
   /// Makes `time` that of the present tick. False, nothing being changed, if it is not later.
   bool delay(std::uint64_t time) noexcept;
@@ -111,7 +108,6 @@ class WindowedValue {
   void exists(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
   /// The same for hashes.
   void exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
-
   [[nodiscard]] const ExpiringFilter& filter() const noexcept { return filter_; }
   [[nodiscard]] std::uint64_t window() const noexcept { return window_; }
   [[nodiscard]] double error() const noexcept { return error_; }
@@ -133,7 +129,6 @@ class WindowedValue {
   static bool is_head(std::span<const std::byte> bytes) noexcept;
   /// Nothing when any byte is wrong.
   static std::optional<WindowedHead> decode_head(std::span<const std::byte> bytes);
-
   /// How many pieces there are when all have come.
   [[nodiscard]] std::uint64_t pieces() const { return head().pieces(); }
   /// Piece `number`, of those in memory: also one that has not come yet. Throws std::bad_alloc.
@@ -146,8 +141,7 @@ class WindowedValue {
     for (Chunk chunk = dump_chunk(0); chunk.next != 0; chunk = dump_chunk(chunk.next)) each(chunk);
   }
 
-  /// A value from the head, for load_chunk to fill. Throws std::invalid_argument when the head is
-  /// not valid, std::bad_alloc.
+  /// A value from the head, for load_chunk to fill. Throws std::invalid_argument, std::bad_alloc.
   static std::unique_ptr<WindowedValue> from_head(std::span<const std::byte> head,
                                                   std::pmr::memory_resource* memory = nullptr);
   /// Puts the next piece into its place. `iterator` is the `next` beside it. A piece that is there
@@ -155,15 +149,11 @@ class WindowedValue {
   bool load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes);
   /// Whether all pieces have come. O(1).
   [[nodiscard]] bool is_complete() const noexcept { return !awaited_; }
-
-  /// XXH3 of the image and its completeness: equal values have equal digests. O(memory). Throws
-  /// std::bad_alloc.
+  /// XXH3 of the image: equal values have equal digests. O(memory). Throws std::bad_alloc.
   [[nodiscard]] std::uint64_t digest() const;
-
   /// When the tick began by the steady clock, in microseconds; none: not known in this process.
   std::optional<std::int64_t> begun;
-  /// Ticks that passed before that, while the value was not in this process; as `begun`, kept by
-  /// whoever moves time on.
+  /// Ticks that passed before that, while the value was elsewhere; kept by whoever moves time on.
   unsigned owed = 0;
   /// The time of the present tick.
   [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
@@ -184,7 +174,6 @@ class WindowedValue {
                                                   std::pmr::memory_resource* memory);
   [[nodiscard]] WindowedHead head() const;
   bool load_next(std::span<const std::byte> content);
-
   ExpiringFilter filter_;
   double error_;
   std::uint64_t window_;
@@ -193,22 +182,19 @@ class WindowedValue {
   std::optional<Awaited> awaited_;
 };
 
-/// Puts a value together from the pieces of its image, as they are in an RDB file: head, and all
-/// pieces, also those that have not come yet. As ImageReader it takes no more memory than a small
-/// multiple of the bytes that it was given. Not safe for concurrent use.
+/// Puts a value together from the pieces of its image, as in an RDB file: head, and all pieces,
+/// also those to come. Takes little more memory than the bytes it was given. Not safe for
+/// concurrent use.
 class WindowedReader {
  public:
   explicit WindowedReader(std::pmr::memory_resource* memory = nullptr) : memory_(memory) {}
-
-  /// Adds the next piece, in order, beginning with the head. False: it is not the piece that must
-  /// come here, and nothing more can be added. Throws std::bad_alloc.
+  /// Adds the next piece, head first. False: not this one, and nothing more. Throws std::bad_alloc.
   bool add(std::span<const std::byte> piece);
   /// The value if all its pieces have arrived and agree with its head, otherwise null. Call once.
   [[nodiscard]] std::unique_ptr<WindowedValue> finish();
 
  private:
   bool add_piece(std::span<const std::byte> bytes);
-
   std::pmr::memory_resource* memory_;
   std::optional<WindowedHead> head_;
   std::unique_ptr<WindowedValue> value_;

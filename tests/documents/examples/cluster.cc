@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   const nestline::ClusterOptions cluster{.servers = {server}};  // finds the others
   auto seen = nestline::ClusterFilter::create(cluster, "seen", {.capacity = 1'000'000});
   const std::vector<std::string> keys = {"user:17", "user:18"};
-  seen.insert_unique(keys);  // one round trip to all servers at once
+  (void)seen.insert_unique(keys);  // one round trip to all servers at once
   std::vector<std::uint8_t> found(keys.size());
   std::cout << seen.may_contain(keys, found) << " of " << keys.size() << '\n';
 }

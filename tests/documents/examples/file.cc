@@ -9,7 +9,7 @@ int main() {
   if (!filter.insert("in the file")) return 1;
 
   nestline::save(filter, path);                            // replaces the file atomically
-  const nestline::Filter loaded = nestline::load(path);    // checks every byte
+  const auto loaded = nestline::Filter::load(path);        // checks every byte
   const auto mapped = nestline::MappedFilter::open(path);  // answers from the file, without a copy
 
   std::cout << loaded.may_contain("in the file") << mapped.may_contain("in the file")

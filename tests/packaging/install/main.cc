@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   mapped.verify();
   std::vector<std::uint8_t> found(keys.size());
   std::cout << "found " << mapped.may_contain(keys, found) << '\n';
-  nestline::ConcurrentFilter shared(nestline::load(path));
+  nestline::ConcurrentFilter shared(nestline::Filter::load(path));
   std::cout << "erased " << shared.erase(keys) << '\n';
   std::cout << "size " << std::move(shared).freeze().size() << '\n';
 
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   std::vector<std::byte> bytes = nestline::to_bytes(filter);
   bytes.front() = ~bytes.front();
   try {
-    nestline::from_bytes(bytes);
+    nestline::Filter::load(bytes);
     std::cout << "bad bytes accepted\n";
   } catch (const nestline::FormatError& error) {
     std::cout << "refused at " << error.offset << '\n';

@@ -1,27 +1,21 @@
 // RedisBloom's cuckoo filter as a model for tests: it makes data as users of RedisBloom have them.
 //
-// Written to be read, not for speed, and independent of the code that it tests: the hash is the one
-// in libstdc++, which is MurmurHash64A too. It adds items, so that tests have tables to load, and
-// it counts, erases and compacts, so that tests can compare.
+// Written to be read, not for speed, and independent of the code that it tests: the hash is
+// libstdc++'s MurmurHash64A. It adds items, for tables to load, and counts, erases and compacts.
 #ifndef NESTLINE_TESTS_REDIS_REDISBLOOM_REDISBLOOM_MODEL_H_
 #define NESTLINE_TESTS_REDIS_REDISBLOOM_REDISBLOOM_MODEL_H_
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 
 namespace nestline::redis {
 
-// The hash of the standard library. It reads words of 8 bytes in the machine's order; RedisBloom's
-// are little-endian on every machine.
+// The standard library's hash, which reads words in the machine's order; RedisBloom's:
+// little-endian.
 inline std::uint64_t standard_murmur_hash64a(std::string bytes, std::uint64_t seed) {
   if constexpr (std::endian::native == std::endian::big) {
     for (auto rest = std::span(bytes); rest.size() >= 8; rest = rest.subspan(8)) {

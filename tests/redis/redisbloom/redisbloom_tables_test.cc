@@ -1,13 +1,10 @@
-// RedisBloom's tables: after every change, every answer and every byte are the model's. Also tests
-// headers that must be refused.
+// RedisBloom's tables: all answers and bytes are the model's; and headers that must be refused.
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <random>
-#include <string>
 
 #include "tests/redis/redisbloom/redisbloom_model.h"
 
@@ -166,7 +163,6 @@ TEST(RedisBloomHeader, RefusesWhatIsOutOfRange) {
   refused([](auto& h) { h.items = ~std::uint64_t{0}; });
   EXPECT_TRUE(is_valid({2 * 10752, 512, 0, 3, 2, 20, 4}));
   EXPECT_TRUE(is_valid({~std::uint64_t{0}, std::uint64_t{1} << 55, 0, 65535, 255, 1, 1}));
-
   RedisBloomHeader odd = good;
   odd.expansion = 3;
   EXPECT_EQ(parse_header(write_header(odd))->expansion, 4);

@@ -1,14 +1,9 @@
-// Batches that worker threads answer, without a server: fake_server.h plays its part. Label
-// threads: also under the thread sanitizer. NESTLINE_BATCH_SECONDS says how long the random
-// commands run (3).
+// Batches that worker threads answer, on fake_server.h. Label threads: also under the thread
+// sanitizer. NESTLINE_BATCH_SECONDS is how long the random commands run (3).
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <cstdlib>
-#include <random>
 
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/workers.h"
@@ -250,8 +245,7 @@ TEST_F(Batches, FindWhatStaysWhateverElseIsDone) {
   }));
 }
 
-// The event loop makes calls until none is left: more than one at a time would keep other events
-// out for as long as batches come.
+// The event loop makes calls until none is left: more than one at a time would keep others out.
 TEST_F(Batches, TakeTurnsInTheServersThread) {
   const std::string strangers = string_of(random_hashes(random_, 20'000));
   const Hashes go = random_hashes(random_, 5000);

@@ -133,8 +133,7 @@ class ChunksTest(ModuleCase):
         self.server.assert_alive()
 
     def test_a_claim_takes_no_memory(self):
-        """A header may claim what the machine has: copies of such a filter take no memory either.
-        What no machine has is refused."""
+        """A header may claim what the machine has, also in copies without memory; no more."""
         resident = lambda: int(self.server.information("memory")["used_memory_rss"])  # noqa: E731
         before = resident()
         header = struct.pack("<QQQQHHH", 0, 1 << 29, 0, 1, 2, 20, 1)

@@ -78,8 +78,7 @@ class Cluster:
         return self.servers[-1]
 
     def join(self, options=None, **more):
-        """One more primary, without slots. Waits first: while servers do not agree about who serves
-        which slot, as just after a reshard, redis-cli refuses."""
+        """One more primary, without slots, once servers agree about slots: redis-cli needs that."""
         self.wait_until_ok()
         server = self.start_server(options, **more)
         address = f"127.0.0.1:{server.port}@{server.options['cluster-port']}"
@@ -102,9 +101,8 @@ class Cluster:
         return [server for server in self.servers if server.is_alive()]
 
     def wait_until_ok(self):
-        """Waits until all live servers see all slots served and replicas have their copy, and agree
-        about who is whose replica: servers do not vote for one that they take for a primary, and the
-        next election of a candidate without enough votes is four node timeouts later."""
+        """Waits until all live servers see all slots served, replicas with their copy, and agree who
+        is whose replica: they do not vote for a primary, and the next election is far later."""
         wait_until(self.is_ok, "the cluster is ok", 3 * PATIENCE)
 
     def is_ok(self):
@@ -192,9 +190,8 @@ class Client:
             connection.close()
 
     def call(self, *arguments, wait=None):
-        """The reply to a command whose key is its first argument. `wait` is (replicas,
-        milliseconds) for a WAIT after it on the same connection; the result is then the pair of
-        both replies."""
+        """The reply to a command whose key is its first argument. `wait` is (replicas, milliseconds)
+        for a WAIT after it on the same connection; the result is then both replies."""
         slot = slot_of(arguments[1])
         deadline = time.monotonic() + 2 * PATIENCE
         attempt = 0

@@ -38,10 +38,8 @@ class Writers:
         self.stopped = threading.Event()
         self.errors = []
         self.clients = [cluster.client() for _ in range(2)]
-        self.threads = [
-            threading.Thread(target=self.write, args=(client, keys[i::2]))
-            for i, client in enumerate(self.clients)
-        ]
+        self.threads = [threading.Thread(target=self.write, args=(client, keys[i::2]))
+                        for i, client in enumerate(self.clients)]
         for thread in self.threads:
             thread.start()
 
@@ -167,8 +165,7 @@ class ClusterTest(unittest.TestCase):
         self.check_asked_slot(keys[0], target, source)
 
     def check_asked_slot(self, key, source, target):
-        """Moves a slot by hand: one of its keys has moved, the other has not, new ones go to the
-        target."""
+        """Moves a slot by hand: one key has moved, one has not, new ones go to the target."""
         tag = f"{{{key}}}"
         for name in ("a", "b"):
             self.assertEqual(self.client.call("CF.RESERVE", tag + name, 100, "SEED", 6), "OK")

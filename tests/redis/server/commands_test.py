@@ -60,10 +60,8 @@ class ReserveTest(ModuleCase):
             for text in ("x", "", "1.5", "2 ", "0x2", str(1 << 70)):
                 self.expect_error(f"Couldn't parse {name}", "CF.RESERVE", "a", 1000, name, text)
             for value in (least - 1, most + 1, -7):
-                self.expect_error(
-                    f"{name}: value must be in the range [{least}, {most}]",
-                    *("CF.RESERVE", "a", 1000, name, value),
-                )
+                self.expect_error(f"{name}: value must be in the range [{least}, {most}]",
+                                  "CF.RESERVE", "a", 1000, name, value)
         for text in ("x", "", "1e3", "10 "):
             self.expect_error("Bad capacity", "CF.RESERVE", "a", text)
         text = "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"

@@ -1,8 +1,7 @@
 """Takes payloads of DUMP apart and puts them together, so that a test can give RESTORE anything.
 
 A payload of a module's value is the type 7, the module's number, then fields: ("number", n) or
-("string", bytes), an end, the version of RDB and a CRC-64. Lengths take 1, 2, 5 or 9 bytes.
-"""
+("string", bytes), an end, the version of RDB and a CRC-64. Lengths take 1, 2, 5 or 9 bytes."""
 
 import struct
 

@@ -1,7 +1,4 @@
-"""Checks that the examples of docs/REDIS.md, as a user types them, get the expected replies.
-
-NESTLINE_REDIS_CLI names redis-cli.
-"""
+"""The examples of docs/REDIS.md, as typed, get their replies. NESTLINE_REDIS_CLI: redis-cli."""
 
 import os
 import pathlib

@@ -1,14 +1,10 @@
 #include "tests/redis/server/fake_server.h"
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "lib/redis/server/configuration.h"
 
@@ -47,8 +43,7 @@ Type type;
 std::map<std::string, void*> keyspace;
 std::atomic<long> allocated{0};
 
-// What other threads ask the event loop for. Never destroyed: they may still be about to leave it
-// when the program ends.
+// What other threads ask the event loop for. Never destroyed: they may be leaving it at the end.
 struct Asked {
   std::mutex asking;  // guards the others
   std::vector<std::pair<OneShot, void*>> one_shots;

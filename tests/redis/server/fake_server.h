@@ -11,11 +11,6 @@
 #ifndef NESTLINE_TESTS_REDIS_SERVER_FAKE_SERVER_H_
 #define NESTLINE_TESTS_REDIS_SERVER_FAKE_SERVER_H_
 
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "lib/redis/server/commands.h"
 
 namespace nestline::redis {
@@ -41,7 +36,6 @@ class FakeServer {
   void serve();
   // serve() until the condition holds. False after some minutes.
   bool serve_until(const std::function<bool()>& condition);
-
   void remove(const std::string& key);
   void rename(const std::string& from, const std::string& to);
   // The bytes of a saved value, as a child process that was forked now would write them.

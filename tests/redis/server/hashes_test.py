@@ -127,8 +127,7 @@ class HashesTest(HashesCase):
 
 
 class TwinsTest(HashesCase):
-    """Items in one filter by one command, in another one by one, their hashes in a third: the same
-    answers and bytes."""
+    """Items by one command, one by one, and as hashes: the same answers and bytes."""
 
     arguments = ("cf-max-expansions", 4)
     COMMANDS = (("CF.MADDH", "CF.ADD", "CF.INSERT"), ("CF.MADDNXH", "CF.ADDNX", "CF.INSERTNX"),

@@ -1,10 +1,8 @@
 """Hostile input: damaged chunks and payloads, absurd arguments, huge items, many copies.
 
-NESTLINE_HOSTILE_SECONDS (5) is how long the random parts take together, NESTLINE_REDIS_SEED (1) is
-their seed. After each batch the server must be alive and answer, no command may have computed for
-long, its memory must be small and its log must show no crash. NESTLINE_HOSTILE_UNMEASURED=1 skips
-the checks of time and memory, for servers that a wrapper slows down.
-"""
+NESTLINE_HOSTILE_SECONDS (5) is how long the random parts take, NESTLINE_REDIS_SEED (1) their seed.
+After each batch the server must be alive and answer, its commands short, its memory small and its log
+without a crash. NESTLINE_HOSTILE_UNMEASURED=1: no checks of time and memory, for wrapped servers."""
 
 import os
 import random
@@ -23,8 +21,7 @@ SECONDS = float(os.environ.get("NESTLINE_HOSTILE_SECONDS", "5"))
 SEED = int(os.environ.get("NESTLINE_REDIS_SEED", "1"))
 IS_MEASURED = os.environ.get("NESTLINE_HOSTILE_UNMEASURED", "0") == "0"
 MOST_TIME = 15  # seconds that a command computes; half of one is usual, four in a build with one lane
-# Resident bytes at any time: a header may ask for 65535 filters of 8 KiB, a huge item takes 64 MiB
-# three times.
+# Resident bytes: a header may ask for 65535 filters of 8 KiB, a huge item takes 64 MiB three times.
 MOST_MEMORY = 700 << 20
 CRASHES = ("crashed by signal", "BUG REPORT", "ASSERTION FAILED", "AddressSanitizer",
            "runtime error")
@@ -146,8 +143,7 @@ class HostileTest(ModuleCase):
         """Everything that a client may do with an accepted value; replies may be errors."""
         self.call("CF.MEXISTS", key, *items("in", 50))
         self.call("CF.ADD", key, "new")
-        # A header may claim much memory, which is not touched until slots arrive; reading it takes
-        # time.
+        # A header may claim much memory, untouched until slots arrive; reading it takes time.
         if self.call("CF.INFO", key)[1] > 1 << 26:
             self.unlink(key)
             return
@@ -160,8 +156,7 @@ class HostileTest(ModuleCase):
                      ("CF.MDELH", key, HASHES), ("CF.SCANDUMP", key, 0),
                      ("CF.SCANDUMP", key, self.chance.randrange(1, 9)), ("CF.INFO", key)):  # fmt: skip
             self.call(*line)
-        # Commands whose time depends on the size are tried with small values only, also after
-        # growth.
+        # Commands whose time depends on the size get small values only, also after growth.
         if self.call("CF.INFO", key)[1] < 1 << 22:
             self.call("CF.MERGE", "generations-2", key)
             self.call("COPY", key, "copied", "REPLACE")

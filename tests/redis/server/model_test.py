@@ -1,9 +1,7 @@
 """Random operations in pipelines against exact multisets: no item in a filter is ever missed.
 
-NESTLINE_REDIS_OPERATIONS (200000) sets how many; a million takes about 20 seconds. The seed is
-fixed; NESTLINE_REDIS_SEED changes it. In between there are compactions that unite filters and two
-restarts, one of them after kill -9.
-"""
+NESTLINE_REDIS_OPERATIONS (200000) sets how many (a million: 20 seconds), NESTLINE_REDIS_SEED changes
+the seed. In between are compactions that unite filters and two restarts, one after kill -9."""
 
 import collections
 import os

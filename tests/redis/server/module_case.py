@@ -1,8 +1,6 @@
 """What the tests of the module share: one server for each class, connections of both protocols.
 
-Run by ctest, or by hand: NESTLINE_REDIS_MODULE=build/dev/lib/nestline_redis.so \
-    /usr/bin/python3 tests/redis/server/commands_test.py
-"""
+By hand: NESTLINE_REDIS_MODULE=<.../nestline_redis.so> /usr/bin/python3 <test>.py"""
 
 import unittest
 

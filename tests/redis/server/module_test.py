@@ -148,10 +148,8 @@ class ConfigTest(ModuleCase):
     def test_ranges_that_move(self):
         self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 20)
         self.expect_range("cf-bucket-size", 1, 10)
-        self.expect_error(
-            "BUCKETSIZE: value must be in the range [1, 10]",
-            *("CF.RESERVE", "a", 1000, "BUCKETSIZE", 11),
-        )
+        self.expect_error("BUCKETSIZE: value must be in the range [1, 10]",
+                          "CF.RESERVE", "a", 1000, "BUCKETSIZE", 11)
         self.expect("OK", "CONFIG", "SET", "nestline.cf-bucket-size", 10)
         self.expect_range("cf-initial-size", 20, 1 << 30)
         self.expect("OK", "CONFIG", "SET", "nestline.cf-bucket-size", 2)

@@ -30,10 +30,8 @@ class PersistenceTest(ModuleCase):
 
     def state(self, wanted):
         return {
-            key: (
-                self.call("CF.DEBUG", key),
-                self.call("CF.MEXISTS", key, *found, *items("other", 1000)),
-            )
+            key: (self.call("CF.DEBUG", key),
+                  self.call("CF.MEXISTS", key, *found, *items("other", 1000)))
             for key, found in wanted.items()
         }
 

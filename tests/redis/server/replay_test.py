@@ -184,8 +184,7 @@ class AppendOnlyFileTest(ReplayCase):
         self.assert_none_lost(server)
 
     def test_beyond_the_capacity(self):
-        """A command that says that an item was taken is believed, even if there is no place for
-        it."""
+        """A command that says that an item was taken is believed, even without a place for it."""
         ours = [encode("CF.RESERVE", "ours", 100, "EXPANSION", 0, "SEED", 7)]
         theirs = [encode("CF.RESERVE", "theirs", 100, "EXPANSION", 0)]
         for key, lines in (("ours", ours), ("theirs", theirs)):

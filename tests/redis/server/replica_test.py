@@ -1,7 +1,5 @@
-"""Replicas have the same bytes as the primary, however they got them.
-
-NESTLINE_REDIS_STREAM (1000) is how many commands each part of a test sends.
-"""
+"""Replicas have the same bytes as the primary, however they got them. Each part of a test sends
+NESTLINE_REDIS_STREAM (1000) commands."""
 
 import os
 import unittest
@@ -14,8 +12,7 @@ from stream import KEYS, MERGED, Stream
 
 COMMANDS = int(os.environ.get("NESTLINE_REDIS_STREAM", "1000"))
 
-# The configuration of the replicas, which differs from the primary's as much as possible and must
-# not matter.
+# The replicas' configuration: as different from the primary's as can be, and without effect.
 PRIMARY = ("cf-bucket-size", 4, "cf-initial-size", 60, "cf-expansion-factor", 2,
            "cf-max-expansions", 5)
 OTHER = ("cf-bucket-size", 8, "cf-initial-size", 99999, "cf-max-iterations", 7,
@@ -106,10 +103,8 @@ class ReplicaTest(ServerCase):
         stream = self.stream(primary, 2)
         stream.run(COMMANDS)
         going_on = ThreadPoolExecutor(1).submit(stream.run, COMMANDS // 2)
-        replicas = [
-            self.replica(primary, {"repl-diskless-load": "swapdb"}, arguments=OTHER),
-            self.replica(primary, {"repl-diskless-load": "disabled"}),
-        ]
+        replicas = [self.replica(primary, {"repl-diskless-load": "swapdb"}, arguments=OTHER),
+                    self.replica(primary, {"repl-diskless-load": "disabled"})]
         going_on.result()
         self.assertGreaterEqual(primary.log().count("for SYNC with target: replicas sockets"), 2)
         primary.call("CONFIG", "SET", "repl-diskless-sync", "no")

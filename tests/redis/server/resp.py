@@ -8,8 +8,7 @@ Replies come as Python values that differ where the protocol does:
     null            None                    array     list
     map             dict (order kept)       set, push list
 
-redis-py of Debian 12 knows RESP2 only and turns some replies into others.
-"""
+redis-py of Debian 12 knows RESP2 only and turns some replies into others."""
 
 import socket
 

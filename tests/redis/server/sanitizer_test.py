@@ -35,8 +35,7 @@ def wrapper():
     if KIND == "valgrind":
         return f"valgrind --quiet --error-limit=no --num-callers=30 --log-file={REPORTS}.%p"
     library = os.environ["NESTLINE_REDIS_LIBASAN"]
-    # The server does not free its memory at the end. Large allocations may fail, as they do without
-    # it.
+    # The server does not free its memory at the end. Large allocations may fail as without it.
     address = f"detect_leaks=0:allocator_may_return_null=1:log_path={REPORTS}"
     undefined = f"print_stacktrace=1:log_path={REPORTS}"
     return f"env LD_PRELOAD={library} ASAN_OPTIONS={address} UBSAN_OPTIONS={undefined}"

@@ -43,11 +43,8 @@ claims = []  # held until the program ends
 
 
 def free_port():
-    """A port of the loopback that is free, and stays so while our server is not running.
-
-    The system gives none of these ports to clients, and each program that calls this function claims
-    its ports by sockets with names, of which there can be only one.
-    """
+    """A port of the loopback that is free, and stays so while our server is not running: the system
+    gives none of these to clients, and programs that call this claim theirs by named sockets."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
         end = int(file.read().split()[0])
     for port in random.SystemRandom().sample(range(10000, max(end, 20000)), 1000):
@@ -81,16 +78,9 @@ class Server:
 
     def __init__(self, options=None, arguments=(), module=MODULE, start=True):
         self.folder = tempfile.mkdtemp(prefix="nestline_redis_test.")
-        self.options = {
-            "bind": "127.0.0.1",
-            "save": "",
-            "enable-debug-command": "local",
-            "enable-module-command": "local",
-            "loglevel": "notice",
-            "daemonize": "no",
-            "repl-diskless-sync-delay": "0",
-            **(options or {}),
-        }
+        self.options = {"bind": "127.0.0.1", "save": "", "enable-debug-command": "local",
+                        "enable-module-command": "local", "loglevel": "notice", "daemonize": "no",
+                        "repl-diskless-sync-delay": "0", **(options or {})}
         threads = ()
         if THREADS and module == MODULE:
             threads = ("cf-threads", THREADS, "cf-thread-items", 2)
@@ -211,25 +201,19 @@ class Server:
 
     def wait_for_link(self):
         """For a replica: waits until it is connected to its primary and has the data."""
-        wait_until(
-            lambda: self.information("replication").get("master_link_status") == "up",
-            "the link is up",
-        )
+        wait_until(lambda: self.information("replication").get("master_link_status") == "up",
+                   "the link is up")
 
     def wait_for_offset(self, primary):
         """For a replica: waits until it has executed everything that `primary` has sent by now."""
         wanted = int(primary.information("replication")["master_repl_offset"])
-        wait_until(
-            lambda: int(self.information("replication")["slave_repl_offset"]) >= wanted,
-            "the replica has caught up",
-        )
+        wait_until(lambda: int(self.information("replication")["slave_repl_offset"]) >= wanted,
+                   "the replica has caught up")
 
     def wait_for_free(self):
         """Waits until all memory that UNLINK and the like free in the background is free."""
-        wait_until(
-            lambda: self.information("memory")["lazyfree_pending_objects"] == "0",
-            "nothing is left to be freed",
-        )
+        wait_until(lambda: self.information("memory")["lazyfree_pending_objects"] == "0",
+                   "nothing is left to be freed")
 
     def processor_time(self):
         """Processor seconds of the thread that executes commands; other programs do not count."""
@@ -242,9 +226,7 @@ class Server:
         """BGREWRITEAOF, and waits for its end."""
         names = ("aof_rewrite_in_progress", "aof_rewrite_scheduled")
         self.call("BGREWRITEAOF")
-        wait_until(
-            lambda: all(self.information("persistence")[name] == "0" for name in names),
-            "the append-only file is rewritten",
-        )
+        wait_until(lambda: all(self.information("persistence")[name] == "0" for name in names),
+                   "the append-only file is rewritten")
         if self.information("persistence")["aof_last_bgrewrite_status"] != "ok":
             raise ServerTrouble(f"BGREWRITEAOF failed\n{self.log()[-4000:]}")

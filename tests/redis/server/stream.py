@@ -79,8 +79,7 @@ class Stream:
             self.done[kind] += bool(self.kinds[kind][1]())
 
     def settle(self):
-        """Waits until all keys that should expire have expired: reading them makes the primary say
-        so."""
+        """Waits until all keys that should expire have, by reading them on the primary."""
         keys = KEYS + MERGED
         wait_until(lambda: all(self.call("PTTL", key) < 0 for key in keys),
                    "no key expires any more")

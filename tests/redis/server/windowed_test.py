@@ -1,7 +1,5 @@
 """Filters with a WINDOW: commands and their errors. Time moves by CF.ADVANCE only.
-
-windowed_time_test.py has the module's timer, replicas and restarts.
-"""
+The timer, replicas and restarts: windowed_time_test.py."""
 
 import random
 import unittest
@@ -52,27 +50,19 @@ class CommandTest(ModuleCase):
         for text in ("x", "", "1.5", "-1", str(1 << 64)):
             self.expect_error("Couldn't parse WINDOW", "CF.RESERVE", "a", 1000, "WINDOW", text)
         for seconds in (0, 1 << 32):
-            self.expect_error(
-                "WINDOW: value must be in the range [1, 4294967295] seconds",
-                *("CF.RESERVE", "a", 1000, "WINDOW", seconds),
-            )
+            self.expect_error("WINDOW: value must be in the range [1, 4294967295] seconds",
+                              "CF.RESERVE", "a", 1000, "WINDOW", seconds)
         for name in ("EXPANSION", "BUCKETSIZE", "MAXITERATIONS"):
-            self.expect_error(
-                f"ERR a filter with WINDOW does not grow and has no {name}",
-                *("CF.RESERVE", "a", 1000, "WINDOW", 10, name, 2),
-            )
+            self.expect_error(f"ERR a filter with WINDOW does not grow and has no {name}",
+                              "CF.RESERVE", "a", 1000, "WINDOW", 10, name, 2)
         for capacity in (-1, 0, (1 << 30) + 1):
-            self.expect_error(
-                "Capacity must be in the range [1, 1073741824] with WINDOW",
-                *("CF.RESERVE", "a", capacity, "WINDOW", 10),
-            )
+            self.expect_error("Capacity must be in the range [1, 1073741824] with WINDOW",
+                              "CF.RESERVE", "a", capacity, "WINDOW", 10)
         self.expect_error("Bad capacity", "CF.RESERVE", "a", "x", "WINDOW", 10)
         self.expect_error("Couldn't parse ERROR", "CF.RESERVE", "a", 9, "WINDOW", 9, "ERROR", "x")
         for rate in ("0", "1", "-0.1"):
-            self.expect_error(
-                "ERROR: value must be above 0 and below 1",
-                *("CF.RESERVE", "a", 9, "WINDOW", 9, "ERROR", rate),
-            )
+            self.expect_error("ERROR: value must be above 0 and below 1",
+                              "CF.RESERVE", "a", 9, "WINDOW", 9, "ERROR", rate)
         reply = self.call("CF.RESERVE", "a", 9, "WINDOW", 9, "ERROR", "1e-9")
         self.assertRegex(reply, "^ERR Could not create filter: fpr 1e-09 is below 0.00[0-9]+, ")
         self.expect_error("Couldn't parse SEED", "CF.RESERVE", "a", 9, "WINDOW", 9, "SEED", "x")

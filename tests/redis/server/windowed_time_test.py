@@ -1,8 +1,5 @@
-"""Filters with a WINDOW: the module's timer, replicas, restarts, failover.
-
-Where it can, a test switches the timer off and moves time on by CF.ADVANCE, so nothing depends on how
-fast the machine is. Those of the timer wait for what must happen.
-"""
+"""Filters with a WINDOW: the module's timer, replicas, restarts, failover. Where it can, a test
+moves time on by CF.ADVANCE, without the timer: the machine's speed does not matter."""
 
 import random
 import time

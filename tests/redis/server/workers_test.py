@@ -1,11 +1,7 @@
-"""Batches of questions that worker threads answer, in servers.
+"""Batches of questions that worker threads answer, in servers. Others may remove, replace or change
+the filter at any moment. An item that was in it all the time must be found all the same.
 
-What other clients do meanwhile may remove, replace or change the filter at any moment. An item that
-was in it all the time must be found all the same.
-
-NESTLINE_REDIS_WORKER_SECONDS (5) is how long the random commands run, NESTLINE_REDIS_SEED (1)
-chooses them.
-"""
+NESTLINE_REDIS_WORKER_SECONDS (5): how long random commands run; NESTLINE_REDIS_SEED (1)."""
 
 import collections
 import contextlib

@@ -1,12 +1,10 @@
-// Tests that the members of a family are one filter, against an exact multiset of hashes. There are
-// few blocks and narrow fingerprints, so that many keys look alike, are away from home, or have
-// each other's home as alternate.
+// Tests that the members of a family are one filter, against an exact multiset of hashes. Blocks
+// are few and fingerprints narrow: many keys look alike, are away from home, or swap home and
+// alternate.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <map>
 #include <random>
-#include <vector>
 
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"

@@ -6,9 +6,7 @@
 // head without checksum (the fields of image.h, including the magic), the others are the contents
 // of the pieces in order. If the byte is odd, the part is used as it is. A first part of 112 bytes
 // that begins as the head of a value with a window is taken for one, by WindowedReader.
-#include <algorithm>
 #include <cstdlib>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -22,7 +20,6 @@ namespace {
 using namespace nestline::redis;
 using nestline::Outcome;
 using Bytes = std::vector<std::byte>;
-
 // Memory that the fuzzer may use: values that need more are not filled.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 22;
 
@@ -141,8 +138,8 @@ void try_windowed(const std::vector<Part>& parts) {
   use(*loaded);
 }
 
-// Gives the contents of the pieces to the reader, and to a value that is being loaded. Returns
-// whether the reader took all of them.
+// Gives the pieces' contents to the reader and to a value that is loaded; whether the reader took
+// all.
 bool feed(const std::vector<Part>& parts, const std::optional<ImageHead>& head, bool has_header,
           ImageReader& reader, CuckooValue& loaded) {
   bool is_read = head.has_value();
@@ -192,7 +189,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ImageHead sizes = head ? *head : ImageHead{};
   if (header) sizes.redisbloom = *header;
   if (bytes_of(sizes) > kMaxBytes) return 0;
-
   std::unique_ptr<CuckooValue> loaded;
   try {
     loaded = CuckooValue::from_head(head_bytes, 1);

@@ -91,8 +91,7 @@ TEST(GenerationPlan, TakesTheNarrowestWidthAndNoGrowthWithoutExpansion) {
   }
 }
 
-// How far a value goes from room for a thousand items before the sum goes beyond the promise: a
-// family after the other, each as large as it may be.
+// How far a value goes from a thousand items until the sum breaks the promise, by largest families.
 TEST(GenerationPlan, KeepsThePromiseForManyItems) {
   const auto items_kept = [](double error) {
     const Settings settings = with_error(error);

@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <random>
-#include <vector>
 
 #include "lib/redis/value/value.h"
 

@@ -4,21 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/redis/value/value.h"
 
 namespace nestline::redis {
 
 inline std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
-
 // The items with their copies.
 using Multiset = std::map<std::string, std::uint64_t>;
 

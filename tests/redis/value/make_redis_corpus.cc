@@ -1,11 +1,9 @@
 // Writes the inputs that fuzz_redis_payload begins with: make_redis_corpus FOLDER. Run by hand.
 //
-// Each is an image of a small value in the parts of the fuzz target: a head without its checksum,
-// then the contents of the pieces.
+// Each is an image of a small value in the fuzz target's parts: head without checksum, contents.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <string>
 
 #include "lib/place/little_endian.h"
 #include "lib/redis/value/value.h"
@@ -16,7 +14,6 @@ namespace {
 
 using namespace nestline::redis;
 using Bytes = std::vector<std::byte>;
-
 constexpr std::size_t kPieceHead = 32;
 constexpr std::size_t kChecksum = 8;
 

@@ -1,14 +1,9 @@
 // Batches of items and of hashes give the answers and the bytes of the same items one by one.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <ctime>
-#include <new>
 #include <numeric>
 #include <random>
-#include <utility>
 
 #include "nestline/keys.h"
 #include "tests/redis/redisbloom/redisbloom_model.h"
@@ -66,8 +61,7 @@ struct Met {
 
 enum class By : bool { items, hashes };
 
-// Two equal values, one of which gets batches, the other the items one by one. Some of the items
-// that were erased last come again.
+// Two equal values: one gets batches, one single items; some that were erased last come again.
 class Twins {
  public:
   Twins(std::unique_ptr<CuckooValue> value, By by, std::uint64_t seed, std::uint64_t range)
@@ -220,8 +214,7 @@ double processor_seconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-// Copies must not cost a search for room each, whether they come in turn or in a row: they did up
-// to 80 times what other items cost; it is 2 to 13 times.
+// Copies must not cost a search each, in turn or in a row: 2 to 13 times other items, not 80.
 TEST(CuckooValueBatch, ManyCopiesOfManyItemsAreAddedInAMomentToo) {
   enum class Order : bool { in_turn, in_a_row };
   // For each item added.

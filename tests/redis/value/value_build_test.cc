@@ -1,8 +1,5 @@
-// CuckooValue::build against an exact multiset: distinct items, copies of few and of many, and more
-// than the capacity.
+// CuckooValue::build against a multiset: distinct items, copies, and more than the capacity.
 #include <gtest/gtest.h>
-
-#include <algorithm>
 
 #include "tests/redis/value/hashes.h"
 #include "tests/redis/value/items.h"

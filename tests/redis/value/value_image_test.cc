@@ -1,9 +1,7 @@
-// Images: they are written and read again in both ways; every wrong byte is refused, and claims
-// take no memory.
+// Images: written and read in both ways; every wrong byte is refused, and claims take no memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <functional>
 #include <random>
 
 #include "lib/redis/value/value.h"
@@ -90,7 +88,6 @@ TEST(Image, RedisBloomTablesRoundTripInTheirOwnForm) {
   EXPECT_TRUE(loaded->is_redisbloom());
   EXPECT_TRUE(loaded->is_complete());
   EXPECT_EQ(loaded->digest(), value->digest());
-
   // Tables of more than 16 MiB come in pieces.
   const RedisBloomHeader large{0, std::uint64_t{1} << 23, 0, 2, 4, 20, 1};
   const auto two = CuckooValue::from_tables(RedisBloomTables(large), 1);
@@ -209,7 +206,6 @@ TEST(Image, ClaimsTakeNoMemory) {
   EXPECT_FALSE(reader.add(encode_piece(second, content)));
   EXPECT_EQ(reader.finish(), nullptr);
   EXPECT_THROW(CuckooValue::from_head(encode_head(head), 0), std::bad_alloc);
-
   head.generations.resize(65536);
   EXPECT_FALSE(decode_head(encode_head(head)));
   head.generations.clear();
@@ -361,8 +357,7 @@ double worked_seconds() {
          static_cast<double>(usage.ru_utime.tv_usec) / 1e6;
 }
 
-// Looking at all generations for each piece takes minutes here, work for each piece a fraction of a
-// second.
+// Looking at all generations for each piece takes minutes here, work for a piece much less.
 TEST(Image, TakesTimeInProportionToItsPieces) {
   static constexpr double kMaxSeconds = 2;
   ImageHead head;

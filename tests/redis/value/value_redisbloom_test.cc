@@ -1,7 +1,6 @@
 // Values that begin with RedisBloom's tables: their answers stay, new items go beside them.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <random>
 
 #include "lib/redis/redisbloom/redisbloom_tables.h"
@@ -41,8 +40,8 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   RedisBloomModel model(1024, 2, 20, 1);
   for (std::uint64_t i = 0; i < 3000; ++i) model.add(name(i));
   const auto value = CuckooValue::from_tables(model.loaded(), 7);
-  // In the tables, RedisBloom's own deletes lose other items, so the test deletes there only items
-  // that no generation shows.
+  // RedisBloom's own deletes lose other items: the test deletes there only what no generation
+  // shows.
   for (std::uint64_t i = 3000; i < 20'000; ++i) ASSERT_EQ(value->add(name(i)), Outcome::stored);
   EXPECT_FALSE(value->is_redisbloom());
   EXPECT_EQ(value->items(), 20'000U);
@@ -62,7 +61,6 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   value->compact();
   for (std::uint64_t i = 0; i < 3000; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
   for (std::uint64_t i = 3001; i < 20'000; i += 2) ASSERT_TRUE(value->exists(name(i))) << i;
-
   const auto copy = value->copy();
   EXPECT_EQ(copy->digest(), value->digest());
   value->clear();
@@ -232,8 +230,7 @@ TEST(RedisBloomValue, KeepsEveryCopyOfMixedValues) {
   }
 }
 
-// Generations are united in the middle of changes, beside tables that show some of the same items.
-// A second value, made from the image, gets the same changes.
+// Generations are united amid changes, beside tables that show the same; its image's value follows.
 TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
   std::uint64_t united = 0;
   for (std::uint32_t seed = 0; seed < 6; ++seed) {

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -150,7 +149,6 @@ TEST(CuckooValue, IsFullAtItsCapacityWithoutExpansion) {
   EXPECT_TRUE(value->erase(name(1)));
   EXPECT_EQ(value->add(name(5)), Outcome::stored);
   EXPECT_EQ(value->add(name(6)), Outcome::full);
-
   auto larger = make(10'000, 0, 0);
   for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(larger->add(name(i)), Outcome::stored);
   EXPECT_EQ(larger->add(name(10'000)), Outcome::full);
@@ -262,7 +260,6 @@ TEST(CuckooValue, Merges) {
   expect_all(*value, model);
   change(*value, model, random, 2000, 9000, 2);
   expect_all(*value, model);
-
   const auto stranger = CuckooValue::create({100, 0, 2, 20, 1, 43});
   EXPECT_THROW(value->merge(*stranger), std::invalid_argument);
   auto fixed = make(4, 0, 0);

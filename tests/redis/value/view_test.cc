@@ -1,12 +1,7 @@
-// What other threads are told of a value that goes on changing, and what the value itself is like
-// while they look at it.
+// What other threads are told of a value that goes on changing, and what it is like meanwhile.
 #include "lib/redis/value/view.h"
 
 #include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <utility>
 
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"
@@ -106,8 +101,8 @@ TEST(View, OutlivesTheValue) {
   EXPECT_EQ(exists(*later, in).out, std::vector<std::uint8_t>(in.size(), 1));
 }
 
-// A value of two related generations, and items x of the older one with other items y that look
-// the same in both, and of which the newer one shows neither.
+// Two related generations, and items x of the older one with y that look the same in both: the
+// newer one shows neither.
 struct Exchange {
   std::unique_ptr<CuckooValue> value;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;

@@ -1,15 +1,10 @@
-// A value that its thread changes while other threads look at it. Label threads: also under the
-// thread sanitizer. NESTLINE_VIEW_SECONDS says how long (3).
+// A value that changes while other threads look. Label threads. NESTLINE_VIEW_SECONDS: how long
+// (3).
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <memory>
 #include <mutex>
-#include <span>
 #include <thread>
 
 #include "lib/redis/value/generation_plan.h"
@@ -21,7 +16,6 @@ namespace nestline::redis {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
 // Against a test that never ends.
 constexpr auto kPatience = std::chrono::minutes(5);
 
@@ -54,8 +48,7 @@ class Movers {
       if (tells_) Notices::advance(notices_->erases);
       ASSERT_TRUE(from.erase(item));
       if (tells_) Notices::advance(notices_->erases);
-      // On one processor readers run only now. Here that is amid a move, and after an odd number of
-      // moves as often as after an even one.
+      // On one processor readers run only now: amid a move, after odd and even numbers of moves.
       if (++steps_ % 997 == 0) std::this_thread::yield();
     }
     at_ = 1 - at_;
@@ -133,8 +126,7 @@ TEST(ViewThreads, AnItemThatMovesIsMissedWhereTheViewIsNotTold) {
   EXPECT_GT(seen.missed, 0u);
 }
 
-// A value under random changes. Readers know some items that stay, and take the present view from
-// time to time.
+// A value under random changes, whose readers know items that stay, and take new views.
 class Field {
  public:
   explicit Field(std::uint64_t seed)

@@ -1,5 +1,4 @@
-// Values with a window: lives, images in both ways and in parts, hostile bytes, and bytes that must
-// never change.
+// Values with a window: lives, images in both ways and in parts, hostile and frozen bytes.
 #include "lib/redis/value/windowed_value.h"
 
 #include <gtest/gtest.h>

@@ -41,8 +41,8 @@ extern "C" [[gnu::visibility("default")]] int part(const char* no_filter) {
       keys[1], [] { return false; }, [] {});
   if (!shared.may_contain(keys[2]) || !guard.may_contain(keys[1])) return -1;
   if (!expiring.insert(keys[0]) || !maplet.insert(keys[0], 1)) return -1;
-  return throws<nestline::FormatError>([&] { nestline::load(no_filter); }) +
-         throws<std::system_error>([] { nestline::load("/no/such/file"); }) +
+  return throws<nestline::FormatError>([&] { nestline::Filter::load(no_filter); }) +
+         throws<std::system_error>([] { nestline::Filter::load("/no/such/file"); }) +
          throws<nestline::StoreError>(
              [] { (void)nestline::Store::open("/", {.read_only = true}); }) +
          throws<nestline::ClusterError>(
