@@ -115,17 +115,7 @@ py::object insert_keys(PyExpiringFilter& held, py::handle keys, const py::object
 
 py::object left(PyExpiringFilter& held, py::handle keys, const py::object& out) {
   return answer<false>(held, keys, out, Answers::Kind::numbers,
-                       [](auto& filter, auto key, auto... ticks) {
-                         if constexpr (sizeof...(ticks) == 0) {
-                           return filter.left(key);
-                         } else {
-                           key.visit([&](auto span) {
-                             for (std::size_t i = 0; i < span.size(); ++i) {
-                               ((ticks[i] = static_cast<std::uint8_t>(filter.left(span[i]))), ...);
-                             }
-                           });
-                         }
-                       });
+                       [](auto& filter, auto... key) { return filter.left(key...); });
 }
 
 void advance(PyExpiringFilter& held, py::handle ticks) {
@@ -163,7 +153,7 @@ Made expiring_in(py::handle object, const py::object& window) {
   const Window kept = window_of(window);
   const Buffer buffer(object, PyBUF_SIMPLE);
   const Released released;
-  return made(load_of<ExpiringFilter>(std::as_bytes(std::span(buffer.text()))), kept);
+  return made(ExpiringFilter::load(std::as_bytes(std::span(buffer.text()))), kept);
 }
 
 Made load_from(py::handle file, const py::object& window, py::handle elapsed) {
@@ -171,7 +161,7 @@ Made load_from(py::handle file, const py::object& window, py::handle elapsed) {
   const double seconds = seconds_in(elapsed, "elapsed");
   const std::filesystem::path path = path_of(file);
   const Released released;
-  return aged(load_of<ExpiringFilter>(path), kept, seconds);
+  return aged(ExpiringFilter::load(path), kept, seconds);
 }
 
 py::object seconds_or_none(Window time) { return time ? py::cast(seconds_of(*time)) : py::none(); }
@@ -188,7 +178,7 @@ Made expiring_copy(PyExpiringFilter& held) {
   held.catch_up();
   const auto filter = held.shared();
   const Released released;
-  return made(snapshot_of(*filter), held.window());
+  return made(filter->snapshot(), held.window());
 }
 
 void bind_time(py::class_<PyExpiringFilter>& type) {

@@ -54,7 +54,7 @@ std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, con
 }
 
 ConcurrentFilter concurrent_copy_of(const Filter& filter) {
-  return ConcurrentFilter(snapshot_of(filter));
+  return ConcurrentFilter(filter.snapshot());
 }
 
 Verify verify_of(const std::string& verify) {
@@ -286,6 +286,32 @@ void bind_filters(py::module_& module) {
   bind_filter(module);
   bind_concurrent_filter(module);
   bind_mapped_filter(module);
+  module.def(
+      "capacity_for",
+      [](py::handle bytes, py::handle fpr) {
+        return capacity_for(number_of(bytes, "bytes"), real_of(fpr, "fpr"));
+      },
+      py::arg("bytes"), py::arg("fpr"),
+      R"(The most keys that a Filter of this false-positive rate can be made for within so
+many bytes.
+
+>>> capacity = capacity_for(1_000_000, fpr=0.01)
+>>> Filter(capacity, fpr=0.01).memory_bytes <= 1_000_000
+True
+)");
+  module.def(
+      "bytes_for",
+      [](py::handle capacity, const py::object& fpr, py::handle bits, py::handle max_capacity,
+         py::handle load) {
+        return bytes_for(options_of(capacity, fpr, bits, max_capacity, py::int_(0), load));
+      },
+      py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
+      py::arg("max_capacity") = 0, py::arg("load") = 0.95,
+      R"(The memory_bytes of a new Filter with these arguments.
+
+>>> bytes_for(1000, fpr=0.01) == Filter(1000, fpr=0.01).memory_bytes
+True
+)");
   // The names of version 0.1.
   module.attr("load") = module.attr("Filter").attr("load");
   module.def(

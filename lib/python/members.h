@@ -14,10 +14,7 @@
 #include "lib/python/arguments.h"
 #include "lib/python/calls.h"
 #include "lib/python/copies.h"
-#include "nestline/concurrent_filter.h"
-#include "nestline/expiring_filter.h"
 #include "nestline/io.h"
-#include "nestline/maplet.h"
 
 namespace nestline::python {
 
@@ -87,57 +84,26 @@ auto unlocked(Held& held) {
   }
 }
 
-template <typename Value>
-Value load_of(const auto& from) {
-  return Value::load(from);
-}
-template <typename Value>
-auto snapshot_of(const Value& value) {
-  if constexpr (requires { value.snapshot(); }) {
-    return value.snapshot();
-  } else {
-    std::vector<std::byte> bytes;
-    save(value, ByteSink([&](std::span<const std::byte> piece) {
-           bytes.insert(bytes.end(), piece.begin(), piece.end());
-         }));
-    return load_of<Value>(std::span<const std::byte>(bytes));
-  }
-}
-
 // What save, load, to_bytes, from_bytes and snapshot do, with the interpreter's lock released.
 template <typename Held>
 void save_as(Held& held, py::handle file) {
   const auto one = held.shared();
   const std::filesystem::path path = path_of(file);
   const Released released;
-  if constexpr (std::is_same_v<typename Held::Value, ConcurrentFilter>) {
-    save(one->snapshot(), path);
-  } else {
-    save(*one, path);
-  }
+  save(*one, path);
 }
 template <typename Value>
 auto opened(py::handle file) {
   const std::filesystem::path path = path_of(file);
   const Released released;
-  return boxed(load_of<Value>(path));
+  return boxed(Value::load(path));
 }
 template <typename Held>
 py::bytes bytes_in(Held& held) {
   const std::vector<std::byte> bytes = [&] {
     const auto one = held.shared();
     const Released released;
-    if constexpr (requires { to_bytes(*one); }) {
-      return to_bytes(*one);
-    } else if constexpr (requires { to_bytes(one->snapshot()); }) {
-      return to_bytes(one->snapshot());
-    } else {
-      std::vector<std::byte> made;
-      save(*one, ByteSink([&](std::span<const std::byte> piece) {
-        made.insert(made.end(), piece.begin(), piece.end());
-      }));
-      return made;
-    }
+    return to_bytes(*one);
   }();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -145,16 +111,16 @@ template <typename Value>
 auto read(py::handle object) {
   const Buffer buffer(object, PyBUF_SIMPLE);
   const Released released;
-  return boxed(load_of<Value>(std::as_bytes(std::span(buffer.text()))));
+  return boxed(Value::load(std::as_bytes(std::span(buffer.text()))));
 }
 template <typename Value>
 auto snapshot_from(const Value& value) {
-  return snapshot_of(value);
+  return value.snapshot();
 }
 // One of the same kind.
 template <typename Value>
 Value copy_of(const Value& value) {
-  return Value(snapshot_of(value));
+  return Value(value.snapshot());
 }
 
 constexpr const char* kCopyDoc = "A copy of one instant; copy.copy() makes one too.";
