@@ -1,10 +1,8 @@
-// A logical filter on a Redis Cluster, or on one Redis server: many CF.* keys that act as one
-// filter.
+// A logical filter on a Redis Cluster or one Redis server: many CF.* keys that act as one filter.
 //
-// A CF.* key lives on one node and is limited by its memory and its one thread. A logical filter
-// has P parts, each an ordinary CF.* key of the nestline module. The cluster spreads, replicates
-// and moves them; this client knows which part a key belongs to. It hashes here and sends hashes, 8
-// bytes a key, in one pipeline a node to all nodes at once.
+// A CF.* key lives on one node, bounded by its memory and its one thread. A logical filter has P
+// parts, each an ordinary CF.* key of the nestline module, which the cluster spreads, replicates
+// and moves. This client hashes, and sends 8 bytes a key to all nodes at once, one pipeline each.
 //
 //   const nestline::ClusterOptions cluster{.servers = {"10.0.0.1:6379", "10.0.0.2:6379"}};
 //   auto seen = nestline::ClusterFilter::create(cluster, "seen", {.capacity = 1'000'000'000});
@@ -12,8 +10,7 @@
 //   std::vector<std::uint8_t> found(keys.size());
 //   seen.may_contain(keys, found);
 //
-// The filter NAME has a descriptor, the hash key NAME, and the parts NAME:{p0}, NAME:{p1}, ...
-// docs/CLUSTER.md has all names, and what happens when a node fails.
+// The filter NAME is the hash key NAME and the parts NAME:{p0}, NAME:{p1}, ... (docs/CLUSTER.md).
 //
 // Link nestline::cluster.
 #ifndef NESTLINE_CLUSTER_H_
@@ -39,34 +36,27 @@ namespace nestline {
 
 /// Where the servers are and how to talk to them.
 struct ClusterOptions {
-  /// At least one server that answers; the others are found through it. "HOST:PORT", "HOST" (port
-  /// 6379), "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT][/0]", or "rediss://..." for TLS;
-  /// "valkey://" and "valkeys://" are the same. What is in a URL between "//" and "@" is
-  /// percent-decoded and goes before `user` and `password`.
+  /// At least one server that answers; it names the others. "HOST:PORT", "HOST" (port 6379),
+  /// "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT][/0]", "rediss://..." for TLS, or
+  /// valkey(s)://. A URL's user and password are percent-decoded, and come first.
   std::vector<std::string> servers{};
   /// For AUTH. No password: no AUTH. No user: "default".
   std::string user{};
   std::string password{};
-  /// TLS to every node, as "rediss://" asks for.
-  bool tls = false;
-  /// TLS: file of the certificates to trust (PEM); empty: those of the system.
-  std::string ca_file{};
+  bool tls = false;       ///< TLS to every node, as "rediss://" asks for.
+  std::string ca_file{};  ///< TLS: certificates to trust (PEM); empty: those of the system.
   /// TLS: certificate and key of this client (PEM), where the servers ask for one; else empty.
   std::string cert_file{};
   std::string key_file{};
-  /// TLS: false accepts any certificate. Only for tests.
-  bool verify = true;
-  /// The longest a call waits for one server without an answer or progress, reconnects and
-  /// redirections included. Then it throws ClusterError. The name service, where servers have names
-  /// instead of addresses, takes its own time.
+  bool verify = true;  ///< TLS: false accepts any certificate. Only for tests.
+  /// The longest a call waits for one server without an answer or progress, with reconnects and
+  /// redirections; then it throws ClusterError. The name service takes its own time.
   std::chrono::milliseconds timeout{2000};
-  /// An addition or removal returns only when so many replicas of each part have it (WAIT). When
-  /// they do not within `timeout`, ClusterError; the change was made nevertheless.
+  /// A change returns when so many replicas have it (WAIT); else ClusterError, but it was made.
   unsigned wait_replicas = 0;
 };
 
-/// A failure of a call on a logical filter. what() is a sentence that names the part, the node and
-/// what to do.
+/// A failure of a call on a logical filter. what() names the part, the node and what to do.
 class NESTLINE_EXPORT ClusterError : public std::runtime_error {
  public:
   /// What has become of the change that was requested.
@@ -113,8 +103,7 @@ enum class Upload : std::uint8_t {
 /// A logical filter.
 ///
 /// Thread safety: an object is for one thread at a time; it has its own connections. Any number of
-/// objects and processes may use one logical filter at the same time: each part is one key, whose
-/// server does one command at a time.
+/// objects and processes may use one logical filter at once: a server does one command at a time.
 ///
 /// Errors: ClusterError, std::bad_alloc, and std::invalid_argument for what a caller got wrong. A
 /// lookup in a part that cannot be reached is an error, never a "no". MOVED, ASK, TRYAGAIN,
@@ -131,25 +120,21 @@ class NESTLINE_EXPORT ClusterFilter {
   ///   max_capacity  0, or above `capacity`: the parts grow as long as the servers let them, and
   ///                 keep the rate; else they take no more than `capacity` keys, about
   ///   seed          0: drawn
-  /// The others have no effect. `parts` is from 1 to 16384, and at least four a primary in a
-  /// cluster of several, for an even load. A name is not empty and has no braces. Throws
-  /// ClusterError when the name is taken.
+  /// The others have no effect. `parts`: 1 to 16384; at least four a primary in a cluster of
+  /// several, for an even load. A name is not empty and has no braces. ClusterError if it is taken.
   static ClusterFilter create(const ClusterOptions& cluster, std::string_view name,
                               const Options& options, unsigned parts = 64);
   /// Opens one that exists. Throws ClusterError when there is none.
   [[nodiscard]] static ClusterFilter open(const ClusterOptions& cluster, std::string_view name);
-  /// Removes the logical filter: descriptor and parts. Also removes what a create() or upload()
-  /// left that was killed. Returns whether there was anything.
+  /// Removes descriptor and parts, also of a killed create() or upload(). False: there were none.
   static bool remove(const ClusterOptions& cluster, std::string_view name);
-
   ClusterFilter(ClusterFilter&& other) noexcept;
   ClusterFilter& operator=(ClusterFilter&& other) noexcept;
   ~ClusterFilter();
 
   /// Adds one copy of each key. Returns how many were added. With `outcomes`, the keys that were
-  /// not are looked up: `copies` for those that are found, `full` for the others, whose parts have
-  /// no room. After an error with Effect::unknown some may have been added: insert_unique is safe
-  /// to repeat.
+  /// not are looked up: `copies` for those found, `full` for the others, whose parts have no room.
+  /// After an error with Effect::unknown some may have been added: insert_unique is safe to repeat.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
   /// Adds each key unless it seems to be there. The same with `present` in place of `copies`.
   [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
@@ -157,42 +142,32 @@ class NESTLINE_EXPORT ClusterFilter {
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out);
   /// Removes one copy of each key; only keys that were inserted. Returns how many were found.
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
-  /// out[i] is the number of copies of keys[i], at most 255.
-  void count(KeySpan keys, std::span<std::uint8_t> out);
+  void count(KeySpan keys, std::span<std::uint8_t> out);  ///< Copies of each key, at most 255.
 
   /// Builds the parts here, on all threads of the caller's oneTBB arena, and sends them whole
-  /// (CF.LOADCHUNK). The parts get room for the descriptor's capacity or for these keys, whichever
-  /// is more. With Upload::replace other clients see either the old content or the new one: a
-  /// client that is killed meanwhile leaves the old or the new filter. What other clients insert
-  /// during the call may be lost. With Upload::merge a killed client leaves some parts merged.
-  /// Takes 8 bytes a key here, 12 more for those of the parts that are being built, one on each
-  /// thread, and the parts.
+  /// (CF.LOADCHUNK), with room for the descriptor's capacity or these keys, whichever is more. With
+  /// Upload::replace other clients see the old content or the new one, and a killed client leaves
+  /// one of them; what others insert during the call may be lost. With Upload::merge a killed
+  /// client leaves some parts merged. Takes 8 bytes a key here, 12 more for those of the parts that
+  /// are being built, one on each thread, and the parts.
   void upload(KeySpan keys, Upload how = Upload::replace);
-  /// The same for keys that come batch by batch: next() returns the next batch, valid until it is
-  /// called again, and at the end an empty one. What it throws ends the call before anything is
-  /// sent.
+  /// The same for keys that come batch by batch: next() returns the next batch, valid until its
+  /// next call, and at the end an empty one. What it throws ends the call before anything is sent.
   void upload(const std::function<KeySpan()>& next, Upload how = Upload::replace);
-  /// Sends parts that download() returned, also of another cluster, with the same number of parts
-  /// and the same seed; else std::invalid_argument.
+  /// Sends a download()'s parts, of any cluster; std::invalid_argument for another number or seed.
   void upload(const class ClusterCopy& copy, Upload how = Upload::replace);
-  /// The content of all parts, each of one moment.
-  [[nodiscard]] ClusterCopy download();
+  [[nodiscard]] ClusterCopy download();  ///< The content of all parts, each of one moment.
 
   /// Adds the content of `source`, on the servers, part by part: both need the same number of parts
-  /// and the same seed, else std::invalid_argument. `source` may be on another cluster only through
-  /// download() and upload().
+  /// and the same seed, else std::invalid_argument. Between clusters: download() and upload().
   void merge(ClusterFilter& source);
-
   [[nodiscard]] ClusterStats stats();
-
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] unsigned parts() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< As given to create().
-  /// The rate that create() was given.
-  [[nodiscard]] double fpr() const noexcept;
-  /// The part of a key, from 0 to parts() - 1. O(1), for strings O(length).
-  [[nodiscard]] unsigned part_of(Key key) const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept;   ///< As given to create().
+  [[nodiscard]] double fpr() const noexcept;               ///< The rate that create() was given.
+  [[nodiscard]] unsigned part_of(Key key) const noexcept;  ///< 0 to parts() - 1; O(length).
 
  private:
   struct State;
@@ -210,8 +185,7 @@ class NESTLINE_EXPORT ClusterCopy {
   ClusterCopy& operator=(ClusterCopy&& other) noexcept;
   ~ClusterCopy();
 
-  /// Throws FormatError (nestline/format_error.h) when the file is not one of save's or is damaged,
-  /// std::system_error, std::bad_alloc.
+  /// Throws FormatError (nestline/format_error.h) for damage, std::system_error, std::bad_alloc.
   [[nodiscard]] static ClusterCopy load(const std::string& path);
 
   /// As ClusterFilter's, without a server.

@@ -1,14 +1,12 @@
 // An embedded key/value store: an append-only log on disk, and a cuckoo index of 9 to 17 bytes a
-// record in memory. Answers are exact. A key that is not there costs one line of memory, one that
-// is there one read.
+// record in memory. Answers are exact. A missing key costs one line of memory, another one read.
 //
 //   nestline::Store store = nestline::Store::open("users.db");
 //   store.put("user:17", "Ada");
 //   std::string value;
 //   if (store.get("user:17", value)) { ... }
 //
-// docs/STORE.md explains when to use it and when not, what each Sync promises, and what every byte
-// of the files means. Link nestline::store. store_files.h has whole files in a store.
+// docs/STORE.md has more, and every byte of the files. Link nestline::store. Files: store_files.h.
 #ifndef NESTLINE_STORE_H_
 #define NESTLINE_STORE_H_
 
@@ -37,31 +35,25 @@ struct Manifests;  // for store_files.h
 /// process alone, even by kill -9, loses no change that has returned, whatever this is.
 enum class Sync : std::uint8_t {
   /// When the operating system writes it. The log is synced ahead all the same while it grows, so
-  /// that a full file does not keep writers waiting; a sync that the disk refuses makes the store
-  /// one that can only be read, as with the others.
+  /// that a full file does not delay writers; if the disk refuses, the store can only be read.
   never,
   interval,  ///< At most StoreOptions::sync_interval later.
   each,      ///< When the call returns. Calls of several threads share one fdatasync.
 };
 
 struct StoreOptions {
-  /// Whether open makes a folder that is not there. An empty folder is a new store too.
-  bool create = true;
+  bool create = true;  ///< Whether open makes a missing folder. An empty one is a new store too.
   /// Only read. Any number of processes may, beside one that writes. Nothing in the folder changes.
   bool read_only = false;
   Sync sync = Sync::interval;
   std::chrono::milliseconds sync_interval{100};
-  /// The log is cut into files of at most this size, and of a sixteenth of the file system; a
-  /// longer record has a file of its own. From 64 KiB to 64 GiB. Of an existing store, it holds for
-  /// new files.
+  /// The log's files have at most this size, and a sixteenth of the file system; a longer record
+  /// has a file of its own. From 64 KiB to 64 GiB. Of an existing store, it holds for new files.
   std::uint64_t segment_bytes = std::uint64_t{1} << 30;
-  /// How many records to make the first index for, when they are known. The index grows by itself.
-  std::uint64_t expected_records = 0;
-  /// Compacts a file in the background when more than this share of it is dead. 0: only when
-  /// compact() is called.
+  std::uint64_t expected_records = 0;  ///< For the first index; it grows by itself.
+  /// Compacts a file in the background when more than this share is dead. 0: only by compact().
   double compact_above = 0.5;
-  /// Whether the checksum of every record that is read is compared. Without it, damage that happens
-  /// while the store is open is not noticed.
+  /// Whether the checksum of every record that is read is compared, which notices later damage.
   bool verify_reads = true;
 };
 
@@ -86,9 +78,8 @@ struct StoreStats {
   std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
   std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
   std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
-  /// Changes that read well behind the first byte of that end that does not, and those before it of
-  /// the same batch. Nothing proves that they were ever synced. Opening has cut them off; a store
-  /// that only reads stops before them.
+  /// Readable changes behind that end's first bad byte, and those before it of the same batch.
+  /// Nothing proves a sync of them. Opening cuts them off; a read-only store stops before them.
   std::uint64_t cut_records = 0;
   std::uint64_t index_doublings_left = 0;  ///< After them a writer makes a new index.
   std::string back_end;                    ///< How cold records are read: "preadv".
@@ -102,34 +93,30 @@ struct StoreStats {
 ///
 /// Thread safety: every member may be called from any thread at any time, except move and
 /// destruction. get, put, insert_unique and erase are each linearizable. Writers take turns;
-/// readers take no lock. After fork(), the child must neither use nor destroy a store of its
-/// parent.
+/// readers take no lock. After fork(), the child must neither use nor destroy its parent's store.
 ///
 /// Errors: std::invalid_argument for a key or value that is too long, StoreError for damaged bytes,
 /// std::system_error that names the file when the system refuses something, std::bad_alloc. On a
 /// full disk, put and insert_unique are refused first, and erase and compact() make room
 /// (docs/STORE.md, "A full disk"). A page of a mapped file that the disk cannot read is SIGBUS
-/// (docs/STORE.md, "Errors of the disk"). When a call that changes the store throws, the change has
-/// not been made, with one exception: if the disk fails while the log is synced, the change may be
-/// lost or not. From then on the store can only be read, and every change is a StoreError that
-/// names the reason: open it anew to see what is on disk.
+/// ("Errors of the disk"). When a change throws, it has not been made, with one exception: if the
+/// disk fails while the log is synced, it may be lost or not. From then on the store can only be
+/// read, and every change is a StoreError that names the reason: open it anew.
 class NESTLINE_EXPORT Store {
  public:
   struct State;  // private to the library
 
-  /// Opens the store in `folder`, after a crash as well: what is there is everything up to some
-  /// point in the order of the changes, and that point is not before the last sync. Throws
-  /// StoreError if the log is damaged before that point (repair_store), or if another store, in
-  /// this process or another, has the folder open for writing.
+  /// Opens the store in `folder`, after a crash as well: there is everything up to some point in
+  /// the order of changes, not before the last sync. Throws StoreError if the log is damaged before
+  /// it (repair_store), or if another store, in any process, has it open for writing.
   [[nodiscard]] static Store open(const std::filesystem::path& folder,
                                   const StoreOptions& options = {});
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
-  /// Closes the store: syncs the log, whatever the Sync, and writes a checkpoint, so that the next
-  /// open is quick. Without memory or room for the checkpoint, the log is synced all the same. To
-  /// learn of errors, call sync() or checkpoint() before. Where the function of get or a
-  /// ConcurrentReader makes other members throw, it ends the program by std::terminate(), unless
-  /// the store is read-only: the store's own threads may wait for this one.
+  /// Closes the store: syncs the log, whatever the Sync, and writes a checkpoint if there is memory
+  /// and room, for a quick next open. To learn of errors, call sync() or checkpoint() before. Where
+  /// the function of get or a ConcurrentReader makes other members throw, it calls
+  /// std::terminate(), unless it is read-only: the store's own threads may wait for this one.
   ~Store();
 
   /// Whether the key is there; `value` is overwritten only then.
@@ -158,8 +145,7 @@ class NESTLINE_EXPORT Store {
     return static_cast<bool>(insert_unique(key, value));
   }
 
-  /// Removes the key; false if it was not there.
-  bool erase(std::string_view key);
+  bool erase(std::string_view key);  ///< Removes the key; false if it was not there.
 
   /// Changes that are made together.
   class NESTLINE_EXPORT Batch {
@@ -179,8 +165,7 @@ class NESTLINE_EXPORT Store {
     std::unique_ptr<Changes> changes_;
   };
 
-  /// Makes all changes of the batch in their order, or none, after a crash as well. Readers of this
-  /// process may see some of them before the others.
+  /// Makes all changes in order, or none, after a crash too. Readers may see some first.
   void write(const Batch& batch);
 
   /// Asks for many keys: calls with(i, std::string_view value) for each key that is there, in any
@@ -193,21 +178,18 @@ class NESTLINE_EXPORT Store {
                     erased(with));
   }
 
-  /// Calls with(key, value) for every record, as of one instant, in the order of the log. Takes a
-  /// copy of the index for that time. `with` may call any member of this store. Its
-  /// exceptions are passed on.
+  /// Calls with(key, value) for every record, as of one instant, in the order of the log, and
+  /// passes its exceptions on. Takes a copy of the index for that time. `with` may call any member.
   template <class F>
   requires std::is_invocable_v<F&, std::string_view, std::string_view>
   void for_each(F&& with) const {
     visit_all(&call<std::remove_reference_t<F>, std::string_view, std::string_view>, erased(with));
   }
 
-  /// Returns when every change that has returned is on disk.
-  void sync();
+  void sync();  ///< Returns when every change that has returned is on disk.
 
   /// Copies what is live out of every file that has dead bytes, and removes the file. Others work
-  /// on meanwhile. If the disk has no room for what lives in some of them, std::system_error comes
-  /// when the others are done.
+  /// on. If the disk has no room for some of them, std::system_error comes when the rest is done.
   void compact();
 
   /// Saves the index, so that opening need not read the log before this point; holds a copy of it
@@ -215,14 +197,10 @@ class NESTLINE_EXPORT Store {
   /// by itself when it is closed, when a file of the log is full, and every 256 MiB of log.
   void checkpoint();
 
-  /// For a store that is read_only: follows the log to its present end, and returns whether there
-  /// was anything new. Of a store that writes: false. Meanwhile other threads may see some changes
-  /// of a batch before the rest.
+  /// For a store that is read_only: follows the log to its end; whether there was anything new.
+  /// Else false. Meanwhile other threads may see some changes of a batch before the rest.
   bool refresh();
-
-  /// How many keys there are. O(1).
-  [[nodiscard]] std::uint64_t size() const;
-
+  [[nodiscard]] std::uint64_t size() const;  ///< How many keys there are. O(1).
   [[nodiscard]] StoreStats stats() const;
 
  private:

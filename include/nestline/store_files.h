@@ -1,6 +1,5 @@
-// Files in a store, which needs libcrypto beside the store. A file is cut into pieces; a piece is a
-// record whose key is the SHA-256 digest of its content, 32 bytes, so equal pieces are stored once.
-// A manifest, kept apart from the keys, names the pieces in their order.
+// Files in a store, which needs libcrypto. A file is cut into pieces: records under the SHA-256
+// digest of their content, so that equal ones are stored once. A manifest names them in order.
 //
 // Thread safety and errors are as with Store's members. Link nestline::store_files.
 #ifndef NESTLINE_STORE_FILES_H_

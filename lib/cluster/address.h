@@ -19,8 +19,7 @@ struct Address {
   friend auto operator<=>(const Address&, const Address&) = default;
 };
 
-/// "HOST:PORT", with brackets around an IPv6 address.
-std::string to_text(const Address& address);
+std::string to_text(const Address& address);  ///< "HOST:PORT", with brackets around an IPv6 address
 
 struct ServerUrl {
   Address address;
@@ -29,8 +28,7 @@ struct ServerUrl {
   std::optional<std::string> password;
 };
 
-/// Throws std::invalid_argument with a sentence that names the fault, and no password.
-ServerUrl parse_server(std::string_view text);
+ServerUrl parse_server(std::string_view text);  ///< std::invalid_argument, without passwords.
 
 /// "HOST:PORT" as MOVED and ASK have it: the port is after the last colon, and IPv6 addresses have
 /// no brackets. An empty host means that of `from`, which sent the reply.

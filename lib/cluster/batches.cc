@@ -1,4 +1,3 @@
-// Batches of keys.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -8,10 +7,8 @@
 namespace nestline::cluster {
 namespace {
 
-// Hashes in one command: its server is busy with it for about a millisecond.
-constexpr std::size_t kHashesAtOnce = 65536;
+constexpr std::size_t kHashesAtOnce = 65536;  // in one command: about a millisecond of its server
 
-// The commands for one part of one batch.
 struct Piece {
   std::uint32_t part;
   std::size_t first;  // of the part's hashes

@@ -3,14 +3,12 @@
 //   const std::vector<Answer> answers = client.run(requests);   // in the order of the requests
 //
 // A request goes to the primary of its slot. MOVED and ASK are followed. What a server puts off
-// (TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY) and what a lost connection leaves open is
-// sent again, with growing pauses, until `timeout` after its first trouble. A change is sent again
-// only if it was certainly not carried out: its server replied so, or no byte of it has left.
+// (TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY) or a lost connection leaves open is
+// repeated, with growing pauses, until `timeout`; a change only if it was surely not carried out.
 //
-// A node that neither takes nor gives a byte for half of `timeout` while it owes a reply may have
-// lost its slots to a replica: the map is requested from another, and what may be sent again goes
-// to the new primary. After `timeout` such a node ends the call. So does whatever cannot get
-// better: a wrong password, a certificate that is not trusted.
+// A node that moves no byte for half of `timeout` while it owes a reply may have lost its slots to
+// a replica: the map is requested from another, and what may be sent again goes to the new primary.
+// After `timeout` it ends the call. So does whatever cannot get better, as a wrong password.
 #ifndef NESTLINE_LIB_CLUSTER_CLIENT_H_
 #define NESTLINE_LIB_CLUSTER_CLIENT_H_
 
@@ -67,16 +65,11 @@ class Client {
   /// Throws ClusterError, std::bad_alloc. The error's effect is that of the time since forget().
   std::vector<Answer> run(std::span<const Request> requests);
   Answer run(const Request& request) { return std::move(run(std::span(&request, 1)).front()); }
-
-  /// A call of the user begins: nothing has been changed in it.
-  void forget() noexcept { changed_ = false; }
+  void forget() noexcept { changed_ = false; }  ///< a call begins: nothing is changed in it yet
   /// Something may be changed from here on, though no request is marked so.
   void may_change() noexcept { changed_ = true; }
-  /// Whether something was changed, or may have been, since then.
   [[nodiscard]] bool has_changed() const noexcept { return changed_; }
-
-  /// Ends this connection, if it is still there.
-  void disconnect(std::uint64_t connection) noexcept;
+  void disconnect(std::uint64_t connection) noexcept;  ///< ends it, if it is still there
   /// The primaries, as far as they are known. Not empty after a run.
   [[nodiscard]] const std::vector<Address>& primaries() const { return map_.nodes(); }
   /// The primary of a slot as far as it is known; null if it is not.
@@ -117,7 +110,6 @@ class Client {
 
   Node& node_at(const Address& address);
   void abandon() noexcept;
-
   void place_tasks();
   bool place(std::size_t number);
 
@@ -141,7 +133,6 @@ class Client {
   void wait();
   [[noreturn]] void fail(std::size_t number, const std::string& what);
   [[noreturn]] void fail_at(const Node& node, std::size_t number, const std::string& why);
-
   [[nodiscard]] bool is_map_task(std::size_t number) const { return number == requests_.size(); }
   [[nodiscard]] const Request& request_of(std::size_t number) const {
     return is_map_task(number) ? map_request_ : requests_[number];

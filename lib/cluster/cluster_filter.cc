@@ -1,8 +1,6 @@
 // ClusterFilter: making, opening, removing, figures, and its members. See nestline/cluster.h.
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,7 +9,6 @@
 #include "lib/place/layout.h"
 #include "lib/place/parts.h"
 #include "lib/redis/value/image.h"
-#include "nestline/cluster.h"
 
 namespace nestline {
 namespace cluster {
@@ -272,7 +269,6 @@ void ClusterFilter::merge(ClusterFilter& source) {
 }
 
 ClusterStats ClusterFilter::stats() { return cluster::survey(state_->session); }
-
 const std::string& ClusterFilter::name() const noexcept { return state_->session.name(); }
 unsigned ClusterFilter::parts() const noexcept { return state_->session.descriptor().parts; }
 std::uint64_t ClusterFilter::seed() const noexcept { return state_->session.descriptor().seed; }

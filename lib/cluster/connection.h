@@ -1,10 +1,6 @@
 // One connection to one server: a socket that never blocks, TLS if requested, and the login.
-//
-// Commands are queued as bytes; advance() moves what the socket takes and gives, and replies come
-// out in order. The login is sent first and its reply is not among them.
-//
-// How far the queue has been handed to the system is known, so that a command of which nothing has
-// left this process is known not to have been carried out.
+// Commands are queued as bytes; advance() moves them; replies come in order, without the login's.
+// How far the queue was handed to the system is known: later commands were not carried out.
 #ifndef NESTLINE_LIB_CLUSTER_CONNECTION_H_
 #define NESTLINE_LIB_CLUSTER_CONNECTION_H_
 
@@ -49,13 +45,9 @@ class Connection {
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-
   [[nodiscard]] int descriptor() const noexcept { return socket_; }
-  /// What poll() should wait for.
-  [[nodiscard]] short wanted_events() const noexcept;
-
-  /// Appends to the queue; returns where in the stream of all commands it begins.
-  std::uint64_t queue(std::string_view bytes);
+  [[nodiscard]] short wanted_events() const noexcept;  ///< what poll() should wait for
+  std::uint64_t queue(std::string_view bytes);         ///< returns where in the stream it begins
   /// Whether a byte of what begins at `position` may have left this process.
   [[nodiscard]] bool has_left(std::uint64_t position) const noexcept { return position < left_; }
   [[nodiscard]] bool has_waiting() const noexcept { return !plain_.empty() || !network_.empty(); }
@@ -63,8 +55,7 @@ class Connection {
   /// Moves what can be moved without waiting; whether any byte moved. Throws ConnectionLost,
   /// LoginRefused, BadReply, std::bad_alloc; receive() then still has the replies before that.
   bool advance();
-  /// Throws LoginRefused, BadReply, std::bad_alloc.
-  std::optional<Reply> receive();
+  std::optional<Reply> receive();  ///< throws LoginRefused, BadReply, std::bad_alloc
 
  private:
   enum class Stage : std::uint8_t { connecting, shaking_hands, open };
@@ -76,7 +67,6 @@ class Connection {
     [[nodiscard]] std::string_view rest() const noexcept {
       return std::string_view(bytes_).substr(taken_);
     }
-    /// To append to.
     std::string& bytes() noexcept { return bytes_; }
     void take(std::size_t count) {
       taken_ += count;

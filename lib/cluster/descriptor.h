@@ -1,5 +1,4 @@
 // What a logical filter is: the fields of its descriptor, the names of its parts, their settings.
-//
 // The descriptor is the hash key NAME on the servers:
 //
 //   format        1
@@ -12,13 +11,11 @@
 //   created_by    a program and its version, for people
 //   id            drawn when it is made: another filter of the same name has another one
 //   epoch         which parts are the content
-//   left:EPOCH    parts of that epoch may be there and are not the content. Milliseconds since
-//                 1970 by the server's clock; an upload renews it while it runs. 0: they can be
-//                 removed at once.
+//   left:EPOCH    parts of that epoch may be there, and are not the content. Milliseconds since
+//                 1970 by the server's clock, renewed by an upload. 0: can be removed at once.
 //
-// The parts of epoch 0 are NAME:{p0}, NAME:{p1}, ...; those of epoch e NAME:{p0}:e, ... Only the
-// part's number is in braces, so part 17 of all filters is in one slot, and in one slot on every
-// cluster: CF.MERGE and COPY work part by part. Names therefore have no braces.
+// The parts of epoch 0 are NAME:{p0}, NAME:{p1}, ...; those of epoch e NAME:{p0}:e, ... Names have
+// no braces, so part 17 of all filters has one slot: CF.MERGE and COPY work part by part.
 #ifndef NESTLINE_LIB_CLUSTER_DESCRIPTOR_H_
 #define NESTLINE_LIB_CLUSTER_DESCRIPTOR_H_
 
@@ -67,13 +64,11 @@ struct FoundDescriptor {
 /// From ClusterFilter::create's options; draws id and seed. Throws std::invalid_argument.
 Descriptor describe(const Options& options, unsigned parts);
 
-/// For messages.
 inline std::string parts_and_seed(const Descriptor& descriptor) {
   return std::to_string(descriptor.parts) + " parts and seed " + std::to_string(descriptor.seed);
 }
 
-/// 64 bits from the system's source of chance.
-std::uint64_t draw();
+std::uint64_t draw();  ///< 64 bits from the system's source of chance
 
 /// Throws std::invalid_argument when it cannot be the name of a logical filter.
 void check_name(std::string_view name);
@@ -82,15 +77,12 @@ std::string left_field(std::uint64_t epoch);
 
 /// All arguments of the HSET that writes it, without those of a state.
 std::vector<std::string> encode_fields(std::string_view name, const Descriptor& descriptor);
-/// The reply to HGETALL. Fields that are not known or not valid are left out.
-FoundDescriptor decode_fields(const Reply& reply);
+FoundDescriptor decode_fields(const Reply& reply);  ///< HGETALL's; leaves out fields that are bad
 
 /// Settings of one part when all together have room for `items`: its share, and as much more that
 /// no part of a million filters is without room although the filter has room.
 redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items);
-
-/// The shortest decimal fraction that is read back as the same number.
-std::string text_of(double number);
+std::string text_of(double number);  ///< the shortest decimal fraction that reads back as it
 
 }  // namespace nestline::cluster
 

@@ -12,8 +12,7 @@
 
 namespace nestline::cluster {
 
-/// Keys that are split at once: their hashes and positions take some 90 MiB.
-inline constexpr std::size_t kKeysAtOnce = std::size_t{1} << 22;
+inline constexpr std::size_t kKeysAtOnce = std::size_t{1} << 22;  ///< with positions: some 90 MiB
 
 /// Throws std::invalid_argument unless there is room for an answer to each key.
 void require_answers(KeySpan keys, std::span<const std::uint8_t> out);
@@ -32,8 +31,7 @@ class KeySplit {
   [[nodiscard]] std::span<const std::uint32_t> positions_of(std::uint32_t part) const {
     return {positions_.data() + begins_[part], begins_[part + 1] - begins_[part]};
   }
-  /// Makes the hashes the bytes that are sent, no numbers where bytes are not little-endian.
-  void make_bytes();
+  void make_bytes();  ///< from numbers to the bytes that are sent, which are little-endian
 
  private:
   std::vector<std::uint64_t> unsorted_;
@@ -49,10 +47,7 @@ class KeySplit {
 class HashesByPart {
  public:
   HashesByPart(std::uint64_t seed, std::uint32_t parts) : seed_(seed), hashes_(parts) {}
-
-  /// O(keys). Throws std::bad_alloc.
-  void append(KeySpan keys);
-
+  void append(KeySpan keys);  ///< O(keys). Throws std::bad_alloc.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   /// Those of a part. Throws std::bad_alloc.
   [[nodiscard]] std::vector<std::uint64_t> of(std::uint32_t part) const {

@@ -1,8 +1,7 @@
-// Merges. CF.MERGE makes a missing destination, and a part that was lost must not come back as one
-// that has only the new items. So each part is watched, and merged into only if it is there: in a
-// transaction that fails when it is changed or lost in between, and is then repeated. A connection
-// watches one part at a time; the parts of different nodes are merged at once. The epoch is read
-// once more afterwards: the parts of content that was replaced before that are nobody's.
+// Merges. CF.MERGE makes a missing destination, and a part that was lost must not come back with
+// the new items only. So each part is watched, and merged into if it is there, in a transaction
+// that fails and is repeated when it changes. A connection watches one part; those of different
+// nodes are merged at once. The epoch is read afterwards: parts of replaced content do not count.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>

@@ -1,6 +1,5 @@
-// Parts in memory, and ClusterCopy: see part_set.h and nestline/cluster.h.
-//
-// The file of a ClusterCopy, little-endian. A head of 64 bytes:
+// Parts in memory, and ClusterCopy: see part_set.h and nestline/cluster.h. The file of a
+// ClusterCopy, little-endian. A head of 64 bytes:
 //
 //     0  magic: 8e 'N' 'C' 'L' 0d 0a 1a 0a    24  u64 fpr: the bits of the double
 //     8  u32 version, 1                       32  u64 capacity
@@ -23,10 +22,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/file/replacement.h"
 #include "lib/file/sources.h"
@@ -34,7 +31,6 @@
 #include "lib/place/hash.h"
 #include "lib/place/little_endian.h"
 #include "lib/redis/value/generation_plan.h"
-#include "lib/redis/value/value.h"
 #include "nestline/format_error.h"
 
 namespace nestline::cluster {

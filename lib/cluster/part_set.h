@@ -26,11 +26,9 @@ class PartSet {
   /// Parts with these keys and with room for at least the descriptor's capacity, built on all
   /// threads of the caller's oneTBB arena. Throws parallel::Cancelled, std::bad_alloc.
   static PartSet build(const Descriptor& descriptor, const HashesByPart& hashes);
-
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] std::span<std::unique_ptr<redis::CuckooValue>> values() noexcept { return values_; }
   [[nodiscard]] const redis::CuckooValue& value(std::uint32_t part) const { return *values_[part]; }
-
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
   [[nodiscard]] std::uint64_t items() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;

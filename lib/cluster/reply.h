@@ -34,10 +34,8 @@ struct Reply {
     return is_error() && text.starts_with(word) &&
            (text.size() == word.size() || text[word.size()] == ' ');
   }
-  /// Whether it is the error of a key that is not there.
-  [[nodiscard]] bool is_missing() const;
-  /// The value of a field, of names and values in turn; null if it is not there.
-  [[nodiscard]] const Reply* field(std::string_view name) const;
+  [[nodiscard]] bool is_missing() const;  ///< whether it is the error of a key that is not there
+  [[nodiscard]] const Reply* field(std::string_view name) const;  ///< null: it is not there
 };
 
 /// What came is not a reply of a server.
@@ -48,13 +46,9 @@ struct BadReply : std::runtime_error {
 /// Puts replies together from the bytes that arrive, through the parser of hiredis.
 class ReplyReader {
  public:
-  /// Throws std::bad_alloc.
-  ReplyReader();
-
-  /// Throws std::bad_alloc.
-  void feed(std::string_view bytes);
-  /// The next reply if all of it has come. Throws BadReply, std::bad_alloc.
-  std::optional<Reply> next();
+  ReplyReader();                      ///< throws std::bad_alloc
+  void feed(std::string_view bytes);  ///< throws std::bad_alloc
+  std::optional<Reply> next();  ///< nothing: not all has come. Throws BadReply, std::bad_alloc.
 
  private:
   struct Free {

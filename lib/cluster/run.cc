@@ -31,8 +31,7 @@ bool is_put_off(const Reply& reply, bool changes) {
          (!changes && reply.is_error("UNBLOCKED"));
 }
 
-// Whether an error comes before anything of a command, or of a transaction, was carried out. Not so
-// where our module has no memory in the middle of a batch.
+// Whether an error comes before a command or transaction did anything. Not so for our module's OOM.
 bool comes_first(const Reply& reply) {
   return begins_with(reply, {"OOM", "WRONGTYPE", "EXECABORT", "NOREPLICAS", "MISCONF", "MOVED",
                              "ASK", kOtherConnection}) ||
@@ -254,8 +253,7 @@ void Client::take_map(const Node& node, const Reply& reply) {
   map_is_old_ = false;
   Task& task = tasks_.back();
   task.trouble_since.reset();
-  // Not again at once when a node does not agree with it.
-  task.not_before = now_ + pause_after(task.attempts++);
+  task.not_before = now_ + pause_after(task.attempts++);  // a node may not agree with it
 }
 
 // The connection is gone. What was not carried out for certain, or may be sent again, is put off.
@@ -293,7 +291,6 @@ Clock::duration Client::patience_with(const Node& node) const {
   return timeout_ / (only_map ? 4 : 1);
 }
 
-// Whether it has owed a reply for half of the timeout.
 bool Client::is_silent(const Node& node) const {
   return node.connection && !node.flights.empty() && now_ - node.progress >= timeout_ / 2;
 }

@@ -1,10 +1,8 @@
 // A logical filter as one client sees it: connections, descriptor, names and slots of its parts.
-//
 // Which parts are the content may change at any moment: an upload exchanges all of them by one
-// change of `epoch` in the descriptor. So whoever reads or changes parts reads the epoch beside it
-// (epoch_request). The same epoch as before: the parts were the content when it was read, after the
-// call had begun. Another one, or a part that is not there: read() the descriptor and repeat; what
-// was done to parts that are not the content any more does not count.
+// change of `epoch` in the descriptor. So calls read the epoch beside the parts (epoch_request).
+// The same as before: the parts were the content when it was read. Another one, or a missing part:
+// read() the descriptor and repeat; what was done to other parts does not count.
 #ifndef NESTLINE_LIB_CLUSTER_SESSION_H_
 #define NESTLINE_LIB_CLUSTER_SESSION_H_
 
@@ -29,22 +27,14 @@ class Session {
 
   /// Connects to nobody yet. Throws std::invalid_argument, std::bad_alloc.
   Session(const ClusterOptions& options, std::string_view name);
-
   Client& client() noexcept { return client_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return descriptor_; }
-
-  /// What the servers have under this name. Throws ClusterError.
-  FoundDescriptor look();
-  /// Reads the descriptor, which must be whole and ready. Throws ClusterError.
-  void read();
-  /// The same in the middle of a call; whether the epoch is another one. Throws ClusterError also
-  /// when it is another filter that was made under the same name.
+  FoundDescriptor look();  ///< what the servers have under this name. Throws ClusterError.
+  void read();  ///< reads the descriptor, which must be whole and ready. Throws ClusterError.
+  /// The same in a call: is the epoch another one? ClusterError also for another filter so named.
   bool read_again();
-  /// Takes a descriptor that is going to be written.
-  void set(const Descriptor& descriptor);
-
-  /// The label of the descriptor, for requests.
+  void set(const Descriptor& descriptor);  ///< takes a descriptor that is going to be written
   [[nodiscard]] const std::string& label() const noexcept { return label_; }
   [[nodiscard]] const std::string& label_of(std::uint32_t part) const { return labels_[part]; }
   [[nodiscard]] const std::string& key_of(std::uint32_t part) const { return keys_[part]; }
@@ -74,13 +64,9 @@ class Session {
   /// Whether it names the epoch of descriptor(). Throws ClusterError if the filter was removed.
   [[nodiscard]] bool is_current(const Answer& epoch);
   [[nodiscard]] bool is_current() { return is_current(run(epoch_request())); }
-
-  /// Throws the ClusterError that an error reply stands for.
-  [[noreturn]] void refuse(std::string_view label, const Answer& answer);
-  /// The same for a failure with these words.
-  [[noreturn]] void fail(std::string_view label, const std::string& what);
-  /// The only answer. Throws ClusterError when it is an error.
-  Answer run(const Request& request);
+  [[noreturn]] void refuse(std::string_view label, const Answer& answer);   ///< for an error reply
+  [[noreturn]] void fail(std::string_view label, const std::string& what);  ///< with these words
+  Answer run(const Request& request);  ///< the only answer; throws ClusterError for an error
   /// That to one command about the descriptor.
   Answer run(std::initializer_list<std::string_view> command) {
     return run(about_all(encode_command(command)));
@@ -88,14 +74,12 @@ class Session {
 
   /// Changes the descriptor if it is as it should be: `decide` gets the values of the fields, nil
   /// where there is none, and returns the commands to carry out in one step, or nothing. Returns
-  /// the answer to them, or nothing. When an answer is lost, `decide` is called again; it must find
-  /// out what has been done already. `counts`: whether it is what the call is to change, so that an
-  /// error afterwards has an unknown effect. Throws ClusterError.
+  /// the answer to them, or nothing. When an answer is lost, it is called again, and must find out
+  /// what was done. `counts`: an error afterwards has an unknown effect. Throws ClusterError.
   std::optional<Answer> change_if(const std::vector<std::string>& fields, const Decide& decide,
                                   bool counts = false);
 
-  /// Whether this many replicas of a node have what it has changed through the connection of an
-  /// answer. Waits for a part of the timeout. Throws ClusterError.
+  /// Whether so many replicas have what an answer's connection changed. Waits. Throws ClusterError.
   bool replicates(const Answer& answer, unsigned replicas);
   [[nodiscard]] unsigned wait_replicas() const noexcept { return wait_replicas_; }
 

@@ -17,7 +17,6 @@ unsigned slot_of(std::string_view key) {
 }
 
 SlotMap::SlotMap() { owner_.fill(kNobody); }
-
 SlotMap::SlotMap(const Address& server) : nodes_{server} { owner_.fill(0); }
 
 std::optional<SlotMap> SlotMap::parse(const Reply& reply, const Address& from) {

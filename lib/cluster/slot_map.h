@@ -15,15 +15,13 @@ namespace nestline::cluster {
 
 inline constexpr unsigned kSlots = 16384;
 
-/// The slot of a key, as the Redis Cluster specification defines it: CRC-16/XMODEM of what the
-/// first pair of braces encloses, or of all of it.
+/// CRC-16/XMODEM, as the specification has it, of what the first braces enclose, or of all.
 unsigned slot_of(std::string_view key);
 
 class SlotMap {
  public:
   SlotMap();
-  /// One server that has all slots.
-  explicit SlotMap(const Address& server);
+  explicit SlotMap(const Address& server);  ///< one server that has all slots
   /// The reply to CLUSTER SLOTS from the node `from`. Nothing when it is not such a reply: no
   /// slots, slots outside the range or twice, no primary, a port that is none.
   static std::optional<SlotMap> parse(const Reply& reply, const Address& from);

@@ -47,13 +47,9 @@ class TlsSession {
   void put_encrypted(std::string_view bytes);
   /// Appends the bytes that must go to the network. Throws std::bad_alloc.
   void take_encrypted(std::string& bytes);
-
-  /// Goes on with the handshake; whether it is finished. Throws TlsError.
-  bool shake_hands();
-  /// Only after the handshake. Throws TlsError.
-  void write(std::string_view plain);
-  /// Appends what has come. False: the other side has ended the connection. Throws TlsError.
-  bool read(std::string& plain);
+  bool shake_hands();  ///< goes on with the handshake; whether it is finished. Throws TlsError.
+  void write(std::string_view plain);  ///< only after the handshake. Throws TlsError.
+  bool read(std::string& plain);  ///< appends; false: the other side has ended. Throws TlsError.
 
  private:
   struct Free {

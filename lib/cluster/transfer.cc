@@ -3,22 +3,17 @@
 //   replace   one change of the descriptor makes them the content, and the old ones are removed;
 //   merge     each is added to its part of the content and removed, in one step a part.
 //
-// Who is killed before the change of the descriptor leaves the old content, and parts that a field
-// left:EPOCH of the descriptor names. The next upload removes such parts when the field has not
-// been renewed for ten minutes; it first sets the field to 0. An upload changes the descriptor only
-// if its field is as it wrote it, so whoever is taken for dead by mistake fails, and never makes
-// parts the content that somebody is removing. An upload that fails does the same with its own: a
-// change of the descriptor whose answer was lost has then been made, or is never made.
+// A client killed before the change of the descriptor leaves the old content, and parts that a
+// field left:EPOCH names. The next upload removes them when the field has not been renewed for ten
+// minutes; it first sets it to 0. An upload changes the descriptor only if its field is as it wrote
+// it: one taken for dead by mistake fails, and never makes parts the content that are being
+// removed. One that fails treats its own so: a change whose answer was lost was made, or never is.
 //
-// A lost connection ends an upload: pieces that come late, from the old connection, could overwrite
-// what other clients have put into the new content. After a failover pieces may be missing that had
-// been acknowledged, so the number of items of each part is compared before the change.
-//
-// Downloads. A part must not change while its pieces are fetched, so its server first makes a copy
-// of it, in the same slot. The copy goes away by itself after ten minutes, if this client is
-// killed.
-//
-// Some parts are fetched at once, a piece of each in turn.
+// A lost connection ends an upload: pieces that come late could overwrite what others have put into
+// the new content. A failover may lose acknowledged pieces: so the items are counted before.
+// Downloads. A part must not change while its pieces are fetched: its server first copies it, in
+// the same slot. If this client is killed, the copy goes away after ten minutes. Some parts are
+// fetched at once, a piece of each in turn.
 #include "lib/cluster/transfer.h"
 
 #include <algorithm>
@@ -55,7 +50,6 @@ class Uploading {
     }
   }
 
-  // Announces the parts and sends them.
   void send() {
     renew("");
     send_pieces(true);
@@ -94,7 +88,6 @@ class Uploading {
   }
   [[nodiscard]] bool is_content() const noexcept { return is_content_; }
 
-  // Adds them to the content.
   void merge() {
     std::vector<std::uint32_t> with_items;
     for (std::uint32_t part = 0; part < keys_.size(); ++part) {
@@ -226,8 +219,7 @@ class Uploading {
   bool is_content_ = false;
 };
 
-// Removes the parts that uploads have left which were killed, or which have not been heard of for
-// ten minutes: those cannot become the content any more.
+// Removes the parts of uploads that were killed or silent for ten minutes: never to be the content.
 void remove_left(Session& session) {
   const FoundDescriptor found = session.look();
   if (found.left.empty()) return;

@@ -1,5 +1,4 @@
-// What ClusterFilter does with its session: batches of keys, which go to all parts at once in
-// commands of hashes; uploads and downloads in pieces; merges on the servers; figures.
+// What ClusterFilter does with its session: batches, uploads, downloads, merges, figures.
 #ifndef NESTLINE_LIB_CLUSTER_TRANSFER_H_
 #define NESTLINE_LIB_CLUSTER_TRANSFER_H_
 
@@ -42,8 +41,7 @@ inline constexpr BatchCommand kErase{"CF.MDELH", true, false};
 inline constexpr BatchCommand kCount{"CF.MCOUNTH", false, true};
 
 /// Carries the command out for all keys: out[i] is the answer for keys[i], unless it is empty.
-/// Returns the sum. Throws ClusterError, std::bad_alloc, std::invalid_argument for another length
-/// of `out`.
+/// Returns the sum. Throws ClusterError, std::bad_alloc, std::invalid_argument for a wrong length.
 std::uint64_t run_batch(Session& session, KeySplit& split, const BatchCommand& command,
                         KeySpan keys, std::span<std::uint8_t> out);
 
@@ -53,8 +51,7 @@ std::optional<std::uint64_t> spread_bits(std::string_view bits,
                                          std::span<const std::uint32_t> positions,
                                          std::span<std::uint8_t> out);
 
-/// Removes the parts of an epoch. Throws ClusterError.
-void unlink_parts(Session& session, std::uint64_t epoch);
+void unlink_parts(Session& session, std::uint64_t epoch);  ///< throws ClusterError
 
 }  // namespace nestline::cluster
 

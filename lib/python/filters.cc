@@ -109,10 +109,8 @@ void bind_constructor(py::class_<Held>& type) {
            py::arg("max_capacity") = 0, py::arg("seed") = 0, py::arg("load") = 0.95);
 }
 
-void bind_filter(py::module_& module) {
-  py::class_<PyFilter> type(
-      module, "Filter",
-      R"(A set of keys that answers "maybe" or "certainly not", and can erase keys.
+constexpr const char* kFilterDoc =
+    R"(A set of keys that answers "maybe" or "certainly not", and can erase keys.
 
 capacity      keys it must hold
 fpr           wanted false-positive rate; None: 0.01, or what bits gives
@@ -133,7 +131,10 @@ a RuntimeError. A ConcurrentFilter has no such rule.
 True
 >>> "user:17" in filter, "user:18" in filter
 (True, False)
-)");
+)";
+
+void bind_filter(py::module_& module) {
+  py::class_<PyFilter> type(module, "Filter", kFilterDoc);
   bind_constructor(type);
   type.def_static("build", &build, py::arg("keys"), py::kw_only(), py::arg("capacity") = py::none(),
                   py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,

@@ -244,12 +244,8 @@ in their order. The value None removes a key.
            "Calls with_(key, value) for the records of one instant.");
 }
 
-}  // namespace
-
-void bind_store(py::module_& module) {
-  py::class_<PyStore> type(
-      module, "Store",
-      R"(An exact key/value store in a folder: a dict of bytes on disk, with an index of
+constexpr const char* kStoreDoc =
+    R"(An exact key/value store in a folder: a dict of bytes on disk, with an index of
 9 to 17 bytes a record in memory. A str as key or value stands for its UTF-8. Any
 number of threads may use it; one process writes, others open it read_only.
 
@@ -261,7 +257,12 @@ the system writes it. The end of the process alone loses nothing.
 ...     store["user:17"] = "Ada"
 ...     store["user:17"], "user:18" in store, len(store)
 (b'Ada', False, 1)
-)");
+)";
+
+}  // namespace
+
+void bind_store(py::module_& module) {
+  py::class_<PyStore> type(module, "Store", kStoreDoc);
   type.def(py::init([](py::handle folder, bool create, bool read_only, const std::string& sync,
                        py::handle sync_interval, py::handle segment_bytes,
                        py::handle expected_records, py::handle compact_above, bool verify_reads) {

@@ -1,11 +1,8 @@
-// Changes: find the key, append the record, then change the index; all under one mutex.
-//
-// A call that finds nothing to change waits for the disk too: what it saw may not be there yet.
-//
-// What can fail comes before the record is in the log, except syncing: the checks, finding the key,
-// and memory for the index. So a change that throws has not been made.
+// Changes: find the key, append the record, then change the index; all under one mutex. A call that
+// finds nothing to change waits for the disk too: what it saw may not be there yet. What can fail
+// comes before the record is in the log, except syncing: the checks, finding the key, and memory
+// for the index. So a change that throws has not been made.
 #include <algorithm>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -153,12 +150,7 @@ bool Store::State::change(Space space, Purpose purpose, std::string_view key,
 void Store::State::sync() {
   refuse_in_section();
   if (options_.read_only) return;
-  std::uint64_t sequence = 0;
-  {
-    const std::lock_guard lock(writer_);
-    sequence = log_->position().sequence;
-  }
-  syncs_.wait_for(sequence);
+  syncs_.wait_for(with_writer([&] { return log_->position().sequence; }));
   syncs_.require_sound();
 }
 

@@ -4,8 +4,6 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <new>
-#include <string>
 #include <system_error>
 
 #include "lib/place/little_endian.h"

@@ -1,9 +1,6 @@
-// The checkpoint: the index beside the log, in the file index.nest, so that opening reads only the
-// log behind it (docs/STORE.md, 6.4).
-//
-// It is a cache. One that is missing, damaged, or of another store costs time and nothing else. But
-// the log is on disk up to the position before the file gets its name: a log that ends before it
-// has lost something.
+// The checkpoint: the index in index.nest, to read less log at opening (docs/STORE.md, 6.4). It is
+// a cache: one that is missing, damaged, or another store's only costs time. But the log is on disk
+// up to its position before it gets its name: a log that ends before has lost something.
 #ifndef NESTLINE_LIB_STORE_CHECKPOINT_H_
 #define NESTLINE_LIB_STORE_CHECKPOINT_H_
 

@@ -10,11 +10,8 @@
 namespace nestline {
 namespace {
 
-// Reads are cut into pieces of this size.
-constexpr std::uint32_t kColdPiece = 16384;
-
-// Reads that are under way at once.
-constexpr std::size_t kDepth = 256;
+constexpr std::uint32_t kColdPiece = 16384;  // reads are cut into pieces of this size
+constexpr std::size_t kDepth = 256;          // reads that are under way at once
 
 using Range = ColdReads::Range;
 

@@ -1,9 +1,5 @@
-// Brings records that are not in memory into the page cache, many at a time, so that a batch of
-// lookups waits for the disk once and not once a record.
-//
-// readahead() starts all of the reads, and pread() waits for each; io_uring is no faster. The bytes
-// are looked at through the map of the file afterwards, so a read that fails is no error here.
-//
+// Brings many cold records into the page cache, so that a batch waits for the disk once.
+// readahead() starts all reads, pread() waits for each; io_uring is no faster. Failures do no harm.
 // To find out whether a page is there costs a system call, as much as several lookups in memory. So
 // a batch does it for a few of its records only (looks_cold). All of it is for every thread.
 #ifndef NESTLINE_LIB_STORE_COLD_READS_H_
@@ -24,12 +20,10 @@ class ColdReads {
     std::uint32_t bytes;
   };
 
-  // Returns when the ranges have been read, or could not be.
-  static void read_ahead(std::span<const Range> ranges) noexcept;
+  static void read_ahead(std::span<const Range> ranges) noexcept;  // returns when they were, or not
 
-  // Whether some of `count` ranges are not in memory: range_of(i) gives the i-th. Looks at a few of
-  // them, at more when some were cold the last time. A batch with one cold record in ten is found
-  // out with a probability of one in three, and one with mostly cold records nearly always.
+  // Whether some of `count` ranges are not in memory: range_of(i) gives the i-th. Looks at 4, or at
+  // 32 when some were cold the last time: finds one cold in ten with a probability of one in three.
   template <class RangeOf>
   [[nodiscard]] bool looks_cold(std::size_t count, RangeOf&& range_of) const {
     const std::size_t most = cold_lately_.load(std::memory_order_relaxed) ? 32 : 4;
@@ -43,8 +37,7 @@ class ColdReads {
     return cold;
   }
 
-  // Whether the first byte of the range would have to be read from the disk. If so, its reading may
-  // have begun.
+  // Whether the first byte of the range must come from the disk; its reading may then have begun.
   [[nodiscard]] static bool is_cold(const Range& range) noexcept;
 
  private:

@@ -1,20 +1,16 @@
 // Compaction: what is live in a segment is copied to the end of the log, and the segment goes.
 //
 //   1. A few records at a time, under the mutex: a put that the index points to is copied, and the
-//      index made to point to the copy. A tombstone is copied if its key is not there now and an
-//      older segment may still hold a record of it; so compact() begins with the oldest segment.
-//      A file with a damaged record that may count stays until that record's key is put or erased.
-//   2. A list of segments without this one goes into the log, and the log is synced. From then on
-//      the segment does not count, whatever happens.
-//   3. When no reader can have an address in it, its slot is free. Readers who have it open keep
-//      it until they are done.
-//   4. The file goes after the next checkpoint, so that no checkpoint points to a file that is not
-//      there. When a copy finds no room, that checkpoint comes at once, and if there is no room for
-//      it either, the old one goes. So one file's room is enough for any number of files. A file
-//      that needs more than there is waits for those that need less.
+//      index made to point to the copy; a tombstone if its key is not there and an older segment
+//      may still hold a record of it: compact() begins with the oldest. A file with a damaged
+//      record that may count stays until that record's key is put or erased.
+//   2. A list of segments without this one goes into the log, which is synced: it counts no more.
+//   3. When no reader can have an address in it, its slot is free. Readers keep it open till done.
+//   4. The file goes after the next checkpoint, so that none points to a missing file. When a copy
+//      finds no room, the checkpoint comes at once, or the old one goes. So one file's room is
+//      enough for any number of files; one that needs more waits for those that need less.
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -29,10 +25,8 @@ namespace {
 // How much is read, and then copied with the other writers waiting, before they have their turn.
 constexpr std::size_t kRecordsAtOnce = 256;
 constexpr std::uint64_t kBytesAtOnce = std::uint64_t{32} << 10;
-// What a file takes at least.
-constexpr std::uint64_t kFileBytes = std::uint64_t{4} << 10;
-// With more small files than this, they are put together one by one: files are limited.
-constexpr std::size_t kMaxSmall = 16;
+constexpr std::uint64_t kFileBytes = std::uint64_t{4} << 10;  // what a file takes at least
+constexpr std::size_t kMaxSmall = 16;  // more small files than this are put together one by one
 
 }  // namespace
 
@@ -194,9 +188,8 @@ std::shared_ptr<Segment> Store::State::worst_segment() const {
   return worst;
 }
 
-// Doubling the maplet of an index costs each tag a bit. After a few doublings an index made from
-// the hashes in the log, with all bits again, has fewer false candidates. It is filled while the
-// old one serves, with the pairs of the old one up to here; later changes go to both.
+// Each doubling of the maplet costs tags a bit. An index made anew from the hashes in the log has
+// all bits. It is filled beside the old one, with its pairs up to here; later changes go to both.
 void Store::State::renew_index() {
   const Index& old = index();
   auto next = std::make_shared<Index>(old.maplet.capacity());
@@ -303,11 +296,7 @@ void Store::State::free_leftovers() {
     save_index();
   } catch (const std::system_error&) {
     // No room, perhaps, and these files have it. Without a checkpoint they may go at once.
-    std::vector<std::uint64_t> numbers;
-    {
-      const std::lock_guard lock(writer_);
-      numbers = leftover_;
-    }
+    const std::vector<std::uint64_t> numbers = with_writer([&] { return leftover_; });
     syncs_.require_sound();
     disk_->remove_if_there(kCheckpointNewName);
     disk_->remove_if_there(kCheckpointName);

@@ -1,9 +1,6 @@
-// Counts what readers do, without making them wait for each other or for memory.
-//
-// A thread that comes early enough owns a stripe, a cache line of numbers that nobody else writes:
-// it adds with a plain load and store. An atomic addition would make the processor finish the loads
-// before it begins those of the next lookup. Threads that come when all stripes have owners share
-// one, and add atomically.
+// Counts what readers do, without making them wait for each other or for memory. A thread that
+// comes early enough owns a stripe, a line of numbers: it adds with plain load and store, as an
+// atomic addition would finish its loads before the next lookup's. Others share.
 #ifndef NESTLINE_LIB_STORE_COUNTERS_H_
 #define NESTLINE_LIB_STORE_COUNTERS_H_
 

@@ -1,19 +1,15 @@
-// What the store needs of the system: one folder, and the files in it. system_disk.cc is the
-// kernel's; tests/store/simulated_disk.h plays one that loses its power.
+// What the store needs of the system: a folder and its files (system_disk.cc; simulated in tests).
 //
 // What a disk promises after a crash of the machine:
-//   D1  What was written to a file before a sync() of it that returned is there, and so is a
-//       truncation. Of what was written later each write may be there, be missing, or be torn, in
-//       any combination.
+//   D1  What was written to a file, or cut, before a sync() of it that returned is so. Each later
+//       write may be there, be missing, or be torn, in any combination.
 //   D2  A file that was created, renamed or removed before a sync_folder() that returned is there,
 //       has its name, or is gone. Of later changes of names each may have happened or not.
 //   D3  A sync that failed promises nothing of what had been written before, and neither do later
 //       ones: reads may still find it, and a loss of power drops it. What is written later is
 //       written by later syncs. A sync of the folder that failed makes later ones worthless.
-// After a crash of the process alone, everything is there that was written before.
-//
-// Every function throws std::system_error that names the file when the system refuses. Interrupted
-// and short calls are repeated inside.
+// After a crash of the process alone, everything is there that was written before. Functions throw
+// std::system_error that names the file. Interrupted and short calls are repeated.
 #ifndef NESTLINE_LIB_STORE_DISK_H_
 #define NESTLINE_LIB_STORE_DISK_H_
 
@@ -52,19 +48,13 @@ class DiskFile {
     return nullptr;
   }
 
-  // Takes the room of the first `bytes` from the disk, if it can say so before they are written.
-  // Throws as write() does.
+  // Reserves the first `bytes` on the disk, if that can be done before. Throws as write() does.
   virtual void reserve(std::uint64_t bytes) { (void)bytes; }
+  virtual void truncate(std::uint64_t size) = 0;  // or lengthens it with zeros
+  virtual void sync() = 0;                        // D1
 
-  // Cuts the file at `size`, or lengthens it with zeros.
-  virtual void truncate(std::uint64_t size) = 0;
-
-  // D1.
-  virtual void sync() = 0;
-
-  // Memory that shows the first `bytes` of the file, also what is written later. Only what lies
-  // before the end of the file may be read. The address stays the same until the file is closed;
-  // called once.
+  // Memory that shows the first `bytes` of the file, also what is written later; nothing behind its
+  // end may be read. The address stays the same until the file is closed; called once.
   virtual const std::byte* map(std::uint64_t bytes) = 0;
 
   // Brings what will be written from `begin` up to `end` into memory, as far as the file is that
@@ -77,12 +67,9 @@ class DiskFile {
   // For a file that is on disk and not written any more: only its first `bytes` count from now on.
   // It keeps its map, and may give up its descriptor; sync() does nothing then.
   virtual void release(std::uint64_t bytes) { (void)bytes; }
+  virtual void set_name(std::string_view name) { (void)name; }  // the file has been renamed
 
-  // The file has been renamed.
-  virtual void set_name(std::string_view name) { (void)name; }
-
-  // For reading past the map: a descriptor, which is good while the pointer is held and the file
-  // exists. Null if none can be had. For every thread at any time.
+  // To read past the map: good while it is held and the file exists; null: none. For every thread.
   [[nodiscard]] virtual std::shared_ptr<const int> descriptor() const { return nullptr; }
 };
 
@@ -90,8 +77,7 @@ class Disk {
  public:
   virtual ~Disk() = default;
 
-  // The names in the folder, in no particular order.
-  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;  // in no particular order
 
   enum class Mode : std::uint8_t { read, write, create };  // create: it must not exist
   virtual std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) = 0;
@@ -99,9 +85,7 @@ class Disk {
   // Replaces a file that has the new name already.
   virtual void rename(std::string_view from, std::string_view to) = 0;
   virtual void remove(std::string_view name) = 0;
-
-  // D2.
-  virtual void sync_folder() = 0;
+  virtual void sync_folder() = 0;  // D2
 
   [[nodiscard]] bool has(std::string_view name) const {
     const std::vector<std::string> all = names();
@@ -118,8 +102,7 @@ class Disk {
     }
   }
 
-  // What the file system has for this process, in bytes, as far as it tells: what is free, of how
-  // much in all, and how long a file may be.
+  // The file system's bytes for this process, as far as known: free, in all, and a file's most.
   struct Room {
     static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
     std::uint64_t free = kUnknown;
@@ -128,8 +111,7 @@ class Disk {
   };
   [[nodiscard]] virtual Room room() const { return {}; }
 
-  // The right to write in this folder, until the object dies or the process does; null if somebody
-  // has it, in this process or another.
+  // The right to write here, until the object or the process dies; null if anybody has it.
   class Lock {
    public:
     virtual ~Lock() = default;

@@ -1,6 +1,5 @@
 #include "lib/store/index.h"
 
-#include <algorithm>
 #include <mutex>
 
 namespace nestline {

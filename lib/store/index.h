@@ -1,12 +1,7 @@
-// The index: hash of a key to addresses of records, exact in this sense: every pair that was
-// inserted is among the candidates until it is erased.
-//
-// Nearly all pairs are in a maplet. What it refuses is in the overflow: pairs of more than 16 keys
-// that look the same, and pairs for which there is no memory to grow. The overflow is a tree under
-// a lock; while it is empty, as it nearly always is, readers see that in an atomic and leave it
-// alone.
-//
-// Lookups are for every thread at any time; one thread at a time changes the index.
+// The index: hash of a key to addresses of records: every pair is found until it is erased. Nearly
+// all pairs are in a maplet; what it refuses (more than 16 keys that look the same, no memory to
+// grow) in the overflow, a tree under a lock. An atomic tells readers that it is empty. Lookups are
+// for every thread at any time; one thread at a time changes the index.
 #ifndef NESTLINE_LIB_STORE_INDEX_H_
 #define NESTLINE_LIB_STORE_INDEX_H_
 
@@ -17,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <shared_mutex>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,9 +27,7 @@ class Overflow {
   [[nodiscard]] std::size_t size() const { return count_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::vector<std::uint64_t> find(std::uint64_t hash) const;
   [[nodiscard]] Pairs copy() const;
-
-  // Makes memory ready for so many calls of insert(), which then cannot fail.
-  void reserve(std::size_t pairs);
+  void reserve(std::size_t pairs);  // for so many calls of insert(), which then cannot fail
   // That memory: the caller may take it away again.
   [[nodiscard]] Pairs& spare() noexcept { return spare_; }
   void insert(std::uint64_t hash, std::uint64_t address) noexcept;
@@ -78,7 +70,6 @@ class Index {
     return any(hash, [&](std::uint64_t value) { return value == address; });
   }
 
-  // Makes that many calls of insert() certain to succeed. Throws std::bad_alloc.
   void reserve(std::size_t pairs = 1) { overflow.reserve(pairs); }
   void insert(std::uint64_t hash, std::uint64_t address) noexcept {
     if (!maplet.insert(Hash{hash}, address)) overflow.insert(hash, address);

@@ -1,11 +1,8 @@
 #include "lib/store/log.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <string>
 #include <system_error>
-#include <utility>
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/test_switches.h"
@@ -17,20 +14,15 @@ namespace {
 // Records up to this length are written in one piece.
 constexpr std::uint64_t kOnePiece = std::uint64_t{64} << 10;
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-// So many bytes behind a record are fetched for the next ones.
-constexpr std::size_t kNextLines = 256;
-// A file begins with the list of all files. It may become longer than it should, so that it has
-// room for this many lists: else a log of very many files would be made of lists.
+constexpr std::size_t kNextLines = 256;  // so much behind a record is fetched for the next
+// A file may become longer than it should, for so many lists of files: else the log were all lists.
 constexpr std::uint64_t kMinLists = 16;
 // Of the disk: how large a file is at most.
 constexpr std::uint64_t kPartOfDisk = 16;
 constexpr std::uint64_t kLeastLimit = std::uint64_t{64} << 10;
-// What erases and lists of segments take beyond what they should.
-constexpr std::uint64_t kBetweenErases = std::uint64_t{8} << 10;
-// The disk's room is looked at after so many bytes at most: others take of it too.
-constexpr std::uint64_t kMostUnchecked = std::uint64_t{64} << 20;
+constexpr std::uint64_t kBetweenErases = std::uint64_t{8} << 10;   // for erases and lists of files
+constexpr std::uint64_t kMostUnchecked = std::uint64_t{64} << 20;  // others take of the disk too
 
-// How large a file may be on this disk.
 std::uint64_t largest_file(const Disk::Room& room) {
   return std::max(kLeastLimit, room.total / kPartOfDisk);
 }
@@ -56,8 +48,7 @@ void Log::set_file_limit() {
   file_limit_ = std::min({limit_, largest_file(room), room.file});
 }
 
-// Puts leave room for the tombstones of as many bytes as the largest file has, and to compact it;
-// erases what it takes to compact some file.
+// Puts leave room to erase and compact the largest file; erases what it takes to compact some file.
 std::uint64_t Log::kept_by(For what, const Disk::Room& room) const {
   const std::uint64_t most = largest_file(room);
   const SegmentTable::List segments = table_.list();
@@ -221,8 +212,7 @@ void Log::drop_new_end() noexcept {
   }
 }
 
-// A loss of power in the middle may tear it, also what was on disk before, if the disk does not
-// write sectors whole.
+// A loss of power in the middle may tear it, and old bytes too, if sectors are not written whole.
 void Log::renew_in_place(std::uint64_t proven) {
   lay_again(*newest_, proven, 0);
   syncs_.begin(newest_, position(), next_sequence_);
@@ -310,8 +300,7 @@ void Log::append_mark() {
     syncs_.note_synced({mark->first, mark->second, 0});
     throw;
   }
-  // The record that comes next may fail: whoever waits for all that is there must not wait for it.
-  syncs_.appended(position());
+  syncs_.appended(position());  // who waits for all that is there must not wait for the next record
 }
 
 bool Log::drop_checkpoint() { return disk_.remove_if_there(kCheckpointName); }

@@ -1,30 +1,23 @@
-// The end of the log, where records are appended. The caller holds the writer's mutex.
-//
-// A segment that has no room for the next record is sealed: it gets a seal and is cut and synced.
-// Header and list of the next one are synced, and the folder is, before it gets its first record.
-// So a record in a segment proves that all segments before it are complete.
+// The end of the log, where records are appended. The caller holds the writer's mutex. A segment
+// without room for the next record is sealed: it gets a seal and is cut and synced. The next one's
+// header, list and name are synced first. So a record proves all segments before it.
 //
 // Puts leave some of the disk's room to erases, and these to compaction, so that a full disk can be
-// emptied: as much as two of the largest files have, and as one of the smallest needs. Hence files
-// have a sixteenth of the disk at most. Where others have taken that room, erases and compaction
-// get that of the checkpoint, which is a cache.
-//
-// When an append fails, what it may have written is cut off again, and the cut is synced, so that
-// these bytes cannot turn up behind later records. If the disk refuses that too, the store can only
-// be read from then on.
+// emptied: as much as two of the largest files, and one of the smallest. So files have at most a
+// sixteenth of the disk. Without it, erases and compaction get the checkpoint's room. When an
+// append fails, what it may have written is cut off, and the cut synced, so that it cannot turn up
+// behind later records. If the disk refuses, the store can only be read from then on.
 #ifndef NESTLINE_LIB_STORE_LOG_H_
 #define NESTLINE_LIB_STORE_LOG_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lib/store/disk.h"
@@ -45,21 +38,18 @@ struct Change {
   [[nodiscard]] std::uint64_t bytes() const { return record_bytes(key.size(), value.size()); }
 };
 
-// How much of the log is written from one sync ahead to the next, on slow disks and on fast ones.
-// What is not on disk when a file is full holds all writers up.
+// Log between two syncs ahead, on slow and fast disks. The rest of a full file holds writers up.
 inline constexpr std::uint64_t kSyncAhead = std::uint64_t{128} << 10;
 inline constexpr std::uint64_t kMaxSyncAhead = std::uint64_t{16} << 20;
 
-// How far the file is prefaulted ahead of its end (DiskFile::prefault), and how much of it is
-// written from one time to the next.
+// How far the file is prefaulted ahead of its end, and how much of it is written between two times.
 inline constexpr std::uint64_t kPrefaultAhead = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kPrefaultStep = std::uint64_t{2} << 20;
 
 class Log {
  public:
   // What is appended. Changes leave to upkeep, which is opening and compaction, the last
-  // kSpareFiles slots for files, and the files that are made from them until slots are free again.
-  // Each leaves some of the disk's room to those behind it.
+  // kSpareFiles slots and their files till some are free. Each leaves disk room to those behind it.
   enum class For : std::uint8_t { change, erase, upkeep };
 
   Log(Disk& disk, SegmentTable& table, SyncQueue& syncs, std::uint64_t store_id,
@@ -69,12 +59,10 @@ class Log {
   // Goes on behind what is there; all before the sequence number `synced` is on disk.
   void resume(std::shared_ptr<Segment> newest, const LogPosition& position, std::uint64_t synced);
   // Writes the end of the newest file anew, from the offset `proven` on (recovery.h). `copy`
-  // appends what counts of it. The new file is synced before it gets its name, so it is there whole
-  // or not at all. For the time of opening. Where there is no room, throws std::system_error
-  // (is_no_room), and everything is as before.
+  // appends what counts. The new file is synced before it gets its name: it is there whole or not
+  // at all. For opening. Without room throws std::system_error (is_no_room), with all as before.
   void renew_end(std::uint64_t proven, const std::function<void()>& copy);
-  // Then: lays it over itself.
-  void renew_in_place(std::uint64_t proven);
+  void renew_in_place(std::uint64_t proven);  // then: lays it over itself
   // Then, or at a later opening: lays the end of a file, from `from` on, over itself, and syncs it.
   // `sequence`: of the seal that it gets, if it is torn; else 0.
   void lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence);
@@ -83,8 +71,7 @@ class Log {
   // Appends a record and returns its address. Of a batch, nobody waits for it before commit().
   std::uint64_t append(const Change& change, For what = For::change);
 
-  // While one lives, what is appended is one batch; it counts once commit() has returned. If it
-  // dies before, everything since its beginning is cut off.
+  // While one lives, what is appended is a batch, which counts after commit(); else it is cut off.
   class Batch {
    public:
     Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what);
@@ -103,19 +90,15 @@ class Log {
     bool done_ = false;
   };
 
-  // Seals the newest segment, unless it has no records yet; returns the last sealed one's number.
-  std::uint64_t seal();
-  // Notes in the log which segments count: all but `gone`.
-  void append_segments(std::span<const std::uint64_t> gone);
+  std::uint64_t seal();  // unless it has no records yet; returns the last sealed one's number
+  void append_segments(std::span<const std::uint64_t> gone);  // all but `gone` count from now on
 
   [[nodiscard]] LogPosition position() const {
     return {newest_->header.number, newest_->end(), next_sequence_};
   }
   [[nodiscard]] std::shared_ptr<Segment> newest() const { return newest_; }
   [[nodiscard]] std::uint64_t appended_bytes() const { return appended_bytes_; }
-
-  // Removes the checkpoint, for its room; false if there is none.
-  bool drop_checkpoint();
+  bool drop_checkpoint();  // removes the checkpoint, for its room; false if there is none
   // All that was appended is on disk: before the next record, or by close(), the log gets a mark.
   void note_synced() { syncs_.note_synced(position()); }
   // Appends the mark that is due, and cuts off what the newest file was lengthened by.
@@ -136,10 +119,8 @@ class Log {
   [[nodiscard]] std::uint64_t kept_by(For what, const Disk::Room& room) const;
   void set_file_limit();
   void drop_new_end() noexcept;
-  // Makes segment `number`, with room for a record of `bytes`, the newest.
-  void create(std::uint64_t number, std::uint64_t bytes, For what);
-  // The file `name` with header and list, not synced, and a limit of `least` or more. `bytes`: as
-  // above.
+  void create(std::uint64_t number, std::uint64_t bytes, For what);  // with room for such a record
+  // The file `name` with header and list, not synced, of at least `least`. `bytes`: as above.
   std::shared_ptr<Segment> make_file(const std::string& name, std::uint64_t number,
                                      std::uint64_t least, std::uint64_t bytes, For what);
   void go_on_in(std::shared_ptr<Segment> segment);

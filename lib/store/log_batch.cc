@@ -42,8 +42,7 @@ Log::Batch::~Batch() {
   segment_->sealed.store(false);
   log_.newest_ = segment_;
   log_.next_sequence_ = begin_.sequence;
-  // After a sync that failed, a later file may still be there, so this one keeps its seal. Recovery
-  // cuts a batch without an end.
+  // After a sync that failed, a later file may still be there: this one keeps its seal then.
   if (!log_.syncs_.is_broken()) log_.cut_back(*segment_, begin_.offset);
   log_.syncs_.begin(log_.newest_, begin_, begin_.sequence);
   segment_->counts.frame.store(frame_);

@@ -10,8 +10,7 @@
 namespace nestline {
 namespace {
 
-// Makes the hashes of manifests other than those of keys.
-constexpr std::uint64_t kManifestSeed = 0x6d616e6966657374;
+constexpr std::uint64_t kManifestSeed = 0x6d616e6966657374;  // else their hashes are those of keys
 
 // `header`: bytes 8 to 31.
 std::uint64_t checksum(const std::byte* header, std::uint64_t digest,

@@ -1,8 +1,6 @@
 // The files of the log, as bytes: a header, then records without gaps (docs/STORE.md, 6.1 and 6.2).
-//
 // The checksum covers the key through its hash. So the long part, hashing key and value, needs no
 // place: writers do it before they have one, and a reader who knows the key need not hash it again.
-//
 // Reading treats its bytes as hostile: lengths are compared with what is left of the file before
 // they are used, and nothing else is believed before the checksum.
 #ifndef NESTLINE_LIB_STORE_LOG_FORMAT_H_
@@ -38,8 +36,7 @@ enum class RecordKind : std::uint8_t {
   seal = 9,       // no value; the last record of a segment
 };
 
-// Keys and manifests do not see each other.
-enum class Space : std::uint8_t { keys, manifests };
+enum class Space : std::uint8_t { keys, manifests };  // keys and manifests do not see each other
 
 constexpr bool is_put(RecordKind kind) {
   return kind == RecordKind::put || kind == RecordKind::manifest_put;
@@ -61,7 +58,6 @@ constexpr RecordKind erase_in(Space space) {
 
 std::uint64_t hash_in(Space space, std::string_view key, std::uint64_t store_id) noexcept;
 
-// Where a record lies, and in which store.
 struct RecordPlace {
   std::uint64_t store_id = 0;
   std::uint64_t segment = 0;
@@ -107,7 +103,6 @@ struct RecordHeader {
   [[nodiscard]] std::uint64_t bytes() const { return record_bytes(key_bytes, value_bytes); }
 };
 
-// A number, lowest byte first.
 template <typename Number>
 Number load_number(const std::byte* from) noexcept {
   Number number;
@@ -144,8 +139,7 @@ inline std::optional<Record> frame_record(std::span<const std::byte> rest) noexc
                 0};
 }
 
-// Whether the record has the checksum of a record at `place`. `from`: its header. The key must be
-// compared or hashed besides.
+// Whether it has the checksum of a record at `place`. `from`: its header. Compare the key too.
 bool has_checksum(const std::byte* from, std::uint64_t value_digest,
                   const RecordPlace& place) noexcept;
 inline bool has_checksum(const std::byte* from, const Record& record,
@@ -176,8 +170,7 @@ struct SegmentHeader {
 
 void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
                            const SegmentHeader& header) noexcept;
-// Empty if these are not the first bytes of segment `number`. Of a format version that this library
-// does not know, `version` is set to it.
+// Empty if these do not begin segment `number`. `version` is set to one that is not known here.
 std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> segment,
                                                    std::uint64_t number, std::uint32_t& version);
 
@@ -187,10 +180,7 @@ inline constexpr std::string_view kNewEndName = "end.new";
 // "00000001.log", and back; more digits when they are needed.
 std::string segment_name(std::uint64_t number);
 std::optional<std::uint64_t> segment_number(std::string_view name) noexcept;
-
-// The numbers of all segments among the names, in rising order.
-std::vector<std::uint64_t> segment_numbers(std::span<const std::string> names);
-
+std::vector<std::uint64_t> segment_numbers(std::span<const std::string> names);  // of all; sorted
 bool is_zero(std::span<const std::byte> bytes) noexcept;
 
 // A place in the log: everything before it has been written.
@@ -213,8 +203,7 @@ std::optional<TwoNumbers> decode_two_numbers(std::string_view value) noexcept;
 // it holds behind has been written anew before the mark. Empty if the record is none.
 std::optional<TwoNumbers> mark_of_file_before(const Record& record, std::uint64_t number) noexcept;
 
-// The value of a record of kind `segments`: runs of numbers, each as its first and its length, 64
-// bits each, in rising order.
+// The value of a record of kind `segments`: runs of numbers, each its first and length, rising.
 std::string encode_segment_list(std::span<const std::uint64_t> numbers);
 // Empty if these are not the bytes of a list of less than 2^20 numbers.
 std::optional<std::vector<std::uint64_t>> decode_segment_list(std::string_view value);

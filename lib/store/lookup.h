@@ -30,17 +30,14 @@ struct Located {
   std::uint64_t bytes = 0;  // of the record
 };
 
-// What a store holds: its segments, the index of their records, and how many keys there are.
-//
-// A store that writes has one Content all its life. One that only reads exchanges it when it cannot
-// follow the log any more.
+// What a store holds: its segments, the index of their records, and how many keys there are. A
+// store that writes has one Content all its life; one that reads exchanges it to begin again.
 struct Content {
   Content(std::uint64_t id, AddressFormat format, std::unique_ptr<Index> first)
       : store_id(id), table(format), owned_index(std::move(first)), index(owned_index.get()) {}
 
-  // The put or erase in the log at `address` counts from now on, in place of `old`: index and
-  // counts follow. `next`: an index that is being made. There is memory for an insert
-  // (Index::reserve). For one thread at a time.
+  // The put or erase at `address` counts from now on, in place of `old`, in the indexes (`next`:
+  // one that is being made) and counts. There is memory (Index::reserve). For one thread at a time.
   void settle(RecordKind kind, std::uint64_t hash, std::uint64_t address, std::uint64_t bytes,
               const std::optional<Located>& old, Index* next = nullptr) noexcept {
     const std::uint64_t key = space_of(kind) == Space::keys ? 1 : 0;
@@ -68,7 +65,6 @@ struct Content {
   std::atomic<std::uint64_t> keys{0};
 };
 
-// A key in its space, with its hash.
 struct HashedKey {
   Space space = Space::keys;
   std::string_view key;
@@ -80,8 +76,7 @@ HashedKey hashed_key(const Source& from) {
   return {space_of(from.kind), from.key, from.hash};
 }
 
-// Has the beginning of a record, whose length is not known yet, fetched from memory. Always
-// inlined: g++ takes calls of a function that only prefetches for useless.
+// Fetches a record's beginning from memory. Inlined: g++ drops calls of what only prefetches.
 NESTLINE_INLINE void prefetch_record(const std::byte* at) noexcept {
   constexpr std::size_t kFetched = 192;
   for (std::size_t i = 0; i < kFetched; i += 64) __builtin_prefetch(at + i);
@@ -105,33 +100,27 @@ NESTLINE_INLINE bool are_equal(const char* here, std::string_view key) noexcept 
 // What a key's record is looked for.
 enum class Purpose : std::uint8_t {
   value,    // Its value is read, or it is kept.
-  replace,  // It is replaced: its value may be damaged, and what is not known to be its own may
-            // stay.
+  replace,  // It may be damaged, and what is not known to be its own may stay.
   erase,    // As replace, but nothing may stay.
 };
 
-// Of the record that a change replaces.
 constexpr Purpose purpose_of(RecordKind change) {
   return is_put(change) ? Purpose::replace : Purpose::erase;
 }
 
 class Lookup {
  public:
-  // `verify`: whether the checksums of what is read are compared.
-  Lookup(const Disk& disk, bool verify) : disk_(disk), verify_(verify) {}
+  Lookup(const Disk& disk, bool verify) : disk_(disk), verify_(verify) {}  // whether checksums are
 
   struct Found {
     std::optional<Located> record;  // the key's, if it is there
     std::uint64_t false_reads = 0;  // of records of other keys
   };
 
-  // Looks a key up. The caller keeps segments from being forgotten, by a ReadSection or by holding
-  // the mutex of changes, and what this returns is good that long. Throws StoreError when
-  // its record is damaged, or when there is none but one that is damaged may be it.
-  //
-  // One lookup after the other waits for memory, unless the processor begins the next one
-  // meanwhile. It looks some 500 instructions ahead, hence the inlining: nearly always the first
-  // candidate is the one, or there is none.
+  // Looks a key up. The caller holds a ReadSection or the mutex of changes: this is good that long.
+  // Throws StoreError when its record is damaged, or none is found but a damaged one. Lookups wait
+  // for memory one by one, unless the processor begins the next one meanwhile, within 500
+  // instructions. Hence the inlining: nearly always the first candidate is the one, or none.
   [[nodiscard]] NESTLINE_INLINE Found find(const Content& content, const Index& index,
                                            const HashedKey& wanted,
                                            Purpose purpose = Purpose::value) const {

@@ -1,5 +1,4 @@
-// The manifests of files, as the layer of files (lib/store/files) reaches them: records in a space
-// apart from the keys.
+// The manifests of files, for lib/store/files: records in a space apart from the keys.
 #ifndef NESTLINE_LIB_STORE_MANIFESTS_H_
 #define NESTLINE_LIB_STORE_MANIFESTS_H_
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <random>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -31,8 +30,7 @@ std::uint64_t random_id() {
   return std::uint64_t{random()} << 32 | random();
 }
 
-// Who has the lock, and what to do about it. The file has the number of the process in its first
-// line, if the disk is a real one.
+// Which process has the lock (the file's first line, on a real disk), and what to do about it.
 std::string holder_of(Disk& disk) {
   constexpr std::string_view kAsOther = " has the store open for writing; wait for it or end it";
   try {
@@ -96,8 +94,7 @@ Store::State::State(std::unique_ptr<Disk> disk, const StoreOptions& options, con
 void Store::State::open_for_writing() {
   refuse_other_folder(*disk_);  // and leave no lock there
   lock_ = take_lock(*disk_, ", or open the store read_only");
-  // What is found may be what a process that was killed has changed and not synced: names here,
-  // and the end of the newest file below.
+  // A killed process may have changed it unsynced: names here, the newest file's end below.
   if (!store_faults::trust_names_at_opening) syncs_.sync_folder(*disk_);
   for (const std::string_view left : {kNewEndName, kCheckpointNewName}) {
     disk_->remove_if_there(left);
@@ -166,10 +163,8 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
   }
 }
 
-// A writer may change the files between any two looks at them, and a writer that was killed may be
-// followed by another. Then the looks can contradict each other, as if the log were damaged. Damage
-// is still the same when everything is looked at again, and when the log is read without the
-// checkpoint.
+// A writer may change files between two looks, which then contradict each other like damage. Real
+// damage is still the same when all is looked at again, and without the checkpoint.
 void Store::State::open_for_reading() {
   constexpr int kMaxTries = 100;
   Recovered found;

@@ -1,13 +1,6 @@
-// Lookups of one key and of many, iteration, and statistics.
-//
-// Of many keys, a chunk is hashed, the index looks it up as a batch, and then the records are
-// looked at while those of later keys are already on their way from memory, or from the disk.
+// Lookups of one key and of many, iteration, and statistics. Of many keys, a chunk is looked up as
+// a batch, and records while later ones are on their way.
 #include <algorithm>
-#include <array>
-#include <memory>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/manifests.h"
@@ -22,8 +15,7 @@ constexpr std::size_t kChunk = 1024;  // keys
 constexpr std::size_t kAhead = 16;
 constexpr std::size_t kGroup = 8;
 constexpr std::uint32_t kColdBytes = 4096;
-// Files whose records are read in at once: each may need a descriptor for that time.
-constexpr std::size_t kColdFiles = 64;
+constexpr std::size_t kColdFiles = 64;  // at once: each may need a descriptor for that time
 
 struct Candidate {
   const Segment* segment;
@@ -138,8 +130,7 @@ std::size_t Store::State::get_many(std::span<const std::string_view> keys, WithM
   return found;
 }
 
-// A copy of the index defines which records count, and the log is read beside whatever changes
-// meanwhile. Damaged records are reported when all others were visited.
+// A copy of the index defines what counts; the log is read beside changes. Damage is reported last.
 void Store::State::visit(Space space, const Visit& with) const {
   refuse_in_section();
   // Segments stay open while they are in this list, also when their files are gone.
@@ -150,10 +141,7 @@ void Store::State::visit(Space space, const Visit& with) const {
   AddressFormat format;
   for (;;) {
     // Without a ReadSection, which checkpoints and doublings would wait for.
-    const auto now = [&] {
-      const std::lock_guard lock(writer_);
-      return content().owned_index;
-    }();
+    const auto now = with_writer([&] { return content().owned_index; });
     index_then.emplace(now->maplet.ready_for_snapshot());
     const std::lock_guard lock(writer_);
     if (!index().maplet.snapshot_into(index_then->maplet)) continue;  // it has grown meanwhile

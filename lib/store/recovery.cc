@@ -320,8 +320,7 @@ class Recovery {
     }
   }
 
-  // Where no record follows the position of the checkpoint, it may be one of a copy of this store
-  // that has gone on by itself: then what is here is no torn end. One that follows proves it.
+  // A checkpoint that no record follows may be of a copy that went on: then this is no torn end.
   void require_own_checkpoint(const Segment& segment) const {
     SegmentWalk walk(segment, out_.saved.offset);
     while (walk.next()) {
@@ -338,8 +337,7 @@ class Recovery {
                             disk_.path_of(segment_name(number)).string());
   }
 
-  // Closing leaves a mark at the end that nobody has synced: the next record, or closing, writes it
-  // again, byte for byte. All before it is on disk.
+  // Closing leaves an unsynced mark at the end, which is written again. All before is on disk.
   void step_back_from_mark() {
     Segment& newest = *out_.newest;
     const bool is_last = is_mark_of_all_ && last_mark_.segment == out_.position.segment &&
@@ -352,8 +350,7 @@ class Recovery {
     SegmentCounts::subtract(newest.counts.frame, kSyncMarkBytes);
   }
 
-  // Cuts off what is behind `end`: `rest` bytes behind the last record, and records before them. A
-  // store that only reads leaves the files alone, and reads on from there later.
+  // Cuts off what is behind `end`, `rest` bytes behind the last record too. Readers keep the files.
   void cut_to(const LogPosition& end, std::uint64_t rest) {
     Content& content = *content_;
     std::uint64_t cut = rest;

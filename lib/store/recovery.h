@@ -1,15 +1,12 @@
-// From the files of a folder to the content of a store, after a crash as well (docs/STORE.md, 4).
-//
-// A record that is not valid is a torn end of the log, and cut off, unless something proves that it
-// had been synced; then it is damage. A batch without its end is cut off as a whole, even if it
-// began some segments before.
+// From the files of a folder to the content of a store, after a crash as well (docs/STORE.md, 4). A
+// record that is not valid is a torn end of the log, and cut off, unless something proves that it
+// had been synced; then it is damage. A batch without its end is cut off as a whole.
 //
 // What lies behind the last such proof may be lost though it can be read: when a sync fails, the
-// system keeps what it could not write in memory, and calls the next sync a success. So whoever
-// opens the store for writing writes that part anew, in a new segment, which ends that part with a
-// sync mark that names the segment before it (Log::renew_end). If the part is torn in the segment
-// before, it is read from the new one. Then it is laid over the old bytes, so that the new segment
-// may be compacted away.
+// system keeps what it could not write in memory, and calls the next sync a success. So opening for
+// writing writes that part anew, in a new segment, and ends it with a sync mark that names the
+// segment before (Log::renew_end). If it is torn there, it is read from the new one; then it is
+// laid over the old bytes, so that the new segment may be compacted away.
 #ifndef NESTLINE_LIB_STORE_RECOVERY_H_
 #define NESTLINE_LIB_STORE_RECOVERY_H_
 
@@ -45,36 +42,28 @@ struct Recovered {
   std::uint64_t cut_records = 0;  // that read well behind a torn end, also where nothing is cut
 };
 
-// What the index is made of. A checkpoint that contradicts the log costs time and nothing else: the
-// log alone decides what is damage. Of the checkpoint's head, the position counts all the same.
+// What makes the index. The log alone decides what is damage; the checkpoint's position counts too.
 enum class Trust : std::uint8_t { checkpoint, log };
 
-// Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock
-// then, syncs `newest`: also a cut that it finds done may not be on disk. What is damage with the
-// checkpoint is read once more without it.
-// A store that only reads stops before a torn end, which may be a record that is being written. Its
-// caller looks again at what is damage, since a writer may be at work, and then without the
-// checkpoint.
+// Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock,
+// syncs `newest`: also a cut that it finds done may not be on disk. Damage with the checkpoint is
+// read again without it. A store that only reads stops before a torn end, which may be being
+// written; its caller looks at damage again (a writer may work), then without the checkpoint.
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
                   Trust trust = Trust::checkpoint);
 
 // Reads on from `position` behind what `content` has of the log that another process writes. It
-// stops before a record that is not valid, which may be one that is being written, and before a
-// batch without its end. So the writer's recovery never cuts off what a reader has taken. A segment
-// that is not listed any more goes: the reader has read the copies of all that was live in it.
-// Throws StoreError for what may be damage, and std::system_error (no_such_file_or_directory) when
-// the writer has compacted a file away: then `content` is to be read anew.
+// stops before a record that is not valid, which may be being written, and before a batch without
+// its end: the writer's recovery never cuts off what it took. A segment that is not listed any more
+// goes; what lived was copied. Throws StoreError for what may be damage, and std::system_error
+// (no_such_file_or_directory) for a file that was compacted away: then `content` is read anew.
 Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,
                  const LogPosition& position);
 
-// Throws StoreError if the folder has files, and none of them is a store's.
-void refuse_other_folder(const Disk& disk);
+void refuse_other_folder(const Disk& disk);  // throws StoreError if it has only others' files
+[[noreturn]] void throw_no_store(const Disk& disk);  // nothing says that there was one
 
-// Throws the StoreError of a folder in which nothing says that a store has been there.
-[[noreturn]] void throw_no_store(const Disk& disk);
-
-// Throws StoreError when somebody has it; the sentence names the process, if it is known, and ends
-// with `advice`.
+// Throws StoreError, with the process if it is known and `advice`, when somebody has it.
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice);
 
 }  // namespace nestline

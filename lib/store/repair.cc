@@ -1,11 +1,8 @@
-// Making a damaged store one that opens.
-//
-// What the damaged files still hold is copied to the head of the log, as a compaction does: the
-// records that count, and tombstones, so that older values stay hidden. Then the list of segments
-// that count leaves the damaged files out, and they get other names. A repair that is interrupted
-// is done again by the next one: its copies repeat what is in the log already.
+// Making a damaged store one that opens. What the damaged files still hold is copied to the head of
+// the log, as by a compaction: the records that count, and tombstones, so that older values stay
+// hidden. Then the list leaves the files out, and they get other names. The next repair copies
+// again after one that was interrupted.
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>

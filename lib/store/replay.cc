@@ -43,8 +43,7 @@ bool Replay::take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
   if (record.kind == RecordKind::batch_end) {
     if (!batch_) return std::exchange(began_in_gap_, false);
     if (batch_->steps.size() != batch_->changes) return false;
-    // A reader may have read the beginning of a batch that the next writer cut off, and the end of
-    // another in its place.
+    // A reader may have read the beginning of a batch that was cut off, and the end of another.
     if (!std::ranges::all_of(batch_->steps, [&](const Step& s) { return is_in_place(s); })) {
       return false;
     }

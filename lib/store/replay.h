@@ -1,7 +1,5 @@
-// Makes the index from the records of the log, in their order.
-//
-// The changes of a batch are kept until its end has been read: half a batch changes nothing. No
-// segment may be forgotten meanwhile.
+// Makes the index from the records of the log, in their order. A batch's changes are kept until its
+// end has been read. No segment may be forgotten meanwhile.
 #ifndef NESTLINE_LIB_STORE_REPLAY_H_
 #define NESTLINE_LIB_STORE_REPLAY_H_
 
@@ -35,8 +33,7 @@ class Replay {
   }
   // How many of its changes have been.
   [[nodiscard]] std::uint64_t open_changes() const { return batch_ ? batch_->steps.size() : 0; }
-  // Forgets that batch, as if none of it had been read.
-  void drop_batch();
+  void drop_batch();  // forgets that batch, as if none of it had been read
 
   // The segments that count, as of the last such record since the beginning.
   struct List {
@@ -53,7 +50,6 @@ class Replay {
     std::uint64_t mark = 0;
   };
   [[nodiscard]] const std::vector<Renewed>& renewed() const { return renewed_; }
-
   [[nodiscard]] std::uint64_t records() const { return records_; }
 
  private:

@@ -12,20 +12,16 @@ namespace {
 
 constexpr std::size_t kReadPiece = std::size_t{1} << 18;
 constexpr std::size_t kWindow = std::size_t{1} << 20;
-// Records up to this length are read whole: all but puts are shorter.
-constexpr std::uint64_t kMaxKept = std::uint64_t{32} << 20;
-// A list of segments has at most so many bytes.
-constexpr std::uint64_t kMaxListBytes = std::uint64_t{16} << 20;
-// Values up to this length are compared even when too much has been hashed in vain.
-constexpr std::uint64_t kShort = 4096;
+constexpr std::uint64_t kMaxKept = std::uint64_t{32} << 20;  // longer values are checked in pieces
+constexpr std::uint64_t kMaxListBytes = std::uint64_t{16} << 20;  // of a list of segments, at most
+constexpr std::uint64_t kShort = 4096;  // values up to this are compared whatever was in vain
 
 std::string_view key_in(std::span<const std::byte> bytes, const RecordHeader& header) {
   return {reinterpret_cast<const char*>(bytes.data()) + kRecordHeaderBytes, header.key_bytes};
 }
 
-// Calls with(offset, bytes) for each multiple of 8 bytes from `begin` on at which a header may
-// lie, before `end`, until it returns true. `bytes`: those of the file from there on, `ahead` of
-// them at least unless the file ends before. Returns whether it did.
+// Calls with(offset, bytes) for each multiple of 8 from `begin` to `end`, until it returns true;
+// whether it did. `bytes`: the file's from there on, at least `ahead` unless it ends before.
 template <typename With>
 bool search_file(const DiskFile& file, std::uint64_t begin, std::uint64_t end, std::size_t ahead,
                  With&& with) {
@@ -78,7 +74,6 @@ bool is_list(std::span<const std::byte> bytes) {
   return true;
 }
 
-// Whether there are only zeros from `offset` to the end of the file.
 bool is_zero_from(const DiskFile& file, std::uint64_t offset) {
   std::vector<std::byte> window(kWindow);
   for (;; offset += window.size()) {

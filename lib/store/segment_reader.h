@@ -1,16 +1,12 @@
-// Reading the records of a file of the log in their order.
+// Reading the records of a file of the log in their order. SegmentReader reads a file that another
+// process may write, with calls and not through memory: the writer may cut zeros off at any time,
+// and memory behind a file's end must not be touched. It also finds records where nothing proves
+// that one begins: at every multiple of 8.
 //
-// SegmentReader reads a file that another process may be writing. It reads with calls and not
-// through memory, since the writer may cut zeros off the end of the file at any time, and memory
-// behind the end of a file must not be touched. It also finds records where nothing proves that one
-// begins: at every multiple of 8 bytes, whatever lies between.
-//
-// Bytes that are no record may look like one at each of these places, because somebody made a value
-// of them, or a file. So what is short is compared first: kind, lengths, sequence number, then the
-// key's hash, which strangers cannot know without the store's id. Only then the value is hashed, in
-// pieces. Of files that are made with the id, at most kInVain times the file is hashed in vain. So
-// the time is linear in the length of the file, and the memory is one window.
-//
+// Bytes that are no record may look like one there, because somebody made a value of them, or a
+// file. So what is short is compared first: kind, lengths, sequence number, then the key's hash,
+// which needs the store's id; only then the value is hashed, in pieces. Files made with the id are
+// hashed at most kInVain times in vain: time is linear in their length, memory is one window.
 // SegmentWalk goes through the part of an open file that was valid once, in memory.
 #ifndef NESTLINE_LIB_STORE_SEGMENT_READER_H_
 #define NESTLINE_LIB_STORE_SEGMENT_READER_H_
@@ -42,10 +38,8 @@ class SegmentReader {
       : SegmentReader(*segment.file, segment.place(kSegmentHeaderBytes),
                       segment.header.first_sequence) {}
 
-  // Moves on to the next record; false if none follows that is valid and has the next number.
-  bool next();
-  // Goes before the first valid record from `offset` on whose number is not below `least`; false,
-  // and stays, if there is none.
+  bool next();  // false if none follows that is valid and has the next number
+  // Goes before the first valid record from `offset` on, numbered `least` or higher; false: none.
   bool find(std::uint64_t offset, std::uint64_t least);
 
   // The record, until the next call of next(). Of one longer than 32 MiB the value was checked and
@@ -56,21 +50,15 @@ class SegmentReader {
   // Behind the last record, and the number that the next one would have.
   [[nodiscard]] std::uint64_t end() const { return place_.offset; }
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
-
-  // Whether there are no bytes of a record at end(), only zeros or the end of the file.
-  [[nodiscard]] bool is_at_zeros();
-  // How many bytes from end() on are left of the file when the zeros at its end are left out.
-  [[nodiscard]] std::uint64_t rest();
-  // Up to where something in the `rest` bytes from end() on proves that the file had been on disk,
-  // if that is behind end(); else 0.
+  [[nodiscard]] bool is_at_zeros();    // whether only zeros or the file's end are at end()
+  [[nodiscard]] std::uint64_t rest();  // bytes from end() on, without the zeros at the file's end
+  // Up to where something in the `rest` bytes from end() on proves that it was on disk; 0: nothing.
   [[nodiscard]] std::uint64_t synced_up_to(std::uint64_t rest) const;
-  // How many records with a key read well behind end(), where none does, and where the last one
-  // begins, or the last end of a batch; 0: there is none.
+  // What reads well behind end(): how many have a key, and where the last one or batch end begins.
   struct Behind {
     std::uint64_t changes = 0;
     std::uint64_t last = 0;
-    // How many are lost by a cut at end() of which so many of a batch lie before it. A crash may
-    // leave these alone.
+    // How many a cut at end() loses, so many of a batch before it. A crash may leave these alone.
     [[nodiscard]] std::uint64_t cut_with(std::uint64_t in_batch) const {
       return last == 0 ? 0 : changes + in_batch;
     }
@@ -78,11 +66,9 @@ class SegmentReader {
   [[nodiscard]] Behind behind() const;
 
  private:
-  // How many bytes of values are hashed in vain, at most, for each byte of the file.
-  static constexpr std::uint64_t kInVain = 64;
+  static constexpr std::uint64_t kInVain = 64;  // of values in vain, at most, for each byte of it
 
-  // At least `bytes` bytes from place_.offset on, if the file has them.
-  std::span<const std::byte> look(std::uint64_t bytes);
+  std::span<const std::byte> look(std::uint64_t bytes);  // at least that many, if the file has them
   // The record at `place`, if it is valid. `bytes`: from there on; the file has the rest.
   [[nodiscard]] std::optional<Record> read(std::span<const std::byte> bytes,
                                            const RecordPlace& place) const;
@@ -101,39 +87,32 @@ class SegmentReader {
   std::uint64_t in_vain_ = 0;
 };
 
-// The header of the file of segment `number`; empty if it is not valid. Throws StoreError if it is
-// of a format version that this library does not know.
+// The header of segment `number`; empty if not valid. StoreError for an unknown format version.
 std::optional<SegmentHeader> read_segment_header(const Disk& disk, const DiskFile& file,
                                                  std::uint64_t number);
 
 // Opens a segment that exists. Throws StoreError if its header is damaged.
 std::shared_ptr<Segment> open_segment(Disk& disk, std::uint64_t number, bool writable);
-// Opens a segment of the table once more, to be cut at `end` and written from there on; it takes
-// the place of the other.
+// Opens a segment of the table once more, in place of the other, to be cut at `end` and written on.
 std::shared_ptr<Segment> reopen_for_writing(Disk& disk, SegmentTable& table, const Segment& other,
                                             std::uint64_t end);
 
-// Whether there is nothing behind header and list, which are all that is written of a file before
-// anything in it counts.
+// Whether there is nothing behind header and list, which come before anything counts.
 bool is_zero_behind_list(const Disk& disk, const DiskFile& file);
 
-// Whether the file is one that was being made when the power went: nothing in it counts yet, and
-// any of it may be missing. Throws StoreError if it is not, and its beginning is damaged. `before`:
-// the header of the file before it, if it has a valid one.
+// Whether the file was being made when the power went: nothing in it counts, any may be missing.
+// Throws StoreError if not, and its beginning is damaged. `before`: the header of the last file.
 bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
                   const std::optional<SegmentHeader>& before);
 
-// Whether the file after that of `from` holds anew what is there from that offset on.
-bool is_renewed(Disk& disk, const LogPosition& from);
+bool is_renewed(Disk& disk, const LogPosition& from);  // by the file after it, from there on
 
-// The list of segments that counts in the newest file: the last one, but not one in a batch without
-// an end, which recovery cuts off.
+// The list of segments that counts in the newest file: the last outside a batch without an end.
 class LastList {
  public:
   using Numbers = std::optional<std::vector<std::uint64_t>>;
 
-  // Takes the records of the file in order. False: it is a list that is not valid.
-  bool take(const Record& record);
+  bool take(const Record& record);  // in the file's order; false: it is a list that is not valid
   // After all records: the numbers, or nothing if there is no list.
   [[nodiscard]] const Numbers& get() const { return before_batch_ ? *before_batch_ : last_; }
 
@@ -142,22 +121,16 @@ class LastList {
   std::optional<Numbers> before_batch_;
 };
 
-// Goes through the records of a file of the log that is open, and past damaged ones: what one
-// damaged record hurts is its own key.
-//
-// Where a record is damaged, its lengths are believed if the record with the next but one number is
-// where they point; else the next valid one is searched for. The record is known all the same if
-// its header and key agree in a hash of 64 bits: then only its value is hurt.
+// Goes through the records of an open file, past damaged ones: one hurts its own key only. A
+// damaged record's lengths are believed if the next but one number is where they point; else the
+// next valid record is searched for. If header and key agree in the hash, only its value is hurt.
 class SegmentWalk {
  public:
   // From the first record on, up to where one ends.
   SegmentWalk(const Segment& segment, std::uint64_t end)
       : segment_(segment), end_(end), sequence_(segment.header.first_sequence - 1) {}
 
-  // Goes to the first or the next record; false at the end. Throws std::system_error when it has to
-  // search the file.
-  bool next();
-
+  bool next();  // false at the end. Throws std::system_error when it has to search.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
   [[nodiscard]] std::uint64_t following() const { return following_; }
   [[nodiscard]] bool is_damaged() const { return is_damaged_; }
@@ -180,8 +153,7 @@ class SegmentWalk {
 class Hurt {
  public:
   void note(const Segment& segment, const SegmentWalk& walk);
-  // Throws StoreError if there was any: where the first was, whose key it was if that is known, and
-  // how many there are. `done`: what was done with the others.
+  // Throws StoreError if there was any: the first, its key if known, how many. `done`: with others.
   void report(const Disk& disk, const std::string& done) const;
 
  private:

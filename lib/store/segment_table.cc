@@ -1,10 +1,5 @@
 #include "lib/store/segment_table.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "nestline/store.h"
-
 namespace nestline {
 
 SegmentTable::~SegmentTable() {

@@ -1,7 +1,5 @@
-// The open files of the log, what is known of their content, and the addresses of records, which
-// the index keeps (docs/STORE.md, 6.4). A slot is given again when its segment is gone and no
-// reader can have an address with it any more. There are never more than 2^20.
-//
+// The open files of the log, what is known of them, and addresses of records (docs/STORE.md, 6.4).
+// A slot is given again when its segment is gone and no reader can have its address. At most 2^20.
 // find() is for every thread, inside a ReadSection. The rest takes a mutex.
 #ifndef NESTLINE_LIB_STORE_SEGMENT_TABLE_H_
 #define NESTLINE_LIB_STORE_SEGMENT_TABLE_H_
@@ -116,10 +114,8 @@ class AddressFormat {
     return AddressFormat(bits);
   }
   explicit AddressFormat(unsigned offset_bits) : offset_bits_(offset_bits) {}
-
   [[nodiscard]] unsigned offset_bits() const { return offset_bits_; }
   [[nodiscard]] std::uint64_t slots() const { return std::uint64_t{1} << (kBits - offset_bits_); }
-  // Offsets are below this.
   [[nodiscard]] std::uint64_t most_bytes() const {
     return std::uint64_t{kRecordUnit} << offset_bits_;
   }
@@ -138,7 +134,6 @@ class AddressFormat {
   unsigned offset_bits_ = kMinOffsetBits;
 };
 
-// There is no slot for a further file.
 class OutOfSlots : public StoreError {
  public:
   OutOfSlots() : StoreError("the store has as many files as it can have: compact it") {}
@@ -150,7 +145,6 @@ class SegmentTable {
 
   explicit SegmentTable(AddressFormat format) : format_(format) {}
   ~SegmentTable();
-
   [[nodiscard]] const AddressFormat& format() const { return format_; }
 
   // Null if there is no such segment: then the address is not one of ours.
@@ -165,18 +159,12 @@ class SegmentTable {
     return format_.pack(segment.slot, offset);
   }
 
-  // Gives the segment a slot: `slot`, or the lowest that is free. Throws OutOfSlots when there is
-  // none (OutOfSlots), std::bad_alloc.
+  // Gives the segment `slot`, or the lowest that is free. Throws OutOfSlots, std::bad_alloc.
   void add(std::shared_ptr<Segment> segment, std::optional<std::uint32_t> slot = std::nullopt);
-  // For how many files add() would find a slot.
-  [[nodiscard]] std::uint64_t free_slots() const;
-  // From now on list() does not name it; find() does.
-  void retire(const Segment& segment);
-  // find() does not name it any more, and its slot is free. No reader may have an address with it.
-  void forget(const Segment& segment);
-
-  // Releases the files before `number` that are on disk for good (Segment::release).
-  void release_before(std::uint64_t number);
+  [[nodiscard]] std::uint64_t free_slots() const;  // for how many files add() would find a slot
+  void retire(const Segment& segment);  // from now on list() does not name it; find() does
+  void forget(const Segment& segment);  // from find(): its slot is free. No reader may be in it.
+  void release_before(std::uint64_t number);  // those that are on disk for good (Segment::release)
 
   // In rising order of their numbers.
   [[nodiscard]] List list() const;

@@ -1,15 +1,12 @@
 // What a Store is made of, and which threads may touch what.
 //
-//   writer_       held while the store changes: log, index, counts. Waiting for the disk after that
-//                 is outside it.
-//   upkeep_       held by whoever compacts, makes a checkpoint or a new index: one at a time. Taken
-//                 before writer_.
-//   readers       take no lock. Inside a ReadSection they load content, then index, and read the
-//                 log through memory. A thread that takes an old index or a segment away makes it
-//                 unreachable and then waits for their sections.
+//   writer_   held while the store changes: log, index, counts; not while it waits for the disk.
+//   upkeep_   held to compact, make a checkpoint or a new index. Taken before writer_.
+//   readers   take no lock. Inside a ReadSection they load content, then index, and read the log
+//             through memory. A thread that takes an old index or a segment away makes it
+//             unreachable and then waits for their sections.
 //
-// A record is in the log before the index points to it, and the index points to its copy before a
-// segment goes.
+// A record is in the log before the index points to it, and to its copy before a segment goes.
 #ifndef NESTLINE_LIB_STORE_STATE_H_
 #define NESTLINE_LIB_STORE_STATE_H_
 
@@ -21,7 +18,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -39,11 +35,9 @@ namespace nestline {
 
 // For stores whose disk and whose every step the caller decides: tests.
 struct OpenOn {
-  // Whether the store has threads of its own for what it does by itself. Without them, compaction
-  // and a new index wait for compact(), and checkpoints for compact(), checkpoint() and the end.
+  // Without, compaction and a new index wait for compact(), checkpoints also for the end.
   bool threads = true;
-  // Bytes of log between checkpoints; 0: as Store::open has it.
-  std::uint64_t log_bytes_per_checkpoint = 0;
+  std::uint64_t log_bytes_per_checkpoint = 0;  // between checkpoints; 0: as Store::open
 };
 
 struct Store::State {
@@ -53,8 +47,7 @@ struct Store::State {
   // As Store::open, with segments down to 1 KiB.
   static Store open(std::unique_ptr<Disk> disk, const StoreOptions& options,
                     const OpenOn& how = {});
-  // One round of what the store's own thread does, for a store without threads.
-  static void keep_up_on(Store& store) { store.state_->keep_up(); }
+  static void keep_up_on(Store& store) { store.state_->keep_up(); }  // one round, without threads
 
   // Reading (reading.cc). `with` is called inside a ReadSection.
   template <Space kSpace>
@@ -65,8 +58,7 @@ struct Store::State {
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] StoreStats stats() const;
 
-  // Changing (changing.cc).
-  // put (Purpose::replace), insert_unique (Purpose::value) and erase; whether anything has changed.
+  // put (Purpose::replace), insert_unique (value) and erase; whether anything has changed.
   bool change(Space space, Purpose purpose, std::string_view key, std::string_view value = {});
   // The changes of a batch, which need neither hash nor digest.
   void write(std::vector<Change> changes);
@@ -85,40 +77,33 @@ struct Store::State {
   void require_writable() const;
   [[nodiscard]] Content& content() const { return *content_.load(std::memory_order_acquire); }
   [[nodiscard]] Index& index() const { return *content().index.load(std::memory_order_acquire); }
-
-  // Checks the lengths, and adds the hash.
-  void prepare(Change& change) const;
+  auto with_writer(auto&& look) const {
+    const std::lock_guard lock(writer_);
+    return look();
+  }
+  void prepare(Change& change) const;  // checks the lengths, and adds the hash
   // The key's record, for a thread that holds writer_.
   [[nodiscard]] std::optional<Located> locate(const HashedKey& wanted, Purpose purpose) const;
-  // Index and counts follow a change whose record is at `address` now, in place of `old`.
   void settle(const Change& change, std::uint64_t address, const std::optional<Located>& old);
-  // Tells the upkeep; returns the sequence number of the next record. With writer_ held.
-  std::uint64_t note_appended();
+  std::uint64_t note_appended();  // tells the upkeep; the next record's number. With writer_ held.
 
   // Saves the index, and then removes files that compaction has emptied. With upkeep_ held.
   void save_index();
   void remove_leftovers(const std::vector<std::uint64_t>& numbers);
-  // Frees the room of emptied files, also when there is none for a checkpoint.
-  void free_leftovers();
-  // Copies what is live out of a sealed segment, and drops it. With upkeep_ held.
-  void compact_segment(const std::shared_ptr<Segment>& segment);
+  void free_leftovers();  // also when there is no room for a checkpoint
+  void compact_segment(const std::shared_ptr<Segment>& segment);  // and drops it; with upkeep_ held
   // The same, and frees the room of emptied files when there is none left.
   void compact_and_free(const std::shared_ptr<Segment>& segment);
   void copy_live(const std::shared_ptr<Segment>& segment);
-  // Throws std::system_error if the disk has too little room for that.
-  void require_room(const Segment& segment);
-  // Copies a record to the end of the log if the index points to it, or if it is a tombstone of a
-  // key that is not there. Returns whether it did. With writer_ held.
+  void require_room(const Segment& segment);  // std::system_error if there is too little
+  // Copies a live record, or a tombstone of a missing key; whether it did. With writer_ held.
   bool copy_record(const Segment& segment, std::uint64_t offset, const Record& record);
-  // The next segment that is worth it; null if none is.
-  [[nodiscard]] std::shared_ptr<Segment> worst_segment() const;
+  [[nodiscard]] std::shared_ptr<Segment> worst_segment() const;  // null if none is worth it
   // Replaces the index by one with sharp tags, if it is worn. With upkeep_ held.
   void renew_worn_index();
   void renew_index();
-  // Makes that many calls of settle() certain to have memory.
-  void reserve(std::size_t changes);
-  // Calls with() for all records of a segment up to `end`, a few at a time: they have been read and
-  // checked, which may take a disk's time, without writer_.
+  void reserve(std::size_t changes);  // makes that many calls of settle() certain to have memory
+  // Calls with() for a segment's records up to `end`, a few at a time, checked without writer_.
   using WithRecords = std::function<void(std::span<const SegmentWalk> some)>;
   static void read_in_groups(const Segment& segment, std::uint64_t end, const WithRecords& with);
 
@@ -141,8 +126,7 @@ struct Store::State {
   void keep_up();
   void compact_worst();
   [[nodiscard]] bool is_checkpoint_due() const;
-  // Keeps what happened in the background for stats().
-  void note_error(const std::exception& error) noexcept;
+  void note_error(const std::exception& error) noexcept;  // for stats()
 
   const std::unique_ptr<Disk> disk_;
   const StoreOptions options_;

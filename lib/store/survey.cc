@@ -8,7 +8,6 @@
 
 #include "lib/place/little_endian.h"
 #include "lib/store/recovery.h"
-#include "lib/store/segment_reader.h"
 
 namespace nestline {
 namespace {
@@ -135,9 +134,7 @@ Survey::File Survey::open_file(std::uint64_t number) {
   return {number, nullptr, false};
 }
 
-// Keeps the files that count: those of the last list, and those that are newer than it. What
-// recovery cuts off the newest file does not count: a list behind a torn end, or in a batch without
-// an end.
+// Keeps files of the last list, and newer; no list behind a torn end or in a batch without an end.
 void Survey::choose_files() {
   LastList::Numbers list;
   std::uint64_t written_in = 0;
@@ -237,7 +234,6 @@ void Survey::scan(const File& file, bool is_newest) {
   report.bytes += segment->end();
 }
 
-// Whether the next file holds anew what this one has from there on.
 bool Survey::is_renewed(const LogPosition& from) const {
   const auto next = std::find_if(files_.begin(), files_.end(),
                                  [&](const File& each) { return each.number == from.segment + 1; });
@@ -310,8 +306,7 @@ void Survey::end_log() {
   report.records = content->keys.load();
 }
 
-// Whether something behind the reader proves that what was there had been on disk. `rest`: as it
-// has it.
+// Whether something behind the reader proves that the `rest` there had been on disk.
 bool Survey::was_synced(const SegmentReader& reader, const Segment& segment, std::uint64_t rest) {
   const LogPosition here = {segment.header.number, reader.end(), 0};
   if (checkpoint_ && checkpoint_->head.store_id == segment.header.store_id &&
@@ -376,8 +371,7 @@ void Survey::compare_pairs(const CheckpointHead& head) {
   }
 }
 
-// The writer of an open store may change the files between two looks at them: a problem is one if
-// it is still the same when everything is looked at again.
+// The writer of an open store may change files meanwhile: a problem is one that stays the same.
 StoreReport verify_on(Disk& disk) {
   refuse_other_folder(disk);
   constexpr unsigned kAttempts = 20;

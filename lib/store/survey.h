@@ -1,8 +1,6 @@
-// Reads a whole log, damaged or not, for verify_store() and repair_store().
-//
-// Opening a store stops at the first damage. A survey goes on behind it, with the next valid record
-// of the same file. Every problem becomes a sentence with file and offset. What may be torn after a
-// crash (recovery.h) is no problem. A batch of which a part is lost is kept in parts.
+// Reads a whole log, damaged or not, for verify_store() and repair_store(). Opening a store stops
+// at the first damage; a survey goes on with the next valid record. Problems become sentences with
+// file and offset. A torn end (recovery.h) is none. Half a batch is kept.
 #ifndef NESTLINE_LIB_STORE_SURVEY_H_
 #define NESTLINE_LIB_STORE_SURVEY_H_
 
@@ -27,9 +25,8 @@ namespace nestline {
 
 class Survey {
  public:
-  // Reads everything, and changes nothing. Throws StoreError for a format version that is not
-  // known and where there is no store, and std::system_error.
-  // `keeps_all`: takes a torn end behind which records read well for damage, which keeps these.
+  // Reads everything, changes nothing. Throws StoreError for an unknown format version and where
+  // there is no store, std::system_error. `keeps_all`: a torn end before good records is damage.
   explicit Survey(Disk& disk, bool keeps_all = false);
 
   StoreReport report;
@@ -42,8 +39,7 @@ class Survey {
   std::set<std::uint64_t> leftover;  // that do not count
   bool checkpoint_is_damaged = false;
 
-  // Calls with(offset, record) for every valid record of a segment; up to the first gap for which
-  // ends_at(the reader that came to it) is true, if there is one.
+  // Calls with(offset, record) for a segment's valid records, up to the first gap that ends_at().
   using WithRecord = std::function<void(std::uint64_t offset, const Record& record)>;
   using EndsAt = std::function<bool(SegmentReader& reader)>;
   static void for_each_record(const Segment& segment, const WithRecord& with,
@@ -66,7 +62,6 @@ class Survey {
     damaged.insert(number);
   }
   void problem_of_checkpoint(const std::string& what);
-
   void open_files();
   [[nodiscard]] File open_file(std::uint64_t number);
   void choose_files();

@@ -1,6 +1,5 @@
 #include "lib/store/sync_queue.h"
 
-#include <exception>
 #include <new>
 #include <utility>
 

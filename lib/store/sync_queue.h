@@ -1,18 +1,12 @@
-// Group commit: threads that wait for the disk at the same time share one fdatasync(). One of them
-// leads: it syncs the newest file and wakes those whose records that covers; one of the others
-// leads the next round. Older files are on disk.
-//
-// A leader gives as many threads as the last sync has served, and kept waiting, a moment to come,
-// at most half of what that sync took: else they fall into two groups that wait for each other, and
-// each sync serves one of them. A thread that is alone never waits.
-//
-// After a successful sync the log gets a sync mark before its next record, or when it is closed
-// (recovery.h).
+// Group commit: threads that wait for the disk share one fdatasync(). One leads: it syncs the
+// newest file, and wakes those whose records that covers; another is next. Older files are on disk.
+// A leader waits, at most half of what the last sync took, for as many threads as that served and
+// kept waiting: else they fall into two groups that take turns. One alone never waits. After a
+// successful sync the log gets a sync mark before its next record or end (recovery.h).
 //
 // A sync that failed is never repeated: the system may have dropped what it could not write, and
-// call the next one a success. The queue is broken then, for ever. The system reports a
-// failure to one caller only: so all syncs of the log's files happen here, one at a time, and the
-// next one does not begin before a failure of the last is known to all.
+// call the next a success. The queue is broken then, for ever. One caller only learns of a failure:
+// so all syncs of the log happen here, one at a time, each after failures of the last are known.
 #ifndef NESTLINE_LIB_STORE_SYNC_QUEUE_H_
 #define NESTLINE_LIB_STORE_SYNC_QUEUE_H_
 
@@ -33,8 +27,7 @@ namespace nestline {
 
 class SyncQueue {
  public:
-  // For the writer. From now on records go to `segment` at `position`, and all before the sequence
-  // number `synced` is on disk.
+  // For the writer. Records go to `segment` at `position` now; all before `synced` is on disk.
   void begin(std::shared_ptr<Segment> segment, const LogPosition& position, std::uint64_t synced);
   // Everything before the position has been written to the newest segment.
   void appended(const LogPosition& position) {
@@ -43,36 +36,24 @@ class SyncQueue {
   }
   // All before the position is on disk, which a mark is to say.
   void note_synced(const LogPosition& position);
-  // The value of the sync mark that is due, if one is.
-  std::optional<TwoNumbers> take_mark();
-
-  // Returns when all records before `sequence` are on disk. Throws StoreError if the disk refuses.
-  void wait_for(std::uint64_t sequence);
-
-  // Records that the disk refused something else that must not be tried again.
-  void fail(const char* reason) noexcept;
+  std::optional<TwoNumbers> take_mark();   // the value of the sync mark that is due, if one is
+  void wait_for(std::uint64_t sequence);   // till all before it is on disk, or throws StoreError
+  void fail(const char* reason) noexcept;  // another refusal that must not be tried again
   // Throws StoreError if it did.
   void require_sound() const {
     if (broken_.load(std::memory_order_acquire)) throw_broken();
   }
   [[nodiscard]] bool is_broken() const { return broken_.load(std::memory_order_acquire); }
-
-  // Syncs a file of the log now, for the writer. Throws std::system_error if the disk refuses, and
-  // StoreError if it has refused before.
-  void sync(DiskFile& file);
-  // Syncs the folder. If the disk refuses, the names of later files are not certain either (D3).
-  void sync_folder(Disk& disk);
-  // Syncs the newest file, so that a later sync, with writers waiting for it, finds little to do.
-  // Promises nothing: there is no mark for it. A refusal breaks the queue.
+  void sync(DiskFile& file);  // for the writer; throws std::system_error, or StoreError if broken
+  void sync_folder(Disk& disk);  // if the disk refuses, later names are not certain either (D3)
+  // Leaves a later sync little to do. Promises nothing, makes no mark; a refusal breaks the queue.
   void sync_ahead();
   [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
 
  private:
-  // The only place in which a file of the log is synced. `leading_` is true, so nobody else is
-  // here; whoever comes next knows of a refusal.
+  // The only place that syncs a file of the log. `leading_` is true, so nobody else is here.
   std::exception_ptr sync_file(std::unique_lock<std::mutex>& lock, DiskFile& file);
-  // Syncs `file`, or the newest if that is null, when nobody else syncs, unless the queue is
-  // broken.
+  // Syncs `file`, or if null the newest, when nobody else syncs, unless the queue is broken.
   std::exception_ptr sync_next(std::unique_lock<std::mutex>& lock, DiskFile* file);
   void fail_locked(const char* reason) noexcept;  // with mutex_ held
   [[noreturn]] void throw_broken() const;

@@ -23,11 +23,9 @@ namespace nestline {
 
 namespace fs = std::filesystem;
 
-inline constexpr std::uint64_t kStep = std::uint64_t{4}
-                                       << 10;  // what a file is lengthened by at least
-inline constexpr std::uint64_t kPage = std::uint64_t{64} << 10;  // a multiple of every page size
-inline constexpr std::uint64_t kHugePage = std::uint64_t{2}
-                                           << 20;  // the window begins at a multiple
+inline constexpr std::uint64_t kStep = std::uint64_t{4} << 10;      // files grow by at least this
+inline constexpr std::uint64_t kPage = std::uint64_t{64} << 10;     // a multiple of all page sizes
+inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;  // where windows begin
 
 [[noreturn]] inline void refuse(const fs::path& path, int error = errno) {
   throw std::system_error(error, std::generic_category(), path.string());

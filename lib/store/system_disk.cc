@@ -1,17 +1,15 @@
 // The disk of the operating system.
 //
-// A file of the log is written through memory: a window of it is mapped for writing, and the file
-// is lengthened ahead, so that most writes are a copy and no system call. fallocate() reserves the
-// room, so that a full disk is an error of the write and no signal. Where a file system has no
-// fallocate(), and for large pieces and files that are not mapped, pwrite() writes. What is taken
-// ahead is a small part of what is free, since erases, compaction and others need room too. Nothing
-// is written behind the limit of a file (RLIMIT_FSIZE), where the system would send a signal.
+// A file of the log is written through memory: a window is mapped for writing, and the file
+// lengthened ahead, so that most writes are a copy and no system call. fallocate() reserves the
+// room, so that a full disk is an error and no signal; pwrite() writes without it, large pieces and
+// unmapped files. Only a small part of what is free is taken ahead, since erases, compaction and
+// others need room. Nothing is written behind RLIMIT_FSIZE, where the system would send a signal.
 //
-// A file that is released (DiskFile::release) has no descriptor of its own but its map, so the
-// limit of descriptors does not bound the number of files. The first files that are mapped, a
-// quarter of the limit in the whole process, keep theirs, for reading ahead; others are opened by
-// their name when it is needed. A name may be gone then, or another file's; the map keeps the
-// file's identity from being given again, so a comparison shows it.
+// A released file (DiskFile::release) has its map and no descriptor, so the limit of those does not
+// bound the number of files. The first that are mapped, a quarter of the limit in the whole
+// process, keep theirs, for reading ahead; others are opened by name. It may be gone then, or
+// another's; the map keeps the file's identity from being given again, so a comparison shows it.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -40,8 +38,7 @@ constexpr std::uint64_t kMaxAhead = std::uint64_t{16} << 20;
 constexpr std::uint64_t kWindowBytes = kMaxAhead;
 constexpr std::uint64_t kLargePiece = std::uint64_t{256} << 10;
 
-// How many bytes of a disk's files are mapped by huge pages.
-using HugeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;
+using HugeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;  // by huge pages, of a disk
 
 class SystemFile final : public DiskFile {
  public:
@@ -201,8 +198,7 @@ class SystemFile final : public DiskFile {
     return {file_, released_bytes_};
   }
 
-  // Another descriptor of the mapped file for a moment; null if there is none for it, or `is_gone`:
-  // the file has no name any more.
+  // A descriptor of the mapped file for a moment; null: none to be had, or `is_gone`: no name.
   [[nodiscard]] std::shared_ptr<const OpenFile> borrow(bool& is_gone) const {
     struct Borrowed {
       std::shared_ptr<const void> share;
@@ -243,12 +239,9 @@ class SystemFile final : public DiskFile {
     refuse(path_, error);
   }
 
-  // Reserves room up to `end`, and so much ahead if the disk has it. False if the file system
-  // cannot.
-  //
-  // A call that finds no room may take long, since some file systems allocate what there is first.
-  // So each asks for half as much as the one before, down to the end of a step, and the next
-  // lengthening begins where this one ends: a disk is filled to its end with few such calls.
+  // Reserves room up to `end`, and so much ahead if the disk has it. False: it cannot be done. A
+  // call that finds no room may be slow, since some file systems allocate first. So each asks for
+  // half as much, down to the end of a step: few such calls fill a disk to its end.
   bool lengthen(std::uint64_t end, std::uint64_t ahead) {
     constexpr std::uint64_t kPartOfFree = 8;
     require_length(end);

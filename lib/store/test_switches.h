@@ -1,5 +1,4 @@
-// Faults that tests plant, to see that they find them. Only the library that tests/ compiles with
-// NESTLINE_TEST_HOOKS has them; elsewhere they compile to constants.
+// Faults that tests plant. Only a library with NESTLINE_TEST_HOOKS has them; else constants.
 #ifndef NESTLINE_LIB_STORE_TEST_SWITCHES_H_
 #define NESTLINE_LIB_STORE_TEST_SWITCHES_H_
 
@@ -13,24 +12,16 @@ using Switch = std::atomic<bool>;
 using Switch = const bool;
 #endif
 
-// The index is changed before the record is in the log.
-inline Switch index_before_log{false};
-// Names of files are not synced.
-inline Switch no_folder_sync{false};
-// No sync of the folder before the files go that a compaction has emptied.
-inline Switch no_sync_before_removal{false};
-// A file that a compaction has emptied is forgotten while readers are in it.
-inline Switch forget_under_readers{false};
-// Opening does not sync the folder: what it finds there may go.
-inline Switch trust_names_at_opening{false};
-// Opening does not sync the newest file: a cut there may come back.
-inline Switch no_sync_at_opening{false};
-// A renewed end gets its name without a sync of the folder.
-inline Switch no_sync_of_renewal{false};
+inline Switch index_before_log{false};  // the index is changed before the record is in the log
+inline Switch no_folder_sync{false};    // names of files are not synced
+inline Switch no_sync_before_removal{false};  // nor of the folder before emptied files go
+inline Switch forget_under_readers{false};    // while readers are in a file that was emptied
+inline Switch trust_names_at_opening{false};  // the folder is not synced: names may go
+inline Switch no_sync_at_opening{false};      // the newest file is not synced: a cut may come back
+inline Switch no_sync_of_renewal{false};      // its name comes without a sync of the folder
 // Compaction forgets tombstones that older segments still need.
 inline Switch drop_tombstones_early{false};
-// A checkpoint is believed without its checksum.
-inline Switch trust_checkpoint{false};
+inline Switch trust_checkpoint{false};  // a checkpoint is believed without its checksum
 
 }  // namespace nestline::store_faults
 

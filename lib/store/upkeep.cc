@@ -1,10 +1,8 @@
-// What the store does by itself, in threads of its own: one syncs the log while it grows and after
-// an interval, the other prefaults it, saves the index, compacts, and makes a new index. An error
-// ends the round and no more: stats() names it, and the next change that needs the disk meets it
-// itself.
+// What the store does by itself, in two threads: one syncs the log while it grows and after an
+// interval, the other prefaults it, saves the index, compacts, and makes a new index. An error ends
+// the round only: stats() names it, and the next change that needs the disk meets it.
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "lib/concurrent/reclaim.h"
@@ -116,11 +114,7 @@ void Store::State::note_error(const std::exception& error) noexcept {
 }
 
 void Store::State::prefault() {
-  std::shared_ptr<Segment> newest;
-  {
-    const std::lock_guard lock(writer_);
-    newest = log_->newest();
-  }
+  const std::shared_ptr<Segment> newest = with_writer([&] { return log_->newest(); });
   newest->file->prefault(newest->end(), newest->end() + kPrefaultAhead);
 }
 

@@ -34,7 +34,6 @@ class OwnPort {
   ~OwnPort();
   OwnPort(const OwnPort&) = delete;
   OwnPort& operator=(const OwnPort&) = delete;
-
   void listen();
   [[nodiscard]] int socket() const { return socket_; }
   [[nodiscard]] Address address() const { return {"127.0.0.1", number_}; }
@@ -53,7 +52,6 @@ class FakeServer {
   ~FakeServer();
   FakeServer(const FakeServer&) = delete;
   FakeServer& operator=(const FakeServer&) = delete;
-
   [[nodiscard]] Address address() const { return port_.address(); }
   [[nodiscard]] std::string url() const { return to_text(address()); }
   /// How many commands of this name have come, of all connections.
@@ -61,8 +59,7 @@ class FakeServer {
   /// The names of all commands in the order in which they came.
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] std::size_t connections() const;
-  /// How many of them have ended.
-  [[nodiscard]] std::size_t ended() const { return ended_; }
+  [[nodiscard]] std::size_t ended() const { return ended_; }  ///< how many of them have ended
 
  private:
   void serve();

@@ -2,9 +2,7 @@
 // server is hostile.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "lib/cluster/descriptor.h"

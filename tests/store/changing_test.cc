@@ -3,20 +3,12 @@
 // can be asked for; and where they are refused.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
-#include <functional>
 #include <new>
-#include <optional>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "lib/store/state.h"
 #include "nestline/concurrent_filter.h"

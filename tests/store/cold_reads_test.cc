@@ -246,8 +246,7 @@ TEST(ReleasedFileTest, IsOpenedByItsNewNameAndNotReadWithoutADescriptor) {
   EXPECT_NE(file->descriptor(), nullptr);
   {
     const test::Limit none(RLIMIT_NOFILE, 3);
-    // Its end may have been cut.
-    EXPECT_THROW((void)file->read(0, read), std::system_error);
+    EXPECT_THROW((void)file->read(0, read), std::system_error);  // its end may have been cut
   }
   EXPECT_EQ(file->read(0, read), bytes.size());
   disk->remove("new");

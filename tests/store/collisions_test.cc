@@ -6,15 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/store/log_format.h"
 #include "lib/store/state.h"
-#include "nestline/store.h"
 #include "tests/store/log_script.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"

@@ -3,15 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <random>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "nestline/store_files.h"
 #include "tests/store/on_call.h"
@@ -49,14 +43,11 @@ Content files_of(const Store& store) {
 
 void put_file(Store& store, const std::string& name, std::string_view text) {
   const FileSource source = [&](std::span<char> to) {
-    const std::size_t count = std::min(to.size(), text.size());
-    std::copy_n(text.begin(), count, to.begin());
+    const std::size_t count = text.copy(to.data(), to.size());
     text.remove_prefix(count);
     return count;
   };
-  FilePieces pieces;
-  pieces.bytes = 256;
-  put_file(store, name, source, pieces);
+  nestline::put_file(store, name, source, {.bytes = 256});
 }
 
 struct Picture {

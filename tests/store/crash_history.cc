@@ -325,19 +325,12 @@ class History {
 
   void write() {
     last_ = "write";
-    Store::Batch batch;
     Delta delta;
     for (std::uint64_t left = below(7); left > 0; --left) {
       const std::string key = draw_key();
-      if (one_in(3)) {
-        batch.erase(key);
-        delta.emplace_back(key, std::nullopt);
-      } else {
-        const std::string value = draw_value();
-        batch.put(key, value);
-        delta.emplace_back(key, value);
-      }
+      delta.emplace_back(key, one_in(3) ? std::nullopt : std::optional(draw_value()));
     }
+    const Store::Batch batch = batch_of(delta);
     model().change(std::move(delta));
     store_->write(batch);
     changed();

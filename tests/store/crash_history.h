@@ -21,13 +21,11 @@ namespace nestline::test {
 struct CrashPlan {
   std::uint64_t seed = 0;
   unsigned operations = 60;
-  // A picture is taken at one in so many changes of the disk: 1 for each.
-  unsigned one_in = 4;
+  unsigned one_in = 4;  // a picture is taken at one in so many changes of the disk: 1 for each
   // One in so many operations meets a disk that refuses a call: the n-th of a kind, or all from it
   // on. 0: none does.
   unsigned refusals = 0;
-  // How many crashes may follow each other.
-  unsigned crashes = 3;
+  unsigned crashes = 3;  // how many crashes may follow each other
   // Whether the process that opens the store after the first crash is killed at each change that it
   // makes, and the power goes at many of those of the next.
   bool kills_openings = false;

@@ -5,12 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "lib/store/state.h"
 #include "tests/store/crash_history.h"

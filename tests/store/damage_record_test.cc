@@ -130,6 +130,17 @@ TEST(DamageOfShortRuns, CountsTheWholeBatchThatIsCut) {
   }
 }
 
+// for_each gives what is found, and then reports the damage if there is any.
+std::string message_of_iteration(const Store& store, Content& found) {
+  try {
+    store.for_each(
+        [&](std::string_view key, std::string_view value) { found[std::string(key)] = value; });
+  } catch (const StoreError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 // One record of a sealed file is damaged: its key is hurt, and no other.
 class DamagedRecord : public testing::Test {
  protected:
@@ -174,16 +185,9 @@ class DamagedRecord : public testing::Test {
       }
     }
   }
-  // for_each gives the others, and then reports the damage if there is any.
-  std::string message_of_iteration(const Store& store, Content expected) const {
+  static std::string message_of_iteration(const Store& store, const Content& expected) {
     Content found;
-    std::string message;
-    try {
-      store.for_each(
-          [&](std::string_view key, std::string_view value) { found[std::string(key)] = value; });
-    } catch (const StoreError& error) {
-      message = error.what();
-    }
+    std::string message = test::message_of_iteration(store, found);
     EXPECT_EQ(found, expected);
     return message;
   }
@@ -283,11 +287,7 @@ TEST(DamagedHeader, HurtsNoOtherKey) {
     Store store = open(machine_with(damaged));
     const auto expect_others = [&] {
       Content found;
-      try {
-        store.for_each(
-            [&](std::string_view key, std::string_view value) { found[std::string(key)] = value; });
-      } catch (const StoreError&) {
-      }
+      (void)message_of_iteration(store, found);
       for (std::size_t i = 0; i < kAll; ++i) {
         if (i == kHurt) continue;
         EXPECT_EQ(found[key_of(i)], value_of(i)) << key_of(i);

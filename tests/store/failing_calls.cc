@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -33,10 +32,11 @@ int fate_of(SystemCall call) noexcept {
   return first_failure.load() <= number && number <= last_failure.load() ? failure.load() : 0;
 }
 
-// Whether the call fails with an error, which is in errno then.
-bool fails(SystemCall call) noexcept {
+// Whether the call fails with an error, which is in errno then. Else its `size` may become less.
+bool fails(SystemCall call, size_t* size = nullptr) noexcept {
   const int fate = fate_of(call);
   if (fate > 0) errno = fate;
+  if (fate == kShort && size != nullptr) *size = (*size + 1) / 2;
   return fate > 0;
 }
 
@@ -51,7 +51,6 @@ FailingCall::FailingCall(SystemCall call, std::uint64_t number, int error, bool 
 }
 
 FailingCall::~FailingCall() { failing_call.store(kNone); }
-
 bool FailingCall::has_failed() const { return calls.load() > first_failure.load(); }
 
 FullDisk::FullDisk(std::uint64_t bytes_of_a_file) {
@@ -60,7 +59,6 @@ FullDisk::FullDisk(std::uint64_t bytes_of_a_file) {
 }
 
 FullDisk::~FullDisk() { file_limit.store(kNoLimit); }
-
 std::uint64_t FullDisk::refused() const { return beyond_limit.load(); }
 
 }  // namespace nestline::test
@@ -79,22 +77,12 @@ int open(const char* path, int flags, ...) {
 }
 
 ssize_t pread(int file, void* to, size_t size, off_t offset) {
-  const int fate = nestline::test::fate_of(SystemCall::pread);
-  if (fate > 0) {
-    errno = fate;
-    return -1;
-  }
-  if (fate == nestline::test::kShort) size = (size + 1) / 2;
+  if (nestline::test::fails(SystemCall::pread, &size)) return -1;
   return ::syscall(SYS_pread64, file, to, size, offset);
 }
 
 ssize_t pwrite(int file, const void* from, size_t size, off_t offset) {
-  const int fate = nestline::test::fate_of(SystemCall::pwrite);
-  if (fate > 0) {
-    errno = fate;
-    return -1;
-  }
-  if (fate == nestline::test::kShort) size = (size + 1) / 2;
+  if (nestline::test::fails(SystemCall::pwrite, &size)) return -1;
   return ::syscall(SYS_pwrite64, file, from, size, offset);
 }
 

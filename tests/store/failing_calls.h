@@ -36,9 +36,7 @@ class FailingCall {
   ~FailingCall();
   FailingCall(const FailingCall&) = delete;
   FailingCall& operator=(const FailingCall&) = delete;
-
-  // Whether the call came up.
-  [[nodiscard]] bool has_failed() const;
+  [[nodiscard]] bool has_failed() const;  // whether the call came up
 };
 
 // While it lives, fallocate has room for no byte of a file behind this one.
@@ -48,9 +46,7 @@ class FullDisk {
   ~FullDisk();
   FullDisk(const FullDisk&) = delete;
   FullDisk& operator=(const FullDisk&) = delete;
-
-  // How many calls found no room.
-  [[nodiscard]] std::uint64_t refused() const;
+  [[nodiscard]] std::uint64_t refused() const;  // how many calls found no room
 };
 
 }  // namespace nestline::test

@@ -125,6 +125,17 @@ class FailingCalls : public testing::Test {
     return failures;
   }
 
+  static std::uint64_t try_all_calls(const std::string& what,
+                                     const std::function<bool(const Trial&)>& run) {
+    std::uint64_t failures = 0;
+    for (std::size_t call = 0; call < kSystemCalls.size(); ++call) {
+      for (const int error : {ENOSPC, EIO}) {
+        failures += try_each(what, {static_cast<SystemCall>(call), error, error == EIO, 0}, run);
+      }
+    }
+    return failures;
+  }
+
   TempFolder prepared_;
   Content before_;
 };
@@ -132,27 +143,15 @@ class FailingCalls : public testing::Test {
 TEST_F(FailingCalls, Steps) {
   std::uint64_t failures = 0;
   for (const StoreStep& step : store_steps(kSegmentBytes)) {
-    for (std::size_t call = 0; call < kSystemCalls.size(); ++call) {
-      for (const int error : {ENOSPC, EIO}) {
-        const Sync sync = error == EIO ? Sync::each : Sync::never;
-        failures +=
-            try_each(step.name, {static_cast<SystemCall>(call), error, error == EIO, 0},
-                     [&](const Trial& trial) { return try_step(step, trial, sync, false); });
-      }
-    }
+    failures += try_all_calls(step.name, [&](const Trial& trial) {
+      return try_step(step, trial, trial.error == EIO ? Sync::each : Sync::never, false);
+    });
   }
   EXPECT_GT(failures, 50u);
 }
 
 TEST_F(FailingCalls, Opening) {
-  std::uint64_t failures = 0;
-  for (std::size_t call = 0; call < kSystemCalls.size(); ++call) {
-    for (const int error : {ENOSPC, EIO}) {
-      failures += try_each("open", {static_cast<SystemCall>(call), error, error == EIO, 0},
-                           [&](const Trial& trial) { return try_open(trial, false); });
-    }
-  }
-  EXPECT_GT(failures, 10u);
+  EXPECT_GT(try_all_calls("open", [&](const Trial& trial) { return try_open(trial, false); }), 10u);
 }
 
 // Until there is a log: the process that made the folder may have been killed before it did.

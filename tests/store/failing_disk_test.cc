@@ -8,14 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <functional>
-#include <memory>
 #include <random>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "lib/store/state.h"
 #include "lib/store/survey.h"
@@ -281,7 +276,6 @@ TEST_F(FailingDisk, CompactionNeedsTheRoomOfOneFile) {
 class FullDisk : public testing::TestWithParam<std::uint64_t> {
  protected:
   FullDisk() { machine_->set_room(room_); }
-
   Store open() { return Store::State::open(machine_->disk(), options_, kOnCall); }
   static bool is_refused(const std::function<void()>& run) {
     try {

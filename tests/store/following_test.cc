@@ -245,12 +245,8 @@ TEST_P(FollowingTest, WhatIsWrittenBetweenTwoCallsIsNotMissed) {
 // other.
 TEST_P(FollowingTest, ABatchIsCutOffAndAnotherTakesItsPlace) {
   const auto batch_step = [](const std::string& first, const std::string& second) {
-    return StoreStep{"write", {{first, "value"}, {second, "value"}}, [first, second](Store& s) {
-                       Store::Batch batch;
-                       batch.put(first, "value");
-                       batch.put(second, "value");
-                       s.write(batch);
-                     }};
+    const Delta delta = {{first, "value"}, {second, "value"}};
+    return StoreStep{"write", delta, [delta](Store& s) { s.write(batch_of(delta)); }};
   };
   // A reader reads to the end of the file, and looks again from there if the batch ends there: how
   // far a write lengthens the file depends on those before it.

@@ -5,20 +5,14 @@
 // made right again: no store writes that, and it may give wrong answers, but nothing worse.
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"
 #include "lib/store/survey.h"
 #include "nestline/maplet.h"
-#include "nestline/store.h"
 #include "tests/store/hostile_files.h"
 #include "tests/store/log_script.h"
 #include "tests/store/on_call.h"

@@ -2,21 +2,15 @@
 //
 //   make_store_corpus FOLDER     FOLDER is tests/; fuzz/corpus/store_* below it are made
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/log_format.h"
 #include "lib/store/state.h"
-#include "nestline/store.h"
 #include "tests/store/log_script.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"

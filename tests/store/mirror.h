@@ -16,7 +16,6 @@ class Mirror {
   ~Mirror();
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
-
   [[nodiscard]] const std::byte* address() const { return address_; }
 
   // The file has this content, and has changed between `from` and `to` and in its length only.

@@ -6,14 +6,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <future>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <thread>
-#include <vector>
 
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"

@@ -24,8 +24,7 @@ struct Change {
   std::uint64_t size = 0;  // of the file afterwards
 };
 
-// Makes the whole change.
-void lay(std::vector<std::byte>& content, const Change& change);
+void lay(std::vector<std::byte>& content, const Change& change);  // makes the whole change
 
 // Draws the fate of one change after the other, the same for the same seed.
 class Fates {
@@ -34,10 +33,8 @@ class Fates {
 
   // Makes what is left of the change.
   void lay(std::vector<std::byte>& content, const Change& change);
-  // Whether a change of a name is left.
-  bool keeps_name() { return next() == Fate::kept; }
-  // Draws another kind of loss for the changes that follow, sometimes.
-  void next_file();
+  bool keeps_name() { return next() == Fate::kept; }  // whether a change of a name is left
+  void next_file();  // draws another kind of loss for the changes that follow, sometimes
 
  private:
   static constexpr std::uint64_t kKinds = 7;
@@ -47,7 +44,6 @@ class Fates {
   // The length of the file after a write that was lost or torn.
   void lay_length(std::vector<std::byte>& content, const Change& change);
   void lay_torn(std::vector<std::byte>& content, const Change& change);
-
   bool one_in(std::uint64_t count) { return random_() % count == 0; }
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
 

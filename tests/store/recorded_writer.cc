@@ -35,15 +35,7 @@ int run(const std::string& folder, std::uint64_t seed, std::size_t count) {
         store.erase(key);
       }
     } else {
-      Store::Batch batch;
-      for (const auto& [key, value] : operation.delta) {
-        if (value) {
-          batch.put(key, *value);
-        } else {
-          batch.erase(key);
-        }
-      }
-      store.write(batch);
+      store.write(batch_of(operation.delta));
     }
     note("done");
   }

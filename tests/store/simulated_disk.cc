@@ -188,9 +188,7 @@ class SimulatedFolder final : public Disk {
     if (mode == Mode::create) {
       if (is_there) fail_with(text, EEXIST);
       auto inode = std::make_shared<SimulatedMachine::Inode>();
-      const bool off = machine_->begin(Call::create, text);
-      change({text, inode, {}});
-      if (off) SimulatedMachine::power_is_off(text);
+      change(Call::create, text, {text, inode, {}});
       return std::make_unique<SimulatedFile>(machine_, inode, text, true);
     }
     machine_->begin(Call::open, text);
@@ -203,18 +201,14 @@ class SimulatedFolder final : public Disk {
     const std::string text(from);
     const auto found = machine_->names_.find(text);
     if (found == machine_->names_.end()) fail_with(text, ENOENT);
-    const bool off = machine_->begin(Call::rename, text);
-    change({std::string(to), found->second, text});
-    if (off) SimulatedMachine::power_is_off(text);
+    change(Call::rename, text, {std::string(to), found->second, text});
   }
 
   void remove(std::string_view name) override {
     const std::scoped_lock lock(machine_->mutex_);
     const std::string text(name);
     if (!machine_->names_.contains(text)) fail_with(text, ENOENT);
-    const bool off = machine_->begin(Call::remove, text);
-    change({text, nullptr, {}});
-    if (off) SimulatedMachine::power_is_off(text);
+    change(Call::remove, text, {text, nullptr, {}});
   }
 
   void sync_folder() override {
@@ -261,9 +255,11 @@ class SimulatedFolder final : public Disk {
     std::shared_ptr<SimulatedMachine> machine_;
   };
 
-  void change(SimulatedMachine::NameChange change) {
+  void change(Call call, const std::string& name, SimulatedMachine::NameChange change) {
+    const bool off = machine_->begin(call, name);
     change.apply(machine_->names_);
     machine_->name_changes_.push_back(std::move(change));
+    if (off) SimulatedMachine::power_is_off(name);
   }
 
   std::shared_ptr<SimulatedMachine> machine_;
@@ -301,7 +297,6 @@ bool SimulatedMachine::begin(Call call, const std::string& file) {
 
 void SimulatedMachine::power_is_off(const std::string& file) { fail_with(file, EIO); }
 
-// Not `whole`: the part that a write has done that fails.
 void SimulatedMachine::set_room(std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   room_ = bytes;
@@ -318,6 +313,7 @@ bool SimulatedMachine::has_room(const Inode& inode, std::uint64_t end) const {
   return used() + end - inode.now.size() <= room_;
 }
 
+// Not `whole`: the part that a write has done that fails.
 void SimulatedMachine::write(Inode& inode, std::uint64_t offset, std::span<const std::byte> from,
                              bool whole) {
   if (!whole) from = from.first(from.empty() ? 0 : random_() % from.size());

@@ -60,9 +60,7 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
     return machine;
   }
   ~SimulatedMachine();
-
-  // The folder, for a store. It keeps the machine alive.
-  std::unique_ptr<Disk> disk();
+  std::unique_ptr<Disk> disk();  // the folder, for a store. It keeps the machine alive.
 
   // The machine after its power was lost at this moment and came back.
   [[nodiscard]] std::shared_ptr<SimulatedMachine> after_power_loss(std::uint64_t seed) const;
@@ -74,11 +72,8 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
 
   // Called after each sync of a file that failed, before its caller learns of it.
   std::function<void()> after_failed_sync;
-
-  // Changes so far.
-  [[nodiscard]] std::uint64_t changes() const;
-  // Calls of one kind so far.
-  [[nodiscard]] std::uint64_t calls(Call call) const;
+  [[nodiscard]] std::uint64_t changes() const;         // changes so far
+  [[nodiscard]] std::uint64_t calls(Call call) const;  // calls of one kind so far
 
   // The change with this number (the first is 0) and every call after it throws. The change itself
   // is begun: it is one of those that are not synced.
@@ -90,11 +85,8 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   // From now on the files have so many bytes of room together. A write that would need more writes
   // nothing and throws ENOSPC.
   void set_room(std::uint64_t bytes);
-  // No call fails any more.
-  void heal();
-
-  // As a process sees it.
-  [[nodiscard]] std::map<std::string, Bytes> files() const;
+  void heal();                                               // no call fails any more
+  [[nodiscard]] std::map<std::string, Bytes> files() const;  // as a process sees it
   // Puts a file into the folder as with_files() does.
   void set_file(const std::string& name, Bytes content);
   void remove_file(const std::string& name);
@@ -116,8 +108,7 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
     bool power_goes = false;
     int error = 0;
   };
-  // Counts a call. Throws when the power is off.
-  Begun count(Call call, const std::string& file);
+  Begun count(Call call, const std::string& file);  // counts a call. Throws when the power is off.
   // The same, and throws when the call fails. Returns whether the power goes.
   bool begin(Call call, const std::string& file);
   [[noreturn]] static void power_is_off(const std::string& file);

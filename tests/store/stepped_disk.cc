@@ -14,80 +14,65 @@
 namespace nestline::test {
 namespace {
 
-void tell(const BeforeCall& before) {
-  if (before) before();
-}
+// What calls are passed on to, after `before`.
+template <typename Called>
+class Stepped {
+ public:
+  Stepped(std::unique_ptr<Called> called, const BeforeCall& before)
+      : before_(before), called_(std::move(called)) {}
+  Called* operator->() const {
+    if (before_) before_();
+    return called_.get();
+  }
+  [[nodiscard]] Called& at_once() const { return *called_; }
+
+  const BeforeCall& before_;
+
+ private:
+  const std::unique_ptr<Called> called_;
+};
 
 class SteppedFile final : public DiskFile {
  public:
   SteppedFile(std::unique_ptr<DiskFile> file, const BeforeCall& before, bool tells_of_writes)
-      : file_(std::move(file)), before_(before), tells_of_writes_(tells_of_writes) {}
+      : file_(std::move(file), before), tells_of_writes_(tells_of_writes) {}
 
-  [[nodiscard]] std::uint64_t size() const override {
-    tell(before_);
-    return file_->size();
-  }
+  [[nodiscard]] std::uint64_t size() const override { return file_->size(); }
   std::size_t read(std::uint64_t offset, std::span<std::byte> to) const override {
-    tell(before_);
     return file_->read(offset, to);
   }
   void write(std::uint64_t offset, std::span<const std::byte> from) override {
-    if (tells_of_writes_) tell(before_);
-    file_->write(offset, from);
+    (tells_of_writes_ ? *file_.operator->() : file_.at_once()).write(offset, from);
   }
-  void truncate(std::uint64_t size) override {
-    tell(before_);
-    file_->truncate(size);
-  }
-  void sync() override {
-    tell(before_);
-    file_->sync();
-  }
-  const std::byte* map(std::uint64_t bytes) override {
-    tell(before_);
-    return file_->map(bytes);
-  }
+  void truncate(std::uint64_t size) override { file_->truncate(size); }
+  void sync() override { file_->sync(); }
+  const std::byte* map(std::uint64_t bytes) override { return file_->map(bytes); }
 
  private:
-  const std::unique_ptr<DiskFile> file_;
-  const BeforeCall& before_;
+  const Stepped<DiskFile> file_;
   const bool tells_of_writes_;
 };
 
 class SteppedDisk final : public Disk {
  public:
   SteppedDisk(std::unique_ptr<Disk> disk, const BeforeCall& before)
-      : disk_(std::move(disk)), before_(before) {}
+      : disk_(std::move(disk), before) {}
 
-  [[nodiscard]] std::vector<std::string> names() const override {
-    tell(before_);
-    return disk_->names();
-  }
+  [[nodiscard]] std::vector<std::string> names() const override { return disk_->names(); }
   std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) override {
-    tell(before_);
-    return std::make_unique<SteppedFile>(disk_->open(name, mode), before_,
+    return std::make_unique<SteppedFile>(disk_->open(name, mode), disk_.before_,
                                          name != kCheckpointNewName);
   }
-  void rename(std::string_view from, std::string_view to) override {
-    tell(before_);
-    disk_->rename(from, to);
-  }
-  void remove(std::string_view name) override {
-    tell(before_);
-    disk_->remove(name);
-  }
-  void sync_folder() override {
-    tell(before_);
-    disk_->sync_folder();
-  }
-  std::unique_ptr<Lock> lock() override { return disk_->lock(); }
+  void rename(std::string_view from, std::string_view to) override { disk_->rename(from, to); }
+  void remove(std::string_view name) override { disk_->remove(name); }
+  void sync_folder() override { disk_->sync_folder(); }
+  std::unique_ptr<Lock> lock() override { return disk_.at_once().lock(); }
   [[nodiscard]] std::filesystem::path path_of(std::string_view name) const override {
-    return disk_->path_of(name);
+    return disk_.at_once().path_of(name);
   }
 
  private:
-  const std::unique_ptr<Disk> disk_;
-  const BeforeCall& before_;
+  const Stepped<Disk> disk_;
 };
 
 }  // namespace

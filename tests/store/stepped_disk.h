@@ -40,8 +40,7 @@ class SteppedThread {
   // Returns when it has made `calls` calls and stands before the next, or has ended. Throws what
   // the work threw.
   void go_on(std::uint64_t calls);
-  // For the work.
-  void before_call();
+  void before_call();  // for the work
 
  private:
   std::mutex mutex_;

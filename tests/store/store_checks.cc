@@ -2,7 +2,6 @@
 #include "tests/store/store_checks.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -65,7 +64,6 @@ void check_store(const Store& store, const Content& expected,
   const Content found = content_of(store);
   expect(found == expected, [&] { return "for_each: " + difference(found, expected); });
   for (const std::string& key : keys) check_key(store, key, expected);
-
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   std::vector<int> answers(keys.size());
   const std::size_t count = store.get(std::span(views), [&](std::size_t i, std::string_view value) {

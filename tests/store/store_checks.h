@@ -28,11 +28,8 @@ inline StoreOptions options_of(std::uint64_t segment_bytes, Sync sync = Sync::in
           .compact_above = 0};
 }
 
-// A key of 0 to about 300 bytes, another for each number.
-std::string key_of(std::size_t number);
-
-// By for_each, which must give each key once.
-Content content_of(const Store& store);
+std::string key_of(std::size_t number);  // a key of 0 to about 300 bytes, another for each number
+Content content_of(const Store& store);  // by for_each, which must give each key once
 
 // Where they differ, in a sentence.
 std::string difference(const Content& found, const Content& expected);

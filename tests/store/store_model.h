@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "nestline/store.h"
+
 namespace nestline::test {
 
 using Content = std::map<std::string, std::string>;
@@ -27,10 +29,22 @@ inline void apply_delta(Content& content, const Delta& delta) {
   }
 }
 
+// The same for a store, all at once.
+inline Store::Batch batch_of(const Delta& delta) {
+  Store::Batch batch;
+  for (const auto& [key, value] : delta) {
+    if (value) {
+      batch.put(key, *value);
+    } else {
+      batch.erase(key);
+    }
+  }
+  return batch;
+}
+
 class StoreModel {
  public:
-  // With every change so far.
-  [[nodiscard]] const Content& now() const { return now_; }
+  [[nodiscard]] const Content& now() const { return now_; }  // with every change so far
   // How many contents may be there after a crash.
   [[nodiscard]] std::size_t contents() const { return since_.size() + 1; }
 
@@ -47,8 +61,7 @@ class StoreModel {
     for (const Delta& delta : since_) apply_delta(now_, delta);
   }
 
-  // Every change has returned.
-  void all_has_returned() { returned_ = since_.size(); }
+  void all_has_returned() { returned_ = since_.size(); }  // every change has returned
 
   // Every change so far is on disk.
   void all_is_synced() {

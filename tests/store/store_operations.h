@@ -59,14 +59,8 @@ inline std::vector<StoreStep> store_steps(std::uint64_t segment_bytes) {
   steps.push_back(
       {"erase", {{key_of(4), std::nullopt}}, [](Store& s) { (void)s.erase(key_of(4)); }});
   steps.push_back({"large put", {{"large", large}}, [large](Store& s) { s.put("large", large); }});
-  steps.push_back(
-      {"write", {{"b1", half}, {"b2", half}, {key_of(5), std::nullopt}}, [half](Store& s) {
-         Store::Batch batch;
-         batch.put("b1", half);
-         batch.put("b2", half);
-         batch.erase(key_of(5));
-         s.write(batch);
-       }});
+  const Delta writes = {{"b1", half}, {"b2", half}, {key_of(5), std::nullopt}};
+  steps.push_back({"write", writes, [writes](Store& s) { s.write(batch_of(writes)); }});
   steps.push_back({"put and sync", {{"new", "value"}}, [](Store& s) {
                      s.put("new", "value");
                      s.sync();

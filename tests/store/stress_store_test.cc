@@ -55,38 +55,21 @@ class Owner {
 
   void operate(Store& store) {
     const std::string& key = keys_[random_() % keys_.size()];
-    switch (random_() % 16) {
-      case 0:
-      case 1:
-      case 2:
-      case 3:
-      case 4: {
-        std::string value = draw_value();
-        store.put(key, value);
-        content_[key] = std::move(value);
-        break;
-      }
-      case 5:
-      case 6: {
-        std::string value = draw_value();
-        const bool is_new = static_cast<bool>(store.insert_unique(key, value));
-        expect(is_new == !content_.contains(key), [&] { return "insert of " + key; });
-        if (is_new) content_[key] = std::move(value);
-        break;
-      }
-      case 7:
-      case 8:
-      case 9:
-        expect(store.erase(key) == (content_.erase(key) != 0), [&] { return "erase of " + key; });
-        break;
-      case 10:
-        write(store);
-        break;
-      case 11:
-        ask_many(store);
-        break;
-      default:
-        break;
+    const std::uint64_t kind = random_() % 16;
+    if (kind < 5) {
+      const std::string value = draw_value();
+      store.put(key, value);
+      content_[key] = value;
+    } else if (kind < 7) {
+      const std::string value = draw_value();
+      const bool is_new = static_cast<bool>(store.insert_unique(key, value));
+      expect(is_new == content_.emplace(key, value).second, [&] { return "insert of " + key; });
+    } else if (kind < 10) {
+      expect(store.erase(key) == (content_.erase(key) != 0), [&] { return "erase of " + key; });
+    } else if (kind == 10) {
+      write(store);
+    } else if (kind == 11) {
+      ask_many(store);
     }
     check_key(store, key, content_);
   }
@@ -98,20 +81,12 @@ class Owner {
   }
 
   void write(Store& store) {
-    Store::Batch batch;
     Delta delta;
     for (std::size_t i = 0; i < 5; ++i) {
       const std::string& key = keys_[random_() % keys_.size()];
-      if (random_() % 3 == 0) {
-        batch.erase(key);
-        delta.emplace_back(key, std::nullopt);
-      } else {
-        std::string value = draw_value();
-        batch.put(key, value);
-        delta.emplace_back(key, std::move(value));
-      }
+      delta.emplace_back(key, random_() % 3 == 0 ? std::nullopt : std::optional(draw_value()));
     }
-    store.write(batch);
+    store.write(batch_of(delta));
     apply_delta(content_, delta);
   }
 
@@ -144,8 +119,7 @@ class Failure {
     }
   }
   [[nodiscard]] bool happened() const { return happened_.load(); }
-  // When all threads have ended.
-  [[nodiscard]] const std::string& what() const { return what_; }
+  [[nodiscard]] const std::string& what() const { return what_; }  // when all threads have ended
 
  private:
   std::atomic<bool> happened_{false};

@@ -1,7 +1,5 @@
-// What is in a manifest: the pieces of a file in their order (docs/STORE.md, 6.3).
-//
-// Nothing in a manifest is trusted: its own length must fit n, and the lengths must add up to the
-// bytes of the file.
+// What is in a manifest: the pieces of a file in their order (docs/STORE.md, 6.3). Nothing in it is
+// trusted: its length must fit n, and the lengths add up to the file's bytes.
 #ifndef NESTLINE_LIB_STORE_FILES_MANIFEST_H_
 #define NESTLINE_LIB_STORE_FILES_MANIFEST_H_
 
@@ -14,8 +12,7 @@
 
 namespace nestline {
 
-// SHA-256 of a piece.
-using PieceDigest = std::array<char, 32>;
+using PieceDigest = std::array<char, 32>;  // SHA-256 of a piece
 
 class ManifestWriter {
  public:
@@ -23,10 +20,8 @@ class ManifestWriter {
 
   // Throws std::invalid_argument when a manifest cannot name so many pieces: it is one value.
   void add(const PieceDigest& digest, std::size_t length);
-  // Bytes of all pieces so far.
-  [[nodiscard]] std::uint64_t total() const { return total_; }
-  // The whole manifest, which lives as long as the writer.
-  std::string_view finish();
+  [[nodiscard]] std::uint64_t total() const { return total_; }  // bytes of all pieces so far
+  std::string_view finish();  // the whole manifest, which lives as long as the writer
 
  private:
   std::span<std::byte> writable() { return std::as_writable_bytes(std::span(bytes_)); }
@@ -41,14 +36,11 @@ class Manifest {
  public:
   // Throws StoreError when it is not one, or is one of a later version.
   Manifest(std::string_view name, std::string_view bytes);
-
   [[nodiscard]] std::uint64_t total() const;
   [[nodiscard]] std::uint64_t pieces() const;
   [[nodiscard]] std::size_t length(std::uint64_t i) const;
   [[nodiscard]] PieceDigest digest(std::uint64_t i) const;
-
-  // Throws StoreError: something is wrong with piece i.
-  [[noreturn]] void fail(std::uint64_t i, const std::string& what) const;
+  [[noreturn]] void fail(std::uint64_t i, const std::string& what) const;  // throws StoreError
 
  private:
   void require(bool good) const;

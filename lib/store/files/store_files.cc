@@ -1,25 +1,18 @@
-// Files in a store: pieces under their digests, and a manifest that names them in their order.
-//
-// A piece is an ordinary record, whose key is the SHA-256 digest of its content. The manifest comes
-// last. As the log survives a crash up to some point, a manifest that is there has all its pieces,
-// and one that is not leaves the old file whole.
-//
-// Each piece that is read must have its length and its digest. A key of the caller's can be a
-// digest too; so a piece that was there before is compared with the new one.
+// Files in a store: pieces under their digests, and a manifest that names them in their order. A
+// piece is a record under the SHA-256 digest of its content; the manifest comes last. As the log
+// survives a crash up to some point, a manifest has all its pieces, or the old file is whole. Each
+// piece that is read must have its length and its digest. A key of the caller's can be a digest
+// too; so a piece that was there before is compared with the new one.
 #include "nestline/store_files.h"
 
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
-#include <span>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "lib/place/little_endian.h"
 #include "lib/store/files/manifest.h"
@@ -49,8 +42,7 @@ std::string hexadecimal(const PieceDigest& digest) {
   return text;
 }
 
-// The source gives so much at a time, or for a piece if that is more.
-constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;  // at a time, or a piece if that is more
 
 // get_file reads so many pieces together, of so many bytes unless one alone has more.
 constexpr std::size_t kBatchPieces = 64;
@@ -86,7 +78,6 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, Free> context_;
 };
 
-// Cuts what a source gives into pieces.
 class Cutter {
  public:
   Cutter(const FileSource& source, const FilePieces& pieces)
