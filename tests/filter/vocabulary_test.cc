@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory_resource>
+#include <new>
 #include <span>
 #include <sstream>
 #include <stdexcept>
